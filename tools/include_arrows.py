@@ -64,6 +64,7 @@ ALLOWED = {
     "app/shell/findings": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/compare": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/live": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim", "live/stream"],
+    "app/lessons": ["app/step", "app/session", "app/shell/widgets", "app/shell/form", "sim"],
     "app/shell/window": ["app", "sim", "live/stream"],
 }
 # Folders that must not see these outside headers.

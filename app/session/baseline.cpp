@@ -1,6 +1,7 @@
 #include "app/session/baseline.h"
 
 #include "app/session/make_step.h"
+#include "app/session/scenario_state.h"
 
 #include <QFileInfo>
 
@@ -32,25 +33,30 @@ void Baseline::pin(const QString& name, const sim::ScenarioDocument& document, c
 Problems Baseline::open(const QString& path, const sim::Catalogue& catalogue)
 {
     return problemsOf(path, [&]() -> Problems {
-        auto document = readDocument(path);
-        auto resolved = document.resolve(catalogue);
-        if (!resolved.scenario)
-            return std::move(resolved.problems);
-        const QString name = resolved.scenario->name.empty() ? QFileInfo(path).completeBaseName()
-                                                             : QString::fromStdString(resolved.scenario->name);
-        pin(name, document, {});
-        m_worker.ask(
-            0, [scenario = std::move(*resolved.scenario)] { return makeStep(sim::simulate, scenario); },
-            [this](const ShownStep& step) {
-                m_step = step;
-                Q_EMIT changed();
-            },
-            [this](const QString& why) {
-                unpin();
-                Q_EMIT failed(why);
-            });
-        return {};
+        const auto document = readDocument(path);
+        const auto name = document.get("/name");
+        return compareWith(name ? QString::fromStdString(unquoted(*name)) : QFileInfo(path).completeBaseName(), document,
+                           catalogue);
     });
+}
+
+Problems Baseline::compareWith(const QString& name, const sim::ScenarioDocument& document, const sim::Catalogue& catalogue)
+{
+    auto resolved = document.resolve(catalogue);
+    if (!resolved.scenario)
+        return std::move(resolved.problems);
+    pin(name, document, {});
+    m_worker.ask(
+        0, [scenario = std::move(*resolved.scenario)] { return makeStep(sim::simulate, scenario); },
+        [this](const ShownStep& step) {
+            m_step = step;
+            Q_EMIT changed();
+        },
+        [this](const QString& why) {
+            unpin();
+            Q_EMIT failed(why);
+        });
+    return {};
 }
 
 void Baseline::unpin()

@@ -32,6 +32,8 @@ public:
     void pin(const QString& name, const sim::ScenarioDocument&, const ShownStep&);
     /// Another file, simulated off the GUI thread. What is wrong comes back, and then nothing has changed.
     [[nodiscard]] Problems open(const QString& path, const sim::Catalogue&);
+    /// The same of a document that is in no file.
+    [[nodiscard]] Problems compareWith(const QString& name, const sim::ScenarioDocument&, const sim::Catalogue&);
     void unpin();
 
 Q_SIGNALS:

@@ -97,6 +97,35 @@ std::vector<GallerySection> sectionsOf(const std::vector<GalleryEntry>& entries,
     return out;
 }
 
+void addLessons(std::vector<GalleryEntry>& entries, std::vector<GallerySection>& sections, const sim::Catalogue& catalogue,
+                const LessonProgress& progress)
+{
+    GallerySection section{
+        QObject::tr("Lessons"), QObject::tr("Predict, commit, see: each takes a few minutes and breaks one belief"), {}};
+    std::vector<sim::Lesson> lessons;
+    try {
+        lessons = sim::readLessons(sim::lessonFolder(catalogue), catalogue);
+    } catch (const sim::Error&) { // one that is wrong hides none of the scenarios; `rankscope-sim lesson check` says why
+        return;
+    }
+    for (const sim::Lesson& lesson : lessons) {
+        GalleryEntry entry;
+        entry.path = QString::fromStdString(lesson.fileName);
+        entry.name = QString::fromStdString(lesson.title);
+        entry.summary = lesson.breaks.empty() ? QString() : QObject::tr("“%1”").arg(QString::fromStdString(lesson.breaks));
+        entry.source = QString::fromStdString(lesson.source);
+        entry.lesson =
+            GalleryEntry::LessonState{.number = lesson.number,
+                                      .minutes = lesson.minutes,
+                                      .share = progress.isFinished(lesson.id) ? 1 : progress.share(lesson),
+                                      .due = static_cast<int>(progress.due(lesson, QDateTime::currentDateTime()).size())};
+        section.entries.push_back(entries.size());
+        entries.push_back(std::move(entry));
+    }
+    if (!section.entries.empty())
+        sections.insert(sections.begin(), std::move(section));
+}
+
 QString firstSentence(const QString& markdown)
 {
     static const QRegularExpression link(QStringLiteral("\\[([^\\]]*)\\]\\([^)]*\\)"));

@@ -1,6 +1,7 @@
 // The gallery: what the scenario files in a folder are about.
 #pragma once
 
+#include "app/session/lesson_progress.h"
 #include "sim/scenario/document.h"
 
 #include <QString>
@@ -15,7 +16,15 @@ struct GalleryEntry {
     QString name;
     QString summary; ///< first sentence of the description, plain text
     QString source;
-    std::optional<sim::Scenario> scenario;     ///< nothing if the file is bad
+    std::optional<sim::Scenario> scenario; ///< nothing if the file is bad, or a lesson
+    /// Of a lesson; its summary is the belief that it breaks.
+    struct LessonState {
+        int number = 0; ///< in the course; 0: none
+        double minutes = 0;
+        double share = 0; ///< of its questions, answered
+        int due = 0;      ///< questions to remember
+    };
+    std::optional<LessonState> lesson;
     bool matches(const QString& search) const; ///< every word is somewhere in it; case does not matter
 };
 
@@ -31,6 +40,9 @@ struct GallerySection {
 /// By the themes of assets/gallery.json, in their order; what no theme names comes last. One without a heading where there are no
 /// themes.
 std::vector<GallerySection> sectionsOf(const std::vector<GalleryEntry>&, const std::filesystem::path& assets);
+
+/// The lessons that came with the program, under a heading of their own before all others.
+void addLessons(std::vector<GalleryEntry>&, std::vector<GallerySection>&, const sim::Catalogue&, const LessonProgress&);
 
 /// First sentence of some Markdown, its marks taken off.
 QString firstSentence(const QString& markdown);

@@ -220,6 +220,13 @@ void Session::startNew(const sim::ScenarioDocument& document)
     keepSafe();
 }
 
+void Session::show(const sim::ScenarioDocument& document)
+{
+    replace(document, {});
+    setSaved(std::nullopt);
+    Q_EMIT fileChanged();
+}
+
 Problems Session::save()
 {
     return saveAs(m_path);

@@ -60,6 +60,8 @@ public:
     static QString overridesText(const QStringList& overrides);
     /// A document that is in no file yet.
     void startNew(const sim::ScenarioDocument&);
+    /// A document that is somebody else's, such as a lesson's: in no file, and nothing to save until it is edited.
+    void show(const sim::ScenarioDocument&);
     /// Takes up unsaved work again, even if it is not legal at the moment.
     [[nodiscard]] Problems recover(const Recovery&);
     [[nodiscard]] Problems save();

@@ -195,6 +195,12 @@ void Cases::put(const std::string& name, CaseSubject subject)
     m_entries.insert_or_assign(name, Entry{.is = std::move(subject), .names = nullptr});
 }
 
+void Cases::put(const std::string& name, ScenarioDocument document, std::shared_ptr<const Simulation> simulation)
+{
+    m_entries.insert_or_assign(
+        name, Entry{.is = CaseSubject(std::move(document)), .names = std::make_unique<ScenarioNames>(std::move(simulation))});
+}
+
 void Cases::putNumber(const std::string& name, double value)
 {
     m_entries.insert_or_assign(name, Entry{.is = LessonValue(value), .names = nullptr});

@@ -31,6 +31,8 @@ public:
     /// Throws ScenarioError for keys that mean nothing and values that cannot be set; nothing is resolved or simulated yet.
     void add(const CaseDefinition&);
     void put(const std::string& name, CaseSubject);
+    /// The step of that scenario is there already.
+    void put(const std::string& name, ScenarioDocument, std::shared_ptr<const Simulation>);
     void putNumber(const std::string& name, double number);
 
     Meaning find(std::string_view name) const override;

@@ -75,7 +75,8 @@ const CaseSubject& startOf(const Challenge& challenge, const Cases& cases)
     return *start;
 }
 
-ChallengeState stateOf(const Challenge& challenge, const CaseSubject& mine, const Cases& cases)
+ChallengeState stateOf(const Challenge& challenge, const CaseSubject& mine, const Cases& cases,
+                       const std::shared_ptr<const Simulation>& simulation)
 {
     ChallengeState state;
     state.mostChanges = challenge.changes;
@@ -98,7 +99,10 @@ ChallengeState stateOf(const Challenge& challenge, const CaseSubject& mine, cons
         if ((!challenge.allow.empty() && !isCovered(challenge.allow, key)) || isCovered(challenge.forbid, key))
             state.forbidden.push_back(key);
     Cases names(&cases);
-    names.put("mine", mine);
+    if (simulation != nullptr && std::holds_alternative<ScenarioDocument>(mine))
+        names.put("mine", std::get<ScenarioDocument>(mine), simulation);
+    else
+        names.put("mine", mine);
     for (const std::string& goal : challenge.goal)
         if (auto why = whyNot(goal, names))
             state.unmet.push_back(std::move(*why));

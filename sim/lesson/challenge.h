@@ -20,7 +20,9 @@ struct ChallengeState {
 
 /// `mine`: what is on screen. What follows by itself from other changes does not count: dp that keeps the GPUs, the name and the
 /// view, a division of layers that is taken out. Throws Error where the case that it starts from cannot be resolved.
-ChallengeState stateOf(const Challenge&, const CaseSubject& mine, const Cases&);
+/// `simulation`: the step of `mine`, where it is there already.
+ChallengeState stateOf(const Challenge&, const CaseSubject& mine, const Cases&,
+                       const std::shared_ptr<const Simulation>& simulation = nullptr);
 
 /// What the challenge begins with; throws Error if there is no such case.
 const CaseSubject& startOf(const Challenge&, const Cases&);

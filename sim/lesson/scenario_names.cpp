@@ -24,6 +24,10 @@ LessonValue groupsAnswer(const Simulation& simulation, int rank)
 } // namespace
 
 ScenarioNames::ScenarioNames(ScenarioDocument document, const Catalogue& catalogue) : m_resolved(document.resolve(catalogue)) {}
+ScenarioNames::ScenarioNames(std::shared_ptr<const Simulation> simulation) : m_simulation(std::move(simulation))
+{
+    m_resolved.scenario = m_simulation->scenario();
+}
 ScenarioNames::~ScenarioNames() = default;
 
 const Simulation& ScenarioNames::simulation() const

@@ -17,6 +17,8 @@ class Simulation;
 class ScenarioNames final : public Names {
 public:
     ScenarioNames(ScenarioDocument, const Catalogue&);
+    /// Of a step that has been simulated already.
+    explicit ScenarioNames(std::shared_ptr<const Simulation>);
     ~ScenarioNames() override;
 
     Meaning find(std::string_view name) const override;

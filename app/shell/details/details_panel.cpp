@@ -236,7 +236,7 @@ void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulati
     m_simulation = std::move(simulation);
     m_before = before;
     m_failing = goodput;
-    widget()->setVisible(m_simulation != nullptr);
+    widget()->setVisible(m_simulation != nullptr && !m_isMasked);
     if (m_simulation)
         showMetrics();
     showRank();
@@ -272,6 +272,12 @@ void DetailsPanel::setSpan(const std::shared_ptr<const sim::Trace>& trace, std::
     }
     m_spanTitle->setText(spanName(*trace, *span));
     m_spanText->setText(spanLines(*trace, *span).join(QLatin1Char('\n')));
+}
+
+void DetailsPanel::setMasked(bool masked)
+{
+    m_isMasked = masked;
+    widget()->setVisible(m_simulation != nullptr && !masked);
 }
 
 void DetailsPanel::setTheme(const Theme& theme)

@@ -37,6 +37,8 @@ public:
     /// What the pointer is over in the timeline, else what was clicked there.
     void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);
     void setTheme(const Theme&);
+    /// Says nothing, as one of its numbers is being asked for.
+    void setMasked(bool);
     void scrollToRank();
     /// As shown, for tests.
     QString rankText() const;
@@ -61,6 +63,7 @@ private:
 
     std::shared_ptr<const sim::Simulation> m_simulation;
     std::optional<sim::Metrics> m_before;
+    bool m_isMasked = false;
     std::optional<sim::Goodput> m_failing; ///< of a scenario with failures
     std::optional<int> m_rank, m_selectedRank;
     const Theme* m_theme;

@@ -60,6 +60,11 @@ void FindingsPanel::follow(Desk& desk)
     connect(this, &FindingsPanel::editRequested, &desk.session(), &Session::edit);
 }
 
+void FindingsPanel::setMasked(bool masked)
+{
+    widget()->setVisible(!masked);
+}
+
 int FindingsPanel::complaints() const
 {
     return static_cast<int>(std::count_if(m_findings.begin(), m_findings.end(), [](const sim::Finding& finding) {

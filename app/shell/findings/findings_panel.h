@@ -31,6 +31,8 @@ public:
     /// There is no step to speak of.
     void clear();
     void setTheme(const Theme&);
+    /// Says nothing, as one of its numbers is being asked for.
+    void setMasked(bool);
     /// How many there are to do something about: what the step consists of is no complaint.
     int complaints() const;
     /// Every edit has been tried.

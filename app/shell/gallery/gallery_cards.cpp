@@ -113,6 +113,8 @@ private:
         const QRectF picture(card.left() + 12, card.top() + 12, 96, card.height() - 24);
         if (entry.scenario)
             m_list.thumbnailOf(entry).paint(painter, picture, theme, plays ? m_list.moment() : std::nullopt);
+        if (entry.lesson)
+            paintProgress(painter, picture, theme, *entry.lesson);
 
         const QRectF text(picture.right() + 16, card.top() + 12, card.right() - picture.right() - 28, card.height() - 24);
         painter.setFont(uiFont(13, QFont::DemiBold));
@@ -120,11 +122,11 @@ private:
         const int nameLines = drawLines(painter, text, entry.name, 2);
         const QString numbers = plays ? m_list.keyNumbers() : QString();
         painter.setFont(uiFont(12));
-        painter.setPen(toQColor(entry.scenario ? theme.mutedText : theme.error));
+        painter.setPen(toQColor(entry.scenario || entry.lesson ? theme.mutedText : theme.error));
         constexpr int kNameLine = 17, kBelowName = 4;
         drawLines(painter, text.adjusted(0, nameLines * kNameLine + kBelowName, 0, 0), entry.summary,
                   (numbers.isEmpty() ? 4 : 3) - nameLines);
-        if (!entry.scenario)
+        if (!entry.scenario && !entry.lesson)
             return;
         const auto drawBottomLine = [&](const QString& line, int above, Color color, QFont::Weight weight) {
             painter.setFont(uiFont(11, weight));
@@ -136,7 +138,41 @@ private:
         constexpr int kLine = 17;
         if (!numbers.isEmpty())
             drawBottomLine(numbers, kLine, theme.accent, QFont::DemiBold);
-        drawBottomLine(layoutLine(entry.scenario->layout), 0, theme.text, QFont::Medium);
+        if (entry.lesson)
+            drawBottomLine(progressLine(*entry.lesson), 0, entry.lesson->due > 0 ? theme.accent : theme.text, QFont::Medium);
+        else
+            drawBottomLine(layoutLine(entry.scenario->layout), 0, theme.text, QFont::Medium);
+    }
+    static QString progressLine(const GalleryEntry::LessonState& lesson)
+    {
+        const QString minutes = lesson.minutes > 0 ? QObject::tr("%1 min").arg(lesson.minutes) : QString();
+        if (lesson.due > 0)
+            return lesson.due == 1 ? QObject::tr("1 question to remember")
+                                   : QObject::tr("%1 questions to remember").arg(lesson.due);
+        if (lesson.share >= 1)
+            return QObject::tr("done");
+        if (lesson.share <= 0)
+            return minutes;
+        return QObject::tr("%1 % done").arg(qRound(lesson.share * 100));
+    }
+    /// The lesson's number in a ring that closes as one goes on.
+    static void paintProgress(QPainter& painter, const QRectF& area, const Theme& theme, const GalleryEntry::LessonState& lesson)
+    {
+        constexpr double kRing = 56, kStroke = 4;
+        constexpr int kTurn = 360 * 16; // as Qt counts angles
+        const QRectF ring(area.center().x() - kRing / 2, area.center().y() - kRing / 2, kRing, kRing);
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(toQColor(theme.border), kStroke));
+        painter.drawEllipse(ring);
+        painter.setPen(QPen(toQColor(theme.accent), kStroke, Qt::SolidLine, Qt::RoundCap));
+        if (lesson.share > 0)
+            painter.drawArc(ring, kTurn / 4, -static_cast<int>(kTurn * std::min(1.0, lesson.share)));
+        painter.setFont(uiFont(20, QFont::DemiBold));
+        painter.setPen(toQColor(theme.text));
+        painter.drawText(ring, Qt::AlignCenter,
+                         lesson.share >= 1   ? QStringLiteral("✓")
+                         : lesson.number > 0 ? QString::number(lesson.number)
+                                             : QStringLiteral("?"));
     }
 
     CardList& m_list;

@@ -96,6 +96,7 @@ QLabel[role="small"] { color: @muted; font-size: 11px; }
 QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
 QLabel[role="help"] { color: @muted; font-size: 11px; background: @panel; border-top: 1px solid @border; padding: 6px 18px; }
 QLabel[role="group"] { font-size: 12px; font-weight: 600; padding-top: 6px; }
+QLabel[role="prose"] { font-size: 15px; }
 QLabel[role="heading"] { font-size: 14px; font-weight: 600; }
 QLabel[role="title"] { font-size: 24px; font-weight: 600; }
 QLabel[role="value"] { font-size: 20px; font-weight: 600; }

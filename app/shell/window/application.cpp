@@ -1,5 +1,7 @@
 #include "app/shell/window/application.h"
 
+#include "app/lessons/lesson_panel.h"
+
 #include "app/canvas/qt/figure.h"
 #include "app/canvas/qt/save_whole.h"
 #include "app/session/failure.h"
@@ -78,6 +80,7 @@ void waitUntilSettled(MainWindow& window)
     QEventLoop loop;
     QObject::connect(&window.desk(), &Desk::settled, &loop, &QEventLoop::quit);
     QObject::connect(&window.comparePage(), &ComparePage::compared, &loop, &QEventLoop::quit);
+    QObject::connect(&window.lesson(), &LessonPanel::started, &loop, &QEventLoop::quit);
     while (!window.isSettled())
         loop.exec();
 }
@@ -202,9 +205,11 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
     });
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
         window.showOnly(only->picture);
-    if (options.file.isEmpty()) {
+    if (options.file.isEmpty() && options.lesson.isEmpty()) {
         window.showGallery();
-    } else if (const Problems problems = window.openFile(options.file, options.overrides); !problems.empty()) {
+    } else if (const Problems problems = options.lesson.isEmpty() ? window.openFile(options.file, options.overrides)
+                                                                  : window.openLesson(options.lesson);
+               !problems.empty()) {
         tell(problems); // the window shows them too
         if (options.isPicture())
             return kBadInput;

@@ -61,7 +61,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption versionOption({QStringLiteral("v"), QStringLiteral("version")}, QStringLiteral("Show the version."));
     const QCommandLineOption view(QStringLiteral("view"), QStringLiteral("Show only this view: %1.").arg(pictureNames()),
                                   QStringLiteral("NAME"));
-    const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Start a lesson (not available yet)."),
+    const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Play a lesson: its id, one-f-one-b, or its file."),
                                     QStringLiteral("ID"));
     const QCommandLineOption compare(QStringLiteral("compare"),
                                      QStringLiteral("Compare FILE with OTHER, the baseline; --figure then also knows “compare”."),
@@ -100,8 +100,6 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         return {{}, 0, parser.helpText()};
     if (parser.isSet(versionOption))
         return {{}, 0, QStringLiteral("rankscope ") + version + QLatin1Char('\n')};
-    if (parser.isSet(lesson))
-        return wrong(QStringLiteral("--lesson is not available yet: this version has no lessons"));
 
     StartOptions options;
     const QStringList files = parser.positionalArguments();
@@ -111,6 +109,9 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     options.overrides = parser.values(set);
     options.screenshot = parser.value(screenshot);
     options.view = parser.value(view);
+    options.lesson = parser.value(lesson);
+    if (parser.isSet(lesson) && (options.lesson.isEmpty() || !files.isEmpty()))
+        return wrong(QStringLiteral("--lesson plays one lesson, by its id or file, and takes no other FILE"));
     options.theme = parser.value(theme);
     options.live = parser.isSet(live);
     options.attach = parser.value(attach);

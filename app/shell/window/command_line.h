@@ -11,8 +11,9 @@ inline constexpr const char* kComparisonFigure = "compare"; ///< of --figure, be
 
 struct StartOptions {
     QString file;
-    QString view;  ///< "grid", "timeline" or empty: both
-    QString theme; ///< "light", "dark", "high-contrast" or empty: as remembered
+    QString view;   ///< "grid", "timeline" or empty: both
+    QString lesson; ///< id or file of one to play
+    QString theme;  ///< "light", "dark", "high-contrast" or empty: as remembered
     QStringList overrides;
     QString compare;        ///< file of the baseline
     bool live = false;      ///< train FILE at once

@@ -1,5 +1,6 @@
 #include "app/shell/window/main_window.h"
 
+#include "app/lessons/lesson_panel.h"
 #include "app/session/gallery.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
@@ -90,12 +91,13 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
 MainWindow::~MainWindow()
 {
     // Parts go before what they refer to, and nobody tells anybody about it.
+    m_lessonWorker.stop();
     m_run.reset();
     m_session.undoStack().disconnect(this);
     m_session.disconnect(this);
     m_baseline.disconnect(this);
     m_desk.disconnect(this);
-    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock}) {
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock}) {
         dock->disconnect(this);
         delete dock;
     }
@@ -166,6 +168,7 @@ void MainWindow::buildPages()
     m_detailsDock->setWidget(m_details);
     addDockWidget(Qt::RightDockWidgetArea, m_detailsDock);
     buildFindings();
+    buildLesson();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
@@ -268,6 +271,8 @@ void MainWindow::connectDesk()
 
 Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
 {
+    if (isLessonFile(path))
+        return openLesson(path);
     if (!mayLoseChanges())
         return {};
     Problems problems = m_session.open(readFile(path, overrides));
@@ -284,6 +289,7 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
         return problems;
     }
     m_banner->dismiss();
+    leaveLesson();
     if (!m_options.reproducible)
         addRecentFile(m_session.path());
     return {};
@@ -363,6 +369,7 @@ void MainWindow::showPage(QWidget* page)
     m_formDock->hide();
     m_detailsDock->hide();
     m_findingsDock->hide();
+    m_lessonDock->hide();
     updateActions();
     updateTitle();
     showStatus();
@@ -385,6 +392,7 @@ void MainWindow::showWorkspace()
     m_findingsDock->show();
     if (!m_dockState.isEmpty())
         restoreState(m_dockState);
+    m_lessonDock->setVisible(m_isInLesson);
     m_unfolded.reset();
     foldDocks();
     placeFindings();
@@ -403,6 +411,7 @@ void MainWindow::refreshGallery()
     if (m_gallery->isEmpty()) {
         auto entries = readGallery(m_session.catalogue().scenarios(), m_session.catalogue());
         auto sections = sectionsOf(entries, m_session.catalogue().assets());
+        addLessons(entries, sections, m_session.catalogue(), *m_lessonProgress);
         m_gallery->setEntries(std::move(entries), std::move(sections));
     }
     if (m_options.reproducible)
@@ -478,6 +487,8 @@ void MainWindow::showStatus()
         m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
         return;
     }
+    if (m_masksNumbers)
+        return m_resultLabel->clear();
     if (m_desk.isSimulating() && !m_busyTimer.isActive()) {
         m_resultLabel->setText(tr("Simulating…"));
         return;

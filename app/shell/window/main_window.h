@@ -33,12 +33,16 @@ class ComparePage;
 class DetailsPanel;
 class FindingsPanel;
 class GalleryPage;
+class LessonPanel;
+class LessonProgress;
 class LivePanel;
 class ProblemBanner;
 class ProblemPage;
 class ScenarioForm;
 class ScenarioHeader;
 class WorkerDialog;
+
+struct LessonScene;
 
 struct WindowOptions {
     /// Remembers nothing and shows nothing that differs from run to run: pictures, tests.
@@ -48,7 +52,7 @@ struct WindowOptions {
 };
 
 /// Of docks, where there is room.
-inline constexpr int kFormWidth = 324, kDetailsWidth = 308;
+inline constexpr int kFormWidth = 324, kDetailsWidth = 308, kLessonWidth = 380;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -60,6 +64,8 @@ public:
     /// changed.
     Problems openFile(const QString& path, const QStringList& overrides = {});
     void showGallery();
+    /// Plays a lesson: a file, or the id of one that came with the program. What is wrong comes back as from openFile.
+    Problems openLesson(const QString& idOrPath);
     /// Shows the run and goes to the Live view; a run before it ends if it was started here.
     void train(const sim::Scenario&);
     void attach(const QString& endpoint, const std::optional<live::ViewerKeys>& keys = {});
@@ -81,6 +87,8 @@ public:
     DetailsPanel& details() { return *m_details; }
     FindingsPanel& findings() { return *m_findings; }
     GalleryPage& gallery() { return *m_gallery; }
+    LessonPanel& lesson() { return *m_lesson; }
+    bool isInLesson() const { return m_isInLesson; }
     ProblemBanner& banner() { return *m_banner; }
     ProblemPage& problemPage() { return *m_problemPage; }
     LivePanel& live() { return *m_live; }
@@ -149,6 +157,13 @@ private:
     void stepChanged();
     void showPointed();
     void showStatus();
+    void buildLesson(); // these are in main_window_lessons.cpp
+    static bool isLessonFile(const QString& path);
+    QString lessonPath(const QString& idOrPath) const;
+    void showLessonDock();
+    void leaveLesson();
+    void showScene(const LessonScene&);
+    void maskNumbers(bool masked);
     void buildFindings(); // these are in main_window_docks.cpp
     void placeFindings();
     void foldDocks();
@@ -212,6 +227,10 @@ private:
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
     FindingsPanel* m_findings = nullptr;
+    LessonPanel* m_lesson = nullptr;
+    QDockWidget* m_lessonDock = nullptr;
+    std::unique_ptr<LessonProgress> m_lessonProgress;
+    bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
     std::optional<bool> m_findingsAreTab; ///< as they were placed last
@@ -232,6 +251,7 @@ private:
     std::vector<Recovery> m_recoveries;
     std::unique_ptr<LiveRun> m_run;         ///< that is watched, or was last
     std::optional<sim::Scenario> m_trained; ///< here, last
+    Worker m_lessonWorker;                  ///< last: ends before what it uses
 };
 
 } // namespace app

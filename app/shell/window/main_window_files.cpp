@@ -84,7 +84,8 @@ std::optional<GridLens> lensNamed(const std::string& name)
 
 bool MainWindow::mayLoseChanges()
 {
-    if (!m_session.isModified() || m_options.reproducible)
+    const bool isLessons = m_isInLesson && m_session.path().isEmpty(); // what was tried in a lesson is nobody's work
+    if (!m_session.isModified() || m_options.reproducible || isLessons)
         return true;
     const auto answer =
         QMessageBox::question(this, tr("Unsaved changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),

@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(
     CommandLine, CalledWrongly,
     testing::Values(Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
                     Wrong{"--view nothing a.json", "there is no such view; there are grid"},
-                    Wrong{"--lesson first", "not available yet"}, Wrong{"--live", "no FILE was given"},
+                    Wrong{"--lesson first FILE", "takes no other FILE"}, Wrong{"--live", "no FILE was given"},
                     Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
                     Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
                     Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},

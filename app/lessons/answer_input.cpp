@@ -1,0 +1,378 @@
+#include "app/lessons/answer_input.h"
+
+#include "app/lessons/list_inputs.h"
+#include "app/shell/form/groove_slider.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+#include "sim/lesson/live_text.h"
+#include "sim/scenario/json_text.h"
+
+#include <QButtonGroup>
+#include <QCheckBox>
+#include <QDoubleSpinBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPainter>
+#include <QRadioButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+using sim::LessonValue;
+
+/// A slider with its number beside it; the number alone where there is no range.
+class NumberInput : public AnswerInput {
+public:
+    NumberInput(const QString& name, const QString& unit, std::optional<std::pair<double, double>> range, double step,
+                QWidget* parent)
+        : AnswerInput(parent), m_scale(unit == QLatin1String("%") ? 100 : 1), m_box(new QDoubleSpinBox)
+    {
+        constexpr double kFarthest = 1e15;
+        constexpr int kNotches = 200;
+        const double from = range ? range->first * m_scale : -kFarthest, to = range ? range->second * m_scale : kFarthest;
+        m_step = step > 0 ? step * m_scale : range ? (to - from) / kNotches : 1;
+        const double magnitude = std::log10(range ? (to - from) / kNotches : 1e-3);
+        m_box->setDecimals(step > 0 && step == std::floor(step) ? 0 : std::clamp(static_cast<int>(std::ceil(-magnitude)), 0, 6));
+        m_box->setRange(from, to);
+        m_box->setSingleStep(m_step);
+        m_box->setGroupSeparatorShown(true);
+        m_box->setSpecialValueText({});
+        m_box->setAccessibleName(name);
+        m_box->setButtonSymbols(QAbstractSpinBox::NoButtons);
+        auto* row = new QHBoxLayout(this);
+        row->setContentsMargins(0, 0, 0, 0);
+        if (range) {
+            m_slider = new GrooveSlider(Qt::Horizontal);
+            m_slider->setRange(0, static_cast<int>(std::lround((to - from) / m_step)));
+            m_slider->setAccessibleName(name);
+            m_slider->setValue(m_slider->maximum() / 2);
+            m_box->setValue(from + m_slider->value() * m_step);
+            row->addWidget(m_slider, 1);
+            connect(m_slider, &QSlider::valueChanged, this, [this](int notch) {
+                if (m_settles)
+                    return;
+                m_box->setValue(m_box->minimum() + notch * m_step);
+                touch();
+            });
+            connect(m_slider, &QSlider::sliderPressed, this, [this] { touch(); });
+        } else {
+            m_box->setValue(0);
+        }
+        m_box->setMinimumWidth(86);
+        row->addWidget(m_box, range ? 0 : 1);
+        if (!unit.isEmpty()) {
+            auto* label = new QLabel(unit);
+            setRole(label, "unit");
+            row->addWidget(label);
+        }
+        setFocusProxy(m_box);
+        connect(m_box, &QDoubleSpinBox::valueChanged, this, [this](double value) {
+            if (m_settles)
+                return;
+            if (m_slider != nullptr) {
+                m_settles = true;
+                m_slider->setValue(static_cast<int>(std::lround((value - m_box->minimum()) / m_step)));
+                m_settles = false;
+            }
+            touch();
+        });
+        connect(m_box, &QDoubleSpinBox::editingFinished, this, [this] {
+            if (m_box->hasFocus())
+                touch();
+        });
+    }
+    LessonValue value() const override { return m_isTouched ? LessonValue(m_box->value() / m_scale) : LessonValue(); }
+    void setValue(const LessonValue& value) override
+    {
+        if (!value.is_number())
+            return;
+        m_box->setValue(value.get<double>() * m_scale);
+        touch(); // also where it stood there already
+    }
+
+private:
+    void touch()
+    {
+        m_isTouched = true;
+        Q_EMIT changed();
+    }
+    double m_scale, m_step = 1;
+    QDoubleSpinBox* m_box;
+    GrooveSlider* m_slider = nullptr;
+    bool m_isTouched = false, m_settles = false;
+};
+
+/// Options, each with text that may be longer than a line.
+class ChoiceInput : public AnswerInput {
+public:
+    ChoiceInput(const QStringList& options, bool many, QWidget* parent) : AnswerInput(parent), m_many(many)
+    {
+        auto* column = new QVBoxLayout(this);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->setSpacing(8);
+        auto* group = new QButtonGroup(this);
+        group->setExclusive(!many);
+        for (const QString& option : options) {
+            QAbstractButton* button =
+                many ? static_cast<QAbstractButton*>(new QCheckBox) : static_cast<QAbstractButton*>(new QRadioButton);
+            button->setAccessibleName(option);
+            auto* label = new QLabel(option);
+            label->setWordWrap(true);
+            label->setTextFormat(Qt::MarkdownText);
+            label->setBuddy(button);
+            label->setTextInteractionFlags(Qt::NoTextInteraction);
+            auto* row = new QHBoxLayout;
+            row->setSpacing(6);
+            row->addWidget(button, 0, Qt::AlignTop);
+            row->addWidget(label, 1);
+            column->addLayout(row);
+            label->installEventFilter(this);
+            label->setProperty("option", m_buttons.size());
+            group->addButton(button);
+            m_buttons.append(button);
+            connect(button, &QAbstractButton::toggled, this, &AnswerInput::changed);
+        }
+        if (!m_buttons.isEmpty())
+            setFocusProxy(m_buttons.front());
+    }
+    LessonValue value() const override
+    {
+        LessonValue places = LessonValue::array();
+        for (qsizetype i = 0; i < m_buttons.size(); ++i)
+            if (m_buttons[i]->isChecked())
+                places.push_back(i);
+        if (m_many)
+            return places;
+        return places.empty() ? LessonValue() : places.front();
+    }
+    void setValue(const LessonValue& value) override
+    {
+        for (const LessonValue& place : value.is_array() ? value : LessonValue::array({value}))
+            if (const auto at = sim::valueAs<int>(place); at && *at < m_buttons.size())
+                m_buttons[*at]->setChecked(true);
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() == QEvent::MouseButtonRelease && isEnabled()) // the words are as good as the dot
+            m_buttons[watched->property("option").toLongLong()]->click();
+        return AnswerInput::eventFilter(watched, event);
+    }
+
+private:
+    bool m_many;
+    QList<QAbstractButton*> m_buttons;
+};
+
+/// Several numbers of one range.
+class BarsInput : public AnswerInput {
+public:
+    BarsInput(const QStringList& names, const QString& unit, std::pair<double, double> range, double step, QWidget* parent)
+        : AnswerInput(parent)
+    {
+        auto* column = new QVBoxLayout(this);
+        column->setContentsMargins(0, 0, 0, 0);
+        for (const QString& name : names) {
+            auto* label = new QLabel(name);
+            label->setWordWrap(true);
+            setRole(label, "muted12");
+            auto* bar = new NumberInput(name, unit, range, step, this);
+            column->addWidget(label);
+            column->addWidget(bar);
+            m_bars.append(bar);
+            connect(bar, &AnswerInput::changed, this, &AnswerInput::changed);
+        }
+        setFocusProxy(m_bars.front());
+    }
+    LessonValue value() const override
+    {
+        LessonValue values = LessonValue::array();
+        for (const AnswerInput* bar : m_bars) {
+            if (bar->value().is_null())
+                return {};
+            values.push_back(bar->value());
+        }
+        return values;
+    }
+    void setValue(const LessonValue& value) override
+    {
+        for (qsizetype i = 0; value.is_array() && i < m_bars.size() && i < static_cast<qsizetype>(value.size()); ++i)
+            m_bars[i]->setValue(value[static_cast<std::size_t>(i)]);
+    }
+
+private:
+    QList<AnswerInput*> m_bars;
+};
+
+/// Ranks: those that are selected on the grid, or typed.
+class RanksInput : public AnswerInput {
+public:
+    RanksInput(Desk& desk, QWidget* parent) : AnswerInput(parent), m_desk(desk), m_line(new QLineEdit)
+    {
+        auto* hint = new QLabel(tr("Click a rank in the grid, Ctrl+click adds more; or type them."));
+        hint->setWordWrap(true);
+        setRole(hint, "small");
+        m_line->setPlaceholderText(tr("0, 4, 8"));
+        m_line->setAccessibleName(tr("Ranks"));
+        auto* column = new QVBoxLayout(this);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->addWidget(m_line);
+        column->addWidget(hint);
+        setFocusProxy(m_line);
+        connect(m_line, &QLineEdit::textChanged, this, &AnswerInput::changed);
+        connect(&desk, &Desk::selectionChanged, this, [this](bool onlyCursor) {
+            if (onlyCursor || !isEnabled())
+                return;
+            const Selection& selection = m_desk.selection();
+            std::vector<int> ranks = selection.ranks;
+            if (ranks.empty() && selection.selectedRank)
+                ranks.push_back(*selection.selectedRank);
+            if (!ranks.empty())
+                setValue(ranks);
+        });
+    }
+    LessonValue value() const override
+    {
+        LessonValue ranks = LessonValue::array();
+        for (const QString& word : m_line->text().split(QRegularExpression(QStringLiteral("[,;\\s]+")), Qt::SkipEmptyParts)) {
+            bool isNumber = false;
+            const int rank = word.toInt(&isNumber);
+            if (!isNumber)
+                return {};
+            ranks.push_back(rank);
+        }
+        return ranks.empty() ? LessonValue() : ranks;
+    }
+    void setValue(const LessonValue& value) override
+    {
+        QStringList words;
+        if (const auto ranks = sim::valueAs<std::vector<int>>(value))
+            for (const int rank : *ranks)
+                words << QString::number(rank);
+        m_line->setText(words.join(QStringLiteral(", ")));
+    }
+
+private:
+    Desk& m_desk;
+    QLineEdit* m_line;
+};
+
+QStringList filledTexts(const sim::AskedQuestion& asked)
+{
+    QStringList texts;
+    for (const sim::QuestionOption& option : asked.question().options)
+        texts << QString::fromStdString(asked.filled(option.text));
+    for (const sim::QuestionPart& part : asked.question().parts)
+        texts << QString::fromStdString(asked.filled(part.text));
+    return texts;
+}
+
+QString numberWithUnit(double value, const sim::Question& question)
+{
+    if (question.asksPercent())
+        return percentQuantity(value).text();
+    const QString number = QString::fromStdString(sim::writtenValue(value, ""));
+    return question.unit.empty() ? number : number + QLatin1Char(' ') + QString::fromStdString(question.unit);
+}
+
+} // namespace
+
+AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidget* parent)
+{
+    const sim::Question& question = asked.question();
+    const QString unit = QString::fromStdString(question.unit);
+    const auto range = question.range.empty() ? std::nullopt : std::optional(asked.range());
+    using enum sim::QuestionInput;
+    switch (question.input) {
+    case slider:
+    case number:
+        return new NumberInput(QObject::tr("Your answer"), unit, range, question.step, parent);
+    case choice:
+        return new ChoiceInput(filledTexts(asked), question.many, parent);
+    case ranks:
+        return new RanksInput(desk, parent);
+    case bars:
+        return new BarsInput(filledTexts(asked), unit, *range, question.step, parent);
+    case sketch: {
+        QStringList places;
+        for (const LessonValue& place : asked.valueOf(question.over))
+            places << QString::fromStdString(sim::writtenValue(place, ""));
+        return new BarsInput(places, unit, *range, question.step, parent);
+    }
+    case tensor:
+        return new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {0, 1e6}, 1, parent);
+    case order:
+        return new OrderInput(filledTexts(asked), parent);
+    case actions: {
+        QStringList rows;
+        for (const LessonValue& row : asked.valueOf(question.on + ".ranks"))
+            rows << QString::fromStdString(row.get<std::string>());
+        return new ActionsInput(rows, parent);
+    }
+    }
+    return nullptr;
+}
+
+QString answerText(const sim::AskedQuestion& asked, const LessonValue& value)
+{
+    const sim::Question& question = asked.question();
+    const QStringList texts = filledTexts(asked);
+    QStringList words;
+    const bool isPlaces = question.input == sim::QuestionInput::choice || question.input == sim::QuestionInput::order;
+    for (const LessonValue& one : value.is_array() ? value : LessonValue::array({value})) {
+        if (const auto place = sim::valueAs<int>(one); isPlaces && place && *place >= 0 && *place < texts.size())
+            words << texts[*place];
+        else if (one.is_number())
+            words << numberWithUnit(one.get<double>(), question);
+        else
+            words << QString::fromStdString(sim::writtenValue(one, ""));
+    }
+    return words.join(question.input == sim::QuestionInput::actions ? QStringLiteral("\n")
+                      : isPlaces                                    ? QStringLiteral(" · ")
+                                                                    : QStringLiteral(", "));
+}
+
+AnswerAxis::AnswerAxis(double from, double to, double yours, double engines, const QString& yourText, const QString& engineText,
+                       QWidget* parent)
+    : QWidget(parent), m_from(std::min({from, yours, engines})), m_to(std::max({to, yours, engines})), m_yours(yours),
+      m_engines(engines), m_yourText(yourText), m_engineText(engineText)
+{
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    setAccessibleName(tr("Your answer %1, the engine's %2").arg(yourText, engineText));
+}
+
+QSize AnswerAxis::sizeHint() const
+{
+    return {220, 4 * fontMetrics().height() + 8};
+}
+
+void AnswerAxis::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double margin = 6, width_ = width() - 2 * margin, middle = height() / 2.0;
+    const auto place = [&](double value) { return margin + (m_to > m_from ? (value - m_from) / (m_to - m_from) : 0.5) * width_; };
+    painter.setPen(QPen(palette().color(QPalette::Mid), 2));
+    painter.drawLine(QPointF(margin, middle), QPointF(margin + width_, middle));
+    const auto mark = [&](double value, const QString& text, bool above, const QColor& color) {
+        const double x = place(value);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(color);
+        const double tip = above ? -3 : 3, back = above ? -12 : 12;
+        painter.drawPolygon(QPolygonF({{x, middle + tip}, {x - 6, middle + back}, {x + 6, middle + back}}));
+        painter.setPen(color);
+        const double textWidth = painter.fontMetrics().horizontalAdvance(text);
+        const double left = std::clamp(x - textWidth / 2, margin, std::max(margin, margin + width_ - textWidth));
+        painter.drawText(QPointF(left, above ? middle - 18 : middle + 18 + painter.fontMetrics().ascent()), text);
+    };
+    mark(m_yours, tr("you: %1").arg(m_yourText), true, palette().color(QPalette::Text));
+    mark(m_engines, tr("engine: %1").arg(m_engineText), false, palette().color(QPalette::Link));
+}
+
+} // namespace app

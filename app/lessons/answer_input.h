@@ -1,0 +1,49 @@
+// How a question is answered: a slider, options, ranks picked on the grid, cards in order … One widget an input, all of them by
+// keyboard too. What they give is an answer as sim::AskedQuestion takes it.
+#pragma once
+
+#include "app/session/desk.h"
+#include "sim/lesson/question.h"
+
+#include <QWidget>
+
+#include <functional>
+
+namespace app {
+
+class AnswerInput : public QWidget {
+    Q_OBJECT
+public:
+    using QWidget::QWidget;
+    /// Null: nothing has been answered yet.
+    virtual sim::LessonValue value() const = 0;
+    /// Shows an answer, such as one that was committed.
+    virtual void setValue(const sim::LessonValue&) = 0;
+
+Q_SIGNALS:
+    void changed();
+};
+
+/// Of the question's input. The desk is asked for its selection; it and the question must live as long. Throws Error where the
+/// engine has no range.
+AnswerInput* makeAnswerInput(const sim::AskedQuestion&, Desk&, QWidget* parent);
+
+/// An answer in words: "17.6 GiB", the option's text, "0, 4, 8".
+QString answerText(const sim::AskedQuestion&, const sim::LessonValue&);
+
+/// Your answer and the engine's on one axis; nothing for answers that are no number.
+class AnswerAxis : public QWidget {
+public:
+    AnswerAxis(double from, double to, double yours, double engines, const QString& yourText, const QString& engineText,
+               QWidget* parent);
+    QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+
+private:
+    double m_from, m_to, m_yours, m_engines;
+    QString m_yourText, m_engineText;
+};
+
+} // namespace app

@@ -1,0 +1,494 @@
+#include "app/lessons/lesson_panel.h"
+
+#include "app/shell/widgets/style.h"
+#include "sim/scenario/json_text.h"
+
+#include <QAbstractButton>
+#include <QButtonGroup>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QRadioButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <array>
+
+namespace app {
+namespace {
+
+using sim::LessonValue;
+
+/// How sure, and what that counts as.
+constexpr std::array kSureness{std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "a guess"), 0.3},
+                               std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "fairly sure"), 0.6},
+                               std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "certain"), 0.95}};
+
+QString fromUtf8(const std::string& text)
+{
+    return QString::fromStdString(text);
+}
+
+QFrame* card(QVBoxLayout*& column)
+{
+    auto* frame = new QFrame;
+    setRole(frame, "card");
+    column = new QVBoxLayout(frame);
+    column->setContentsMargins(12, 10, 12, 12);
+    column->setSpacing(8);
+    return frame;
+}
+
+QLabel* paragraph(const QString& markdown, const char* role)
+{
+    auto* label = new QLabel(markdown);
+    label->setTextFormat(Qt::MarkdownText);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+    if (role != nullptr)
+        setRole(label, role);
+    return label;
+}
+
+} // namespace
+
+LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
+    : QFrame(parent), m_desk(desk), m_progress(progress), m_section(new QLabel), m_title(new QLabel), m_count(new QLabel),
+      m_bar(new QProgressBar), m_scroll(new QScrollArea), m_back(new QPushButton(tr("Back"))), m_next(new QPushButton(tr("Next")))
+{
+    setRole(this, "form");
+    setRole(m_section, "section");
+    setRole(m_title, "heading");
+    m_title->setWordWrap(true);
+    setRole(m_count, "small");
+    auto* leave = new QToolButton;
+    setRole(leave, "link");
+    leave->setText(tr("Leave"));
+    leave->setToolTip(tr("Leaves the lesson; it goes on here next time"));
+    connect(leave, &QToolButton::clicked, this, &LessonPanel::left);
+    m_bar->setTextVisible(false);
+    m_bar->setFixedHeight(4);
+    m_bar->setAccessibleName(tr("How far the lesson is"));
+    m_scroll->setWidgetResizable(true);
+    m_scroll->setFrameShape(QFrame::NoFrame);
+    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setRole(m_scroll, "clear");
+    setRole(m_next, "primary");
+    connect(m_back, &QPushButton::clicked, this, &LessonPanel::back);
+    connect(m_next, &QPushButton::clicked, this, &LessonPanel::next);
+
+    auto* head = new QHBoxLayout;
+    head->addWidget(m_section);
+    head->addStretch();
+    head->addWidget(leave);
+    auto* foot = new QHBoxLayout;
+    foot->addWidget(m_back);
+    foot->addStretch();
+    foot->addWidget(m_count);
+    foot->addStretch();
+    foot->addWidget(m_next);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(14, 6, 12, 12);
+    column->setSpacing(6);
+    column->addLayout(head);
+    column->addWidget(m_title);
+    column->addWidget(m_bar);
+    column->addWidget(m_scroll, 1);
+    column->addLayout(foot);
+    connect(&m_desk, &Desk::settled, this, &LessonPanel::updateChallenge);
+    connect(&m_desk, &Desk::stepChanged, this, &LessonPanel::updateChallenge);
+    connect(&m_desk, &Desk::waits, this, &LessonPanel::updateChallenge);
+}
+
+void LessonPanel::showPreparing(const QString& title)
+{
+    m_play.reset();
+    m_title->setText(title);
+    m_section->setText(tr("LESSON"));
+    rebuild();
+    addText(tr("The engine works out the answers…"), "muted");
+    updateButtons();
+}
+
+void LessonPanel::showFailure(const QString& title, const QString& why)
+{
+    showPreparing(title);
+    rebuild();
+    addText(why, "error");
+    updateButtons();
+    Q_EMIT started();
+}
+
+void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember)
+{
+    m_play = std::move(play);
+    m_onlyRemember = onlyRemember;
+    m_isAtEnd = false;
+    m_remembered.clear();
+    m_sceneName.clear();
+    const sim::Lesson& lesson = m_play->lesson();
+    const QString minutes = lesson.minutes > 0 ? tr(" · %1 MIN").arg(lesson.minutes) : QString();
+    m_section->setText(onlyRemember        ? tr("DO YOU REMEMBER?")
+                       : lesson.number > 0 ? tr("LESSON %1").arg(lesson.number) + minutes
+                                           : tr("LESSON") + minutes);
+    m_title->setText(fromUtf8(lesson.title));
+    m_bar->setRange(0, static_cast<int>(m_play->steps()));
+    const std::size_t at = onlyRemember ? 0 : m_progress.step(lesson.id);
+    goTo(at < m_play->steps() && !m_progress.isFinished(lesson.id) ? at : 0);
+    Q_EMIT started();
+}
+
+const sim::Challenge* LessonPanel::challenge() const
+{
+    return m_play && !m_isAtEnd && m_play->step(m_at).challenge ? &*m_play->step(m_at).challenge : nullptr;
+}
+
+std::optional<CommittedAnswer> LessonPanel::committed() const
+{
+    const sim::AskedQuestion* asked = m_play && !m_isAtEnd ? m_play->asked(m_at) : nullptr;
+    const sim::Challenge* goal = challenge();
+    if (asked == nullptr && goal == nullptr)
+        return std::nullopt;
+    const std::string& id = asked != nullptr ? asked->question().id : goal->id;
+    if (!m_onlyRemember)
+        return m_progress.answer(m_play->lesson().id, id);
+    const auto found = m_remembered.find(id);
+    return found == m_remembered.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool LessonPanel::masks() const
+{
+    return m_play && !m_isAtEnd && m_play->asked(m_at) != nullptr && !committed();
+}
+
+bool LessonPanel::canGoOn() const
+{
+    return m_play && !m_isAtEnd && !masks();
+}
+
+bool LessonPanel::canCommit() const
+{
+    if (!masks() || m_input == nullptr)
+        return false;
+    const LessonValue given = m_input->value();
+    return !given.is_null() && m_play->asked(m_at)->whyNoAnswer(given).empty();
+}
+
+void LessonPanel::next()
+{
+    if (!canGoOn())
+        return;
+    if (m_at + 1 < m_play->steps())
+        return goTo(m_at + 1);
+    m_isAtEnd = true;
+    if (!m_onlyRemember) {
+        m_progress.finish(m_play->lesson().id, QDateTime::currentDateTime());
+        m_progress.setStep(m_play->lesson().id, 0);
+    }
+    rebuild();
+    buildEnd();
+    updateButtons();
+    Q_EMIT finished();
+}
+
+void LessonPanel::back()
+{
+    if (!m_play)
+        return;
+    if (m_isAtEnd)
+        goTo(m_at);
+    else if (m_at > 0)
+        goTo(m_at - 1);
+}
+
+void LessonPanel::goTo(std::size_t at)
+{
+    m_at = at;
+    m_isAtEnd = false;
+    m_hintsShown = 0;
+    if (!m_onlyRemember)
+        m_progress.setStep(m_play->lesson().id, at);
+    m_sinceAsked.start();
+    const sim::LessonStep& step = m_play->step(at);
+    LessonScene scene{.compared = m_play->compared(at), .view = step.view, .name = m_play->shownName(at), .play = step.play};
+    scene.play = scene.play || (step.reveal && step.reveal->play);
+    // A challenge begins with its start, also where that is on screen, changed.
+    if (scene.name != m_sceneName || challenge() != nullptr || !step.view.is_null())
+        scene.shown = m_play->shown(at);
+    m_sceneName = scene.name;
+    rebuild();
+    addText(fromUtf8(m_play->text(at)));
+    for (const std::string& point : m_play->points(at))
+        addText(QStringLiteral("→ ") + fromUtf8(point), "muted");
+    if (const sim::AskedQuestion* asked = m_play->asked(at))
+        buildQuestion(*asked);
+    if (const sim::Challenge* goal = challenge())
+        buildChallenge(*goal);
+    updateButtons();
+    if (scene.shown != nullptr || scene.compared != nullptr)
+        Q_EMIT sceneChanged(scene);
+    updateChallenge();
+    if (m_input != nullptr && m_input->isEnabled())
+        m_input->setFocus();
+    else
+        m_next->setFocus();
+}
+
+/// An empty body.
+void LessonPanel::rebuild()
+{
+    m_input = nullptr;
+    m_sure = nullptr;
+    m_commit = m_hint = nullptr;
+    m_goalState = m_why = nullptr;
+    m_body = new QWidget;
+    m_column = new QVBoxLayout(m_body);
+    m_column->setContentsMargins(0, 4, 8, 8);
+    m_column->setSpacing(10);
+    m_column->addStretch();
+    m_scroll->setWidget(m_body); // which ends the one before
+    m_scroll->verticalScrollBar()->setValue(0);
+}
+
+void LessonPanel::addText(const QString& markdown, const char* role)
+{
+    if (!markdown.isEmpty())
+        m_column->insertWidget(m_column->count() - 1, paragraph(markdown, role != nullptr ? role : "prose"));
+}
+
+void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
+{
+    QVBoxLayout* column = nullptr;
+    QFrame* frame = card(column);
+    m_input = makeAnswerInput(asked, m_desk, frame);
+    column->addWidget(m_input);
+    const auto answer = committed();
+    if (answer) {
+        m_input->setValue(answer->value);
+        m_input->setEnabled(false);
+    } else {
+        if (asked.question().sure) {
+            auto* row = new QHBoxLayout;
+            row->addWidget(paragraph(tr("How sure?"), "muted12"));
+            m_sure = new QButtonGroup(frame);
+            for (std::size_t i = 0; i < kSureness.size(); ++i) {
+                auto* button = new QRadioButton(tr(kSureness[i].first));
+                m_sure->addButton(button, static_cast<int>(i));
+                row->addWidget(button);
+                connect(button, &QRadioButton::toggled, this, &LessonPanel::updateButtons);
+            }
+            row->addStretch();
+            column->addLayout(row);
+        }
+        m_commit = new QPushButton(tr("Commit"));
+        m_commit->setToolTip(tr("Your answer stays as it is; then the engine's is shown"));
+        setRole(m_commit, "primary");
+        m_why = paragraph({}, "small");
+        column->addWidget(m_commit, 0, Qt::AlignLeft);
+        column->addWidget(m_why);
+        connect(m_commit, &QPushButton::clicked, this, &LessonPanel::commit);
+        connect(m_input, &AnswerInput::changed, this, &LessonPanel::updateButtons);
+    }
+    m_column->insertWidget(m_column->count() - 1, frame);
+    if (answer)
+        buildVerdict(asked, *answer);
+}
+
+void LessonPanel::commit()
+{
+    if (!canCommit())
+        return;
+    const sim::AskedQuestion& asked = *m_play->asked(m_at);
+    CommittedAnswer answer{.value = m_input->value(),
+                           .isRight = asked.isRight(m_input->value()),
+                           .sure = {},
+                           .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3};
+    if (m_sure != nullptr && m_sure->checkedId() >= 0)
+        answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].second;
+    const std::string& id = asked.question().id;
+    if (m_onlyRemember) {
+        m_remembered[id] = answer;
+        m_progress.remembered(m_play->lesson().id, id, answer.isRight, QDateTime::currentDateTime());
+    } else {
+        m_progress.commit(m_play->lesson().id, id, answer);
+    }
+    m_input->setEnabled(false);
+    m_commit->hide();
+    m_why->hide();
+    if (m_sure != nullptr)
+        for (QAbstractButton* button : m_sure->buttons())
+            button->setEnabled(false);
+    buildVerdict(asked, answer);
+    updateButtons();
+    m_next->setFocus();
+    QMetaObject::invokeMethod(
+        this, [this] { m_scroll->verticalScrollBar()->setValue(m_scroll->verticalScrollBar()->maximum()); },
+        Qt::QueuedConnection);
+}
+
+/// Your answer beside the engine's, and the reason for the mistake that was made.
+void LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedAnswer& answer)
+{
+    QVBoxLayout* column = nullptr;
+    QFrame* frame = card(column);
+    const LessonValue right = asked.rightAnswer();
+    column->addWidget(paragraph(answer.isRight ? tr("**Right.**") : tr("**Not so.**"), nullptr));
+    const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
+    if (answer.value.is_number() && right.is_number() && asked.question().input != sim::QuestionInput::choice) {
+        const double a = answer.value.get<double>(), b = right.get<double>();
+        const auto range =
+            asked.question().range.empty() ? std::pair(std::min({0.0, a, b}), std::max({0.0, a, b})) : asked.range();
+        column->addWidget(new AnswerAxis(range.first, range.second, a, b, yours, engines, frame));
+    } else {
+        column->addWidget(paragraph(tr("You: %1").arg(yours), "muted"));
+        if (!answer.isRight)
+            column->addWidget(paragraph(tr("The engine: %1").arg(engines), nullptr));
+    }
+    if (!answer.isRight)
+        if (const std::string reason = asked.reasonFor(answer.value); !reason.empty())
+            column->addWidget(paragraph(fromUtf8(reason), nullptr));
+    if (const std::string& because = m_play->because(m_at); !because.empty())
+        column->addWidget(paragraph(fromUtf8(because), "muted"));
+    m_column->insertWidget(m_column->count() - 1, frame);
+}
+
+void LessonPanel::buildChallenge(const sim::Challenge& goal)
+{
+    QVBoxLayout* column = nullptr;
+    QFrame* frame = card(column);
+    m_goalState = paragraph({}, nullptr);
+    m_goalState->setAccessibleName(tr("How far the challenge is"));
+    column->addWidget(m_goalState);
+    column->addWidget(
+        paragraph(goal.changes == 1
+                      ? tr("One change is possible. Change the scenario at the left; undo brings the change back.")
+                      : tr("%1 changes are possible. Change the scenario at the left; undo brings one back.").arg(goal.changes),
+                  "small"));
+    m_hint = new QPushButton(tr("Give a hint"));
+    column->addWidget(m_hint, 0, Qt::AlignLeft);
+    connect(m_hint, &QPushButton::clicked, this, &LessonPanel::hint);
+    m_column->insertWidget(m_column->count() - 1, frame);
+}
+
+void LessonPanel::hint()
+{
+    const sim::Challenge* goal = challenge();
+    if (goal == nullptr)
+        return;
+    const auto& hints = m_play->hints(m_at);
+    if (m_hintsShown < hints.size()) {
+        addText(fromUtf8(hints[m_hintsShown++]), "muted");
+        if (m_hintsShown == hints.size())
+            m_hint->setText(tr("Show a solution"));
+    } else {
+        Q_EMIT solutionRequested(goal->solvedBy.front());
+        m_hint->setEnabled(false);
+    }
+}
+
+void LessonPanel::updateChallenge()
+{
+    const sim::Challenge* goal = challenge();
+    if (goal == nullptr || m_goalState == nullptr || !m_desk.session().isOpen())
+        return;
+    const sim::ScenarioDocument& mine = m_desk.session().document();
+    const SimulationPtr& step = m_desk.simulation();
+    const bool isLegal = m_desk.session().isLegal() && step && m_desk.session().scenario() != nullptr;
+    if (isLegal && !(step->scenario() == *m_desk.session().scenario()))
+        return m_goalState->setText(tr("The engine works it out…"));
+    if (!m_desk.session().isLegal())
+        return m_goalState->setText(tr("This is no job that can run: the form says why."));
+    if (!isLegal)
+        return;
+    try {
+        const sim::ChallengeState state = sim::stateOf(*goal, mine, m_play->cases(), step);
+        const bool was = committed().has_value();
+        if (state.isReached()) {
+            LessonValue changes = LessonValue::object();
+            for (const std::string& pointer : state.changed)
+                changes[pointer] = LessonValue::parse(mine.get(pointer).value_or("null"));
+            if (!was)
+                m_progress.commit(m_play->lesson().id, goal->id,
+                                  {.value = std::move(changes),
+                                   .isRight = true,
+                                   .sure = {},
+                                   .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3});
+            m_goalState->setText(tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
+        } else {
+            const QString moved = state.changed.empty() ? tr("Nothing changed yet.")
+                                  : state.changed.size() == 1
+                                      ? tr("1 change of %1.").arg(goal->changes)
+                                      : tr("%1 changes of %2.").arg(state.changed.size()).arg(goal->changes);
+            m_goalState->setText(moved + QLatin1Char(' ') + tr("Not yet: %1").arg(fromUtf8(state.text())));
+        }
+    } catch (const sim::Error& error) {
+        m_goalState->setText(QString::fromUtf8(error.what()));
+    }
+    updateButtons();
+}
+
+void LessonPanel::buildEnd()
+{
+    const sim::Lesson& lesson = m_play->lesson();
+    std::size_t asked = 0, right = 0;
+    for (std::size_t i = 0; i < m_play->steps(); ++i) {
+        const sim::AskedQuestion* question = m_play->asked(i);
+        const auto& goal = m_play->step(i).challenge;
+        if (question == nullptr && !goal)
+            continue;
+        ++asked;
+        const std::string& id = question != nullptr ? question->question().id : goal->id;
+        const auto found = m_remembered.find(id);
+        const auto answer = !m_onlyRemember               ? m_progress.answer(lesson.id, id)
+                            : found == m_remembered.end() ? std::nullopt
+                                                          : std::optional(found->second);
+        right += answer && answer->isRight ? 1 : 0;
+    }
+    addText(tr("**Done.** %1 of %2 right.").arg(right).arg(asked));
+    if (!m_onlyRemember) {
+        if (!lesson.breaks.empty())
+            addText(tr("What is not so: *%1*.").arg(fromUtf8(lesson.breaks)));
+        if (!lesson.remember.empty())
+            addText(tr("A question or two come back in the gallery after 1, 3 and 8 days, with other numbers."), "muted");
+        if (!lesson.source.empty())
+            addText(tr("Source: %1").arg(fromUtf8(lesson.source)), "small");
+    }
+}
+
+void LessonPanel::updateButtons()
+{
+    const bool masked = masks();
+    m_back->setEnabled(m_play && (m_at > 0 || m_isAtEnd));
+    m_next->setEnabled(canGoOn());
+    const bool isLast = m_play && m_at + 1 == m_play->steps();
+    m_next->setText(challenge() != nullptr && !committed() ? tr("Skip") : isLast ? tr("Finish") : tr("Next"));
+    m_next->setVisible(!m_isAtEnd);
+    m_count->setText(m_play ? tr("%1 of %2").arg(m_isAtEnd ? m_play->steps() : m_at + 1).arg(m_play->steps()) : QString());
+    m_bar->setValue(m_play ? static_cast<int>(m_isAtEnd ? m_play->steps() : m_at) : 0);
+    if (m_commit != nullptr) {
+        const bool isSure = m_sure == nullptr || m_sure->checkedId() >= 0;
+        m_commit->setEnabled(canCommit() && isSure);
+        m_why->setText(!canCommit() ? tr("Answer first: nothing is shown before.")
+                       : !isSure    ? tr("Say how sure you are.")
+                                    : QString());
+    }
+    if (masked != m_masked) {
+        m_masked = masked;
+        Q_EMIT maskChanged(masked);
+    }
+}
+
+QString LessonPanel::text() const
+{
+    QStringList all{m_section->text(), m_title->text()};
+    for (const QLabel* label : m_body->findChildren<QLabel*>())
+        if (!label->isHidden())
+            all << label->text();
+    return all.join(QLatin1Char('\n'));
+}
+
+} // namespace app

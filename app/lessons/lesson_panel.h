@@ -1,0 +1,99 @@
+// The player: a lesson beside the working window, a step at a time. Nothing is revealed before an answer is committed, and a
+// committed answer stays; challenges watch what is on the desk.
+#pragma once
+
+#include "app/lessons/answer_input.h"
+#include "app/session/lesson_progress.h"
+#include "sim/lesson/play.h"
+
+#include <QElapsedTimer>
+#include <QFrame>
+
+#include <memory>
+
+class QButtonGroup;
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QScrollArea;
+class QVBoxLayout;
+
+namespace app {
+
+/// What a step puts into the window.
+struct LessonScene {
+    const sim::ScenarioDocument* shown = nullptr;    ///< nullptr: what is there stays
+    const sim::ScenarioDocument* compared = nullptr; ///< the baseline; nullptr: none
+    sim::LessonValue view;                           ///< as a scenario's; null: as it is
+    std::string name;                                ///< of the case
+    bool play = false;
+};
+
+class LessonPanel : public QFrame {
+    Q_OBJECT
+public:
+    LessonPanel(Desk&, LessonProgress&, QWidget* parent = nullptr);
+
+    /// Goes on where the learner stopped. `onlyRemember`: its questions to remember, with other numbers.
+    void start(std::shared_ptr<sim::LessonPlay>, bool onlyRemember = false);
+    void showPreparing(const QString& title);
+    void showFailure(const QString& title, const QString& why);
+    bool isPlaying() const { return m_play != nullptr; }
+    const sim::LessonPlay* play() const { return m_play.get(); }
+    std::size_t at() const { return m_at; }
+    /// A question is open: what the window says of the step would give it away.
+    bool masks() const;
+    /// As shown, for tests.
+    QString text() const;
+    AnswerInput* input() const { return m_input; }
+    bool canCommit() const;
+    bool canGoOn() const;
+
+public Q_SLOTS:
+    void next();
+    void back();
+    void commit();
+    void hint();
+
+Q_SIGNALS:
+    void sceneChanged(const app::LessonScene&);
+    void maskChanged(bool masks);
+    void started();                                       ///< or failed to
+    void left();                                          ///< by its button
+    void finished();                                      ///< the last step is done
+    void solutionRequested(const sim::LessonValue& keys); ///< pointer: value, on the challenge's start
+
+private:
+    void goTo(std::size_t);
+    void rebuild();
+    void addText(const QString& markdown, const char* role = nullptr);
+    void buildQuestion(const sim::AskedQuestion&);
+    void buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);
+    void buildChallenge(const sim::Challenge&);
+    void buildEnd();
+    void updateChallenge();
+    void updateButtons();
+    std::optional<CommittedAnswer> committed() const;
+    const sim::Challenge* challenge() const;
+
+    Desk& m_desk;
+    LessonProgress& m_progress;
+    std::shared_ptr<sim::LessonPlay> m_play;
+    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false;
+    std::size_t m_at = 0, m_hintsShown = 0;
+    std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
+    QElapsedTimer m_sinceAsked;
+    std::string m_sceneName;
+
+    QLabel *m_section, *m_title, *m_count;
+    QProgressBar* m_bar;
+    QScrollArea* m_scroll;
+    QWidget* m_body = nullptr;
+    QVBoxLayout* m_column = nullptr;
+    AnswerInput* m_input = nullptr;
+    QButtonGroup* m_sure = nullptr;
+    QLabel *m_goalState = nullptr, *m_why = nullptr;
+    QPushButton *m_back, *m_next, *m_commit = nullptr, *m_hint = nullptr;
+};
+
+} // namespace app

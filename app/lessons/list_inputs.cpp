@@ -1,0 +1,158 @@
+#include "app/lessons/list_inputs.h"
+
+#include "app/shell/widgets/style.h"
+#include "sim/scenario/json_text.h"
+
+#include <QDropEvent>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace app {
+
+using sim::LessonValue;
+
+SortedList::SortedList(const QStringList& entries, QListView::Flow flow, QWidget* parent) : QListWidget(parent)
+{
+    setFlow(flow);
+    setDragDropMode(QAbstractItemView::InternalMove);
+    setDefaultDropAction(Qt::MoveAction);
+    setWordWrap(flow == QListView::TopToBottom);
+    for (qsizetype i = 0; i < entries.size(); ++i) {
+        auto* item = new QListWidgetItem(entries[i], this);
+        item->setData(Qt::UserRole, i);
+    }
+    setCurrentRow(0);
+    const int line = fontMetrics().height() + 10;
+    const int lines = flow == QListView::LeftToRight ? 1 : static_cast<int>(entries.size());
+    setFixedHeight(lines * line + (flow == QListView::LeftToRight ? line : 8));
+}
+
+void SortedList::moveCurrent(int by)
+{
+    const int from = currentRow(), to = from + by;
+    if (from < 0 || to < 0 || to >= count())
+        return;
+    insertItem(to, takeItem(from));
+    setCurrentRow(to);
+    Q_EMIT sorted();
+}
+
+void SortedList::keyPressEvent(QKeyEvent* event)
+{
+    const bool back = event->key() == Qt::Key_Up || event->key() == Qt::Key_Left;
+    const bool forth = event->key() == Qt::Key_Down || event->key() == Qt::Key_Right;
+    if ((event->modifiers() & Qt::ControlModifier) != 0 && (back || forth))
+        moveCurrent(back ? -1 : 1);
+    else
+        QListWidget::keyPressEvent(event);
+}
+
+void SortedList::dropEvent(QDropEvent* event)
+{
+    QListWidget::dropEvent(event);
+    Q_EMIT sorted();
+}
+
+OrderInput::OrderInput(const QStringList& cards, QWidget* parent)
+    : AnswerInput(parent), m_list(new SortedList(cards, QListView::TopToBottom, this))
+{
+    m_list->setAccessibleName(tr("Cards, to be put in order"));
+    auto* up = new QToolButton;
+    up->setArrowType(Qt::UpArrow);
+    up->setAccessibleName(tr("Earlier"));
+    up->setToolTip(tr("Earlier (Ctrl+Up)"));
+    auto* down = new QToolButton;
+    down->setArrowType(Qt::DownArrow);
+    down->setAccessibleName(tr("Later"));
+    down->setToolTip(tr("Later (Ctrl+Down)"));
+    auto* buttons = new QVBoxLayout;
+    buttons->addWidget(up);
+    buttons->addWidget(down);
+    buttons->addStretch();
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->addWidget(m_list, 1);
+    row->addLayout(buttons);
+    setFocusProxy(m_list);
+    connect(up, &QToolButton::clicked, this, [this] { m_list->moveCurrent(-1); });
+    connect(down, &QToolButton::clicked, this, [this] { m_list->moveCurrent(1); });
+    connect(m_list, &SortedList::sorted, this, [this] {
+        m_isTouched = true;
+        Q_EMIT changed();
+    });
+}
+
+LessonValue OrderInput::value() const
+{
+    LessonValue places = LessonValue::array();
+    for (int row = 0; row < m_list->count(); ++row)
+        places.push_back(m_list->item(row)->data(Qt::UserRole).toLongLong());
+    return m_isTouched ? places : LessonValue();
+}
+
+void OrderInput::setValue(const LessonValue& value)
+{
+    const auto places = sim::valueAs<std::vector<int>>(value);
+    for (int row = 0; places && row < static_cast<int>(places->size()); ++row)
+        for (int from = row; from < m_list->count(); ++from)
+            if (m_list->item(from)->data(Qt::UserRole).toInt() == (*places)[static_cast<std::size_t>(row)])
+                m_list->insertItem(row, m_list->takeItem(from));
+    m_isTouched = true;
+    Q_EMIT changed();
+}
+
+ActionsInput::ActionsInput(const QStringList& rows, QWidget* parent) : AnswerInput(parent)
+{
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* hint = new QLabel(tr("Drag an action, or move it with Ctrl + arrow keys."));
+    hint->setWordWrap(true);
+    setRole(hint, "small");
+    for (qsizetype rank = 0; rank < rows.size(); ++rank) {
+        auto* label = new QLabel(tr("Rank %1").arg(rank));
+        setRole(label, "muted12");
+        auto* row = new SortedList(rows[rank].split(QLatin1Char(' '), Qt::SkipEmptyParts), QListView::LeftToRight, this);
+        row->setAccessibleName(label->text());
+        row->setSpacing(1);
+        column->addWidget(label);
+        column->addWidget(row);
+        m_rows.append(row);
+        connect(row, &SortedList::sorted, this, [this] {
+            m_isTouched = true;
+            Q_EMIT changed();
+        });
+    }
+    column->addWidget(hint);
+    if (!m_rows.isEmpty())
+        setFocusProxy(m_rows.front());
+}
+
+LessonValue ActionsInput::value() const
+{
+    LessonValue rows = LessonValue::array();
+    for (const SortedList* list : m_rows) {
+        QStringList cells;
+        for (int i = 0; i < list->count(); ++i)
+            cells << list->item(i)->text();
+        rows.push_back(cells.join(QLatin1Char(' ')).toStdString());
+    }
+    return m_isTouched ? rows : LessonValue();
+}
+
+void ActionsInput::setValue(const LessonValue& value)
+{
+    const auto rows = sim::valueAs<std::vector<std::string>>(value);
+    for (qsizetype rank = 0; rows && rank < m_rows.size() && rank < static_cast<qsizetype>(rows->size()); ++rank) {
+        const QStringList cells =
+            QString::fromStdString((*rows)[static_cast<std::size_t>(rank)]).split(QLatin1Char(' '), Qt::SkipEmptyParts);
+        m_rows[rank]->clear();
+        m_rows[rank]->addItems(cells);
+    }
+    m_isTouched = true;
+    Q_EMIT changed();
+}
+
+} // namespace app

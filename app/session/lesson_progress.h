@@ -1,0 +1,60 @@
+// How far a learner has come: one JSON file beside the settings, never sent anywhere. What was committed stays committed;
+// questions to remember come back after 1, 3 and 8 days.
+#pragma once
+
+#include "sim/lesson/lesson.h"
+
+#include <QDateTime>
+#include <QString>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace app {
+
+struct CommittedAnswer {
+    sim::LessonValue value; ///< as sim::AskedQuestion takes it; of a challenge the number of changes
+    bool isRight = false;
+    std::optional<double> sure; ///< 0 to 1
+    double seconds = 0;         ///< from the question to the answer
+};
+
+class LessonProgress {
+public:
+    /// An empty path: nothing is kept. A file that cannot be read is put aside (its name with ".unread") and started anew.
+    explicit LessonProgress(QString path);
+    /// In the user's application data.
+    static QString usualPath();
+
+    std::optional<CommittedAnswer> answer(const std::string& lesson, const std::string& question) const;
+    /// Kept at once; the first one counts. Throws nothing: false where it cannot be written.
+    bool commit(const std::string& lesson, const std::string& question, const CommittedAnswer&);
+    std::size_t step(const std::string& lesson) const;
+    void setStep(const std::string& lesson, std::size_t);
+    void finish(const std::string& lesson, const QDateTime& now);
+    bool isFinished(const std::string& lesson) const;
+    /// Of its questions and challenges, the part that was answered.
+    double share(const sim::Lesson&) const;
+    /// As numbers that vary are drawn for this learner; the same until the lesson is begun anew.
+    std::uint64_t seed(const std::string& lesson);
+    void forget(const std::string& lesson);
+
+    /// Questions to remember that are due, of a lesson that was finished.
+    std::vector<std::string> due(const sim::Lesson&, const QDateTime& now) const;
+    /// A wrong one comes back tomorrow.
+    void remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now);
+
+    /// As `rankscope-sim lesson mark` takes it: {"format":"rankscope-answers", …}.
+    sim::LessonValue answers(const std::string& lesson) const;
+
+private:
+    sim::LessonValue& of(const std::string& lesson);
+    const sim::LessonValue* find(const std::string& lesson) const;
+    bool write() const;
+    QString m_path;
+    sim::LessonValue m_all = sim::LessonValue::object();
+};
+
+} // namespace app

@@ -339,13 +339,19 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
     const std::int64_t slice = m_sharding.sequenceLength / m_sharding.slices, first = m_sharding.slice * slice;
     const double seenBlocks = attentionPairs(m_model, m_kind.type, first, first + slice, m_sharding.causal) /
                               (static_cast<double>(slice) * static_cast<double>(slice));
-    const Checked readKeyValueBytes = keyValueBytes * (m_sharding.slice - firstKeySeen(m_model, m_kind.type, first) / slice + 1);
     const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
 
     const Checked queryBytes = m_tokens * heads * qkDim * m_bytes;
     const bool gathers = m_sharding.cp > 1 && (!m_sharding.flashAttention || m_kind.type != LayerType::full);
     if (gathers)
         collective(OperatorKind::gatherKeys, "attn.keys", keyValueBytes * m_sharding.cp);
+    // Of causal attention a rank has two parts, one from either end; they read what their windows reach.
+    std::int64_t readKeys = 0;
+    const int parts = gathers ? 2 * m_sharding.cp : 1;
+    for (std::int64_t part = 0; part < parts; ++part)
+        readKeys += keysSeen(m_model, m_kind.type, m_sharding.sequenceLength, first + slice * part / parts,
+                             first + slice * (part + 1) / parts, m_sharding.causal);
+    const Checked readKeyValueBytes = checkedScale(keyValueBytes, static_cast<double>(readKeys) / static_cast<double>(slice));
     if (m_sharding.flashAttention) {
         const int together = gathers ? m_sharding.cp : 1; // blocks
         for (int block = 0; block < m_sharding.cp / together; ++block) {
@@ -358,7 +364,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
             op.batch = b * heads;
             op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * seenBlocks * together;
             op.backwardFlopsFactor = 2.5;
-            op.forwardBytes = queryBytes + readKeyValueBytes * together + m_tokens * heads * vDim * m_bytes;
+            op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
             op.backwardBytes = 2 * op.forwardBytes;
             op.overlapsRing = block > 0;
             if (block == 0) // queries, keys, values, and the log-sum-exp in single precision

@@ -130,6 +130,7 @@ private:
     void gatherBucket(const Bucket&, bool prefetched);
     void releaseBucket(const Bucket&);
     void reduceBucket(ParameterElements);
+    std::int64_t wholeBytes(ParameterElements, int bytesEach) const;
     std::int64_t gatheredBytes(const Bucket&) const;
     bool gathersNarrow(const Bucket&, std::size_t index) const;
     std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;

@@ -399,3 +399,28 @@ TEST(CostsOfProgram, ShardsThatAreSentAloneAreAsManyMessagesAsRanks)
     EXPECT_GE(messages, 4);
     EXPECT_LE(messages, 4 + scenario.model.numHiddenLayers + 2); // a bucket is at least one
 }
+
+TEST(CostsOfProgram, ExpertsWithoutAReplicaAreNeitherGatheredNorHeldTwice)
+{
+    // Four ranks, a quarter of the experts each: nobody else has them, whatever ZeRO does to the rest.
+    for (const int zero : {2, 3})
+        for (const bool reshards : {true, false}) {
+            Scenario scenario = withExperts();
+            scenario.training.globalBatchSize = scenario.training.microBatchSize * scenario.layout.dp; // one micro-batch
+            scenario.layout.zeroStage = zero;
+            scenario.layout.reshardAfterForward = reshards;
+            const Program program = test::programOf(scenario);
+            const Sharding sharding = Sharding::of(scenario);
+            double dense = 0;
+            for (const ModelPart part : {ModelPart::embedding, ModelPart::moe, ModelPart::head}) {
+                const OperatorList list = operatorsOf(scenario.model, sharding, part);
+                const auto elements = static_cast<double>(list.parameters() - list.routedParameters());
+                dense += elements * (part == ModelPart::moe ? scenario.model.numHiddenLayers : 1);
+            }
+            const auto buffer = [](const Op& op, const OpShape&) { return op.buffer ? static_cast<double>(op.allocBytes) : 0.0; };
+            EXPECT_EQ(sumOf(program, "grad.reduce", buffer), dense * 4) << "whole gradients under ZeRO " << zero;
+            const bool isTransient = zero == 3 && reshards;
+            EXPECT_EQ(sumOf(program, "param.gather", buffer), isTransient ? 2 * dense * 2 : 0.0) << "in both passes";
+            EXPECT_EQ(static_cast<double>(program.ranks[0].states.buffers), zero == 3 && !reshards ? dense * 2 : 0.0);
+        }
+}

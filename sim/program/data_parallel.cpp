@@ -57,7 +57,7 @@ void PassBuilder::releaseBucket(const Bucket& bucket)
     m_pass.ops.back().freeBytes = gatheredBytes(bucket);
 }
 
-void PassBuilder::reduceBucket(ParameterElements elements)
+void PassBuilder::reduceBucket(ParameterElements elements, bool held)
 {
     const Layout& layout = m_scenario.layout;
     const bool sharded = layout.zeroStage >= 1;
@@ -77,10 +77,20 @@ void PassBuilder::reduceBucket(ParameterElements elements)
     // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
     const bool accumulates = layout.pp > 1;
     const std::int64_t whole = wholeBytes(elements, m_stateBytes.gradient);
-    if (!accumulates)
+    if (!accumulates && !held)
         m_pass.ops[before].allocBytes = whole;
     m_pass.ops[before].freeBytes = whole;
     m_pass.ops[before].buffer = true;
+}
+
+/// Where a pass reduces its gradients bucket by bucket: of those that several buckets add to, which wait for the last.
+std::int64_t PassBuilder::sharedGradientBytes(const StageContent& stage) const
+{
+    Checked bytes;
+    if (reducesEveryMicrobatch(m_scenario) && m_scenario.training.overlap.gradReduce)
+        for (const Bucket& bucket : stage.buckets)
+            bytes += bucket.usedAgain ? wholeBytes(bucket.parameters().trained(), m_stateBytes.gradient) : 0;
+    return bytes;
 }
 
 std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const

@@ -267,7 +267,7 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Buck
         awaitHost();
         if (isOffloaded(bucket))
             sendToHost(bucket);
-        if (flags.releasesParameters)
+        if (flags.releasesParameters && !bucket.usedAgain)
             releaseBucket(bucket);
     }
     m_layer = -1;
@@ -404,7 +404,9 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     m_nextWaits = 0;
     m_deferredWeights.clear();
     const bool weightsOnly = kind == ActionKind::backwardWeight;
-    if (const std::int64_t bytes = accumulatedBytes(stage.parameters().trained()); flags.startsGradients && bytes > 0) {
+    const Checked whole = Checked(flags.startsGradients ? accumulatedBytes(stage.parameters().trained()) : 0) +
+                          (kind == ActionKind::backwardInput ? 0 : sharedGradientBytes(stage));
+    if (const std::int64_t bytes = whole; bytes > 0) {
         waitFor(0);
         m_pass.ops.back().allocBytes = bytes;
         m_pass.ops.back().buffer = true;
@@ -413,7 +415,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
         receive(flags, Stream::sendBackward);
     // For a frozen embedding's gradient nobody asks, nor for its parameters.
     const auto gathers = [&](std::size_t i) {
-        return flags.gathersParameters && !weightsOnly && !stage.buckets[i].list.endsBackward;
+        return flags.gathersParameters && !weightsOnly && !stage.buckets[i].list.endsBackward && !stage.buckets[i].usedAgain;
     };
     const bool prefetches = m_scenario.training.overlap.paramGather;
     const auto count = stage.buckets.size();
@@ -439,7 +441,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
                 bringFromHost(stage.buckets[i - 1]);
             backwardBucket(bucket, kind);
         }
-        if (gathers(i))
+        if (gathers(i) || (flags.gathersParameters && !weightsOnly && bucket.usedAgain))
             releaseBucket(bucket);
         const auto awaitNext = [&] {
             if (!prefetches || gathersLate)
@@ -451,7 +453,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
             awaitNext();
         if (flags.reducesGradients && kind != ActionKind::backwardInput && m_scenario.training.overlap.gradReduce) {
             m_layer = bucket.layer;
-            reduceBucket(bucket.parameters().trained());
+            reduceBucket(bucket.parameters().trained(), bucket.usedAgain);
         }
         if (i > 0 && gathers(i - 1) && gathersLate)
             awaitNext();

@@ -93,6 +93,7 @@ int Lowering::contentOf(const ContentKey& key)
     const Training& training = m_scenario.training;
     StageContent content;
     m_sharding.slice = key.slice;
+    m_sharding.beginsTraining = key.embedding && m_scenario.model.lora.isOn();
     const Model& model = m_scenario.model;
     const bool tied = model.tieWordEmbeddings, predicts = model.numNextnPredictLayers > 0;
     if (key.embedding)
@@ -101,6 +102,7 @@ int Lowering::contentOf(const ContentKey& key)
     const auto addLayer = [&](OperatorList list, int layer) {
         const bool recomputed =
             training.recompute == Recompute::full && (training.recomputeLayers <= 0 || layer < training.recomputeLayers);
+        m_sharding.beginsTraining = m_sharding.beginsTraining && list.endsBackward;
         content.buckets.push_back({.list = std::move(list), .layer = layer, .recomputed = recomputed});
     };
     const int layers = static_cast<int>(key.layers.size());

@@ -500,7 +500,8 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
     const auto& operators = bucket.list.operators;
     const Operator& collective = operators[index];
     if (!m_scenario.training.overlap.tpComm || !m_scenario.layout.sequenceParallel || index == 0 ||
-        collective.kind != OperatorKind::leaveTensorParallel || !hasWeights(operators[index - 1]))
+        collective.kind != OperatorKind::leaveTensorParallel || !hasWeights(operators[index - 1]) ||
+        !collective.needsInputGradient)
         return false;
     const Operator& gemm = operators[index - 1];
     const bool split = kind == ActionKind::backwardInput;
@@ -558,6 +559,29 @@ void PassBuilder::weightGradient(const Operator& op, OpPurpose purpose, bool spl
     m_pass.ops.back().freeBytes = checkedAdd(passing, checkedAdd(op.savedInputBytes, split ? op.savedGradientBytes : 0));
 }
 
+/// Nothing before it is trained: only the gradient of its weights is needed, if at all.
+void PassBuilder::backwardOfFirst(const Bucket& bucket, std::size_t index, ActionKind kind)
+{
+    const Operator& op = bucket.list.operators[index];
+    if (!trainsWeights(op)) {
+        if (const std::int64_t kept = keptBytes(op); kept > 0) { // what its module began with
+            waitFor(0);
+            m_pass.ops.back().freeBytes = kept;
+        }
+        return;
+    }
+    if (kind == ActionKind::backwardInput) {
+        waitFor(0);
+        m_pass.ops.back().label = m_labels.intern(std::string(op.name));
+        m_pass.ops.back().allocBytes = op.savedGradientBytes;
+        return;
+    }
+    if (const auto gathering = gatheringOf(bucket.list.operators, index); gathering && m_scenario.layout.sequenceParallel)
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op), gatheredOperandBytes(bucket, *gathering),
+                 static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+    weightGradient(op, OpPurpose::backward, false);
+}
+
 void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, ActionKind kind)
 {
     const auto& operators = bucket.list.operators;
@@ -565,6 +589,10 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
     const bool split = kind == ActionKind::backwardInput;
     const OpPurpose purpose = split ? OpPurpose::backwardInput : OpPurpose::backward;
     const bool sequenceParallel = m_scenario.layout.sequenceParallel;
+    if (!op.needsInputGradient) {
+        backwardOfFirst(bucket, index, kind);
+        return;
+    }
 
     if (isCompute(op)) {
         // Keys, values and their gradients go round once more; the first exchange runs beside the first block.

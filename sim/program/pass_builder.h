@@ -99,6 +99,7 @@ private:
     void backwardBucket(const Bucket&, ActionKind);
     bool overlapGradientGather(const Bucket&, std::size_t index, ActionKind);
     void backwardOperator(const Bucket&, std::size_t index, ActionKind);
+    void backwardOfFirst(const Bucket&, std::size_t index, ActionKind);
     void inputGradient(const Operator&, OpPurpose, bool split, int slices);
     void weightGradient(const Operator&, OpPurpose, bool split);
     void weightPass(const Bucket&);

@@ -191,7 +191,7 @@ void HoldingsMaker::shareOut()
             const std::int64_t ofHost = checkedScale(optimizer + states, offloaded) - checkedScale(optimizer, offloaded);
             optimizer += states;
             tensor.bytes.optimizer = states - ofHost;
-            tensor.bytes.buffers = gathersForStep ? tensor.elements * each.parameter : 0;
+            tensor.bytes.buffers = gathersForStep && sharing > 1 ? tensor.elements * each.parameter : 0;
             addTo(group.bytes, tensor.bytes);
         }
         addTo(m_out.bytes, group.bytes);

@@ -60,7 +60,7 @@ void EngineRun::formCrews()
 
 /// That a class comes to next and could begin; null where kernels would lose to a collective issued behind them, and where it
 /// goes by itself.
-const QuietRun* EngineRun::runOfCrew(int c, std::uint32_t pass) const
+const QuietRun* EngineRun::runOfCrew(int c, const Step& step)
 {
     const int crew = m_facts[asIndex(c)].crew;
     const Worker& worker = m_workers[asIndex(c)];
@@ -69,9 +69,9 @@ const QuietRun* EngineRun::runOfCrew(int c, std::uint32_t pass) const
     // Another may stand at a run behind this one that takes other streams.
     if (m_crews[asIndex(crew)].waiting > 0 && m_crews[asIndex(crew)].op != worker.place - m_result.firstOp[asIndex(c)])
         return nullptr;
-    const QuietRun* const run = m_crews[asIndex(crew)].runs->at(pass, worker.op);
-    const bool isTogether = run != nullptr && (run->roles & m_crews[asIndex(crew)].joint) != 0 &&
-                            (run->passing & m_facts[asIndex(c)].besides) == 0 && isFree(c, *run);
+    const QuietRun* const run = m_crews[asIndex(crew)].runs->at(step.pass, worker.op);
+    const bool isTogether = run != nullptr && (run->roles & m_crews[asIndex(crew)].joint) != 0 && isFree(c, *run) &&
+                            losesTo(c, step, worker.op, *run) == 0;
     return isTogether ? run : nullptr;
 }
 

@@ -28,7 +28,7 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
       m_fair(m_shared.portCount(), static_cast<int>(classes.classGroups.size()) + 2 * classes.count()),
       m_workers(asIndex(classes.count())), m_facts(asIndex(classes.count())), m_waiting(asIndex(classes.count())),
       m_meetings(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),
-      m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_freeBehind(program.passes.size())
+      m_transfers(classes.classGroups.size() + 2 * asIndex(classes.count())), m_free(program.passes.size())
 {
     std::size_t ops = 0, slots = 0;
     for (int c = 0; c < classes.count(); ++c) {

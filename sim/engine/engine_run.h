@@ -166,17 +166,20 @@ private:
     const Op& opOf(const IssuedOp& issued) const { return m_program.passes[issued.step->pass].ops[issued.index]; }
     bool isFree(int c, const QuietRun&) const;
     std::int64_t beginOf(const Worker&, const QuietRun&, const Op& first) const;
-    bool execute(int c, const QuietRun&, const Op& first);
+    bool execute(int c, const QuietRun&, const Step&);
     void place(Worker&, const QuietRun&, std::int64_t beginNs);
     static void account(Worker&, const QuietRun&);
     bool canBeCrew(int group) const;
     void formCrews();
-    const QuietRun* runOfCrew(int c, std::uint32_t pass) const;
+    const QuietRun* runOfCrew(int c, const Step&);
     bool standAt(int c, const QuietRun&, const Step&);
     bool goOnAlone();
     void executeTogether(const Crew&, const QuietRun&, const Step&);
     void executeOneByOne(const Crew&, const QuietRun&, const Step&);
-    bool goesOnBehind(std::uint32_t pass, std::size_t op);
+    const FreeStreams& freeStreamsOf(std::uint32_t pass);
+    StreamMask freeAfter(int c, const Step&);
+    StreamMask losesTo(int c, const Step&, std::size_t op);
+    StreamMask losesTo(int c, const Step&, std::size_t op, const QuietRun&);
     std::int64_t kernelNs(int c, const IssuedOp&) const;
     void wait(int c, const IssuedOp&, Stream, StreamMask open, std::int64_t readyNs);
 
@@ -253,8 +256,8 @@ private:
     std::set<std::array<double, kCommunicatorRoleCount>> m_ownFactors; ///< see Facts
     std::map<std::pair<int, RoleMask>, QuietRuns> m_runsBy;            ///< geometry and own affairs, or those of a crew
     std::vector<Crew> m_crews;
-    std::vector<int> m_standing;                       ///< crews of which some stand at a run
-    std::vector<std::vector<StreamMask>> m_freeBehind; ///< [pass]: streamsFreeBehind, empty until asked for
+    std::vector<int> m_standing;     ///< crews of which some stand at a run
+    std::vector<FreeStreams> m_free; ///< [pass], empty until asked for
     std::vector<int> m_queued;
     std::vector<Event> m_now; ///< what happens at this instant
     CancelPoll m_poll;

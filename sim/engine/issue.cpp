@@ -107,13 +107,13 @@ void EngineRun::issue(int c)
         }
         const std::int64_t* const prices = durations[step.pass].data();
         for (const std::size_t count = pass.ops.size(); worker.op < count; ++worker.op, ++worker.place) {
-            const QuietRun* run = hasCrew ? runOfCrew(c, step.pass) : nullptr;
+            const QuietRun* run = hasCrew ? runOfCrew(c, step) : nullptr;
             if (run != nullptr) {
                 if (!standAt(c, *run, step))
                     return;
             } else if (runs != nullptr) {
                 run = runs->at(step.pass, worker.op);
-                if (run != nullptr && !execute(c, *run, pass.ops[worker.op]))
+                if (run != nullptr && !execute(c, *run, step))
                     run = nullptr;
             }
             if (run != nullptr) {
@@ -126,7 +126,7 @@ void EngineRun::issue(int c)
             const auto needed = static_cast<StreamMask>(op.waits | maskOf(op.stream));
             const auto open = static_cast<StreamMask>(needed & worker.open);
             const bool isKernel = op.stream == Stream::compute;
-            if (open != 0 && isKernel && !goesOnBehind(step.pass, worker.op))
+            if (open != 0 && isKernel && freeStreamsOf(step.pass).behind[worker.op] == 0)
                 return; // all that follows waits for it
             std::int64_t ready = isKernel ? kNotYet : worker.passStartNs;
             for (unsigned known = needed & ~open; known != 0; known &= known - 1)
@@ -147,7 +147,8 @@ void EngineRun::issue(int c)
             if (op.kind == OpKind::copy) {
                 starts[worker.place] = ready;
                 ends[worker.place] = worker.tail[stream] = ready + prices[worker.op];
-            } else if (op.kind == OpKind::compute && isPlain && (worker.open & besides) == 0) {
+            } else if (op.kind == OpKind::compute && isPlain && (worker.open & besides) == 0 &&
+                       losesTo(c, step, worker.op) == 0) {
                 starts[worker.place] = worker.kernelStartNs = ready;
                 ends[worker.place] = worker.tail[stream] = ready + prices[worker.op];
             } else if (op.kind == OpKind::wait) {
@@ -185,12 +186,12 @@ std::int64_t EngineRun::beginOf(const Worker& worker, const QuietRun& run, const
 }
 
 /// False if something else decides when its ops begin.
-bool EngineRun::execute(int c, const QuietRun& run, const Op& first)
+bool EngineRun::execute(int c, const QuietRun& run, const Step& step)
 {
-    if (!isFree(c, run))
-        return false;
     Worker& worker = m_workers[asIndex(c)];
-    const std::int64_t begin = beginOf(worker, run, first);
+    if (!isFree(c, run) || losesTo(c, step, worker.op, run) != 0)
+        return false;
+    const std::int64_t begin = beginOf(worker, run, m_program.passes[step.pass].ops[worker.op]);
     if (begin == kNotYet)
         return false;
     place(worker, run, begin);
@@ -226,12 +227,46 @@ void EngineRun::account(Worker& worker, const QuietRun& run)
     worker.buffers += run.buffers;
 }
 
-bool EngineRun::goesOnBehind(std::uint32_t pass, std::size_t op)
+const FreeStreams& EngineRun::freeStreamsOf(std::uint32_t pass)
 {
-    std::vector<StreamMask>& of = m_freeBehind[pass];
-    if (of.empty())
-        of = streamsFreeBehind(m_program.passes[pass]);
-    return of[op] != 0;
+    FreeStreams& of = m_free[pass];
+    if (of.behind.empty())
+        of = freeStreams(m_program.passes[pass]);
+    return of;
+}
+
+/// In the passes behind this one, until one has kernels: those are issued when the last kernel before them has begun.
+StreamMask EngineRun::freeAfter(int c, const Step& step)
+{
+    const std::vector<Step>& steps = programOf(c).steps;
+    StreamMask free = 0;
+    for (const Step* next = &step + 1; next != steps.data() + steps.size(); ++next) {
+        const FreeStreams& of = freeStreamsOf(next->pass);
+        free |= of.atStart;
+        if (of.lastKernel < of.behind.size())
+            break;
+    }
+    return free;
+}
+
+/// Streams whose collectives make a kernel slower that are not issued yet, and may all the same begin before it ends.
+StreamMask EngineRun::losesTo(int c, const Step& step, std::size_t op)
+{
+    const StreamMask besides = m_facts[asIndex(c)].besides;
+    if (besides == 0)
+        return 0;
+    const FreeStreams& free = freeStreamsOf(step.pass);
+    return besides & (free.behind[op] | (op == free.lastKernel ? freeAfter(c, step) : StreamMask{0}));
+}
+
+/// The same for the kernels of a run that begins with this op.
+StreamMask EngineRun::losesTo(int c, const Step& step, std::size_t op, const QuietRun& run)
+{
+    const StreamMask besides = m_facts[asIndex(c)].besides;
+    if (besides == 0)
+        return 0;
+    const bool isLast = run.lastKernel < run.size() && op + run.lastKernel == freeStreamsOf(step.pass).lastKernel;
+    return besides & (run.passing | (isLast ? freeAfter(c, step) : StreamMask{0}));
 }
 
 void EngineRun::wait(int c, const IssuedOp& issued, Stream stream, StreamMask open, std::int64_t readyNs)

@@ -34,15 +34,16 @@ void append(QuietRun& run, const Op& op, std::int64_t durationNs)
 
 } // namespace
 
-std::vector<StreamMask> streamsFreeBehind(const Pass& pass)
+FreeStreams freeStreams(const Pass& pass)
 {
-    constexpr std::ptrdiff_t kOutside = -1;
+    constexpr std::ptrdiff_t kOnNone = -2, kOnPassesBefore = -1;
     std::array<std::ptrdiff_t, kStreamCount> kernelBefore; // [stream]: the last kernel that its last op depends on
-    kernelBefore.fill(kOutside);
+    kernelBefore.fill(kOnNone);
+    kernelBefore[asIndex(Stream::compute)] = kOnPassesBefore;
     std::vector<std::ptrdiff_t> freeFrom(pass.ops.size()); // the first op that this one can pass, or itself
     for (std::size_t i = 0; i < pass.ops.size(); ++i) {
         const Op& op = pass.ops[i];
-        std::ptrdiff_t kernel = kOutside;
+        std::ptrdiff_t kernel = kOnNone;
         for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
             kernel = std::max(kernel, kernelBefore[asIndex(std::countr_zero(left))]);
         const auto here = static_cast<std::ptrdiff_t>(i);
@@ -50,15 +51,19 @@ std::vector<StreamMask> streamsFreeBehind(const Pass& pass)
         // A message comes whether it is awaited or not.
         freeFrom[i] = op.stream == Stream::compute || op.kind == OpKind::receive ? here : kernel + 1;
     }
-    std::vector<StreamMask> free(pass.ops.size());
+    FreeStreams free{.behind = std::vector<StreamMask>(pass.ops.size()), .atStart = 0, .lastKernel = pass.ops.size()};
     std::array<std::ptrdiff_t, kStreamCount> from; // [stream]
     from.fill(static_cast<std::ptrdiff_t>(pass.ops.size()));
     for (std::size_t i = pass.ops.size(); i-- > 0;) {
         for (std::size_t s = 0; s < from.size(); ++s)
             if (from[s] <= static_cast<std::ptrdiff_t>(i))
-                free[i] |= maskOf(static_cast<Stream>(s));
-        std::ptrdiff_t& of = from[asIndex(pass.ops[i].stream)];
+                free.behind[i] |= maskOf(static_cast<Stream>(s));
+        const Stream stream = pass.ops[i].stream;
+        std::ptrdiff_t& of = from[asIndex(stream)];
         of = std::min(of, freeFrom[i]);
+        free.atStart |= freeFrom[i] == kOnNone + 1 ? maskOf(stream) : StreamMask{0};
+        if (stream == Stream::compute && free.lastKernel == pass.ops.size())
+            free.lastKernel = i;
     }
     return free;
 }
@@ -80,7 +85,7 @@ void QuietRuns::find(std::uint32_t pass)
     Runs& of = m_runs[pass];
     of.known = true;
     of.at.assign(ops.size(), -1);
-    const std::vector<StreamMask> free = streamsFreeBehind(m_program.passes[pass]);
+    const FreeStreams free = freeStreams(m_program.passes[pass]);
     for (std::size_t first = 0; first < ops.size();) {
         QuietRun run;
         std::size_t end = first;
@@ -95,7 +100,8 @@ void QuietRuns::find(std::uint32_t pass)
         if (run.size() >= kShortest) {
             run.lastKernel = run.size();
             for (std::size_t i = first; i < end; ++i) {
-                run.passing |= free[i];
+                if (ops[i].kind == OpKind::compute)
+                    run.passing |= free.behind[i];
                 if (ops[i].stream == Stream::compute)
                     run.lastKernel = i - first;
             }

@@ -19,7 +19,7 @@ struct QuietRun {
     std::vector<std::int64_t> starts, ends;            ///< [op] from the moment when the first can begin
     StreamMask streams = 0;                            ///< that it needs or uses
     StreamMask used = 0;                               ///< that its ops lie on
-    StreamMask passing = 0;                            ///< streams on which something behind it can begin before its last kernel
+    StreamMask passing = 0;                            ///< streams on which something behind it can begin before its kernels end
     RoleMask roles = 0;                                ///< of its collectives
     std::array<std::int64_t, kStreamCount> tails{};    ///< of `used`, likewise
     std::int64_t activations = 0, buffers = 0;         ///< bytes more at its end than at its beginning
@@ -29,8 +29,13 @@ struct QuietRun {
     std::size_t size() const { return starts.size(); }
 };
 
-/// [op]: streams with something behind it in its pass that does not depend on the kernels from it on.
-std::vector<StreamMask> streamsFreeBehind(const Pass&);
+/// What a pass has that need not wait for the kernels issued before it.
+struct FreeStreams {
+    std::vector<StreamMask> behind; ///< [op]: with something behind it in its pass that does not depend on the kernels from it on
+    StreamMask atStart = 0;         ///< with something that depends on no kernel, not even of the passes before
+    std::size_t lastKernel = 0;     ///< op of the compute stream; the number of ops where there is none
+};
+FreeStreams freeStreams(const Pass&);
 
 /// The runs of all passes as ranks of one geometry see them, that nothing makes slower.
 class QuietRuns {

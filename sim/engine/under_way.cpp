@@ -28,7 +28,8 @@ void EngineRun::beginKernel(int c, const IssuedOp& issued, std::int64_t readyNs)
     m_result.opStartNs[issued.place] = readyNs;
     const std::int64_t duration = kernelNs(c, issued);
     const StreamMask besides = m_facts[asIndex(c)].besides;
-    if ((worker.open & besides) == 0 || duration > kLongestSharedNs) {
+    const bool isAlone = (worker.open & besides) == 0 && losesTo(c, *issued.step, issued.index) == 0;
+    if (isAlone || duration > kLongestSharedNs) {
         finish(c, Stream::compute, issued, readyNs + duration);
         return;
     }

@@ -304,13 +304,13 @@ void Rules::sharding()
         warning("/layout/reshard_after_forward", [&] {
             return "has no effect with " + named("/layout/zero_stage", l.zeroStage) + ": parameters are not sharded";
         });
-    if (l.zeroStage == 3 && l.pp > 1 && l.reshardAfterForward)
+    if (l.zeroStage == 3 && l.pp > 1 && l.dpShard > 1 && l.reshardAfterForward)
         warning("/layout/zero_stage", [&] {
             return "3 with " + named("/layout/pp", l.pp) +
                    " and reshard_after_forward: every micro-batch gathers all parameters; Megatron Core and DeepSpeed refuse "
                    "this";
         });
-    if (l.zeroStage == 3 && l.pp > 1 && !l.reshardAfterForward)
+    if (l.zeroStage == 3 && l.pp > 1 && l.dpShard > 1 && !l.reshardAfterForward)
         warning("/layout/zero_stage", [&] {
             return "3 with " + named("/layout/pp", l.pp) +
                    ": parameters are gathered once a step and stay beside their shards, so they take more "

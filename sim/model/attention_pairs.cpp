@@ -34,11 +34,19 @@ double attentionPairs(const Model& model, LayerType type, std::int64_t first, st
     return (causal ? 1 : 2) * (pairsOfFirst(model, type, last) - pairsOfFirst(model, type, first));
 }
 
-std::int64_t firstKeySeen(const Model& model, LayerType type, std::int64_t query)
+std::int64_t keysSeen(const Model& model, LayerType type, std::int64_t sequenceLength, std::int64_t first, std::int64_t last,
+                      bool causal)
 {
-    if (type == LayerType::sliding)
-        return std::max<std::int64_t>(0, query + 1 - model.slidingWindow);
-    return type == LayerType::chunked ? query - query % std::max(1, model.attentionChunkSize) : 0;
+    std::int64_t begin = 0, end = sequenceLength;
+    if (type == LayerType::sliding) {
+        begin = std::max<std::int64_t>(0, first + 1 - model.slidingWindow);
+        end = std::min<std::int64_t>(sequenceLength, last - 1 + model.slidingWindow);
+    } else if (type == LayerType::chunked) {
+        const std::int64_t chunk = std::max(1, model.attentionChunkSize);
+        begin = first - first % chunk;
+        end = std::min(sequenceLength, (last + chunk - 1) / chunk * chunk);
+    }
+    return (causal ? last : end) - begin;
 }
 
 int attendingLayers(const Model& model, LayerType type)

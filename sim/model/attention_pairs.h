@@ -14,8 +14,8 @@ namespace sim {
 /// as far to either side. O(1); parts of a sequence add up to the whole.
 double attentionPairs(const Model&, LayerType, std::int64_t first, std::int64_t last, bool causal);
 
-/// The first key that this query sees.
-std::int64_t firstKeySeen(const Model&, LayerType, std::int64_t query);
+/// Keys that the queries [first, last) of a sequence see among them: those that a kernel which skips the rest reads.
+std::int64_t keysSeen(const Model&, LayerType, std::int64_t sequenceLength, std::int64_t first, std::int64_t last, bool causal);
 
 /// Layers of this type, those of prediction modules among them.
 int attendingLayers(const Model&, LayerType);

@@ -98,12 +98,13 @@ class Builder {
 public:
     Builder(const Model& model, const Sharding& sharding, ModelPart part, LayerKind kind = {})
         : m_model(model), m_sharding(sharding), m_kind(kind), m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize),
-          m_tokens(sharding.tokens()), m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement)
+          m_tokens(sharding.tokens()), m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement),
+          m_asked(!sharding.beginsTraining)
     {
         m_list.inputBytes = activation();
     }
 
-    OperatorList take() { return std::move(m_list); }
+    OperatorList take();
 
     /// Bytes of a tensor between two blocks.
     Checked activation() const { return m_local * m_hidden * m_bytes; }
@@ -171,6 +172,7 @@ public:
     void addAdapted(std::string_view name, Checked outputs, Checked inputs)
     {
         elementwise(name, 3 * outputs * m_bytes, 3 * inputs * m_bytes, 0);
+        m_asked = true; // what comes behind lies behind what is trained
     }
     /// Latent vectors of a token: of each target that the operator B stands beside.
     Checked latentBytes(std::string_view b) const
@@ -188,9 +190,11 @@ public:
         const Checked inputs = m_tokens * used(names.a).inputs;
         m_list.operators.back().moduleInputBytes = 0; // which A keeps
         adapterProduct(names.a, input == Input::ofBlock ? activation() : inputs * m_bytes);
+        const bool asked = std::exchange(m_asked, true);
         if (m_sharding.tp > 1)
             collective(OperatorKind::gatherLatent, names.latent, latent);
         adapterProduct(names.b, latent);
+        m_asked = asked;
         addAdapted(names.add, m_tokens * used(names.b).outputs, inputs);
     }
     /// Before a row-parallel product, so that its reduction follows it; `addAdapted` comes behind that.
@@ -200,11 +204,13 @@ public:
         if (latent == 0)
             return false;
         adapterProduct(names.a, m_tokens * used(names.a).inputs * m_bytes);
+        const bool asked = std::exchange(m_asked, true);
         if (m_sharding.tp > 1)
             collective(OperatorKind::reduceLatent, names.latent, latent);
         adapterProduct(names.b, latent);
         if (m_sharding.tp > 1)
             collective(OperatorKind::gatherOutput, names.output, m_tokens * m_hidden * m_bytes);
+        m_asked = asked; // the frozen product beside it reads the same
         return true;
     }
 
@@ -277,6 +283,7 @@ public:
     {
         Operator& added = m_list.operators.emplace_back(op);
         added.frozen = isFrozen();
+        added.needsInputGradient = m_asked;
         if (const ModuleRow* row = moduleRow(op.name)) {
             added.modules = row->modules;
             added.keepsInputOf = row->keepsInputOf;
@@ -294,12 +301,36 @@ public:
     const LayerKind m_kind;
     const std::vector<Tensor> m_tensors;
     Checked m_hidden, m_tokens, m_local, m_bytes;
+    bool m_asked = true; ///< for the gradient of what the next operator reads
     OperatorList m_list;
 
 private:
     void queryKeyValue(Checked heads, Checked keyValueHeads);
     void attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes);
 };
+
+/// What has no backward pass keeps nothing for it, and modules of such operators are not run again.
+OperatorList Builder::take()
+{
+    std::vector<Operator>& operators = m_list.operators;
+    const auto isIdle = [](const Operator& op) { return !op.needsInputGradient; };
+    for (const Module module : kRecomputeModules)
+        if (std::all_of(operators.begin(), operators.end(),
+                        [&](const Operator& op) { return isIdle(op) || !op.modules.has(module); }))
+            for (Operator& op : operators) {
+                op.modules.remove(module);
+                op.keepsInputOf.remove(module);
+            }
+    for (Operator& op : operators)
+        if (isIdle(op)) {
+            op.savedBytes = op.savedHeadBytes = 0;
+            op.inputFrom.reset();
+        }
+    m_list.endsBackward = !m_asked;
+    if (m_list.endsBackward)
+        m_list.inputBytes = 0;
+    return std::move(m_list);
+}
 
 void Builder::queryKeyValue(Checked heads, Checked keyValueHeads)
 {
@@ -339,13 +370,19 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
     const std::int64_t slice = m_sharding.sequenceLength / m_sharding.slices, first = m_sharding.slice * slice;
     const double seenBlocks = attentionPairs(m_model, m_kind.type, first, first + slice, m_sharding.causal) /
                               (static_cast<double>(slice) * static_cast<double>(slice));
-    const Checked readKeyValueBytes = keyValueBytes * (m_sharding.slice - firstKeySeen(m_model, m_kind.type, first) / slice + 1);
     const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
 
     const Checked queryBytes = m_tokens * heads * qkDim * m_bytes;
     const bool gathers = m_sharding.cp > 1 && (!m_sharding.flashAttention || m_kind.type != LayerType::full);
     if (gathers)
         collective(OperatorKind::gatherKeys, "attn.keys", keyValueBytes * m_sharding.cp);
+    // Of causal attention a rank has two parts, one from either end; they read what their windows reach.
+    std::int64_t readKeys = 0;
+    const int parts = gathers ? 2 * m_sharding.cp : 1;
+    for (std::int64_t part = 0; part < parts; ++part)
+        readKeys += keysSeen(m_model, m_kind.type, m_sharding.sequenceLength, first + slice * part / parts,
+                             first + slice * (part + 1) / parts, m_sharding.causal);
+    const Checked readKeyValueBytes = checkedScale(keyValueBytes, static_cast<double>(readKeys) / static_cast<double>(slice));
     if (m_sharding.flashAttention) {
         const int together = gathers ? m_sharding.cp : 1; // blocks
         for (int block = 0; block < m_sharding.cp / together; ++block) {
@@ -358,7 +395,7 @@ void Builder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked 
             op.batch = b * heads;
             op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * seenBlocks * together;
             op.backwardFlopsFactor = 2.5;
-            op.forwardBytes = queryBytes + readKeyValueBytes * together + m_tokens * heads * vDim * m_bytes;
+            op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
             op.backwardBytes = 2 * op.forwardBytes;
             op.overlapsRing = block > 0;
             if (block == 0) // queries, keys, values, and the log-sum-exp in single precision
@@ -594,12 +631,14 @@ OperatorList prediction(Builder builder, const Model& model, bool ownsEmbedding)
 {
     const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes, state = builder.activation();
     builder.m_list.inputBytes = builder.m_tokens * 8; // the head before it keeps the hidden state
+    const bool asked = std::exchange(builder.m_asked, builder.m_asked && !builder.isFrozen());
     builder.elementwise("mtp.embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8);
     builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
     if (ownsEmbedding)
         builder.m_list.operators.back().parameters = 0;
     builder.leaveTensorParallel("mtp.embed.reduce");
     builder.norm("mtp.embedding_norm", builder.m_local);
+    builder.m_asked = asked;
     builder.norm("mtp.hidden_norm", builder.m_local);
     builder.m_list.operators.back().savedBytes = 0; // the head before it keeps what it reads
     builder.elementwise("mtp.concat", 4 * state, 4 * state, 0);
@@ -614,17 +653,13 @@ OperatorList prediction(Builder builder, const Model& model, bool ownsEmbedding)
 
 OperatorList embedding(Builder builder, const Model& model)
 {
+    builder.m_asked = !builder.isFrozen();
     builder.m_list.inputBytes = builder.m_tokens * 8; // token ids
     const Checked tensor = builder.m_tokens * builder.m_hidden * builder.m_bytes;
     const Checked mask = model.hiddenDropout > 0 ? builder.m_local * builder.m_hidden : Checked(0);
     builder.elementwise("embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8 + mask);
     builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
     builder.leaveTensorParallel("embed.reduce");
-    if (builder.isFrozen()) {
-        builder.m_list.endsBackward = true;
-        for (Operator& op : builder.m_list.operators)
-            op.savedBytes = 0;
-    }
     return builder.take();
 }
 

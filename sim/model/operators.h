@@ -66,10 +66,12 @@ struct Operator {
     /// GEMM: the product; attention: queries, twice the keys that one sees on average, head dimension, sequences x heads;
     /// elementwise: m rows of n elements.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
-    bool lowPrecision = false;                        ///< GEMM that runs in 8 or 4 bits where the precision says so
-    bool weightless = false;                          ///< GEMM of two activations (unfused attention): both gradients belong to I
-    bool frozen = false;                              ///< its weights are not trained: no gradients of them
-    bool routed = false;                              ///< belongs to the experts: grouped GEMM, gradients reduced over expt_dp
+    bool lowPrecision = false; ///< GEMM that runs in 8 or 4 bits where the precision says so
+    bool weightless = false;   ///< GEMM of two activations (unfused attention): both gradients belong to I
+    bool frozen = false;       ///< its weights are not trained: no gradients of them
+    bool routed = false;       ///< belongs to the experts: grouped GEMM, gradients reduced over expt_dp
+    /// False where nothing before it is trained: it has no backward pass, or with weights of its own that are, only theirs.
+    bool needsInputGradient = true;
     bool overlapsRing = false;                        ///< attention over a received block: waits for its ringExchange
     double flops = 0;                                 ///< forward
     double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores), 2 unfused
@@ -93,7 +95,7 @@ struct Operator {
 struct OperatorList {
     std::vector<Operator> operators;
     std::int64_t inputBytes = 0; ///< the activation entering: what full recomputation keeps
-    bool endsBackward = false;   ///< a frozen embedding: nothing before it asks for a gradient
+    bool endsBackward = false;   ///< nothing of it and before it is trained: a frozen embedding
     std::int64_t parameters() const;
     std::int64_t routedParameters() const;            ///< of parameters(), those of the experts
     std::int64_t frozenParameters(bool routed) const; ///< of them, or of the others, those that are not trained
@@ -109,6 +111,7 @@ struct Sharding {
     /// A sequence may go through the pipeline in equal slices; slice i attends to the i before it. Only where attention is causal
     /// and without context parallelism.
     int slices = 1, slice = 0;
+    bool beginsTraining = false; ///< adapters: nothing before it is trained, the frozen embedding, and so on
     bool causal = true, flashAttention = true, padsVocabulary = true;
     int bytesPerElement = 2;
     int keptNarrower = 1; ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes

@@ -8,11 +8,18 @@
 
 namespace sim {
 
+/// Of what is cut between ranks, in one piece.
+std::int64_t PassBuilder::wholeBytes(ParameterElements elements, int bytesEach) const
+{
+    const ParameterElements cut = ShardRanks::of(m_scenario.layout).cut(elements);
+    return (Checked(cut.dense) + cut.routed) * bytesEach;
+}
+
 std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
 {
     // Kept for the step, and below ZeRO 3, whole parameters are counted among the states already.
     const bool transient = m_scenario.layout.zeroStage >= 3 && m_scenario.layout.reshardAfterForward;
-    return transient ? checkedMultiply(bucket.list.parameters(), m_stateBytes.parameter) : 0;
+    return transient ? wholeBytes(bucket.parameters(), m_stateBytes.parameter) : 0;
 }
 
 void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
@@ -41,10 +48,7 @@ void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
 
 void PassBuilder::releaseBucket(const Bucket& bucket)
 {
-    const ShardRanks ranks = ShardRanks::of(m_scenario.layout);
-    const std::int64_t routed = bucket.list.routedParameters();
-    const bool wasGathered = (ranks.dense > 1 && bucket.list.parameters() > routed) || (ranks.routed > 1 && routed > 0);
-    if (gatheredBytes(bucket) == 0 || !wasGathered)
+    if (gatheredBytes(bucket) == 0)
         return;
     const StreamMask pending = std::exchange(m_nextWaits, StreamMask{0});
     waitFor(0);
@@ -53,7 +57,7 @@ void PassBuilder::releaseBucket(const Bucket& bucket)
     m_pass.ops.back().freeBytes = gatheredBytes(bucket);
 }
 
-void PassBuilder::reduceBucket(ParameterElements elements)
+void PassBuilder::reduceBucket(ParameterElements elements, bool held)
 {
     const Layout& layout = m_scenario.layout;
     const bool sharded = layout.zeroStage >= 1;
@@ -72,10 +76,21 @@ void PassBuilder::reduceBucket(ParameterElements elements)
         return;
     // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
     const bool accumulates = layout.pp > 1;
-    if (!accumulates)
-        m_pass.ops[before].allocBytes = dense + routed;
-    m_pass.ops[before].freeBytes = accumulates ? Checked(accumulatedBytes(elements)) : dense + routed;
+    const std::int64_t whole = wholeBytes(elements, m_stateBytes.gradient);
+    if (!accumulates && !held)
+        m_pass.ops[before].allocBytes = whole;
+    m_pass.ops[before].freeBytes = whole;
     m_pass.ops[before].buffer = true;
+}
+
+/// Where a pass reduces its gradients bucket by bucket: of those that several buckets add to, which wait for the last.
+std::int64_t PassBuilder::sharedGradientBytes(const StageContent& stage) const
+{
+    Checked bytes;
+    if (reducesEveryMicrobatch(m_scenario) && m_scenario.training.overlap.gradReduce)
+        for (const Bucket& bucket : stage.buckets)
+            bytes += bucket.usedAgain ? wholeBytes(bucket.parameters().trained(), m_stateBytes.gradient) : 0;
+    return bytes;
 }
 
 std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
@@ -83,8 +98,7 @@ std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
     const Layout& layout = m_scenario.layout;
     if (layout.zeroStage < 2 || layout.pp == 1)
         return 0;
-    const ShardRanks ranks = ShardRanks::of(layout);
-    return Checked((ranks.dense > 1 ? elements.dense : 0) + (ranks.routed > 1 ? elements.routed : 0)) * m_stateBytes.gradient;
+    return wholeBytes(elements, m_stateBytes.gradient);
 }
 
 Pass PassBuilder::gather(const Bucket& bucket)

@@ -93,20 +93,25 @@ int Lowering::contentOf(const ContentKey& key)
     const Training& training = m_scenario.training;
     StageContent content;
     m_sharding.slice = key.slice;
+    m_sharding.beginsTraining = key.embedding && m_scenario.model.lora.isOn();
+    const Model& model = m_scenario.model;
+    const bool tied = model.tieWordEmbeddings, predicts = model.numNextnPredictLayers > 0;
     if (key.embedding)
-        content.buckets.push_back({.list = operatorsOf(m_scenario.model, m_sharding, ModelPart::embedding)});
+        content.buckets.push_back(
+            {.list = operatorsOf(model, m_sharding, ModelPart::embedding), .usedAgain = key.head && (tied || predicts)});
     const auto addLayer = [&](OperatorList list, int layer) {
         const bool recomputed =
             training.recompute == Recompute::full && (training.recomputeLayers <= 0 || layer < training.recomputeLayers);
+        m_sharding.beginsTraining = m_sharding.beginsTraining && list.endsBackward;
         content.buckets.push_back({.list = std::move(list), .layer = layer, .recomputed = recomputed});
     };
-    const Model& model = m_scenario.model;
     const int layers = static_cast<int>(key.layers.size());
     for (int i = 0; i < layers; ++i)
         addLayer(operatorsOf(model, m_sharding, key.layers[asIndex(i)]), i);
     if (key.head) {
-        const bool tied = model.tieWordEmbeddings;
-        content.buckets.push_back({.list = operatorsOf(model, m_sharding, ModelPart::head, tied && key.ownsEmbedding)});
+        const bool isEmbedding = tied && key.ownsEmbedding;
+        content.buckets.push_back(
+            {.list = operatorsOf(model, m_sharding, ModelPart::head, isEmbedding), .usedAgain = predicts && !isEmbedding});
         for (int i = 0; i < model.numNextnPredictLayers; ++i) {
             // A tied head is the embedding; and the first module's copy serves the others.
             addLayer(operatorsOf(model, m_sharding, ModelPart::prediction, key.ownsEmbedding || tied || i > 0), layers + i);

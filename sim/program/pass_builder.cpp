@@ -267,7 +267,7 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Buck
         awaitHost();
         if (isOffloaded(bucket))
             sendToHost(bucket);
-        if (flags.releasesParameters)
+        if (flags.releasesParameters && !bucket.usedAgain)
             releaseBucket(bucket);
     }
     m_layer = -1;
@@ -404,7 +404,9 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     m_nextWaits = 0;
     m_deferredWeights.clear();
     const bool weightsOnly = kind == ActionKind::backwardWeight;
-    if (const std::int64_t bytes = accumulatedBytes(stage.parameters().trained()); flags.startsGradients && bytes > 0) {
+    const Checked whole = Checked(flags.startsGradients ? accumulatedBytes(stage.parameters().trained()) : 0) +
+                          (kind == ActionKind::backwardInput ? 0 : sharedGradientBytes(stage));
+    if (const std::int64_t bytes = whole; bytes > 0) {
         waitFor(0);
         m_pass.ops.back().allocBytes = bytes;
         m_pass.ops.back().buffer = true;
@@ -413,7 +415,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
         receive(flags, Stream::sendBackward);
     // For a frozen embedding's gradient nobody asks, nor for its parameters.
     const auto gathers = [&](std::size_t i) {
-        return flags.gathersParameters && !weightsOnly && !stage.buckets[i].list.endsBackward;
+        return flags.gathersParameters && !weightsOnly && !stage.buckets[i].list.endsBackward && !stage.buckets[i].usedAgain;
     };
     const bool prefetches = m_scenario.training.overlap.paramGather;
     const auto count = stage.buckets.size();
@@ -439,7 +441,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
                 bringFromHost(stage.buckets[i - 1]);
             backwardBucket(bucket, kind);
         }
-        if (gathers(i))
+        if (gathers(i) || (flags.gathersParameters && !weightsOnly && bucket.usedAgain))
             releaseBucket(bucket);
         const auto awaitNext = [&] {
             if (!prefetches || gathersLate)
@@ -451,7 +453,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
             awaitNext();
         if (flags.reducesGradients && kind != ActionKind::backwardInput && m_scenario.training.overlap.gradReduce) {
             m_layer = bucket.layer;
-            reduceBucket(bucket.parameters().trained());
+            reduceBucket(bucket.parameters().trained(), bucket.usedAgain);
         }
         if (i > 0 && gathers(i - 1) && gathersLate)
             awaitNext();
@@ -498,7 +500,8 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
     const auto& operators = bucket.list.operators;
     const Operator& collective = operators[index];
     if (!m_scenario.training.overlap.tpComm || !m_scenario.layout.sequenceParallel || index == 0 ||
-        collective.kind != OperatorKind::leaveTensorParallel || !hasWeights(operators[index - 1]))
+        collective.kind != OperatorKind::leaveTensorParallel || !hasWeights(operators[index - 1]) ||
+        !collective.needsInputGradient)
         return false;
     const Operator& gemm = operators[index - 1];
     const bool split = kind == ActionKind::backwardInput;
@@ -556,6 +559,29 @@ void PassBuilder::weightGradient(const Operator& op, OpPurpose purpose, bool spl
     m_pass.ops.back().freeBytes = checkedAdd(passing, checkedAdd(op.savedInputBytes, split ? op.savedGradientBytes : 0));
 }
 
+/// Nothing before it is trained: only the gradient of its weights is needed, if at all.
+void PassBuilder::backwardOfFirst(const Bucket& bucket, std::size_t index, ActionKind kind)
+{
+    const Operator& op = bucket.list.operators[index];
+    if (!trainsWeights(op)) {
+        if (const std::int64_t kept = keptBytes(op); kept > 0) { // what its module began with
+            waitFor(0);
+            m_pass.ops.back().freeBytes = kept;
+        }
+        return;
+    }
+    if (kind == ActionKind::backwardInput) {
+        waitFor(0);
+        m_pass.ops.back().label = m_labels.intern(std::string(op.name));
+        m_pass.ops.back().allocBytes = op.savedGradientBytes;
+        return;
+    }
+    if (const auto gathering = gatheringOf(bucket.list.operators, index); gathering && m_scenario.layout.sequenceParallel)
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op), gatheredOperandBytes(bucket, *gathering),
+                 static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+    weightGradient(op, OpPurpose::backward, false);
+}
+
 void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, ActionKind kind)
 {
     const auto& operators = bucket.list.operators;
@@ -563,6 +589,10 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
     const bool split = kind == ActionKind::backwardInput;
     const OpPurpose purpose = split ? OpPurpose::backwardInput : OpPurpose::backward;
     const bool sequenceParallel = m_scenario.layout.sequenceParallel;
+    if (!op.needsInputGradient) {
+        backwardOfFirst(bucket, index, kind);
+        return;
+    }
 
     if (isCompute(op)) {
         // Keys, values and their gradients go round once more; the first exchange runs beside the first block.

@@ -18,6 +18,9 @@ struct Bucket {
     OperatorList list;
     int layer = -1; ///< relative to the stage; -1 for embedding and head
     bool recomputed = false;
+    /// Another bucket of the stage works with its weights, too: a tied head, prediction modules. PyTorch's FSDP puts these with
+    /// the model's root, which stays gathered from its first use to its last, and whose gradients add up whole in between.
+    bool usedAgain = false;
     ParameterElements parameters() const;
 };
 
@@ -96,6 +99,7 @@ private:
     void backwardBucket(const Bucket&, ActionKind);
     bool overlapGradientGather(const Bucket&, std::size_t index, ActionKind);
     void backwardOperator(const Bucket&, std::size_t index, ActionKind);
+    void backwardOfFirst(const Bucket&, std::size_t index, ActionKind);
     void inputGradient(const Operator&, OpPurpose, bool split, int slices);
     void weightGradient(const Operator&, OpPurpose, bool split);
     void weightPass(const Bucket&);
@@ -129,7 +133,10 @@ private:
 
     void gatherBucket(const Bucket&, bool prefetched);
     void releaseBucket(const Bucket&);
-    void reduceBucket(ParameterElements);
+    /// `held`: its whole gradients have had their room since the pass began.
+    void reduceBucket(ParameterElements, bool held = false);
+    std::int64_t sharedGradientBytes(const StageContent&) const;
+    std::int64_t wholeBytes(ParameterElements, int bytesEach) const;
     std::int64_t gatheredBytes(const Bucket&) const;
     bool gathersNarrow(const Bucket&, std::size_t index) const;
     std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;

@@ -28,6 +28,15 @@ ShardRanks ShardRanks::of(const Layout& layout)
     return {.dense = std::max(1, layout.dpShard), .routed = routed};
 }
 
+ParameterElements ShardRanks::cut(ParameterElements elements) const
+{
+    if (dense == 1)
+        elements.dense = elements.frozenDense = 0;
+    if (routed == 1)
+        elements.routed = elements.frozenRouted = 0;
+    return elements;
+}
+
 ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
 {
     const StateBytes bytes = StateBytes::of(scenario.training);
@@ -44,7 +53,8 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
         ModelStates states;
         states.parameterElements = whole;
         states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
-        states.buffers = zero >= 3 && !scenario.layout.reshardAfterForward ? whole * bytes.parameter : Checked(0);
+        states.buffers =
+            zero >= 3 && !scenario.layout.reshardAfterForward ? wholeOf(ranks.cut(elements)) * bytes.parameter : Checked(0);
         states.gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
         const Checked optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;
         states.hostOptimizer = checkedScale(optimizer, scenario.training.offload.optimizer);

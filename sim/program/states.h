@@ -24,6 +24,9 @@ struct StateBytes {
 struct ShardRanks {
     int dense = 1, routed = 1;
     static ShardRanks of(const Layout&);
+    /// Those that are cut at all. Of the others, experts without a replica for one, a rank's shard is the whole: nothing is
+    /// gathered beside it, and gradients add up where they stay.
+    ParameterElements cut(ParameterElements) const;
 };
 
 /// With a pipeline, gathered parameters of ZeRO 3 stay for the step (as PyTorch's FSDP under pipelining): otherwise every

@@ -236,6 +236,21 @@ Explanation TrafficExplainer::count(const CollectiveUse& use) const
     return account.close(std::move(out), "", "");
 }
 
+/// Under ZeRO 3: the embedding and the head, where others use them too, or the embedding where nothing asks for its gradient.
+std::int64_t TrafficExplainer::gatheredForForwardAlone() const
+{
+    const Model& model = m_scenario.model;
+    const bool predicts = model.numNextnPredictLayers > 0;
+    if (m_scenario.layout.zeroStage < 3 || m_scenario.layout.pp > 1)
+        return 0;
+    Checked elements;
+    if (model.tieWordEmbeddings || predicts || model.lora.isOn())
+        elements += operatorsOf(model, m_sharding, ModelPart::embedding).parameters();
+    if (predicts && !model.tieWordEmbeddings)
+        elements += operatorsOf(model, m_sharding, ModelPart::head).parameters();
+    return elements;
+}
+
 /// Gradients and parameters: every stage's, over how many ranks, how often. Nothing where their volume is no whole multiple.
 std::optional<Formula> TrafficExplainer::states(Account& account, const CollectiveUse& use, const Formula& sent) const
 {
@@ -283,6 +298,19 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
     } else if (use.content == CollectiveContent::replicaGradients && shards.dense > 1) {
         parameters /= account.term("d", shards.dense, Unit::count, "ranks of a sharding group");
         elements /= shards.dense;
+    }
+    if (const std::int64_t once = gathers && !routed ? gatheredForForwardAlone() : 0; once > 0) {
+        const double microbatches = m_scenario.microbatches();
+        const double value = microbatches * (2 * elements - static_cast<double>(once)) * each;
+        if (isClose(value, static_cast<double>(use.bytes))) {
+            out *= account.term("u", 2 * microbatches, Unit::count, "times a step: each forward and each backward pass") *
+                       std::move(parameters) -
+                   account.term("m", microbatches, Unit::count, "micro-batches") *
+                       account.term("P_f", static_cast<double>(once), Unit::count,
+                                    "of them, gathered for forward passes alone: used again before they are needed backwards, or "
+                                    "frozen");
+            return std::move(out) * element();
+        }
     }
     const double times = std::round(static_cast<double>(use.bytes) / (elements * each));
     if (times < 1 || !isClose(times * elements * each, static_cast<double>(use.bytes)))

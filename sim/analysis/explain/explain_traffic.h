@@ -46,6 +46,7 @@ private:
     Explanation count(const CollectiveUse&) const;
     Explanation use(const CollectiveUse&, std::string symbol) const;
     std::optional<Formula> states(Account&, const CollectiveUse&, const Formula& sent) const;
+    std::int64_t gatheredForForwardAlone() const;
 
     const Simulation& m_simulation;
     const Scenario& m_scenario;

@@ -614,8 +614,12 @@ TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipe
         for (int c = 0; c < one->classCount(); ++c) {
             const MemoryBreakdown of1 = one->memoryOfClass(c);
             const MemoryBreakdown of3 = three->memoryOfClass(three->classOf(one->representative(c)));
-            EXPECT_GE(of3.parameters + of3.buffers, of1.parameters + of3.parameters);
             EXPECT_GT(of3.parameters, 0);
+            // What nobody else has a copy of, experts of one replica for example, is not gathered and stays as it is.
+            EXPECT_GE(of3.parameters + of3.buffers, of1.parameters);
+            if (scenario.layout.dpShard > 1) {
+                EXPECT_GT(of3.parameters + of3.buffers, of1.parameters);
+            }
         }
         // Gathered once: as many bytes of parameters as ZeRO 1 gathers after the optimizer.
         const auto sent = [](const Simulation& s) {

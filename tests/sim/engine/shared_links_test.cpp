@@ -215,6 +215,38 @@ TEST(SharedLinks, KernelsTakeLongerWhileACollectiveRunsBesideThem)
     EXPECT_EQ(times.opEndNs[2], times.opEndNs[1] + 100);
 }
 
+TEST(SharedLinks, KernelsLoseToWhatIsIssuedBehindThemAndNeedNotWaitForThem)
+{
+    // One kernel or a run of them, before what is exchanged in the same pass, in the next, or behind one without kernels.
+    for (const int kernels : {1, 6})
+        for (const int between : {-1, 0, 1}) {
+            std::vector<HandMade::Line> lines(static_cast<std::size_t>(kernels), {kCompute, Stream::compute, 0, 1000});
+            const HandMade::Line exchange{kCollective, Stream::cp, 0, 400, 1},
+                reader{kCompute, Stream::compute, maskOf(Stream::cp), 100};
+            if (between < 0)
+                lines.insert(lines.end(), {exchange, reader});
+            HandMade job(lines);
+            if (between == 1)
+                job.then({{kCollective, Stream::tp, 0, 10, 0}});
+            if (between >= 0)
+                job.then({exchange, reader});
+            job.prices.besideTransfers = 1.25;
+            const EngineResult times = job.run();
+            // It begins with the first kernel of its pass, or with the last one of the pass before.
+            const int beside = between < 0 ? 0 : kernels - 1;
+            const auto end = static_cast<std::size_t>(kernels + std::max(0, between));
+            EXPECT_EQ(times.opStartNs[end], 1000 * beside) << kernels << " " << between;
+            EXPECT_EQ(times.opEndNs[end], 1000 * beside + 400);
+            for (int kernel = 0; kernel < kernels; ++kernel) {
+                const auto k = static_cast<std::size_t>(kernel);
+                EXPECT_NEAR(static_cast<double>(times.opEndNs[k] - times.opStartNs[k]), kernel == beside ? 1080 : 1000, 1)
+                    << kernel << " of " << kernels << ", " << between;
+            }
+            EXPECT_NEAR(static_cast<double>(times.endNs), kernels * 1000 + 80 + 100, 1);
+            EXPECT_EQ(times.opStartNs[end + 1], times.opEndNs[static_cast<std::size_t>(kernels - 1)]);
+        }
+}
+
 TEST(SharedLinks, WhatDoesNotWaitGoesOnBehindWhatDoes)
 {
     // The second exchange follows the first on its stream while a kernel before it waits for the reduction.

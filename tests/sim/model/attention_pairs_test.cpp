@@ -133,7 +133,7 @@ TEST(AttentionOperators, DoTheWorkThatTheModelsFlopsCount)
             }
 }
 
-TEST(AttentionOperators, OfAWindowReadTheBlocksOfKeysThatItReaches)
+TEST(AttentionOperators, OfAWindowReadTheKeysThatItReaches)
 {
     Model model = modelOf(1, 257);
     Sharding sharding{.sequenceLength = 1024, .slices = 4, .slice = 3};
@@ -142,7 +142,8 @@ TEST(AttentionOperators, OfAWindowReadTheBlocksOfKeysThatItReaches)
     EXPECT_EQ(core(operatorsOf(model, sharding, {.type = LayerType::sliding})).forwardBytes, 2 * tensor + 2 * 2 * tensor)
         << "the first of the slice's queries sees 256 keys of the slice before";
     model.slidingWindow = 258;
-    EXPECT_EQ(core(operatorsOf(model, sharding, {.type = LayerType::sliding})).forwardBytes, 2 * tensor + 3 * 2 * tensor);
+    EXPECT_EQ(core(operatorsOf(model, sharding, {.type = LayerType::sliding})).forwardBytes,
+              2 * tensor + 2 * 2 * tensor + 2 * tensor / 256);
     model.attentionChunkSize = 512;
     EXPECT_EQ(core(operatorsOf(model, sharding, {.type = LayerType::chunked})).forwardBytes, 2 * tensor + 2 * 2 * tensor);
 }
@@ -161,6 +162,26 @@ TEST(AttentionOperators, OfWindowsGatherWhatARingWouldSend)
     EXPECT_EQ(sent(LayerType::full, OperatorKind::gatherKeys), 0);
     EXPECT_EQ(sent(LayerType::sliding, OperatorKind::ringExchange), 0);
     EXPECT_EQ(sent(LayerType::sliding, OperatorKind::gatherKeys), 4 * block) << "the whole tensor, of which each rank has one";
+}
+
+TEST(AttentionOperators, OfWindowsReadOfWhatIsGatheredWhatTheirQueriesReach)
+{
+    // 8 parts of 128 queries, two a rank: all but the first see 63 keys before their own.
+    const Sharding sharding{.cp = 4, .sequenceLength = 1024};
+    const std::int64_t key = std::int64_t{512} * 2 * 2, queriesAndResults = std::int64_t{256} * 512 * 2 * 2;
+    const Model model = modelOf(1, 64, 256);
+    EXPECT_EQ(core(operatorsOf(model, sharding, {.type = LayerType::sliding})).forwardBytes,
+              queriesAndResults + (8 * 128 + 7 * 63) * key / 4);
+    EXPECT_EQ(core(operatorsOf(model, sharding, {.type = LayerType::chunked})).forwardBytes,
+              queriesAndResults + 4 * (128 + 256) * key / 4)
+        << "half of the parts begin a chunk";
+    Sharding both = sharding;
+    both.causal = false;
+    EXPECT_EQ(core(operatorsOf(model, both, {.type = LayerType::sliding})).forwardBytes,
+              queriesAndResults + (8 * 128 + 14 * 63) * key / 4);
+    EXPECT_EQ(core(operatorsOf(modelOf(1, 4096), both, {.type = LayerType::sliding})).forwardBytes,
+              queriesAndResults + 8 * 1024 * key / 4)
+        << "a window over everything, each part by itself";
 }
 
 TEST(AttentionOperators, DoNotRotateWhereALayerHasNoPositions)

@@ -399,3 +399,69 @@ TEST(CostsOfProgram, ShardsThatAreSentAloneAreAsManyMessagesAsRanks)
     EXPECT_GE(messages, 4);
     EXPECT_LE(messages, 4 + scenario.model.numHiddenLayers + 2); // a bucket is at least one
 }
+
+TEST(CostsOfProgram, ExpertsWithoutAReplicaAreNeitherGatheredNorHeldTwice)
+{
+    // Four ranks, a quarter of the experts each: nobody else has them, whatever ZeRO does to the rest.
+    for (const int zero : {2, 3})
+        for (const bool reshards : {true, false}) {
+            Scenario scenario = withExperts();
+            scenario.training.globalBatchSize = scenario.training.microBatchSize * scenario.layout.dp; // one micro-batch
+            scenario.layout.zeroStage = zero;
+            scenario.layout.reshardAfterForward = reshards;
+            const Program program = test::programOf(scenario);
+            const Sharding sharding = Sharding::of(scenario);
+            double dense = 0;
+            for (const ModelPart part : {ModelPart::embedding, ModelPart::moe, ModelPart::head}) {
+                const OperatorList list = operatorsOf(scenario.model, sharding, part);
+                const auto elements = static_cast<double>(list.parameters() - list.routedParameters());
+                dense += elements * (part == ModelPart::moe ? scenario.model.numHiddenLayers : 1);
+            }
+            const auto buffer = [](const Op& op, const OpShape&) { return op.buffer ? static_cast<double>(op.allocBytes) : 0.0; };
+            EXPECT_EQ(sumOf(program, "grad.reduce", buffer), dense * 4) << "whole gradients under ZeRO " << zero;
+            const bool isTransient = zero == 3 && reshards;
+            EXPECT_EQ(sumOf(program, "param.gather", buffer), isTransient ? 2 * dense * 2 : 0.0) << "in both passes";
+            EXPECT_EQ(static_cast<double>(program.ranks[0].states.buffers), zero == 3 && !reshards ? dense * 2 : 0.0);
+        }
+}
+
+TEST(CostsOfProgram, WeightsThatAreUsedAgainStayGatheredAndTheirGradientsWholeInBetween)
+{
+    struct Case {
+        bool tied;
+        int modules;
+    };
+    for (const Case& each : {Case{true, 0}, Case{false, 2}, Case{true, 1}, Case{false, 0}})
+        for (const bool prefetches : {true, false}) {
+            Scenario scenario = dataParallel(3);
+            scenario.training.globalBatchSize = scenario.training.microBatchSize * scenario.layout.dp; // one micro-batch
+            scenario.model.tieWordEmbeddings = each.tied;
+            scenario.model.numNextnPredictLayers = each.modules;
+            scenario.training.overlap.paramGather = prefetches;
+            const Program program = test::programOf(scenario);
+            const double all = static_cast<double>(program.ranks[0].states.parameterElements);
+            const double matrix = static_cast<double>(scenario.model.vocabSize) * scenario.model.hiddenSize,
+                         headUnit = matrix + scenario.model.hiddenSize;          // with the norm before it
+            const double embedding = each.tied || each.modules > 0 ? matrix : 0, // used again, and by whom is left open
+                head = !each.tied && each.modules > 0 ? headUnit : 0;
+            EXPECT_EQ(bytesOf(program, "param.gather"), 2 * (2 * all - embedding - head)) << each.tied << " " << each.modules;
+            EXPECT_EQ(bytesOf(program, "grad.reduce"), 4 * all);
+
+            double held = 0;
+            bool isBackward = false;
+            for (const Step& step : program.ranks[0].steps)
+                for (const Op& op : program.passes[step.pass].ops) {
+                    held += op.buffer ? static_cast<double>(op.allocBytes) : 0;
+                    const std::string& label = program.labels[op.label];
+                    isBackward = isBackward || label == "loss.backward";
+                    const double least = label == "head.logits"                         ? 2 * (embedding + head)
+                                         : isBackward && label == "attn.out.wgrad"      ? 6 * embedding
+                                         : isBackward && label == "mtp.concat.backward" ? 6 * (embedding + head)
+                                                                                        : 0;
+                    EXPECT_GE(held, least) << label;
+                    held -= op.buffer ? static_cast<double>(op.freeBytes) : 0;
+                    ASSERT_GE(held, 0) << label;
+                }
+            EXPECT_EQ(held, 0);
+        }
+}

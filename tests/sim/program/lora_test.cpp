@@ -120,7 +120,10 @@ TEST(Lora, DoesTheFlopsThatAreCounted)
                        });
             };
             EXPECT_NEAR(purposed(OpPurpose::forward) / tokens, flops.linear + flops.attentionCausal, 1e-9 * flops.linear);
-            EXPECT_NEAR(ending(".dgrad") / tokens, flops.linear, 1e-9 * flops.linear);
+            // Nothing before the first layer's adapter is trained: neither it nor the product beside it passes a gradient on.
+            const Model& m = scenario.model;
+            const double first = 2.0 * m.hiddenSize * ((m.numAttentionHeads + 2.0 * m.numKeyValueHeads) * m.headDim + 3 * kRank);
+            EXPECT_NEAR(ending(".dgrad") / tokens, flops.linear - first, 1e-9 * flops.linear);
             EXPECT_NEAR(ending(".wgrad") / tokens, flops.trained, 1e-9 * flops.linear);
             EXPECT_NEAR(flops.trained, 2.0 * static_cast<double>(trainableParameterCount(scenario.model)), 1e-3);
             const StepFlops counted = stepFlops(scenario);
@@ -246,4 +249,60 @@ TEST(Lora, GathersAFrozenEmbeddingForTheForwardAlone)
     const double adaptedGathers = gathers(scenario);
     scenario.model.lora = {};
     EXPECT_EQ(adaptedGathers, gathers(scenario) - scenario.microbatches());
+}
+
+TEST(Lora, PassesNoGradientOnToWhatComesBeforeTheFirstAdapter)
+{
+    struct Case {
+        unsigned targets;
+        const char* idle; ///< of the first layer alone
+    };
+    for (const int tp : {1, 2})
+        for (const bool split : {false, true})
+            for (const Case& each : {Case{1U, "attn.norm"}, {8U, "attn.core"}, {64U, "mlp.act"}, {16U, "mlp.norm"}})
+                for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+                    Scenario scenario = adapted(tp, 1, 1);
+                    scenario.layout.sequenceParallel = tp > 1;
+                    scenario.training.overlap.tpComm = split;
+                    scenario.schedule.kind = split ? "zb-h1" : "1f1b";
+                    scenario.training.recompute = recompute;
+                    if (recompute == Recompute::selective)
+                        scenario.training.recomputeModules = {RecomputeModule::coreAttention, RecomputeModule::layernorm,
+                                                              RecomputeModule::mlp};
+                    for (std::size_t i = 0; i < kLoraTargets.size(); ++i)
+                        scenario.model.lora.targets[i] = ((each.targets >> i) & 1U) != 0;
+                    const Program program = test::programOf(scenario);
+                    const int layers = scenario.model.numHiddenLayers, microbatches = scenario.microbatches();
+                    const auto times = [&](const std::string& label, bool first) {
+                        std::int64_t count = 0, held = 0;
+                        for (const Step& step : program.ranks[0].steps)
+                            for (const Op& op : program.passes[step.pass].ops) {
+                                count += program.labels[op.label] == label && (op.layer == 0) == first ? 1 : 0;
+                                held += op.allocBytes - op.freeBytes;
+                                EXPECT_GE(held, 0) << program.labels[op.label];
+                            }
+                        EXPECT_EQ(held, 0) << each.idle;
+                        return count;
+                    };
+                    const std::string backward = std::string(each.idle) + ".backward";
+                    EXPECT_EQ(times(backward, true), 0) << backward;
+                    EXPECT_EQ(times(backward, false), (layers - 1) * microbatches) << backward;
+                    EXPECT_EQ(times("attn.qkv.dgrad", true), 0);
+                    EXPECT_EQ(times("attn.qkv.dgrad", false), (layers - 1) * microbatches);
+                    const std::string a = each.targets == 1U    ? "attn.qkv.lora_a"
+                                          : each.targets == 8U  ? "attn.out.lora_a"
+                                          : each.targets == 64U ? "mlp.down.lora_a"
+                                                                : "mlp.up.lora_a";
+                    EXPECT_EQ(times(a + ".dgrad", true), 0);
+                    EXPECT_EQ(times(a + ".wgrad", true), microbatches);
+                    EXPECT_EQ(times(a + ".dgrad", false), (layers - 1) * microbatches);
+                }
+    Scenario scenario = adapted(1, 1, 1);
+    scenario.model.lora.targets = {false, false, false, true, false, false, false};
+    Sharding sharding = Sharding::of(scenario);
+    const std::int64_t anywhere = operatorsOf(scenario.model, sharding, ModelPart::dense).savedBytes();
+    sharding.beginsTraining = true;
+    // Neither the first norm's input nor queries, keys, values and their log-sum-exp; the adapter keeps attention's output.
+    EXPECT_EQ(anywhere - operatorsOf(scenario.model, sharding, ModelPart::dense).savedBytes(),
+              sharding.tokens() * (2 * (1024 + 1024 + 2 * 512) + 16 * 4));
 }

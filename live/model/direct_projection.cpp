@@ -95,7 +95,12 @@ void DirectProjection::normaliseGradient(const Tensor& dQkv, const HeadsSaved& s
     part(*m_keyNorm, dQkv.columnRange(m_shape.queryColumns, m_shape.keyColumns), saved.key);
 }
 
-Task<Array> DirectProjection::forward(const Input& input, Tensor normalized, HeadsSaved& saved)
+Task<> DirectProjection::down(Tensor, HeadsSaved&)
+{
+    co_return;
+}
+
+Task<Array> DirectProjection::up(const Input& input, Tensor normalized, HeadsSaved& saved)
 {
     const AllRows all = co_await gatherRows(m_context, m_shape, normalized, "attn.gather");
     Array qkv = m_context.activations(m_shape.rows, m_shape.qkvColumns());

@@ -30,8 +30,10 @@ struct HeadsSaved {
 class HeadProjection {
 public:
     virtual ~HeadProjection() = default;
-    /// normalized: local rows. The result has all of them.
-    virtual Task<Array> forward(const Input&, Tensor normalized, HeadsSaved&) = 0;
+    /// normalized: local rows. What is kept of it is all that up() needs beside it: latent vectors, or nothing.
+    virtual Task<> down(Tensor normalized, HeadsSaved&) = 0;
+    /// Queries, keys and values of all rows. Also made again, where they were not kept.
+    virtual Task<Array> up(const Input&, Tensor normalized, HeadsSaved&) = 0;
     /// The gradient of `normalized`; `ofWeights`: also theirs, computed while tensor-parallel sums and gatherings go on.
     virtual Task<Array> backward(const Input&, Array dQkv, Tensor normalized, HeadsSaved&, bool ofWeights) = 0;
     virtual Task<> backwardWeight(Tensor normalized, HeadsSaved&) = 0;
@@ -42,7 +44,8 @@ public:
 class DirectProjection final : public HeadProjection {
 public:
     DirectProjection(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
-    Task<Array> forward(const Input&, Tensor normalized, HeadsSaved&) override;
+    Task<> down(Tensor normalized, HeadsSaved&) override;
+    Task<Array> up(const Input&, Tensor normalized, HeadsSaved&) override;
     Task<Array> backward(const Input&, Array dQkv, Tensor normalized, HeadsSaved&, bool ofWeights) override;
     Task<> backwardWeight(Tensor normalized, HeadsSaved&) override;
 
@@ -75,7 +78,8 @@ private:
 class LatentProjection final : public HeadProjection {
 public:
     LatentProjection(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
-    Task<Array> forward(const Input&, Tensor normalized, HeadsSaved&) override;
+    Task<> down(Tensor normalized, HeadsSaved&) override;
+    Task<Array> up(const Input&, Tensor normalized, HeadsSaved&) override;
     Task<Array> backward(const Input&, Array dQkv, Tensor normalized, HeadsSaved&, bool ofWeights) override;
     Task<> backwardWeight(Tensor normalized, HeadsSaved&) override;
 

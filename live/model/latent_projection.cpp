@@ -54,10 +54,9 @@ void LatentProjection::rotateQuery(const Input& input, const Tensor& query, bool
                             input.headPositions, m_context.scenario.model.ropeTheta, inverse);
 }
 
-Task<Array> LatentProjection::forward(const Input& input, Tensor normalized, HeadsSaved& saved)
+Task<> LatentProjection::down(Tensor normalized, HeadsSaved& saved)
 {
     Queue& queue = *m_context.queue;
-    const sim::Model& model = m_context.scenario.model;
     saved.latent = m_context.activations(m_shape.localRows, latentColumns());
     const Latent own = split(saved.latent);
     if (m_queryRank > 0) {
@@ -75,6 +74,12 @@ Task<Array> LatentProjection::forward(const Input& input, Tensor normalized, Hea
         queue.copy(saved.keyValueDown->columnRange(m_rank, m_rotary), own.rotary);
     }
     m_keyValueNorm->forward(downInput(saved.keyValueDown), own.keyValue, saved.keyValueStatistics);
+    co_return;
+}
+
+Task<Array> LatentProjection::up(const Input& input, Tensor normalized, HeadsSaved& saved)
+{
+    Queue& queue = *m_context.queue;
     const AllRows latents = co_await gatherRows(m_context, m_shape, saved.latent, "attn.gather");
     const Latent all = split(latents.tensor);
     AllRows direct{{}, all.query};
@@ -100,7 +105,7 @@ Task<Array> LatentProjection::forward(const Input& input, Tensor normalized, Hea
     if (m_rotary > 0) {
         const KernelSpan span(m_context, m_rotateLabel);
         queue.copy(all.rotary, rotary);
-        queue.rotate(rotary, static_cast<int>(m_rotary), input.positions, model.ropeTheta, false);
+        queue.rotate(rotary, static_cast<int>(m_rotary), input.positions, m_context.scenario.model.ropeTheta, false);
     }
     const KernelSpan span(m_context, m_assembleLabel);
     const Array key = m_context.activations(m_shape.rows, m_shape.keyColumns);

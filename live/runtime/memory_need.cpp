@@ -49,8 +49,9 @@ std::int64_t recordingOf(const CommPlan& plan, int first, int count, int steps)
 std::int64_t statesOfJob(const sim::Scenario& scenario)
 {
     const std::int64_t element = scenario.live.dtype == "fp64" ? 8 : 4;
-    const std::int64_t moments = scenario.training.optimizer == sim::Optimizer::adamw ? 2 : 0;
-    return (sim::parameterCount(scenario.model) + sim::trainableParameterCount(scenario.model) * (1 + moments)) * element;
+    const std::int64_t moment = scenario.training.momentBytes == 2 ? 2 : element;
+    const std::int64_t moments = scenario.training.optimizer == sim::Optimizer::adamw ? 2 * moment : 0;
+    return sim::parameterCount(scenario.model) * element + sim::trainableParameterCount(scenario.model) * (element + moments);
 }
 
 std::string whichStatesDoNotFit(const sim::Scenario& scenario, const MemoryPlace& place, const std::vector<MemoryLimit>& limits)

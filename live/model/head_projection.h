@@ -3,6 +3,7 @@
 
 #include "live/model/input.h"
 #include "live/model/norm.h"
+#include "live/model/rotary.h"
 #include "live/model/tensor_parallel.h"
 
 #include <memory>
@@ -65,7 +66,7 @@ private:
 
     RankContext& m_context;
     const Shape& m_shape;
-    bool m_rotates;
+    std::optional<Rotary> m_rotary;
     std::vector<Part> m_parts;
     std::optional<Norm> m_queryNorm, m_keyNorm;
     RowsUnderWay m_gathering, m_sum;
@@ -99,6 +100,7 @@ private:
     RankContext& m_context;
     const Shape& m_shape;
     std::int64_t m_queryRank, m_rank, m_plain, m_rotary; ///< m_queryRank 0: queries come straight from the residual stream
+    std::optional<Rotary> m_turns;
     std::optional<Norm> m_queryNorm, m_keyValueNorm;
     Parameter *m_queryDown = nullptr, *m_query, *m_keyValueDown, *m_keyUp, *m_valueUp;
     KernelLabel m_downLabel, m_queryUpLabel, m_keyValueDownLabel, m_keyValueUpLabel, m_rotateLabel, m_assembleLabel;

@@ -285,6 +285,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/cluster/efficiency/transfers", "measured, not chosen"},
     KeyLeftOut{"/schedule/actions", "the order editor writes them"},
     KeyLeftOut{"/training/recompute/kind", "/training/recompute is its short form"},
+    KeyLeftOut{"/model/rope_scaling", "costs nothing; the scenario's file has it"},
     KeyLeftOut{"/training/documents/lengths", "a list; the scenario's file has it"},
     KeyLeftOut{"/training/documents/weights", "a list; the scenario's file has it"},
     KeyLeftOut{"/training/documents/seed", "the scenario's file has it"},

@@ -24,11 +24,6 @@ void say(const std::string& what, const std::string& text)
     std::cout << what << std::string(what.size() < kWidth ? kWidth - what.size() : 1, ' ') << text << "\n";
 }
 
-std::string bytesText(std::int64_t bytes)
-{
-    return sim::numberText(static_cast<double>(bytes), sim::Unit::bytes);
-}
-
 /// y = x weight^T + bias of small whole numbers, which any arithmetic gets exactly; "" where it is right.
 std::string productProblem(Device& device)
 {

@@ -8,15 +8,21 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <fcntl.h>
 #include <fstream>
+#include <iostream>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace live::cli {
@@ -32,10 +38,114 @@ std::array<std::atomic<pid_t>, kMostProcesses> g_children{}; // NOLINT(cppcoregu
 
 void handOn(int signal)
 {
+    const int error = errno; // of whatever it has interrupted
     for (const auto& child : g_children)
         if (const pid_t id = child.load(); id > 0)
             ::kill(id, signal);
+    errno = error;
 }
+
+/// Between a fork and the note of the child there is a process that nobody would end; and in the child, until it is another
+/// program, our handler, which would end its siblings.
+class SignalsHeld {
+public:
+    SignalsHeld()
+    {
+        sigset_t signals;
+        ::sigemptyset(&signals);
+        ::sigaddset(&signals, SIGINT);
+        ::sigaddset(&signals, SIGTERM);
+        ::sigprocmask(SIG_BLOCK, &signals, &m_before); // NOLINT(concurrency-mt-unsafe): one thread
+    }
+    ~SignalsHeld() { release(); }
+    SignalsHeld(const SignalsHeld&) = delete;
+    SignalsHeld& operator=(const SignalsHeld&) = delete;
+    void release() const { ::sigprocmask(SIG_SETMASK, &m_before, nullptr); } // NOLINT(concurrency-mt-unsafe)
+
+private:
+    sigset_t m_before{};
+};
+
+/// What the processes say, line by line, on our standard error. What brings all of them down each one tells in the same words:
+/// once is enough.
+class Words {
+public:
+    explicit Words(int processes) : m_pipes(static_cast<std::size_t>(processes)) {}
+    ~Words()
+    {
+        for (const Pipe& pipe : m_pipes)
+            if (pipe.read >= 0)
+                ::close(pipe.read);
+    }
+    Words(const Words&) = delete;
+    Words& operator=(const Words&) = delete;
+
+    /// The end that the process writes to; closed here by the caller.
+    int open(int process)
+    {
+        std::array<int, 2> ends{};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+            throw sim::Error("a process's standard error cannot be had: " + systemError(errno));
+        m_pipes[static_cast<std::size_t>(process)].read = ends[0];
+        return ends[1];
+    }
+    /// Tells what has come, and waits for it at most so long. False: nothing has.
+    bool pass(std::chrono::milliseconds atMost)
+    {
+        std::vector<pollfd> polls;
+        for (const Pipe& pipe : m_pipes)
+            polls.push_back({.fd = pipe.read, .events = POLLIN, .revents = 0}); // negative ones are passed over
+        if (::poll(polls.data(), polls.size(), static_cast<int>(atMost.count())) <= 0)
+            return false;
+        for (std::size_t process = 0; process < m_pipes.size(); ++process)
+            if (polls[process].revents != 0)
+                take(process);
+        return true;
+    }
+
+private:
+    struct Pipe {
+        int read = -1;
+        std::string begun; ///< a line without its end
+    };
+    struct Told {
+        std::string line;
+        std::size_t process = 0;
+    };
+
+    void take(std::size_t process)
+    {
+        Pipe& pipe = m_pipes[process];
+        std::array<char, 4096> buffer{};
+        const ssize_t got = ::read(pipe.read, buffer.data(), buffer.size());
+        if (got < 0)
+            return;
+        pipe.begun.append(buffer.data(), static_cast<std::size_t>(got));
+        if (got == 0) {
+            ::close(std::exchange(pipe.read, -1));
+            if (!pipe.begun.empty())
+                pipe.begun += '\n';
+        }
+        for (std::size_t end = 0; (end = pipe.begun.find('\n')) != std::string::npos;) {
+            tell(pipe.begun.substr(0, end), process);
+            pipe.begun.erase(0, end + 1);
+        }
+    }
+    void tell(const std::string& line, std::size_t process)
+    {
+        if (std::any_of(m_told.begin(), m_told.end(),
+                        [&](const Told& told) { return told.line == line && told.process != process; }))
+            return;
+        constexpr std::size_t kRemembered = 32;
+        m_told.push_back({line, process});
+        if (m_told.size() > kRemembered)
+            m_told.pop_front();
+        std::cerr << line + "\n" << std::flush;
+    }
+
+    std::vector<Pipe> m_pipes; ///< by process
+    std::deque<Told> m_told;   ///< the last ones
+};
 
 std::vector<std::string> ownCommand()
 {
@@ -74,6 +184,40 @@ std::string howItEnded(int status)
     return "failed with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
+/// What the first that failed says; "" where none did. When one has failed the others find it out and end; those that cannot, as
+/// they are stopped or wait for ever, are ended.
+std::string awaitAll(int processes, Words& words)
+{
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::seconds kPatience{12};
+    constexpr std::chrono::milliseconds kPause{50};
+    std::string failure;
+    Clock::time_point failed;
+    for (int left = processes; left > 0;) {
+        words.pass(kPause);
+        if (!failure.empty() && Clock::now() - failed > kPatience)
+            handOn(SIGKILL);
+        int status = 0;
+        const pid_t ended = ::waitpid(-1, &status, WNOHANG);
+        if (ended < 0 && errno != EINTR)
+            throw sim::Error("the processes of this run are lost: " + systemError(errno));
+        for (int process = 0; process < processes && ended > 0; ++process) {
+            auto& child = g_children[static_cast<std::size_t>(process)];
+            if (child.load() != ended)
+                continue;
+            child = 0;
+            --left;
+            if (status == 0 || !failure.empty())
+                continue;
+            failure = "process " + std::to_string(process) + " of " + std::to_string(processes) + " " + howItEnded(status);
+            failed = Clock::now();
+        }
+    }
+    while (words.pass(std::chrono::milliseconds(0))) // the last ones
+        ;
+    return failure;
+}
+
 } // namespace
 
 void runInProcesses(int processes)
@@ -85,6 +229,7 @@ void runInProcesses(int processes)
     const std::vector<char*> arguments = pointersTo(command);
     const std::string port = std::to_string(portOf(listenOn("127.0.0.1", 0))); // that nobody listens on
     const pid_t self = ::getpid();
+    Words words(processes);
     std::signal(SIGINT, handOn);
     std::signal(SIGTERM, handOn);
     const std::string count = std::to_string(processes);
@@ -94,40 +239,31 @@ void runInProcesses(int processes)
         variables.insert(variables.end(), {"RANK=" + number, "WORLD_SIZE=" + count, "LOCAL_RANK=" + number,
                                            "LOCAL_WORLD_SIZE=" + count, "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port});
         const std::vector<char*> environment = pointersTo(variables);
+        const int said = words.open(process);
+        const SignalsHeld held;
         const pid_t child = ::fork();
         if (child < 0) {
             const std::string why = systemError(errno);
+            ::close(said);
             handOn(SIGTERM);
             throw sim::Error("process " + number + " of " + count + " cannot be started: " + why);
         }
         if (child == 0) {
+            std::signal(SIGINT, SIG_DFL);
+            std::signal(SIGTERM, SIG_DFL);
+            std::signal(SIGPIPE, SIG_IGN); // it ends after its step where we are gone, not at its next word
+            held.release();
+            ::dup2(said, STDERR_FILENO);
             ::setpgid(0, 0); // Ctrl-C comes once, from us
             ::prctl(PR_SET_PDEATHSIG, SIGTERM);
             if (::getppid() == self)
                 ::execve("/proc/self/exe", arguments.data(), environment.data());
             ::_exit(1);
         }
+        ::close(said);
         g_children[static_cast<std::size_t>(process)] = child;
     }
-    std::string failure;
-    int left = processes;
-    while (left > 0) {
-        int status = 0;
-        const pid_t ended = ::waitpid(-1, &status, 0);
-        if (ended < 0 && errno == EINTR)
-            continue;
-        if (ended < 0)
-            throw sim::Error("the processes of this run are lost: " + systemError(errno));
-        for (int process = 0; process < processes; ++process) {
-            auto& child = g_children[static_cast<std::size_t>(process)];
-            if (child.load() != ended)
-                continue;
-            child = 0;
-            --left;
-            if (status != 0 && failure.empty())
-                failure = "process " + std::to_string(process) + " of " + count + " " + howItEnded(status);
-        }
-    }
+    const std::string failure = awaitAll(processes, words);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
     if (!failure.empty())

@@ -3,6 +3,7 @@
 #include "live/cli/training.h"
 #include "live/comm/gpu_modules.h"
 #include "live/comm/launch.h"
+#include "live/comm/socket.h"
 #include "live/emulated/emulated_run.h"
 #include "live/huggingface/folder.h"
 #include "live/kernels/modules.h"
@@ -12,11 +13,14 @@
 #include "sim/scenario/files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace live::cli {
@@ -34,6 +38,18 @@ struct RunArguments {
     const CLI::Option* order = nullptr; ///< --order-seed
 };
 
+/// Tried, not asked for: of the superuser the system says that it may write everywhere.
+void checkTakesFiles(const std::filesystem::path& folder, const char* flag)
+{
+    const std::string trial = (folder / (".rankscope-trial-" + std::to_string(::getpid()))).string();
+    const int file = ::open(trial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file < 0)
+        throw sim::Error(std::string(flag) + ": no file can be made in the folder " + folder.string() + ": " +
+                         systemError(errno));
+    ::close(file);
+    ::unlink(trial.c_str());
+}
+
 /// Later is too late to learn that a result cannot be written.
 void checkWritable(const std::string& file, const char* flag)
 {
@@ -45,8 +61,7 @@ void checkWritable(const std::string& file, const char* flag)
     if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
         throw sim::Error(std::string(flag) + ": " + file +
                          (std::filesystem::is_directory(file) ? " is a folder, not a file" : " is not an ordinary file"));
-    if (::access(folder.c_str(), W_OK) != 0)
-        throw sim::Error(std::string(flag) + ": nothing can be written in the folder " + folder.string());
+    checkTakesFiles(folder, flag);
 }
 
 /// A folder for checkpoints is made with the first one.
@@ -60,8 +75,7 @@ void checkCanBeFolder(const std::string& path, const char* flag)
         there = there.parent_path();
     if (!std::filesystem::is_directory(there))
         throw sim::Error(std::string(flag) + ": " + there.string() + " is no folder");
-    if (::access(there.c_str(), W_OK) != 0)
-        throw sim::Error(std::string(flag) + ": nothing can be written in the folder " + there.string());
+    checkTakesFiles(there, flag);
 }
 
 void judge(const SerialCheck& check, const std::string& dtype)
@@ -124,6 +138,24 @@ int processesToStart(const RunArguments& arguments)
     return 1;
 }
 
+/// --nvls lets NCCL do what it then must take part in. processes: that this command starts.
+void checkSumsInSwitches(const sim::Scenario& scenario, int processes)
+{
+    const std::string& device = scenario.live.device;
+    const auto refuse = [](const std::string& why) {
+        throw sim::Error("--nvls lets NCCL sum in the switches between GPUs, but " + why + "; nearest: leave --nvls out");
+    };
+    std::string why;
+    if (device == "cpu" || device == "emulated")
+        refuse("live.device is " + device);
+    if (scenario.live.dtype == "fp64")
+        refuse("fp64 is computed on the CPU");
+    if (countGpus(&why) == 0)
+        refuse("there is no CUDA device: " + why);
+    if (std::max(processes, readLaunchEnvironment(environmentVariables()).processes) == 1)
+        refuse("this run is on one GPU");
+}
+
 void check(const sim::Scenario& scenario, const TrainingRequest& request, int gpus)
 {
     constexpr int kSteps = 3;
@@ -181,6 +213,9 @@ void run(RunArguments& arguments)
                          " the order is what it happens to be");
     request.repeat = repeatOf(arguments);
     request.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.deadlineSeconds * 1000));
+    if (arguments.nvls && arguments.checkSerial)
+        throw sim::Error(
+            "--nvls with --check-serial: layouts are proved on the CPU or the emulated machine, where no switch sums");
     if (arguments.nvls)
         setenv("NCCL_NVLS_ENABLE", "1", 1); // NOLINT(concurrency-mt-unsafe): before there are threads
     const bool checksOnCpu = arguments.checkSerial && request.scenario.live.device != "emulated";
@@ -191,6 +226,8 @@ void run(RunArguments& arguments)
         check(request.scenario, request, arguments.gpus);
         return;
     }
+    if (arguments.nvls)
+        checkSumsInSwitches(request.scenario, processes);
     checkWritable(arguments.report, "--report");
     checkWritable(request.trace, "--trace");
     checkCanBeFolder(request.checkpoint, "--checkpoint");

@@ -94,6 +94,8 @@ private:
             claimFolders();
         const int world = m_scenario.layout.worldSize();
         m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
+        if (const std::string why = whichStatesDoNotFit(m_scenario, memoryPlace(), hostMemoryLimits()); !why.empty())
+            throw sim::Error(why);
         m_communicator = makeCommunicator(world);
         if (m_machine && m_store) // who waits in the machine finds that the run is over
             m_nudge = m_store->onAbort([this](const std::string&) { m_machine->nudge(); });
@@ -129,8 +131,7 @@ private:
         startStream();
     }
 
-    /// Refuses what does not fit, before anything is taken.
-    void checkMemory(const CommPlan& plan)
+    MemoryPlace memoryPlace() const
     {
         const LaunchEnvironment& here = m_environment;
         const int world = m_scenario.layout.worldSize();
@@ -138,14 +139,20 @@ private:
         const RankRange first = ranksOf(firstProcess, here.processes, world);
         const RankRange last = ranksOf(std::min(firstProcess + here.localProcesses, here.processes) - 1, here.processes, world);
         const bool onGpu = m_device.device->info().runsBeside;
-        const MemoryPlace place{.firstRank = m_ranks.first,
-                                .rankCount = m_ranks.count,
-                                .firstRankOfMachine = first.first,
-                                .ranksOfMachine = last.first + last.count - first.first,
-                                .processes = here.localProcesses,
-                                .onGpu = onGpu,
-                                .isEmulated = m_machine != nullptr,
-                                .usesNccl = onGpu && !alone()};
+        return {.firstRank = m_ranks.first,
+                .rankCount = m_ranks.count,
+                .firstRankOfMachine = first.first,
+                .ranksOfMachine = last.first + last.count - first.first,
+                .processes = here.localProcesses,
+                .onGpu = onGpu,
+                .isEmulated = m_machine != nullptr,
+                .usesNccl = onGpu && !alone()};
+    }
+
+    /// Refuses what does not fit, before anything is taken.
+    void checkMemory(const CommPlan& plan)
+    {
+        const MemoryPlace place = memoryPlace();
         const std::vector<MemoryLimit> limits = hostMemoryLimits();
         const std::optional<std::int64_t> gpuFree = m_device.device->freeBytes();
         const auto objection = [&](const MemoryNeed& need) {

@@ -82,9 +82,10 @@ public:
         put("gatedActivationGradient", {reads(x), reads(dy), writes(dx)},
             [=, this] { m_kernels->gatedActivationGradient(function, x, dy, dx); });
     }
-    void rotate(T x, int headDim, T positions, double theta, bool inverse) override
+    void rotate(T x, int headDim, T positions, const Rotation& rotation, bool inverse) override
     {
-        put("rotate", {reads(positions), writes(x)}, [=, this] { m_kernels->rotate(x, headDim, positions, theta, inverse); });
+        put("rotate", {reads(positions), reads(rotation.frequencies), writes(x)},
+            [=, this] { m_kernels->rotate(x, headDim, positions, rotation, inverse); });
     }
     void attention(const AttentionShape& shape, T q, T k, T v, T o, T logSumExp) override
     {

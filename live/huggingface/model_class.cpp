@@ -217,18 +217,79 @@ std::string tell(const std::string& key, const json& theirs, const json& ours)
            " in the scenario";
 }
 
+/// As their config.json says it.
+json scalingJson(const sim::RopeScaling& scaling)
+{
+    using sim::RopeScalingKind;
+    json rule = {{"rope_type", sim::toWord(sim::kRopeScalingWords, scaling.kind)}};
+    if (scaling.kind == RopeScalingKind::none)
+        return rule;
+    rule["factor"] = scaling.factor;
+    if (scaling.kind == RopeScalingKind::llama3) {
+        rule["original_max_position_embeddings"] = scaling.originalLength;
+        rule["low_freq_factor"] = scaling.lowFrequencyFactor;
+        rule["high_freq_factor"] = scaling.highFrequencyFactor;
+    }
+    if (scaling.kind != RopeScalingKind::yarn)
+        return rule;
+    rule["original_max_position_embeddings"] = scaling.originalLength;
+    rule["beta_fast"] = scaling.betaFast;
+    rule["beta_slow"] = scaling.betaSlow;
+    rule["truncate"] = scaling.truncate;
+    for (const auto& [key, value] : {std::pair{"attention_factor", scaling.attentionFactor},
+                                     {"mscale", scaling.mscale},
+                                     {"mscale_all_dim", scaling.mscaleAllDim}})
+        if (value > 0) // else by the formula, or none
+            rule[key] = value;
+    return rule;
+}
+
+/// Theirs, with what it leaves out; of a kind that no scenario knows: none.
+sim::RopeScaling scalingOf(const json& rule, const json& config, const std::string& kind)
+{
+    sim::RopeScaling scaling;
+    scaling.kind = sim::fromWord(sim::kRopeScalingWords, kind, sim::RopeScalingKind::none);
+    if (scaling.kind == sim::RopeScalingKind::none)
+        return scaling;
+    const auto read = [&rule](const char* key, double& to) {
+        if (const json value = valueOf(rule, key); value.is_number())
+            to = value;
+    };
+    read("factor", scaling.factor);
+    read("low_freq_factor", scaling.lowFrequencyFactor);
+    read("high_freq_factor", scaling.highFrequencyFactor);
+    read("beta_fast", scaling.betaFast);
+    read("beta_slow", scaling.betaSlow);
+    read("attention_factor", scaling.attentionFactor);
+    read("mscale", scaling.mscale);
+    read("mscale_all_dim", scaling.mscaleAllDim);
+    scaling.truncate = valueOf(rule, "truncate") != false;
+    double length = static_cast<double>(wholeOf(config, "max_position_embeddings", 0));
+    read("original_max_position_embeddings", length);
+    scaling.originalLength = static_cast<int>(length);
+    return scaling;
+}
+
 void compareRotary(const json& config, const sim::Model& model, std::vector<std::string>& out)
 {
-    const json parameters = valueOf(config, "rope_parameters"), scaling = valueOf(config, "rope_scaling");
+    const json parameters = valueOf(config, "rope_parameters"), older = valueOf(config, "rope_scaling");
     json theta = parameters.is_object() ? valueOf(parameters, "rope_theta") : json();
     if (theta.is_null())
         theta = valueOf(config, "rope_theta").is_null() ? json(10000.0) : valueOf(config, "rope_theta");
     if (!isSame(theta, model.ropeTheta))
         out.push_back(tell("rope_theta", theta, model.ropeTheta));
-    for (const json& rule : {parameters, scaling})
-        for (const char* key : {"rope_type", "type"})
-            if (const json type = rule.is_object() ? valueOf(rule, key) : json(); !type.is_null() && type != "default")
-                out.push_back("rotary positions are scaled there (" + type.dump() + "), which a scenario cannot say");
+    sim::RopeScaling theirs;
+    for (const json& rule : {older, parameters}) // the newer word counts
+        for (const char* key : {"type", "rope_type"})
+            if (const json type = rule.is_object() ? valueOf(rule, key) : json(); !type.is_null() && type != "default") {
+                theirs = scalingOf(rule, config, type.is_string() ? type.get<std::string>() : "");
+                if (theirs.kind == sim::RopeScalingKind::none) {
+                    out.push_back("rotary positions are scaled there (" + type.dump() + "), which a scenario cannot say");
+                    return;
+                }
+            }
+    if (const json there = scalingJson(theirs), ours = scalingJson(model.ropeScaling); there != ours)
+        out.push_back(tell("rope_scaling", there, ours));
 }
 
 void compareWindows(const json& config, const sim::Scenario& scenario, ModelClass of, std::vector<std::string>& out)
@@ -315,7 +376,10 @@ nlohmann::ordered_json configOf(const sim::Scenario& scenario, ModelClass of)
     }
     config["max_position_embeddings"] = model.maxPositionEmbeddings;
     config["rope_theta"] = model.ropeTheta; // where older versions look for it
-    config["rope_parameters"] = {{"rope_theta", model.ropeTheta}, {"rope_type", "default"}};
+    config["rope_parameters"] = scalingJson(model.ropeScaling);
+    config["rope_parameters"]["rope_theta"] = model.ropeTheta;
+    if (model.ropeScaling.kind != sim::RopeScalingKind::none)
+        config["rope_scaling"] = scalingJson(model.ropeScaling);
     if (of == ModelClass::deepseekV3) {
         config["rope_interleave"] = true;
         config["moe_layer_freq"] = 1;

@@ -10,6 +10,7 @@
 #include "live/tensor/memory.h"
 #include "live/tensor/tensor.h"
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +29,12 @@ struct NormRule {
         : kind(itsKind), epsilon(itsEpsilon) {} // NOLINT(google-explicit-constructor): a kind's usual rule
 };
 
+/// Of the pairs of a head.
+struct Rotation {
+    Tensor frequencies; ///< f64 [1, pairs]: radians a position
+    double length = 1;  ///< what is rotated is multiplied by it, too
+};
+
 struct AttentionShape {
     std::int64_t sequences = 1; ///< rows of q, k, v: position * sequences + sequence
     int heads = 1, keyValueHeads = 1, headDim = 1;
@@ -36,6 +43,9 @@ struct AttentionShape {
     std::int64_t diagonal = 0;
     std::int64_t window = 0; ///< of those the last so many, if causal; 0: all
     int valueDim = 0;        ///< elements of a head's value and output; 0: headDim, as a query's and key's
+    double sharpness = 1;    ///< scores are multiplied by it
+
+    double scoreFactor() const { return sharpness / std::sqrt(static_cast<double>(headDim)); }
 
     int valueSize() const { return valueDim > 0 ? valueDim : headDim; }
 };
@@ -112,10 +122,10 @@ public:
 
     // -- attention: q [queries * sequences, heads * headDim], k likewise with keyValueHeads, v and o with valueSize(); may be
     // columns of a wider tensor
-    /// Rotates pairs (i, i + headDim / 2) of each head in place by the row's position (Su et al. 2021; Llama's layout), back if
-    /// `inverse`. positions: i32, one a row.
-    virtual void rotate(const Tensor& x, int headDim, const Tensor& positions, double theta, bool inverse) = 0;
-    /// o = softmax(q k^T / sqrt(headDim)) v and its log-sum-exp [rows, heads] (accumulation type). A query that sees no key gets
+    /// Rotates pairs (i, i + headDim / 2) of each head in place by the row's position (Su et al. 2021; Llama's layout), or as the
+    /// gradient: back if `inverse`. positions: i32, one a row.
+    virtual void rotate(const Tensor& x, int headDim, const Tensor& positions, const Rotation&, bool inverse) = 0;
+    /// o = softmax(q k^T scoreFactor) v and its log-sum-exp [rows, heads] (accumulation type). A query that sees no key gets
     /// 0 and -infinity. o may be of the accumulation type.
     virtual void attention(const AttentionShape&, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                            const Tensor& logSumExp) = 0;

@@ -71,44 +71,60 @@ void prepareForGpus()
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); // NOLINT(concurrency-mt-unsafe): before there are threads that read it
 }
 
-int countGpus(std::string* why)
+namespace {
+
+/// The module that drives GPUs, and how many it has found; none: why.
+struct Gpus {
+    const CudaModule* module = nullptr;
+    int count = 0;
+    std::string why;
+};
+
+Gpus findGpus()
 {
     prepareForGpus();
-    const auto* const module = static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", why));
-    return module ? module->gpuCount(why) : 0;
+    Gpus gpus;
+    gpus.module = static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", &gpus.why));
+    if (gpus.module)
+        gpus.count = gpus.module->gpuCount(&gpus.why);
+    return gpus;
+}
+
+} // namespace
+
+int countGpus(std::string* why)
+{
+    const Gpus gpus = findGpus();
+    *why = gpus.why;
+    return gpus.count;
 }
 
 DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
                           const std::function<std::unique_ptr<Device>()>& makeCpu)
 {
-    if (requested != "auto" && requested != "cpu" && requested != "cuda")
+    const bool mustBeGpu = requested == "cuda";
+    if (!mustBeGpu && requested != "auto" && requested != "cpu")
         throw sim::Error("live.device is \"" + requested + "\"; it can be auto, cpu or cuda.");
     if (requested == "cpu")
         return {makeCpu(), "the CPU, as asked for"};
-    if (type == DType::f64) {
-        if (requested == "cuda")
-            throw sim::Error("live.device is cuda and live.dtype fp64: GPUs compute in bf16 or fp32 here. Use the CPU for fp64.");
+    if (type == DType::f64 && mustBeGpu)
+        throw sim::Error("live.device is cuda and live.dtype fp64: GPUs compute in bf16 or fp32 here. Use the CPU for fp64.");
+    if (type == DType::f64)
         return {makeCpu(), "fp64 is computed on the CPU"};
-    }
-    std::string why;
-    int count = 0;
-    prepareForGpus();
-    const auto* const module = static_cast<const CudaModule*>(loadModule("rankscope_live_cuda", "rankscopeCudaModule", &why));
-    if (module)
-        count = module->gpuCount(&why);
-    if (count == 0) {
-        const std::string reason = (module ? "no CUDA device: " : "no CUDA: ") + why;
-        if (requested == "cuda")
+    const Gpus gpus = findGpus();
+    if (gpus.count == 0) {
+        const std::string reason = (gpus.module ? "no CUDA device: " : "no CUDA: ") + gpus.why;
+        if (mustBeGpu)
             throw sim::Error("live.device is cuda, but there is " + reason + ". Use auto or cpu.");
         if (type == DType::bf16)
             throw sim::Error("live.dtype is bf16, which needs a GPU, but there is " + reason + ". Use fp32 on the CPU.");
         return {makeCpu(), reason + "; using the CPU"};
     }
-    if (gpu < 0 || gpu >= count)
-        throw sim::Error("GPU " + std::to_string(gpu) + " was asked for; this process sees " + std::to_string(count) +
+    if (gpu < 0 || gpu >= gpus.count)
+        throw sim::Error("GPU " + std::to_string(gpu) + " was asked for; this process sees " + std::to_string(gpus.count) +
                          ", counted from 0. Start at most one process a GPU.");
-    DeviceChoice choice{module->makeDevice(gpu, type), {}};
-    choice.why = choice.device->info().name + " (GPU " + std::to_string(gpu) + " of " + std::to_string(count) + ")";
+    DeviceChoice choice{gpus.module->makeDevice(gpu, type), {}};
+    choice.why = choice.device->info().name + " (GPU " + std::to_string(gpu) + " of " + std::to_string(gpus.count) + ")";
     return choice;
 }
 

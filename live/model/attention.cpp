@@ -5,7 +5,7 @@
 namespace live {
 
 Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
-    : m_context(context), m_shape(shape), m_layer(layer),
+    : m_context(context), m_shape(shape), m_layer(layer), m_dropped(droppedModules(context.scenario.training)),
       m_norm(context, shape, bucket, prefix + ".attention_norm", "attn.norm", stage, layer),
       m_projection(makeHeadProjection(context, shape, bucket, prefix + ".attention", stage, layer)),
       m_core(context, shape, bucket, prefix + ".attention", stage, layer),
@@ -25,7 +25,8 @@ Task<Array> Attention::forward(const Input& input, Array x, AttentionSaved& save
     Queue& queue = *m_context.queue;
     saved.input = std::move(x);
     saved.normalized = m_norm.forward(saved.input, saved.statistics);
-    saved.qkv = co_await m_projection->forward(input, saved.normalized, saved.heads);
+    co_await m_projection->down(saved.normalized, saved.heads);
+    saved.qkv = co_await m_projection->up(input, saved.normalized, saved.heads);
     co_await m_core.forward(input, saved.qkv, saved.output, saved.logSumExp);
     m_context.inspect(m_core.label(), saved.output);
     Array projected = m_context.activations(m_shape.rows, m_shape.hidden);
@@ -41,23 +42,35 @@ Task<Array> Attention::forward(const Input& input, Array x, AttentionSaved& save
     dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::attention, y);
     queue.add(saved.input, y);
     m_context.inspect(m_addLabel, y);
+    drop(saved);
     co_return y;
 }
 
-void Attention::dropCore(AttentionSaved& saved)
+void Attention::drop(AttentionSaved& saved) const
 {
-    saved.output.reset();
-    saved.logSumExp.reset();
+    if (m_dropped.has(sim::RecomputeModule::layernorm))
+        saved.normalized.reset();
+    if (m_dropped.has(sim::RecomputeModule::mlaUpProjection))
+        saved.qkv.reset();
+    if (m_dropped.has(sim::RecomputeModule::coreAttention)) {
+        saved.output.reset();
+        saved.logSumExp.reset();
+    }
+}
+
+Task<> Attention::restore(const Input& input, AttentionSaved& saved)
+{
+    if (m_dropped.has(sim::RecomputeModule::layernorm))
+        saved.normalized = m_norm.forward(saved.input, saved.statistics);
+    if (m_dropped.has(sim::RecomputeModule::mlaUpProjection))
+        saved.qkv = co_await m_projection->up(input, saved.normalized, saved.heads);
+    if (m_dropped.has(sim::RecomputeModule::coreAttention))
+        co_await m_core.forward(input, saved.qkv, saved.output, saved.logSumExp);
 }
 
 Task<Array> Attention::backward(const Input& input, Array dy, AttentionSaved& saved, bool ofWeights)
 {
     Queue& queue = *m_context.queue;
-    if (!saved.output) {
-        const sim::OpClass pass = std::exchange(m_context.pass, sim::OpClass::recompute);
-        co_await m_core.forward(input, saved.qkv, saved.output, saved.logSumExp);
-        m_context.pass = pass;
-    }
     Array dResidual; // what comes through the residual connection, where dropout changes dy
     if (m_context.scenario.live.dropout != 0) {
         dResidual = m_context.activations(dy->rows, dy->columns);

@@ -23,18 +23,20 @@ public:
 
     /// x + attention(norm(x)). Takes x.
     Task<Array> forward(const Input&, Array x, AttentionSaved&);
+    /// Makes again what modules that are recomputed have made. Before the input gradient.
+    Task<> restore(const Input&, AttentionSaved&);
     /// The input gradient; `ofWeights`: also theirs, computed while tensor-parallel sums and gatherings go on.
     Task<Array> backward(const Input&, Array dy, AttentionSaved&, bool ofWeights);
     Task<> backwardWeight(AttentionSaved&);
-    /// Forgets the output of the attention kernel and makes it again (selective recomputation).
-    static void dropCore(AttentionSaved& saved);
 
 private:
+    void drop(AttentionSaved&) const;
     void outputWeightGradient(const AttentionSaved&);
 
     RankContext& m_context;
     const Shape& m_shape;
     const int m_layer;
+    const sim::RecomputeModules m_dropped;
     Norm m_norm;
     std::unique_ptr<HeadProjection> m_projection;
     AttentionCore m_core;

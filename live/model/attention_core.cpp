@@ -1,5 +1,7 @@
 #include "live/model/attention_core.h"
 
+#include "live/model/rotary.h"
+
 #include <algorithm>
 
 namespace live {
@@ -7,7 +9,8 @@ namespace live {
 AttentionCore::AttentionCore(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage,
                              int layer)
     : m_context(context), m_shape(shape), m_causal(context.scenario.training.causal),
-      m_label(context.kinds, "attn.core", stage, layer), m_sinksLabel(context.kinds, "attn.sinks", stage, layer)
+      m_sharpness(scoreFactor(context.scenario.model)), m_label(context.kinds, "attn.core", stage, layer),
+      m_sinksLabel(context.kinds, "attn.sinks", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
     const std::int64_t length = context.scenario.training.sequenceLength;
@@ -67,7 +70,8 @@ AttentionShape AttentionCore::kernelShape(const Meeting& met) const
             .causal = met.causal,
             .diagonal = met.diagonal,
             .window = m_window,
-            .valueDim = m_shape.valueDim};
+            .valueDim = m_shape.valueDim,
+            .sharpness = m_sharpness};
 }
 
 Tensor AttentionCore::queriesOf(const Meeting& met, const Tensor& rows) const

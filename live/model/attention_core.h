@@ -73,6 +73,7 @@ private:
     RankContext& m_context;
     const Shape& m_shape;
     bool m_causal;
+    double m_sharpness;
     std::int64_t m_window = 0;           ///< keys that a query sees; 0: all
     std::int64_t m_chunk = 0;            ///< positions of a chunk that see each other; 0: all
     std::map<int, Sequence> m_sequences; ///< by micro-batch, where sequences come in slices

@@ -4,13 +4,13 @@ namespace live {
 
 DirectProjection::DirectProjection(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage,
                                    int layer)
-    : m_context(context), m_shape(shape), m_rotates(context.scenario.model.positionEmbedding == sim::PositionEmbedding::rope &&
-                                                    context.scenario.model.layerKind(layer).rope),
-      m_projectLabel(context.kinds, "attn.qkv", stage, layer, KernelLabel::Operator::linear),
+    : m_context(context), m_shape(shape), m_projectLabel(context.kinds, "attn.qkv", stage, layer, KernelLabel::Operator::linear),
       m_rotateLabel(context.kinds, "attn.rope", stage, layer), m_normLabel(context.kinds, "attn.qk_norm", stage, layer)
 {
     addParameters(bucket, prefix);
     const sim::Model& model = context.scenario.model;
+    if (model.positionEmbedding == sim::PositionEmbedding::rope && model.layerKind(layer).rope)
+        m_rotary.emplace(context, shape.headDim);
     if (!model.qkNorm)
         return;
     const Norm::Size size{.width = shape.headDim, .partial = shape.tp > 1}; // each rank has its own heads
@@ -54,13 +54,15 @@ void DirectProjection::addParameters(Bucket& bucket, const std::string& prefix)
 
 void DirectProjection::rotate(const Input& input, const Tensor& qkv, bool inverse) const
 {
-    if (!m_rotates)
+    if (!m_rotary)
         return;
     const KernelSpan span(m_context, m_rotateLabel);
-    const double theta = m_context.scenario.model.ropeTheta;
-    const Tensor q = qkv.columnRange(0, m_shape.queryColumns), k = qkv.columnRange(m_shape.queryColumns, m_shape.keyColumns);
-    m_context.queue->rotate(q, m_shape.headDim, input.positions, theta, inverse);
-    m_context.queue->rotate(k, m_shape.headDim, input.positions, theta, inverse);
+    for (const Tensor& heads :
+         {qkv.columnRange(0, m_shape.queryColumns), qkv.columnRange(m_shape.queryColumns, m_shape.keyColumns)})
+        if (inverse)
+            m_rotary->turnBack(heads, input.positions);
+        else
+            m_rotary->turn(heads, input.positions);
 }
 
 void DirectProjection::copy(const Tensor& from, const Tensor& to) const
@@ -95,7 +97,12 @@ void DirectProjection::normaliseGradient(const Tensor& dQkv, const HeadsSaved& s
     part(*m_keyNorm, dQkv.columnRange(m_shape.queryColumns, m_shape.keyColumns), saved.key);
 }
 
-Task<Array> DirectProjection::forward(const Input& input, Tensor normalized, HeadsSaved& saved)
+Task<> DirectProjection::down(Tensor, HeadsSaved&)
+{
+    co_return;
+}
+
+Task<Array> DirectProjection::up(const Input& input, Tensor normalized, HeadsSaved& saved)
 {
     const AllRows all = co_await gatherRows(m_context, m_shape, normalized, "attn.gather");
     Array qkv = m_context.activations(m_shape.rows, m_shape.qkvColumns());

@@ -3,6 +3,7 @@
 
 #include "live/model/input.h"
 #include "live/model/norm.h"
+#include "live/model/rotary.h"
 #include "live/model/tensor_parallel.h"
 
 #include <memory>
@@ -30,8 +31,10 @@ struct HeadsSaved {
 class HeadProjection {
 public:
     virtual ~HeadProjection() = default;
-    /// normalized: local rows. The result has all of them.
-    virtual Task<Array> forward(const Input&, Tensor normalized, HeadsSaved&) = 0;
+    /// normalized: local rows. What is kept of it is all that up() needs beside it: latent vectors, or nothing.
+    virtual Task<> down(Tensor normalized, HeadsSaved&) = 0;
+    /// Queries, keys and values of all rows. Also made again, where they were not kept.
+    virtual Task<Array> up(const Input&, Tensor normalized, HeadsSaved&) = 0;
     /// The gradient of `normalized`; `ofWeights`: also theirs, computed while tensor-parallel sums and gatherings go on.
     virtual Task<Array> backward(const Input&, Array dQkv, Tensor normalized, HeadsSaved&, bool ofWeights) = 0;
     virtual Task<> backwardWeight(Tensor normalized, HeadsSaved&) = 0;
@@ -42,7 +45,8 @@ public:
 class DirectProjection final : public HeadProjection {
 public:
     DirectProjection(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
-    Task<Array> forward(const Input&, Tensor normalized, HeadsSaved&) override;
+    Task<> down(Tensor normalized, HeadsSaved&) override;
+    Task<Array> up(const Input&, Tensor normalized, HeadsSaved&) override;
     Task<Array> backward(const Input&, Array dQkv, Tensor normalized, HeadsSaved&, bool ofWeights) override;
     Task<> backwardWeight(Tensor normalized, HeadsSaved&) override;
 
@@ -62,7 +66,7 @@ private:
 
     RankContext& m_context;
     const Shape& m_shape;
-    bool m_rotates;
+    std::optional<Rotary> m_rotary;
     std::vector<Part> m_parts;
     std::optional<Norm> m_queryNorm, m_keyNorm;
     RowsUnderWay m_gathering, m_sum;
@@ -75,7 +79,8 @@ private:
 class LatentProjection final : public HeadProjection {
 public:
     LatentProjection(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
-    Task<Array> forward(const Input&, Tensor normalized, HeadsSaved&) override;
+    Task<> down(Tensor normalized, HeadsSaved&) override;
+    Task<Array> up(const Input&, Tensor normalized, HeadsSaved&) override;
     Task<Array> backward(const Input&, Array dQkv, Tensor normalized, HeadsSaved&, bool ofWeights) override;
     Task<> backwardWeight(Tensor normalized, HeadsSaved&) override;
 
@@ -95,6 +100,7 @@ private:
     RankContext& m_context;
     const Shape& m_shape;
     std::int64_t m_queryRank, m_rank, m_plain, m_rotary; ///< m_queryRank 0: queries come straight from the residual stream
+    std::optional<Rotary> m_turns;
     std::optional<Norm> m_queryNorm, m_keyValueNorm;
     Parameter *m_queryDown = nullptr, *m_query, *m_keyValueDown, *m_keyUp, *m_valueUp;
     KernelLabel m_downLabel, m_queryUpLabel, m_keyValueDownLabel, m_keyValueUpLabel, m_rotateLabel, m_assembleLabel;

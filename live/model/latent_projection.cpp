@@ -23,6 +23,8 @@ LatentProjection::LatentProjection(RankContext& context, const Shape& shape, Buc
         of.emplace(context, Norm::Size{width, shape.sequenceParallel}, Norm::ruleOf(context.scenario.model), bucket,
                    prefix + "." + name, label, stage, layer);
     };
+    if (m_rotary > 0)
+        m_turns.emplace(context, static_cast<int>(m_rotary));
     if (m_queryRank > 0) {
         m_queryDown = down("query_down", m_queryRank);
         norm(m_queryNorm, "query_norm", "attn.q_norm", m_queryRank);
@@ -50,14 +52,16 @@ void LatentProjection::rotateQuery(const Input& input, const Tensor& query, bool
     if (m_rotary == 0)
         return;
     const KernelSpan span(m_context, m_rotateLabel);
-    m_context.queue->rotate(byHead(query, m_shape.headDim).columnRange(m_plain, m_rotary), static_cast<int>(m_rotary),
-                            input.headPositions, m_context.scenario.model.ropeTheta, inverse);
+    const Tensor parts = byHead(query, m_shape.headDim).columnRange(m_plain, m_rotary);
+    if (inverse)
+        m_turns->turnBack(parts, input.headPositions);
+    else
+        m_turns->turn(parts, input.headPositions);
 }
 
-Task<Array> LatentProjection::forward(const Input& input, Tensor normalized, HeadsSaved& saved)
+Task<> LatentProjection::down(Tensor normalized, HeadsSaved& saved)
 {
     Queue& queue = *m_context.queue;
-    const sim::Model& model = m_context.scenario.model;
     saved.latent = m_context.activations(m_shape.localRows, latentColumns());
     const Latent own = split(saved.latent);
     if (m_queryRank > 0) {
@@ -75,6 +79,12 @@ Task<Array> LatentProjection::forward(const Input& input, Tensor normalized, Hea
         queue.copy(saved.keyValueDown->columnRange(m_rank, m_rotary), own.rotary);
     }
     m_keyValueNorm->forward(downInput(saved.keyValueDown), own.keyValue, saved.keyValueStatistics);
+    co_return;
+}
+
+Task<Array> LatentProjection::up(const Input& input, Tensor normalized, HeadsSaved& saved)
+{
+    Queue& queue = *m_context.queue;
     const AllRows latents = co_await gatherRows(m_context, m_shape, saved.latent, "attn.gather");
     const Latent all = split(latents.tensor);
     AllRows direct{{}, all.query};
@@ -100,7 +110,7 @@ Task<Array> LatentProjection::forward(const Input& input, Tensor normalized, Hea
     if (m_rotary > 0) {
         const KernelSpan span(m_context, m_rotateLabel);
         queue.copy(all.rotary, rotary);
-        queue.rotate(rotary, static_cast<int>(m_rotary), input.positions, model.ropeTheta, false);
+        m_turns->turn(rotary, input.positions);
     }
     const KernelSpan span(m_context, m_assembleLabel);
     const Array key = m_context.activations(m_shape.rows, m_shape.keyColumns);
@@ -137,7 +147,7 @@ Task<Array> LatentProjection::backward(const Input& input, Array dQkv, Tensor no
     rotateQuery(input, saved.dQuery, true);
     if (m_rotary > 0) {
         const KernelSpan span(m_context, m_rotateLabel);
-        queue.rotate(slopes.rotary, static_cast<int>(m_rotary), input.positions, m_context.scenario.model.ropeTheta, true);
+        m_turns->turnBack(slopes.rotary, input.positions);
     }
     Array dDirect; // of the residual stream, through queries that come straight from it
     {

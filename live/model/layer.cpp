@@ -5,7 +5,7 @@ namespace live {
 Layer::Layer(RankContext& context, const Shape& shape, Bucket& dense, Bucket* experts, int stage, int layer, bool recomputes)
     : m_context(context), m_dense(dense), m_experts(experts),
       m_attention(context, shape, dense, "layers." + std::to_string(layer), stage, layer), m_recomputes(recomputes),
-      m_dropsCore(context.scenario.training.recompute == sim::Recompute::selective)
+      m_restores(!droppedModules(context.scenario.training).empty())
 {
     const std::string prefix = "layers." + std::to_string(layer);
     if (experts)
@@ -17,8 +17,6 @@ Layer::Layer(RankContext& context, const Shape& shape, Bucket& dense, Bucket* ex
 Task<Array> Layer::run(const Input& input, Array x, LayerSaved& saved)
 {
     Array middle = co_await m_attention.forward(input, std::move(x), saved.attention);
-    if (m_dropsCore)
-        Attention::dropCore(saved.attention);
     if (m_moe) {
         Array y = co_await m_moe->forward(input, std::move(middle), saved.moe);
         co_return y;
@@ -40,26 +38,36 @@ Task<Array> Layer::forward(const Input& input, Array x, LayerSaved& saved)
     co_return y;
 }
 
+Task<> Layer::again(Task<> part)
+{
+    const sim::OpClass pass = std::exchange(m_context.pass, sim::OpClass::recompute);
+    co_await std::move(part);
+    m_context.pass = pass;
+}
+
 Task<> Layer::recompute(const Input& input, LayerSaved& saved)
 {
-    if (!m_recomputes)
-        co_return;
-    const sim::OpClass pass = std::exchange(m_context.pass, sim::OpClass::recompute);
     co_await run(input, std::move(saved.input), saved);
-    m_context.pass = pass;
 }
 
 Task<Array> Layer::backward(const Input& input, Array dy, LayerSaved& saved, bool ofWeights)
 {
-    co_await recompute(input, saved);
+    if (m_recomputes)
+        co_await again(recompute(input, saved));
     Array middle;
     if (m_moe) {
+        if (m_restores)
+            co_await again(m_moe->restore(input, saved.moe));
         middle = co_await m_moe->backwardInput(input, std::move(dy), saved.moe, ofWeights);
         if (ofWeights)
             co_await m_moe->backwardWeight(saved.moe, false);
     } else {
+        if (m_restores)
+            co_await again(m_mlp->restore(saved.mlp));
         middle = co_await m_mlp->backward(input, std::move(dy), saved.mlp, ofWeights);
     }
+    if (m_restores)
+        co_await again(m_attention.restore(input, saved.attention));
     Array dx = co_await m_attention.backward(input, std::move(middle), saved.attention, ofWeights);
     co_return dx;
 }

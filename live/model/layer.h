@@ -9,7 +9,8 @@
 
 namespace live {
 
-/// What a layer keeps of one micro-batch. Under full recomputation only its input, until the backward pass makes the rest again.
+/// What a layer keeps of one micro-batch. Under full recomputation only its input, until the backward pass makes the rest again;
+/// under selective recomputation all but what its modules make.
 struct LayerSaved {
     Array input;
     AttentionSaved attention;
@@ -32,6 +33,7 @@ public:
     Moe* moe() { return m_moe.get(); }
 
 private:
+    Task<> again(Task<> part);
     Task<> recompute(const Input&, LayerSaved&);
     Task<Array> run(const Input&, Array x, LayerSaved&);
 
@@ -41,7 +43,7 @@ private:
     Attention m_attention;
     std::unique_ptr<Mlp> m_mlp;
     std::unique_ptr<Moe> m_moe;
-    bool m_recomputes, m_dropsCore;
+    bool m_recomputes, m_restores;
 };
 
 } // namespace live

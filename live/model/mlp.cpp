@@ -5,7 +5,7 @@
 namespace live {
 
 Mlp::Mlp(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
-    : m_context(context), m_shape(shape), m_layer(layer),
+    : m_context(context), m_shape(shape), m_layer(layer), m_dropped(droppedModules(context.scenario.training)),
       m_norm(context, shape, bucket, prefix + ".mlp_norm", "mlp.norm", stage, layer),
       m_inner(context, shape, bucket, FeedForward::kDense, prefix + ".mlp", context.scenario.model.intermediateSize, stage,
               layer),
@@ -22,7 +22,19 @@ Task<Array> Mlp::forward(const Input& input, Array x, MlpSaved& saved)
     dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, y);
     m_context.queue->add(saved.input, y);
     m_context.inspect(m_addLabel, y);
+    if (m_dropped.has(sim::RecomputeModule::layernorm))
+        saved.normalized.reset();
+    if (m_dropped.has(sim::RecomputeModule::mlp))
+        saved.inner = {};
     co_return y;
+}
+
+Task<> Mlp::restore(MlpSaved& saved)
+{
+    if (m_dropped.has(sim::RecomputeModule::layernorm))
+        saved.normalized = m_norm.forward(saved.input, saved.statistics);
+    if (m_dropped.has(sim::RecomputeModule::mlp))
+        co_await m_inner.forward(saved.normalized, saved.inner);
 }
 
 Task<Array> Mlp::backward(const Input& input, Array dy, MlpSaved& saved, bool ofWeights)

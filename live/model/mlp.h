@@ -20,6 +20,7 @@ public:
     /// x + mlp(norm(x)). Takes x.
     Task<Array> forward(const Input&, Array x, MlpSaved&);
     /// As Attention's.
+    Task<> restore(MlpSaved&);
     Task<Array> backward(const Input&, Array dy, MlpSaved&, bool ofWeights);
     Task<> backwardWeight(MlpSaved&);
 
@@ -27,6 +28,7 @@ private:
     RankContext& m_context;
     const Shape& m_shape;
     const int m_layer;
+    const sim::RecomputeModules m_dropped;
     Norm m_norm;
     FeedForward m_inner;
     KernelLabel m_addLabel;

@@ -4,6 +4,7 @@
 #include "sim/index.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace live {
@@ -26,7 +27,7 @@ RouterRule ruleOf(const sim::Model& model)
 
 Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& experts, const std::string& prefix, int stage,
          int layer)
-    : m_context(context), m_shape(shape), m_layer(layer),
+    : m_context(context), m_shape(shape), m_layer(layer), m_dropped(droppedModules(context.scenario.training)),
       m_norm(context, shape, dense, prefix + ".mlp_norm", "moe.norm", stage, layer), m_gated(context.scenario.model.gatedMlp),
       m_activation(activationOf(context.scenario.model)), m_experts(context.scenario.model.numExperts),
       m_choices(context.scenario.model.numExpertsPerTok),
@@ -114,7 +115,7 @@ void Moe::forEachExpert(const MoeSaved& saved, F&& f) const
     }
 }
 
-Task<> Moe::route(MoeSaved& saved)
+Task<> Moe::route(const Input& input, MoeSaved& saved)
 {
     Queue& queue = *m_context.queue;
     {
@@ -143,7 +144,7 @@ Task<> Moe::route(MoeSaved& saved)
     }
     co_await planExchange(saved);
     if (m_context.scenario.live.auxiliaryLoss != 0)
-        co_await balance(saved);
+        co_await balance(input, saved);
 }
 
 Task<> Moe::planExchange(MoeSaved& saved)
@@ -195,39 +196,45 @@ Task<> Moe::planExchange(MoeSaved& saved)
 }
 
 /// A = a E sum_i f_i P_i over the micro-batch's tokens, f_i = n_i / (T k) (no gradient), P_i = mean of p_i. As in Megatron Core,
-/// counts are summed over the ranks that share the micro-batch, the sums of p stay local.
-Task<> Moe::balance(MoeSaved& saved)
+/// counts are summed over the ranks that share the micro-batch, the sums of p stay local. Where sequences come in slices the
+/// counts are known with the last of them: before the first of their backward passes.
+Task<> Moe::balance(const Input& input, const MoeSaved& saved)
 {
+    if (m_context.pass != sim::OpClass::forward)
+        co_return; // made again: known from the first time
     Queue& queue = *m_context.queue;
-    const sim::Scenario& scenario = m_context.scenario;
     const Array counts = m_context.memory.allocate(DType::i64, 1, m_experts);
     queue.countExperts(saved.experts, counts);
     co_await m_context.allReduce(Group::tokens, counts, "moe.balance");
-    std::vector<std::int64_t> chosen(asIndex(m_experts));
-    co_await m_context.queueReached();
-    queue.toHost(counts, chosen.data());
-
-    const double tokens = static_cast<double>(scenario.training.sequenceLength) * scenario.training.microBatchSize;
-    const double share = 1.0 / (static_cast<double>(scenario.microbatches()) * scenario.layout.dp);
-    const double factor = m_context.scenario.live.auxiliaryLoss * static_cast<double>(m_experts) * share / tokens;
-    std::vector<double> gradient(asIndex(m_experts));
-    for (std::int64_t e = 0; e < m_experts; ++e)
-        gradient[asIndex(e)] = factor * static_cast<double>(chosen[asIndex(e)]) / (tokens * static_cast<double>(m_choices));
-    const Array host = m_context.memory.allocate(DType::f64, 1, m_experts);
-    queue.fromHost(gradient.data(), host);
-    saved.auxiliaryGradient = m_context.statistics(1, m_experts);
-    queue.copy(host, saved.auxiliaryGradient);
-
-    if (m_context.pass != sim::OpClass::forward)
-        co_return;
-    const Array sums = m_context.statistics(1, m_experts);
+    const Array sums = m_context.statistics(1, m_experts), exactSums = m_context.memory.allocate(DType::f64, 1, m_experts);
     queue.sumRows(saved.probabilities, sums);
-    queue.copy(sums, host);
+    queue.copy(sums, exactSums);
+    std::vector<std::int64_t> chosen(asIndex(m_experts));
     std::vector<double> sum(asIndex(m_experts));
     co_await m_context.queueReached();
-    queue.toHost(host, sum.data());
-    for (std::int64_t e = 0; e < m_experts; ++e)
-        addToExactSum(auxiliaryLoss, gradient[asIndex(e)] * sum[asIndex(e)]);
+    queue.toHost(counts, chosen.data());
+    queue.toHost(exactSums, sum.data());
+
+    Balance& balance = m_balances[input.microbatch];
+    balance.chosen.resize(asIndex(m_experts));
+    std::transform(chosen.begin(), chosen.end(), balance.chosen.begin(), balance.chosen.begin(), std::plus<>());
+    balance.sums.push_back(std::move(sum));
+    if (static_cast<int>(balance.sums.size()) < m_shape.slices)
+        co_return;
+    const sim::Scenario& scenario = m_context.scenario;
+    const double tokens = static_cast<double>(scenario.training.sequenceLength) * scenario.training.microBatchSize;
+    const double share = 1.0 / (static_cast<double>(scenario.microbatches()) * scenario.layout.dp);
+    const double factor = scenario.live.auxiliaryLoss * static_cast<double>(m_experts) * share / tokens;
+    std::vector<double> gradient(asIndex(m_experts));
+    for (std::size_t e = 0; e < gradient.size(); ++e)
+        gradient[e] = factor * static_cast<double>(balance.chosen[e]) / (tokens * static_cast<double>(m_choices));
+    const Array exact = m_context.memory.allocate(DType::f64, 1, m_experts);
+    queue.fromHost(gradient.data(), exact);
+    balance.gradient = m_context.statistics(1, m_experts);
+    queue.copy(exact, balance.gradient);
+    for (const std::vector<double>& ofSlice : balance.sums)
+        for (std::size_t e = 0; e < gradient.size(); ++e)
+            addToExactSum(auxiliaryLoss, gradient[e] * ofSlice[e]);
 }
 
 Task<Array> Moe::exchangeOut(Tensor slots, const MoeSaved& saved, std::string_view name)
@@ -295,10 +302,57 @@ Task<Array> Moe::wholeRows(std::string_view name, Make make)
 
 Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
 {
-    Queue& queue = *m_context.queue;
     saved.input = std::move(x);
     saved.normalized = m_norm.forward(saved.input, saved.statistics);
-    co_await route(saved);
+    Array y = co_await run(input, saved);
+    const KernelSpan span(m_context, m_combineLabel);
+    dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, y);
+    m_context.queue->add(saved.input, y);
+    m_context.inspect(m_addLabel, y);
+    drop(saved);
+    co_return y;
+}
+
+void Moe::drop(MoeSaved& saved) const
+{
+    using sim::RecomputeModule;
+    if (m_dropped.has(RecomputeModule::layernorm))
+        saved.normalized.reset();
+    if (m_dropped.has(RecomputeModule::moe)) {
+        MoeSaved kept;
+        kept.input = std::move(saved.input);
+        kept.statistics = std::move(saved.statistics);
+        kept.normalized = std::move(saved.normalized);
+        saved = std::move(kept);
+    }
+    if (m_dropped.has(RecomputeModule::moeActivation))
+        saved.hidden.reset();
+    if (m_dropped.has(RecomputeModule::sharedExperts))
+        saved.shared = {};
+}
+
+Task<> Moe::restore(const Input& input, MoeSaved& saved)
+{
+    using sim::RecomputeModule;
+    if (m_dropped.has(RecomputeModule::layernorm))
+        saved.normalized = m_norm.forward(saved.input, saved.statistics);
+    if (m_dropped.has(RecomputeModule::moe)) {
+        co_await run(input, saved);
+        co_return;
+    }
+    if (m_dropped.has(RecomputeModule::moeActivation)) {
+        const KernelSpan span(m_context, m_activationLabel);
+        saved.hidden = m_context.activations(saved.up->rows, m_columns);
+        activate(*m_context.queue, m_activation, m_gated, saved.up, saved.hidden);
+    }
+    if (m_shared && m_dropped.has(RecomputeModule::sharedExperts))
+        co_await m_shared->forward(saved.normalized, saved.shared);
+}
+
+Task<Array> Moe::run(const Input& input, MoeSaved& saved)
+{
+    Queue& queue = *m_context.queue;
+    co_await route(input, saved);
     Array slots = m_context.activations(m_rows * m_choices, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_permuteLabel);
@@ -342,10 +396,6 @@ Task<Array> Moe::forward(const Input& input, Array x, MoeSaved& saved)
         const KernelSpan span(m_context, m_combineLabel);
         queue.add(ofShared, y);
     }
-    const KernelSpan span(m_context, m_combineLabel);
-    dropoutRows(m_context, m_shape, input, m_layer, DropoutSite::mlp, y);
-    queue.add(saved.input, y);
-    m_context.inspect(m_addLabel, y);
     co_return y;
 }
 
@@ -398,8 +448,11 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved, bo
         }
         const KernelSpan span(m_context, m_routeLabel);
         const Array dLogits = m_context.statistics(m_rows, m_experts);
+        const auto balance = m_balances.find(input.microbatch);
         queue.routeGradient(m_rule, saved.logits, saved.probabilities, saved.experts, saved.weights, dWeights,
-                            saved.auxiliaryGradient, dLogits);
+                            balance == m_balances.end() ? Tensor{} : balance->second.gradient.tensor(), dLogits);
+        if (balance != m_balances.end() && ++balance->second.taken == m_shape.slices)
+            m_balances.erase(balance);
         saved.dLogits = m_context.activations(m_rows, m_experts);
         queue.copy(dLogits, saved.dLogits);
         m_context.inspect(m_routeLabel, saved.dLogits);

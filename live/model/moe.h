@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace live {
@@ -27,7 +28,6 @@ struct MoeSaved {
     Array toSorted, fromSorted;                      ///< i32: received rows in the order of local experts, and back
     Array expertInput, up, hidden;                   ///< in that order
     Array routed;                                    ///< what came back, by slot in the order of experts
-    Array auxiliaryGradient;                         ///< [1, experts]
     Array dUp, dExpertOutput, dLogits;               ///< from the input gradient to the weight gradient
     FeedForwardSaved shared;
 };
@@ -37,6 +37,8 @@ public:
     Moe(RankContext&, const Shape&, Bucket& dense, Bucket& experts, const std::string& prefix, int stage, int layer);
 
     Task<Array> forward(const Input&, Array x, MoeSaved&);
+    /// As Attention's.
+    Task<> restore(const Input&, MoeSaved&);
     /// The input gradient; `ofWeights`: also those of the experts that every token goes to, as FeedForward's.
     Task<Array> backwardInput(const Input&, Array dy, MoeSaved&, bool ofWeights);
     /// The rest of the weights' gradients; `withShared`: backwardInput was not asked for theirs.
@@ -46,12 +48,22 @@ public:
     std::array<std::int64_t, kExactSumWords> auxiliaryLoss{};
 
 private:
+    /// Of the load-balancing loss, from the first slice of a micro-batch that goes forward to the last that comes back.
+    struct Balance {
+        std::vector<std::int64_t> chosen;      ///< [expert]: how often, in the slices so far
+        std::vector<std::vector<double>> sums; ///< [slice][expert]: of probabilities, on this rank
+        Array gradient;                        ///< [1, experts]: of the probabilities; once all slices are here
+        int taken = 0;                         ///< slices that have used it
+    };
     struct Expert {
         Parameter *gate = nullptr, *up = nullptr, *down = nullptr;
         Parameter *gateBias = nullptr, *upBias = nullptr, *downBias = nullptr; ///< null: none
     };
-    Task<> route(MoeSaved&);
-    Task<> balance(MoeSaved&);
+    /// From the norm to the sum of the experts' outputs.
+    Task<Array> run(const Input&, MoeSaved&);
+    void drop(MoeSaved&) const;
+    Task<> route(const Input&, MoeSaved&);
+    Task<> balance(const Input&, const MoeSaved&);
     Task<> planExchange(MoeSaved&);
     std::vector<std::int64_t> firstSlots(const MoeSaved&) const;
     /// Rows by slot in the order of experts, to the experts' ranks, in the order of local experts.
@@ -74,12 +86,14 @@ private:
     RankContext& m_context;
     const Shape& m_shape;
     const int m_layer;
+    const sim::RecomputeModules m_dropped;
     Norm m_norm;
     bool m_gated;
     ActivationFunction m_activation;
     std::int64_t m_experts, m_choices, m_columns;
     std::int64_t m_firstRow = 0, m_rows; ///< of local rows, those whose tokens this rank sends
     RouterRule m_rule;
+    std::map<int, Balance> m_balances;   ///< by micro-batch
     std::vector<int> m_memberExpertRank; ///< by member of the group: its place among the ep ranks
     Parameter *m_router, *m_routerBias = nullptr;
     std::unique_ptr<FeedForward> m_shared; ///< none: no such experts

@@ -29,40 +29,27 @@ void checkAttention(const sim::Scenario& scenario)
                "; use rope and a positive one, or neither");
 }
 
-void checkExperts(const sim::Scenario& scenario)
-{
-    const sim::Layout& layout = scenario.layout;
-    if (scenario.schedule.sequenceSlices > 1)
-        refuse("experts under seq-1f1b, whose load-balancing loss would be another for each slice");
-    if (layout.zeroStage >= 1 && layout.dpShard != layout.dp * layout.cp)
-        refuse("hybrid sharding (dp_shard " + std::to_string(layout.dpShard) + ") of experts; use dp_shard " +
-               std::to_string(layout.dp * layout.cp));
-}
-
 void checkSupported(const sim::Scenario& scenario)
 {
     const sim::Model& model = scenario.model;
-    const sim::Training& training = scenario.training;
     checkAttention(scenario);
-    if (model.numExperts > 0)
-        checkExperts(scenario);
     if (model.numNextnPredictLayers > 0)
         refuse("multi-token prediction (num_nextn_predict_layers " + std::to_string(model.numNextnPredictLayers) +
                "); use num_nextn_predict_layers 0");
-    if (scenario.training.momentBytes != 4)
-        refuse("moments in bf16; use moment_dtype fp32");
     if (scenario.training.offload.isOn())
         refuse("offloading to the host's memory; leave training.offload out");
     if (scenario.training.documents.areGiven())
         refuse("attention within documents; leave training.documents out");
     if (model.lora.isOn())
         refuse("low-rank adapters (training.lora of rank " + std::to_string(model.lora.rank) + "); leave training.lora out");
-    if (training.recompute == sim::Recompute::selective && training.recomputeModules != sim::Training().recomputeModules)
-        refuse("recomputation of modules (" + sim::wordsOf(training.recomputeModules) +
-               "); use recompute selective, which runs attention's scores again, or full");
 }
 
 } // namespace
+
+sim::RecomputeModules droppedModules(const sim::Training& training)
+{
+    return training.recompute == sim::Recompute::selective ? training.recomputeModules : sim::RecomputeModules();
+}
 
 std::int64_t Shape::validTokens() const
 {

@@ -37,6 +37,9 @@ struct Shape {
 /// Throws sim::Error with what is not supported and what would be.
 Shape shapeOf(const sim::Scenario&, const sim::Coordinates&);
 
+/// What each layer makes again before its backward pass, under selective recomputation; else nothing.
+sim::RecomputeModules droppedModules(const sim::Training&);
+
 /// How steps are made, beyond what a scenario says.
 struct TrainingOptions {
     double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8; ///< AdamW, as GPT-3 (Brown et al. 2020)

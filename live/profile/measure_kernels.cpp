@@ -182,9 +182,11 @@ void KernelBench::rows(std::int64_t rowCount, std::int64_t columns)
     both(
         "embedding", [&] { queue.embed(ids, table, 0, y); }, [&] { queue.embedGradient(ids, x, 0, dTable); });
     constexpr int kHeadDim = 32;
+    const Array turns = values(1, kHeadDim / 2, DType::f64);
     if (columns % kHeadDim == 0)
         both(
-            "rope", [&] { queue.rotate(y, kHeadDim, ids, 10000, false); }, [&] { queue.rotate(y, kHeadDim, ids, 10000, true); });
+            "rope", [&] { queue.rotate(y, kHeadDim, ids, {turns}, false); },
+            [&] { queue.rotate(y, kHeadDim, ids, {turns}, true); });
     const Array place = values(rowCount, 1, DType::i32), weights = sums(rowCount, 1), dWeights = sums(rowCount, 1);
     both(
         "permute", [&] { queue.gatherRows(x, ids, 1, y); }, [&] { queue.combineRows(x, place, {}, y); });

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kUnfinished = ".part"; ///< what a checkpoint's name ends in until it is whole
+constexpr const char* kSetAside = ".old";    ///< and while another takes its place (exchangeFolders)
 constexpr const char* kFormat = "rankscope-checkpoint";
 constexpr int kVersion = 2;
 
@@ -437,9 +438,15 @@ fs::path findCheckpoint(const fs::path& folder)
 void removeUnfinishedCheckpoints(const fs::path& folder)
 {
     std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none))
-        if (const fs::path name = entry.path().filename(); name.extension() == kUnfinished && isCheckpointName(name.stem()))
+    for (const auto& entry : fs::directory_iterator(folder, none)) {
+        const fs::path name = entry.path().filename(), place = folder / name.stem();
+        if (!isCheckpointName(name.stem()))
+            continue;
+        if (name.extension() == kSetAside && !fs::exists(place, none)) // it was to be replaced, and was not
+            fs::rename(entry.path(), place, none);
+        else if (name.extension() == kUnfinished || name.extension() == kSetAside)
             fs::remove_all(entry.path(), none);
+    }
 }
 
 CheckpointInfo readCheckpointInfo(const fs::path& checkpoint)

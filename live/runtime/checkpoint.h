@@ -25,7 +25,8 @@ struct CheckpointInfo {
 std::filesystem::path writeCheckpoint(const std::filesystem::path& folder, const CheckpointInfo&, const std::vector<Rank*>&,
                                       int process = 0, const ExchangeTexts& = exchangeWithNobody);
 
-/// Removes what runs that were killed left half written. Nobody else may be writing to the folder.
+/// Removes what runs that were killed left half written, and gives back its place to what they were about to replace. Nobody else
+/// may be writing to the folder.
 void removeUnfinishedCheckpoints(const std::filesystem::path& folder);
 
 /// The newest complete checkpoint in the folder, or the folder itself if it is one. Throws sim::Error if there is none.

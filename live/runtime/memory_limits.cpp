@@ -1,5 +1,7 @@
 #include "live/runtime/memory_limits.h"
 
+#include "sim/text/number_text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -111,6 +113,11 @@ std::vector<MemoryLimit> hostMemoryLimits(const Path& root)
     addUserLimit(RLIMIT_AS, "ulimit -v", own["VmSize"], limits);
     addUserLimit(RLIMIT_DATA, "ulimit -d", own["VmData"], limits);
     return limits;
+}
+
+std::string bytesText(std::int64_t bytes)
+{
+    return sim::numberText(static_cast<double>(bytes), sim::Unit::bytes);
 }
 
 std::int64_t peakResidentBytes()

@@ -17,6 +17,9 @@ struct MemoryLimit {
 /// root: where proc and sys are found.
 std::vector<MemoryLimit> hostMemoryLimits(const std::filesystem::path& root = "/");
 
+/// 71.2 GiB
+std::string bytesText(std::int64_t bytes);
+
 /// Most that this process has held of the machine's memory (VmHWM); 0 where it cannot be had.
 std::int64_t peakResidentBytes();
 

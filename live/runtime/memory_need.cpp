@@ -2,6 +2,7 @@
 
 #include "sim/error.h"
 #include "sim/index.h"
+#include "sim/model/parameters.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -26,11 +27,6 @@ constexpr std::int64_t kLargePagesShare = 8;
 /// Not measured. NCCL: NCCL_BUFFSIZE is 4 MiB a channel and neighbour; cuBLASLt: the workspace of each queue.
 constexpr std::int64_t kNcclGroupBytes = 128 * kMib, kQueueBytes = 32 * kMib;
 
-std::string bytesText(std::int64_t bytes)
-{
-    return sim::numberText(static_cast<double>(bytes), sim::Unit::bytes);
-}
-
 std::int64_t tensorsOf(const CommPlan& plan, int first, int count)
 {
     std::int64_t bytes = 0;
@@ -49,6 +45,30 @@ std::int64_t recordingOf(const CommPlan& plan, int first, int count, int steps)
 }
 
 } // namespace
+
+std::int64_t statesOfJob(const sim::Scenario& scenario)
+{
+    const std::int64_t element = scenario.live.dtype == "fp64" ? 8 : 4;
+    const std::int64_t moment = scenario.training.momentBytes == 2 ? 2 : element;
+    const std::int64_t moments = scenario.training.optimizer == sim::Optimizer::adamw ? 2 * moment : 0;
+    return sim::parameterCount(scenario.model) * element + sim::trainableParameterCount(scenario.model) * (element + moments);
+}
+
+std::string whichStatesDoNotFit(const sim::Scenario& scenario, const MemoryPlace& place, const std::vector<MemoryLimit>& limits)
+{
+    if (place.onGpu || place.ranksOfMachine < scenario.layout.worldSize())
+        return {};
+    const std::int64_t needed = statesOfJob(scenario);
+    for (const MemoryLimit& limit : limits)
+        if (needed > limit.free && (limit.isShared || place.processes == 1))
+            return "the weights, gradients and moments of this model's " +
+                   sim::numberText(static_cast<double>(sim::parameterCount(scenario.model)), sim::Unit::count) +
+                   " parameters alone need " + bytesText(needed) + " of memory, and of " + limit.name + " " +
+                   bytesText(limit.free) + " of " + bytesText(limit.all) +
+                   " are free: no layout fits here; use a smaller model (model.num_hidden_layers, model.hidden_size), or more "
+                   "machines";
+    return {};
+}
 
 MemoryNeed memoryNeed(const CommPlan& plan, const MemoryPlace& place, int steps)
 {

@@ -38,6 +38,12 @@ struct MemoryNeed {
 /// steps: that the run makes.
 MemoryNeed memoryNeed(const CommPlan&, const MemoryPlace&, int steps);
 
+/// What the ranks of a whole job cannot do without: weights, gradients and moments, each once. Known at once, where the plan of
+/// many thousand ranks takes minutes. Bytes.
+std::int64_t statesOfJob(const sim::Scenario&);
+/// A limit that these exceed, in words with the numbers, where all ranks are on this machine's CPU; "" where none does.
+std::string whichStatesDoNotFit(const sim::Scenario&, const MemoryPlace&, const std::vector<MemoryLimit>&);
+
 /// A limit that the need exceeds, in words with the numbers; "" where it fits. gpuFree: of the GPU, where tensors are on one.
 std::string whatDoesNotFit(const MemoryNeed&, const std::vector<MemoryLimit>&, std::optional<std::int64_t> gpuFree,
                            const std::string& gpuName);

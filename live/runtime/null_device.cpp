@@ -35,7 +35,7 @@ public:
     void activationGradient(ActivationFunction, T, T, T) override {}
     void gatedActivation(ActivationFunction, T, T) override {}
     void gatedActivationGradient(ActivationFunction, T, T, T) override {}
-    void rotate(T, int, T, double, bool) override {}
+    void rotate(T, int, T, const Rotation&, bool) override {}
     void attention(const AttentionShape&, T, T, T, T, T) override {}
     void attentionGradient(const AttentionShape&, T, T, T, T, T, T, T, T, T, bool) override {}
     void mergeAttention(int, T, T, T, T) override {}

@@ -286,12 +286,17 @@ PlacedFile::PlacedFile(const std::filesystem::path& path, Mode mode) : m_path(pa
 #endif
     if (m_descriptor < 0)
         m_descriptor = ::open(path.c_str(),
-                              O_CLOEXEC | (mode == Mode::read    ? O_RDONLY
+                              O_CLOEXEC | (mode == Mode::read    ? O_RDONLY | O_NONBLOCK // a pipe must not wait for its writer
                                            : mode == Mode::write ? O_RDWR
                                                                  : O_RDWR | O_CREAT | O_EXCL),
                               kAll);
     if (m_descriptor < 0)
         fail(mode == Mode::read ? "read" : "write", errno);
+    struct stat status {};
+    if (::fstat(m_descriptor, &status) == 0 && S_ISREG(status.st_mode))
+        return;
+    ::close(m_descriptor);
+    throw sim::Error(path.string() + (S_ISDIR(status.st_mode) ? " is a folder, not a file" : " is not an ordinary file"));
 }
 
 void PlacedFile::giveName()

@@ -11,14 +11,17 @@
 namespace live {
 namespace {
 
-constexpr std::int64_t kInitialPiece = 1 << 20; ///< elements that are made at a time
+/// Elements that are made, or read into another type, at a time.
+constexpr std::int64_t kPiece = 1 << 20;
 
 } // namespace
 
 Weights::Weights(RankContext& context, const TrainingOptions& options)
     : m_context(context), m_options(options), m_zero(context.scenario.layout.zeroStage),
-      m_keepsGathered(!context.scenario.layout.reshardAfterForward), m_zeroLabel(context.kinds, "optimizer.zero", -1),
-      m_normLabel(context.kinds, "optimizer.norm", -1), m_updateLabel(context.kinds, "optimizer", -1)
+      m_keepsGathered(!context.scenario.layout.reshardAfterForward),
+      m_momentType(context.scenario.training.momentBytes == 2 ? DType::bf16 : context.accumulation),
+      m_zeroLabel(context.kinds, "optimizer.zero", -1), m_normLabel(context.kinds, "optimizer.norm", -1),
+      m_updateLabel(context.kinds, "optimizer", -1)
 {
 }
 
@@ -38,7 +41,7 @@ void Weights::adopt(std::vector<Bucket*> buckets, bool headSeparate)
             bucket->master = memory.allocate(m_context.accumulation, 1, bucket->shardElements(), MemoryUse::optimizer);
         if (m_context.scenario.training.optimizer == sim::Optimizer::adamw)
             for (Array* moment : {&bucket->firstMoment, &bucket->secondMoment}) {
-                *moment = memory.allocate(m_context.accumulation, 1, bucket->shardElements(), MemoryUse::optimizer);
+                *moment = memory.allocate(m_momentType, 1, bucket->shardElements(), MemoryUse::optimizer);
                 m_context.queue->fill(*moment, 0);
             }
         if (m_zero >= 1)
@@ -59,7 +62,7 @@ void Weights::initialise(WorkerPool& pool)
 /// Piece by piece: exact values take twice the room of the weights.
 Array Weights::pieceOfInitial(const Bucket& bucket)
 {
-    return m_context.memory.allocate(DType::f64, 1, std::min(kInitialPiece, bucket.elements), MemoryUse::buffers);
+    return m_context.memory.allocate(DType::f64, 1, std::min(kPiece, bucket.elements), MemoryUse::buffers);
 }
 
 void Weights::rehearse()
@@ -81,8 +84,8 @@ void Weights::initialise(Bucket& bucket, WorkerPool& pool)
     const bool whole = static_cast<bool>(bucket.values);
     const std::int64_t kept = whole ? 0 : bucket.shardOffset();
     const std::int64_t end = whole ? bucket.elements : kept + bucket.shardElements();
-    for (std::int64_t first = kept; first < end; first += kInitialPiece) {
-        const std::int64_t count = std::min(kInitialPiece, end - first);
+    for (std::int64_t first = kept; first < end; first += kPiece) {
+        const std::int64_t count = std::min(kPiece, end - first);
         initial.resize(sim::asIndex(count));
         pool.parallelFor(count, kGrain, [&](std::int64_t from, std::int64_t to) {
             initialValues(bucket, m_context.scenario.live.seed, first + from,
@@ -311,6 +314,29 @@ void Weights::forEachOwned(bool counted, const std::function<void(const OwnedRan
     }
 }
 
+void Weights::stepAdamw(const AdamwStep& step, const Tensor& clipFactor, const OwnedRange& own)
+{
+    Queue& queue = *m_context.queue;
+    if (m_momentType == m_context.accumulation) {
+        queue.adamw(step, clipFactor, own.gradient, own.firstMoment, own.secondMoment, own.master, own.value);
+        return;
+    }
+    // Rounded only to be kept: the step is made with the new moments as they were computed.
+    const std::int64_t most = std::min(kPiece, own.count);
+    const Array first = m_context.buffer(m_context.accumulation, 1, most),
+                second = m_context.buffer(m_context.accumulation, 1, most);
+    for (std::int64_t begin = 0; begin < own.count; begin += kPiece) {
+        const std::int64_t count = std::min(kPiece, own.count - begin);
+        const auto piece = [&](const Tensor& all) { return all.columnRange(begin, count); };
+        const Tensor firstWide = first->columnRange(0, count), secondWide = second->columnRange(0, count);
+        queue.copy(piece(own.firstMoment), firstWide);
+        queue.copy(piece(own.secondMoment), secondWide);
+        queue.adamw(step, clipFactor, piece(own.gradient), firstWide, secondWide, piece(own.master), piece(own.value));
+        queue.copy(firstWide, piece(own.firstMoment));
+        queue.copy(secondWide, piece(own.secondMoment));
+    }
+}
+
 Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, double learningRate)
 {
     {
@@ -327,7 +353,7 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
                                  .epsilon = m_options.epsilon,
                                  .weightDecay = own.parameter->spec.decays ? m_context.scenario.live.weightDecay : 0,
                                  .step = stepFromOne};
-            m_context.queue->adamw(step, clipFactor, own.gradient, own.firstMoment, own.secondMoment, own.master, own.value);
+            stepAdamw(step, clipFactor, own);
         });
     }
     for (Bucket* bucket : m_buckets)
@@ -339,7 +365,6 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
 
 void Weights::restore(Quantity quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<double>)>& read)
 {
-    constexpr std::int64_t kPiece = 1 << 20;
     std::vector<double> values;
     const auto fill = [&](const Bucket& bucket, const Array& array, std::int64_t first) {
         if (!array)

@@ -78,6 +78,7 @@ private:
     bool counts(const Bucket&) const;
     bool counts(const ParameterSpec&) const; ///< of ranks that hold the same slice, one
     Task<> sumOverHeadCopies(const Bucket&);
+    void stepAdamw(const AdamwStep&, const Tensor& clipFactor, const OwnedRange&);
     Tensor ownValues(const Bucket&) const;
     Tensor ownGradients(const Bucket&) const;
 
@@ -85,6 +86,7 @@ private:
     const TrainingOptions& m_options;
     const int m_zero;
     const bool m_keepsGathered; ///< ZeRO 3 without reshard_after_forward: gathered once a step
+    const DType m_momentType;   ///< moment_dtype: of the sums, or bf16
     std::vector<Bucket*> m_buckets;
     std::deque<Reduction> m_reductions;
     std::vector<Bucket*> m_waiting; ///< gradients complete, reduction left to the end of the step

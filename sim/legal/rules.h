@@ -60,6 +60,7 @@ private:
     void headDim();
     void layerTypes();
     void unusedLayerTypeKeys();
+    void ropeScaling();
     void cluster();
     void profile();
     void world();

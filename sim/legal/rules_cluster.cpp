@@ -4,6 +4,7 @@
 #include "sim/checked.h"
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
+#include "sim/text/number_text.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -108,9 +109,33 @@ void Rules::model()
             return text(m.kvLoraRank) + " asks for latent attention, which needs qk_nope_head_dim and v_head_dim; " +
                    named("/model/qk_nope_head_dim", m.qkNopeHeadDim) + ", " + named("/model/v_head_dim", m.vHeadDim);
         });
+    ropeScaling();
     for (const auto& [key, isAsked] : {std::pair{"/model/qk_norm", m.qkNorm}, {"/model/attention_sinks", m.attentionSinks}})
         if (m.isLatentAttention() && isAsked)
             warning(key, [&] { return "has no effect on latent attention: " + named("/model/kv_lora_rank", m.kvLoraRank); });
+}
+
+void Rules::ropeScaling()
+{
+    const Model& m = m_scenario.model;
+    const RopeScaling& scaling = m.ropeScaling;
+    if (scaling.kind == RopeScalingKind::none || !sound({"/model/rope_scaling", "/model/position_embedding"}))
+        return;
+    if (m.positionEmbedding != PositionEmbedding::rope)
+        error("/model/rope_scaling", [&] {
+            return "scales rotary positions, and position_embedding is " +
+                   std::string(toWord(kPositionWords, m.positionEmbedding)) + "; nearest: rope, or no rope_scaling";
+        });
+    const auto inOrder = [&](const char* low, double slow, const char* high, double fast) {
+        if (slow >= fast)
+            error(std::string("/model/rope_scaling/") + low, [&] {
+                return numberText(slow, Unit::number) + " is not less than " + high + " " + numberText(fast, Unit::number);
+            });
+    };
+    if (scaling.kind == RopeScalingKind::llama3)
+        inOrder("low_freq_factor", scaling.lowFrequencyFactor, "high_freq_factor", scaling.highFrequencyFactor);
+    if (scaling.kind == RopeScalingKind::yarn)
+        inOrder("beta_slow", scaling.betaSlow, "beta_fast", scaling.betaFast);
 }
 
 /// Where nobody wrote head_dim it follows from other keys; what these make of it must be what could have been written.

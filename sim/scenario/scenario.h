@@ -72,6 +72,23 @@ private:
     std::uint8_t m_bits = 0;
 };
 
+/// How rotary frequencies are changed in a model for longer sequences than it was first trained on, in the words of Hugging Face.
+enum class RopeScalingKind : std::uint8_t { none, linear, llama3, yarn };
+struct RopeScaling {
+    RopeScalingKind kind = RopeScalingKind::none;
+    double factor = 1;      ///< slow pairs turn so many times slower
+    int originalLength = 0; ///< tokens of the sequences that it was first trained on; llama3 and yarn
+    /// llama3: pairs that turn fewer times than the first in the original length are slowed, those that turn more often than the
+    /// second are not.
+    double lowFrequencyFactor = 1, highFrequencyFactor = 4;
+    /// yarn (Peng et al. 2023): likewise, from the second to the first, with a straight line between the pairs.
+    double betaFast = 32, betaSlow = 1;
+    bool truncate = true;       ///< yarn: the line begins and ends at whole pairs
+    double attentionFactor = 0; ///< yarn: of what is rotated; 0: 0.1 ln factor + 1, or what the next two make of it
+    double mscale = 0, mscaleAllDim = 0;
+    bool operator==(const RopeScaling&) const = default;
+};
+
 /// Linear layers that low-rank adapters stand beside, in the words of Hugging Face's PEFT.
 enum class LoraTarget : std::uint8_t { query, key, value, output, gate, up, down };
 inline constexpr std::array kLoraTargets = {LoraTarget::query, LoraTarget::key, LoraTarget::value, LoraTarget::output,
@@ -108,6 +125,7 @@ struct Model {
     Normalization normalization = Normalization::rmsnorm;
     PositionEmbedding positionEmbedding = PositionEmbedding::rope;
     double ropeTheta = 10000;       ///< base of the rotary frequencies theta^(-2 i / head_dim) (Su et al. 2021)
+    RopeScaling ropeScaling;        ///< what is made of these
     double rmsNormEps = 1e-5;       ///< added to the mean square, where normalization is rmsnorm
     double layerNormEpsilon = 1e-5; ///< added to the variance, where it is layernorm
     bool bias = false;              ///< every linear layer has a bias (GPT-2 style)

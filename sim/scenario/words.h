@@ -28,6 +28,10 @@ inline constexpr Words<PositionEmbedding, 3> kPositionWords{
     {{"learned", PositionEmbedding::learned}, {"rope", PositionEmbedding::rope}, {"none", PositionEmbedding::none}}};
 inline constexpr Words<ScoringFunction, 2> kScoringWords{
     {{"softmax", ScoringFunction::softmax}, {"sigmoid", ScoringFunction::sigmoid}}};
+inline constexpr Words<RopeScalingKind, 4> kRopeScalingWords{{{"default", RopeScalingKind::none},
+                                                              {"linear", RopeScalingKind::linear},
+                                                              {"llama3", RopeScalingKind::llama3},
+                                                              {"yarn", RopeScalingKind::yarn}}};
 inline constexpr Words<LayerType, 3> kLayerTypeWords{
     {{"full_attention", LayerType::full}, {"sliding_attention", LayerType::sliding}, {"chunked_attention", LayerType::chunked}}};
 inline constexpr Words<Recompute, 3> kRecomputeWords{

@@ -8,6 +8,21 @@
 namespace sim {
 namespace {
 
+Json toJson(const RopeScaling& scaling)
+{
+    return {{"rope_type", toWord(kRopeScalingWords, scaling.kind)},
+            {"factor", number(scaling.factor)},
+            {"original_max_position_embeddings", scaling.originalLength},
+            {"low_freq_factor", number(scaling.lowFrequencyFactor)},
+            {"high_freq_factor", number(scaling.highFrequencyFactor)},
+            {"beta_fast", number(scaling.betaFast)},
+            {"beta_slow", number(scaling.betaSlow)},
+            {"truncate", scaling.truncate},
+            {"attention_factor", number(scaling.attentionFactor)},
+            {"mscale", number(scaling.mscale)},
+            {"mscale_all_dim", number(scaling.mscaleAllDim)}};
+}
+
 Json toJson(const Model& m)
 {
     Json json{{"name", m.name},
@@ -57,6 +72,8 @@ Json toJson(const Model& m)
               {"qk_nope_head_dim", m.qkNopeHeadDim},
               {"qk_rope_head_dim", m.qkRopeHeadDim},
               {"v_head_dim", m.vHeadDim}};
+    if (m.ropeScaling.kind != RopeScalingKind::none)
+        json["rope_scaling"] = toJson(m.ropeScaling);
     for (const LayerType type : m.layerTypes)
         json["layer_types"].push_back(toWord(kLayerTypeWords, type));
     return json;

@@ -3,7 +3,7 @@
 of one batch in double precision. A development script: neither the build nor the tests need it or what it imports.
 
     python3 -m venv /tmp/reference && /tmp/reference/bin/pip install torch transformers safetensors
-    /tmp/reference/bin/python tools/huggingface/make_reference.py
+    /tmp/reference/bin/python tools/huggingface/make_reference.py [NAME…]
 
 The classes cast parts of their work to single precision whatever the model's type; here torch.float32 means torch.float64 while
 they run, so that all is double.
@@ -13,6 +13,7 @@ import copy
 import json
 import pathlib
 import shutil
+import sys
 
 import safetensors.torch
 import torch
@@ -42,6 +43,27 @@ MODELS = {
                      "topk_group": 2, "num_experts_per_tok": 3, "moe_intermediate_size": 8, "n_shared_experts": 2,
                      "first_k_dense_replace": 1, "routed_scaling_factor": 2.5, "rope_theta": 10000.0,
                      "num_nextn_predict_layers": 0}),
+    # Frequencies scaled so that of each head's pairs some are slowed, some are not and some lie between.
+    "llama-3.1": (transformers.LlamaConfig,
+                  {**GROUPED, "head_dim": 12, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
+                   "rope_parameters": {"rope_type": "llama3", "rope_theta": 50.0, "factor": 8.0, "low_freq_factor": 1.0,
+                                       "high_freq_factor": 4.0, "original_max_position_embeddings": 32}}),
+    "llama-yarn": (transformers.LlamaConfig,
+                   {**GROUPED, "head_dim": 12, "rms_norm_eps": 1e-5, "max_position_embeddings": 128,
+                    "rope_parameters": {"rope_type": "yarn", "rope_theta": 50.0, "factor": 4.0, "beta_fast": 3.0,
+                                        "beta_slow": 0.5, "original_max_position_embeddings": 32}}),
+    "qwen2-linear": (transformers.Qwen2Config,
+                     {**GROUPED, "rms_norm_eps": 1e-6,
+                      "rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 3.0}}),
+    "deepseek-v3-yarn": (transformers.DeepseekV3Config,
+                         {**COMMON, "num_key_value_heads": 4, "intermediate_size": 24, "q_lora_rank": 12, "kv_lora_rank": 8,
+                          "qk_nope_head_dim": 6, "qk_rope_head_dim": 12, "v_head_dim": 5, "n_routed_experts": 4, "n_group": 1,
+                          "topk_group": 1, "num_experts_per_tok": 2, "moe_intermediate_size": 8, "n_shared_experts": 1,
+                          "first_k_dense_replace": 1, "routed_scaling_factor": 1.0, "max_position_embeddings": 1280,
+                          "rope_parameters": {"rope_type": "yarn", "rope_theta": 50.0, "factor": 40.0, "beta_fast": 3.0,
+                                              "beta_slow": 0.5, "mscale": 0.7, "mscale_all_dim": 1.0,
+                                              "original_max_position_embeddings": 32},
+                          "num_nextn_predict_layers": 0}),
     # Queries straight from the hidden state, as in DeepSeek-V2-Lite.
     "deepseek-v3-direct": (transformers.DeepseekV3Config,
                            {**COMMON, "num_key_value_heads": 4, "intermediate_size": 24, "q_lora_rank": None, "kv_lora_rank": 8,
@@ -127,11 +149,12 @@ def make(name):
 
 
 if __name__ == "__main__":
-    shutil.rmtree(OUT, ignore_errors=True)
-    for model_name in MODELS:
+    for model_name in sys.argv[1:] or MODELS:
+        shutil.rmtree(OUT / model_name, ignore_errors=True)
         make(model_name)
-    (OUT / "README.md").write_text(
-        "Made by `tools/huggingface/make_reference.py` with transformers " + transformers.__version__ + " and torch " +
-        torch.__version__ + ": random weights (fp32), and logits, loss and gradients of the built-in text's first batch "
-        f"({BATCH} sequences of {SEQUENCE} tokens, seed {SEED}) in double precision.\n")
+    if not sys.argv[1:]:
+        (OUT / "README.md").write_text(
+            "Made by `tools/huggingface/make_reference.py` with transformers " + transformers.__version__ + " and torch " +
+            torch.__version__ + ": random weights (fp32), and logits, loss and gradients of the built-in text's first batch "
+            f"({BATCH} sequences of {SEQUENCE} tokens, seed {SEED}) in double precision.\n")
     print(json.dumps({"transformers": transformers.__version__, "torch": torch.__version__}))

@@ -59,7 +59,7 @@ void attention(const Parallel& parallel, const AttentionShape& shape, Matrix<con
     assert(q.rows == o.rows && q.rows == logSumExp.rows && k.rows == v.rows && q.rows % shape.sequences == 0);
     const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences;
     const std::int64_t blocks = (queries + kQueryBlock - 1) / kQueryBlock;
-    const auto factor = static_cast<T>(1 / std::sqrt(static_cast<double>(dim)));
+    const auto factor = static_cast<T>(shape.scoreFactor());
     const auto& kernels = vectorKernels<T>();
     parallel.over(shape.sequences * shape.heads * blocks, 1, [&](std::int64_t item, std::int64_t) {
         const std::int64_t sequence = item / blocks / shape.heads, head = item / blocks % shape.heads;
@@ -101,7 +101,7 @@ void attentionGradient(const Parallel& parallel, const AttentionShape& shape, Ma
     assert(dq.columns == q.columns && dk.columns == k.columns && dv.columns == v.columns);
     const std::int64_t queries = q.rows / shape.sequences, keys = k.rows / shape.sequences;
     const std::int64_t heads = shape.heads / shape.keyValueHeads; // that share a key
-    const auto factor = static_cast<T>(1 / std::sqrt(static_cast<double>(dim)));
+    const auto factor = static_cast<T>(shape.scoreFactor());
     const auto& kernels = vectorKernels<T>();
     parallel.over(shape.sequences * shape.keyValueHeads, 1, [&](std::int64_t item, std::int64_t) {
         const std::int64_t sequence = item / shape.keyValueHeads, shared = item % shape.keyValueHeads;
@@ -210,21 +210,21 @@ void attentionSinksGradient(const Parallel& parallel, int valueDim, Matrix<const
 
 /// Angles in double: a position's angle loses digits otherwise.
 template <class T>
-void rotate(const Parallel& parallel, Matrix<T> x, int headDim, Matrix<const std::int32_t> positions, double theta, bool inverse)
+void rotate(const Parallel& parallel, Matrix<T> x, int headDim, Matrix<const std::int32_t> positions, const Rotation& rotation,
+            bool inverse)
 {
     assert(headDim % 2 == 0 && x.columns % headDim == 0);
     const std::int64_t half = headDim / 2;
-    std::vector<double> frequencies(static_cast<std::size_t>(half));
-    for (std::int64_t i = 0; i < half; ++i)
-        frequencies[static_cast<std::size_t>(i)] = std::pow(theta, -2.0 * static_cast<double>(i) / headDim);
+    const double *const frequencies = rotation.frequencies.as<const double>(), length = rotation.length;
+    assert(rotation.frequencies.columns == half);
     parallel.overRows(x.rows, x.columns, [&](std::int64_t first, std::int64_t last) {
         T* cosines = scratch<T>(2, headDim);
         T* sines = cosines + half;
         for (std::int64_t row = first; row < last; ++row) {
             for (std::int64_t i = 0; i < half; ++i) {
-                const double angle = positions.at(row) * frequencies[static_cast<std::size_t>(i)];
-                cosines[i] = static_cast<T>(std::cos(angle));
-                sines[i] = static_cast<T>(inverse ? -std::sin(angle) : std::sin(angle));
+                const double angle = positions.at(row) * frequencies[i];
+                cosines[i] = static_cast<T>(length * std::cos(angle));
+                sines[i] = static_cast<T>(length * (inverse ? -std::sin(angle) : std::sin(angle)));
             }
             for (std::int64_t head = 0; head < x.columns; head += headDim) {
                 T *low = x.row(row) + head, *high = low + half;

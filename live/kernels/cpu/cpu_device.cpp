@@ -106,9 +106,9 @@ public:
         cpu::gatedActivationGradient<T>(m_parallel, function, M(x), M(dy), W(dx));
     }
 
-    void rotate(const Tensor& x, int headDim, const Tensor& positions, double theta, bool inverse) override
+    void rotate(const Tensor& x, int headDim, const Tensor& positions, const Rotation& rotation, bool inverse) override
     {
-        cpu::rotate<T>(m_parallel, W(x), headDim, I32(positions), theta, inverse);
+        cpu::rotate<T>(m_parallel, W(x), headDim, I32(positions), rotation, inverse);
     }
     void attention(const AttentionShape& shape, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& o,
                    const Tensor& logSumExp) override

@@ -26,7 +26,7 @@ public:
     void activationGradient(ActivationFunction, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
     void gatedActivation(ActivationFunction, const Tensor& x, const Tensor& y) override;
     void gatedActivationGradient(ActivationFunction, const Tensor& x, const Tensor& dy, const Tensor& dx) override;
-    void rotate(const Tensor& x, int headDim, const Tensor& positions, double theta, bool inverse) override;
+    void rotate(const Tensor& x, int headDim, const Tensor& positions, const Rotation&, bool inverse) override;
     void dropout(const DropoutKey&, const Tensor& tokens, std::int64_t firstFeature, const Tensor& x, const Tensor& y) override;
 
     // cuda_queue.cu

@@ -218,18 +218,18 @@ struct Rotate {
     const std::int32_t* positions;
     std::int64_t positionStride;
     int heads, headDim;
-    double logTheta;
+    const double* frequencies; ///< [pair]
+    float length;
     bool inverse;
     template <int kWidth>
     __device__ void at(std::int64_t row, std::int64_t pair) const
     {
         const int half = headDim / 2;
         // In double: a float's rounding of a position of 10^5 radians would be worth 0.004.
-        const double frequency = exp(-logTheta * static_cast<double>(2 * pair) / headDim);
         constexpr double kTurn = 6.283185307179586;
-        const double angle = static_cast<double>(positions[row * positionStride]) * frequency;
+        const double angle = static_cast<double>(positions[row * positionStride]) * frequencies[pair];
         const auto reduced = static_cast<float>(angle - kTurn * floor(angle / kTurn + 0.5));
-        const float cosine = cosf(reduced), sine = inverse ? -sinf(reduced) : sinf(reduced);
+        const float cosine = length * cosf(reduced), sine = length * (inverse ? -sinf(reduced) : sinf(reduced));
         T* at = x.at(row, pair);
         for (int head = 0; head < heads; ++head, at += headDim) {
             const float a = toFloat(at[0]), b = toFloat(at[half]);

@@ -25,7 +25,7 @@ HeadValues<T> headValues(const Tensor& values, const AttentionShape& shape)
 
 float scoreScale(const AttentionShape& shape)
 {
-    return static_cast<float>(1 / std::sqrt(static_cast<double>(shape.headDim)));
+    return static_cast<float>(shape.scoreFactor());
 }
 
 Grid headGrid(std::int64_t positions, int owned, int heads, const AttentionShape& shape)

@@ -138,14 +138,15 @@ void CudaQueue::gatedActivationGradient(ActivationFunction function, const Tenso
     });
 }
 
-void CudaQueue::rotate(const Tensor& x, int headDim, const Tensor& positions, double theta, bool inverse)
+void CudaQueue::rotate(const Tensor& x, int headDim, const Tensor& positions, const Rotation& rotation, bool inverse)
 {
-    assert(headDim % 2 == 0 && x.columns % headDim == 0);
+    assert(headDim % 2 == 0 && x.columns % headDim == 0 && rotation.frequencies.columns == headDim / 2);
     const Stream stream = ready();
     withType(x.type, [&]<class T>(T) {
         pointwise<1>(stream, x.rows, headDim / 2,
                      Rotate<T>{View<T>(x), positions.as<const std::int32_t>(), vectorStride(positions),
-                               static_cast<int>(x.columns / headDim), headDim, std::log(theta), inverse});
+                               static_cast<int>(x.columns / headDim), headDim, rotation.frequencies.as<const double>(),
+                               static_cast<float>(rotation.length), inverse});
     });
 }
 

@@ -28,6 +28,7 @@ void Resolver::readModel(const Block& top)
     from.read("normalization", kNormalizationWords, model.normalization);
     from.read("position_embedding", kPositionWords, model.positionEmbedding);
     from.read("rope_theta", model.ropeTheta);
+    readRopeScaling(block(from, "rope_scaling"));
     from.read("rms_norm_eps", model.rmsNormEps);
     from.read("layer_norm_epsilon", model.layerNormEpsilon);
     from.read("bias", model.bias);
@@ -67,6 +68,26 @@ void Resolver::readModel(const Block& top)
             model.isLatentAttention() ? model.qkNopeHeadDim + model.qkRopeHeadDim : model.hiddenSize / model.numAttentionHeads;
     if (model.name.empty())
         model.name = model.base.empty() ? "model" : model.base;
+}
+
+void Resolver::readRopeScaling(const Block& from)
+{
+    Model& model = m_out.scenario.model;
+    RopeScaling& scaling = model.ropeScaling;
+    from.read("rope_type", kRopeScalingWords, scaling.kind);
+    if (scaling.kind == RopeScalingKind::none)
+        return;
+    scaling.originalLength = model.maxPositionEmbeddings;
+    from.read("factor", scaling.factor);
+    from.read("original_max_position_embeddings", scaling.originalLength);
+    from.read("low_freq_factor", scaling.lowFrequencyFactor);
+    from.read("high_freq_factor", scaling.highFrequencyFactor);
+    from.read("beta_fast", scaling.betaFast);
+    from.read("beta_slow", scaling.betaSlow);
+    from.read("truncate", scaling.truncate);
+    from.read("attention_factor", scaling.attentionFactor);
+    from.read("mscale", scaling.mscale);
+    from.read("mscale_all_dim", scaling.mscaleAllDim);
 }
 
 /// Null is none, as config.json writes it.

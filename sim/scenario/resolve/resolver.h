@@ -144,6 +144,7 @@ private:
 
     void readTraining(const Block& top);
     void readLora(const Block& from);
+    void readRopeScaling(const Block& from);
     void readStackOf(const Block& from);
     void readAttention(const Block& from);
     void readMoe(const Block& from);

@@ -125,6 +125,13 @@ void Child::signal(int number) const
     ::kill(m_id, number);
 }
 
+std::vector<pid_t> Child::children() const
+{
+    const std::string id = std::to_string(m_id);
+    std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+    return {std::istream_iterator<pid_t>(file), {}};
+}
+
 bool Child::isRunning()
 {
     return wait(std::chrono::milliseconds(0)) == -1 && !m_ended;

@@ -24,6 +24,8 @@ public:
     int wait(std::chrono::milliseconds atMost = std::chrono::seconds(60));
     void signal(int number) const;
     bool isRunning();
+    /// Processes that it has started.
+    std::vector<pid_t> children() const;
     std::string out() const, err() const;
     /// Waits until it handles a signal itself.
     bool catches(int number, std::chrono::milliseconds atMost = std::chrono::seconds(60));

@@ -44,6 +44,22 @@ TEST(RankscopeLiveGpus, CtrlCEndsAllProcessesAfterTheStep)
     EXPECT_EQ(child.wait(30s), 0) << child.err();
 }
 
+/// One that is stopped hangs the others, which all know why; it itself would never end.
+TEST(RankscopeLiveGpus, AHangIsToldOnceAndEndsTheCommand)
+{
+    Child child({"run", gallery("58-"), "--steps", "100000", "--device", "emulated", "--gpus", "4", "--deadline", "1"});
+    ASSERT_TRUE(child.says("step 2/")) << child.err();
+    const std::vector<pid_t> started = child.children();
+    ASSERT_EQ(started.size(), 4U);
+    ASSERT_EQ(::kill(started.back(), SIGSTOP), 0);
+    EXPECT_EQ(child.wait(55s), 1);
+    const std::string text = child.err();
+    const std::size_t told = text.find("nothing moved for too long");
+    ASSERT_NE(told, std::string::npos) << text;
+    EXPECT_EQ(text.find("nothing moved for too long", told + 1), std::string::npos) << text;
+    EXPECT_TRUE(says(text, " of 4 ")) << text;
+}
+
 TEST(RankscopeLiveGpus, WhatCannotBeIsRefusedWithTheNumbers)
 {
     Child tooMany({"run", gallery("60-"), "--device", "emulated", "--gpus", "9"});

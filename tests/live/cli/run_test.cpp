@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sys/stat.h>
 
 namespace {
 
@@ -394,7 +395,10 @@ TEST(RankscopeLive, SaysBeforeTheFirstStepWhatCannotBeWritten)
                                                                                 {"--checkpoint", file},
                                                                                 {"--report", folder},
                                                                                 {"--report", file / "x"},
-                                                                                {"--trace", folder}};
+                                                                                {"--trace", folder},
+                                                                                {"--report", "/proc/report.json"},
+                                                                                {"--checkpoint", "/proc/folder"},
+                                                                                {"--save-weights", "/proc/folder"}};
     for (const auto& [option, path] : results) {
         Child child({"run", gallery("58-"), "--steps", "1", option, path.string()});
         EXPECT_EQ(child.wait(), 1) << path;
@@ -408,6 +412,34 @@ TEST(RankscopeLive, ChecksALayoutAgainstSerialTraining)
     Child child({"run", gallery("58-"), "--check-serial"});
     ASSERT_EQ(child.wait(), 0) << child.err();
     EXPECT_NE(child.out().find("bit for bit"), std::string::npos) << child.out();
+}
+
+/// At once: the plan of 16,384 ranks takes minutes.
+TEST(RankscopeLive, RefusesAtOnceAModelThatNoLayoutFitsIntoThisMachine)
+{
+    Child child({"run", gallery("42-"), "--steps", "1", "--device", "cpu"});
+    EXPECT_EQ(child.wait(20s), 1);
+    EXPECT_NE(
+        child.err().find("the weights, gradients and moments of this model's 405,853,388,800 parameters alone need 5.91 TiB"),
+        std::string::npos)
+        << child.err();
+}
+
+/// A pipe's writer may never come.
+TEST(RankscopeLive, DoesNotWaitForPipesInPlaceOfFiles)
+{
+    const auto folder = scratch() / "pipes", checkpoint = folder / "step-00000002";
+    Child first({"run", gallery("56-"), "--steps", "2", "--checkpoint", folder.string()});
+    ASSERT_EQ(first.wait(), 0) << first.err();
+    for (const char* const name : {"second_moments.safetensors", "weights.safetensors", "manifest.json"}) {
+        std::filesystem::remove(checkpoint / name);
+        ASSERT_EQ(::mkfifo((checkpoint / name).c_str(), S_IRUSR | S_IWUSR), 0);
+        Child next({"run", gallery("56-"), "--steps", "3", "--resume", folder.string()});
+        EXPECT_EQ(next.wait(20s), 1) << name;
+        EXPECT_NE(next.err().find(std::string(name) + (name[0] == 'm' ? ":" : "") + " is not an ordinary file"),
+                  std::string::npos)
+            << next.err();
+    }
 }
 
 TEST(RankscopeLive, RefusesWhatItCannotTrain)
@@ -435,6 +467,11 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--listen", "ipc://@x", "--steps", "1"}, 1, "path of a file"},
         {{"run", file, "--listen", "", "--steps", "1"}, 2, "--listen"},
         {{"run", file, "--report", "", "--steps", "1"}, 2, "--report"},
+        {{"run", file, "--nvls", "--device", "cpu"},
+         1,
+         "--nvls lets NCCL sum in the switches between GPUs, but live.device is cpu"},
+        {{"run", file, "--nvls", "--device", "emulated"}, 1, "but live.device is emulated; nearest: leave --nvls out"},
+        {{"run", file, "--nvls", "--check-serial"}, 1, "--nvls with --check-serial"},
         {{"run", file, "--set", "live.data=/nonexistent.txt"}, 1, "/nonexistent.txt"},
         {{"run", file, "--order-seed", "-1"}, 2, "\"-1\" is not a whole number from 0 to 18446744073709551615; the nearest is 0"},
         {{"run", file, "--order-seed", "18446744073709551616"}, 2, "; the nearest is 18446744073709551615"},

@@ -42,7 +42,8 @@ TEST_P(AttentionOnGpu, ForwardAndGradientsAgree)
                                        .causal = c.causal,
                                        .diagonal = c.diagonal,
                                        .window = c.window,
-                                       .valueDim = c.valueDim};
+                                       .valueDim = c.valueDim,
+                                       .sharpness = index % 3 == 0 ? 1.25 : 1};
             const DType result = apart ? DType::f32 : twins().activation();
             const std::int64_t rows = c.queries * c.sequences, keyRows = c.keys * c.sequences, width = c.heads * c.headDim,
                                keyWidth = c.keyValueHeads * c.headDim, valueWidth = c.keyValueHeads * shape.valueSize(),

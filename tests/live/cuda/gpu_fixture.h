@@ -96,6 +96,13 @@ public:
         m_gpuQueue->fromHost(values.data(), twin.gpu);
         return twin;
     }
+    Twin exact(const std::vector<double>& values)
+    {
+        const Twin twin = make(1, static_cast<std::int64_t>(values.size()), DType::f64);
+        m_cpuQueue->fromHost(values.data(), twin.cpu);
+        m_gpuQueue->fromHost(values.data(), twin.gpu);
+        return twin;
+    }
     void upload(const Twin& twin, const std::vector<float>& values)
     {
         m_cpuQueue->fromHost(values.data(), twin.cpu);

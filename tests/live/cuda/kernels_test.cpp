@@ -124,9 +124,10 @@ TEST_P(OnGpu, RotatesAndDropsOutTheSame)
         tokens[i] = static_cast<std::int64_t>(i * 1001);
     }
     const Twin position = twins().integers(6, 1, positions), token = twins().integers(1, 6, tokens);
+    const Twin frequencies = twins().exact({1, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003});
     for (const bool inverse : {false, true}) {
         const Twin x = twins().activations(6, 48, 3);
-        both([&](Queue& queue, auto of) { queue.rotate(of(x), 16, of(position), 10000, inverse); });
+        both([&](Queue& queue, auto of) { queue.rotate(of(x), 16, of(position), {of(frequencies), 1.25}, inverse); });
         twins().expectSame(x, "rotated", 1e-4F);
     }
     const DropoutKey key{.seed = 12345678901234, .step = 3, .layer = 2, .site = 1, .rate = 0.3};

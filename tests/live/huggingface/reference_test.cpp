@@ -69,6 +69,21 @@ const std::vector<Reference> kReferences = {
      kLatent + Settings{"model.q_lora_rank=12", "model.qk_nope_head_dim=6", "model.v_head_dim=5", "model.head_dim=10",
                         "model.num_experts=8", "model.num_experts_per_tok=3", "model.num_shared_experts=2", "model.n_group=4",
                         "model.topk_group=2", "model.routed_scaling_factor=2.5"}},
+    {"llama-3.1",
+     kTiny + Settings{"model.head_dim=12", "model.rope_theta=50", "model.max_position_embeddings=128",
+                      R"(model.rope_scaling={"rope_type":"llama3","factor":8,"original_max_position_embeddings":32})"}},
+    {"llama-yarn", kTiny + Settings{"model.head_dim=12", "model.rope_theta=50", "model.max_position_embeddings=128",
+                                    R"(model.rope_scaling={"rope_type":"yarn","factor":4,"beta_fast":3,"beta_slow":0.5,)"
+                                    R"("original_max_position_embeddings":32})"}},
+    {"qwen2-linear",
+     kTiny + kEps6 +
+         Settings{"model.qkv_bias=true", "model.rope_theta=100", R"(model.rope_scaling={"rope_type":"linear","factor":3})"}},
+    {"deepseek-v3-yarn",
+     kLatent + Settings{"model.qk_rope_head_dim=12", "model.q_lora_rank=12", "model.qk_nope_head_dim=6", "model.v_head_dim=5",
+                        "model.head_dim=18", "model.num_experts=4", "model.num_experts_per_tok=2", "model.num_shared_experts=1",
+                        "model.rope_theta=50", "model.max_position_embeddings=1280",
+                        R"(model.rope_scaling={"rope_type":"yarn","factor":40,"beta_fast":3,"beta_slow":0.5,"mscale":0.7,)"
+                        R"("mscale_all_dim":1,"original_max_position_embeddings":32})"}},
     {"deepseek-v3-direct",
      kLatent + Settings{"model.qk_nope_head_dim=4", "model.v_head_dim=4", "model.head_dim=8", "model.num_experts=4",
                         "model.num_experts_per_tok=2", "model.num_shared_experts=1", "model.norm_topk_prob=false"}},
@@ -243,11 +258,12 @@ TEST(PlantedBugOfAModel, RotaryPairsSideBySide)
 {
     struct Wrong final : QueueDecorator {
         using QueueDecorator::QueueDecorator;
-        void rotate(T x, int headDim, T positions, double theta, bool inverse) override
+        void rotate(T x, int headDim, T positions, const Rotation& rotation, bool inverse) override
         {
             for (int head = 0; head < x.columns / headDim; ++head) // as heads of two elements: their angle is the first one's
                 for (int pair = 0; pair < headDim / 2; ++pair)
-                    QueueDecorator::rotate(x.columnRange(head * headDim + 2 * pair, 2), 2, positions, theta, inverse);
+                    QueueDecorator::rotate(x.columnRange(head * headDim + 2 * pair, 2), 2, positions,
+                                           {rotation.frequencies.columnRange(0, 1), rotation.length}, inverse);
         }
     };
     expectSeen<Wrong>("llama");
@@ -288,6 +304,29 @@ TEST(PlantedBugOfAModel, ExpertsChosenWithoutTheCorrectionBiasOrTheirGroups)
     };
     expectSeen<NoBias>("deepseek-v3");
     expectSeen<NoGroups>("deepseek-v3");
+}
+
+TEST(PlantedBugOfAModel, YarnWithoutItsAttentionFactors)
+{
+    struct NotLonger final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void rotate(T x, int headDim, T positions, const Rotation& rotation, bool inverse) override
+        {
+            QueueDecorator::rotate(x, headDim, positions, {rotation.frequencies}, inverse);
+        }
+    };
+    struct NotSharper final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void attention(const AttentionShape& shape, T q, T k, T v, T o, T logSumExp) override
+        {
+            AttentionShape wrong = shape;
+            wrong.sharpness = 1;
+            QueueDecorator::attention(wrong, q, k, v, o, logSumExp);
+        }
+    };
+    expectSeen<NotLonger>("llama-yarn");
+    expectSeen<NotLonger>("deepseek-v3-yarn");
+    expectSeen<NotSharper>("deepseek-v3-yarn");
 }
 
 TEST(PlantedBugOfAModel, WindowOfOneTokenTooMany)
@@ -484,6 +523,12 @@ TEST_F(Scratch, WithKeysThatMakeItAnotherModelIsRefusedByTheirNames)
     EXPECT_THAT(refusal("llama", {{"quantization_config", {{"quant_method", "fp8"}}}}),
                 testing::HasSubstr(R"(quantization_config is {"quant_method":"fp8"} there: its weights are quantized)"));
     EXPECT_THAT(refusal("llama", {{"partial_rotary_factor", 0.5}}), testing::HasSubstr("partial_rotary_factor is 0.5 there"));
+    EXPECT_THAT(refusal("llama", {{"rope_parameters", {{"rope_type", "longrope"}}}}),
+                testing::HasSubstr(R"(rotary positions are scaled there ("longrope"), which a scenario cannot say)"));
+    EXPECT_THAT(
+        refusal("llama", {{"rope_scaling", {{"type", "linear"}, {"factor", 2}}}}),
+        testing::HasSubstr(R"(rope_scaling is {"factor":2.0,"rope_type":"linear"} there, {"rope_type":"default"} in the)"));
+    EXPECT_THAT(refusal("llama-3.1", {{"rope_parameters", {{"factor", 4}}}}), testing::HasSubstr(R"({"factor":4.0,)"));
     EXPECT_THAT(refusal("llama", {{"rope_parameters", {{"partial_rotary_factor", 0.25}}}}),
                 testing::HasSubstr("rope_parameters.partial_rotary_factor is 0.25 there"));
     EXPECT_THAT(refusal("mixtral", {{"router_jitter_noise", 0.01}}), testing::HasSubstr("router_jitter_noise is 0.01 there"));

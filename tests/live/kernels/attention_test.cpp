@@ -20,7 +20,7 @@ const Case kCases[] = {
     {{.sequences = 2, .heads = 2, .keyValueHeads = 1, .headDim = 4, .window = 3}, 9, 9},
     {{.sequences = 1, .heads = 1, .keyValueHeads = 1, .headDim = 4, .diagonal = 5, .window = 4}, 6, 8}, // the last see none
     {{.sequences = 1, .heads = 2, .keyValueHeads = 2, .headDim = 4, .window = 70}, 150, 150},
-    {{.sequences = 2, .heads = 2, .keyValueHeads = 2, .headDim = 6, .valueDim = 4}, 7, 7},
+    {{.sequences = 2, .heads = 2, .keyValueHeads = 2, .headDim = 6, .valueDim = 4, .sharpness = 1.5}, 7, 7},
     {{.sequences = 1, .heads = 4, .keyValueHeads = 2, .headDim = 3, .window = 2, .valueDim = 5}, 6, 6},
 };
 
@@ -64,7 +64,7 @@ std::vector<double> plainAttention(const Problem<double>& problem, std::vector<d
                 for (int d = 0; d < s.headDim; ++d)
                     score +=
                         Bench::at(problem.q, row, head * s.headDim + d) * Bench::at(problem.k, keyRow, shared * s.headDim + d);
-                const double weight = std::exp(score / std::sqrt(s.headDim));
+                const double weight = std::exp(s.sharpness * score / std::sqrt(s.headDim));
                 sum += weight;
                 for (int d = 0; d < s.valueSize(); ++d)
                     out[static_cast<std::size_t>(d)] += weight * Bench::at(problem.v, keyRow, shared * s.valueSize() + d);
@@ -234,18 +234,22 @@ TEST(Rotate, TurnsPairsByThePositionAndBack)
     Workbench<double> bench;
     const Tensor x = bench.random(3, 12, 2), positions = bench.integers(3, 1, {0, 1, 100});
     const auto before = bench.values(x);
-    bench.queue().rotate(x, 6, positions, 10000, false);
+    const std::vector<double> turns = {1, 0.05, 0.002};
+    const Tensor frequencies = bench.make(1, 3);
+    bench.queue().fromHost(turns.data(), frequencies);
+    constexpr double kLength = 1.25;
+    bench.queue().rotate(x, 6, positions, {frequencies, kLength}, false);
     const auto after = bench.values(x);
     for (std::size_t row = 0; row < 3; ++row)
         for (std::size_t head = 0; head < 2; ++head)
             for (std::size_t i = 0; i < 3; ++i) {
                 const double position = row == 0 ? 0 : row == 1 ? 1 : 100;
-                const double angle = position * std::pow(10000, -2.0 * static_cast<double>(i) / 6);
+                const double angle = position * turns[i];
                 const std::size_t low = row * 12 + head * 6 + i, high = low + 3;
-                EXPECT_NEAR(after[low], before[low] * std::cos(angle) - before[high] * std::sin(angle), 1e-14);
-                EXPECT_NEAR(after[high], before[high] * std::cos(angle) + before[low] * std::sin(angle), 1e-14);
+                EXPECT_NEAR(after[low], kLength * (before[low] * std::cos(angle) - before[high] * std::sin(angle)), 1e-14);
+                EXPECT_NEAR(after[high], kLength * (before[high] * std::cos(angle) + before[low] * std::sin(angle)), 1e-14);
             }
-    bench.queue().rotate(x, 6, positions, 10000, true);
+    bench.queue().rotate(x, 6, positions, {frequencies, 1 / kLength}, true);
     expectNear(doubles(bench, x), before, 1e-14);
 }
 

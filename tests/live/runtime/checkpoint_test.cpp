@@ -15,6 +15,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -47,6 +48,21 @@ TEST(Crc32, ComesOutOfPiecesInAnyOrder)
         even.join(odd.linear());
         EXPECT_EQ(even.value(), crc32(text.data(), text.size())) << piece;
     }
+}
+
+/// What a kill leaves: one half written, and where the file system cannot exchange two folders, one that was set aside.
+TEST(UnfinishedCheckpoints, AreRemovedAndWhatWasSetAsideTakesItsPlaceAgain)
+{
+    const fs::path folder = fs::path(testing::TempDir()) / "rankscope_unfinished";
+    for (const char* const name : {"step-00000001", "step-00000002.part", "step-00000003.old", "step-00000001.old", "notes.old"})
+        fs::create_directories(folder / name / "in it");
+    removeUnfinishedCheckpoints(folder);
+    std::set<std::string> left;
+    for (const auto& entry : fs::directory_iterator(folder))
+        left.insert(entry.path().filename());
+    EXPECT_EQ(left, (std::set<std::string>{"notes.old", "step-00000001", "step-00000003"}));
+    EXPECT_TRUE(fs::exists(folder / "step-00000003/in it"));
+    fs::remove_all(folder);
 }
 
 class Checkpoint : public testing::Test {

@@ -66,6 +66,19 @@ TEST(MemoryOfAStep, IsGivenBack)
     }
 }
 
+/// A micro-batch less under way would hide it: one alone.
+TEST(MemoryOfAStep, IsLessWhereModulesAreMadeAgain)
+{
+    const Settings one = kDeepSeek + Settings{"training.global_batch_size=1"};
+    const auto peakWith = [&](const std::string& modules) {
+        const std::string recompute = R"(training.recompute={"kind":"selective","modules":[)" + modules + "]}";
+        return heldBy(job(one + (modules.empty() ? Settings{} : Settings{recompute}))).peaks.front();
+    };
+    const std::int64_t all = peakWith("");
+    for (const char* const module : {"core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"})
+        EXPECT_LT(peakWith("\"" + std::string(module) + "\""), all) << module;
+}
+
 /// Where no transfer overlaps, which might end sooner or later than planned, and no tokens choose their experts.
 TEST(MemoryOfAStep, PeaksAsPlanned)
 {

@@ -171,13 +171,13 @@ TEST(PlantedBug, PositionsOfAContextRankShifted)
 {
     struct Wrong final : QueueDecorator {
         using QueueDecorator::QueueDecorator;
-        void rotate(T x, int headDim, T positions, double theta, bool inverse) override
+        void rotate(T x, int headDim, T positions, const Rotation& rotation, bool inverse) override
         {
             std::vector<std::int32_t> shifted(positions.as<std::int32_t>(), positions.as<std::int32_t>() + positions.rows);
             for (std::int32_t& position : shifted)
                 ++position;
             const Tensor wrong{shifted.data(), DType::i32, positions.rows, 1, 1};
-            QueueDecorator::rotate(x, headDim, wrong, theta, inverse);
+            QueueDecorator::rotate(x, headDim, wrong, rotation, inverse);
         }
     };
     expectCaught({.queue = onRanks<Wrong>([](int rank) { return rank == 1; })}, kLlama + Settings{"layout.cp=2"});

@@ -52,26 +52,6 @@ TEST(Refused, LowRankAdapters)
               "live training does not do low-rank adapters (training.lora of rank 4); leave training.lora out");
 }
 
-TEST(Refused, RecomputationOfModules)
-{
-    EXPECT_EQ(
-        refusalOf(job({R"(training.recompute={"kind":"selective","modules":["core_attn","mlp"]})"})),
-        "live training does not do recomputation of modules (core_attn, mlp); use recompute selective, which runs attention's "
-        "scores again, or full");
-}
-
-TEST(Refused, ExpertsOfSlices)
-{
-    EXPECT_EQ(refusalOf(job(kExperts + Settings{"layout.pp=2", "schedule.kind=seq-1f1b", "schedule.sequence_slices=2"})),
-              "live training does not do experts under seq-1f1b, whose load-balancing loss would be another for each slice");
-}
-
-TEST(Refused, HybridShardingOfExperts)
-{
-    EXPECT_EQ(refusalOf(job(kExperts + Settings{"layout.dp=4", "layout.dp_shard=2", "layout.zero_stage=1"})),
-              "live training does not do hybrid sharding (dp_shard 2) of experts; use dp_shard 4");
-}
-
 TEST(Refused, ComparingInBf16)
 {
     EXPECT_EQ(refusalOf(job({"live.dtype=bf16"})), "/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is bf16");

@@ -93,6 +93,38 @@ TEST(Training, RotatesAndNormalisesAsTheModelSays)
     EXPECT_NEAR(lossWith({"model.rms_norm_eps=1", "live.dropout=0"}), std::log(61), 0.02);
 }
 
+/// bfloat16 has 8 significant bits; by way of a float, as numbers are converted.
+double toBf16(double value)
+{
+    int exponent = 0;
+    const double mantissa = std::frexp(static_cast<double>(static_cast<float>(value)), &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(mantissa, 8)), exponent - 8);
+}
+
+/// Moments are rounded to be kept, and read so in the next step; the step itself is made before.
+TEST(Training, KeepsMomentsInBf16WhereTheScenarioSaysSo)
+{
+    constexpr double kBeta1 = 0.9;
+    const auto after = [](int steps, const Settings& settings) {
+        return trainSteps(job(Settings{"live.clip_norm=0"} + settings), {.steps = steps});
+    };
+    const Settings narrow = {"training.moment_dtype=bf16"};
+    const TrainedSteps one = after(1, {}), oneNarrow = after(1, narrow), two = after(2, {}), twoNarrow = after(2, narrow);
+    EXPECT_TRUE(compare(one.values, oneNarrow.values).identical);
+    EXPECT_FALSE(compare(two.values, twoNarrow.values).identical);
+    EXPECT_LT(compare(two.values, twoNarrow.values).relative, 1e-3);
+    for (const auto& [name, moments] : one.firstMoments)
+        for (std::size_t i = 0; i < moments.size(); ++i) {
+            const double kept = toBf16(moments[i]);
+            ASSERT_EQ(oneNarrow.firstMoments.at(name)[i], kept) << name;
+            // The second gradient is the same, as the weights are.
+            const double added = two.firstMoments.at(name)[i] - kBeta1 * moments[i];
+            const double expected = kBeta1 * kept + added;
+            ASSERT_NEAR(twoNarrow.firstMoments.at(name)[i], expected, std::abs(expected) / 256 + 1e-18) << name;
+            ASSERT_EQ(twoNarrow.firstMoments.at(name)[i], toBf16(twoNarrow.firstMoments.at(name)[i])) << name;
+        }
+}
+
 TEST(Training, AnotherSeedStartsFromOtherWeights)
 {
     const TrainedSteps one = trainSteps(job({}), {.steps = 1}), two = trainSteps(job({"live.seed=2"}), {.steps = 1});

@@ -47,9 +47,9 @@ public:
     {
         m_inner->gatedActivationGradient(function, x, dy, dx);
     }
-    void rotate(T x, int headDim, T positions, double theta, bool inverse) override
+    void rotate(T x, int headDim, T positions, const Rotation& rotation, bool inverse) override
     {
-        m_inner->rotate(x, headDim, positions, theta, inverse);
+        m_inner->rotate(x, headDim, positions, rotation, inverse);
     }
     void attention(const AttentionShape& shape, T q, T k, T v, T o, T logSumExp) override
     {

@@ -34,6 +34,12 @@ const Settings kZeroBubble = {"layout.pp=2", "schedule.kind=zb-h1"};
 const Settings kSp2 = {"layout.tp=2", "layout.sequence_parallel=true"};
 const Settings kFull = {R"(training.recompute="full")"}, kSelective = {R"(training.recompute="selective")"};
 
+/// Recomputation of these alone.
+Settings modules(const std::string& names)
+{
+    return {R"(training.recompute={"kind":"selective","modules":[)" + names + "]}"};
+}
+
 const std::vector<Twins> kTwins = {
     {"zero1_dp2", kDp2Batch8, kZero0, kZero1},
     {"zero2_dp2", kDp2Batch8, kZero0, kZero2},
@@ -70,6 +76,28 @@ const std::vector<Twins> kTwins = {
     {"selective_recompute_tp2", kTp2, {}, kSelective},
     {"selective_recompute_cp4", {"layout.cp=4"}, {}, kSelective},
     {"selective_recompute_slices", {"layout.pp=2", "schedule.kind=seq-1f1b", "schedule.sequence_slices=4"}, {}, kSelective},
+    {"mlp_again", {"live.dropout=0.1"}, {}, modules(R"("mlp","layernorm")")},
+    {"mlp_again_pp2_zb", kZeroBubble, {}, modules(R"("mlp")")},
+    {"norms_again_tp2_sp", kSp2, {}, modules(R"("layernorm","core_attn")")},
+    {"experts_again", kExperts + kDp2Batch8 + Settings{"layout.ep=2", "live.dropout=0.1"}, {}, modules(R"("moe")")},
+    {"experts_again_pp2_zb", kDeepSeek + kZeroBubble, {}, modules(R"("moe","layernorm")")},
+    {"activation_of_experts_again", kExperts + kTp2, {}, modules(R"("moe_act")")},
+    {"shared_experts_again",
+     kDeepSeek + kSp2 + Settings{"layout.etp=1"},
+     {},
+     modules(R"("shared_experts","layernorm","moe_act")")},
+    {"latent_heads_again", kDeepSeek + kSp2, {}, modules(R"("mla_up_proj","core_attn")")},
+    {"latent_heads_again_direct_queries_zb",
+     kDeepSeek + kZeroBubble + Settings{"model.q_lora_rank=0"},
+     {},
+     modules(R"("mla_up_proj","layernorm")")},
+    {"heads_again_slices_zero3",
+     kDeepSeek + kDp2Batch8 + kZero3 +
+         Settings{"model.num_experts=0", "model.num_shared_experts=0", "model.first_k_dense_replace=0", "layout.pp=2",
+                  "schedule.kind=seq-1f1b", "schedule.sequence_slices=4"},
+     {},
+     modules(R"("mla_up_proj","core_attn","layernorm","mlp")")},
+    {"moments_in_bf16_zero3_pp2", kDp2Batch8 + kPp2 + Settings{"training.moment_dtype=bf16"}, kZero0, kZero3},
     {"no_gradient_overlap_dp2", kDp2Batch8 + kTied, {}, {"training.overlap.grad_reduce=false"}},
     {"no_gradient_overlap_zero2", kDp2Batch8 + kZero2, {}, {"training.overlap.grad_reduce=false"}},
     {"no_overlap_at_all",

@@ -235,6 +235,42 @@ TEST(ResolvedText, OfExtremesOfEveryKeyReadsBackTheSame)
     }
 }
 
+/// config.json's words; null and "default" are none.
+TEST(ResolvedText, OfScaledRotaryPositionsReadsBackTheSame)
+{
+    ScenarioDocument job = jobOf("llama3-8b");
+    const auto scalingOf = [&](const std::string& rule) {
+        job.set("/model/rope_scaling", rule);
+        expectReadsBack(job);
+        const auto resolved = job.resolve(catalogue());
+        return resolved.scenario ? resolved.scenario->model.ropeScaling : RopeScaling{.factor = -1};
+    };
+    const RopeScaling llama = scalingOf(R"({"rope_type":"llama3","factor":8,"original_max_position_embeddings":8192})");
+    EXPECT_EQ(llama.kind, RopeScalingKind::llama3);
+    EXPECT_EQ(llama.originalLength, 8192);
+    EXPECT_EQ(llama.highFrequencyFactor, 4);
+    const RopeScaling yarn = scalingOf(R"({"rope_type":"yarn","factor":40,"mscale":1,"mscale_all_dim":1,"truncate":false})");
+    EXPECT_EQ(yarn.originalLength, job.resolve(catalogue()).scenario->model.maxPositionEmbeddings);
+    EXPECT_FALSE(yarn.truncate);
+    EXPECT_EQ(scalingOf("null"), RopeScaling());
+    EXPECT_EQ(scalingOf(R"({"rope_type":"default"})"), RopeScaling());
+
+    const auto problemOf = [&](const std::string& rule, const std::string& positions) {
+        job.set("/model/rope_scaling", rule);
+        job.set("/model/position_embedding", positions);
+        std::string text;
+        for (const Problem& problem : job.resolve(catalogue()).problems)
+            text += problem.text() + "\n";
+        return text;
+    };
+    EXPECT_NE(problemOf(R"({"rope_type":"llama3","factor":8,"low_freq_factor":5})", "\"rope\"")
+                  .find("/model/rope_scaling/low_freq_factor: 5.00 is not less than high_freq_factor 4.00"),
+              std::string::npos);
+    EXPECT_NE(problemOf(R"({"rope_type":"linear","factor":2})", "\"learned\"")
+                  .find("/model/rope_scaling: scales rotary positions, and position_embedding is learned; nearest: rope, or no"),
+              std::string::npos);
+}
+
 TEST(ResolvedText, OfThreeExtremesAtOnceReadsBackTheSame)
 {
     std::vector<std::pair<std::string, std::string>> extremes;

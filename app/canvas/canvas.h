@@ -50,7 +50,7 @@ enum class LineStyle : std::uint8_t { solid, dashed, dotted };
 /// Something a pointer can be over and a screen reader can name. One tree of these serves hover, accessibility and tests.
 struct Node {
     std::uint64_t id = 0; ///< the view's own; stable while the thing exists
-    std::string role;     ///< "cell", "span", "row", "chip", "button", "choice", "toggle", "slider", "text", "axis"
+    std::string role;     ///< "cell", "span", "row", "chip", "button", "choice", "toggle", "slider", "text", "number", "axis"
     std::string name;     ///< "rank 13, dp 1 pp 1 cp 0 tp 1, 42.1 GiB"
     Rect rect;
     bool selected = false;

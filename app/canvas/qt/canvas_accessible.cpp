@@ -25,10 +25,11 @@ QAccessible::Role roleOf(const std::string& role)
         const char* name;
         QAccessible::Role role;
     };
-    static constexpr std::array kRoles{
-        Entry{"cell", QAccessible::Cell},       Entry{"row", QAccessible::Row},       Entry{"span", QAccessible::ListItem},
-        Entry{"chip", QAccessible::Button},     Entry{"button", QAccessible::Button}, Entry{"choice", QAccessible::RadioButton},
-        Entry{"toggle", QAccessible::CheckBox}, Entry{"slider", QAccessible::Slider}, Entry{"text", QAccessible::StaticText}};
+    static constexpr std::array kRoles{Entry{"cell", QAccessible::Cell},       Entry{"row", QAccessible::Row},
+                                       Entry{"span", QAccessible::ListItem},   Entry{"chip", QAccessible::Button},
+                                       Entry{"button", QAccessible::Button},   Entry{"choice", QAccessible::RadioButton},
+                                       Entry{"toggle", QAccessible::CheckBox}, Entry{"slider", QAccessible::Slider},
+                                       Entry{"text", QAccessible::StaticText}, Entry{"number", QAccessible::Button}};
     const auto found = std::find_if(kRoles.begin(), kRoles.end(), [&](const Entry& entry) { return role == entry.name; });
     return found == kRoles.end() ? QAccessible::Graphic : found->role;
 }

@@ -13,10 +13,12 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSplitter>
+#include <QTableWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <array>
 
 namespace app {
 namespace {
@@ -74,6 +76,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     m_canvas->setMinimumSize(kLeastCanvas);
     m_canvas->setFocusPolicy(Qt::StrongFocus);
     m_canvas->setAccessibleName(tr("Comparison"));
+    m_view.setAskBecause([this](const Becauses& of, Rect at) { openBecause(*m_canvas, of, at); });
     m_splitter->addWidget(m_tables);
     m_splitter->addWidget(m_canvas);
     m_splitter->setHandleWidth(1);
@@ -89,7 +92,8 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     column->addWidget(m_splitter, 1);
 
     connect(m_tables, &CompareTables::adoptRequested, this, &ComparePage::adopt, Qt::QueuedConnection); // its button goes with it
-    connect(m_tables, &CompareTables::becauseRequested, this, &ComparePage::openBecause);
+    connect(m_tables, &CompareTables::becauseRequested, this, &ComparePage::askOfRow);
+    connect(m_tables, &CompareTables::stageBecauseRequested, this, &ComparePage::askOfStage);
     connect(&m_baseline, &Baseline::changed, this, &ComparePage::stepChanged);
     connect(&m_desk, &Desk::opened, this, &ComparePage::stepChanged);
     connect(&m_desk, &Desk::stepChanged, this, &ComparePage::stepChanged);
@@ -238,29 +242,43 @@ void ComparePage::adopt(int change)
                                       .fromIsA = !m_swapped}));
 }
 
+ComparedSteps ComparePage::steps() const
+{
+    return m_swapped ? ComparedSteps{m_desk.simulation(), m_baseline.simulation()}
+                     : ComparedSteps{m_baseline.simulation(), m_desk.simulation()};
+}
+
 /// Of the side that was clicked, or of their difference; the others are a click away.
-void ComparePage::openBecause(int row, int column)
+void ComparePage::askOfRow(int row, int column)
 {
     if (!m_view.comparison() || m_awaitsComparison || column < 1)
         return;
     const std::vector<ComparisonRow> all = rows();
     const auto index = static_cast<std::size_t>(row);
-    if (index >= all.size() || !all[index].because)
+    if (index < all.size() && all[index].because)
+        openOnce(becauseOfBoth(steps(), all[index].because, static_cast<ComparedSide>(column - 1)), m_tables->rows(), row,
+                 column);
+}
+
+void ComparePage::askOfStage(int row, int column)
+{
+    using Number = sim::StageNumber;
+    static constexpr std::array kColumns{Number::busy, Number::exposed, Number::bubble, Number::memory};
+    if (!m_view.comparison() || m_awaitsComparison || column < 1)
         return;
-    SimulationPtr a = m_baseline.simulation(), b = m_desk.simulation();
-    if (m_swapped)
-        std::swap(a, b);
-    const auto because = all[index].because;
-    std::vector<BecauseSubject> subjects{{QStringLiteral("A"), [=] { return because(*a); }},
-                                         {QStringLiteral("B"), [=] { return because(*b); }},
-                                         {tr("Difference"), [=] { return sim::explainDifference(because(*a), because(*b)); }}};
-    const auto first = subjects.begin() + (column - 1);
-    std::rotate(subjects.begin(), first, first + 1);
+    const auto explain = [row, number = kColumns.at(static_cast<std::size_t>(column - 1))](const sim::Simulation& of) {
+        return sim::explain(of, number, row);
+    };
+    openOnce(becauseOfBoth(steps(), explain, ComparedSide::difference), m_tables->stages(), row, column);
+}
+
+void ComparePage::openOnce(const Becauses& because, QTableWidget& table, int row, int column)
+{
     const auto open = findChildren<BecausePopup*>(); // of a double click the first one has opened it
     if (std::any_of(open.begin(), open.end(), [](const BecausePopup* each) { return each->isVisible(); }))
         return;
-    auto* popup = new BecausePopup(std::move(subjects), this);
-    popup->openBeside(*m_tables->rows().viewport(), m_tables->rows().visualItemRect(m_tables->rows().item(row, column)));
+    auto* popup = new BecausePopup(becauseSubjects(because), this);
+    popup->openBeside(*table.viewport(), table.visualItemRect(table.item(row, column)));
 }
 
 /// What is wrong with the session's scenario: the page then shows what it was before.

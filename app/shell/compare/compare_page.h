@@ -55,7 +55,10 @@ private:
     void showProblem();
     std::vector<ComparisonRow> rows() const;
     void adopt(int change);
-    void openBecause(int row, int column);
+    void askOfRow(int row, int column);
+    void askOfStage(int row, int column);
+    void openOnce(const Becauses&, QTableWidget&, int row, int column);
+    ComparedSteps steps() const;
 
     Desk& m_desk;
     Session& m_session;   ///< of the desk

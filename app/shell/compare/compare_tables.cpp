@@ -76,6 +76,11 @@ QTableWidget* table(const QStringList& headers, const QString& name)
     return out;
 }
 
+QString askHint()
+{
+    return CompareTables::tr("Click: where this number comes from");
+}
+
 QLabel* section(const QString& text)
 {
     auto* out = new QLabel(text);
@@ -114,11 +119,8 @@ CompareTables::CompareTables(QWidget* parent)
         note->setWordWrap(true);
         note->setContentsMargins(4, 0, 0, 0);
     }
-    // A click, or Enter on the current cell.
-    m_rows->setTabKeyNavigation(false); // Tab goes on to what is beside the table
-    m_rows->viewport()->setCursor(Qt::PointingHandCursor);
-    connect(m_rows, &QTableWidget::cellClicked, this, &CompareTables::becauseRequested);
-    connect(m_rows, &QTableWidget::cellActivated, this, &CompareTables::becauseRequested);
+    letAsk(m_rows, &CompareTables::becauseRequested);
+    letAsk(m_stages, &CompareTables::stageBecauseRequested);
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(12, 0, 8, 12);
@@ -135,6 +137,15 @@ CompareTables::CompareTables(QWidget* parent)
     whole->setContentsMargins(0, 0, 0, 0);
     whole->addWidget(scroll);
     clear();
+}
+
+/// A click, or Enter on the current cell.
+void CompareTables::letAsk(QTableWidget* table, void (CompareTables::*requested)(int row, int column))
+{
+    table->setTabKeyNavigation(false); // Tab goes on to what is beside the table
+    table->viewport()->setCursor(Qt::PointingHandCursor);
+    connect(table, &QTableWidget::cellClicked, this, requested);
+    connect(table, &QTableWidget::cellActivated, this, requested);
 }
 
 void CompareTables::setTheme(const Theme& theme)
@@ -233,7 +244,7 @@ void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
         return (row.delta() < 0) == *row.lowerIsBetter ? Tint::better : Tint::worse;
     };
     const auto withHint = [](const ComparisonRow& row, const QString& tip) {
-        const QString hint = row.because ? tr("Click: where this number comes from") : QString();
+        const QString hint = row.because ? askHint() : QString();
         return tip.isEmpty() ? hint : hint.isEmpty() ? tip : tip + QLatin1Char('\n') + hint;
     };
     for (const ComparisonRow& row : rows) {
@@ -258,12 +269,14 @@ void CompareTables::showStages(const std::vector<sim::StageComparison>& stages)
     m_stages->setRowCount(0);
     for (std::size_t i = 0; i < stages.size(); ++i) {
         const sim::StageComparison& stage = stages[i];
-        const auto seconds = [](std::int64_t ns) { return deltaText(RowUnit::seconds, static_cast<double>(ns) * 1e-9); };
+        const auto seconds = [](std::int64_t ns) {
+            return Cell{deltaText(RowUnit::seconds, static_cast<double>(ns) * 1e-9), askHint()};
+        };
         addRow(m_stages, {{tr("pp %1").arg(i)},
-                          {seconds(stage.use.b.busy() - stage.use.a.busy())},
-                          {seconds(stage.use.b.exposed() - stage.use.a.exposed())},
-                          {seconds(stage.deltaNs(sim::StepPart::bubble))},
-                          {deltaText(RowUnit::gib, gib(stage.memory.b.total() - stage.memory.a.total()))}});
+                          seconds(stage.use.b.busy() - stage.use.a.busy()),
+                          seconds(stage.use.b.exposed() - stage.use.a.exposed()),
+                          seconds(stage.deltaNs(sim::StepPart::bubble)),
+                          {deltaText(RowUnit::gib, gib(stage.memory.b.total() - stage.memory.a.total())), askHint()}});
     }
     const bool worthIt = stages.size() > 1;
     m_stagesTitle->setVisible(worthIt);

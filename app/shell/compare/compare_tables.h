@@ -33,6 +33,8 @@ Q_SIGNALS:
     void adoptRequested(int change); ///< the baseline's value of that change is wanted
     /// Where a number of rows() comes from; column 1 is A's, 2 B's, 3 the difference.
     void becauseRequested(int row, int column);
+    /// Where a difference of stages() comes from; a row is a pipeline rank.
+    void stageBecauseRequested(int row, int column);
 
 private:
     enum class Tint { none, muted, better, worse };
@@ -41,6 +43,7 @@ private:
         Tint tint = Tint::none;
         bool isBold = false;
     };
+    void letAsk(QTableWidget*, void (CompareTables::*requested)(int row, int column));
     void addRow(QTableWidget*, const std::vector<Cell>&);
     void fit(QTableWidget*) const;
 

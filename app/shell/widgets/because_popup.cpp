@@ -314,4 +314,20 @@ QString BecausePopup::text() const
     return lines.join(QLatin1Char('\n'));
 }
 
+void openBecause(QWidget& picture, const Becauses& because, Rect at, std::function<void(const sim::ShowHint&)> show)
+{
+    std::vector<BecauseSubject> subjects = becauseSubjects(because);
+    for (BecauseSubject& subject : subjects)
+        if (!show)
+            subject.explain = [explain = subject.explain] {
+                sim::Explanation why = explain();
+                why.show = {};
+                return why;
+            };
+    auto* popup = new BecausePopup(std::move(subjects), &picture);
+    if (show)
+        QObject::connect(popup, &BecausePopup::showRequested, &picture, std::move(show));
+    popup->openBeside(picture, QRect(qRound(at.left), qRound(at.top), qRound(at.width()), qRound(at.height())));
+}
+
 } // namespace app

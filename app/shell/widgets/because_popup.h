@@ -2,6 +2,7 @@
 // model), its convention and source. Opens beside the number, closes with Esc or a click elsewhere.
 #pragma once
 
+#include "app/canvas/canvas.h"
 #include "app/step/shown_step.h"
 #include "app/views/common/because.h"
 #include "sim/analysis/explain/explain.h"
@@ -57,5 +58,8 @@ private:
     QTreeWidget* m_terms;
     QPushButton* m_show;
 };
+
+/// Beside the number in a picture that was asked about. `show`: who shows where to look; nobody: it is not offered.
+void openBecause(QWidget& picture, const Becauses&, Rect at, std::function<void(const sim::ShowHint&)> show = {});
 
 } // namespace app

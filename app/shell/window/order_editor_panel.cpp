@@ -1,5 +1,6 @@
 #include "app/shell/window/order_editor_panel.h"
 
+#include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/style.h"
 
 #include <QHBoxLayout>
@@ -13,6 +14,7 @@ OrderEditorPanel::OrderEditorPanel(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_view(lightTheme()), m_canvas(new CanvasWidget(m_view, renderer)),
       m_save(new QPushButton(tr("Save as Custom"))), m_takeBack(new QPushButton(tr("Take Back")))
 {
+    m_view.setAskBecause([this](const Becauses& of, Rect at) { openBecause(*m_canvas, of, at); });
     m_canvas->setFocusPolicy(Qt::StrongFocus);
     m_canvas->setAccessibleName(tr("Order of actions"));
     m_canvas->setObjectName(QStringLiteral("orderCanvas"));

@@ -108,7 +108,9 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.picture = info.picture;
     shown.view = info.make(m_desk.selection(), lightTheme(), &m_desk.zoom());
     shown.canvas = new CanvasWidget(*shown.view, renderer);
-    shown.view->setAskBecause([this, picture = info.picture](const Becauses& of, Rect at) { openBecause(picture, of, at); });
+    shown.view->setAskBecause([this, asked = shown.canvas](const Becauses& of, Rect at) {
+        openBecause(*asked, of, at, [this](const sim::ShowHint& hint) { Q_EMIT showRequested(hint); });
+    });
     shown.canvas->setMinimumSize(kNarrowestPicture, kLowestPicture);
     shown.canvas->setFocusPolicy(Qt::StrongFocus);
     shown.canvas->setAccessibleName(tr(info.title));
@@ -130,15 +132,6 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
         Q_EMIT picturesChanged();
     });
     m_pictures.push_back(std::move(shown));
-}
-
-/// Beside the number in the picture that was asked about.
-void Workspace::openBecause(Picture picture, const Becauses& because, Rect place)
-{
-    CanvasWidget& shown = canvas(picture);
-    auto* popup = new BecausePopup(becauseSubjects(because), &shown);
-    connect(popup, &BecausePopup::showRequested, this, &Workspace::showRequested);
-    popup->openBeside(shown, QRect(qRound(place.left), qRound(place.top), qRound(place.width()), qRound(place.height())));
 }
 
 std::size_t Workspace::placeOf(const Shown& shown) const

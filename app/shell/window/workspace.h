@@ -86,7 +86,6 @@ private:
         QSize before;         ///< of the dock when it was hidden
     };
     void addPicture(const PictureInfo&, Renderer);
-    void openBecause(Picture, const Becauses&, Rect at);
     std::size_t placeOf(const Shown&) const;
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }

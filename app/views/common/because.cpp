@@ -8,6 +8,12 @@
 #include <utility>
 
 namespace app {
+namespace {
+
+/// Apart from the ids that views give to what they draw.
+constexpr std::uint64_t kNumberNodes = (std::uint64_t{1} << 63) + (std::uint64_t{1} << 50);
+
+} // namespace
 
 Becauses becauseOfMemory(const SimulationPtr& simulation, int rank, sim::MetricId first)
 {
@@ -43,15 +49,31 @@ Becauses becauseOfTime(const SimulationPtr& simulation, int rank, sim::RankNumbe
     return out;
 }
 
-void DrawnNumbers::begin(std::optional<Point> pointer, bool answers)
+Becauses becauseOfBoth(const ComparedSteps& steps, const ExplainSide& explain, ComparedSide first)
 {
+    const auto of = [explain](const SimulationPtr& side) {
+        sim::Explanation why = explain(*side);
+        why.show = {};
+        return why;
+    };
+    Becauses out{{"A", [of, steps] { return of(steps.a); }},
+                 {"B", [of, steps] { return of(steps.b); }},
+                 {"Difference", [of, steps] { return sim::explainDifference(of(steps.a), of(steps.b)); }}};
+    const auto asked = out.begin() + static_cast<std::ptrdiff_t>(first);
+    std::rotate(out.begin(), asked, asked + 1);
+    return out;
+}
+
+void DrawnNumbers::begin(std::optional<Point> pointer, bool answers, int nodeRange)
+{
+    m_nodeIds = kNumberNodes + (static_cast<std::uint64_t>(nodeRange) << 40U);
     m_numbers.clear();
     m_pointer = pointer;
     m_answers = answers;
 }
 
 float DrawnNumbers::write(Canvas& canvas, const Theme& theme, Rect area, std::string_view text, Color color, FontFace face,
-                          Align align, std::function<Becauses()> because)
+                          Align align, GiveBecauses because)
 {
     const float width = textInside(canvas, area, text, color, face, align);
     if (width <= 0)
@@ -60,17 +82,26 @@ float DrawnNumbers::write(Canvas& canvas, const Theme& theme, Rect area, std::st
     const float left = align == Align::left    ? area.left
                        : align == Align::right ? area.right - width
                                                : (area.left + area.right - width) / 2;
-    add(canvas, theme, {left, top, left + width, top + height}, std::move(because));
+    add(canvas, theme, {left, top, left + width, top + height}, text, std::move(because));
     return width;
 }
 
-void DrawnNumbers::add(Canvas& canvas, const Theme& theme, Rect rect, std::function<Becauses()> because)
+void DrawnNumbers::add(Canvas& canvas, const Theme& theme, Rect rect, std::string_view text, GiveBecauses because)
 {
     if (!m_answers)
         return;
     if (m_pointer && rect.contains(*m_pointer))
         canvas.line({rect.left, rect.bottom}, {rect.right, rect.bottom}, theme.accent, 1, LineStyle::dotted);
+    if (canvas.wantsNodes())
+        canvas.node({.id = m_nodeIds + m_numbers.size(), .role = "number", .name = std::string(text), .rect = rect});
     m_numbers.push_back({rect, std::move(because)});
+}
+
+float writeNumber(DrawnNumbers* numbers, Canvas& canvas, const Theme& theme, Rect area, std::string_view text, Color color,
+                  FontFace face, Align align, GiveBecauses because)
+{
+    return numbers != nullptr && because ? numbers->write(canvas, theme, area, text, color, face, align, std::move(because))
+                                         : textInside(canvas, area, text, color, face, align);
 }
 
 const DrawnNumbers::Number* DrawnNumbers::at(Point at) const

@@ -23,11 +23,12 @@ double unitOf(double bytes)
 
 MemoryParts memoryParts(const sim::MemoryBreakdown& memory, const Theme& theme)
 {
-    return {{{"parameters", memory.parameters, theme.parameters},
-             {"gradients", memory.gradients, theme.gradients},
-             {"optimizer", memory.optimizer, theme.optimizer},
-             {"activations", memory.activations, theme.activations},
-             {"buffers", memory.buffers, theme.buffers}}};
+    using Id = sim::MetricId;
+    return {{{"parameters", memory.parameters, theme.parameters, Id::parameterMemory},
+             {"gradients", memory.gradients, theme.gradients, Id::gradientMemory},
+             {"optimizer", memory.optimizer, theme.optimizer, Id::optimizerMemory},
+             {"activations", memory.activations, theme.activations, Id::activationMemory},
+             {"buffers", memory.buffers, theme.buffers, Id::bufferMemory}}};
 }
 
 std::string memoryPartsText(const sim::MemoryBreakdown& memory)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/views/common/theme.h"
+#include "sim/analysis/explain/explain.h"
 #include "sim/simulate/metrics.h"
 
 #include <array>
@@ -15,6 +16,7 @@ struct MemoryPart {
     const char* name;
     std::int64_t bytes = 0;
     Color color;
+    sim::MetricId id{};
 };
 using MemoryParts = std::array<MemoryPart, 5>;
 

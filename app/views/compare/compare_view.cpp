@@ -60,6 +60,8 @@ struct CompareView::Data {
     }
 
     bool isComplete() const { return comparison.has_value(); }
+    ComparedSteps steps() const { return {a.simulation, b.simulation}; }
+    std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
     CompareFrame frame() const { return CompareFrame(laidOutFor); }
 
     std::optional<SpanRef> partnerOf(SpanRef span, bool ofA) const
@@ -91,9 +93,13 @@ struct CompareView::Data {
                                             .note = from.name,
                                             .message = from.message,
                                             .model = model};
-            if (from.simulation)
+            if (from.simulation) {
                 out.note += "  ·  " + layoutText(from.simulation->scenario().layout) + "  ·  " +
                             durationText(from.simulation->metrics().stepTimeSeconds * 1e9);
+                out.because = [of = from.simulation] {
+                    return Becauses{{"", [of] { return sim::explain(*of, sim::MetricId::stepTime); }}};
+                };
+            }
             return out;
         };
         stacked.setUpper(side(a, "A", prepared.timelineA));
@@ -200,6 +206,28 @@ void CompareView::setTheme(const Theme& theme)
     m_data->blended.setTheme(theme);
 }
 
+/// While blending, spans lie between those of A and B and are of neither.
+void CompareView::setAskBecause(AskBecause ask)
+{
+    m_data->stacked.setAskBecause(ask);
+    AskedView::setAskBecause(std::move(ask));
+}
+
+Becauses CompareView::becauseOf(std::optional<Point> at) const
+{
+    const Data& d = *m_data;
+    if (!d.isComplete())
+        return {};
+    if (!at)
+        return Waterfall::becauseOfDifference(d.steps());
+    const CompareFrame f = d.frame();
+    if (f.waterfall.contains(*at))
+        return d.waterfall->becauseAt(f.waterfall, *at, d.steps());
+    if (f.memory.contains(*at))
+        return becauseOfMemoryPair(f.memory, *at, d.steps());
+    return f.timelines.contains(*at) && !d.controls.isBlending() ? d.stacked.becauseAt(*at) : Becauses{};
+}
+
 void CompareView::setAlignment(Alignment alignment)
 {
     const auto before = m_data->controls.choice();
@@ -261,9 +289,10 @@ void CompareView::draw(Canvas& canvas)
     d.prepare(area);
     canvas.fillRect(area, d.theme.canvas);
     const CompareFrame f = d.frame();
-    d.waterfall->paint(canvas, d.theme, f.waterfall);
+    beginNumbers(d.pointed(), 2);
+    d.waterfall->paint(canvas, d.theme, f.waterfall, &numbers(), d.steps());
     if (f.memory.height() > 0)
-        paintMemoryPair(canvas, d.theme, *d.comparison, f.memory);
+        paintMemoryPair(canvas, d.theme, *d.comparison, f.memory, &numbers(), d.steps());
     if (f.timelines.height() <= 0)
         return;
     d.controls.paint(canvas, d.theme, f.controls);
@@ -277,9 +306,15 @@ bool CompareView::pointer(const PointerEvent& event, Rect area)
     if (!d.isComplete())
         return false;
     d.prepare(area);
+    const bool wasOnNumber = isNumberAt(d.pointed());
     d.pointerAt = event.at;
     d.pointerInside = event.kind != PointerEvent::Kind::leave;
     const CompareFrame f = d.frame();
+    if (event.kind == PointerEvent::Kind::press && event.button == PointerButton::left &&
+        (f.waterfall.contains(event.at) || f.memory.contains(event.at))) {
+        askPlace(event.at);
+        return false;
+    }
     if (event.kind == PointerEvent::Kind::press)
         d.held = f.controls.contains(event.at)    ? Data::Held::controls
                  : f.timelines.contains(event.at) ? Data::Held::timelines
@@ -288,7 +323,7 @@ bool CompareView::pointer(const PointerEvent& event, Rect area)
     const bool toTimelines = d.held == Data::Held::timelines ||
                              (d.held == Data::Held::nothing && (f.timelines.contains(event.at) || !d.pointerInside));
     const bool drawn = d.controls.pointer(event, f.controls, d.held == Data::Held::controls);
-    bool changed = d.follow(before) || drawn;
+    bool changed = d.follow(before) || drawn || wasOnNumber != isNumberAt(d.pointed());
     if (toTimelines && f.timelines.height() > 0)
         changed = d.timelines().pointer(event, f.timelines) || changed;
     if (event.kind == PointerEvent::Kind::release || event.kind == PointerEvent::Kind::leave)
@@ -308,6 +343,10 @@ bool CompareView::command(ViewCommand command, bool fast, Rect area)
         setBlend(before + (command == ViewCommand::next ? step : -step));
         return d.controls.blend() != before;
     }
+    if (command == ViewCommand::because && !(d.pointerInside && d.frame().timelines.contains(d.pointerAt))) {
+        askBecause(d.pointed(), d.frame().waterfall);
+        return false;
+    }
     return d.timelines().command(command, fast, d.frame().timelines);
 }
 
@@ -319,6 +358,8 @@ CursorShape CompareView::cursor() const
     const CompareFrame f = d.frame();
     if (d.held == Data::Held::controls || f.controls.contains(d.pointerAt))
         return d.controls.cursor();
+    if (isNumberAt(d.pointerAt))
+        return CursorShape::pointingHand;
     return f.timelines.contains(d.pointerAt) ? d.timelines().cursor() : CursorShape::arrow;
 }
 
@@ -328,10 +369,13 @@ std::string CompareView::tooltip() const
     if (!d.isComplete() || !d.pointerInside)
         return {};
     const CompareFrame f = d.frame();
-    if (f.waterfall.contains(d.pointerAt))
-        return d.waterfall->describe(f.waterfall, d.pointerAt);
-    if (f.memory.contains(d.pointerAt))
-        return describeMemoryPair(*d.comparison, f.memory, d.pointerAt);
+    const std::string told = f.waterfall.contains(d.pointerAt) ? d.waterfall->describe(f.waterfall, d.pointerAt)
+                             : f.memory.contains(d.pointerAt)  ? describeMemoryPair(*d.comparison, f.memory, d.pointerAt)
+                                                               : std::string();
+    if (!told.empty())
+        return told + askHint();
+    if (isNumberAt(d.pointerAt))
+        return kAskNumber;
     if (f.controls.contains(d.pointerAt))
         return d.controls.tooltip();
     if (!d.controls.isBlending())

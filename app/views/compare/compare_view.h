@@ -2,7 +2,7 @@
 // other or one becoming the other.
 #pragma once
 
-#include "app/views/common/step_view.h"
+#include "app/views/common/asked_view.h"
 #include "app/views/compare/compared_timelines_view.h"
 #include "sim/analysis/compare.h"
 #include "sim/analysis/matched_actions.h"
@@ -13,7 +13,7 @@
 
 namespace app {
 
-class CompareView : public View {
+class CompareView : public AskedView {
 public:
     CompareView(Selection&, const Theme&);
     ~CompareView() override;
@@ -35,6 +35,7 @@ public:
     void setSides(Side a, Side b, Prepared);
     void setSides(Side a, Side b); ///< prepares them here and now
     void setTheme(const Theme&);
+    void setAskBecause(AskBecause) override;
 
     void setAlignment(Alignment); ///< one above the other
     /// Both in one timeline, `share` of the way from A to B. Nothing where the pipelines cannot be laid on each other.
@@ -53,6 +54,9 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
+
+protected:
+    Becauses becauseOf(std::optional<Point>) const override;
 
 private:
     struct Data;

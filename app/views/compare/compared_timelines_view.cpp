@@ -58,6 +58,8 @@ struct ComparedTimelinesView::Data {
     Between between;
     Half* held = nullptr; ///< that a button was pressed on
     Half* pointed = nullptr;
+    Rect drawnIn{};
+    Point pointerAt{};
 
     Data(Selection& s, const Theme& t) : theme(t), selection(s), upper(upperSelection, t), lower(s, t)
     {
@@ -188,7 +190,7 @@ struct ComparedTimelinesView::Data {
         other.view.setScrolledBy(leader.view.scrolledBy());
     }
 
-    void caption(Canvas& canvas, Rect area, const Side& side) const
+    void caption(Canvas& canvas, Rect area, const Side& side, DrawnNumbers& numbers)
     {
         canvas.fillRect(area, theme.panel);
         canvas.line({area.left, area.top}, {area.right, area.top}, theme.border);
@@ -203,8 +205,9 @@ struct ComparedTimelinesView::Data {
                 lower.view.drawLegend(canvas, {std::min(rest.left + note, rest.right), rest.top, rest.right, rest.bottom});
         }
         const std::string shorter = side.note.substr(0, side.note.find("  ·  "));
-        textInside(canvas, rest, fitting(canvas, {side.note, shorter}, rest.width(), FontFace::small), theme.mutedText,
-                   FontFace::small);
+        const std::string shown = fitting(canvas, {side.note, shorter}, rest.width(), FontFace::small);
+        writeNumber(&numbers, canvas, theme, rest, shown, theme.mutedText, FontFace::small, Align::left,
+                    shown == side.note ? side.because : GiveBecauses());
         if (canvas.wantsNodes())
             canvas.node({.id = kUpperNodes + (&side == &upper.side ? 1U : 2U) + (std::uint64_t{1} << 60),
                          .role = "caption",
@@ -226,6 +229,19 @@ ComparedTimelinesView::ComparedTimelinesView(Selection& selection, const Theme& 
 {
 }
 ComparedTimelinesView::~ComparedTimelinesView() = default;
+
+void ComparedTimelinesView::setAskBecause(AskBecause ask)
+{
+    for (Data::Half* half : {&m_data->upper, &m_data->lower})
+        half->view.setAskBecause(ask);
+    AskedView::setAskBecause(std::move(ask));
+}
+
+Becauses ComparedTimelinesView::becauseOf(std::optional<Point> at) const
+{
+    Data& d = *m_data;
+    return at && d.drawnIn.contains(*at) ? d.at(*at, d.drawnIn).view.becauseAt(*at) : Becauses{};
+}
 
 void ComparedTimelinesView::setUpper(Side side)
 {
@@ -316,24 +332,31 @@ void ComparedTimelinesView::draw(Canvas& canvas)
     d.upper.view.setSurroundings(kAroundUpper);
     d.lower.view.setSurroundings(d.aroundLower(canvas.area()));
     d.share(false);
+    d.drawnIn = canvas.area();
+    beginNumbers(d.pointed ? std::optional(d.pointerAt) : std::nullopt, 1);
     const Data::Areas areas = d.areas(canvas.area());
     if (d.showsUpper()) {
-        d.caption(canvas, areas.upperCaption, d.upper.side);
+        d.caption(canvas, areas.upperCaption, d.upper.side, numbers());
         d.half(canvas, d.upper, areas.upper, kUpperNodes);
         if (areas.between.height() > 0)
             d.between(canvas, areas.between, axis(true, canvas.area()), axis(false, canvas.area()));
     }
     d.half(canvas, d.lower, areas.lower, 0); // laid out before its legend is drawn
-    d.caption(canvas, areas.lowerCaption, d.lower.side);
+    d.caption(canvas, areas.lowerCaption, d.lower.side, numbers());
 }
 
 bool ComparedTimelinesView::pointer(const PointerEvent& event, Rect area)
 {
     Data& d = *m_data;
+    const bool wasOnNumber = d.pointed && isNumberAt(d.pointerAt);
+    d.pointerAt = event.at;
+    if (event.kind == PointerEvent::Kind::press && event.button == PointerButton::left && askNumber(event.at))
+        return false;
     Data::Half& under = d.held ? *d.held : d.at(event.at, area);
-    bool changed = false;
+    bool changed = wasOnNumber != (event.kind != PointerEvent::Kind::leave && isNumberAt(event.at));
     if (d.pointed && d.pointed != &under) // it has left the other one
-        changed = d.pointed->view.pointer({.kind = PointerEvent::Kind::leave, .at = event.at}, d.areaOf(*d.pointed, area));
+        changed =
+            d.pointed->view.pointer({.kind = PointerEvent::Kind::leave, .at = event.at}, d.areaOf(*d.pointed, area)) || changed;
     d.pointed = event.kind == PointerEvent::Kind::leave ? nullptr : &under;
     if (event.kind == PointerEvent::Kind::press)
         d.held = &under;
@@ -348,6 +371,8 @@ bool ComparedTimelinesView::command(ViewCommand command, bool fast, Rect area)
 {
     Data& d = *m_data;
     Data::Half& target = d.pointed ? *d.pointed : d.lower;
+    if (command == ViewCommand::because && d.pointed && askNumber(d.pointerAt))
+        return false;
     const bool changed = target.view.command(command, fast, d.areaOf(target, area));
     d.follow(target);
     return changed;
@@ -355,11 +380,15 @@ bool ComparedTimelinesView::command(ViewCommand command, bool fast, Rect area)
 
 CursorShape ComparedTimelinesView::cursor() const
 {
+    if (m_data->pointed && isNumberAt(m_data->pointerAt))
+        return CursorShape::pointingHand;
     return m_data->pointed ? m_data->pointed->view.cursor() : CursorShape::arrow;
 }
 
 std::string ComparedTimelinesView::tooltip() const
 {
+    if (m_data->pointed && isNumberAt(m_data->pointerAt))
+        return kAskNumber;
     return m_data->pointed ? m_data->pointed->view.tooltip() : std::string();
 }
 

@@ -18,7 +18,7 @@ enum class Alignment : std::uint8_t {
     scaled ///< both begin and end together: one is drawn at another scale
 };
 
-class ComparedTimelinesView : public View {
+class ComparedTimelinesView : public AskedView {
 public:
     /// `selection`: spans in it are the lower timeline's.
     ComparedTimelinesView(Selection& selection, const Theme&);
@@ -30,8 +30,10 @@ public:
         std::string caption; ///< "Predicted"
         std::string note;    ///< "9.81 ms · laptop, as its catalogue entry says"
         std::string message;
+        GiveBecauses because = {};       ///< of the number that the whole note ends with
         PictureModelPtr model = nullptr; ///< of simulation and trace, as TimelineView prepares it; without it the view does
     };
+    void setAskBecause(AskBecause) override;
     void setUpper(Side);
     void setLower(Side);
     void setUpperVisible(bool);
@@ -55,6 +57,9 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
+
+protected:
+    Becauses becauseOf(std::optional<Point>) const override;
 
 private:
     struct Data;

@@ -18,12 +18,14 @@ struct Part {
     const char* name;
     std::int64_t sim::MemoryBreakdown::*bytes;
     Color Theme::*color;
+    sim::MetricId id;
 };
-constexpr std::array<Part, 5> kParts{{{"parameters", &sim::MemoryBreakdown::parameters, &Theme::parameters},
-                                      {"gradients", &sim::MemoryBreakdown::gradients, &Theme::gradients},
-                                      {"optimizer", &sim::MemoryBreakdown::optimizer, &Theme::optimizer},
-                                      {"activations", &sim::MemoryBreakdown::activations, &Theme::activations},
-                                      {"buffers", &sim::MemoryBreakdown::buffers, &Theme::buffers}}};
+constexpr std::array<Part, 5> kParts{
+    {{"parameters", &sim::MemoryBreakdown::parameters, &Theme::parameters, sim::MetricId::parameterMemory},
+     {"gradients", &sim::MemoryBreakdown::gradients, &Theme::gradients, sim::MetricId::gradientMemory},
+     {"optimizer", &sim::MemoryBreakdown::optimizer, &Theme::optimizer, sim::MetricId::optimizerMemory},
+     {"activations", &sim::MemoryBreakdown::activations, &Theme::activations, sim::MetricId::activationMemory},
+     {"buffers", &sim::MemoryBreakdown::buffers, &Theme::buffers, sim::MetricId::bufferMemory}}};
 
 std::string describeSide(const char* name, const sim::MemoryBreakdown& memory, std::int64_t capacity)
 {
@@ -53,6 +55,24 @@ Rows rowsOf(Rect area)
     return rows;
 }
 
+Becauses becauseOfSide(const ComparedSteps& steps, sim::MetricId id, ComparedSide side)
+{
+    return becauseOfBoth(
+        steps, [id](const sim::Simulation& of) { return sim::explain(of, id); }, side);
+}
+
+/// Of the whole and, behind it, of each part that differs.
+Becauses becauseOfChange(const ComparedSteps& steps)
+{
+    Becauses out{becauseOfSide(steps, sim::MetricId::peakMemory, ComparedSide::difference).front()};
+    for (const Part& part : kParts)
+        if (sim::metricValue(*steps.a, part.id) != sim::metricValue(*steps.b, part.id)) {
+            out.push_back(becauseOfSide(steps, part.id, ComparedSide::difference).front());
+            out.back().choice = part.name;
+        }
+    return out;
+}
+
 } // namespace
 
 std::vector<std::string> memoryChangeTexts(const sim::Comparison& c)
@@ -80,7 +100,16 @@ std::vector<std::string> memoryChangeTexts(const sim::Comparison& c)
     return out;
 }
 
-void paintMemoryPair(Canvas& canvas, const Theme& theme, const sim::Comparison& c, Rect area)
+Becauses becauseOfMemoryPair(Rect area, Point at, const ComparedSteps& steps)
+{
+    const Rows rows = rowsOf(area);
+    return rows.a.contains(at)   ? becauseOfSide(steps, sim::MetricId::peakMemory, ComparedSide::a)
+           : rows.b.contains(at) ? becauseOfSide(steps, sim::MetricId::peakMemory, ComparedSide::b)
+                                 : Becauses{};
+}
+
+void paintMemoryPair(Canvas& canvas, const Theme& theme, const sim::Comparison& c, Rect area, DrawnNumbers* numbers,
+                     const ComparedSteps& steps)
 {
     const Rows rows = rowsOf(area);
     textInside(canvas, {area.left, area.top, area.right, area.top + 20},
@@ -91,9 +120,9 @@ void paintMemoryPair(Canvas& canvas, const Theme& theme, const sim::Comparison& 
     const auto scale =
         std::max({capacity, static_cast<double>(c.memory.a.total()), static_cast<double>(c.memory.b.total()), 1.0});
     float numberWidth = 0;
-    const std::array<std::string, 2> numbers{bytesText(static_cast<double>(c.memory.a.total())),
-                                             bytesText(static_cast<double>(c.memory.b.total()))};
-    for (const std::string& number : numbers)
+    const std::array<std::string, 2> totals{bytesText(static_cast<double>(c.memory.a.total())),
+                                            bytesText(static_cast<double>(c.memory.b.total()))};
+    for (const std::string& number : totals)
         numberWidth = std::max(numberWidth, canvas.textWidth(number, FontFace::small));
     struct Side {
         const char* name;
@@ -103,7 +132,7 @@ void paintMemoryPair(Canvas& canvas, const Theme& theme, const sim::Comparison& 
         const std::string& number;
     };
     const std::array<Side, 2> sides{
-        {{"A", rows.a, c.memory.a, c.capacityBytes.a, numbers[0]}, {"B", rows.b, c.memory.b, c.capacityBytes.b, numbers[1]}}};
+        {{"A", rows.a, c.memory.a, c.capacityBytes.a, totals[0]}, {"B", rows.b, c.memory.b, c.capacityBytes.b, totals[1]}}};
     std::uint64_t id = kMemoryNodes;
     for (const Side& side : sides) {
         const bool fits = side.memory.total() <= side.capacity;
@@ -122,16 +151,19 @@ void paintMemoryPair(Canvas& canvas, const Theme& theme, const sim::Comparison& 
         }
         const float limit = std::min(x(static_cast<double>(side.capacity)), bar.right - 1);
         canvas.line({limit, bar.top - 3}, {limit, bar.bottom + 3}, fits ? theme.text : theme.error, 1, LineStyle::dashed);
-        canvas.text({side.row.right, std::floor((bar.top + bar.bottom - canvas.textHeight(FontFace::small)) / 2)}, side.number,
-                    fits ? theme.text : theme.error, FontFace::small, Align::right);
+        const Rect place{bar.right, bar.top - 2, side.row.right, bar.bottom + 2}; // rows may be lower than their numbers
+        writeNumber(numbers, canvas, theme, place, side.number, fits ? theme.text : theme.error, FontFace::small, Align::right,
+                    [steps, which = &side == &sides[0] ? ComparedSide::a : ComparedSide::b] {
+                        return becauseOfSide(steps, sim::MetricId::peakMemory, which);
+                    });
         if (canvas.wantsNodes())
             canvas.node(
                 {.id = id++, .role = "bar", .name = describeSide(side.name, side.memory, side.capacity), .rect = side.row});
     }
     const Rect words{area.left + kLetter, rows.textTop, area.right, rows.textTop + 16};
     if (words.bottom <= area.bottom + 1)
-        textInside(canvas, words, fitting(canvas, memoryChangeTexts(c), words.width(), FontFace::small), theme.text,
-                   FontFace::small);
+        writeNumber(numbers, canvas, theme, words, fitting(canvas, memoryChangeTexts(c), words.width(), FontFace::small),
+                    theme.text, FontFace::small, Align::left, [steps] { return becauseOfChange(steps); });
     // What the colours and the line mean, as far as there is room.
     float left = words.left;
     const float top = words.bottom + 2, height = canvas.textHeight(FontFace::small);

@@ -14,7 +14,7 @@ namespace {
 constexpr double kWorthABar = 0.01;        ///< of the largest part: smaller ones share a bar
 constexpr double kRoomAroundChange = 0.35; ///< of the change, below it, where the axis does not begin at 0
 constexpr double kBreakAbove = 0.55;       ///< the axis is broken where so much of it would hold nothing
-constexpr float kWidestBar = 72, kWidestColumn = 150;
+constexpr float kWidestBar = 72, kWidestColumn = 150, kNumberHeight = 16;
 constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 58);
 
 std::vector<std::string> labelsOf(sim::StepPart part)
@@ -92,6 +92,7 @@ Waterfall::Waterfall(const sim::Comparison& c)
         {.labels = {"A"}, .fromNs = 0, .toNs = c.stepNs.a, .isTotal = true, .description = "A: step " + durationText(a)});
     std::int64_t running = c.stepNs.a, rest = 0;
     std::string restText;
+    std::vector<sim::StepPart> restParts;
     for (const sim::StepPart part : sim::kStepParts) {
         const std::int64_t change = c.deltaNs(part);
         if (change == 0)
@@ -102,23 +103,21 @@ Waterfall::Waterfall(const sim::Comparison& c)
         if (isSmall(part) && smallOnes > 1) {
             rest += change;
             restText += "\n" + text;
+            restParts.push_back(part);
             continue;
         }
         m_bars.push_back(
-            {.labels = labelsOf(part), .part = part, .fromNs = running, .toNs = running + change, .description = text});
+            {.labels = labelsOf(part), .parts = {part}, .fromNs = running, .toNs = running + change, .description = text});
         running += change;
     }
     if (!restText.empty())
         m_bars.push_back({.labels = {"the rest", "rest"},
+                          .parts = std::move(restParts),
                           .fromNs = running,
                           .toNs = running + rest,
                           .description = "the rest " + signedDurationText(static_cast<double>(rest)) + restText});
-    m_bars.push_back({.labels = {"B"},
-                      .part = {},
-                      .fromNs = 0,
-                      .toNs = c.stepNs.b,
-                      .isTotal = true,
-                      .description = "B: step " + durationText(b)});
+    m_bars.push_back(
+        {.labels = {"B"}, .fromNs = 0, .toNs = c.stepNs.b, .isTotal = true, .description = "B: step " + durationText(b)});
 }
 
 /// Where bars stand and what their heights mean.
@@ -141,10 +140,10 @@ struct Waterfall::Frame {
 
 Waterfall::Frame Waterfall::frame(Rect area) const
 {
-    constexpr float kHeadline = 22, kNumbers = 16, kLabels = 18;
+    constexpr float kHeadline = 22, kLabels = 18;
     Frame f;
-    f.plot = {area.left, area.top + kHeadline + kNumbers, area.right,
-              std::max(area.top + kHeadline + kNumbers + 1, area.bottom - kLabels)};
+    f.plot = {area.left, area.top + kHeadline + kNumberHeight, area.right,
+              std::max(area.top + kHeadline + kNumberHeight + 1, area.bottom - kLabels)};
     f.column = std::min(f.plot.width() / static_cast<float>(m_bars.size()), kWidestColumn);
     f.plot.right = f.plot.left + f.column * static_cast<float>(m_bars.size());
     f.bar = std::min(f.column * 0.66F, kWidestBar);
@@ -160,12 +159,52 @@ Waterfall::Frame Waterfall::frame(Rect area) const
     return f;
 }
 
-void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area) const
+std::optional<std::size_t> Waterfall::barAt(Rect area, Point at) const
+{
+    const Frame f = frame(area);
+    const auto i = static_cast<std::size_t>(std::max(0.0F, (at.x - f.plot.left) / f.column));
+    const bool isInside = area.contains(at) && at.x >= f.plot.left && at.y >= f.plot.top - kNumberHeight && i < m_bars.size();
+    return isInside ? std::optional(i) : std::nullopt;
+}
+
+Becauses Waterfall::becauseOf(const Bar& bar, const ComparedSteps& steps)
+{
+    if (bar.isTotal)
+        return becauseOfBoth(
+            steps, [](const sim::Simulation& of) { return sim::explain(of, sim::MetricId::stepTime); },
+            bar.labels.front() == "A" ? ComparedSide::a : ComparedSide::b);
+    return becauseOfBoth(
+        steps,
+        [parts = bar.parts](const sim::Simulation& of) {
+            if (parts.size() == 1)
+                return sim::explain(of, parts.front());
+            std::vector<sim::Explanation> all;
+            for (const sim::StepPart part : parts)
+                all.push_back(sim::explain(of, part));
+            return sim::explainSum("parts that changed little", std::move(all));
+        },
+        ComparedSide::difference);
+}
+
+Becauses Waterfall::becauseAt(Rect area, Point at, const ComparedSteps& steps) const
+{
+    const auto bar = barAt(area, at);
+    return bar ? becauseOf(m_bars[*bar], steps) : Becauses{};
+}
+
+Becauses Waterfall::becauseOfDifference(const ComparedSteps& steps)
+{
+    return becauseOfBoth(
+        steps, [](const sim::Simulation& of) { return sim::explain(of, sim::MetricId::stepTime); }, ComparedSide::difference);
+}
+
+void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area, DrawnNumbers* numbers, const ComparedSteps& steps) const
 {
     const Frame f = frame(area);
     const float small = canvas.textHeight(FontFace::small);
-    textInside(canvas, {area.left, area.top, area.right, area.top + 20},
-               fitting(canvas, m_headlines, area.width(), FontFace::bold), theme.text, FontFace::bold);
+    writeNumber(numbers, canvas, theme, {area.left, area.top, area.right, area.top + 20},
+                fitting(canvas, m_headlines, area.width(), FontFace::bold), theme.text, FontFace::bold, Align::left,
+                [steps] { return becauseOfDifference(steps); });
     const Color line = mix(theme.canvas, theme.text, 0.3F), total = mix(theme.canvas, theme.text, theme.dark ? 0.46F : 0.42F);
     canvas.fillRect({f.plot.left, f.plot.bottom, f.plot.right, f.plot.bottom + 1}, line);
     for (std::size_t i = 0; i < m_bars.size(); ++i) {
@@ -192,12 +231,14 @@ void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area) const
         const std::string number = bar.isTotal ? durationText(ns) : signedDurationText(ns);
         const std::string shown = fitting(canvas, {number, number.substr(0, number.find(' '))}, f.column - 2, FontFace::small);
         if (!shown.empty())
-            canvas.text({std::floor(f.middle(i)), rect.top - small - 2}, shown, theme.text, FontFace::small, Align::center);
+            writeNumber(numbers, canvas, theme,
+                        {f.middle(i) - f.column / 2, rect.top - small - 2, f.middle(i) + f.column / 2, rect.top - 2}, shown,
+                        theme.text, FontFace::small, Align::center, [bar, steps] { return becauseOf(bar, steps); });
         const std::string label = fitting(canvas, bar.labels, f.column - 2, bar.isTotal ? FontFace::bold : FontFace::small);
         const FontFace face = bar.isTotal ? FontFace::bold : FontFace::small;
         const float top = f.plot.bottom + 3;
         constexpr float kSwatch = 8, kSpace = 4;
-        const auto opClass = bar.part ? classOf(*bar.part) : std::nullopt;
+        const auto opClass = bar.parts.size() == 1 ? classOf(bar.parts.front()) : std::nullopt;
         const float width = canvas.textWidth(label, face);
         const bool swatch = opClass && width + kSwatch + kSpace <= f.column - 2;
         const float left = std::floor(f.middle(i) - (width + (swatch ? kSwatch + kSpace : 0)) / 2);
@@ -206,23 +247,22 @@ void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area) const
         if (!label.empty())
             canvas.text({left + (swatch ? kSwatch + kSpace : 0), top}, label, bar.isTotal ? theme.text : theme.mutedText, face);
         if (canvas.wantsNodes())
-            canvas.node({.id = kBarNodes + i,
-                         .role = "bar",
-                         .name = bar.description,
-                         .rect = {f.middle(i) - f.column / 2, f.plot.top - 16, f.middle(i) + f.column / 2, area.bottom}});
+            canvas.node(
+                {.id = kBarNodes + i,
+                 .role = "bar",
+                 .name = bar.description,
+                 .rect = {f.middle(i) - f.column / 2, f.plot.top - kNumberHeight, f.middle(i) + f.column / 2, area.bottom}});
     }
 }
 
 std::string Waterfall::describe(Rect area, Point at) const
 {
-    if (!area.contains(at))
+    const auto i = barAt(area, at);
+    if (!i)
         return {};
     const Frame f = frame(area);
-    const auto i = static_cast<std::size_t>(std::max(0.0F, (at.x - f.plot.left) / f.column));
-    if (at.y < f.plot.top - 16 || i >= m_bars.size())
-        return {};
-    std::string text = m_bars[i].description;
-    if (f.broken && m_bars[i].isTotal)
+    std::string text = m_bars[*i].description;
+    if (f.broken && m_bars[*i].isTotal)
         text += "\nThe bar is drawn from " + durationText(f.lowNs) + " on.";
     return text;
 }

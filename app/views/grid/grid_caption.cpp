@@ -139,11 +139,11 @@ private:
                 texts.insert(texts.begin(), where + "  ·  " + (lens == GridLens::now ? "" : reads + "  ·  now ") + waits);
         const Rect rest = after(line, used + 12);
         const std::string text = fitting(m_canvas, texts, rest.width(), FontFace::small);
-        if (m_scene.numbers != nullptr && m_scene.reading.hasRamp() && !m_scene.reading.isLive && text != where)
-            m_scene.numbers->write(m_canvas, m_theme, rest, text, m_theme.mutedText, FontFace::small, Align::left,
-                                   [because = m_scene.because, rank] { return because(rank); });
-        else
-            textInside(m_canvas, rest, text, m_theme.mutedText, FontFace::small);
+        GiveBecauses why;
+        if (m_scene.reading.hasRamp() && !m_scene.reading.isLive && text != where)
+            why = [because = m_scene.because, rank] { return because(rank); };
+        writeNumber(m_scene.numbers, m_canvas, m_theme, rest, text, m_theme.mutedText, FontFace::small, Align::left,
+                    std::move(why));
     }
 
     /// Long texts if all fit, else short ones.

@@ -110,6 +110,12 @@ int MemoryModel::rankOf(int row, const Selection& selection) const
     return selected ? *selection.selectedRank : ranks.front();
 }
 
+int MemoryModel::explainedRank(int row, const Selection& selection) const
+{
+    const int rank = rankOf(row, selection), drawn = m_rows[asIndex(row)].classIndex;
+    return m_simulation->classOf(rank) == drawn ? rank : m_simulation->representative(drawn);
+}
+
 const HeldOverTime& MemoryModel::held(int row) const
 {
     auto& held = m_held[asIndex(row)];

@@ -56,6 +56,8 @@ public:
     int shownRow(const Selection&) const;
     /// The rank that stands for a row: the selected one if it is of the row, else its first.
     int rankOf(int row, const Selection&) const;
+    /// The same, if it holds at any time what is drawn of the row; else one that does.
+    int explainedRank(int row, const Selection&) const;
 
     const HeldOverTime& held(int row) const; ///< made when asked for
     /// At a time; the last two asked for are remembered.

@@ -4,14 +4,22 @@
 #include "app/views/common/memory_parts.h"
 #include "app/views/common/time_ruler.h"
 #include "app/views/memory/memory_painter.h"
+#include "sim/analysis/explain/explain_held.h"
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 namespace app {
 namespace {
 
 constexpr std::uint64_t kPlotNode = std::uint64_t{1} << 62, kPartNodes = kPlotNode + 1; ///< apart from those of rows
+
+Becauses one(std::function<sim::Explanation()> explain)
+{
+    return {{"", std::move(explain)}};
+}
 
 class OverTimePainter {
 public:
@@ -50,6 +58,21 @@ private:
     bool isOver() const { return m_model.capacity() > 0 && m_held.peak().total() > m_model.capacity(); }
     std::string timeTextOf(std::int64_t ns) const { return timeText(static_cast<double>(ns), m_axis.nsPerPixel(), lengthNs()); }
     std::string peakSummary() const;
+    float write(Rect area, const std::string& text, Color color, FontFace face, Align align, GiveBecauses because) const
+    {
+        return writeNumber(m_scene.numbers, m_canvas, m_theme, area, text, color, face, align, std::move(because));
+    }
+    /// A part at the peak, or at a time.
+    GiveBecauses why(sim::MetricId id) const
+    {
+        return [step = m_model.step(), rank = m_scene.shownRank(), id] { return becauseOfMemory(step, rank, id); };
+    }
+    GiveBecauses why(sim::MetricId id, std::int64_t atNs) const
+    {
+        return [step = m_model.step(), rank = m_scene.shownRank(), id, atNs] {
+            return one([=] { return sim::explainHeld(*step, id, rank, atNs); });
+        };
+    }
 
     void caption();
     void verticalScale();
@@ -60,7 +83,8 @@ private:
     void rangeAndCursor();
     void contents();
     float contentsTable(Rect, const sim::MemoryContents& peak, const sim::MemoryContents* told);
-    void contentsList(Rect, const sim::MemoryContents&, const std::string& when);
+    GiveBecauses whyOfHeld(std::size_t group, std::int64_t atNs) const;
+    void contentsList(Rect, const sim::MemoryContents&, const std::string& when, std::int64_t atNs);
     void node();
 
     Canvas& m_canvas;
@@ -97,8 +121,9 @@ void OverTimePainter::caption()
     const Rect rest{area.left + used + 16, area.top, area.right, area.bottom};
     const std::string held = peakSummary();
     const std::string peak = "peak " + bytesText(static_cast<double>(m_held.peak().total()));
-    textInside(m_canvas, rest, fitting(m_canvas, {peak + ": " + held, held, peak}, rest.width(), FontFace::small),
-               m_theme.mutedText, FontFace::small, Align::right);
+    const std::string shown = fitting(m_canvas, {peak + ": " + held, held, peak}, rest.width(), FontFace::small);
+    write(rest, shown, m_theme.mutedText, FontFace::small, Align::right,
+          shown.starts_with(peak) ? why(sim::MetricId::peakMemory) : whyOfHeld(0, m_held.peakNs()));
 }
 
 void OverTimePainter::verticalScale()
@@ -167,8 +192,8 @@ void OverTimePainter::bandNames()
         below += part.bytes;
         const std::string bytes = bytesText(static_cast<double>(part.bytes)), name = part.name;
         if (part.bytes > 0 && band.height() >= m_canvas.textHeight(FontFace::small) + 1)
-            textInside(m_canvas, band, fitting(m_canvas, {name + " " + bytes, name, bytes}, band.width(), FontFace::small),
-                       readableOn(part.color), FontFace::small);
+            write(band, fitting(m_canvas, {name + " " + bytes, name, bytes}, band.width(), FontFace::small),
+                  readableOn(part.color), FontFace::small, Align::left, why(part.id));
     }
 }
 
@@ -187,7 +212,8 @@ void OverTimePainter::limit()
         return;
     if (isOver()) // it stands on the hatching
         m_canvas.fillRect({label.left - 4, label.top - 1, label.right + 4, label.bottom + 1}, color);
-    m_canvas.text({label.left, label.top}, text, isOver() ? readableOn(color) : color, FontFace::small);
+    write({label.left, label.top, label.right + 1, label.bottom}, text, isOver() ? readableOn(color) : color, FontFace::small,
+          Align::left, [step = m_model.step()] { return one([step] { return sim::explainCapacity(*step); }); });
 }
 
 void OverTimePainter::peakMark()
@@ -209,7 +235,8 @@ void OverTimePainter::peakMark()
         const float at = std::floor(before ? x - 9 - width : x + 9);
         // The limit's line may run behind the words.
         m_canvas.fillRect({at - 2, top - small - 2, at + width + 2, top - 1}, mix(m_theme.canvas, m_theme.text, 0.03F));
-        m_canvas.text({at, top - small - 2}, text, m_theme.text, FontFace::small);
+        write({at, top - small - 2, at + width + 1, top - 2}, text, m_theme.text, FontFace::small, Align::left,
+              why(sim::MetricId::peakMemory));
         return;
     }
 }
@@ -247,7 +274,7 @@ void OverTimePainter::contents()
     const sim::MemoryContents& peak = m_model.contents(m_row, m_held.peakNs());
     const float bottom = contentsTable(area, peak, now);
     contentsList({area.left, bottom + 6, area.right, area.bottom}, now ? *now : peak,
-                 told ? "at " + timeTextOf(*told) : "at the peak");
+                 told ? "at " + timeTextOf(*told) : "at the peak", told.value_or(m_held.peakNs()));
 }
 
 /// Parts in rows; the peak in one column and, beside it, the time under the pointer or the cursor.
@@ -257,12 +284,13 @@ float OverTimePainter::contentsTable(Rect area, const sim::MemoryContents& peak,
     constexpr float kColumn = 78;
     const float second = area.right, first = told ? area.right - kColumn : area.right;
     float top = area.top;
-    const auto cell = [&](float right, const std::string& text, Color color, FontFace face) {
-        textInside(m_canvas, {right - kColumn, top, right, top + line}, text, color, face, Align::right);
+    const std::int64_t toldNs = m_scene.toldNs().value_or(0);
+    const auto cell = [&](float right, const std::string& text, Color color, GiveBecauses because = {}) {
+        write({right - kColumn, top, right, top + line}, text, color, FontFace::small, Align::right, std::move(because));
     };
-    cell(first, "at the peak", m_theme.mutedText, FontFace::small);
+    cell(first, "at the peak", m_theme.mutedText);
     if (told)
-        cell(second, "at " + timeTextOf(*m_scene.toldNs()), m_theme.accent, FontFace::small);
+        cell(second, "at " + timeTextOf(toldNs), m_theme.accent);
     top += line + 2;
     const MemoryParts atPeak = memoryParts(peak.sum, m_theme), atTime = memoryParts(told ? told->sum : peak.sum, m_theme);
     for (std::size_t i = 0; i < atPeak.size() && top + line <= area.bottom; ++i) {
@@ -271,9 +299,9 @@ float OverTimePainter::contentsTable(Rect area, const sim::MemoryContents& peak,
         const float middle = std::floor(top + line / 2);
         m_canvas.fillRect({area.left, middle - 5, area.left + 11, middle + 6}, atPeak[i].color);
         textInside(m_canvas, {area.left + 17, top, first - kColumn, top + line}, atPeak[i].name, m_theme.text, FontFace::small);
-        cell(first, bytesText(static_cast<double>(atPeak[i].bytes)), m_theme.text, FontFace::small);
+        cell(first, bytesText(static_cast<double>(atPeak[i].bytes)), m_theme.text, why(atPeak[i].id));
         if (told)
-            cell(second, bytesText(static_cast<double>(atTime[i].bytes)), m_theme.text, FontFace::small);
+            cell(second, bytesText(static_cast<double>(atTime[i].bytes)), m_theme.text, why(atTime[i].id, toldNs));
         if (m_canvas.wantsNodes())
             m_canvas.node(
                 {.id = kPartNodes + i,
@@ -289,25 +317,36 @@ float OverTimePainter::contentsTable(Rect area, const sim::MemoryContents& peak,
     m_canvas.fillRect({area.left, top + 1, area.right, top + 2}, m_theme.border);
     top += 3;
     textInside(m_canvas, {area.left + 17, top, first - kColumn, top + line}, "total", m_theme.text, FontFace::small);
-    cell(first, bytesText(static_cast<double>(peak.sum.total())), isOver() ? m_theme.error : m_theme.text, FontFace::small);
+    cell(first, bytesText(static_cast<double>(peak.sum.total())), isOver() ? m_theme.error : m_theme.text,
+         why(sim::MetricId::peakMemory));
     if (told)
-        cell(second, bytesText(static_cast<double>(told->sum.total())), m_theme.text, FontFace::small);
+        cell(second, bytesText(static_cast<double>(told->sum.total())), m_theme.text, why(sim::MetricId::peakMemory, toldNs));
     return top + line;
 }
 
-/// What the varying part is: micro-batches by stage, then the tensors that make them up.
-void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, const std::string& when)
+GiveBecauses OverTimePainter::whyOfHeld(std::size_t group, std::int64_t atNs) const
 {
+    return [step = m_model.step(), rank = m_scene.shownRank(), group, atNs] {
+        return one([=] { return sim::explainHeldMicrobatch(*step, rank, atNs, group); });
+    };
+}
+
+/// What the varying part is: micro-batches by stage, then the tensors that make them up.
+void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, const std::string& when, std::int64_t atNs)
+{
+    const auto step = m_model.step();
+    const int rank = m_scene.shownRank();
     const float line = m_canvas.textHeight(FontFace::small) + 2;
     float top = area.top;
-    const auto add = [&](const std::vector<std::string>& names, const std::string& value, double share, Color color) {
+    const auto add = [&](const std::vector<std::string>& names, const std::string& value, double share, Color color,
+                         GiveBecauses because = {}) {
         if (top + line > area.bottom)
             return false;
         if (share > 0) // how much of all this is, behind the words
             m_canvas.fillRect({area.left, top, area.left + std::max(1.0F, area.width() * static_cast<float>(share)), top + line},
                               mix(m_theme.canvas, color, 0.35F));
-        const float width = textInside(m_canvas, {area.left, top, area.right - 3, top + line}, value, m_theme.text,
-                                       FontFace::small, Align::right);
+        const float width = write({area.left, top, area.right - 3, top + line}, value, m_theme.text, FontFace::small,
+                                  Align::right, std::move(because));
         const Rect room{area.left + 4, top, area.right - width - 8, top + line};
         textInside(m_canvas, room, fitting(m_canvas, names, room.width(), FontFace::small), m_theme.text, FontFace::small);
         top += line + 2;
@@ -326,23 +365,29 @@ void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, c
     } else if (heading("activations " + when)) {
         std::size_t shown = 0;
         for (const HeldLine& group : heldLines(m_model.simulation(), held.microbatches))
-            if (!add(group.names, group.each, static_cast<double>(group.bytes) / all, m_theme.activations) || ++shown == 6)
+            if (!add(group.names, group.each, static_cast<double>(group.bytes) / all, m_theme.activations,
+                     whyOfHeld(group.group, atNs)) ||
+                ++shown == 6)
                 break;
         top += 3;
     }
     if (held.sum.buffers > 0 && heading("buffers " + when)) {
         const auto buffers = static_cast<double>(held.sum.buffers);
-        for (const auto& [name, bytes] :
-             {std::pair{"gathered parameters", held.gatheredParameters}, {"gradients not yet reduced", held.wholeGradients}})
+        for (const auto& [name, bytes, part] :
+             {std::tuple{"gathered parameters", held.gatheredParameters, sim::HeldBuffer::gatheredParameters},
+              {"gradients not yet reduced", held.wholeGradients, sim::HeldBuffer::wholeGradients}})
             if (bytes > 0)
-                add({name}, bytesText(static_cast<double>(bytes)), static_cast<double>(bytes) / buffers, m_theme.buffers);
+                add({name}, bytesText(static_cast<double>(bytes)), static_cast<double>(bytes) / buffers, m_theme.buffers,
+                    [step, rank, atNs, which = part] { return one([=] { return sim::explainHeld(*step, which, rank, atNs); }); });
         top += 3;
     }
     if (!held.tensors.empty() && heading("activations by operator"))
-        for (const sim::HeldTensors& tensor : held.tensors)
-            if (!add({tensor.name}, bytesText(static_cast<double>(tensor.bytes)), static_cast<double>(tensor.bytes) / all,
-                     m_theme.activations))
+        for (std::size_t i = 0; i < held.tensors.size(); ++i) {
+            const auto bytes = static_cast<double>(held.tensors[i].bytes);
+            if (!add({held.tensors[i].name}, bytesText(bytes), bytes / all, m_theme.activations,
+                     [step, rank, atNs, i] { return one([=] { return sim::explainHeldTensors(*step, rank, atNs, i); }); }))
                 break;
+        }
 }
 
 void OverTimePainter::node()

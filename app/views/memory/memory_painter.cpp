@@ -82,10 +82,8 @@ void BarsPainter::header()
 /// The peak of a row, at the right.
 float BarsPainter::write(Rect area, const std::string& text, Color color, FontFace face, int row)
 {
-    if (m_scene.numbers == nullptr)
-        return textInside(m_canvas, area, text, color, face, Align::right);
-    return m_scene.numbers->write(
-        m_canvas, m_theme, area, text, color, face, Align::right,
+    return writeNumber(
+        m_scene.numbers, m_canvas, m_theme, area, text, color, face, Align::right,
         [step = m_model.step(), rank = m_model.rankOf(row, m_scene.selection)] { return becauseOfMemory(step, rank); });
 }
 
@@ -288,7 +286,8 @@ std::vector<HeldLine> heldLines(const sim::Simulation& simulation, const std::ve
         const auto many = static_cast<std::int64_t>(group.stages.size()) * static_cast<std::int64_t>(numbers.size());
         lines.push_back({{stages + " · " + which, stages + " · " + few, stages},
                          bytesText(static_cast<double>(group.like->bytesEach)) + (many > 1 ? " each" : ""),
-                         group.like->bytesEach * many});
+                         group.like->bytesEach * many,
+                         static_cast<std::size_t>(group.like - held.data())});
     }
     std::stable_sort(lines.begin(), lines.end(), [](const HeldLine& a, const HeldLine& b) { return a.bytes > b.bytes; });
     return lines;

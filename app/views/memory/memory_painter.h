@@ -38,6 +38,7 @@ struct MemoryScene {
 
     TimeAxis axis() const { return {window.beginNs, window.endNs, frame.plot.left, frame.plot.right}; }
     int shownRow() const { return model.shownRow(selection); }
+    int shownRank() const { return model.explainedRank(shownRow(), selection); }
     /// The time that is told beside the peak: under the pointer, else the cursor's.
     std::optional<std::int64_t> toldNs() const;
 };
@@ -51,6 +52,7 @@ struct HeldLine {
     std::vector<std::string> names; ///< "stage 2 · micro-batches 0–3", longest first
     std::string each;               ///< "12.3 GiB each"
     std::int64_t bytes = 0;         ///< of all together
+    std::size_t group = 0;          ///< one of them among what is held
 };
 std::vector<HeldLine> heldLines(const sim::Simulation&, const std::vector<sim::HeldMicrobatches>&);
 

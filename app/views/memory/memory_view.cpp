@@ -4,6 +4,7 @@
 #include "app/views/common/measures.h"
 #include "app/views/common/memory_parts.h"
 #include "app/views/memory/memory_painter.h"
+#include "sim/analysis/explain/explain_held.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +27,7 @@ struct MemoryView::Data {
     float scrollY = 0;
     Point pointerAt{}, pressedAt{};
     bool pointerInside = false;
+    Rect drawnIn{};
     Drag drag = Drag::none;
     TimeWindow draggedFrom;
 
@@ -52,12 +54,15 @@ struct MemoryView::Data {
         const int row = static_cast<int>((at.y - f.bars.top + scrolled(f)) / f.pitch);
         return row < static_cast<int>(model->rows().size()) ? std::optional(row) : std::nullopt;
     }
+    std::optional<std::int64_t> timeUnder(const MemoryFrame& f, Point at) const
+    {
+        if (!f.hasPlot() || !f.plot.contains(at) || axis(f).ns(at.x) > static_cast<double>(model->endNs()))
+            return std::nullopt;
+        return timeAt(f, at.x);
+    }
     std::optional<std::int64_t> pointedNs(const MemoryFrame& f) const
     {
-        const bool inside = pointerInside && f.hasPlot() && f.plot.contains(pointerAt) && drag != Drag::pan;
-        if (!inside || axis(f).ns(pointerAt.x) > static_cast<double>(model->endNs()))
-            return std::nullopt;
-        return timeAt(f, pointerAt.x);
+        return pointerInside && drag != Drag::pan ? timeUnder(f, pointerAt) : std::nullopt;
     }
     bool overCursor(const MemoryFrame& f, Point at) const
     {
@@ -229,7 +234,7 @@ void MemoryView::draw(Canvas& canvas)
         drawEmpty(canvas, d.theme, "No memory to show yet", hint());
         return;
     }
-    const MemoryFrame frame = d.frame(canvas.area());
+    const MemoryFrame frame = d.frame(d.drawnIn = canvas.area());
     d.clampScroll(frame);
     const std::optional<int> hovered = d.pointerInside ? d.rowUnder(frame, d.pointerAt) : std::nullopt;
     beginNumbers(d.pointed());
@@ -240,7 +245,15 @@ void MemoryView::draw(Canvas& canvas)
 Becauses MemoryView::becauseOf(std::optional<Point> at) const
 {
     const Data& d = *m_data;
-    if (!d.model || (at && !d.selection.hoveredRank))
+    if (!d.model)
+        return {};
+    if (const auto ns = at ? d.timeUnder(d.frame(d.drawnIn), *at) : std::nullopt) {
+        const int rank = d.model->explainedRank(d.model->shownRow(d.selection), d.selection);
+        return {{"", [step = d.model->step(), rank, ns = *ns] {
+                     return sim::explainHeld(*step, sim::MetricId::peakMemory, rank, ns);
+                 }}};
+    }
+    if (at && !d.selection.hoveredRank)
         return {};
     return becauseOfMemory(d.model->step(),
                            at ? *d.selection.hoveredRank : d.model->rankOf(d.model->shownRow(d.selection), d.selection));
@@ -350,6 +363,10 @@ std::string MemoryView::tooltip() const
         return {};
     if (isNumberAt(d.pointed()))
         return kAskNumber;
+    if (const auto ns = d.pointedNs(d.frame(d.drawnIn))) {
+        const std::int64_t bytes = d.model->contents(d.model->shownRow(d.selection), *ns).sum.total();
+        return bytesText(static_cast<double>(bytes)) + " at " + durationText(static_cast<double>(*ns)) + askHint();
+    }
     if (!d.selection.hoveredRank)
         return {};
     const MemoryRow& row = d.model->rows()[static_cast<std::size_t>(d.model->rowOfRank(*d.selection.hoveredRank))];

@@ -1,6 +1,7 @@
 #include "app/views/order/order_draft.h"
 
 #include "app/views/common/labels.h"
+#include "sim/analysis/explain/explain_rank.h"
 
 #include <algorithm>
 #include <map>
@@ -124,27 +125,57 @@ void OrderDraft::setOrder(const std::vector<std::vector<sim::Action>>& actions)
     evaluate();
 }
 
-std::string OrderDraft::verdict() const
+std::vector<OrderDraft::VerdictPart> OrderDraft::verdictParts() const
 {
     if (!canRun())
-        return (m_cycle.empty() ? "Cannot run: " : "Would hang: ") + amongRanks(m_problems.front());
+        return {{VerdictNumber::none, "", (m_cycle.empty() ? "Cannot run: " : "Would hang: ") + amongRanks(m_problems.front())}};
     const double before = m_originalTimes.makespan, now = m_times.makespan, change = now - before;
-    std::string text = "Makespan " + durationText(now);
+    std::vector<VerdictPart> out{{VerdictNumber::makespan, "", "Makespan " + durationText(now)}};
     constexpr double kNoticed = 1e-6;
     if (std::abs(change) > kNoticed * before)
-        text += ", " + signedText(durationText(std::abs(change)), change) + " (" +
-                signedText(percentText(std::abs(change) / before), change) + ")";
-    else
-        text += isChanged() ? ", no longer and no shorter than before" : "";
-    text += " · slowest rank idle " + percentText(m_times.idleOfSpan);
+        out.push_back({VerdictNumber::change, ", ",
+                       signedText(durationText(std::abs(change)), change) + " (" +
+                           signedText(percentText(std::abs(change) / before), change) + ")"});
+    else if (isChanged())
+        out.push_back({VerdictNumber::none, ", ", "no longer and no shorter than before"});
+    out.push_back({VerdictNumber::idle, " · ", "slowest rank idle " + percentText(m_times.idleOfSpan)});
     // In micro-batches of a p-th of the model, whatever the cut.
     const double unit =
         static_cast<double>(m_schedule.ranks) / (static_cast<double>(m_schedule.chainLength()) * m_schedule.slices);
     const double peakBefore = largest(m_originalTimes.peakActivations) * unit, peak = largest(m_times.peakActivations) * unit;
-    text += " · at most " + threeDigits(peak) + " micro-batches held";
+    out.push_back({VerdictNumber::held, " · ", "at most " + threeDigits(peak) + " micro-batches held"});
     if (peak != peakBefore)
-        text += " (" + threeDigits(peakBefore) + " before)";
+        out.back().text += " (" + threeDigits(peakBefore) + " before)";
+    return out;
+}
+
+std::string OrderDraft::verdict() const
+{
+    std::string text;
+    for (const VerdictPart& part : verdictParts())
+        text += part.before + part.text;
     return text;
+}
+
+sim::Explanation OrderDraft::explain(VerdictNumber number) const
+{
+    const sim::TimedOrder now{m_schedule, m_times};
+    switch (number) {
+    case VerdictNumber::change:
+        return sim::explainDifference(sim::explain({m_original, m_originalTimes}, sim::OrderNumber::makespan),
+                                      sim::explain(now, sim::OrderNumber::makespan), "the order before", "the order now");
+    case VerdictNumber::idle:
+        return sim::explain(now, sim::OrderNumber::idle);
+    case VerdictNumber::held:
+        return sim::explain(now, sim::OrderNumber::held);
+    default:
+        return sim::explain(now, sim::OrderNumber::makespan);
+    }
+}
+
+sim::Explanation OrderDraft::explain(sim::ActionNumber number, ActionPlace place) const
+{
+    return sim::explain({m_schedule, m_times}, number, place.rank, place.index);
 }
 
 } // namespace app

@@ -1,11 +1,13 @@
 // A schedule whose actions are being put into another order: what each move costs, or why it would hang.
 #pragma once
 
+#include "sim/analysis/explain/explain_order.h"
 #include "sim/schedule/check.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/schedule.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,8 +46,19 @@ public:
     ActionPlace blockOf(ActionPlace) const;
     std::size_t blockSize(ActionPlace) const;
 
-    /// "649 ms", "+12 ms (+1.9 %)", or the reason why it would hang.
+    /// "Makespan 649 ms", "+12 ms (+1.9 %)" …, or the reason why it would hang.
     std::string verdict() const;
+    /// The verdict in parts, each a number: they are told one after the other, `before` between them.
+    enum class VerdictNumber : std::uint8_t { none, makespan, change, idle, held };
+    struct VerdictPart {
+        VerdictNumber number = VerdictNumber::none;
+        const char* before = "";
+        std::string text;
+    };
+    std::vector<VerdictPart> verdictParts() const;
+    /// Where such a number of it comes from; `number` is not none.
+    sim::Explanation explain(VerdictNumber number) const;
+    sim::Explanation explain(sim::ActionNumber, ActionPlace) const;
 
 private:
     void evaluate();

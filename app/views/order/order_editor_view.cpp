@@ -6,6 +6,7 @@
 #include "app/views/common/measures.h"
 #include "app/views/common/time_ruler.h"
 #include "app/views/common/timeline_geometry.h"
+#include "app/views/order/order_verdict.h"
 #include "sim/simulate/action_class.h"
 
 #include <algorithm>
@@ -44,6 +45,7 @@ struct OrderEditorView::Data {
 
     explicit Data(const Theme& t) : theme(t) {}
 
+    std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
     TimelineFrame frame() const { return {area, {.story = true, .overview = false}}; }
     TimeAxis axis() const
     {
@@ -211,18 +213,18 @@ struct OrderEditorView::Data {
         scrollY = std::max(scrollY, 0.0F);
     }
 
-    void paint(Canvas&) const;
-    void paintVerdict(Canvas&) const;
+    void paint(Canvas&, DrawnNumbers&) const;
     void paintRow(Canvas&, std::size_t rank, const std::vector<Tick>&) const;
     void paintAction(Canvas&, ActionPlace) const;
     void paintCycle(Canvas&) const;
 };
 
-void OrderEditorView::Data::paint(Canvas& canvas) const
+void OrderEditorView::Data::paint(Canvas& canvas, DrawnNumbers& numbers) const
 {
     const TimelineFrame f = frame();
     canvas.fillRect(canvas.area(), theme.canvas);
-    paintVerdict(canvas);
+    paintOrderVerdict(canvas, theme, *draft, f, numbers,
+                      [this](OrderDraft::VerdictNumber number) { return draft ? becauseOfVerdict(*draft, number) : Becauses{}; });
     const std::vector<Tick> marks = ticks(axis(), kTickPixels);
     paintTimeRuler(canvas, theme, axis(), frame().ruler, {}, marks);
     for (std::size_t rank = 0; rank < stack.rows.size(); ++rank) {
@@ -241,42 +243,6 @@ void OrderEditorView::Data::paint(Canvas& canvas) const
         canvas.strokeRect({box.left - 1, box.top - 1, box.right + 1, box.bottom + 1}, theme.selection, 2);
     }
     canvas.popClip();
-}
-
-/// What the present order costs, or why it cannot be had; below, how to go on.
-void OrderEditorView::Data::paintVerdict(Canvas& canvas) const
-{
-    const TimelineFrame f = frame();
-    const std::string verdict = draft->verdict();
-    const float line = canvas.textHeight(FontFace::bold) + 2;
-    const double change = draft->times().makespan - draft->originalTimes().makespan;
-    const Color color = !draft->canRun() ? theme.error : draft->isChanged() && change < 0 ? theme.accent : theme.text;
-    textInside(canvas, f.header,
-               fitting(canvas, {"Order of actions: the pipeline alone, exact times", "Order of actions"}, f.header.width(),
-                       FontFace::small),
-               theme.mutedText, FontFace::small);
-    // A reason can be long: as many lines as there is room for, broken between words.
-    float top = f.story.top;
-    std::string rest = verdict;
-    while (!rest.empty() && top + line <= f.story.bottom) {
-        std::size_t end = rest.size();
-        while (end != std::string::npos && end > 0 && canvas.textWidth(rest.substr(0, end), FontFace::bold) > f.story.width())
-            end = rest.rfind(' ', end - 1);
-        if (end == std::string::npos || end == 0)
-            return;
-        canvas.text({f.story.left, top}, rest.substr(0, end), color, FontFace::bold);
-        rest = end < rest.size() ? rest.substr(end + 1) : std::string();
-        top += line;
-    }
-    if (top + line <= f.story.bottom)
-        textInside(canvas, {f.story.left, top, f.story.right, top + line},
-                   fitting(canvas,
-                           {"Drag an action along its row, or select one with , and . and move it with Alt+Left and Alt+Right",
-                            "Drag an action, or Alt+Left and Alt+Right"},
-                           f.story.width(), FontFace::small),
-                   theme.mutedText, FontFace::small);
-    if (canvas.wantsNodes())
-        canvas.node({.id = std::uint64_t{1} << 62, .role = "verdict", .name = verdict, .rect = f.story});
 }
 
 void OrderEditorView::Data::paintRow(Canvas& canvas, std::size_t rank, const std::vector<Tick>& marks) const
@@ -440,7 +406,19 @@ void OrderEditorView::draw(Canvas& canvas)
         return;
     }
     d.prepare(canvas.area());
-    d.paint(canvas);
+    beginNumbers(d.pointed());
+    d.paint(canvas, numbers());
+}
+
+Becauses OrderEditorView::becauseOf(std::optional<Point> at) const
+{
+    const Data& d = *m_data;
+    if (!d.draft)
+        return {};
+    const auto place = at ? d.hovered : d.selected;
+    if (place)
+        return becauseOfAction(*d.draft, *place);
+    return at ? Becauses{} : becauseOfVerdict(*d.draft, OrderDraft::VerdictNumber::makespan);
 }
 
 bool OrderEditorView::pointer(const PointerEvent& event, Rect area)
@@ -449,6 +427,7 @@ bool OrderEditorView::pointer(const PointerEvent& event, Rect area)
     if (!d.draft)
         return false;
     d.prepare(area);
+    const bool wasOnNumber = isNumberAt(d.pointed());
     d.pointerAt = event.at;
     d.pointerInside = event.kind != PointerEvent::Kind::leave;
     switch (event.kind) {
@@ -465,9 +444,11 @@ bool OrderEditorView::pointer(const PointerEvent& event, Rect area)
             return d.scrollBy(d.draggedScroll + d.pressedAt.y - event.at.y - d.scrollY) || shown;
         }
         const auto before = std::exchange(d.hovered, d.placeAt(event.at));
-        return before != d.hovered;
+        return before != d.hovered || wasOnNumber != isNumberAt(d.pointed());
     }
     case PointerEvent::Kind::press: {
+        if (event.button == PointerButton::left && askNumber(event.at))
+            return false;
         const auto place = d.placeAt(event.at);
         d.pressedAt = event.at;
         d.draggedFrom = d.window;
@@ -495,7 +476,7 @@ bool OrderEditorView::pointer(const PointerEvent& event, Rect area)
     case PointerEvent::Kind::doubleClick:
         return false;
     case PointerEvent::Kind::leave:
-        return std::exchange(d.hovered, std::nullopt).has_value();
+        return std::exchange(d.hovered, std::nullopt).has_value() || wasOnNumber;
     case PointerEvent::Kind::wheel: {
         const Rect rows = d.frame().rows;
         if (event.control) {
@@ -545,6 +526,9 @@ bool OrderEditorView::command(ViewCommand command, bool fast, Rect area)
         return d.moveSelected(true);
     case ViewCommand::clear:
         return std::exchange(d.selected, std::nullopt).has_value();
+    case ViewCommand::because:
+        askBecause(d.pointed(), d.frame().story);
+        return false;
     default: // other views'
         return false;
     }
@@ -555,13 +539,17 @@ CursorShape OrderEditorView::cursor() const
     const Data& d = *m_data;
     if (d.drag == Data::Drag::action || d.drag == Data::Drag::pan)
         return CursorShape::grab;
-    return d.hovered ? CursorShape::pointingHand : CursorShape::arrow;
+    return d.hovered || isNumberAt(d.pointed()) ? CursorShape::pointingHand : CursorShape::arrow;
 }
 
 std::string OrderEditorView::tooltip() const
 {
     const Data& d = *m_data;
-    if (!d.draft || !d.hovered || d.drag != Data::Drag::none)
+    if (!d.draft || d.drag != Data::Drag::none)
+        return {};
+    if (isNumberAt(d.pointed()))
+        return kAskNumber;
+    if (!d.hovered)
         return {};
     const auto& list = d.draft->schedule().actions[d.hovered->rank];
     std::string text = sim::blockText(sim::blockAt(list, d.hovered->index), d.draft->schedule().slices);
@@ -569,7 +557,7 @@ std::string OrderEditorView::tooltip() const
     const double end = d.draft->times().end[d.hovered->rank][d.hovered->index];
     return text + "\n" + durationText(end - start) + ", from " + durationText(start) + "\nplace " +
            std::to_string(d.hovered->index + 1) + " of " + std::to_string(list.size()) + " on pp " +
-           std::to_string(d.hovered->rank);
+           std::to_string(d.hovered->rank) + askHint();
 }
 
 } // namespace app

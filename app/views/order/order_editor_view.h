@@ -1,7 +1,7 @@
 // Puts the actions of a schedule into another order by dragging them along their rows.
 #pragma once
 
-#include "app/canvas/view.h"
+#include "app/views/common/asked_view.h"
 #include "app/views/common/theme.h"
 #include "app/views/order/order_draft.h"
 
@@ -10,7 +10,7 @@
 
 namespace app {
 
-class OrderEditorView : public View {
+class OrderEditorView : public AskedView {
 public:
     explicit OrderEditorView(const Theme&);
     ~OrderEditorView() override;
@@ -30,6 +30,9 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
+
+protected:
+    Becauses becauseOf(std::optional<Point>) const override;
 
 private:
     struct Data;

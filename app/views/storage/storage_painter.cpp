@@ -72,12 +72,10 @@ private:
                      std::function<sim::Explanation()> explain)
     {
         const std::string text = fitting(m_canvas, longestFirst, rect.width(), face);
-        if (m_scene.numbers == nullptr)
-            return textInside(m_canvas, rect, text, m_theme.text, face, Align::right);
-        return m_scene.numbers->write(m_canvas, m_theme, rect, text, m_theme.text, face, Align::right,
-                                      [explain = std::move(explain)] {
-                                          return Becauses{{"", explain}};
-                                      });
+        return writeNumber(m_scene.numbers, m_canvas, m_theme, rect, text, m_theme.text, face, Align::right,
+                           [explain = std::move(explain)] {
+                               return Becauses{{"", explain}};
+                           });
     }
     bool isInSight(Rect rect, FontFace face) const
     {

@@ -43,7 +43,7 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
     const auto length = static_cast<double>(std::max<std::int64_t>(range.endNs - range.beginNs, 1));
     const auto counts = [&](std::size_t c) { return (classes & maskOf(static_cast<sim::OpClass>(c))) != 0; };
     const bool waits = model.othersWait();
-    double ranks = 0, flops = 0;
+    double ranks = 0;
     bool kernels = false;
     for (std::size_t r = 0; r < model.rows().size(); ++r) {
         const TimelineRow& row = model.rows()[r];
@@ -56,9 +56,9 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
                 const sim::SpanKind& kind = trace.kinds[track.kind[span]];
                 out.spans += counts(static_cast<std::size_t>(kind.opClass)) ? 1 : 0;
                 if (moves)
-                    out.bytes += weight * share * static_cast<double>(kind.bytes);
+                    out.bytesOfClass[static_cast<std::size_t>(kind.opClass)] += weight * share * static_cast<double>(kind.bytes);
                 if (computes && kind.opClass != sim::OpClass::recompute)
-                    flops += weight * share * kind.flops;
+                    out.flops += weight * share * kind.flops;
             });
         }
         if (row.tracks.empty())
@@ -94,7 +94,7 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
         const sim::Scenario& scenario = simulation->scenario();
         const auto& peaks = scenario.cluster.gpu.peakTflops;
         if (const auto peak = peaks.find(scenario.training.precision); peak != peaks.end() && peak->second > 0)
-            out.mfu = flops / (length * 1e-9) / ranks / (peak->second * 1e12);
+            out.mfu = out.flops / (length * 1e-9) / ranks / (peak->second * 1e12);
     }
     return out;
 }

@@ -5,6 +5,7 @@
 #include "app/views/timeline/timeline_model.h"
 
 #include <array>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,11 +23,12 @@ struct RangeStatistics {
     };
 
     TimeRange range;
-    std::int64_t spans = 0;                         ///< of classes that count, at least in part inside
-    std::array<double, sim::kOpClassCount> share{}; ///< all classes; mean over ranks
-    double counted = 0, other = 0, idle = 0;        ///< classes that count, classes that do not, neither; sum 1
-    double leastBusy = 0, mostBusy = 0;             ///< of one row's counted share; their mean is `counted`
-    double bytes = 0;                               ///< moved by all ranks, transfers cut by the range in proportion
+    std::int64_t spans = 0;                                ///< of classes that count, at least in part inside
+    std::array<double, sim::kOpClassCount> share{};        ///< all classes; mean over ranks
+    double counted = 0, other = 0, idle = 0;               ///< classes that count, classes that do not, neither; sum 1
+    double leastBusy = 0, mostBusy = 0;                    ///< of one row's counted share; their mean is `counted`
+    std::array<double, sim::kOpClassCount> bytesOfClass{}; ///< moved by all ranks, transfers cut by the range in proportion
+    double flops = 0;                                      ///< of all ranks' kernels, likewise cut; without recomputation
     std::optional<double> mfu; ///< without recomputation, as sim::Metrics has it; nothing where kernels are not known
     std::vector<Row> rows;
     /// Are lanes of work those of kernels? Then their shares say how long ranks compute; else how long they are in a pass, where
@@ -34,6 +36,7 @@ struct RangeStatistics {
     bool ofKernels = true;
     const char* busyWord() const { return ofKernels ? "busy" : "in passes"; }
 
+    double bytes() const { return std::accumulate(bytesOfClass.begin(), bytesOfClass.end(), 0.0); }
     std::int64_t lengthNs() const { return range.endNs - range.beginNs; }
 };
 

@@ -175,7 +175,7 @@ void GutterPainter::details(int row, const TimelineRow& data, Rect area)
     m_canvas.text({area.left, area.top}, text, m_theme.mutedText, FontFace::small);
     if (m_scene.numbers != nullptr && !text.empty() && m_scene.hasBecause(row))
         m_scene.numbers->add(m_canvas, m_theme,
-                             {area.left, area.top, area.left + m_canvas.textWidth(text, FontFace::small), area.bottom},
+                             {area.left, area.top, area.left + m_canvas.textWidth(text, FontFace::small), area.bottom}, text,
                              [scene = m_scene.becauseOfRow(row)] { return scene; });
 }
 

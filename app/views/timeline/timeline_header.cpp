@@ -5,6 +5,7 @@
 // critical path consists of. Below it, when stepping, the story of the present step.
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/timeline/range_because.h"
 #include "app/views/timeline/timeline_painter.h"
 #include "app/views/timeline/timeline_steps.h"
 
@@ -45,7 +46,13 @@ public:
         std::string right = fitting(m_canvas, texts, besideChips, FontFace::bold);
         if (right.empty()) // it tells more than the colours
             right = fitting(m_canvas, texts, area.width(), FontFace::bold);
-        const float rightWidth = textInside(m_canvas, area, right, color, FontFace::bold, Align::right);
+        GiveBecauses why;
+        if (m_range != nullptr)
+            why = m_scene.ofRange(becauseOfRange);
+        else if (right.starts_with("step ") && m_scene.hasBecause(0))
+            why = [because = m_scene.becauseOfStep()] { return because; };
+        const float rightWidth =
+            writeNumber(m_scene.numbers, m_canvas, m_theme, area, right, color, FontFace::bold, Align::right, std::move(why));
         if (m_path != nullptr && m_range == nullptr && rightWidth > 0)
             node(TimelineNode::path, "critical path", right, {area.right - rightWidth, area.top, area.right, area.bottom});
         if (!m_found.empty())
@@ -61,7 +68,8 @@ public:
     {
         if (m_range != nullptr) {
             const std::string text = fitting(m_canvas, rangeTexts(), area.width(), FontFace::bold);
-            return textInside(m_canvas, area, text, m_theme.accent, FontFace::bold, Align::right);
+            return writeNumber(m_scene.numbers, m_canvas, m_theme, area, text, m_theme.accent, FontFace::bold, Align::right,
+                               m_scene.ofRange(becauseOfRange));
         }
         for (const bool letters : {false, true})
             if (const float width = chips(area, letters, false); width <= area.width())
@@ -104,28 +112,55 @@ private:
                 text += "  " + shortName(c) + " " + percentText(share);
         return {text + "  idle " + percentText(m_range->idle), lengthText()};
     }
-    /// What the range's strip ends with, longest first.
-    std::vector<std::string> rangeDetails() const
+    /// What the range's strip ends with, the most wanted first.
+    struct Detail {
+        RangeNumber number;
+        std::string text;
+    };
+    std::vector<Detail> rangeDetails() const
     {
         const RangeStatistics& s = *m_range;
-        std::string text;
-        std::vector<std::string> out;
-        const auto add = [&](const std::string& part) {
-            text += (text.empty() ? "" : "  ·  ") + part;
-            out.insert(out.begin(), text);
-        };
-        add("idle " + percentText(s.idle));
+        std::vector<Detail> out{{RangeNumber::idle, "idle " + percentText(s.idle)}};
         if (s.other >= kWorthTelling)
-            add("other classes " + percentText(s.other));
-        add(countText(s.spans) + (s.spans == 1 ? " span" : " spans"));
+            out.push_back({RangeNumber::otherClasses, "other classes " + percentText(s.other)});
+        out.push_back({RangeNumber::spans, countText(s.spans) + (s.spans == 1 ? " span" : " spans")});
         if (s.rows.size() > 1)
-            add(std::string(s.busyWord()) + " " + percentText(s.leastBusy) + " to " + percentText(s.mostBusy) + ", mean " +
-                percentText(s.counted));
+            out.push_back({RangeNumber::busy, std::string(s.busyWord()) + " " + percentText(s.leastBusy) + " to " +
+                                                  percentText(s.mostBusy) + ", mean " + percentText(s.counted)});
         if (s.mfu)
-            add("MFU " + percentText(*s.mfu));
-        if (s.bytes > 0)
-            add(bytesText(s.bytes) + " moved");
+            out.push_back({RangeNumber::mfu, "MFU " + percentText(*s.mfu)});
+        if (s.bytes() > 0)
+            out.push_back({RangeNumber::moved, bytesText(s.bytes()) + " moved"});
         return out;
+    }
+    static constexpr const char* kBetweenDetails = "  ·  ";
+    /// Right-aligned, as many as there is room for. False: not even the first.
+    bool paintDetails(Rect area, std::vector<Detail> details, bool draw)
+    {
+        const float between = m_canvas.textWidth(kBetweenDetails, FontFace::small);
+        const auto widthOf = [&] {
+            float width = -between;
+            for (const Detail& each : details)
+                width += m_canvas.textWidth(each.text, FontFace::small) + between;
+            return width;
+        };
+        while (!details.empty() && widthOf() > area.width())
+            details.pop_back();
+        float x = area.right - widthOf();
+        for (std::size_t i = 0; draw && i < details.size(); ++i) {
+            const auto& [number, text] = details[i];
+            const float width = m_canvas.textWidth(text, FontFace::small);
+            writeNumber(m_scene.numbers, m_canvas, m_theme, {x, area.top, x + width + 1, area.bottom}, text, m_theme.text,
+                        FontFace::small, Align::left,
+                        m_scene.ofRange([number](const TimelineModel& model, const RangeStatistics& statistics) {
+                            return becauseOf(model, statistics, number);
+                        }));
+            x += width;
+            if (i + 1 < details.size())
+                textInside(m_canvas, {x, area.top, x + between + 1, area.bottom}, kBetweenDetails, m_theme.text, FontFace::small);
+            x += between;
+        }
+        return !details.empty();
     }
     /// Length, a chip a class with its share, and the rest. False: that does not fit.
     bool rangeHeader(Rect area)
@@ -135,14 +170,18 @@ private:
         const Rect middle{area.left + lengthWidth + kSpace, area.top, area.right, area.bottom};
         const float chipsWidth = chips(middle, true, false);
         const Rect rest{middle.left + chipsWidth + kSpace, area.top, area.right, area.bottom};
-        const std::string details = fitting(m_canvas, rangeDetails(), rest.width(), FontFace::small);
-        if (details.empty())
+        const std::vector<Detail> details = rangeDetails();
+        if (!paintDetails(rest, details, false))
             return false;
-        textInside(m_canvas, area, length, m_theme.accent, FontFace::bold);
+        writeNumber(m_scene.numbers, m_canvas, m_theme, area, length, m_theme.accent, FontFace::bold, Align::left,
+                    m_scene.ofRange([](const TimelineModel& model, const RangeStatistics& statistics) {
+                        return becauseOf(model, statistics, RangeNumber::length);
+                    }));
         chips(middle, true, true);
-        textInside(m_canvas, rest, details, m_theme.text, FontFace::small, Align::right);
+        paintDetails(rest, details, true);
         std::string all = rangeTexts().front();
-        all += "; " + rangeDetails().front();
+        for (std::size_t i = 0; i < details.size(); ++i)
+            all += (i == 0 ? "; " : kBetweenDetails) + details[i].text;
         node(TimelineNode::range, "range", all, area);
         return true;
     }
@@ -166,14 +205,16 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
     const float middle = std::floor((area.top + area.bottom) / 2);
     for (const sim::OpClass c : m_model.classesPresent()) {
         const std::string letter = opClassLetter(c);
-        std::string name = letters ? shortName(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c);
+        std::string name = letters ? shortName(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c), share;
         if (m_range != nullptr) {
-            const double share = m_range->share[static_cast<std::size_t>(c)];
-            if (share < kWorthTelling && m_scene.selection.shows(c))
+            const double part = m_range->share[static_cast<std::size_t>(c)];
+            if (part < kWorthTelling && m_scene.selection.shows(c))
                 continue;
-            name += " " + percentText(share);
+            name += " ";
+            share = percentText(part);
         }
-        const float width = m_canvas.textWidth(name, FontFace::small);
+        const float nameWidth = m_canvas.textWidth(name, FontFace::small);
+        const float width = nameWidth + m_canvas.textWidth(share, FontFace::small);
         const bool shown = m_scene.selection.shows(c);
         if (draw) {
             const Rect swatch{x, middle - 5, x + kSwatch, middle + 6};
@@ -182,8 +223,13 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
             else
                 m_canvas.strokeRect(swatch, m_theme.mutedText);
             const float left = x + kSwatch + 5;
-            const bool drawn = textInside(m_canvas, {left, area.top, left + width + 1, area.bottom}, name, m_theme.mutedText,
+            const bool drawn = textInside(m_canvas, {left, area.top, left + nameWidth + 1, area.bottom}, name, m_theme.mutedText,
                                           FontFace::small) > 0;
+            writeNumber(m_scene.numbers, m_canvas, m_theme, {left + nameWidth, area.top, left + width + 1, area.bottom}, share,
+                        m_theme.mutedText, FontFace::small, Align::left,
+                        m_scene.ofRange([c](const TimelineModel& model, const RangeStatistics& statistics) {
+                            return becauseOf(model, statistics, c);
+                        }));
             if (!shown && drawn)
                 m_canvas.fillRect({left, middle, left + width, middle + 1}, m_theme.mutedText); // struck through
             const Rect target{x - 4, area.top, left + width + 4, area.bottom};

@@ -1,5 +1,7 @@
 #include "app/views/timeline/timeline_scene.h"
 
+#include "app/views/timeline/range_because.h"
+
 #include <cmath>
 #include <limits>
 
@@ -149,6 +151,13 @@ Becauses TimelineScene::becauseOfRow(int row) const
     return out;
 }
 
+Becauses TimelineScene::becauseOfStep() const
+{
+    if (!hasBecause(0))
+        return {};
+    return {{"", [step = model().step()] { return sim::explain(*step, sim::MetricId::stepTime); }}};
+}
+
 Becauses TimelineScene::becauseOfSpan(SpanRef span) const
 {
     const sim::Trace& of = model().trace();
@@ -163,6 +172,8 @@ Becauses TimelineScene::becauseOf(std::optional<Point> at) const
 {
     if (!trace)
         return {};
+    if (const RangeStatistics* range = rangeStatistics(); range != nullptr && !at && !selection.selectedSpan)
+        return becauseOfRange(model(), *range);
     const auto span = at ? spanUnder(*at) : spanInFocus();
     if (span)
         return becauseOfSpan(*span);

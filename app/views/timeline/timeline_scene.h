@@ -84,8 +84,17 @@ struct TimelineScene {
     // Why; empty where the trace is of no simulation.
     bool hasBecause(int row) const { return model().isSimulated(row); }
     Becauses becauseOfRow(int row) const;
+    Becauses becauseOfStep() const;
+    /// Of the selected range, by what is to be said of it, when somebody asks.
+    template <typename Of>
+    GiveBecauses ofRange(Of of) const
+    {
+        return [kept = trace, range = selection.range, classes = selection.classes, of] {
+            return range ? of(kept->model(), kept->statistics(*range, classes)) : Becauses{};
+        };
+    }
     Becauses becauseOfSpan(SpanRef) const;
-    /// Of the span or row at a place; of nowhere: the span or row in focus.
+    /// Of the span or row at a place; of nowhere: the range, span or row in focus.
     Becauses becauseOf(std::optional<Point>) const;
 };
 

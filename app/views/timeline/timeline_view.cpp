@@ -198,9 +198,13 @@ void TimelineView::setDense(bool dense)
     m_data->scene.dense = dense;
 }
 
-float TimelineView::drawLegend(Canvas& canvas, Rect area) const
+float TimelineView::drawLegend(Canvas& canvas, Rect area)
 {
-    return m_data->scene.trace ? paintLegend(canvas, m_data->scene, area) : 0;
+    TimelineScene& scene = m_data->scene;
+    scene.numbers = &numbers();
+    const float width = scene.trace ? paintLegend(canvas, scene, area) : 0;
+    scene.numbers = nullptr;
+    return width;
 }
 
 std::string TimelineView::title() const

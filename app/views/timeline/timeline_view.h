@@ -79,7 +79,7 @@ public:
     /// Rows may become as low as text can be before they scroll.
     void setDense(bool);
     /// The colours in use, or what the selected range holds, at the right of some other place. Returns the width that it took.
-    float drawLegend(Canvas&, Rect) const;
+    float drawLegend(Canvas&, Rect);
 
     std::string title() const override;
     void draw(Canvas&) override;

@@ -41,6 +41,43 @@ public:
         }
     }
 
+    Explanation of(HeldBuffer part) const
+    {
+        const bool gathered = part == HeldBuffer::gatheredParameters;
+        Account account(std::string(gathered ? "gathered parameters " : "gradients not yet reduced ") + m_when,
+                        gathered ? "b_p" : "b_g",
+                        static_cast<double>(gathered ? m_held.gatheredParameters : m_held.wholeGradients), Unit::bytes);
+        return account.close({},
+                             gathered ? "Whole layers that are gathered from the shards of ZeRO 3 before they are computed with."
+                                      : "Whole gradients of layers whose reduction to the rank's shard is still to come.",
+                             kSimulated, show());
+    }
+
+    Explanation microbatch(std::size_t index) const
+    {
+        const HeldMicrobatches& group = m_held.microbatches.at(index);
+        const std::string stage = "stage " + std::to_string(group.stage);
+        Account account("what one micro-batch keeps on " + stage + " " + m_when, "a", static_cast<double>(group.bytesEach),
+                        Unit::bytes);
+        const Formula all = account.term("M", static_cast<double>(group.bytes()), Unit::bytes, "all of them on " + stage);
+        return account.close(all / account.term("n", static_cast<double>(group.microbatches.size()), Unit::count,
+                                                m_simulation.schedule().slices > 1 ? "slices of micro-batches" : "micro-batches"),
+                             "Tensors that its forward pass keeps for its backward pass.", kSimulated, show());
+    }
+
+    Explanation tensors(std::size_t index) const
+    {
+        const HeldTensors& tensor = m_held.tensors.at(index);
+        Account account("what " + tensor.name + " keeps " + m_when, "M_t", static_cast<double>(tensor.bytes), Unit::bytes);
+        double others = 0;
+        for (const HeldTensors& each : m_held.tensors)
+            others += each.name == tensor.name ? 0 : static_cast<double>(each.bytes);
+        const Formula all =
+            account.term("M_a", others + static_cast<double>(tensor.bytes), Unit::bytes, "activations of all operators");
+        return account.close(all - account.term("M_o", others, Unit::bytes, "of the other operators"),
+                             "Over all layers and micro-batches that the rank holds at that moment.", kSimulated, show());
+    }
+
 private:
     ShowHint show() const { return {.pictures = {"memory"}, .ranks = {m_rank}, .range = TimeSpan{m_atNs, m_atNs + 1}}; }
 
@@ -91,6 +128,28 @@ private:
 };
 
 } // namespace
+
+Explanation explainCapacity(const Simulation& simulation)
+{
+    const Gpu& gpu = simulation.scenario().cluster.gpu;
+    Account account("Memory of a GPU", "M_gpu", gpu.memoryGib * 1073741824.0, Unit::bytes);
+    return account.close({}, "As the type of GPU has it" + (gpu.name.empty() ? "." : ": " + gpu.name + "."), "");
+}
+
+Explanation explainHeld(const Simulation& simulation, HeldBuffer part, int rank, std::int64_t atNs)
+{
+    return HeldExplainer(simulation, rank, atNs).of(part);
+}
+
+Explanation explainHeldMicrobatch(const Simulation& simulation, int rank, std::int64_t atNs, std::size_t group)
+{
+    return HeldExplainer(simulation, rank, atNs).microbatch(group);
+}
+
+Explanation explainHeldTensors(const Simulation& simulation, int rank, std::int64_t atNs, std::size_t tensor)
+{
+    return HeldExplainer(simulation, rank, atNs).tensors(tensor);
+}
 
 Explanation explainHeld(const Simulation& simulation, MetricId part, int rank, std::int64_t atNs)
 {

@@ -296,9 +296,10 @@ Explanation explain(const Simulation& simulation, StepPart part)
         kSimulated, {.pictures = {"timeline"}});
 }
 
-Explanation explainDifference(const Explanation& a, const Explanation& b)
+Explanation explainDifference(const Explanation& a, const Explanation& b, const std::string& nameOfA, const std::string& nameOfB)
 {
-    Account account("Difference of B to A: " + b.name, "d", b.result.value - a.result.value, b.result.unit);
+    Account account("Difference of " + nameOfB + " to " + nameOfA + ": " + b.name, "d", b.result.value - a.result.value,
+                    b.result.unit);
     const auto side = [&](const char* symbol, const Explanation& of) {
         Explanation named = of;
         named.result.symbol = symbol;

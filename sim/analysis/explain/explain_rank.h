@@ -21,8 +21,9 @@ Explanation explain(const Simulation&, RankNumber, int rank);
 
 /// A part of the step's time as a mean over all ranks: Metrics::use.
 Explanation explain(const Simulation&, StepPart);
-/// b - a, of the same number of two steps.
-Explanation explainDifference(const Explanation& a, const Explanation& b);
+/// b - a, of the same number of two steps, or of other things that are called so.
+Explanation explainDifference(const Explanation& a, const Explanation& b, const std::string& nameOfA = "A",
+                              const std::string& nameOfB = "B");
 /// Several of a kind in one number.
 Explanation explainSum(std::string name, std::vector<Explanation>);
 

@@ -1,16 +1,22 @@
 // Comparing in the window: pinning, the Compare page, taking values over, other files, exporting.
 #include "app/shell/compare/compare_page.h"
 
+#include "app/canvas/qt/canvas_accessible.h"
+#include "app/canvas/qt/canvas_widget.h"
 #include "app/shell/compare/compare_tables.h"
 #include "app/shell/details/details_panel.h"
+#include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
+#include <QAccessible>
+#include <QAccessibleActionInterface>
 #include <QDropEvent>
 #include <QLabel>
 #include <QMimeData>
+#include <QPushButton>
 #include <QTableWidget>
 #include <QTest>
 #include <QToolButton>
@@ -123,6 +129,51 @@ TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)
     EXPECT_EQ(page().tables().stages().rowCount(), 4);
     EXPECT_TRUE(says("bubble −"));
     EXPECT_TRUE(page().csv().contains(QStringLiteral("key,/schedule/kind,,\"\"\"1f1b\"\"\"")));
+}
+
+TEST_F(CompareTest, NumbersOfStagesAndOfThePictureSayWhereTheyComeFrom)
+{
+    open(kZeroBubble);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    const auto closeOpened = [this] { // what it explains; nothing: none is open
+        QString of;
+        for (BecausePopup* popup : page().findChildren<BecausePopup*>())
+            if (popup->isVisible()) {
+                of = QString::fromStdString(popup->shown().name);
+                EXPECT_EQ(popup->findChildren<QPushButton*>().back()->isHidden(), true) << "it may be of another step: not shown";
+                popup->close();
+            }
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+        return of.toStdString();
+    };
+    QTableWidget& stages = page().tables().stages();
+    for (int column = 1; column <= 4; ++column) {
+        QTest::mouseClick(stages.viewport(), Qt::LeftButton, {}, stages.visualItemRect(stages.item(2, column)).center());
+        EXPECT_TRUE(closeOpened().starts_with("Difference of B to A: ")) << column;
+    }
+    stages.setFocus();
+    stages.setCurrentCell(1, 3);
+    QTest::keyClick(&stages, Qt::Key_Return);
+    EXPECT_EQ(closeOpened(), "Difference of B to A: Bubble of pipeline rank 1");
+
+    installCanvasAccessibility();
+    const auto canvases = page().findChildren<CanvasWidget*>();
+    ASSERT_EQ(canvases.size(), 1);
+    QAccessibleInterface* tree = QAccessible::queryAccessibleInterface(canvases.front());
+    ASSERT_TRUE(tree);
+    int pressed = 0;
+    for (int i = 0; i < tree->childCount(); ++i) {
+        QAccessibleInterface* child = tree->child(i);
+        if (child->role() != QAccessible::Button || !child->text(QAccessible::Name).endsWith(QStringLiteral("ms")))
+            continue;
+        child->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
+        EXPECT_FALSE(closeOpened().empty()) << child->text(QAccessible::Name).toStdString();
+        ++pressed;
+    }
+    EXPECT_GE(pressed, 4) << "A, B and what lies between";
+    canvases.front()->runCommand(ViewCommand::because);
+    EXPECT_FALSE(closeOpened().empty());
 }
 
 TEST_F(CompareTest, AValueOfTheBaselineIsTakenOverAndUndone)

@@ -1,8 +1,11 @@
 // Numbers inside pictures and where they come from: what a click or the key opens is the number that stands there.
 #include "app/canvas/recorder_canvas.h"
 #include "app/views/common/labels.h"
+#include "app/views/compare/compare_view.h"
 #include "app/views/grid/grid_view.h"
+#include "app/views/order/order_editor_view.h"
 #include "app/views/pictures.h"
+#include "sim/schedule/families/families.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
@@ -15,14 +18,18 @@ namespace {
 
 constexpr Rect kArea{0, 0, 1100, 640};
 
-/// As pictures write it.
+/// As pictures write it; of differences they write the sign by themselves.
 std::vector<std::string> written(const sim::Quantity& q)
 {
     switch (q.unit) {
     case sim::Unit::bytes:
-        return {bytesText(q.value)};
+        return {bytesText(std::abs(q.value))};
     case sim::Unit::seconds:
-        return {durationText(q.value * 1e9)};
+        return {durationText(std::abs(q.value) * 1e9)};
+    case sim::Unit::count:
+        return {countText(std::llround(q.value))};
+    case sim::Unit::number:
+        return {threeDigits(q.value)};
     case sim::Unit::fraction: // against peers: "as fast as its peers"
         return {percentText(std::abs(q.value)), std::abs(q.value) < 0.0005 ? "as fast" : percentText(q.value)};
     default:
@@ -31,14 +38,12 @@ std::vector<std::string> written(const sim::Quantity& q)
 }
 
 struct Asked {
-    Selection selection;
-    std::unique_ptr<StepView> view;
+    std::unique_ptr<AskedView> view;
     std::vector<Because> opened;
 
-    Asked(const PictureInfo& info, const ShownStep& step) : view(info.make(selection, lightTheme(), nullptr))
+    explicit Asked(std::unique_ptr<AskedView> of) : view(std::move(of))
     {
-        view->setAskBecause([this](const Becauses& of, Rect) { opened.push_back(of.front()); });
-        view->setStep(step, info.prepare != nullptr ? info.prepare(step) : nullptr);
+        view->setAskBecause([this](const Becauses& because, Rect) { opened.push_back(because.front()); });
     }
     RecorderCanvas draw()
     {
@@ -76,12 +81,32 @@ struct Asked {
     }
 };
 
-/// How many numbers could be asked about.
-int expectTheNumberThatStandsThere(const PictureInfo& info, const ShownStep& step)
+std::unique_ptr<StepView> viewOf(const PictureInfo& info, const ShownStep& step, Selection& selection)
 {
-    Asked picture(info, step);
+    auto view = info.make(selection, lightTheme(), nullptr);
+    view->setStep(step, info.prepare != nullptr ? info.prepare(step) : nullptr);
+    return view;
+}
+struct Selecting {
+    Selection selection;
+};
+struct AskedPicture : Selecting, Asked {
+    AskedPicture(const PictureInfo& info, const ShownStep& step) : Asked(viewOf(info, step, selection)) {}
+};
+
+double valueOf(const sim::Explanation& why)
+{
+    std::vector<sim::Quantity> terms;
+    for (const sim::Term& term : why.terms)
+        terms.push_back(term.quantity);
+    return why.formula ? why.formula->evaluate(terms) : why.result.value;
+}
+
+/// How many numbers could be asked about.
+int expectTheNumberThatStandsThere(Asked& picture, const std::string& of, std::size_t mostNodes = 40)
+{
     int asked = 0;
-    for (const auto& [at, text] : picture.places(40)) {
+    for (const auto& [at, text] : picture.places(mostNodes)) {
         picture.point(at);
         const std::string there = picture.textAt(at) + "\n" + picture.view->tooltip();
         const Becauses because = picture.view->becauseAt(at);
@@ -92,9 +117,13 @@ int expectTheNumberThatStandsThere(const PictureInfo& info, const ShownStep& ste
         const std::vector<std::string> numbers = written(why.result);
         EXPECT_TRUE(std::any_of(numbers.begin(), numbers.end(),
                                 [&](const std::string& number) { return there.find(number) != std::string::npos; }))
-            << info.name << ": " << why.name << " is " << numbers.front() << ", and there stands: " << there;
+            << of << ": " << why.name << " is " << numbers.front() << ", and there stands: " << there;
+        for (const Because& each : because) {
+            const sim::Explanation one = each.explain();
+            EXPECT_NEAR(valueOf(one), one.result.value, 1e-12 + 1e-6 * std::abs(one.result.value)) << of << ": " << one.name;
+        }
         if (picture.view->tooltip() == kAskNumber) {
-            EXPECT_EQ(picture.view->cursor(), CursorShape::pointingHand) << info.name << ": " << there;
+            EXPECT_EQ(picture.view->cursor(), CursorShape::pointingHand) << of << ": " << there;
         }
     }
     return asked;
@@ -113,11 +142,115 @@ TEST(Because, EveryPictureOfTheGalleryOpensTheNumberThatStandsThere)
         SCOPED_TRACE(files[i].filename().string());
         const ShownStep step = stepOf(test::open(files[i]).simulation);
         for (const PictureInfo& info : pictures())
-            if (info.picture != Picture::traffic) // whose cells show purposes by themselves; its own tests
-                asked[info.name] += expectTheNumberThatStandsThere(info, step);
+            if (info.picture != Picture::traffic) { // whose cells show purposes by themselves; its own tests
+                AskedPicture picture(info, step);
+                asked[info.name] += expectTheNumberThatStandsThere(picture, info.name);
+            }
     }
     for (const char* name : {"grid", "timeline", "memory", "storage"})
         EXPECT_GT(asked[name], 50) << name;
+}
+
+TEST(Because, ASelectedRangeOpensEachOfItsNumbers)
+{
+    int asked = 0;
+    const auto files = test::galleryFiles();
+    for (std::size_t i = 1; i < files.size(); i += 8) {
+        SCOPED_TRACE(files[i].filename().string());
+        const ShownStep step = stepOf(test::open(files[i]).simulation);
+        AskedPicture picture(pictureInfo(Picture::timeline), step);
+        picture.selection.range = TimeRange{step.trace->endNs / 5, step.trace->endNs / 2};
+        std::vector<Node> numbers = picture.draw().nodesOf("number");
+        EXPECT_GE(numbers.size(), 5U) << "length, classes, idle, spans";
+        asked += expectTheNumberThatStandsThere(picture, "range", 10);
+        picture.view->command(ViewCommand::because, false, kArea);
+        EXPECT_FALSE(picture.opened.empty()) << "a range in focus can be asked by the key";
+    }
+    EXPECT_GT(asked, 40);
+}
+
+TEST(Because, MemoryAtTheTimeUnderThePointerIsWhatIsWrittenThere)
+{
+    const ShownStep step = stepOf(sim::simulate(test::smallScenario(1, 4, 2, 8)));
+    AskedPicture picture(pictureInfo(Picture::memory), step);
+    const Rect plot = picture.draw().nodesOf("memory over time").at(0).rect;
+    for (const float share : {0.2F, 0.5F, 0.8F}) {
+        const Point at{plot.left + plot.width() * share, plot.top + plot.height() * 0.9F};
+        picture.point(at);
+        const Becauses because = picture.view->becauseAt(at);
+        ASSERT_FALSE(because.empty());
+        EXPECT_THAT(picture.view->tooltip(), testing::HasSubstr(bytesText(because.front().explain().result.value)));
+        EXPECT_GT(expectTheNumberThatStandsThere(picture, "memory over time", 1), 8) << "parts at the peak and at that time";
+        picture.point(at);
+    }
+}
+
+/// Two layouts of one job, as the compare page shows them.
+struct AskedComparison : Selecting, Asked {
+    AskedComparison(const SimulationPtr& a, const SimulationPtr& b) : Asked(viewOf(a, b, selection)) {}
+    static std::unique_ptr<CompareView> viewOf(const SimulationPtr& a, const SimulationPtr& b, Selection& selection)
+    {
+        const auto side = [](const SimulationPtr& of, const char* name) {
+            return CompareView::Side{.simulation = of, .actions = stepOf(of).trace, .name = name, .message = {}};
+        };
+        auto view = std::make_unique<CompareView>(selection, lightTheme());
+        view->setSides(side(a, "one"), side(b, "other"));
+        return view;
+    }
+};
+
+TEST(Because, EveryNumberOfAComparisonOpensTheNumberThatStandsThere)
+{
+    int asked = 0;
+    const auto files = test::galleryFiles();
+    for (std::size_t i = 2; i + 3 < files.size(); i += 9) {
+        SCOPED_TRACE(files[i].filename().string());
+        AskedComparison picture(test::open(files[i]).simulation, test::open(files[i + 3]).simulation);
+        const std::size_t bars = picture.draw().nodesOf("bar").size();
+        EXPECT_GE(picture.draw().nodesOf("number").size(), bars) << "each bar of the waterfall has its number";
+        asked += expectTheNumberThatStandsThere(picture, "comparison", 30);
+    }
+    EXPECT_GT(asked, 60);
+}
+
+TEST(Because, AClickAnywhereInAColumnOfTheWaterfallAsks)
+{
+    AskedComparison picture(sim::simulate(test::smallScenario(1, 4, 1, 8)), sim::simulate(test::smallScenario(1, 2, 2, 8)));
+    std::size_t clicked = 0;
+    for (const Node& bar : picture.draw().nodesOf("bar")) { // what a screen reader presses
+        const Point at{(bar.rect.left + bar.rect.right) / 2, (bar.rect.top + bar.rect.bottom) / 2};
+        picture.view->pointer({.kind = PointerEvent::Kind::press, .at = at, .button = PointerButton::left}, kArea);
+        picture.view->pointer({.kind = PointerEvent::Kind::release, .at = at, .button = PointerButton::left}, kArea);
+        EXPECT_EQ(picture.opened.size(), ++clicked) << bar.name;
+    }
+    EXPECT_GE(clicked, 4U);
+}
+
+struct AskedOrder : Asked {
+    OrderEditorView& editor;
+    AskedOrder() : Asked(std::make_unique<OrderEditorView>(lightTheme())), editor(static_cast<OrderEditorView&>(*view))
+    {
+        editor.setDraft(OrderDraft(sim::makeSchedule({.kind = "1f1b", .ranks = 4, .microbatches = 8}),
+                                   {{.forward = 1e6, .backwardInput = 1.5e6, .backwardWeight = 1e6}}));
+    }
+};
+
+TEST(Because, TheOrderEditorOpensWhatAnOrderCostsAndHowLongItsActionsTake)
+{
+    AskedOrder order;
+    EXPECT_EQ(order.draw().nodesOf("number").size(), 3U) << "makespan, idle share, held micro-batches";
+    EXPECT_GT(expectTheNumberThatStandsThere(order, "order", 64), 20);
+    for (int i = 0; i < 6; ++i)
+        order.editor.command(ViewCommand::next, false, kArea);
+    order.editor.command(ViewCommand::moveLater, false, kArea);
+    ASSERT_TRUE(order.editor.draft()->isChanged());
+    EXPECT_GT(expectTheNumberThatStandsThere(order, "changed order", 64), 20);
+    order.point({-1, -1});
+    order.editor.pointer({.kind = PointerEvent::Kind::leave}, kArea);
+    order.opened.clear();
+    order.editor.command(ViewCommand::because, false, kArea);
+    ASSERT_EQ(order.opened.size(), 1U) << "of the selected action, by the key alone";
+    EXPECT_EQ(order.opened.front().choice, "Duration");
 }
 
 TEST(Because, EveryLensOfTheGridOpensItsOwnNumber)
@@ -126,7 +259,7 @@ TEST(Because, EveryLensOfTheGridOpensItsOwnNumber)
     scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 3, .factor = 1.4});
     const ShownStep step = stepOf(sim::simulate(scenario));
     for (const GridLens lens : {GridLens::memory, GridLens::busy, GridLens::sent, GridLens::bubble, GridLens::straggler}) {
-        Asked picture(pictureInfo(Picture::grid), step);
+        AskedPicture picture(pictureInfo(Picture::grid), step);
         static_cast<GridView&>(*picture.view).setLens(lens);
         int asked = 0;
         for (const Node& cell : picture.draw().nodesOf("cell")) {
@@ -148,7 +281,7 @@ TEST(Because, EveryLensOfTheGridOpensItsOwnNumber)
 
 TEST(Because, AClickOnANumberOpensItAndSelectsNothing)
 {
-    Asked picture(pictureInfo(Picture::memory), stepOf(sim::simulate(test::smallScenario(1, 2, 2))));
+    AskedPicture picture(pictureInfo(Picture::memory), stepOf(sim::simulate(test::smallScenario(1, 2, 2))));
     int clicked = 0;
     for (const auto& [at, text] : picture.places(1)) {
         picture.opened.clear();
@@ -168,7 +301,7 @@ TEST(Because, AClickOnANumberOpensItAndSelectsNothing)
 TEST(Because, TheKeyAsksOfWhatIsUnderThePointerAndElseOfWhatIsInFocus)
 {
     for (const Picture which : {Picture::grid, Picture::timeline, Picture::memory, Picture::storage}) {
-        Asked picture(pictureInfo(which), stepOf(sim::simulate(test::smallScenario(1, 2, 2))));
+        AskedPicture picture(pictureInfo(which), stepOf(sim::simulate(test::smallScenario(1, 2, 2))));
         picture.selection.selectRank(1);
         picture.draw();
         picture.view->command(ViewCommand::because, false, kArea);

@@ -43,6 +43,16 @@ TEST(ExplainHeld, AddsUpToWhatIsHeldAtAnyMoment)
                 expectIs(MetricId::bufferMemory, held.sum.buffers);
                 expectIs(MetricId::parameterMemory, held.sum.parameters);
                 expectIs(MetricId::optimizerMemory, held.sum.optimizer);
+                const auto is = [](const Explanation& why, std::int64_t bytes) {
+                    EXPECT_EQ(why.result.value, static_cast<double>(bytes)) << why.name;
+                    EXPECT_NEAR(formulaValue(why), static_cast<double>(bytes), 1 + 1e-6 * static_cast<double>(bytes)) << why.name;
+                };
+                for (std::size_t g = 0; g < held.microbatches.size(); ++g)
+                    is(explainHeldMicrobatch(*simulation, rank, curves.timeNs[k], g), held.microbatches[g].bytesEach);
+                for (std::size_t t = 0; t < held.tensors.size(); ++t)
+                    is(explainHeldTensors(*simulation, rank, curves.timeNs[k], t), held.tensors[t].bytes);
+                is(explainHeld(*simulation, HeldBuffer::gatheredParameters, rank, curves.timeNs[k]), held.gatheredParameters);
+                is(explainHeld(*simulation, HeldBuffer::wholeGradients, rank, curves.timeNs[k]), held.wholeGradients);
             }
         }
     }

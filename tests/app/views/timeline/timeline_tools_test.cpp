@@ -126,12 +126,12 @@ TEST(RangeStatistics, OfPartsAddUp)
         const RangeStatistics some = rangeStatistics(model, part);
         for (std::size_t c = 0; c < ns.size(); ++c)
             ns[c] += some.share[c] * static_cast<double>(some.lengthNs());
-        bytes += some.bytes;
+        bytes += some.bytes();
     }
     for (std::size_t c = 0; c < ns.size(); ++c)
         EXPECT_NEAR(ns[c], all.share[c] * static_cast<double>(end), 1);
     EXPECT_GT(bytes, 0);
-    EXPECT_NEAR(bytes, all.bytes, all.bytes * 1e-9);
+    EXPECT_NEAR(bytes, all.bytes(), all.bytes() * 1e-9);
 }
 
 TEST(RangeStatistics, CountWhatTheFilterLets)

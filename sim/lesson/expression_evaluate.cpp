@@ -321,6 +321,14 @@ void collectSides(const Node& node, std::vector<const Node*>& out)
     }
 }
 
+void collectNames(const Node& node, std::vector<Expression::NameAsked>& out)
+{
+    if (node.kind == ExpressionKind::name)
+        out.push_back({node.text, node.begin});
+    for (const Node& part : node.parts)
+        collectNames(part, out);
+}
+
 } // namespace
 
 bool Names::takesArguments(std::string_view) const
@@ -336,6 +344,13 @@ Names::Meaning Names::call(std::string_view, std::span<const double>) const
 LessonValue Expression::evaluate(const Names& names) const
 {
     return Evaluator(names).valueOf(*m_root).value();
+}
+
+std::vector<Expression::NameAsked> Expression::namesAsked() const
+{
+    std::vector<NameAsked> names;
+    collectNames(*m_root, names);
+    return names;
 }
 
 std::string Expression::sides(const Names& names) const

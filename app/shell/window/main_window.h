@@ -34,6 +34,7 @@ class DetailsPanel;
 class FindingsPanel;
 class GalleryPage;
 class LivePanel;
+class OpsPanel;
 class ProblemBanner;
 class ProblemPage;
 class ScenarioForm;
@@ -80,6 +81,7 @@ public:
     ScenarioForm& form() { return *m_form; }
     DetailsPanel& details() { return *m_details; }
     FindingsPanel& findings() { return *m_findings; }
+    OpsPanel& ops() { return *m_ops; }
     GalleryPage& gallery() { return *m_gallery; }
     ProblemBanner& banner() { return *m_banner; }
     ProblemPage& problemPage() { return *m_problemPage; }
@@ -150,6 +152,7 @@ private:
     void showPointed();
     void showStatus();
     void buildFindings(); // these are in main_window_docks.cpp
+    void buildOps();
     void placeFindings();
     void foldDocks();
     void setFolded(bool);
@@ -212,7 +215,8 @@ private:
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
     FindingsPanel* m_findings = nullptr;
-    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr;
+    OpsPanel* m_ops = nullptr;
+    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
     std::optional<bool> m_findingsAreTab; ///< as they were placed last
     bool m_placesFindings = true;         ///< nobody has arranged the docks in an earlier run

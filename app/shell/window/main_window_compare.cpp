@@ -38,7 +38,7 @@ bool MainWindow::isCompareShown() const
 
 bool MainWindow::isSettled() const
 {
-    return m_desk.isSettled() && m_compare->isSettled();
+    return m_desk.isSettled() && m_compare->isSettled() && m_ops->isReady();
 }
 
 void MainWindow::showCompare()

@@ -13,6 +13,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/ops/ops_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/translations.h"
@@ -421,6 +422,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_workspace->setTheme(theme, assetsPath());
     m_details->setTheme(theme);
     m_findings->setTheme(theme);
+    m_ops->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
     m_compare->setTheme(theme);

@@ -14,9 +14,9 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
-#include <QShortcut>
 #include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QToolButton>
@@ -28,6 +28,7 @@ namespace app {
 namespace {
 
 constexpr int kSoonMs = 60; ///< after a change: typing and dragging go on
+constexpr int kSwatch = 10; ///< of a class
 
 QToolButton* button(const QString& text, const QString& what)
 {
@@ -112,7 +113,7 @@ OpsPanel::OpsPanel(QWidget* parent)
     m_view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_view->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_view->setItemDelegateForColumn(static_cast<int>(OpColumn::durations), new DurationBarsDelegate(m_view));
-    m_view->setMinimumSize(0, 0);
+    m_view->setIconSize({kSwatch, kSwatch});
     QHeaderView& header = *m_view->horizontalHeader();
     header.setHighlightSections(false);
     header.setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -147,8 +148,7 @@ OpsPanel::OpsPanel(QWidget* parent)
     connect(m_kernels, &QToolButton::clicked, this, &OpsPanel::kernelsRequested);
     connect(m_copy, &QToolButton::clicked, this, &OpsPanel::copy);
     connect(m_save, &QToolButton::clicked, this, &OpsPanel::chooseFile);
-    connect(new QShortcut(QKeySequence::Copy, m_view, nullptr, nullptr, Qt::WidgetShortcut), &QShortcut::activated, this,
-            &OpsPanel::copy);
+    m_view->installEventFilter(this);
     connect(m_view, &QTableView::activated, this, &OpsPanel::goToLongest);
 }
 
@@ -181,6 +181,15 @@ void OpsPanel::setGrouping(sim::OpGrouping grouping)
 void OpsPanel::setQuery(const QString& query)
 {
     m_query->setText(query);
+}
+
+/// What a table copies by itself is the one cell that is current.
+bool OpsPanel::eventFilter(QObject* of, QEvent* event)
+{
+    if (event->type() != QEvent::KeyPress || !static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy))
+        return QWidget::eventFilter(of, event);
+    copy();
+    return true;
 }
 
 void OpsPanel::showEvent(QShowEvent* event)

@@ -44,6 +44,7 @@ Q_SIGNALS:
     void failed(const QString& path, const QString& reason);
 
 protected:
+    bool eventFilter(QObject*, QEvent*) override;
     void showEvent(QShowEvent*) override;
 
 private:

@@ -240,7 +240,7 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.goToOrHide(*w.m_detailsDock, showDetails); }, {.checked = isOn<showDetails>}),
         inWindow(showFindings, view, "F&indings", "Ctrl+Shift+F", "Go to what there is to say about the layout; again: hide it",
                  onWorkspace, [](W& w) { w.goToOrHide(*w.m_findingsDock, showFindings); }, {.checked = isOn<showFindings>}),
-        inWindow(showOps, view, "Table of &Ops", "Alt+0",
+        inWindow(showOps, view, "Ta&ble of Ops", "Alt+0",
                  "Ops of the selected ranks and time added up: count, time, bytes, FLOP/s; again: hide it", onWorkspace,
                  [](W& w) { w.goToOrHide(*w.m_opsDock, showOps); }, {.checked = isOn<showOps>}),
         inWindow(resetLayout, view, "Reset Lay&out", "", "Every picture at its usual place", onWorkspace,

@@ -22,10 +22,11 @@ constexpr std::array kOpColumns{
     OpColumnInfo{OpColumn::bytes, "Bytes", "moved by transfers and collectives, each rank its own"},
     OpColumnInfo{OpColumn::flopRate, "FLOP/s", "while it computes, what is computed again counted too"}};
 
+/// The shortest that reads back as the same number, without an exponent.
 std::string exact(double value)
 {
-    std::array<char, 32> out{};
-    return {out.data(), std::to_chars(out.data(), out.data() + out.size(), value).ptr};
+    std::array<char, 400> out{};
+    return {out.data(), std::to_chars(out.data(), out.data() + out.size(), value, std::chars_format::fixed).ptr};
 }
 
 /// Buckets of the whole table that hold something: [first, last].

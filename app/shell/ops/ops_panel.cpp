@@ -1,6 +1,7 @@
 #include "app/shell/ops/ops_panel.h"
 
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
 #include "app/step/op_selection.h"
 #include "app/views/common/labels.h"
@@ -27,8 +28,9 @@
 namespace app {
 namespace {
 
-constexpr int kSoonMs = 60; ///< after a change: typing and dragging go on
-constexpr int kSwatch = 10; ///< of a class
+constexpr int kSoonMs = 60;             ///< after a change: typing and dragging go on
+constexpr int kNarrowestDurations = 14; ///< digits
+constexpr int kSwatch = 10;             ///< of a class
 
 QToolButton* button(const QString& text, const QString& what)
 {
@@ -70,8 +72,9 @@ QString summaryText(const sim::OpTable& table, bool isRange)
 OpsPanel::OpsPanel(QWidget* parent)
     : QWidget(parent), m_grouping(new QComboBox), m_query(new QLineEdit), m_kernels(button(tr("Show kernels"), {})),
       m_copy(button(tr("Copy"), tr("The selected rows, else all, as spreadsheets take them"))),
-      m_save(button(tr("Save CSV…"), tr("The selected rows, else all, with exact numbers"))), m_summary(new QLabel),
-      m_failure(new QLabel), m_view(new QTableView), m_model(new OpTableModel(this)), m_sorted(new QSortFilterProxyModel(this))
+      m_save(button(tr("Save CSV…"), tr("The selected rows, else all, with exact numbers"))),
+      m_summary(new ElidedLabel("muted12")), m_failure(new QLabel), m_view(new QTableView), m_model(new OpTableModel(this)),
+      m_sorted(new QSortFilterProxyModel(this))
 {
     setRole(this, "form");
     setAttribute(Qt::WA_StyledBackground);
@@ -89,8 +92,6 @@ OpsPanel::OpsPanel(QWidget* parent)
     m_query->setClearButtonEnabled(true);
     m_kernels->setToolTip(tr("Every kernel and collective, not only the passes they are in"));
     m_kernels->hide();
-    setRole(m_summary, "muted12");
-    m_summary->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     setRole(m_failure, "error");
     m_failure->setWordWrap(true);
     m_failure->hide();
@@ -118,7 +119,7 @@ OpsPanel::OpsPanel(QWidget* parent)
     header.setHighlightSections(false);
     header.setSectionResizeMode(QHeaderView::ResizeToContents);
     header.setResizeContentsPrecision(64); // rows that are looked at for the width of a column
-    header.setSectionResizeMode(static_cast<int>(OpColumn::durations), QHeaderView::Stretch);
+    header.setSectionResizeMode(static_cast<int>(OpColumn::durations), QHeaderView::Fixed);
     header.setMinimumSectionSize(56);
     m_view->verticalHeader()->setDefaultSectionSize(m_view->fontMetrics().height() + 8);
 
@@ -241,9 +242,25 @@ void OpsPanel::show(const std::shared_ptr<const sim::OpTable>& table)
     m_isAsked = false;
     m_model->setTable(table);
     m_summary->setText(summaryText(*table, m_shownSelection.range.has_value()));
-    m_summary->setToolTip(m_summary->text());
     m_kernels->setVisible(!table->ofKernels && m_desk->simulation());
+    fitDurations();
     tellFailure({});
+}
+
+/// They have what the other columns leave, and never less than can be told apart.
+void OpsPanel::fitDurations()
+{
+    QHeaderView& header = *m_view->horizontalHeader();
+    const auto durations = static_cast<int>(OpColumn::durations);
+    const int others = header.length() - header.sectionSize(durations);
+    header.resizeSection(durations, std::max(m_view->fontMetrics().horizontalAdvance(QLatin1Char('0')) * kNarrowestDurations,
+                                             m_view->viewport()->width() - others));
+}
+
+void OpsPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    fitDurations();
 }
 
 void OpsPanel::tellFailure(const QString& why)

@@ -18,6 +18,8 @@ class QToolButton;
 
 namespace app {
 
+class ElidedLabel;
+
 class OpsPanel : public QWidget {
     Q_OBJECT
 public:
@@ -46,12 +48,14 @@ Q_SIGNALS:
 protected:
     bool eventFilter(QObject*, QEvent*) override;
     void showEvent(QShowEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void refreshSoon() { m_soon.start(); }
     void refresh();
     void show(const std::shared_ptr<const sim::OpTable>&);
     void tellFailure(const QString&);
+    void fitDurations();
     void goToLongest(const QModelIndex&);
     void copy();
     void chooseFile();
@@ -61,7 +65,8 @@ private:
     QComboBox* m_grouping;
     QLineEdit* m_query;
     QToolButton *m_kernels, *m_copy, *m_save;
-    QLabel *m_summary, *m_failure;
+    ElidedLabel* m_summary;
+    QLabel* m_failure;
     QTableView* m_view;
     OpTableModel* m_model;
     QSortFilterProxyModel* m_sorted;

@@ -39,6 +39,7 @@ void MainWindow::buildFindings()
         m_findingsDock->setWindowTitle(count == 0 ? tr("FINDINGS") : tr("FINDINGS · %1").arg(count));
     });
     connect(m_details, &DetailsPanel::showRequested, this, &MainWindow::showHint);
+    connect(m_details, &DetailsPanel::priceRequested, this, &MainWindow::openSettings);
     connect(m_workspace, &Workspace::showRequested, this, &MainWindow::showHint);
 }
 

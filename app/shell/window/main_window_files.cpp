@@ -410,6 +410,8 @@ void MainWindow::applySettings(const Settings& settings)
     gridOf(*m_workspace).setAnimated(!settings.reduceMotion);
     if (!m_options.reproducible)
         m_textSize.set(settings.sizePercent);
+    m_details->setGpuHourPrice(settings.gpuHourPrice);
+    m_compare->setGpuHourPrice(settings.gpuHourPrice);
     setMinimumSize(kSmallestWindow * 100 / m_textSize.percent());
     setThemeChoice(settings.theme);
 }

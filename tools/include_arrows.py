@@ -62,6 +62,7 @@ ALLOWED = {
     "app/shell/gallery": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/details": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/findings": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
+    "app/shell/ops": ["app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/compare": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/live": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim", "live/stream"],
     "app/lessons": ["app/step", "app/session", "app/shell/widgets", "app/shell/form", "sim"],

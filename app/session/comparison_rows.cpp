@@ -4,6 +4,7 @@
 #include <QStringList>
 
 #include <array>
+#include <cmath>
 
 namespace app {
 namespace {
@@ -33,7 +34,14 @@ const char* unitName(RowUnit unit)
         return "of 1";
     case RowUnit::perSecond:
         return "1/s";
+    case RowUnit::days:
+        return "d";
+    case RowUnit::gpuHours:
+        return "GPU h";
+    case RowUnit::kilowattHours:
+        return "kWh";
     case RowUnit::count:
+    case RowUnit::money:
         return "";
     }
     return "";
@@ -63,7 +71,7 @@ QString number(double value)
 
 } // namespace
 
-std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::string& dataTransfers)
+std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::string& dataTransfers, double gpuHourPrice)
 {
     std::vector<ComparisonRow> rows;
     const auto add = [&](const QString& name, RowUnit unit, double a, double b, std::optional<bool> lowerIsBetter,
@@ -83,6 +91,16 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
         likely.predicted = rate.b / rate.a;
         likely.low = likely.predicted * c.likely.predicted / c.likely.high;
         likely.high = likely.predicted * c.likely.predicted / c.likely.low;
+        sureBy(likely);
+    };
+    // Of what is known exactly times the step's time: likewise.
+    const auto sureAsTime = [&](double a, double b) {
+        if (!(a > 0 && b > 0 && std::isfinite(b / a)))
+            return;
+        sim::LikelyRatio likely = c.likely;
+        likely.predicted = b / a;
+        likely.low = likely.predicted * c.likely.low / c.likely.predicted;
+        likely.high = likely.predicted * c.likely.high / c.likely.predicted;
         sureBy(likely);
     };
     const auto of = [&](auto number) { // what sim::explain is to explain
@@ -107,6 +125,17 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);
     sureAsStep(c.mfu);
     of(sim::MetricId::mfu);
+    add(QString::fromStdString(sim::tokensText(c.run.a.tokens)), RowUnit::days, c.run.a.days, c.run.b.days, true, true);
+    sureAsTime(c.run.a.days, c.run.b.days);
+    const auto addOfRun = [&](const QString& name, RowUnit unit, double a, double b) {
+        add(name, unit, a, b, true);
+        sureAsTime(a, b);
+    };
+    addOfRun(QObject::tr("GPU hours"), RowUnit::gpuHours, c.run.a.gpuHours, c.run.b.gpuHours);
+    if (gpuHourPrice > 0)
+        addOfRun(QObject::tr("Price"), RowUnit::money, c.run.a.gpuHours * gpuHourPrice, c.run.b.gpuHours * gpuHourPrice);
+    if (const auto a = c.run.a.mostEnergyKwh(), b = c.run.b.mostEnergyKwh(); a && b)
+        addOfRun(QObject::tr("Energy at most"), RowUnit::kilowattHours, *a, *b);
     add(QObject::tr("Peak memory"), RowUnit::gib, gibOf(c.memory.a.total()), gibOf(c.memory.b.total()), true, true);
     of(sim::MetricId::peakMemory);
     struct Part {

@@ -13,7 +13,7 @@
 
 namespace app {
 
-enum class RowUnit { seconds, gib, fraction, perSecond, count };
+enum class RowUnit { seconds, gib, fraction, perSecond, count, days, gpuHours, kilowattHours, money };
 
 struct ComparisonRow {
     QString name;
@@ -28,9 +28,10 @@ struct ComparisonRow {
     bool canTell() const { return !likely || !likely->isKnown() || likely->canTell(); }
 };
 
-/// The step and its parts, throughput, memory and its parts, sizes; what neither has is left out. `dataTransfers`: what goes the
-/// way of dp in both (purposeName).
-std::vector<ComparisonRow> comparisonRows(const sim::Comparison&, const std::string& dataTransfers = "dp");
+/// The step and its parts, throughput, the whole run, memory and its parts, sizes; what neither has is left out.
+/// `dataTransfers`: what goes the way of dp in both (purposeName). `gpuHourPrice`: 0 where it was not told.
+std::vector<ComparisonRow> comparisonRows(const sim::Comparison&, const std::string& dataTransfers = "dp",
+                                          double gpuHourPrice = 0);
 
 /// "kind,name,unit,A,B,difference,likely low,likely high": the rows in full precision, with the interval of the difference where
 /// it is known, then the keys that differ. RFC 4180, newline at the end.

@@ -147,6 +147,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/host/memory_bandwidth_gbs", S::gpu, "Host memory speed", "GB/s"},
     ScenarioKey{"/cluster/host/memory_gib", S::gpu, "Host memory", "GiB"},
     ScenarioKey{"/cluster/gpu/multiprocessors", S::gpu, "Processors"},
+    ScenarioKey{"/cluster/gpu/power_watts", S::gpu, "Power limit", "W", "not known"},
 
     ScenarioKey{"/cluster/tiers/*/bandwidth_gbs", S::links, "Bandwidth", "GB/s"},
     ScenarioKey{"/cluster/tiers/*/latency_us", S::links, "Latency", "µs"},

@@ -13,6 +13,7 @@ constexpr int kMostRecentFiles = 10, kMostRecentAddresses = 8;
 const QString kRecentKey = QStringLiteral("files/recent");
 const QString kAddressesKey = QStringLiteral("attach/recent");
 const QString kThemeKey = QStringLiteral("view/theme");
+const QString kPriceKey = QStringLiteral("run/gpu_hour_price");
 const QString kSizeKey = QStringLiteral("view/size_percent");
 const QString kNavigationKey = QStringLiteral("view/navigation");
 const QString kMotionKey = QStringLiteral("view/reduce_motion");
@@ -71,6 +72,8 @@ Settings readSettings()
     out.reduceMotion = file.value(kMotionKey, usual.reduceMotion).toBool();
     out.renderer = valueOf(kRenderers, word(kRendererKey)).value_or(usual.renderer);
     out.autosaveSeconds = std::clamp(file.value(kAutosaveKey, usual.autosaveSeconds).toInt(), 1, kLongestAutosaveSeconds);
+    const double price = file.value(kPriceKey, usual.gpuHourPrice).toDouble();
+    out.gpuHourPrice = price >= 0 && price <= kHighestGpuHourPrice ? price : usual.gpuHourPrice;
     out.language = word(kLanguageKey);
     return out;
 }
@@ -84,6 +87,7 @@ void writeSettings(const Settings& settings)
     file.setValue(kMotionKey, settings.reduceMotion);
     file.setValue(kRendererKey, QLatin1String(wordOf(kRenderers, settings.renderer)));
     file.setValue(kAutosaveKey, settings.autosaveSeconds);
+    file.setValue(kPriceKey, settings.gpuHourPrice);
     file.setValue(kLanguageKey, settings.language);
 }
 

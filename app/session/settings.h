@@ -18,6 +18,7 @@ enum class NavigationStyle {
     tracy     ///< the wheel zooms, with Ctrl it scrolls
 };
 
+inline constexpr double kHighestGpuHourPrice = 1e6;
 inline constexpr int kSmallestSizePercent = 100, kLargestSizePercent = 200;
 /// Those that are offered, of text and controls.
 inline constexpr std::array kTextSizes{kSmallestSizePercent, 110, 125, 150, 175, kLargestSizePercent};
@@ -29,6 +30,7 @@ struct Settings {
     bool reduceMotion = false;               ///< nothing moves by itself
     Renderer renderer = Renderer::automatic; ///< from the next start
     int autosaveSeconds = 1;                 ///< after a change
+    double gpuHourPrice = 0;                 ///< in the user's currency; 0: not told
     QString language;                        ///< "de"; empty: as the desktop is; from the next start
     bool operator==(const Settings&) const = default;
 };

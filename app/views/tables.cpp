@@ -1,5 +1,7 @@
 #include "app/views/tables.h"
 
+#include "app/step/op_selection.h"
+#include "app/views/common/op_columns.h"
 #include "app/views/timeline/range_statistics.h"
 #include "sim/cancel.h"
 
@@ -122,18 +124,13 @@ Table spansTable(const TableSource& source)
 {
     const sim::Trace& trace = source.trace;
     const Selection& selection = source.selection;
+    const std::vector<std::int64_t> ranks = opSelection(&source.simulation, trace, selection).ranks;
     Table out{{"rank", "ranks alike", "track", "span", "class", "stage", "layer", "micro-batch", "start (ns)", "duration (ns)",
                "group", "moved (bytes)", "work (FLOP)"},
               {}};
-    std::vector<char> wanted(trace.processes.size(), selection.ranks.empty() ? 1 : 0);
-    for (const int rank : selection.ranks) {
-        const auto process = static_cast<std::size_t>(source.simulation.classOf(rank)); // process i of a trace is class i
-        if (process < wanted.size())
-            wanted[process] = 1;
-    }
     for (const sim::Track& track : trace.tracks) {
         sim::checkCancelled();
-        if (wanted[static_cast<std::size_t>(track.process)] == 0)
+        if (!ranks.empty() && ranks[static_cast<std::size_t>(track.process)] == 0)
             continue;
         const sim::Process& process = trace.processes[static_cast<std::size_t>(track.process)];
         for (std::size_t i = 0; i < track.size(); ++i) {
@@ -162,6 +159,12 @@ Table rangeTable(const TableSource& source)
     return tableOf(rangeStatistics(model, range, source.selection.classes), model);
 }
 
+Table opsTable(const TableSource& source)
+{
+    return tableOf(
+        sim::opTable(source.trace, sim::OpGrouping::name, opSelection(&source.simulation, source.trace, source.selection)));
+}
+
 constexpr std::array kTables{
     TableInfo{"metrics", "Numbers of the step", "one number a row, with its unit and convention", metricsTable},
     TableInfo{"pipeline-ranks", "Pipeline ranks", "where each pipeline rank's time goes", pipelineTable},
@@ -169,6 +172,8 @@ constexpr std::array kTables{
     TableInfo{"groups", "Process groups", "every process group and its members", groupsTable},
     TableInfo{"range", "Selected range", "what each row of the timeline does in the selected time range, else in the step",
               rangeTable},
+    TableInfo{"ops", "Ops by name", "what ran how often and how long: of the selected ranks, time range and classes, else all",
+              opsTable},
     TableInfo{"spans", "Spans", "what ran when: of the selected ranks, time range and classes, else all", spansTable},
 };
 

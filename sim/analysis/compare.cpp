@@ -1,5 +1,6 @@
 #include "sim/analysis/compare.h"
 
+#include "sim/analysis/goodput.h"
 #include "sim/memory_limit.h"
 
 #include <algorithm>
@@ -21,6 +22,14 @@ std::int64_t capacityOf(const Simulation& simulation)
     return std::llround(simulation.scenario().cluster.gpu.memoryGib * kBytesPerGib);
 }
 
+/// 0: not said.
+double tokensOfBoth(double a, double b)
+{
+    if (a > 0 && b > 0 && a != b)
+        return kTokensUnlessSaid;
+    return a > 0 ? a : b > 0 ? b : kTokensUnlessSaid;
+}
+
 } // namespace
 
 Comparison compare(const Simulation& a, const Simulation& b)
@@ -37,6 +46,8 @@ Comparison compare(const Simulation& a, const Simulation& b)
     out.mfu = {x.mfu, y.mfu};
     out.parameters = {x.parameters, y.parameters};
     out.worldSize = {x.worldSize, y.worldSize};
+    const double tokens = tokensOfBoth(a.scenario().training.tokens, b.scenario().training.tokens);
+    out.run = {lastingRun(a, tokens), lastingRun(b, tokens)};
     if (x.perPipelineRank.size() == y.perPipelineRank.size())
         for (std::size_t pp = 0; pp < x.perPipelineRank.size(); ++pp)
             out.stages.push_back({{x.perPipelineRank[pp].use, y.perPipelineRank[pp].use},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/analysis/likely_ratio.h"
+#include "sim/analysis/whole_run.h"
 #include "sim/simulate/simulation.h"
 
 #include <cstdint>
@@ -31,6 +32,9 @@ struct Comparison {
     Both<double> tokensPerSecond, tokensPerSecondPerGpu, mfu;
     Both<std::int64_t> parameters;
     Both<int> worldSize;
+    /// Of one number of tokens: what the scenarios say, where they do not contradict each other; else kTokensUnlessSaid. With all
+    /// that failures cost.
+    Both<WholeRun> run;
     /// By pipeline rank; empty where the two have different numbers of them.
     std::vector<StageComparison> stages;
 
@@ -38,7 +42,7 @@ struct Comparison {
     std::int64_t deltaNs(StepPart part) const { return use.b[part] - use.a[part]; }
 };
 
-/// O(pipeline ranks).
+/// O(pipeline ranks), and what lastingRun takes.
 Comparison compare(const Simulation& a, const Simulation& b);
 
 } // namespace sim

@@ -202,13 +202,12 @@ std::int64_t savedParameters(const Simulation& simulation)
     return model.lora.isOn() ? trainableParameterCount(model) : simulation.metrics().parameters;
 }
 
-std::optional<Goodput> goodput(const Simulation& simulation)
+namespace {
+
+/// All but the months and the run.
+Goodput meanGoodput(const Simulation& simulation, const Failures& f)
 {
     constexpr double kBytesAGigabyte = 1e9;
-    const Perturbation* const given = failuresOf(simulation.scenario());
-    if (given == nullptr)
-        return std::nullopt;
-    const Failures& f = given->failures;
     const Metrics& m = simulation.metrics();
     const StateBytes states = StateBytes::of(simulation.scenario().training);
 
@@ -228,15 +227,38 @@ std::optional<Goodput> goodput(const Simulation& simulation)
     out.days = f.days;
     out.failures = f.days * kSecondsADay * (1 - out.shares.waiting) / out.job.mtbf;
     out.tokensPerSecond = m.tokensPerSecond * out.shares.useful;
-    out.months = simulateMonths(out.job, f.days * kSecondsADay, kMonths, given->seed);
-    if (const auto run = wholeRun(simulation)) {
-        constexpr double kHoursADay = 24;
-        out.run = run;
-        out.run->days = out.shares.useful > 0 ? run->days / out.shares.useful : std::numeric_limits<double>::infinity();
-        out.run->gpuHours =
-            out.run->days * kHoursADay * (m.worldSize + 1.0 * f.spares * std::max(1, simulation.scenario().cluster.gpusPerNode));
-    }
     return out;
+}
+
+WholeRun withLosses(WholeRun run, const Goodput& goodput, const Simulation& simulation)
+{
+    constexpr double kHoursADay = 24;
+    run.days = goodput.shares.useful > 0 ? run.days / goodput.shares.useful : std::numeric_limits<double>::infinity();
+    run.gpuHours =
+        run.days * kHoursADay *
+        (simulation.metrics().worldSize + 1.0 * goodput.job.spares * std::max(1, simulation.scenario().cluster.gpusPerNode));
+    return run;
+}
+
+} // namespace
+
+std::optional<Goodput> goodput(const Simulation& simulation)
+{
+    const Perturbation* const given = failuresOf(simulation.scenario());
+    if (given == nullptr)
+        return std::nullopt;
+    Goodput out = meanGoodput(simulation, given->failures);
+    out.months = simulateMonths(out.job, out.days * kSecondsADay, kMonths, given->seed);
+    if (const auto run = wholeRun(simulation))
+        out.run = withLosses(*run, out, simulation);
+    return out;
+}
+
+WholeRun lastingRun(const Simulation& simulation, double tokens)
+{
+    const WholeRun run = wholeRun(simulation, tokens);
+    const Perturbation* const given = failuresOf(simulation.scenario());
+    return given == nullptr ? run : withLosses(run, meanGoodput(simulation, given->failures), simulation);
 }
 
 std::string Goodput::sharesText() const

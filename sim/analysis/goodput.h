@@ -78,6 +78,9 @@ struct Goodput {
 const Perturbation* failuresOf(const Scenario&);
 /// Nothing where the scenario has no failures. Some milliseconds.
 std::optional<Goodput> goodput(const Simulation&);
+/// What so many tokens take with all that is lost to the scenario's failures, GPU hours with those of spares; where it has none,
+/// wholeRun. Microseconds.
+WholeRun lastingRun(const Simulation&, double tokens);
 /// What a checkpoint has: all, or with LoRA the adapters, since what is frozen is saved already.
 std::int64_t savedParameters(const Simulation&);
 

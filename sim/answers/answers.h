@@ -4,6 +4,7 @@
 
 #include "sim/analysis/findings/findings.h"
 #include "sim/analysis/step_times.h"
+#include "sim/analysis/whole_run.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 #include "sim/simulate/simulation.h"
@@ -24,6 +25,8 @@ Answer stepAnswer(const Simulation&);
 void addFindings(Answer&, const std::vector<Finding>&);
 /// And what each edit that is offered brings, and how sure that is: "tried". Simulates once for each.
 void addFindings(Answer&, const std::vector<Finding>&, const Simulation&, const ScenarioDocument&, const Catalogue&);
+/// "run" of simulate --json: tokens, steps, days, GPU hours, and where it is known, "most_energy_kwh" of the GPUs.
+Answer runAnswer(const WholeRun&);
 /// simulate --json --steps: "step_times".
 void addStepTimes(Answer&, const StepTimes&);
 /// simulate --json --explain: "because", formula, values and source of each number of stepAnswer's, and "sensitivity", the

@@ -33,7 +33,7 @@ void addGoodput(Answer& answer, const Simulation& simulation)
                          {"interval", {g.months->low, g.months->high}},
                          {"level", MonthsOfRun::level}};
     if (g.run)
-        out["run"] = {{"days", g.run->days}, {"gpu_hours", g.run->gpuHours}};
+        out["run"] = runAnswer(*g.run);
     answer["goodput"] = std::move(out);
 }
 

@@ -65,9 +65,17 @@ Answer stepAnswer(const Simulation& simulation)
                              {"host_fits", m.hostFits},
                              {"host_has_gib", simulation.scenario().cluster.host.memoryGib}};
     if (const std::optional<WholeRun> run = wholeRun(simulation))
-        answer["run"] = {{"tokens", run->tokens}, {"steps", run->steps}, {"days", run->days}, {"gpu_hours", run->gpuHours}};
+        answer["run"] = runAnswer(*run);
     addGoodput(answer, simulation);
     addMissedCap(answer, simulation);
+    return answer;
+}
+
+Answer runAnswer(const WholeRun& run)
+{
+    Answer answer{{"tokens", run.tokens}, {"steps", run.steps}, {"days", run.days}, {"gpu_hours", run.gpuHours}};
+    if (const std::optional<double> kwh = run.mostEnergyKwh())
+        answer["most_energy_kwh"] = *kwh;
     return answer;
 }
 

@@ -89,6 +89,7 @@ void addSchedule(CLI::App&);
 void addSimulate(CLI::App&);
 void addMemory(CLI::App&);
 void addTraffic(CLI::App&);
+void addOps(CLI::App&);
 void addSweep(CLI::App&);
 void addBatch(CLI::App&);
 void addLesson(CLI::App&);

@@ -35,6 +35,7 @@ int main(int argc, char** argv)
     sim::cli::addSimulate(app);
     sim::cli::addMemory(app);
     sim::cli::addTraffic(app);
+    sim::cli::addOps(app);
     sim::cli::addSweep(app);
     sim::cli::addBatch(app);
     sim::cli::addLesson(app);

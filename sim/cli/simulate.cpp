@@ -23,7 +23,8 @@ namespace {
 
 struct SimulateArguments : AnswerArguments {
     bool full = false, explain = false;
-    int steps = 0; ///< of which the times are told; 0: of none
+    int steps = 0;    ///< of which the times are told; 0: of none
+    double price = 0; ///< of a GPU hour; 0: not told
     std::string trace, detail = "kernels";
 };
 
@@ -32,7 +33,21 @@ std::string fullAttention(double utilisation)
     return percent(utilisation) + (utilisation > 1 ? ", which counts work that causal kernels leave out" : "");
 }
 
-void printSummary(const Simulation& simulation)
+/// "15.6 trillion tokens: …, at most 14.9 GWh of the GPUs, 53,200,000 at 2.5 a GPU hour"
+std::string runText(const WholeRun& run, double price)
+{
+    const std::string energy = run.energyText();
+    return run.text() + (energy.empty() ? "" : ", " + energy) + (price > 0 ? ", " + run.priceText(price) : "");
+}
+
+/// What is told of the whole run: with a price also where the scenario does not say how many tokens it trains on.
+std::optional<WholeRun> runToTell(const Simulation& simulation, double price)
+{
+    const auto said = wholeRun(simulation);
+    return said || price <= 0 ? said : wholeRun(simulation, kTokensUnlessSaid);
+}
+
+void printSummary(const Simulation& simulation, double price)
 {
     const Metrics& m = simulation.metrics();
     const Scenario& s = simulation.scenario();
@@ -48,8 +63,9 @@ void printSummary(const Simulation& simulation)
         table.add({"host memory", fixed(m.hostMemoryGib, 2) + " of " + fixed(s.cluster.host.memoryGib, 0) + " GiB a node" +
                                       (m.hostFits ? "" : ": does not fit")});
     table.add({"parameters", grouped(m.parameters)});
-    if (const auto run = wholeRun(simulation))
-        table.add({"whole run", run->text() + (failuresOf(s) != nullptr ? " without failures" : "")});
+    if (const auto run = runToTell(simulation, price))
+        table.add({s.training.tokens > 0 ? "whole run" : "such a run",
+                   runText(*run, price) + (failuresOf(s) != nullptr ? " without failures" : "")});
     table.add(
         {"ranks", grouped(m.worldSize) + (simulation.classCount() < m.worldSize
                                               ? " in " + grouped(simulation.classCount()) +
@@ -59,7 +75,7 @@ void printSummary(const Simulation& simulation)
 }
 
 /// What is left of the step's numbers over a run that fails.
-void printGoodput(const Goodput& goodput)
+void printGoodput(const Goodput& goodput, double price)
 {
     Table table({"with failures", ""});
     table.add({"goodput", percent(goodput.shares.useful) + (goodput.months ? ", " + goodput.monthsText() : "")});
@@ -68,7 +84,7 @@ void printGoodput(const Goodput& goodput)
     table.add({"checkpoints", goodput.savesText()});
     table.add({"tokens a second", groupedRound(goodput.tokensPerSecond)});
     if (goodput.run)
-        table.add({"whole run", goodput.runText()});
+        table.add({"whole run", goodput.shares.useful > 0 ? runText(*goodput.run, price) : goodput.runText()});
     table.print(std::cout);
 }
 
@@ -147,6 +163,19 @@ std::optional<StepTimes> timesOf(const SimulateArguments& arguments, const Simul
     }
 }
 
+void addPrice(Answer& answer, const Simulation& simulation, double price)
+{
+    if (price <= 0)
+        return;
+    const WholeRun run = *runToTell(simulation, price), lasting = lastingRun(simulation, run.tokens);
+    answer["run"] = runAnswer(run);
+    answer["run"]["price"] = run.gpuHours * price;
+    if (failuresOf(simulation.scenario()) != nullptr) {
+        answer["goodput"]["run"] = runAnswer(lasting);
+        answer["goodput"]["run"]["price"] = lasting.gpuHours * price;
+    }
+}
+
 void run(const SimulateArguments& arguments)
 {
     const ScenarioDocument document = arguments.scenario.document();
@@ -158,6 +187,7 @@ void run(const SimulateArguments& arguments)
     const std::optional<StepTimes> times = timesOf(arguments, *simulation);
     if (arguments.json) {
         Answer answer = stepAnswer(*simulation);
+        addPrice(answer, *simulation, arguments.price);
         if (times)
             addStepTimes(answer, *times);
         const std::vector<Finding> found = findings(*simulation, document, catalogue());
@@ -171,7 +201,7 @@ void run(const SimulateArguments& arguments)
         return;
     }
     std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
-    printSummary(*simulation);
+    printSummary(*simulation, arguments.price);
     if (times)
         std::cout << "\nstep times: " << times->text() << "\n";
     std::cout << "\n";
@@ -181,7 +211,7 @@ void run(const SimulateArguments& arguments)
     const std::optional<Goodput> failing = goodput(*simulation);
     if (failing) {
         std::cout << "\n";
-        printGoodput(*failing);
+        printGoodput(*failing, arguments.price);
     }
     if (arguments.explain)
         printBecause(*simulation, failing);
@@ -200,6 +230,8 @@ void addSimulate(CLI::App& app)
         "--explain", arguments->explain,
         "Where each number comes from: formula, values, source; and the constants that the step time hangs on; with "
         "--json also what each finding's edits bring, and how sure that is");
+    command->add_option("--price", arguments->price, "Of a GPU hour: what the whole run costs, or a trillion tokens of it")
+        ->check(positiveNumber(Zero::refused));
     command->add_option("--steps", arguments->steps, "Times of so many steps: jitter drawn anew for each, the first as without")
         ->type_name("N")
         ->check(wholeNumberFrom(1))

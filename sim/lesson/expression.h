@@ -71,9 +71,13 @@ public:
     /// it stands for; empty where nothing can be said.
     std::string sides(const Names&) const;
 
-    /// What it asks for: names with the members after them, "half.memory.capacity", each once, in order. Indices are left out:
-    /// "memory.per_pipeline_rank.total" of memory.per_pipeline_rank[0].total.
-    std::vector<std::string> asksFor() const;
+    /// The outermost names that it may ask for, each as often as it stands there, with its place: `half` of half.mfu. Those that
+    /// take arguments are not among them.
+    struct NameAsked {
+        std::string name;
+        std::size_t position = 0;
+    };
+    std::vector<NameAsked> namesAsked() const;
 
     struct Node;
 

@@ -322,43 +322,15 @@ void collectSides(const Node& node, std::vector<const Node*>& out)
     }
 }
 
-/// "half.memory.capacity" of a chain of members; empty where it is none.
-std::string chainOf(const Node& node)
+void collectNames(const Node& node, std::vector<Expression::NameAsked>& out)
 {
     if (node.kind == ExpressionKind::name)
-        return node.text;
-    if (node.kind == ExpressionKind::index)
-        return chainOf(node.parts[0]);
-    if (node.kind == ExpressionKind::call && findFunction(node.text) == nullptr)
-        return node.isOfPart ? chainOf(node.parts[0]) + "." + node.text : node.text;
-    if (node.kind != ExpressionKind::member)
-        return {};
-    const std::string front = chainOf(node.parts[0]);
-    return front.empty() ? front : front + "." + node.text;
-}
-
-void collectChains(const Node& node, std::vector<std::string>& out)
-{
-    const std::string chain = chainOf(node);
-    if (!chain.empty() && std::find(out.begin(), out.end(), chain) == out.end())
-        out.push_back(chain);
-    const bool isChain = !chain.empty();
-    for (std::size_t i = 0; i < node.parts.size(); ++i)
-        if (!isChain || node.kind == ExpressionKind::call || (node.kind == ExpressionKind::index && i > 0)) {
-            if (isChain && i == 0 && node.kind == ExpressionKind::call && node.isOfPart)
-                continue; // the front of this chain
-            collectChains(node.parts[i], out);
-        }
+        out.push_back({node.text, node.begin});
+    for (const Node& part : node.parts)
+        collectNames(part, out);
 }
 
 } // namespace
-
-std::vector<std::string> Expression::asksFor() const
-{
-    std::vector<std::string> chains;
-    collectChains(*m_root, chains);
-    return chains;
-}
 
 std::optional<std::string> whyNot(const std::string& claim, const Names& names)
 {
@@ -388,6 +360,13 @@ Names::Meaning Names::call(std::string_view, std::span<const double>) const
 LessonValue Expression::evaluate(const Names& names) const
 {
     return Evaluator(names).valueOf(*m_root).value();
+}
+
+std::vector<Expression::NameAsked> Expression::namesAsked() const
+{
+    std::vector<NameAsked> names;
+    collectNames(*m_root, names);
+    return names;
 }
 
 std::string Expression::sides(const Names& names) const

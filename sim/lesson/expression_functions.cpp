@@ -94,6 +94,15 @@ LessonValue isNear(const Arguments& arguments)
     return std::abs(a - b) <= numberOf(arguments[2]) + kRounding * std::max(std::abs(a), std::abs(b));
 }
 
+LessonValue isPart(const Arguments& arguments)
+{
+    wantCount(arguments, 2, 2);
+    for (const LessonValue& word : arguments)
+        if (!word.is_string())
+            throw Error("wants words, not " + shownValue(word));
+    return arguments[0].get_ref<const std::string&>().find(arguments[1].get_ref<const std::string&>()) != std::string::npos;
+}
+
 constexpr std::array kFunctions = {
     ExpressionFunction{"min", "the least of a list, or of its arguments", extreme<kLeast>},
     ExpressionFunction{"max", "the largest", extreme<kLargest>},
@@ -104,7 +113,8 @@ constexpr std::array kFunctions = {
     ExpressionFunction{"argmin", "which entry (or argument) is the least, counted from 0", extreme<kLeast, true>},
     ExpressionFunction{"argmax", "which is the largest", extreme<kLargest, true>},
     ExpressionFunction{"sort", "a list in ascending order", ascending},
-    ExpressionFunction{"near", "near(a, b, tolerance): they differ by at most the tolerance", isNear}};
+    ExpressionFunction{"near", "near(a, b, tolerance): they differ by at most the tolerance", isNear},
+    ExpressionFunction{"contains", "contains(\"attn.qkv\", \"attn\"): is the second word a part of the first", isPart}};
 
 } // namespace
 

@@ -277,6 +277,7 @@ struct Gpu {
     double memoryBandwidthGBs = 0; ///< GB/s
     double hostBandwidthGBs = 32;  ///< GB/s between it and host memory, one direction; PCIe 4.0 x16 unless said
     int multiprocessors = 0;       ///< SMs or compute units
+    double powerWatts = 0;         ///< its power limit; 0: not known
     bool operator==(const Gpu&) const = default;
 };
 

@@ -129,6 +129,14 @@ void ComparePage::setTheme(const Theme& theme)
     stepChanged(); // cells of the tables have colours of their own
 }
 
+void ComparePage::setGpuHourPrice(double price)
+{
+    if (price == m_gpuHourPrice)
+        return;
+    m_gpuHourPrice = price;
+    stepChanged();
+}
+
 void ComparePage::swapSides()
 {
     m_swapped = !m_swapped;
@@ -292,7 +300,7 @@ std::vector<ComparisonRow> ComparePage::rows() const
 {
     const std::string a = purposeName(*m_baseline.simulation(), sim::Dimension::dp);
     const std::string b = purposeName(*m_desk.simulation(), sim::Dimension::dp);
-    return a == b ? comparisonRows(*m_view.comparison(), a) : comparisonRows(*m_view.comparison());
+    return comparisonRows(*m_view.comparison(), a == b ? a : "dp", m_gpuHourPrice);
 }
 
 QString ComparePage::headline() const

@@ -29,6 +29,7 @@ public:
     /// The buttons at the right of the header, from the window's command table.
     void setActions(const QList<QAction*>&);
     void setTheme(const Theme&);
+    void setGpuHourPrice(double); ///< 0: not told
     /// The baseline is A and the session B, or the other way round.
     void swapSides();
     bool isSwapped() const { return m_swapped; }
@@ -66,6 +67,7 @@ private:
     Selection m_selection;
     CompareView m_view; ///< before the canvas that shows it
     bool m_swapped = false;
+    double m_gpuHourPrice = 0;
     bool m_isStale = true; ///< nobody saw what changed
     bool m_awaitsComparison = false;
     std::vector<ScenarioChange> m_changes;

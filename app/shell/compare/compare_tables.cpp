@@ -2,6 +2,7 @@
 
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/text/duration_text.h"
 #include "sim/text/number_text.h"
 
 #include <QHeaderView>
@@ -31,6 +32,16 @@ QString valueText(RowUnit unit, double value)
     case RowUnit::fraction:
         return percentQuantity(value).text();
     case RowUnit::perSecond:
+        return countQuantity(value).text();
+    case RowUnit::days: {
+        constexpr double kSecondsADay = 86400;
+        return QString::fromStdString(sim::durationText(value * kSecondsADay));
+    }
+    case RowUnit::gpuHours:
+        return QObject::tr("%1 h").arg(countQuantity(value).text());
+    case RowUnit::kilowattHours:
+        return QString::fromStdString(sim::energyText(value));
+    case RowUnit::money:
         return countQuantity(value).text();
     case RowUnit::count: {
         constexpr double kCounted = 1e6; // beyond, three digits say it

@@ -6,15 +6,19 @@
 #include "app/views/common/purpose_name.h"
 #include "sim/analysis/explain/explain_goodput.h"
 #include "sim/simulate/action_class.h"
+#include "sim/text/duration_text.h"
+#include "sim/text/number_text.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QStringList>
 #include <QTimer>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 
 namespace app {
 namespace {
@@ -107,6 +111,12 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_bubble->setToolTip(tr("Time a rank waits for other stages, of the step; mean over ranks"));
     m_goodput = new MetricCard(tr("Goodput"), Better::neither);
     m_goodput->setToolTip(tr("Training that lasts, of the time that passes: less saves, restarts, what failures undo, waiting"));
+    m_run = new MetricCard({}, Better::lower);
+    m_run->setToolTip(tr("Steps of this length one after the other, with what failures cost where the scenario has them"));
+    m_price = new QToolButton;
+    setRole(m_price, "link");
+    m_run->addBelow(m_price);
+    connect(m_price, &QToolButton::clicked, this, &DetailsPanel::priceRequested);
     m_parameters = new MetricCard(tr("Parameters"), Better::neither);
     m_exposed = new MetricCard(tr("Exposed communication"), Better::lower, DeltaUnit::points);
     m_exposed->setToolTip(tr("Communication during which the rank computes nothing, of the step; mean over ranks"));
@@ -127,6 +137,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
                                                 return sim::explainGoodput(*simulation, failing);
                                             }}};
     });
+    explain(m_run, {tokensPerSecond});
     explain(m_parameters, {parameters});
     explain(m_exposed, {exposed});
     explain(m_memory, {peakMemory});
@@ -156,6 +167,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     cards->addWidget(m_goodput, 2, 0, 1, 2);
     cards->addWidget(m_memory, 3, 0, 1, 2);
     cards->addWidget(m_exposed, 4, 0, 1, 2);
+    cards->addWidget(m_run, 5, 0, 1, 2);
     cards->setColumnStretch(0, 1);
     cards->setColumnStretch(1, 1);
     cards->setColumnMinimumWidth(0, 100);
@@ -308,12 +320,13 @@ void DetailsPanel::showMetrics()
     m_parameters->setNote(separated(m.parameters));
     showExposed();
     showGoodput();
+    showRun();
 
     const QString against =
         m_baselineName ? tr("▲▼ against the baseline “%1”").arg(*m_baselineName) : tr("▲▼ against the step before");
     m_against->setText(against);
     m_against->setVisible(m_before.has_value());
-    for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed, m_memory}) {
+    for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed, m_memory, m_run}) {
         card->hideChange();
         card->setAgainst(against, m_baselineName.has_value());
     }
@@ -324,6 +337,8 @@ void DetailsPanel::showMetrics()
     m_mfu->showChange(m_before->mfu, m.mfu);
     m_bubble->showChange(m_before->bubbleFraction, m.bubbleFraction);
     m_parameters->showChange(static_cast<double>(m_before->parameters), static_cast<double>(m.parameters));
+    if (!m_failing && m_before->tokensPerSecond > 0) // what failures left of the step before is not known
+        m_run->showChange(m.tokensPerSecond / m_before->tokensPerSecond, 1);
     m_exposed->showChange(m_before->exposedComm.total(), m.exposedComm.total());
 }
 
@@ -338,9 +353,39 @@ void DetailsPanel::showGoodput()
     QStringList lines{tr("failures: %1").arg(QString::fromStdString(m_failing->failuresText()))};
     if (m_failing->months)
         lines << QString::fromStdString(m_failing->monthsText());
-    if (m_failing->run)
-        lines << tr("whole run: %1").arg(QString::fromStdString(m_failing->runText()));
     m_goodput->setNote(lines.join(QLatin1Char('\n')));
+}
+
+/// What the tokens of the scenario take; of one that does not say, so many as one can compare by.
+void DetailsPanel::showRun()
+{
+    const double said = m_simulation->scenario().training.tokens, tokens = said > 0 ? said : sim::kTokensUnlessSaid;
+    const sim::WholeRun run = sim::lastingRun(*m_simulation, tokens), ideal = sim::wholeRun(*m_simulation, tokens);
+    constexpr double kSecondsADay = 86400;
+    const auto lasts = [](const sim::WholeRun& of) { return QString::fromStdString(sim::durationText(of.days * kSecondsADay)); };
+    m_run->setTitle(QString::fromStdString(sim::tokensText(tokens)));
+    m_run->setValue({lasts(run).section(QLatin1Char(' '), 0, 0), lasts(run).section(QLatin1Char(' '), 1)});
+    QStringList lines{tr("%1 steps").arg(countQuantity(run.steps).text())};
+    if (std::isfinite(run.days)) {
+        lines << tr("%1 GPU hours").arg(countQuantity(run.gpuHours).text());
+        if (m_gpuHourPrice > 0)
+            lines << tr("costs %1").arg(countQuantity(run.gpuHours * m_gpuHourPrice).text());
+        if (run.mostEnergyKwh())
+            lines << QString::fromStdString(run.energyText());
+    }
+    if (m_failing)
+        lines << tr("with failures; without %1").arg(lasts(ideal));
+    m_run->setNote(lines.join(QLatin1Char('\n')));
+    m_price->setText(m_gpuHourPrice > 0
+                         ? tr("at %1 a GPU hour…").arg(QString::fromStdString(sim::numberText(m_gpuHourPrice, sim::Unit::number)))
+                         : tr("Price of a GPU hour…"));
+}
+
+void DetailsPanel::setGpuHourPrice(double price)
+{
+    m_gpuHourPrice = price;
+    if (m_simulation)
+        showRun();
 }
 
 void DetailsPanel::showExposed()

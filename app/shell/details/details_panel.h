@@ -18,6 +18,7 @@
 
 class QGridLayout;
 class QLabel;
+class QToolButton;
 
 namespace app {
 
@@ -39,6 +40,7 @@ public:
     void setTheme(const Theme&);
     /// Says nothing, as one of its numbers is being asked for.
     void setMasked(bool);
+    void setGpuHourPrice(double); ///< 0: not told
     void scrollToRank();
     /// As shown, for tests.
     QString rankText() const;
@@ -47,6 +49,7 @@ public:
 Q_SIGNALS:
     /// What an explanation speaks of.
     void showRequested(const sim::ShowHint&);
+    void priceRequested(); ///< of a GPU hour: another is to be told
 
 private:
     /// The card's number opens the explanation of the first of these, and the others beside it.
@@ -55,6 +58,7 @@ private:
     void openBecause(MetricCard*, std::function<std::vector<BecauseSubject>()> subjects);
     void showMetrics();
     void showGoodput();
+    void showRun();
     void showExposed();
     void showMemory();
     bool isRankKnown() const;
@@ -67,7 +71,9 @@ private:
     std::optional<sim::Goodput> m_failing; ///< of a scenario with failures
     std::optional<int> m_rank, m_selectedRank;
     const Theme* m_theme;
-    MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_goodput, *m_parameters, *m_exposed, *m_memory;
+    MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_goodput, *m_run, *m_parameters, *m_exposed, *m_memory;
+    QToolButton* m_price; ///< of a GPU hour
+    double m_gpuHourPrice = 0;
     StackedBar *m_exposedBar, *m_memoryBar;
     std::optional<QString> m_baselineName; ///< that changes are told against; nothing: the step before
     QLabel* m_against = nullptr;

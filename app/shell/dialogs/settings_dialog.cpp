@@ -4,6 +4,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLocale>
@@ -18,6 +19,7 @@ namespace app {
 namespace {
 
 constexpr std::array kAutosaveSeconds{1, 5, 30, 120};
+constexpr double kPriceStep = 0.1;
 
 template <typename T>
 void choose(QComboBox& box, T value)
@@ -43,7 +45,7 @@ void addHeading(QFormLayout& form, const QString& text)
 } // namespace
 
 SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& languages, QWidget* parent)
-    : QDialog(parent), m_motion(new QCheckBox(tr("Reduce motion: nothing moves by itself")))
+    : QDialog(parent), m_motion(new QCheckBox(tr("Reduce motion: nothing moves by itself"))), m_price(new QDoubleSpinBox)
 {
     setWindowTitle(tr("Settings"));
     const QString later = tr("from the next start");
@@ -82,6 +84,17 @@ SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& lang
     for (const int seconds : kAutosaveSeconds)
         m_autosave->addItem(seconds == 1 ? tr("1 second after a change") : tr("%1 seconds after a change").arg(seconds), seconds);
 
+    addHeading(*form, tr("Whole run"));
+    m_price->setRange(0, kHighestGpuHourPrice);
+    m_price->setDecimals(2);
+    m_price->setSingleStep(kPriceStep);
+    m_price->setSpecialValueText(tr("not told"));
+    m_price->setAccessibleName(tr("Price of a GPU hour"));
+    m_price->setToolTip(tr("In your currency: what the whole run costs then stands beside its days"));
+    auto* priceLabel = new QLabel(tr("Price of a GPU hour"));
+    priceLabel->setBuddy(m_price);
+    form->addRow(priceLabel, m_price);
+
     auto* usual = new QPushButton(tr("Defaults"));
     usual->setToolTip(tr("Everything as it was when the program came"));
     usual->setAutoDefault(false);
@@ -103,6 +116,7 @@ SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& lang
     for (QComboBox* box : {m_theme, m_size, m_language, m_navigation, m_renderer, m_autosave})
         connect(box, &QComboBox::currentIndexChanged, this, &SettingsDialog::tell);
     connect(m_motion, &QCheckBox::toggled, this, &SettingsDialog::tell);
+    connect(m_price, &QDoubleSpinBox::valueChanged, this, &SettingsDialog::tell);
     connect(close, &QPushButton::clicked, this, &QDialog::accept);
     connect(usual, &QPushButton::clicked, this, [this] { setSettings({}); });
 }
@@ -139,12 +153,14 @@ Settings SettingsDialog::settings() const
     out.navigation = static_cast<NavigationStyle>(m_navigation->currentData().toInt());
     out.renderer = static_cast<Renderer>(m_renderer->currentData().toInt());
     out.autosaveSeconds = m_autosave->currentData().toInt();
+    out.gpuHourPrice = m_price->value();
     return out;
 }
 
 void SettingsDialog::setSettings(const Settings& settings)
 {
     choose(*m_theme, static_cast<int>(settings.theme));
+    m_price->setValue(settings.gpuHourPrice);
     choose(*m_size, offered(settings.sizePercent));
     choose(*m_language, settings.language);
     m_motion->setChecked(settings.reduceMotion);

@@ -8,7 +8,7 @@
 class QCheckBox;
 class QComboBox;
 class QFormLayout;
-class QSpinBox;
+class QDoubleSpinBox;
 
 namespace app {
 
@@ -30,6 +30,7 @@ private:
     Settings m_before; ///< as last told
     QComboBox *m_theme, *m_size, *m_language, *m_navigation, *m_renderer, *m_autosave;
     QCheckBox* m_motion;
+    QDoubleSpinBox* m_price;
 };
 
 } // namespace app

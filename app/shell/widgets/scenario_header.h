@@ -15,6 +15,7 @@ class ElidedLabel : public QFrame {
 public:
     explicit ElidedLabel(const char* role, QWidget* parent = nullptr);
     void setText(const QString&);
+    const QString& text() const { return m_text; } ///< all of it
     QSize minimumSizeHint() const override { return {40, sizeHint().height()}; }
     QSize sizeHint() const override;
 

@@ -100,6 +100,7 @@ enum class CommandId {
     showForm,
     showDetails,
     showFindings,
+    showOps,
     showKernels,
     showEveryRank,
     stepThrough,

@@ -9,6 +9,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/ops/ops_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -97,7 +98,7 @@ MainWindow::~MainWindow()
     m_session.disconnect(this);
     m_baseline.disconnect(this);
     m_desk.disconnect(this);
-    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock}) {
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock, m_opsDock}) {
         dock->disconnect(this);
         delete dock;
     }
@@ -169,6 +170,7 @@ void MainWindow::buildPages()
     addDockWidget(Qt::RightDockWidgetArea, m_detailsDock);
     buildFindings();
     buildLesson();
+    buildOps();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
@@ -223,7 +225,8 @@ void MainWindow::connectParts()
     connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
     for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm},
                                    {m_detailsDock, CommandId::showDetails},
-                                   {m_findingsDock, CommandId::showFindings}}) {
+                                   {m_findingsDock, CommandId::showFindings},
+                                   {m_opsDock, CommandId::showOps}}) {
         connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
             if (isWorkspaceShown())
                 action(id)->setChecked(!dock->isHidden());
@@ -236,6 +239,7 @@ void MainWindow::connectDesk()
     m_form->follow(m_desk);
     m_details->follow(m_desk);
     m_findings->follow(m_desk);
+    m_ops->follow(m_desk);
     connect(&m_desk, &Desk::opened, this, &MainWindow::deskOpened);
     connect(&m_desk, &Desk::stepChanged, this, &MainWindow::stepChanged);
     const auto showPointedSoon = [this] { m_pointedTimer.start(); };
@@ -370,6 +374,7 @@ void MainWindow::showPage(QWidget* page)
     m_detailsDock->hide();
     m_findingsDock->hide();
     m_lessonDock->hide();
+    m_opsDock->hide();
     updateActions();
     updateTitle();
     showStatus();
@@ -399,6 +404,7 @@ void MainWindow::showWorkspace()
     action(CommandId::showForm)->setChecked(!m_formDock->isHidden());
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
     action(CommandId::showFindings)->setChecked(!m_findingsDock->isHidden());
+    action(CommandId::showOps)->setChecked(!m_opsDock->isHidden());
     m_workspace->canvas(Picture::timeline).setFocus();
     updateActions();
     updateTitle();

@@ -36,6 +36,7 @@ class GalleryPage;
 class LessonPanel;
 class LessonProgress;
 class LivePanel;
+class OpsPanel;
 class ProblemBanner;
 class ProblemPage;
 class ScenarioForm;
@@ -86,6 +87,7 @@ public:
     ScenarioForm& form() { return *m_form; }
     DetailsPanel& details() { return *m_details; }
     FindingsPanel& findings() { return *m_findings; }
+    OpsPanel& ops() { return *m_ops; }
     GalleryPage& gallery() { return *m_gallery; }
     LessonPanel& lesson() { return *m_lesson; }
     bool isInLesson() const { return m_isInLesson; }
@@ -165,6 +167,7 @@ private:
     void showScene(const LessonScene&);
     void maskNumbers(bool masked);
     void buildFindings(); // these are in main_window_docks.cpp
+    void buildOps();
     void placeFindings();
     void foldDocks();
     void setFolded(bool);
@@ -231,7 +234,8 @@ private:
     QDockWidget* m_lessonDock = nullptr;
     std::unique_ptr<LessonProgress> m_lessonProgress;
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
-    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr;
+    OpsPanel* m_ops = nullptr;
+    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
     std::optional<bool> m_findingsAreTab; ///< as they were placed last
     bool m_placesFindings = true;         ///< nobody has arranged the docks in an earlier run

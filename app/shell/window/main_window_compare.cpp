@@ -38,7 +38,7 @@ bool MainWindow::isCompareShown() const
 
 bool MainWindow::isSettled() const
 {
-    return m_desk.isSettled() && m_compare->isSettled() && !m_lessonWorker.isBusy();
+    return m_desk.isSettled() && m_compare->isSettled() && m_ops->isReady() && !m_lessonWorker.isBusy();
 }
 
 void MainWindow::showCompare()

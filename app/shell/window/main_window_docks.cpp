@@ -2,6 +2,7 @@
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/ops/ops_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/window/main_window.h"
 
@@ -18,6 +19,8 @@ namespace {
 constexpr int kHighEnoughForBoth = 820;
 /// In narrower ones all three share one.
 constexpr int kWideEnoughForSides = 1240;
+/// Of the table of ops, as it is first shown.
+constexpr int kOpsHeight = 260;
 
 } // namespace
 
@@ -36,7 +39,26 @@ void MainWindow::buildFindings()
         m_findingsDock->setWindowTitle(count == 0 ? tr("FINDINGS") : tr("FINDINGS · %1").arg(count));
     });
     connect(m_details, &DetailsPanel::showRequested, this, &MainWindow::showHint);
+    connect(m_details, &DetailsPanel::priceRequested, this, &MainWindow::openSettings);
     connect(m_workspace, &Workspace::showRequested, this, &MainWindow::showHint);
+}
+
+/// Below the pictures, between the other docks; asked for, it is shown.
+void MainWindow::buildOps()
+{
+    m_ops = new OpsPanel;
+    m_opsDock = new QDockWidget(tr("TABLE OF OPS"), this);
+    m_opsDock->setObjectName(QStringLiteral("ops"));
+    m_opsDock->setWidget(m_ops);
+    m_opsDock->hide();
+    setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+    setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+    addDockWidget(Qt::BottomDockWidgetArea, m_opsDock);
+    resizeDocks({m_opsDock}, {kOpsHeight}, Qt::Vertical);
+    connect(m_ops, &OpsPanel::spanRequested, this, [this](SpanRef span) { m_workspace->selectSpan(span); });
+    connect(m_ops, &OpsPanel::kernelsRequested, this, [this] { run(CommandId::showKernels); });
+    connect(m_ops, &OpsPanel::saved, this, &MainWindow::tellSaved);
+    connect(m_ops, &OpsPanel::failed, this, &MainWindow::tellNotSaved);
 }
 
 /// Below the numbers where there is room for both, else behind them.
@@ -132,8 +154,10 @@ void MainWindow::resetLayout()
     m_unfolded.reset();
     m_findingsAreTab.reset();
     m_placesFindings = true;
-    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock})
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_opsDock})
         dock->setFloating(false);
+    addDockWidget(Qt::BottomDockWidgetArea, m_opsDock);
+    m_opsDock->hide();
     addDockWidget(Qt::LeftDockWidgetArea, m_formDock);
     for (QDockWidget* dock : {m_detailsDock, m_findingsDock}) {
         removeDockWidget(dock); // what was a tab would stay one

@@ -13,6 +13,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/ops/ops_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/translations.h"
@@ -410,6 +411,8 @@ void MainWindow::applySettings(const Settings& settings)
     gridOf(*m_workspace).setAnimated(!settings.reduceMotion);
     if (!m_options.reproducible)
         m_textSize.set(settings.sizePercent);
+    m_details->setGpuHourPrice(settings.gpuHourPrice);
+    m_compare->setGpuHourPrice(settings.gpuHourPrice);
     setMinimumSize(kSmallestWindow * 100 / m_textSize.percent());
     setThemeChoice(settings.theme);
 }
@@ -422,6 +425,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_workspace->setTheme(theme, assetsPath());
     m_details->setTheme(theme);
     m_findings->setTheme(theme);
+    m_ops->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
     m_compare->setTheme(theme);

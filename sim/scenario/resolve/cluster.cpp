@@ -29,6 +29,7 @@ void Resolver::readGpu(const Block& cluster, Efficiency& efficiency)
     require(from, "memory_bandwidth_gbs", gpu.memoryBandwidthGBs, "gpus");
     from.read("host_bandwidth_gbs", gpu.hostBandwidthGBs);
     from.read("multiprocessors", gpu.multiprocessors);
+    from.read("power_watts", gpu.powerWatts);
     if (from.find("peak_tflops") == nullptr) {
         if (m_out.isSound("/cluster/gpu/peak_tflops"))
             report("/cluster/gpu", "key \"peak_tflops\" is missing; write it, or name a base of assets/gpus");

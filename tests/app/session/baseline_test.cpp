@@ -183,6 +183,24 @@ TEST(ComparisonRows, PartsAddUpToTheirTotals)
     EXPECT_EQ(rows.front().name, QStringLiteral("Step time"));
 }
 
+TEST(ComparisonRows, TellWhatTheSameTokensTakeAndCost)
+{
+    const Simulated a(document("17-schedule-1f1b.json")), b(document("65-schedule-zb-h1.json"));
+    const sim::Comparison c = sim::compare(*a.simulation, *b.simulation);
+    EXPECT_EQ(c.run.a.tokens, c.run.b.tokens);
+    EXPECT_DOUBLE_EQ(c.run.a.days, sim::wholeRun(*a.simulation, c.run.a.tokens).days);
+    const auto valueOf = [](const std::vector<ComparisonRow>& rows, RowUnit unit) {
+        const auto row = std::find_if(rows.begin(), rows.end(), [unit](const ComparisonRow& of) { return of.unit == unit; });
+        return row == rows.end() ? std::nullopt : std::optional(*row);
+    };
+    const auto untold = comparisonRows(c), told = comparisonRows(c, "dp", 2.5);
+    EXPECT_FALSE(valueOf(untold, RowUnit::money));
+    ASSERT_TRUE(valueOf(told, RowUnit::money) && valueOf(told, RowUnit::gpuHours) && valueOf(told, RowUnit::days));
+    EXPECT_DOUBLE_EQ(valueOf(told, RowUnit::money)->b, 2.5 * c.run.b.gpuHours);
+    EXPECT_DOUBLE_EQ(valueOf(told, RowUnit::kilowattHours)->a, *c.run.a.mostEnergyKwh());
+    EXPECT_EQ(valueOf(told, RowUnit::days)->canTell(), told.front().canTell()) << "as sure as the step's time";
+}
+
 TEST(ComparisonRows, AsCsvAreALineEach)
 {
     const Simulated a(document("17-schedule-1f1b.json")), b(document("65-schedule-zb-h1.json"));

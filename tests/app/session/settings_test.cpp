@@ -23,6 +23,7 @@ TEST(Settings, ComeBackAsTheyWere)
                           .reduceMotion = true,
                           .renderer = Renderer::software,
                           .autosaveSeconds = 30,
+                          .gpuHourPrice = 2.5,
                           .language = QStringLiteral("de")};
     writeSettings(chosen);
     EXPECT_EQ(readSettings(), chosen);

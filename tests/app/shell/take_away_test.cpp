@@ -310,6 +310,7 @@ TEST_F(TakeAwayTest, SettingsApplyAtOnce)
                        .reduceMotion = true,
                        .renderer = Renderer::software,
                        .autosaveSeconds = 30,
+                       .gpuHourPrice = 2.5,
                        .language = {}};
     dialog->setSettings(all);
     EXPECT_EQ(dialog->settings(), all);

@@ -417,6 +417,32 @@ TEST_F(WindowTest, TheUsualLayoutCanBeHadBack)
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::timeline));
 }
 
+TEST_F(WindowTest, TellsWhatTheWholeRunTakesAndCosts)
+{
+    open("42-llama3-405b-16384-gpus.json");
+    const auto cardOf = [&]() -> const MetricCard* {
+        for (const auto* card : window.details().findChildren<MetricCard*>())
+            if (card->accessibleName().endsWith(QStringLiteral(" tokens")))
+                return card;
+        return nullptr;
+    };
+    const auto noteOf = [&] {
+        QString all;
+        for (const auto* label : cardOf()->findChildren<QLabel*>())
+            all += label->text() + QLatin1Char('\n');
+        return all;
+    };
+    ASSERT_TRUE(cardOf());
+    const double said = window.desk().simulation()->scenario().training.tokens;
+    const sim::WholeRun run = sim::lastingRun(*window.desk().simulation(), said > 0 ? said : sim::kTokensUnlessSaid);
+    EXPECT_TRUE(noteOf().contains(countQuantity(run.gpuHours).text())) << noteOf().toStdString();
+    EXPECT_TRUE(noteOf().contains(QString::fromStdString(run.energyText()))) << noteOf().toStdString();
+    EXPECT_FALSE(noteOf().contains(QStringLiteral("costs")));
+    window.details().setGpuHourPrice(2.5);
+    EXPECT_TRUE(noteOf().contains(QStringLiteral("costs %1").arg(countQuantity(run.gpuHours * 2.5).text())))
+        << noteOf().toStdString();
+}
+
 TEST_F(WindowTest, DocksComeBackAsTheyWere)
 {
     open(kTiny);

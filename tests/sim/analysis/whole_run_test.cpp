@@ -25,3 +25,35 @@ TEST(WholeRun, IsItsStepsOneAfterTheOther)
     scenario.training.tokens += 1;
     EXPECT_EQ(wholeRun(*simulate(scenario))->steps, 1e6 + 1) << "the rest is a step, too";
 }
+
+TEST(WholeRun, TakesAtMostThePowerLimitsOfItsGpusAndThePriceOfTheirHours)
+{
+    Scenario scenario = test::smallScenario(1, 2, 2);
+    const auto told = [](const Scenario& of) { return wholeRun(*simulate(of), 1e12); };
+    EXPECT_FALSE(told(scenario).mostEnergyKwh()) << "not known";
+    EXPECT_EQ(told(scenario).energyText(), "");
+    scenario.cluster.gpu.powerWatts = 700;
+    const WholeRun run = told(scenario);
+    EXPECT_DOUBLE_EQ(*run.mostEnergyKwh(), run.days * 24 * 4 * 0.7);
+    EXPECT_EQ(run.energyText(), "at most " + energyText(*run.mostEnergyKwh()) + " of the GPUs");
+    const WholeRun round{.gpuHours = 2e6, .gpuWatts = 500};
+    EXPECT_EQ(round.energyText(), "at most 1.00 GWh of the GPUs");
+    EXPECT_EQ(round.priceText(2.5), "5,000,000 at 2.50 a GPU hour");
+}
+
+TEST(WholeRun, TokensAreSaidAsInReports)
+{
+    EXPECT_EQ(tokensText(15.6e12), "15.6 trillion tokens");
+    EXPECT_EQ(tokensText(kTokensUnlessSaid), "1 trillion tokens");
+    EXPECT_EQ(tokensText(300e9), "300 billion tokens");
+    EXPECT_EQ(tokensText(2.5e6), "2.5 million tokens");
+    EXPECT_EQ(tokensText(800'000), "800,000 tokens");
+}
+
+TEST(WholeRun, EnergyHasAUnitThatKeepsItShort)
+{
+    EXPECT_EQ(energyText(812), "812 kWh");
+    EXPECT_EQ(energyText(999.6), "1.00 MWh");
+    EXPECT_EQ(energyText(14'900), "14.9 MWh");
+    EXPECT_EQ(energyText(3.21e6), "3.21 GWh");
+}

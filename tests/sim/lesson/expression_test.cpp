@@ -118,7 +118,7 @@ TEST(Expression, ReachesIntoListsByPlaceByNameAndAllAtOnce)
     EXPECT_EQ(valueOf("half.groups(0).tp[1]"), 1);
 }
 
-TEST(Expression, HasTenFunctions)
+TEST(Expression, HasElevenFunctions)
 {
     EXPECT_EQ(valueOf("min(list)"), 1.0);
     EXPECT_EQ(valueOf("max(1, 7, 3)"), 7.0);
@@ -132,6 +132,8 @@ TEST(Expression, HasTenFunctions)
     EXPECT_EQ(valueOf("sort(list) == [1, 2, 3]"), true);
     EXPECT_EQ(valueOf("near(step, 2.4, 0.1)"), true);
     EXPECT_EQ(valueOf("near(step, 2.3, 0.1)"), false);
+    EXPECT_EQ(valueOf("contains(\"attn.qkv\", \"qkv\")"), true);
+    EXPECT_EQ(valueOf("contains(kind, \"nothing of it\")"), false);
 }
 
 TEST(Expression, SaysWhatIsWrongAndWhere)

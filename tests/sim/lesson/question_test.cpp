@@ -167,14 +167,3 @@ TEST(LiveText, WritesNumbersAsTheFormatSays)
     EXPECT_THROW(filledIn("{1 +}", none), Error);
     EXPECT_THROW(filledIn("{1/0}", none), Error);
 }
-
-TEST(Expressions, SayWhatTheyAskFor)
-{
-    const auto asks = [](const char* text) { return Expression::parse(text).asksFor(); };
-    using Words = std::vector<std::string>;
-    EXPECT_EQ(asks("fb.peak_memory_gib < 0.6 * gpipe.peak_memory_gib"), (Words{"fb.peak_memory_gib", "gpipe.peak_memory_gib"}));
-    EXPECT_EQ(asks("memory.per_pipeline_rank[n].total"), (Words{"memory.per_pipeline_rank.total"}));
-    EXPECT_EQ(asks("max(a.b, a.b, c)"), (Words{"a.b", "c"}));
-    EXPECT_EQ(asks("half.groups(5).tp"), (Words{"half.groups.tp"}));
-    EXPECT_EQ(asks("1 + 2"), Words{});
-}

@@ -1,0 +1,43 @@
+// A table of ops as Qt's views want it: cells, what they are sorted by, and durations as bars.
+#pragma once
+
+#include "app/views/common/op_columns.h"
+#include "app/views/common/theme.h"
+
+#include <QAbstractTableModel>
+#include <QStyledItemDelegate>
+
+#include <memory>
+
+namespace app {
+
+class OpTableModel : public QAbstractTableModel {
+public:
+    static constexpr int kSortRole = Qt::UserRole;
+
+    using QAbstractTableModel::QAbstractTableModel;
+    void setTable(std::shared_ptr<const sim::OpTable>);
+    void setTheme(const Theme&);
+    const std::shared_ptr<const sim::OpTable>& table() const { return m_table; } ///< nullptr: there is none
+    const sim::OpGroup& group(int row) const { return m_table->groups[static_cast<std::size_t>(row)]; }
+    static OpColumn columnAt(int column) { return opColumns()[static_cast<std::size_t>(column)].column; }
+    const Theme& theme() const { return *m_theme; }
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex&, int role) const override;
+    QVariant headerData(int section, Qt::Orientation, int role) const override;
+
+private:
+    std::shared_ptr<const sim::OpTable> m_table;
+    const Theme* m_theme = &lightTheme();
+};
+
+/// Draws the column of durations; its index may be a proxy's of an OpTableModel.
+class DurationBarsDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter*, const QStyleOptionViewItem&, const QModelIndex&) const override;
+};
+
+} // namespace app

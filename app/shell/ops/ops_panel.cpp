@@ -1,0 +1,324 @@
+#include "app/shell/ops/ops_panel.h"
+
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/scenario_header.h"
+#include "app/shell/widgets/style.h"
+#include "app/step/op_selection.h"
+#include "app/views/common/labels.h"
+#include "sim/error.h"
+#include "sim/lesson/op_query.h"
+#include "sim/scenario/files.h"
+
+#include <QClipboard>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr int kSoonMs = 60;             ///< after a change: typing and dragging go on
+constexpr int kNarrowestDurations = 14; ///< digits
+constexpr int kSwatch = 10;             ///< of a class
+
+QToolButton* button(const QString& text, const QString& what)
+{
+    auto* out = new QToolButton;
+    out->setText(text);
+    out->setToolTip(what);
+    setRole(out, "button");
+    return out;
+}
+
+QString queryHelp()
+{
+    QString out = OpsPanel::tr("A part of a name, such as attn; or an expression, such as duration_us > 50 and comm.\n"
+                               "and, or, not, + - * /, contains(name, \"attn\"), and of each op:");
+    for (const sim::OpQueryName& name : sim::opQueryNames())
+        out += QStringLiteral("\n%1: %2").arg(QString::fromLatin1(name.name), QString::fromUtf8(name.what));
+    return out;
+}
+
+/// Does a table of what one selects say the same as of the other?
+bool selectSameOps(const Selection& a, const Selection& b)
+{
+    return a.ranks == b.ranks && a.range == b.range && a.classes == b.classes;
+}
+
+/// "4,608 ops of 16 ranks in 12.3 ms"
+QString summaryText(const sim::OpTable& table, bool isRange)
+{
+    const QString what = table.ofKernels ? OpsPanel::tr("%1 ops").arg(separated(table.all.count))
+                                         : OpsPanel::tr("%1 passes").arg(separated(table.all.count));
+    const QString ranks = table.ranks == 1 ? OpsPanel::tr("1 rank") : OpsPanel::tr("%1 ranks").arg(separated(table.ranks));
+    const QString length = QString::fromStdString(durationText(static_cast<double>(table.lengthNs())));
+    return isRange ? OpsPanel::tr("%1 of %2 in the selected %3").arg(what, ranks, length)
+                   : OpsPanel::tr("%1 of %2 in %3").arg(what, ranks, length);
+}
+
+} // namespace
+
+OpsPanel::OpsPanel(QWidget* parent)
+    : QWidget(parent), m_grouping(new QComboBox), m_query(new QLineEdit), m_kernels(button(tr("Show kernels"), {})),
+      m_copy(button(tr("Copy"), tr("The selected rows, else all, as spreadsheets take them"))),
+      m_save(button(tr("Save CSV…"), tr("The selected rows, else all, with exact numbers"))),
+      m_summary(new ElidedLabel("muted12")), m_failure(new QLabel), m_view(new QTableView), m_model(new OpTableModel(this)),
+      m_sorted(new QSortFilterProxyModel(this))
+{
+    setRole(this, "form");
+    setAttribute(Qt::WA_StyledBackground);
+    setAccessibleName(tr("Table of ops"));
+    setFocusProxy(m_query);
+    for (const auto& [grouping, text] : {std::pair{sim::OpGrouping::name, tr("By name")},
+                                         {sim::OpGrouping::opClass, tr("By class")},
+                                         {sim::OpGrouping::rank, tr("By rank")},
+                                         {sim::OpGrouping::stage, tr("By stage")}})
+        m_grouping->addItem(text, static_cast<int>(grouping));
+    m_grouping->setAccessibleName(tr("What ops are added up by"));
+    m_query->setPlaceholderText(tr("attn, or duration_us > 50 and comm"));
+    m_query->setAccessibleName(tr("Only these ops"));
+    m_query->setToolTip(queryHelp());
+    m_query->setClearButtonEnabled(true);
+    m_kernels->setToolTip(tr("Every kernel and collective, not only the passes they are in"));
+    m_kernels->hide();
+    setRole(m_failure, "error");
+    m_failure->setWordWrap(true);
+    m_failure->hide();
+
+    m_sorted->setSourceModel(m_model);
+    m_sorted->setSortRole(OpTableModel::kSortRole);
+    setRole(m_view, "table");
+    m_view->setModel(m_sorted);
+    m_view->setAccessibleName(tr("Ops"));
+    m_view->setSortingEnabled(true);
+    m_view->sortByColumn(-1, Qt::DescendingOrder); // as the table comes: the most time first
+    m_view->verticalHeader()->hide();
+    m_view->setShowGrid(false);
+    m_view->setWordWrap(false);
+    m_view->setTabKeyNavigation(false);
+    m_view->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_view->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    m_view->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_view->setFont(uiFont(12));
+    m_view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_view->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_view->setItemDelegateForColumn(static_cast<int>(OpColumn::durations), new DurationBarsDelegate(m_view));
+    m_view->setIconSize({kSwatch, kSwatch});
+    QHeaderView& header = *m_view->horizontalHeader();
+    header.setHighlightSections(false);
+    header.setSectionResizeMode(QHeaderView::ResizeToContents);
+    header.setResizeContentsPrecision(64); // rows that are looked at for the width of a column
+    header.setSectionResizeMode(static_cast<int>(OpColumn::durations), QHeaderView::Fixed);
+    header.setMinimumSectionSize(56);
+    m_view->verticalHeader()->setDefaultSectionSize(m_view->fontMetrics().height() + 8);
+
+    auto* head = new QHBoxLayout;
+    head->setSpacing(8);
+    head->addWidget(m_grouping);
+    head->addWidget(m_query, 1);
+    head->addWidget(m_summary, 1);
+    head->addWidget(m_kernels);
+    head->addWidget(m_copy);
+    head->addWidget(m_save);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 6, 12, 6);
+    column->setSpacing(4);
+    column->addLayout(head);
+    column->addWidget(m_failure);
+    column->addWidget(m_view, 1);
+
+    m_soon.setSingleShot(true);
+    m_soon.setInterval(kSoonMs);
+    connect(&m_soon, &QTimer::timeout, this, &OpsPanel::refresh);
+    connect(m_grouping, &QComboBox::currentIndexChanged, this, [this] {
+        m_view->sortByColumn(-1, Qt::DescendingOrder);
+        refreshSoon();
+    });
+    connect(m_query, &QLineEdit::textChanged, this, &OpsPanel::refreshSoon);
+    connect(m_kernels, &QToolButton::clicked, this, &OpsPanel::kernelsRequested);
+    connect(m_copy, &QToolButton::clicked, this, &OpsPanel::copy);
+    connect(m_save, &QToolButton::clicked, this, &OpsPanel::chooseFile);
+    m_view->installEventFilter(this);
+    connect(m_view, &QTableView::activated, this, &OpsPanel::goToLongest);
+}
+
+OpsPanel::~OpsPanel()
+{
+    m_worker.stop();
+}
+
+void OpsPanel::follow(Desk& desk)
+{
+    m_desk = &desk;
+    for (const auto changed : {&Desk::opened, &Desk::stepChanged, &Desk::detailChanged})
+        connect(&desk, changed, this, &OpsPanel::refreshSoon);
+    connect(&desk, &Desk::selectionChanged, this, [this](bool onlyCursor) {
+        if (!onlyCursor && !selectSameOps(m_desk->selection(), m_shownSelection))
+            refreshSoon();
+    });
+}
+
+void OpsPanel::setTheme(const Theme& theme)
+{
+    m_model->setTheme(theme);
+}
+
+void OpsPanel::setGrouping(sim::OpGrouping grouping)
+{
+    m_grouping->setCurrentIndex(m_grouping->findData(static_cast<int>(grouping)));
+}
+
+void OpsPanel::setQuery(const QString& query)
+{
+    m_query->setText(query);
+}
+
+/// What a table copies by itself is the one cell that is current.
+bool OpsPanel::eventFilter(QObject* of, QEvent* event)
+{
+    if (event->type() != QEvent::KeyPress || !static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy))
+        return QWidget::eventFilter(of, event);
+    copy();
+    return true;
+}
+
+void OpsPanel::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    refreshSoon();
+}
+
+/// Nobody sees it: it is made when somebody does.
+void OpsPanel::refresh()
+{
+    if (!isVisible() || !m_desk)
+        return;
+    m_shownSelection = m_desk->selection();
+    m_worker.dropAll();
+    m_isAsked = false;
+    if (!m_desk->step().trace) {
+        m_summary->setText({});
+        m_kernels->hide();
+        m_model->setTable({});
+        tellFailure(m_desk->whyNoStep());
+        return;
+    }
+    auto query = std::make_shared<const sim::OpQuery>();
+    try {
+        query = std::make_shared<const sim::OpQuery>(sim::OpQuery::parse(m_query->text().toStdString()));
+    } catch (const sim::ExpressionError& error) { // what is shown goes on being shown while it is typed
+        tellFailure(QString::fromUtf8(error.what()));
+        return;
+    }
+    m_isAsked = true;
+    const auto grouping = static_cast<sim::OpGrouping>(m_grouping->currentData().toInt());
+    m_worker.ask(
+        0,
+        [step = m_desk->step(), selection = m_shownSelection, query, grouping] {
+            sim::OpSelection ops = opSelection(step.simulation.get(), *step.trace, selection);
+            ops.filter = query->filterOf(*step.trace);
+            return std::make_shared<const sim::OpTable>(sim::opTable(*step.trace, grouping, ops));
+        },
+        [this](const std::shared_ptr<const sim::OpTable>& table) { show(table); },
+        [this](const QString& why) {
+            m_isAsked = false;
+            tellFailure(why);
+        });
+}
+
+void OpsPanel::show(const std::shared_ptr<const sim::OpTable>& table)
+{
+    m_isAsked = false;
+    m_model->setTable(table);
+    m_summary->setText(summaryText(*table, m_shownSelection.range.has_value()));
+    m_kernels->setVisible(!table->ofKernels && m_desk->simulation());
+    fitDurations();
+    tellFailure({});
+}
+
+/// They have what the other columns leave, and never less than can be told apart.
+void OpsPanel::fitDurations()
+{
+    QHeaderView& header = *m_view->horizontalHeader();
+    const auto durations = static_cast<int>(OpColumn::durations);
+    const int others = header.length() - header.sectionSize(durations);
+    header.resizeSection(durations, std::max(m_view->fontMetrics().horizontalAdvance(QLatin1Char('0')) * kNarrowestDurations,
+                                             m_view->viewport()->width() - others));
+}
+
+void OpsPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    fitDurations();
+}
+
+void OpsPanel::tellFailure(const QString& why)
+{
+    m_failure->setText(why);
+    m_failure->setVisible(!why.isEmpty());
+    m_copy->setEnabled(m_model->rowCount() > 0);
+    m_save->setEnabled(m_model->rowCount() > 0);
+}
+
+QString OpsPanel::summary() const
+{
+    return m_summary->text();
+}
+
+QString OpsPanel::failure() const
+{
+    return m_failure->text();
+}
+
+/// Of the group in that row.
+void OpsPanel::goToLongest(const QModelIndex& index)
+{
+    const sim::OpGroup& group = m_model->group(m_sorted->mapToSource(index).row());
+    Q_EMIT spanRequested({group.longestTrack, static_cast<std::uint32_t>(group.longestSpan)});
+}
+
+Table OpsPanel::shownTable() const
+{
+    if (!m_model->table())
+        return {};
+    const Table all = tableOf(*m_model->table());
+    Table out{.header = all.header, .rows = {}};
+    const bool isSome = m_view->selectionModel()->hasSelection();
+    for (int row = 0; row < m_sorted->rowCount(); ++row)
+        if (!isSome || m_view->selectionModel()->isRowSelected(row, {}))
+            out.rows.push_back(all.rows[static_cast<std::size_t>(m_sorted->mapToSource(m_sorted->index(row, 0)).row())]);
+    return out;
+}
+
+void OpsPanel::copy()
+{
+    QGuiApplication::clipboard()->setText(QString::fromStdString(tabbedText(shownTable())));
+}
+
+void OpsPanel::chooseFile()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Save Table"), QStringLiteral("ops.csv"), tr("Tables (*.csv)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".csv");
+    try {
+        sim::replaceFile(path.toStdString(), csvText(shownTable()));
+        Q_EMIT saved(path);
+    } catch (const sim::Error& error) {
+        Q_EMIT failed(path, QString::fromUtf8(error.what()));
+    }
+}
+
+} // namespace app

@@ -1,0 +1,124 @@
+#include "app/views/common/op_columns.h"
+
+#include "app/views/common/labels.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace app {
+namespace {
+
+constexpr std::array kOpColumns{
+    OpColumnInfo{OpColumn::name, "Ops", "what they have in common"},
+    OpColumnInfo{OpColumn::count, "Count", "how many, on all selected ranks together"},
+    OpColumnInfo{OpColumn::total, "Total", "their time inside the selected range, all selected ranks together"},
+    OpColumnInfo{OpColumn::share, "Share",
+                 "of the time of the selected ranks; streams run at once, so that shares may sum to more than 100 %"},
+    OpColumnInfo{OpColumn::mean, "Mean", "how long one takes"},
+    OpColumnInfo{OpColumn::longest, "Longest", "Enter or a double click goes to it"},
+    OpColumnInfo{OpColumn::durations, "Durations", "how many take how long, on one logarithmic axis for all rows"},
+    OpColumnInfo{OpColumn::bytes, "Bytes", "moved by transfers and collectives, each rank its own"},
+    OpColumnInfo{OpColumn::flopRate, "FLOP/s", "while it computes, what is computed again counted too"}};
+
+/// The shortest that reads back as the same number, without an exponent.
+std::string exact(double value)
+{
+    std::array<char, 400> out{};
+    return {out.data(), std::to_chars(out.data(), out.data() + out.size(), value, std::chars_format::fixed).ptr};
+}
+
+/// Buckets of the whole table that hold something: [first, last].
+std::pair<std::size_t, std::size_t> bucketsInUse(const sim::OpTable& table)
+{
+    const auto counts = table.all.durations.counts();
+    const auto first = std::find_if(counts.begin(), counts.end(), [](std::int64_t count) { return count > 0; });
+    return {static_cast<std::size_t>(first - counts.begin()), counts.empty() ? 0 : counts.size() - 1};
+}
+
+} // namespace
+
+std::span<const OpColumnInfo> opColumns()
+{
+    return kOpColumns;
+}
+
+double opValue(const sim::OpTable& table, const sim::OpGroup& group, OpColumn column)
+{
+    switch (column) {
+    case OpColumn::name:
+        return 0;
+    case OpColumn::count:
+        return static_cast<double>(group.count);
+    case OpColumn::total:
+        return group.totalNs;
+    case OpColumn::share:
+        return table.share(group);
+    case OpColumn::mean:
+        return group.meanNs();
+    case OpColumn::longest:
+    case OpColumn::durations:
+        return static_cast<double>(group.longestNs);
+    case OpColumn::bytes:
+        return group.bytes;
+    case OpColumn::flopRate:
+        return group.flopsPerSecond();
+    }
+    return 0;
+}
+
+std::string opCell(const sim::OpTable& table, const sim::OpGroup& group, OpColumn column)
+{
+    const double value = opValue(table, group, column);
+    switch (column) {
+    case OpColumn::name:
+        return group.name;
+    case OpColumn::count:
+        return countText(group.count);
+    case OpColumn::share:
+        return percentText(value);
+    case OpColumn::total:
+    case OpColumn::mean:
+    case OpColumn::longest:
+        return durationText(value);
+    case OpColumn::durations:
+        return {};
+    case OpColumn::bytes:
+        return value > 0 ? bytesText(value) : std::string();
+    case OpColumn::flopRate:
+        return value > 0 ? sim::numberText(value, sim::Unit::flopRate) : std::string();
+    }
+    return {};
+}
+
+DurationBars durationBars(const sim::OpTable& table, const sim::OpGroup& group, int mostBars)
+{
+    const auto [first, last] = bucketsInUse(table);
+    const auto counts = group.durations.counts();
+    const std::size_t buckets = last + 1 - first;
+    const std::size_t perBar = (buckets + static_cast<std::size_t>(mostBars) - 1) / static_cast<std::size_t>(mostBars);
+    DurationBars bars{.heights = std::vector<double>((buckets + perBar - 1) / perBar, 0)};
+    for (std::size_t bucket = first; bucket < std::min(counts.size(), last + 1); ++bucket)
+        bars.heights[(bucket - first) / perBar] += static_cast<double>(counts[bucket]);
+    const double highest = *std::max_element(bars.heights.begin(), bars.heights.end());
+    for (double& height : bars.heights)
+        height = highest > 0 ? height / highest : 0;
+    bars.beginNs = sim::OpHistogram::beginNs(static_cast<int>(first));
+    bars.endNs = sim::OpHistogram::beginNs(static_cast<int>(first + bars.heights.size() * perBar));
+    return bars;
+}
+
+Table tableOf(const sim::OpTable& table)
+{
+    Table out{.header = {sim::opGroupingName(table.grouping), "count", "total (ns)", "share", "mean (ns)", "shortest (ns)",
+                         "longest (ns)", "moved (bytes)", "work (FLOP)", "FLOP/s"},
+              .rows = {}};
+    for (const sim::OpGroup& group : table.groups)
+        out.rows.push_back({group.name, std::to_string(group.count), exact(group.totalNs), exact(table.share(group)),
+                            exact(group.meanNs()), std::to_string(group.shortestNs), std::to_string(group.longestNs),
+                            exact(group.bytes), exact(group.flops), exact(group.flopsPerSecond())});
+    return out;
+}
+
+} // namespace app

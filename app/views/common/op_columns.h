@@ -1,0 +1,39 @@
+// The columns of a table of ops, for people and for spreadsheets.
+#pragma once
+
+#include "app/views/common/table.h"
+#include "sim/analysis/op_table.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace app {
+
+enum class OpColumn : std::uint8_t { name, count, total, share, mean, longest, durations, bytes, flopRate };
+
+struct OpColumnInfo {
+    OpColumn column;
+    const char* title; ///< over the column
+    const char* what;  ///< one line
+};
+
+std::span<const OpColumnInfo> opColumns();
+/// "12.3 ms"; nothing where a group has none of it, and of durations, which are drawn.
+std::string opCell(const sim::OpTable&, const sim::OpGroup&, OpColumn);
+/// What rows are sorted by; of durations the longest.
+double opValue(const sim::OpTable&, const sim::OpGroup&, OpColumn);
+
+/// How many ops took how long, as bars of one width on a logarithmic axis that is the same for all groups of a table.
+struct DurationBars {
+    std::vector<double> heights; ///< share of the highest
+    double beginNs = 0, endNs = 0;
+};
+/// At most so many bars.
+DurationBars durationBars(const sim::OpTable&, const sim::OpGroup&, int mostBars);
+
+/// Exact numbers, with units in the header; as many rows as groups.
+Table tableOf(const sim::OpTable&);
+
+} // namespace app

@@ -1,0 +1,37 @@
+// Which ops of a trace somebody asks for: a part of a name ("attn"), or an expression on one op: `duration_us > 50 and comm`.
+#pragma once
+
+#include "sim/analysis/op_table.h"
+#include "sim/lesson/expression.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sim {
+
+/// What an expression may ask of an op.
+struct OpQueryName {
+    const char* name;
+    const char* what; ///< with its unit
+};
+std::span<const OpQueryName> opQueryNames();
+
+class OpQuery {
+public:
+    /// Without < > = ! ( ) and quotes it is a part of a name, whatever its case; nothing but blanks asks for all. Throws
+    /// ExpressionError, also for names that no op has.
+    static OpQuery parse(std::string_view text);
+
+    bool isForAll() const { return !m_expression && m_part.empty(); }
+    /// May be called while the trace lives, by one thread. What it throws is an ExpressionError. What is the same
+    /// of all ops of a kind is found out once a kind; else some 0.3 µs an op and comparison.
+    OpFilter filterOf(const Trace&) const;
+
+private:
+    std::string m_part;                             ///< in lower case
+    std::shared_ptr<const Expression> m_expression; ///< nullptr: there is none
+};
+
+} // namespace sim

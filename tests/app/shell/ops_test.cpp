@@ -1,0 +1,158 @@
+// The table of ops beside the pictures: it follows the selection, says what is wrong with a query, and keeps out of the way.
+#include "app/shell/ops/ops_panel.h"
+
+#include "app/step/op_selection.h"
+#include "app/views/timeline/timeline_view.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QTableView>
+#include <QToolButton>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class OpsWindow : public WindowTest {
+protected:
+    void SetUp() override
+    {
+        open("05-dp2-tp4-pp2-sixteen-gpus.json");
+        window.run(CommandId::showOps);
+        settle();
+    }
+    OpsPanel& panel() { return window.ops(); }
+    QAbstractItemModel& model() { return *panel().view().model(); }
+    QString cell(int row, OpColumn column) { return model().index(row, static_cast<int>(column)).data().toString(); }
+    sim::OpTable expected(sim::OpGrouping grouping)
+    {
+        const ShownStep& step = window.desk().step();
+        return sim::opTable(*step.trace, grouping, opSelection(step.simulation.get(), *step.trace, window.desk().selection()));
+    }
+};
+
+TEST_F(OpsWindow, ShowsWhatTheSelectionHolds)
+{
+    EXPECT_TRUE(panel().isVisible());
+    EXPECT_TRUE(panel().summary().contains(QStringLiteral("passes of 16 ranks"))) << panel().summary().toStdString();
+    window.run(CommandId::showKernels);
+    settle();
+    EXPECT_EQ(model().rowCount(), static_cast<int>(expected(sim::OpGrouping::name).groups.size()));
+    EXPECT_TRUE(panel().summary().contains(QStringLiteral("ops of 16 ranks"))) << panel().summary().toStdString();
+    EXPECT_EQ(cell(0, OpColumn::name), QStringLiteral("mlp.up.wgrad")) << "the most time first";
+
+    Selection selection = window.desk().selection();
+    selection.selectRanks({0, 8}, 0);
+    selection.range = TimeRange{0, window.desk().step().trace->endNs / 4};
+    window.desk().setSelection(selection);
+    settle();
+    const sim::OpTable narrowed = expected(sim::OpGrouping::name);
+    EXPECT_EQ(narrowed.ranks, 2);
+    EXPECT_TRUE(panel().summary().contains(QStringLiteral("ops of 2 ranks in the selected"))) << panel().summary().toStdString();
+    EXPECT_EQ(cell(0, OpColumn::count), QString::fromStdString(opCell(narrowed, narrowed.groups[0], OpColumn::count)));
+    EXPECT_EQ(panel().shownTable().rows, tableOf(narrowed).rows);
+}
+
+TEST_F(OpsWindow, GroupsByRankClassAndStage)
+{
+    for (const sim::OpGrouping grouping : sim::kOpGroupings) {
+        panel().setGrouping(grouping);
+        settle();
+        EXPECT_EQ(panel().shownTable().rows, tableOf(expected(grouping)).rows) << sim::opGroupingName(grouping);
+    }
+}
+
+TEST_F(OpsWindow, SortsByNumbersAndCopiesWhatIsSelected)
+{
+    panel().setGrouping(sim::OpGrouping::opClass);
+    settle();
+    ASSERT_GE(model().rowCount(), 3);
+    const auto column = static_cast<int>(OpColumn::total);
+    panel().view().sortByColumn(column, Qt::AscendingOrder);
+    for (int row = 1; row < model().rowCount(); ++row)
+        EXPECT_GE(model().index(row, column).data(OpTableModel::kSortRole).toDouble(),
+                  model().index(row - 1, column).data(OpTableModel::kSortRole).toDouble());
+    panel().view().selectRow(0);
+    ASSERT_EQ(panel().shownTable().rows.size(), 1U);
+    EXPECT_EQ(panel().shownTable().rows[0][0], cell(0, OpColumn::name).toStdString());
+    QTest::keyClick(&panel().view(), Qt::Key_C, Qt::ControlModifier);
+    EXPECT_EQ(QGuiApplication::clipboard()->text().toStdString(), tabbedText(panel().shownTable()));
+}
+
+TEST_F(OpsWindow, AQueryNarrowsItAndABadOneIsToldAndLeavesWhatIsShown)
+{
+    window.run(CommandId::showKernels);
+    settle();
+    const int all = model().rowCount();
+    panel().setQuery(QStringLiteral("attn.qkv"));
+    settle();
+    EXPECT_EQ(model().rowCount(), 3); // forward, input and weight gradient
+    panel().setQuery(QStringLiteral("duration > 5"));
+    settle();
+    EXPECT_TRUE(panel().failure().contains(QStringLiteral("nearest: \"duration_us\""))) << panel().failure().toStdString();
+    EXPECT_EQ(model().rowCount(), 3);
+    panel().setQuery(QStringLiteral("name > 5")); // found out on the way
+    settle();
+    EXPECT_TRUE(panel().failure().contains(QStringLiteral("only numbers have an order"))) << panel().failure().toStdString();
+    panel().setQuery(QStringLiteral("comm and duration_us > 300"));
+    settle();
+    EXPECT_EQ(panel().failure(), QString());
+    EXPECT_GT(model().rowCount(), 0);
+    EXPECT_LT(model().rowCount(), all);
+}
+
+TEST_F(OpsWindow, GoesToTheLongest)
+{
+    window.run(CommandId::showKernels);
+    settle();
+    const sim::OpTable table = expected(sim::OpGrouping::name);
+    Q_EMIT panel().view().activated(model().index(2, 0));
+    const std::optional<SpanRef> selected = window.desk().selection().selectedSpan;
+    ASSERT_TRUE(selected);
+    const sim::Track& track = window.desk().step().trace->tracks[selected->track];
+    EXPECT_EQ(window.desk().step().trace->kinds[track.kind[selected->span]].name, table.groups[2].name);
+    EXPECT_EQ(track.durationNs[selected->span], table.groups[2].longestNs);
+}
+
+TEST_F(OpsWindow, OffersKernelsWhereItKnowsPassesAlone)
+{
+    const auto buttons = panel().findChildren<QToolButton*>();
+    const auto found = std::find_if(buttons.begin(), buttons.end(),
+                                    [](const QToolButton* b) { return b->text() == QStringLiteral("Show kernels"); });
+    ASSERT_NE(found, buttons.end());
+    EXPECT_TRUE((*found)->isVisible());
+    (*found)->click();
+    settle();
+    EXPECT_TRUE(window.desk().wantsKernels());
+    EXPECT_FALSE((*found)->isVisible());
+}
+
+TEST_F(OpsWindow, StaysInASmallWindowAndGoesWithResetAndAgainWithItsKey)
+{
+    window.resize(1024, 640);
+    settle();
+    EXPECT_EQ(window.size(), QSize(1024, 640));
+    const QRect within(panel().mapTo(&window, QPoint()), panel().size());
+    EXPECT_TRUE(window.rect().contains(within))
+        << within.x() << " " << within.y() << " " << within.width() << " " << within.height();
+    EXPECT_GE(panel().view().height(), 40);
+    window.run(CommandId::resetLayout);
+    EXPECT_FALSE(panel().isVisible());
+    window.run(CommandId::showOps);
+    EXPECT_TRUE(panel().isVisible());
+    settle();
+    window.run(CommandId::showOps);
+    EXPECT_FALSE(panel().isVisible()) << "it had the focus";
+    window.run(CommandId::showOps);
+    window.showGallery();
+    EXPECT_FALSE(panel().isVisible());
+}
+
+} // namespace
+} // namespace app

@@ -106,6 +106,7 @@ enum class CommandId {
     showLive,
     showCompare,
     swapSides,
+    present,
     fullScreen,
     textLarger,
     textSmaller,

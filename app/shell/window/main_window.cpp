@@ -8,6 +8,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -90,6 +91,7 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
 MainWindow::~MainWindow()
 {
     // Parts go before what they refer to, and nobody tells anybody about it.
+    delete m_presentation;
     m_run.reset();
     m_session.undoStack().disconnect(this);
     m_session.disconnect(this);

@@ -14,6 +14,7 @@
 #include "app/shell/window/workspace.h"
 
 #include <QMainWindow>
+#include <QPointer>
 
 #include <map>
 #include <memory>
@@ -34,6 +35,7 @@ class DetailsPanel;
 class FindingsPanel;
 class GalleryPage;
 class LivePanel;
+class Presentation;
 class ProblemBanner;
 class ProblemPage;
 class ScenarioForm;
@@ -68,6 +70,7 @@ public:
     Problems compareWith(const QString& path);
     void showCompare();
     void showOnly(Picture);
+    void present(); ///< the description, slide by slide, over the whole screen
     /// As its menu item does; nothing where it is not enabled.
     void run(CommandId id) { action(id)->trigger(); }
     bool isEnabled(CommandId id) const { return command(id).enabled(*this); }
@@ -86,6 +89,7 @@ public:
     LivePanel& live() { return *m_live; }
     ComparePage& comparePage() { return *m_compare; }
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
+    Presentation* presentation() const;        ///< nullptr: none is given
     bool isGalleryShown() const;
     bool isLiveShown() const;
     bool isCompareShown() const;
@@ -209,6 +213,7 @@ private:
     LivePanel* m_live = nullptr;
     ComparePage* m_compare = nullptr;
     ProblemPage* m_problemPage = nullptr;
+    QPointer<Presentation> m_presentation;
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
     FindingsPanel* m_findings = nullptr;

@@ -108,7 +108,7 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.picture = info.picture;
     shown.view = info.make(m_desk.selection(), lightTheme(), &m_desk.zoom());
     shown.canvas = new CanvasWidget(*shown.view, renderer);
-    shown.view->setAskBecause([this, picture = info.picture](const Becauses& of, Rect at) { openBecause(picture, of, at); });
+    answerBecause(shown);
     shown.canvas->setMinimumSize(kNarrowestPicture, kLowestPicture);
     shown.canvas->setFocusPolicy(Qt::StrongFocus);
     shown.canvas->setAccessibleName(tr(info.title));
@@ -130,6 +130,11 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
         Q_EMIT picturesChanged();
     });
     m_pictures.push_back(std::move(shown));
+}
+
+void Workspace::answerBecause(Shown& shown)
+{
+    shown.view->setAskBecause([this, picture = shown.picture](const Becauses& of, Rect at) { openBecause(picture, of, at); });
 }
 
 /// Beside the number in the picture that was asked about.
@@ -267,6 +272,18 @@ void Workspace::setTheme(const Theme& theme, const QString& assets)
         shown.view->setTheme(theme);
     m_editor->setTheme(theme);
     m_transport->setIcons(assets, theme);
+    requestFrames();
+}
+
+void Workspace::setCovered(bool covered)
+{
+    setUpdatesEnabled(!covered);
+    for (Shown& shown : m_pictures) {
+        if (covered)
+            shown.view->setAskBecause({});
+        else
+            answerBecause(shown);
+    }
     requestFrames();
 }
 

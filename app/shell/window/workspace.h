@@ -40,6 +40,8 @@ public:
     bool isEditing() const;
     OrderEditorPanel& editor() const { return *m_editor; }
     void setTheme(const Theme&, const QString& assets);
+    /// Another window shows the pictures: here nothing is drawn, and nobody is asked where a number comes from.
+    void setCovered(bool);
 
     /// Lights all spans of that name and shows the first; how many there are.
     std::size_t findSpans(const QString& text);
@@ -86,6 +88,7 @@ private:
         QSize before;         ///< of the dock when it was hidden
     };
     void addPicture(const PictureInfo&, Renderer);
+    void answerBecause(Shown&);
     void openBecause(Picture, const Becauses&, Rect at);
     std::size_t placeOf(const Shown&) const;
     const Shown& at(Picture) const;

@@ -5,7 +5,6 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/transport_bar.h"
-#include "app/views/grid/grid_view.h"
 #include "app/views/timeline/timeline_view.h"
 #include "app/views/traffic/traffic_view.h"
 
@@ -81,7 +80,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     connect(m_transport, &TransportBar::steppingLeft, this, &Workspace::steppingLeft);
     connect(&m_desk.playback(), &Playback::stateChanged, this, [this] {
         if (m_desk.playback().isPlaying())
-            showNow(); // the only picture of the ranks that moves
+            showNow();
     });
     connect(&m_desk, &Desk::opened, this, &Workspace::stepChanged);
     connect(&m_desk, &Desk::stepChanged, this, &Workspace::stepChanged);
@@ -232,11 +231,9 @@ bool Workspace::isStepping() const
 
 void Workspace::showNow()
 {
-    auto& grid = static_cast<GridView&>(*at(Picture::grid).view);
-    if (grid.lens() == GridLens::now)
-        return;
-    grid.setLens(GridLens::now);
-    canvas(Picture::grid).requestFrame();
+    for (const Shown& shown : m_pictures)
+        if (shown.view->showNow())
+            shown.canvas->requestFrame();
 }
 
 void Workspace::startEditing(OrderDraft draft)

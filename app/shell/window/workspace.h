@@ -33,7 +33,7 @@ public:
     /// The timeline tells the schedule action by action.
     void setStepping(bool);
     bool isStepping() const;
-    void showNow(); ///< the grid shows what each rank does at the time cursor
+    void showNow(); ///< pictures that can show the moment at the time cursor do
     /// The order editor takes the timeline's place.
     void startEditing(OrderDraft);
     void stopEditing();

@@ -160,6 +160,7 @@ struct CanvasWidget::Data {
 
     View& view;
     Renderer renderer;
+    qreal magnification = 1;
     std::optional<DrawList> drawList;
     QSize framePixels; ///< of what is in the draw list
     QImage image;      ///< of the software renderer: the last frame
@@ -206,7 +207,26 @@ CanvasWidget::~CanvasWidget()
 
 Rect CanvasWidget::area() const
 {
-    return {0, 0, static_cast<float>(width()), static_cast<float>(height())};
+    return {0, 0, static_cast<float>(width() / m_data->magnification), static_cast<float>(height() / m_data->magnification)};
+}
+
+/// Device pixels for a logical one of the view.
+float CanvasWidget::scale() const
+{
+    return static_cast<float>(devicePixelRatioF() * m_data->magnification);
+}
+
+void CanvasWidget::setMagnification(qreal magnification)
+{
+    if (magnification == m_data->magnification)
+        return;
+    m_data->magnification = magnification;
+    requestFrame();
+}
+
+qreal CanvasWidget::magnification() const
+{
+    return m_data->magnification;
 }
 
 QSize CanvasWidget::pixelSize() const
@@ -216,17 +236,15 @@ QSize CanvasWidget::pixelSize() const
 
 bool CanvasWidget::frameIsCurrent() const
 {
-    return !m_data->stale && m_data->framePixels == pixelSize() &&
-           m_data->drawList->atlas().scale() == static_cast<float>(devicePixelRatioF());
+    return !m_data->stale && m_data->framePixels == pixelSize() && m_data->drawList->atlas().scale() == scale();
 }
 
 /// The view's primitives for the present size, in device pixels.
 void CanvasWidget::prepareFrame()
 {
     m_data->sinceFrame.start();
-    const auto scale = static_cast<float>(devicePixelRatioF());
-    if (!m_data->drawList || m_data->drawList->atlas().scale() != scale)
-        m_data->drawList.emplace(GlyphAtlas::forScale(scale));
+    if (!m_data->drawList || m_data->drawList->atlas().scale() != scale())
+        m_data->drawList.emplace(GlyphAtlas::forScale(scale()));
     m_data->drawList->keepStacks(m_data->renderer == Renderer::software);
     m_data->framePixels = pixelSize();
     m_data->drawList->begin(m_data->framePixels.width(), m_data->framePixels.height());
@@ -271,11 +289,14 @@ const std::vector<Node>& CanvasWidget::nodes() const
 {
     if (m_data->nodesStale) {
         // With the fonts of the screen, so that everything is where it is seen.
-        DrawList unseen(GlyphAtlas::forScale(static_cast<float>(devicePixelRatioF())));
+        DrawList unseen(GlyphAtlas::forScale(scale()));
         unseen.begin(pixelSize().width(), pixelSize().height());
         m_data->nodes.clear();
         ImGuiCanvas canvas(unseen, area(), &m_data->nodes);
         m_data->view.draw(canvas);
+        const auto by = static_cast<float>(m_data->magnification);
+        for (Node& node : m_data->nodes)
+            node.rect = {node.rect.left * by, node.rect.top * by, node.rect.right * by, node.rect.bottom * by};
         m_data->nodesStale = false;
     }
     return m_data->nodes;
@@ -303,7 +324,7 @@ void CanvasWidget::sendPointer(const PointerEvent& event)
         setCursor(shape);
     // A tooltip that is up follows what the pointer is over.
     if (!m_data->tip.empty() && QToolTip::isVisible() && m_data->view.tooltip() != m_data->tip)
-        showTip(mapToGlobal(QPointF(event.at.x, event.at.y)).toPoint());
+        showTip(mapToGlobal(QPointF(event.at.x, event.at.y) * m_data->magnification).toPoint());
     if (changed)
         afterChange();
 }
@@ -328,7 +349,7 @@ void CanvasWidget::setFocusRing(bool visible)
 bool CanvasWidget::event(QEvent* event)
 {
     const auto send = [&](PointerEvent pointer, const auto& source) {
-        pointer.at = fromQt(source.position());
+        pointer.at = fromQt(source.position() / m_data->magnification);
         pointer.shift = source.modifiers().testFlag(Qt::ShiftModifier);
         pointer.control = source.modifiers().testFlag(Qt::ControlModifier);
         pointer.alt = source.modifiers().testFlag(Qt::AltModifier);

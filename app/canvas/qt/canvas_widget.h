@@ -18,10 +18,15 @@ public:
     explicit CanvasWidget(View& view, Renderer = Renderer::automatic, QWidget* parent = nullptr);
     ~CanvasWidget() override;
 
+    /// A logical pixel of the view as so many of the widget's: text is read from farther away, and there is room for less. 1
+    /// by default.
+    void setMagnification(qreal);
+    qreal magnification() const;
+
     void requestFrame();                    ///< something changed; coalesced
     Renderer renderer() const;              ///< software or openGl: what was asked for, if it can be had
     int framesDrawn() const;                ///< how often the view was asked to draw for the screen
-    const std::vector<Node>& nodes() const; ///< of what is shown now; made when a screen reader or a test asks
+    const std::vector<Node>& nodes() const; ///< of what is shown now, in the widget's pixels; made when somebody asks
     void runCommand(ViewCommand, bool fast = false);
 
 Q_SIGNALS:
@@ -35,6 +40,7 @@ protected:
 private:
     struct Data;
     Rect area() const;
+    float scale() const;
     QSize pixelSize() const;
     bool frameIsCurrent() const;
     void prepareFrame();

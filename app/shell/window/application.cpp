@@ -8,6 +8,7 @@
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/translations.h"
@@ -144,10 +145,18 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     constexpr int kNestedLayouts = 10; // a change of size goes up one of them a round
     for (int round = 0; round < kNestedLayouts; ++round)
         QCoreApplication::processEvents();
+    QWidget* shown = &window;
+    if (options.present) {
+        window.present();
+        window.presentation()->showNormal(); // as large as was asked for, whatever the screen
+        window.presentation()->setFixedSize(options.size);
+        QCoreApplication::processEvents();
+        shown = window.presentation();
+    }
     QByteArray png;
     QBuffer buffer(&png);
     buffer.open(QIODevice::WriteOnly);
-    window.grab().save(&buffer, "PNG");
+    shown->grab().save(&buffer, "PNG");
     saveWhole(options.screenshot, png);
     return 0;
 }
@@ -225,6 +234,11 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
     if (!options.screenshot.isEmpty())
         return saveScreenshot(window, options);
     window.show();
+    if (options.present) {
+        waitUntilSettled(window);
+        if (window.isEnabled(CommandId::present))
+            window.present();
+    }
     if (options.isLive()) {
         waitUntilSettled(window);
         if (options.live && !window.desk().simulation())

@@ -66,6 +66,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption compare(QStringLiteral("compare"),
                                      QStringLiteral("Compare FILE with OTHER, the baseline; --figure then also knows “compare”."),
                                      QStringLiteral("OTHER"));
+    const QCommandLineOption present(QStringLiteral("present"),
+                                     QStringLiteral("Show FILE before an audience: large text, steered by a clicker."));
     const QCommandLineOption live(QStringLiteral("live"), QStringLiteral("Really train FILE on this machine, and watch."));
     const QCommandLineOption attach(QStringLiteral("attach"),
                                     QStringLiteral("Watch a training that listens there, as in tcp://127.0.0.1:5555."),
@@ -91,8 +93,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption theme(QStringLiteral("theme"),
                                    QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions(
-        {help, versionOption, view, lesson, live, attach, key, serverKey, screenshot, size, figure, set, theme, compare});
+    parser.addOptions({help, versionOption, view, lesson, present, live, attach, key, serverKey, screenshot, size, figure, set,
+                       theme, compare});
 
     if (!parser.parse(joined))
         return wrong(parser.errorText());
@@ -113,6 +115,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     if (parser.isSet(lesson) && (options.lesson.isEmpty() || !files.isEmpty()))
         return wrong(QStringLiteral("--lesson plays one lesson, by its id or file, and takes no other FILE"));
     options.theme = parser.value(theme);
+    options.present = parser.isSet(present);
     options.live = parser.isSet(live);
     options.attach = parser.value(attach);
     options.key = parser.value(key);
@@ -121,6 +124,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     if (parser.isSet(compare) && (options.file.isEmpty() || options.compare.isEmpty()))
         return wrong(QStringLiteral("--compare compares FILE with another, and %1 was given")
                          .arg(options.file.isEmpty() ? QStringLiteral("no FILE") : QStringLiteral("no other file")));
+    if (options.present && options.file.isEmpty())
+        return wrong(QStringLiteral("--present shows FILE, and no FILE was given"));
     if (options.live && options.file.isEmpty())
         return wrong(QStringLiteral("--live trains FILE, and no FILE was given"));
     if (options.live && parser.isSet(attach))

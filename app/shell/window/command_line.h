@@ -16,6 +16,7 @@ struct StartOptions {
     QString theme;  ///< "light", "dark", "high-contrast" or empty: as remembered
     QStringList overrides;
     QString compare;        ///< file of the baseline
+    bool present = false;   ///< before an audience
     bool live = false;      ///< train FILE at once
     QString attach;         ///< endpoint of a run to watch
     QString key, serverKey; ///< key file of this viewer, public key of the run: where it demands them

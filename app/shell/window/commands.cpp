@@ -289,6 +289,8 @@ std::span<const Command> CommandTable::rows()
         inView<ViewCommand::lensNow>(lensNow, view, "Lens: Now", "7", "In the rank grid: what each rank does at the time cursor"),
         inView<ViewCommand::switchArrangement>(switchArrangement, view, "Logical or Physical", "H",
                                                "Lay the rank grid out by axes, or as the hardware lies"),
+        inWindow(present, view, "Pr&esentation", "F9", "The pictures before an audience: large text, steered by a clicker",
+                 hasStep, [](W& w) { w.present(); }, {.startsGroup = true}),
         inWindow(fullScreen, view, "&Full Screen", "F11", "Fill the screen", always,
                  [](W& w) { w.setWindowState(w.windowState() ^ Qt::WindowFullScreen); },
                  {.checked = [](const W& w) { return w.isFullScreen(); }}),

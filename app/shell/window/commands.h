@@ -107,6 +107,7 @@ enum class CommandId {
     showLive,
     showCompare,
     swapSides,
+    present,
     fullScreen,
     textLarger,
     textSmaller,

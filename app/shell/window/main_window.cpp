@@ -10,6 +10,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -93,6 +94,7 @@ MainWindow::~MainWindow()
 {
     // Parts go before what they refer to, and nobody tells anybody about it.
     m_lessonWorker.stop();
+    delete m_presentation;
     m_run.reset();
     m_session.undoStack().disconnect(this);
     m_session.disconnect(this);

@@ -14,6 +14,7 @@
 #include "app/shell/window/workspace.h"
 
 #include <QMainWindow>
+#include <QPointer>
 
 #include <map>
 #include <memory>
@@ -37,6 +38,7 @@ class LessonPanel;
 class LessonProgress;
 class LivePanel;
 class OpsPanel;
+class Presentation;
 class ProblemBanner;
 class ProblemPage;
 class ScenarioForm;
@@ -75,6 +77,7 @@ public:
     Problems compareWith(const QString& path);
     void showCompare();
     void showOnly(Picture);
+    void present(); ///< the description, slide by slide, over the whole screen
     /// As its menu item does; nothing where it is not enabled.
     void run(CommandId id) { action(id)->trigger(); }
     bool isEnabled(CommandId id) const { return command(id).enabled(*this); }
@@ -96,6 +99,7 @@ public:
     LivePanel& live() { return *m_live; }
     ComparePage& comparePage() { return *m_compare; }
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
+    Presentation* presentation() const;        ///< nullptr: none is given
     bool isGalleryShown() const;
     bool isLiveShown() const;
     bool isCompareShown() const;
@@ -227,6 +231,7 @@ private:
     LivePanel* m_live = nullptr;
     ComparePage* m_compare = nullptr;
     ProblemPage* m_problemPage = nullptr;
+    QPointer<Presentation> m_presentation;
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
     FindingsPanel* m_findings = nullptr;

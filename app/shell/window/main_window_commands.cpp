@@ -9,6 +9,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
@@ -185,6 +186,25 @@ void MainWindow::showOnly(Picture picture)
 {
     m_workspace->showOnly(picture);
     updateActions();
+}
+
+Presentation* MainWindow::presentation() const
+{
+    return m_presentation;
+}
+
+void MainWindow::present()
+{
+    if (m_presentation) {
+        m_presentation->activateWindow();
+        return;
+    }
+    const auto& scenario = m_session.scenario();
+    auto talk = talkOfScenario(m_session.displayName(), scenario ? QString::fromStdString(scenario->description) : QString());
+    m_presentation =
+        new Presentation(m_desk, *m_workspace, std::move(talk), m_options.renderer, themeFor(m_settings.theme), this);
+    m_presentation->setGeometry(geometry()); // so that it fills the screen that the window is on
+    m_presentation->showFullScreen();
 }
 
 void MainWindow::chooseSchedule()

@@ -5,7 +5,6 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/transport_bar.h"
-#include "app/views/grid/grid_view.h"
 #include "app/views/timeline/timeline_view.h"
 #include "app/views/traffic/traffic_view.h"
 
@@ -81,7 +80,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     connect(m_transport, &TransportBar::steppingLeft, this, &Workspace::steppingLeft);
     connect(&m_desk.playback(), &Playback::stateChanged, this, [this] {
         if (m_desk.playback().isPlaying())
-            showNow(); // the only picture of the ranks that moves
+            showNow();
     });
     connect(&m_desk, &Desk::opened, this, &Workspace::stepChanged);
     connect(&m_desk, &Desk::stepChanged, this, &Workspace::stepChanged);
@@ -108,9 +107,7 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.picture = info.picture;
     shown.view = info.make(m_desk.selection(), lightTheme(), &m_desk.zoom());
     shown.canvas = new CanvasWidget(*shown.view, renderer);
-    shown.view->setAskBecause([this, asked = shown.canvas](const Becauses& of, Rect at) {
-        openBecause(*asked, of, at, [this](const sim::ShowHint& hint) { Q_EMIT showRequested(hint); });
-    });
+    answerBecause(shown);
     shown.canvas->setMinimumSize(kNarrowestPicture, kLowestPicture);
     shown.canvas->setFocusPolicy(Qt::StrongFocus);
     shown.canvas->setAccessibleName(tr(info.title));
@@ -132,6 +129,13 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
         Q_EMIT picturesChanged();
     });
     m_pictures.push_back(std::move(shown));
+}
+
+void Workspace::answerBecause(Shown& shown)
+{
+    shown.view->setAskBecause([this, asked = shown.canvas](const Becauses& of, Rect at) {
+        openBecause(*asked, of, at, [this](const sim::ShowHint& hint) { Q_EMIT showRequested(hint); });
+    });
 }
 
 std::size_t Workspace::placeOf(const Shown& shown) const
@@ -220,11 +224,9 @@ bool Workspace::isStepping() const
 
 void Workspace::showNow()
 {
-    auto& grid = static_cast<GridView&>(*at(Picture::grid).view);
-    if (grid.lens() == GridLens::now)
-        return;
-    grid.setLens(GridLens::now);
-    canvas(Picture::grid).requestFrame();
+    for (const Shown& shown : m_pictures)
+        if (shown.view->showNow())
+            shown.canvas->requestFrame();
 }
 
 void Workspace::startEditing(OrderDraft draft)
@@ -260,6 +262,18 @@ void Workspace::setTheme(const Theme& theme, const QString& assets)
         shown.view->setTheme(theme);
     m_editor->setTheme(theme);
     m_transport->setIcons(assets, theme);
+    requestFrames();
+}
+
+void Workspace::setCovered(bool covered)
+{
+    setUpdatesEnabled(!covered);
+    for (Shown& shown : m_pictures) {
+        if (covered)
+            shown.view->setAskBecause({});
+        else
+            answerBecause(shown);
+    }
     requestFrames();
 }
 

@@ -33,13 +33,15 @@ public:
     /// The timeline tells the schedule action by action.
     void setStepping(bool);
     bool isStepping() const;
-    void showNow(); ///< the grid shows what each rank does at the time cursor
+    void showNow(); ///< pictures that can show the moment at the time cursor do
     /// The order editor takes the timeline's place.
     void startEditing(OrderDraft);
     void stopEditing();
     bool isEditing() const;
     OrderEditorPanel& editor() const { return *m_editor; }
     void setTheme(const Theme&, const QString& assets);
+    /// Another window shows the pictures: here nothing is drawn, and nobody is asked where a number comes from.
+    void setCovered(bool);
 
     /// Lights all spans of that name and shows the first; how many there are.
     std::size_t findSpans(const QString& text);
@@ -86,6 +88,7 @@ private:
         QSize before;         ///< of the dock when it was hidden
     };
     void addPicture(const PictureInfo&, Renderer);
+    void answerBecause(Shown&);
     std::size_t placeOf(const Shown&) const;
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }

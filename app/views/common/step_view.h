@@ -17,6 +17,8 @@ public:
     /// sense.
     void setStep(const ShownStep& step, const PictureModelPtr& model = nullptr) { take(step, model); }
     virtual void setTheme(const Theme&) = 0;
+    /// The step is played: a picture that can show a moment does from now on. True if it did not before.
+    virtual bool showNow() { return false; }
     /// What stands in the empty state: how to get a step, at first; or that one is on its way.
     void setHint(std::string hint) { m_hint = std::move(hint); }
 

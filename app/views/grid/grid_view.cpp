@@ -223,6 +223,11 @@ void GridView::setTheme(const Theme& theme)
     m_data->theme = theme;
 }
 
+bool GridView::showNow()
+{
+    return m_data->setLens(static_cast<int>(GridLens::now));
+}
+
 void GridView::setLens(GridLens lens)
 {
     m_data->model.setLens(lens);

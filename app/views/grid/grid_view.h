@@ -19,6 +19,7 @@ public:
     /// What the ranks of a live run hold and do, by rank, in place of what was predicted; empty: as predicted. O(ranks).
     void setNow(std::vector<RankNow>);
     void setTheme(const Theme&) override;
+    bool showNow() override; ///< with the lens of that name
 
     void setLens(GridLens);
     GridLens lens() const;

@@ -43,25 +43,30 @@ public:
 
     void paint()
     {
-        caption();
+        const bool moves = isMoving(m_scene);
+        if (!moves)
+            caption();
         rails();
         for (const auto& strand : m_frame.strands)
-            arc(strand);
-        labels();
+            arc(strand, moves);
+        if (!moves)
+            labels();
         for (int part = 0; part < m_parts.count(); ++part)
             box(part);
         gpus();
         flows();
         if (m_canvas.wantsNodes())
             linkNodes();
-        if (m_frame.details.width() > 0)
+        if (moves)
+            paintTrafficMotion(m_canvas, m_scene, m_frame);
+        if (m_frame.details.width() > 0 && (!moves || m_scene.hovered || m_focus))
             paintDetails(m_canvas, m_scene, m_frame.details, m_picture);
     }
 
 private:
     void caption();
     void rails();
-    void arc(const TrafficDiagramFrame::Strand&);
+    void arc(const TrafficDiagramFrame::Strand&, bool stepsBack);
     void labels();
     void box(int part);
     void gpus();
@@ -139,11 +144,11 @@ void DiagramPainter::arrowHead(const std::vector<Point>& curve, Color color)
     m_canvas.fillConvex({tip, {base.x - aside.x, base.y - aside.y}, {base.x + aside.x, base.y + aside.y}}, color);
 }
 
-void DiagramPainter::arc(const TrafficDiagramFrame::Strand& strand)
+void DiagramPainter::arc(const TrafficDiagramFrame::Strand& strand, bool stepsBack)
 {
     const auto most = static_cast<double>(m_frame.strands.front().bytes);
     const auto share = static_cast<float>(std::sqrt(static_cast<double>(strand.bytes) / most));
-    const bool dimmed = isDimmed(strand.pair);
+    const bool dimmed = stepsBack || isDimmed(strand.pair);
     stroke(strand.curve, strand.purpose, kThinnest + (kThickest - kThinnest) * share, dimmed ? kDimmed : 0.92F);
     if (!dimmed)
         arrowHead(strand.curve, edgeOf(strand.purpose));
@@ -296,22 +301,7 @@ void DiagramPainter::flows()
 
 void DiagramPainter::flow(const TrafficDiagramFrame::Gpu& from, const TrafficDiagramFrame::Gpu& to, sim::Dimension purpose)
 {
-    // Purposes leave and arrive beside each other, so that two between the same GPUs stay apart.
-    const float width = std::min(from.rect.width() * 0.7F, 30.0F), lane = static_cast<float>(purpose);
-    const float aside = width * (lane + 0.5F) / static_cast<float>(sim::kDimensions.size()) - width / 2;
-    const bool level = from.rect.top == to.rect.top, down = to.rect.top > from.rect.top;
-    const auto topOf = [&](const TrafficDiagramFrame::Gpu& gpu) { // of its node, lest arrows run over the node's name
-        return from.part == to.part ? gpu.rect.top : m_frame.boxes[asIndex(gpu.part)].top;
-    };
-    const Point a{middle(from.rect).x + aside, level || down ? from.rect.bottom : topOf(from)};
-    const Point b{middle(to.rect).x + aside, level || !down ? to.rect.bottom : topOf(to)};
-    const float depth = level ? 12 + 4 * lane : 0, lean = level ? 0 : 10 + 4 * lane; // lean: apart from the rail
-    std::vector<Point> curve;
-    constexpr int kPieces = 16;
-    for (int i = 0; i <= kPieces; ++i) {
-        const float t = static_cast<float>(i) / kPieces, hump = 4 * t * (1 - t);
-        curve.push_back({a.x + (b.x - a.x) * t + lean * hump, a.y + (b.y - a.y) * t + depth * hump});
-    }
+    const std::vector<Point> curve = m_frame.curveBetween(from, to, purpose);
     stroke(curve, purpose, 2, 1);
     arrowHead(curve, edgeOf(purpose));
 }

@@ -36,9 +36,17 @@ struct TrafficDiagramFrame {
     std::optional<int> rankAt(Point) const;
     std::optional<TrafficPair> pairAt(Point) const;
     const Gpu* gpuOf(int rank) const;
+    /// From GPU to GPU: below them within a node, else from edge to edge. Purposes lie beside each other.
+    std::vector<Point> curveBetween(const Gpu& from, const Gpu& to, sim::Dimension) const;
 };
 
 TrafficDiagramFrame layOutTrafficDiagram(Canvas&, const TrafficScene&, Rect);
 void paintTrafficDiagram(Canvas&, const TrafficScene&, const TrafficDiagramFrame&);
+
+/// Is the time cursor inside the step? Then the diagram shows what is under way.
+bool isMoving(const TrafficScene&);
+/// What is under way at the time cursor, over the diagram: from GPU to GPU where they are few, else along the arcs; in place of
+/// the panel beside it, how full that makes each tier.
+void paintTrafficMotion(Canvas&, const TrafficScene&, const TrafficDiagramFrame&);
 
 } // namespace app

@@ -183,6 +183,28 @@ std::optional<TrafficPair> TrafficDiagramFrame::pairAt(Point at) const
     return pair;
 }
 
+std::vector<Point> TrafficDiagramFrame::curveBetween(const Gpu& from, const Gpu& to, sim::Dimension purpose) const
+{
+    // Purposes leave and arrive beside each other, so that two between the same GPUs stay apart.
+    const auto middleOf = [](const Gpu& gpu) { return (gpu.rect.left + gpu.rect.right) / 2; };
+    const float width = std::min(from.rect.width() * 0.7F, 30.0F), lane = static_cast<float>(purpose);
+    const float aside = width * (lane + 0.5F) / static_cast<float>(sim::kDimensions.size()) - width / 2;
+    const bool isBeside = from.rect.top == to.rect.top, down = to.rect.top > from.rect.top;
+    const auto topOf = [&](const Gpu& gpu) { // of its node, lest arrows run over the node's name
+        return from.part == to.part ? gpu.rect.top : boxes[asIndex(gpu.part)].top;
+    };
+    const Point a{middleOf(from) + aside, isBeside || down ? from.rect.bottom : topOf(from)};
+    const Point b{middleOf(to) + aside, isBeside || !down ? to.rect.bottom : topOf(to)};
+    const float depth = isBeside ? 12 + 4 * lane : 0, lean = isBeside ? 0 : 10 + 4 * lane; // lean: apart from the rail
+    std::vector<Point> curve;
+    constexpr int kPieces = 16;
+    for (int i = 0; i <= kPieces; ++i) {
+        const float t = static_cast<float>(i) / kPieces, hump = 4 * t * (1 - t);
+        curve.push_back({a.x + (b.x - a.x) * t + lean * hump, a.y + (b.y - a.y) * t + depth * hump});
+    }
+    return curve;
+}
+
 const TrafficDiagramFrame::Gpu* TrafficDiagramFrame::gpuOf(int rank) const
 {
     const auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.rank == rank; });

@@ -61,6 +61,7 @@ bool TrafficModel::restrictTo(const std::vector<int>& ranks)
     m_senders = m_traffic.senders(m_ranks);
     m_sums = m_senders.total();
     m_pictures.clear();
+    m_moving.reset();
     m_becauseOfPurpose = {};
     m_becauseOfTier.clear();
     m_load.reset();
@@ -211,6 +212,20 @@ const TrafficModel::Picture& TrafficModel::picture(TrafficLevel level, int mostP
     picture.matrix = m_traffic.between(picture.parts.partOf, picture.parts.count(), m_ranks);
     m_pictures.push_back({level, most, std::move(picture)});
     return m_pictures.back().picture;
+}
+
+TrafficMotion& TrafficModel::motion(TrafficLevel level, int mostParts)
+{
+    const int most = level == TrafficLevel::nodes ? mostParts : 0;
+    if (!m_transfers)
+        m_transfers = std::make_shared<const sim::Transfers>(*m_simulation);
+    if (!m_moving || m_moving->level != level || m_moving->mostParts != most) {
+        const TrafficParts parts = level == TrafficLevel::ranks   ? ranksAsParts()
+                                   : level == TrafficLevel::nodes ? nodesAsParts(most)
+                                                                  : pipelineAsParts();
+        m_moving = Moving{level, most, TrafficMotion(*m_simulation, m_traffic, m_transfers, parts.partOf, m_ranks)};
+    }
+    return m_moving->motion;
 }
 
 // Load ------------------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "app/step/selection.h"
 #include "app/step/shown_step.h"
+#include "app/views/traffic/traffic_motion.h"
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/traffic/link_load.h"
 #include "sim/analysis/traffic/traffic.h"
@@ -74,6 +75,9 @@ public:
     /// Nodes in at most so many groups.
     const Picture& picture(TrafficLevel, int mostParts = kMostParts);
 
+    /// The same parts while the step plays: what the ranks that count have under way.
+    TrafficMotion& motion(TrafficLevel, int mostParts = kMostParts);
+
     /// Of the ranks that count. Anew where the window differs from the last.
     const sim::LinkLoad& load(const sim::LoadWindow&);
     /// The same, kept beside it: for the numbers, which must not depend on the picture's width.
@@ -104,6 +108,13 @@ private:
         Picture picture;
     };
     std::vector<Kept> m_pictures;
+    struct Moving {
+        TrafficLevel level = TrafficLevel::ranks;
+        int mostParts = 0;
+        TrafficMotion motion;
+    };
+    std::shared_ptr<const sim::Transfers> m_transfers; ///< nullptr: nobody has asked for motion
+    std::optional<Moving> m_moving;
     sim::ByDimension<std::optional<sim::Explanation>> m_becauseOfPurpose; ///< of m_ranks
     std::vector<std::optional<sim::Explanation>> m_becauseOfTier;         ///< likewise
     std::optional<sim::LinkLoad> m_load, m_loadForNumbers, m_loadOfRank;

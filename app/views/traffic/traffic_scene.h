@@ -47,7 +47,8 @@ enum TrafficNodes : std::uint64_t {
     kTrafficPairNodes = std::uint64_t{5} << 32, ///< + from * 65,536 + to
     kTrafficTierNodes = std::uint64_t{6} << 32,
     kTrafficListNodes = std::uint64_t{7} << 32,
-    kTrafficMarkNodes = std::uint64_t{8} << 32 ///< + 16 × tiers, or purposes
+    kTrafficMarkNodes = std::uint64_t{8} << 32,  ///< + 16 × tiers, or purposes
+    kTrafficPacketNodes = std::uint64_t{9} << 32 ///< + from * 65,536 + to
 };
 
 /// "node 0 sends node 1 38.0 GiB: dp 30.0 GiB, pp 8.00 GiB"

@@ -294,6 +294,11 @@ void TrafficView::setTheme(const Theme& theme)
     m_data->theme = theme;
 }
 
+bool TrafficView::showNow()
+{
+    return m_data->mode == TrafficMode::matrix && m_data->choose(TrafficMode::diagram);
+}
+
 Becauses TrafficView::becauseOf(std::optional<Point> at) const
 {
     Data& d = *m_data;

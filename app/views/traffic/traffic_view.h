@@ -22,6 +22,7 @@ public:
     ~TrafficView() override;
     static PictureModelPtr prepare(const ShownStep&); ///< nullptr without a simulation
     void setTheme(const Theme&) override;
+    bool showNow() override; ///< what is under way, in the diagram; the load over time has the cursor itself
 
     std::string title() const override;
     void draw(Canvas&) override;
@@ -29,9 +30,6 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
-
-    /// Called where somebody asks where bytes come from, with the place in the picture: a click on an equals sign, the other
-    /// button on a cell, a link or a purpose, the key.
 
 protected:
     void take(const ShownStep&, PictureModelPtr) override;

@@ -1,7 +1,7 @@
 #include "sim/analysis/traffic/link_load.h"
 
+#include "sim/analysis/traffic/transfers.h"
 #include "sim/cancel.h"
-#include "sim/engine/engine.h"
 #include "sim/error.h"
 #include "sim/index.h"
 
@@ -100,10 +100,7 @@ double LinkLoad::share(int tier, int bin) const
 LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, const LoadWindow& window)
 {
     const Scenario& scenario = simulation.scenario();
-    const Program& program = simulation.program();
     const RankClasses& classes = simulation.classes();
-    const PricedProgram& prices = simulation.prices();
-    const EngineResult& result = simulation.times();
     if (window.bins < 1 || window.endNs <= window.beginNs)
         throw Error("a load over time needs a window with a length and at least one bin");
     const std::vector<Tier>& tiers = scenario.cluster.tiers;
@@ -116,32 +113,19 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
         if (ofClass.sent.total() == 0)
             continue;
         const auto weights = tierWeights(ofClass);
-        const GroupGeometry& geometry = classes.geometries[asIndex(classes.geometry[asIndex(c)])];
-        const std::size_t first = result.firstOp[asIndex(c)];
-        std::size_t place = first;
-        for (const Step& step : program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].steps) {
-            const Pass& pass = program.passes[step.pass];
-            poll(4 * pass.ops.size() + 1);
-            for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
-                const Op& op = pass.ops[i];
-                const std::int64_t end = result.opEndNs[place];
-                if (op.kind == OpKind::send) {
-                    const int tier = classes.peerOf(c, step.sendTo).tier;
-                    spreads[asIndex(tier)][asIndex(Dimension::pp)].add(result.opStartNs[place], end,
-                                                                       static_cast<double>(program.sendBytes) * ofClass.ranks);
-                } else if (op.kind == OpKind::collective && end >= window.beginNs) {
-                    // A member may have been ready long before the last one was, and waited.
-                    const std::int64_t begin =
-                        end - opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first)) -
-                        result.stretchedByNs(place);
-                    const auto role = asIndex(op.group);
-                    const auto bytes = static_cast<double>(sentByMember(pass.shapes[i], geometry.shapes[role], scenario));
-                    for (std::size_t tier = 0; tier < weights[role].size(); ++tier)
-                        if (weights[role][tier] > 0)
-                            spreads[tier][asIndex(dimensionOf(op.group))].add(begin, end, bytes * weights[role][tier]);
-                }
+        const auto add = [&](CommunicatorRole role, int sendTo, const Transfer& transfer) {
+            const auto bytes = static_cast<double>(transfer.bytes);
+            if (sendTo >= 0) {
+                const int tier = classes.peerOf(c, sendTo).tier;
+                spreads[asIndex(tier)][asIndex(Dimension::pp)].add(transfer.beginNs, transfer.endNs, bytes * ofClass.ranks);
+                return;
             }
-        }
+            const std::vector<double>& onTiers = weights[asIndex(role)];
+            for (std::size_t tier = 0; tier < onTiers.size(); ++tier)
+                if (onTiers[tier] > 0)
+                    spreads[tier][asIndex(dimensionOf(role))].add(transfer.beginNs, transfer.endNs, bytes * onTiers[tier]);
+        };
+        forEachTransfer(simulation, c, window.beginNs, add);
     }
 
     LinkLoad load{.window = window, .tiers = std::vector<LinkLoad::TierLoad>(tiers.size())};

@@ -1,5 +1,6 @@
 // Who sends how much: closed forms of pure layouts, and what must hold in any.
 #include "sim/analysis/traffic/link_load.h"
+#include "sim/analysis/traffic/transfers.h"
 #include "sim/simulate/simulation.h"
 
 #include "tests/support/scenarios.h"
@@ -388,4 +389,54 @@ TEST(LinkLoad, WantsAWindowWithBinsAndLength)
     const TrafficSenders senders = step.traffic.senders();
     EXPECT_THROW(linkLoad(*step.simulation, senders, {.beginNs = 0, .endNs = 10, .bins = 0}), Error);
     EXPECT_THROW(linkLoad(*step.simulation, senders, {.beginNs = 10, .endNs = 10, .bins = 4}), Error);
+}
+
+TEST(Transfers, SendEveryByteOfTheirRanks)
+{
+    std::mt19937 random(37);
+    for (int i = 0; i < 25; ++i) {
+        const Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const Sent step(scenario);
+        const Transfers transfers(*step.simulation);
+        std::array<std::int64_t, kCommunicatorRoleCount> bytes{};
+        for (const Transfers::Row& row : transfers.rows()) {
+            std::int64_t ofRow = 0, before = 0;
+            for (const Transfer& transfer : row.transfers) {
+                ofRow += transfer.bytes;
+                EXPECT_LE(before, transfer.beginNs);
+                EXPECT_LE(transfer.beginNs, transfer.endNs);
+                before = transfer.beginNs;
+            }
+            EXPECT_EQ(ofRow, row.bytes);
+            bytes[static_cast<std::size_t>(row.role)] += row.bytes * step.simulation->classSize(row.rankClass);
+        }
+        for (const CommunicatorRole role : kTrafficRoles) { // flows round parts down
+            const auto all = static_cast<double>(step.sums.ofRole(role));
+            EXPECT_NEAR(static_cast<double>(bytes[static_cast<std::size_t>(role)]), all, 1e-6 * all + 1e-3);
+        }
+    }
+}
+
+TEST(Transfers, UnderWayAreThoseThatHaveBegunAndNotEnded)
+{
+    std::mt19937 random(38);
+    for (int i = 0; i < 10; ++i) {
+        const Sent step(test::randomScenario(random, 64));
+        const Transfers transfers(*step.simulation);
+        for (const std::int64_t ns : {std::int64_t{0}, step.simulation->times().endNs / 3, step.simulation->times().endNs}) {
+            for (const Transfers::Row& row : transfers.rows()) {
+                std::vector<const Transfer*> found;
+                Transfers::appendUnderWay(row, ns, found);
+                std::size_t wanted = 0;
+                for (const Transfer& t : row.transfers)
+                    wanted += t.beginNs <= ns && ns < t.endNs;
+                EXPECT_EQ(found.size(), wanted);
+                for (const Transfer* t : found)
+                    EXPECT_DOUBLE_EQ(t->wayAt(t->beginNs + (t->endNs - t->beginNs) / 2),
+                                     static_cast<double>((t->endNs - t->beginNs) / 2) /
+                                         static_cast<double>(t->endNs - t->beginNs));
+            }
+        }
+    }
 }

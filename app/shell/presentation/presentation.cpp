@@ -1,0 +1,299 @@
+#include "app/shell/presentation/presentation.h"
+
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/canvas/type_metrics.h"
+#include "app/session/desk.h"
+#include "app/shell/widgets/style.h"
+#include "app/shell/window/workspace.h"
+
+#include <QCursor>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr int kLinesOnScreen = 45; ///< of the smallest text: what stays readable as the screen grows
+constexpr int kSpot = 96;          ///< logical pixels across
+
+/// What a lecturer points with: light where it is, and the picture seen through.
+class Spot final : public QWidget {
+public:
+    Spot(QWidget* parent, QColor color) : QWidget(parent), m_color(color)
+    {
+        setAttribute(Qt::WA_TransparentForMouseEvents);
+        resize(kSpot, kSpot);
+        hide();
+    }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        constexpr int kRing = 4;
+        QColor inside = m_color;
+        inside.setAlphaF(0.22F);
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(m_color, kRing));
+        painter.setBrush(inside);
+        painter.drawEllipse(QRectF(rect()).adjusted(kRing, kRing, -kRing, -kRing));
+    }
+
+private:
+    QColor m_color;
+};
+
+} // namespace
+
+Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Talk> talk, Renderer renderer, const Theme& theme,
+                           QWidget* parent)
+    : QWidget(parent, Qt::Window), m_desk(desk), m_workspace(workspace), m_talk(std::move(talk)), m_renderer(renderer),
+      m_heading(new QLabel), m_count(new QLabel), m_caption(new QLabel), m_row(new QHBoxLayout), m_black(new QWidget(this)),
+      m_spot(new Spot(this, toQColor(theme.warning)))
+{
+    setAttribute(Qt::WA_DeleteOnClose);
+    setWindowTitle(tr("Presentation – Rankscope"));
+    setAccessibleName(tr("Presentation"));
+    setFocusPolicy(Qt::StrongFocus);
+    setAutoFillBackground(true);
+    setPalette(QPalette(toQColor(theme.canvas)));
+    m_heading->setTextFormat(Qt::PlainText);
+    m_caption->setTextFormat(Qt::PlainText);
+    m_caption->setWordWrap(true);
+    setRole(m_count, "muted");
+    m_heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // a long name is cut, not the screen
+    m_row->setSpacing(0);
+    auto* head = new QHBoxLayout;
+    head->setContentsMargins(28, 14, 28, 8);
+    head->setSpacing(28);
+    head->addWidget(m_heading, 1);
+    head->addWidget(m_count);
+    auto* foot = new QHBoxLayout;
+    foot->setContentsMargins(28, 10, 28, 20);
+    foot->addWidget(m_caption);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(head);
+    column->addLayout(m_row, 1);
+    column->addLayout(foot);
+
+    m_black->setAutoFillBackground(true);
+    m_black->setPalette(QPalette(Qt::black));
+    m_black->setAccessibleName(tr("Black"));
+    m_black->hide();
+
+    connect(&m_desk, &Desk::stepChanged, this, &Presentation::bringUpToDate);
+    connect(&m_desk, &Desk::detailChanged, this, &Presentation::bringUpToDate);
+    connect(&m_desk, &Desk::modelReady, this, &Presentation::bringUpToDate);
+    connect(&m_desk, &Desk::selectionChanged, this, &Presentation::requestFrames);
+    connect(&m_desk, &Desk::zoomChanged, this, &Presentation::requestFrames);
+    m_workspace.setCovered(true);
+    goTo(0);
+}
+
+Presentation::~Presentation()
+{
+    m_desk.disconnect(this);
+    m_workspace.setCovered(false);
+}
+
+void Presentation::goTo(int place)
+{
+    if (place < 0 || place >= m_talk->size())
+        return;
+    m_place = place;
+    const Slide slide = m_talk->goTo(place);
+    m_heading->setText(slide.heading);
+    m_count->setText(tr("%1 of %2").arg(place + 1).arg(m_talk->size()));
+    m_caption->setText(slide.caption);
+    m_caption->setVisible(!slide.caption.isEmpty());
+    show(slide.pictures);
+}
+
+/// What is shown already keeps its canvas.
+void Presentation::show(std::vector<Picture> wanted)
+{
+    std::vector<Shown> shown;
+    for (const Picture picture : wanted) {
+        const auto known = std::find_if(m_shown.begin(), m_shown.end(), [&](const Shown& s) { return s.picture == picture; });
+        if (known != m_shown.end()) {
+            shown.push_back(*known);
+            m_shown.erase(known);
+            m_row->removeWidget(shown.back().canvas);
+        } else {
+            auto* canvas = new CanvasWidget(m_workspace.view(picture), m_renderer, this);
+            canvas->setFocusPolicy(Qt::NoFocus); // keys are the clicker's
+            canvas->installEventFilter(this);
+            connect(canvas, &CanvasWidget::viewChanged, this, [this] {
+                m_desk.selectionMayHaveChanged();
+                requestFrames();
+            });
+            shown.push_back({picture, canvas});
+        }
+        m_row->addWidget(shown.back().canvas, 1);
+    }
+    for (const Shown& gone : m_shown)
+        delete gone.canvas;
+    m_shown = std::move(shown);
+    for (const Shown& each : m_shown)
+        each.canvas->show();
+    m_black->raise();
+    m_spot->raise();
+    fit();
+    bringUpToDate();
+}
+
+/// A key of a picture: it comes, for the first of two, or goes.
+void Presentation::toggle(Picture picture)
+{
+    std::vector<Picture> wanted;
+    for (const Shown& shown : m_shown)
+        wanted.push_back(shown.picture);
+    if (const auto at = std::find(wanted.begin(), wanted.end(), picture); at == wanted.end()) {
+        if (wanted.size() > 1)
+            wanted.erase(wanted.begin());
+        wanted.push_back(picture);
+    } else if (wanted.size() > 1) {
+        wanted.erase(at);
+    }
+    show(wanted);
+}
+
+void Presentation::bringUpToDate()
+{
+    for (const Shown& shown : m_shown)
+        m_workspace.upToDateView(shown.picture);
+    requestFrames();
+}
+
+void Presentation::requestFrames()
+{
+    for (const Shown& shown : m_shown)
+        shown.canvas->requestFrame();
+}
+
+std::vector<CanvasWidget*> Presentation::canvases() const
+{
+    std::vector<CanvasWidget*> out;
+    for (const Shown& shown : m_shown)
+        out.push_back(shown.canvas);
+    return out;
+}
+
+QString Presentation::caption() const
+{
+    return m_caption->text();
+}
+
+bool Presentation::isBlack() const
+{
+    return !m_black->isHidden();
+}
+
+void Presentation::setBlack(bool black)
+{
+    m_black->setVisible(black);
+}
+
+void Presentation::setSpot(bool on)
+{
+    m_hasSpot = on;
+    m_spot->setVisible(on);
+    moveSpot(QCursor::pos());
+}
+
+void Presentation::moveSpot(QPointF global)
+{
+    m_spot->move(mapFromGlobal(global).toPoint() - QPoint(kSpot / 2, kSpot / 2));
+}
+
+/// As large as it can be read from afar: texts grow with the screen, pictures with their smallest text.
+void Presentation::fit()
+{
+    const int text = std::max(kSmallestText, height() / kLinesOnScreen);
+    for (const Shown& shown : m_shown)
+        shown.canvas->setMagnification(text / static_cast<qreal>(fontPixels(FontFace::small)));
+    const auto sized = [](QLabel& label, int pixels, int weight) {
+        label.setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(pixels).arg(weight));
+    };
+    sized(*m_heading, text * 4 / 3, QFont::DemiBold);
+    sized(*m_count, text, QFont::Normal);
+    sized(*m_caption, text * 7 / 6, QFont::Normal);
+    m_black->setGeometry(rect());
+}
+
+bool Presentation::event(QEvent* event)
+{
+    if (event->type() == QEvent::ShortcutOverride) { // no key is the main window's
+        event->accept();
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+bool Presentation::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::MouseMove && m_hasSpot)
+        moveSpot(static_cast<QMouseEvent*>(event)->globalPosition());
+    return QWidget::eventFilter(watched, event);
+}
+
+void Presentation::keyPressEvent(QKeyEvent* event)
+{
+    const auto turnTo = [this](int place) {
+        setBlack(false);
+        goTo(place);
+    };
+    const auto known = pictures();
+    const int digit = event->key() - Qt::Key_1;
+    switch (event->key()) {
+    case Qt::Key_PageDown:
+    case Qt::Key_Right:
+    case Qt::Key_Down:
+    case Qt::Key_Space:
+        return turnTo(m_place + 1);
+    case Qt::Key_PageUp:
+    case Qt::Key_Left:
+    case Qt::Key_Up:
+    case Qt::Key_Backspace:
+        return turnTo(m_place - 1);
+    case Qt::Key_Home:
+        return turnTo(0);
+    case Qt::Key_End:
+        return turnTo(m_talk->size() - 1);
+    case Qt::Key_B:
+    case Qt::Key_Period: // what the button of most clickers sends
+        return setBlack(!isBlack());
+    case Qt::Key_S:
+        return setSpot(!m_hasSpot);
+    case Qt::Key_P:
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        return m_desk.playback().toggle();
+    case Qt::Key_Escape:
+    case Qt::Key_F9:
+    case Qt::Key_F5: // of clickers that start and end with it
+        close();
+        return;
+    default:
+        if (digit >= 0 && digit < static_cast<int>(known.size()))
+            return toggle(known[static_cast<std::size_t>(digit)].picture);
+        QWidget::keyPressEvent(event);
+    }
+}
+
+void Presentation::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    fit();
+}
+
+} // namespace app

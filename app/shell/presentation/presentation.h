@@ -1,0 +1,72 @@
+// One or two pictures of the step before an audience: a window of its own over the whole screen, text that is read from the last
+// row, steered by a clicker. The main window beneath stays as it is.
+#pragma once
+
+#include "app/canvas/renderer.h"
+#include "app/shell/presentation/talk.h"
+
+#include <QWidget>
+
+#include <memory>
+#include <vector>
+
+class QHBoxLayout;
+class QLabel;
+
+namespace app {
+
+class CanvasWidget;
+class Desk;
+class Workspace;
+
+class Presentation : public QWidget {
+    Q_OBJECT
+public:
+    /// Nothing an audience has to read is smaller, in logical pixels.
+    static constexpr int kSmallestText = 24;
+
+    /// Shows the workspace's own pictures, with their zoom, lens and selection; the workspace draws none meanwhile. All but the
+    /// talk must outlive it; closed, it is deleted.
+    Presentation(Desk&, Workspace&, std::unique_ptr<Talk>, Renderer, const Theme&, QWidget* parent = nullptr);
+    ~Presentation() override;
+
+    int place() const { return m_place; } ///< of the slide that is shown
+    void goTo(int place);                 ///< beyond the first and the last: nothing happens
+    std::vector<CanvasWidget*> canvases() const;
+    QString caption() const;
+    bool isBlack() const;
+    bool hasSpot() const { return m_hasSpot; }
+
+protected:
+    bool event(QEvent*) override;
+    bool eventFilter(QObject*, QEvent*) override;
+    void keyPressEvent(QKeyEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+
+private:
+    void show(std::vector<Picture>);
+    void toggle(Picture);
+    void bringUpToDate();
+    void requestFrames();
+    void setBlack(bool);
+    void setSpot(bool);
+    void moveSpot(QPointF global);
+    void fit();
+
+    Desk& m_desk;
+    Workspace& m_workspace;
+    const std::unique_ptr<Talk> m_talk;
+    const Renderer m_renderer;
+    int m_place = -1;
+    struct Shown {
+        Picture picture{};
+        CanvasWidget* canvas = nullptr;
+    };
+    std::vector<Shown> m_shown;
+    QLabel *m_heading, *m_count, *m_caption;
+    QHBoxLayout* m_row;
+    QWidget *m_black, *m_spot;
+    bool m_hasSpot = false;
+};
+
+} // namespace app

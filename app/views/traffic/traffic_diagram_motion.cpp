@@ -1,0 +1,199 @@
+#include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "app/views/common/purpose_name.h"
+#include "app/views/common/timeline_geometry.h"
+#include "app/views/traffic/traffic_diagram.h"
+#include "sim/index.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+using sim::asIndex;
+
+constexpr int kFewRanks = 64;                ///< so many are shown one by one
+constexpr double kTail = 0.16;               ///< of the way: what is bright behind a packet
+constexpr double kSlowed = 1.02;             ///< times as long as alone: links are shared
+constexpr float kSmallest = 3, kLargest = 8; ///< radius of a packet
+
+class MotionPainter {
+public:
+    MotionPainter(Canvas& canvas, const TrafficScene& scene, const TrafficDiagramFrame& frame)
+        : m_canvas(canvas), m_scene(scene), m_theme(scene.theme), m_frame(frame),
+          m_byRank(frame.level == TrafficLevel::ranks || (!frame.gpus.empty() && scene.model.traffic().worldSize() <= kFewRanks)),
+          m_motion(scene.model.motion(m_byRank ? TrafficLevel::ranks : frame.level, frame.mostParts)),
+          m_now(m_motion.at(scene.selection.cursorNs))
+    {
+    }
+
+    void paint()
+    {
+        caption();
+        for (const TrafficPacket& packet : m_now.packets)
+            if (m_scene.shows(packet.purpose))
+                this->packet(packet);
+        if (m_frame.details.width() > 0 && !m_scene.hovered && !m_scene.selection.focusRank())
+            tiers(m_frame.details);
+    }
+
+private:
+    double shownPackets() const
+    {
+        double sum = 0;
+        for (const TrafficPacket& packet : m_now.packets)
+            sum += m_scene.shows(packet.purpose) ? packet.bytes : 0;
+        return sum;
+    }
+
+    std::string nowText() const
+    {
+        const auto step = static_cast<double>(m_scene.model.stepNs());
+        return timeText(static_cast<double>(m_now.atNs), step / 1000, step);
+    }
+
+    void caption()
+    {
+        const double bytes = shownPackets();
+        const std::string what =
+            bytes > 0 ? bytesText(bytes) + " under way at " + nowText() : "nothing is under way at " + nowText();
+        const bool slowed = std::any_of(m_now.packets.begin(), m_now.packets.end(),
+                                        [&](const TrafficPacket& p) { return p.stretch > kSlowed && m_scene.shows(p.purpose); });
+        const std::string ring = slowed ? " · ringed: slowed by what shares their links" : "";
+        textInside(m_canvas, m_frame.caption,
+                   fitting(m_canvas, {what + (bytes > 0 ? " · larger: more bytes" : "") + ring, what + ring, what},
+                           m_frame.caption.width(), FontFace::small),
+                   m_theme.text, FontFace::small);
+    }
+
+    /// The rank of a part that is one; of the others' part none.
+    std::optional<int> rankOf(int part) const
+    {
+        const std::vector<int>& ranks = m_scene.selection.ranks;
+        if (!m_scene.model.isRestricted())
+            return part;
+        return asIndex(part) < ranks.size() ? std::optional(ranks[asIndex(part)]) : std::nullopt;
+    }
+
+    /// Where a packet moves; nothing where no link of its kind is drawn.
+    std::vector<Point> curveOf(const TrafficPacket& packet) const
+    {
+        if (m_byRank && m_frame.level != TrafficLevel::ranks) {
+            const std::optional<int> from = rankOf(packet.from), to = rankOf(packet.to);
+            const auto *sender = from ? m_frame.gpuOf(*from) : nullptr, *receiver = to ? m_frame.gpuOf(*to) : nullptr;
+            return sender && receiver ? m_frame.curveBetween(*sender, *receiver, packet.purpose) : std::vector<Point>{};
+        }
+        if (packet.from == packet.to) { // along the foot of its box, purposes above each other
+            const Rect box = m_frame.boxes[asIndex(packet.from)];
+            const float room = std::max(2.0F, std::min(8.0F, box.height() / 4));
+            const float y =
+                box.bottom - 2 - room * static_cast<float>(packet.purpose) / static_cast<float>(sim::kDimensions.size());
+            return {{box.left + 4, y}, {box.right - 4, y}};
+        }
+        const auto strand = std::find_if(m_frame.strands.begin(), m_frame.strands.end(), [&](const auto& s) {
+            return s.pair == TrafficPair{packet.from, packet.to} && s.purpose == packet.purpose;
+        });
+        return strand == m_frame.strands.end() ? std::vector<Point>{} : strand->curve;
+    }
+
+    void disc(Point at, float radius, Color fill)
+    {
+        constexpr int kCorners = 12;
+        std::vector<Point> points;
+        for (int i = 0; i < kCorners; ++i) {
+            const float angle = 6.2831853F * static_cast<float>(i) / kCorners;
+            points.push_back({at.x + radius * std::cos(angle), at.y + radius * std::sin(angle)});
+        }
+        m_canvas.fillConvex(points, fill);
+    }
+
+    void packet(const TrafficPacket& packet)
+    {
+        const std::vector<Point> curve = curveOf(packet);
+        if (curve.empty())
+            return;
+        const Point at = pointAlong(curve, packet.way);
+        const auto share = static_cast<float>(std::sqrt(std::min(1.0, packet.bytes / m_motion.mostBytes())));
+        const bool within = packet.from == packet.to;
+        const float radius = (kSmallest + (kLargest - kSmallest) * share) * (within ? 0.6F : 1.0F);
+        const Color fill = m_scene.fill(packet.purpose), edge = mix(fill, m_theme.text, 0.45F);
+        m_canvas.polyline(piece(curve, std::max(0.0, packet.way - kTail), packet.way), fill, within ? 2.0F : radius);
+        if (packet.stretch > kSlowed)
+            disc(at, radius + 3, m_theme.warning);
+        disc(at, radius + 1, edge);
+        disc(at, radius, fill);
+        if (m_canvas.wantsNodes())
+            m_canvas.node({.id = kTrafficPacketNodes + static_cast<std::uint64_t>(packet.from) * 65536 +
+                                 static_cast<std::uint64_t>(packet.to),
+                           .role = "message",
+                           .name = textOf(packet),
+                           .rect = {at.x - radius, at.y - radius, at.x + radius, at.y + radius}});
+    }
+
+    std::string textOf(const TrafficPacket& packet) const
+    {
+        std::string text = purposeName(m_scene.model.simulation(), packet.purpose) + " " + bytesText(packet.bytes) + ", " +
+                           percentText(packet.way) + " of the way";
+        if (packet.stretch > kSlowed)
+            text += ", " + threeDigits(packet.stretch) + " times as long as alone";
+        return text;
+    }
+
+    /// What each tier's ports carry now, of what they could; what is more than that is slowed by sharing.
+    void tiers(Rect area)
+    {
+        constexpr float kBar = 8, kApart = 12;
+        const float small = m_canvas.textHeight(FontFace::small);
+        float top = area.top;
+        textInside(m_canvas, {area.left, top, area.right, top + small}, "links at " + nowText() + ", of what their ports carry",
+                   m_theme.mutedText, FontFace::small);
+        top += small + kApart;
+        for (std::size_t i = 0; i < m_now.tiers.size() && top + small + kBar <= area.bottom; ++i) {
+            const TrafficMoment::TierNow& tier = m_now.tiers[i];
+            const double share = tier.share(), scale = std::max(1.0, share);
+            const bool isFull = share > 1;
+            const float used = textInside(m_canvas, {area.left, top, area.right, top + small}, percentText(share),
+                                          isFull ? m_theme.warning : m_theme.text, FontFace::small, Align::right);
+            textInside(m_canvas, {area.left, top, area.right - used - 8, top + small}, m_scene.model.tiers()[i].name,
+                       m_theme.text, FontFace::small);
+            const Rect bar{area.left, top + small + 2, area.right, top + small + 2 + kBar};
+            m_canvas.fillRect(bar, mix(m_theme.canvas, m_theme.text, 0.1F));
+            float x = bar.left;
+            for (const sim::Dimension purpose : sim::kDimensions) {
+                const auto length =
+                    static_cast<float>(tier.bytesPerSecond[purpose] / tier.capacityBytesPerSecond / scale) * bar.width();
+                if (length > 0 && m_scene.shows(purpose))
+                    m_canvas.fillRect({x, bar.top, x + length, bar.bottom}, m_scene.fill(purpose));
+                x += length;
+            }
+            if (isFull) { // where the ports are full
+                const float full = bar.left + bar.width() / static_cast<float>(scale);
+                m_canvas.line({full, bar.top - 2}, {full, bar.bottom + 2}, m_theme.warning, 2);
+            }
+            top = bar.bottom + kApart;
+        }
+    }
+
+    Canvas& m_canvas;
+    const TrafficScene& m_scene;
+    const Theme& m_theme;
+    const TrafficDiagramFrame& m_frame;
+    bool m_byRank;
+    TrafficMotion& m_motion;
+    const TrafficMoment& m_now;
+};
+
+} // namespace
+
+bool isMoving(const TrafficScene& scene)
+{
+    return scene.selection.cursorNs > 0 && scene.selection.cursorNs < scene.model.stepNs();
+}
+
+void paintTrafficMotion(Canvas& canvas, const TrafficScene& scene, const TrafficDiagramFrame& frame)
+{
+    MotionPainter(canvas, scene, frame).paint();
+}
+
+} // namespace app

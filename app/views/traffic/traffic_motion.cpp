@@ -1,0 +1,166 @@
+#include "app/views/traffic/traffic_motion.h"
+
+#include "sim/index.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace app {
+namespace {
+
+using sim::asIndex;
+
+double lengthOf(Point a, Point b)
+{
+    return std::hypot(static_cast<double>(b.x) - static_cast<double>(a.x), static_cast<double>(b.y) - static_cast<double>(a.y));
+}
+
+double lengthOf(const std::vector<Point>& curve)
+{
+    double length = 0;
+    for (std::size_t i = 1; i < curve.size(); ++i)
+        length += lengthOf(curve[i - 1], curve[i]);
+    return length;
+}
+
+} // namespace
+
+double TrafficMoment::TierNow::share() const
+{
+    double sum = 0;
+    for (const double rate : bytesPerSecond)
+        sum += rate;
+    return capacityBytesPerSecond > 0 ? sum / capacityBytesPerSecond : 0;
+}
+
+TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traffic& traffic,
+                             std::shared_ptr<const sim::Transfers> transfers, std::span<const int> partOf,
+                             std::span<const int> senders)
+    : m_transfers(std::move(transfers))
+{
+    using RowKey = std::tuple<int, sim::CommunicatorRole, int>; // class, role, pipeline rank of messages
+    std::map<RowKey, std::size_t> rows;
+    for (std::size_t i = 0; i < m_transfers->rows().size(); ++i) {
+        const sim::Transfers::Row& row = m_transfers->rows()[i];
+        rows.emplace(RowKey{row.rankClass, row.role, row.sendTo}, i);
+    }
+    std::map<std::tuple<int, int, sim::Dimension, std::size_t, int>, double> bytes; // from, to, purpose, row, tier
+    std::vector<sim::TrafficFlow> flows;
+    const auto add = [&](int rank) {
+        flows.clear();
+        traffic.appendSends(rank, flows);
+        const int rankClass = simulation.classOf(rank), from = partOf[asIndex(rank)];
+        for (const sim::TrafficFlow& flow : flows) {
+            const int sendTo = flow.role == sim::CommunicatorRole::pp ? simulation.mesh().coordinates(flow.peer).pp : -1;
+            const auto row = rows.find({rankClass, flow.role, sendTo});
+            const int to = partOf[asIndex(flow.peer)];
+            if (row != rows.end() && from >= 0 && to >= 0)
+                bytes[{from, to, sim::dimensionOf(flow.role), row->second, flow.tier}] += static_cast<double>(flow.bytes);
+        }
+    };
+    if (senders.empty())
+        for (int rank = 0; rank < traffic.worldSize(); ++rank)
+            add(rank);
+    else
+        for (const int rank : senders)
+            add(rank);
+    for (const auto& [key, sum] : bytes) {
+        const auto& [from, to, purpose, row, tier] = key;
+        m_links.push_back({from, to, row, tier, sum});
+        const sim::Transfers::Row& of = m_transfers->rows()[row];
+        std::int64_t largest = 0;
+        for (const sim::Transfer& transfer : of.transfers)
+            largest = std::max(largest, transfer.bytes);
+        m_mostBytes = std::max(m_mostBytes, sum * static_cast<double>(largest) / static_cast<double>(of.bytes));
+    }
+    const auto count = static_cast<double>(senders.empty() ? traffic.worldSize() : static_cast<int>(senders.size()));
+    for (const sim::Tier& tier : simulation.scenario().cluster.tiers)
+        m_capacity.push_back(tier.bandwidthGBs * 1e9 * count);
+    m_moment.atNs = -1;
+}
+
+const TrafficMoment& TrafficMotion::at(std::int64_t ns)
+{
+    if (m_moment.atNs == ns)
+        return m_moment;
+    m_moment.atNs = ns;
+    m_moment.bytes = 0;
+    m_moment.packets.clear();
+    m_moment.tiers.assign(m_capacity.size(), {});
+    for (std::size_t tier = 0; tier < m_capacity.size(); ++tier)
+        m_moment.tiers[tier].capacityBytesPerSecond = m_capacity[tier];
+
+    const auto rows = m_transfers->rows();
+    std::vector<const sim::Transfer*> underWay;
+    std::vector<std::size_t> first(rows.size() + 1, 0); // [row] in underWay
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        sim::Transfers::appendUnderWay(rows[row], ns, underWay);
+        first[row + 1] = underWay.size();
+    }
+    std::size_t firstOfLink = 0; // packets between the same two parts, for the same purpose
+    for (const Link& link : m_links) {
+        const sim::Transfers::Row& row = rows[link.row];
+        const sim::Dimension purpose = sim::dimensionOf(row.role);
+        auto& packets = m_moment.packets;
+        if (!packets.empty() &&
+            (packets.back().from != link.from || packets.back().to != link.to || packets.back().purpose != purpose))
+            firstOfLink = packets.size();
+        for (std::size_t i = first[link.row]; i < first[link.row + 1]; ++i) {
+            const sim::Transfer& transfer = *underWay[i];
+            const double bytes = link.bytes * static_cast<double>(transfer.bytes) / static_cast<double>(row.bytes);
+            const auto ofTime = static_cast<double>(transfer.endNs - transfer.beginNs);
+            m_moment.bytes += bytes;
+            m_moment.tiers[asIndex(link.tier)].bytesPerSecond[purpose] += bytes / ofTime * 1e9;
+            const TrafficPacket packet{.from = link.from,
+                                       .to = link.to,
+                                       .purpose = purpose,
+                                       .way = transfer.wayAt(ns),
+                                       .bytes = bytes,
+                                       .microbatch = transfer.microbatch,
+                                       .stretch = ofTime / std::max(1.0, ofTime - static_cast<double>(transfer.stretchedNs))};
+            const auto alike =
+                std::find_if(packets.begin() + static_cast<std::ptrdiff_t>(firstOfLink), packets.end(),
+                             [&](const TrafficPacket& p) { return p.way == packet.way && p.microbatch == packet.microbatch; });
+            if (alike == packets.end()) {
+                packets.push_back(packet);
+            } else {
+                alike->bytes += bytes;
+                alike->stretch = std::max(alike->stretch, packet.stretch);
+            }
+        }
+    }
+    return m_moment;
+}
+
+Point pointAlong(const std::vector<Point>& curve, double share)
+{
+    double rest = lengthOf(curve) * std::clamp(share, 0.0, 1.0);
+    for (std::size_t i = 1; i < curve.size(); ++i) {
+        const double length = lengthOf(curve[i - 1], curve[i]);
+        if (rest <= length && length > 0) {
+            const auto part = static_cast<float>(rest / length);
+            return {curve[i - 1].x + (curve[i].x - curve[i - 1].x) * part, curve[i - 1].y + (curve[i].y - curve[i - 1].y) * part};
+        }
+        rest -= length;
+    }
+    return curve.back();
+}
+
+std::vector<Point> piece(const std::vector<Point>& curve, double from, double to)
+{
+    const double whole = lengthOf(curve);
+    std::vector<Point> out{pointAlong(curve, from)};
+    double gone = 0;
+    for (std::size_t i = 1; i < curve.size(); ++i) {
+        gone += lengthOf(curve[i - 1], curve[i]);
+        if (gone > whole * from && gone < whole * to)
+            out.push_back(curve[i]);
+    }
+    out.push_back(pointAlong(curve, to));
+    return out;
+}
+
+} // namespace app

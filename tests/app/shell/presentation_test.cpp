@@ -1,0 +1,201 @@
+// Before an audience: what clickers' keys do, how large texts are, and that the window beneath is as it was.
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/canvas/type_metrics.h"
+#include "app/shell/presentation/presentation.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QDockWidget>
+#include <QLabel>
+#include <QTest>
+
+#include <gmock/gmock.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+
+QString wholeText(Talk& talk)
+{
+    QStringList captions;
+    for (int i = 0; i < talk.size(); ++i)
+        captions << talk.goTo(i).caption;
+    return captions.join(QLatin1Char(' '));
+}
+
+TEST(TalkOfScenario, TellsTheWholeDescriptionWithoutItsMarks)
+{
+    const QString filler(190, QLatin1Char('X'));
+    const auto talk = talkOfScenario(QStringLiteral("N"),
+                                     QStringLiteral("Two **equal** halves of `tp` 2. %1. *Last* words, e.g. these.").arg(filler));
+    EXPECT_EQ(talk->size(), 3);
+    EXPECT_EQ(wholeText(*talk), QStringLiteral("Two equal halves of tp 2. %1. Last words, e.g. these.").arg(filler));
+    EXPECT_EQ(talk->goTo(2).heading, QStringLiteral("N"));
+}
+
+TEST(TalkOfScenario, ShowsWhatAPassageSpeaksOf)
+{
+    const QString filler(190, QLatin1Char('X'));
+    const auto talk =
+        talkOfScenario({}, QStringLiteral("The peak of the memory is 20 GiB. %1. The bubble is short. %1. %1.").arg(filler));
+    ASSERT_EQ(talk->size(), 5);
+    EXPECT_THAT(talk->goTo(0).pictures, ElementsAre(Picture::grid, Picture::timeline)) << "first the whole";
+    EXPECT_THAT(talk->goTo(2).pictures, ElementsAre(Picture::timeline));
+    EXPECT_THAT(talk->goTo(4).pictures, ElementsAre(Picture::timeline)) << "speaks of nothing else";
+}
+
+TEST(TalkOfScenario, OfOneWithoutDescriptionShowsEveryPicture)
+{
+    const auto talk = talkOfScenario(QStringLiteral("N"), {});
+    ASSERT_EQ(talk->size(), 1 + static_cast<int>(pictures().size()));
+    EXPECT_THAT(talk->goTo(1).pictures, ElementsAre(pictures().front().picture));
+}
+
+class PresentationTest : public WindowTest {
+protected:
+    PresentationTest() { open(kSixteen); }
+    Presentation& start()
+    {
+        window.run(CommandId::present);
+        settle();
+        return *window.presentation();
+    }
+    /// Offscreen, the cursor itself goes to the window beneath.
+    static void pointAt(CanvasWidget& canvas, QPointF at)
+    {
+        QMouseEvent move(QEvent::MouseMove, at, canvas.mapToGlobal(at), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&canvas, &move);
+        QCoreApplication::processEvents();
+    }
+    void press(Qt::Key key)
+    {
+        QTest::keyClick(window.presentation(), key);
+        for (int round = 0; round < 5; ++round)
+            QCoreApplication::processEvents();
+    }
+};
+
+TEST_F(PresentationTest, ClickersTurnTheSlides)
+{
+    const Presentation& presentation = start();
+    EXPECT_EQ(presentation.place(), 0);
+    const QString first = presentation.caption();
+    EXPECT_FALSE(first.isEmpty());
+    press(Qt::Key_PageDown);
+    EXPECT_EQ(presentation.place(), 1);
+    EXPECT_NE(presentation.caption(), first);
+    press(Qt::Key_Space);
+    EXPECT_EQ(presentation.place(), 2);
+    press(Qt::Key_PageUp);
+    press(Qt::Key_Left);
+    EXPECT_EQ(presentation.place(), 0);
+    press(Qt::Key_Up);
+    EXPECT_EQ(presentation.place(), 0) << "nothing lies before the first";
+    press(Qt::Key_End);
+    const int last = presentation.place();
+    press(Qt::Key_Right);
+    EXPECT_EQ(presentation.place(), last);
+}
+
+TEST_F(PresentationTest, BlackHidesAllUntilTheNextKey)
+{
+    const Presentation& presentation = start();
+    press(Qt::Key_B);
+    EXPECT_TRUE(presentation.isBlack());
+    EXPECT_EQ(window.presentation()->grab().toImage().pixelColor(40, 300), QColor(Qt::black));
+    press(Qt::Key_Period);
+    EXPECT_FALSE(presentation.isBlack());
+    press(Qt::Key_B);
+    press(Qt::Key_PageDown);
+    EXPECT_FALSE(presentation.isBlack());
+    EXPECT_EQ(presentation.place(), 1);
+}
+
+TEST_F(PresentationTest, NoTextIsSmallerThanTheBackRowCanRead)
+{
+    Presentation& presentation = start();
+    for (const QSize size : {QSize(1280, 720), QSize(1920, 1080), QSize(3840, 2160)}) {
+        presentation.showNormal();
+        presentation.resize(size);
+        settle();
+        const int smallest = std::max(Presentation::kSmallestText, size.height() / 45);
+        for (const CanvasWidget* canvas : presentation.canvases())
+            EXPECT_GE(canvas->magnification() * static_cast<qreal>(fontPixels(FontFace::small)), smallest - 1e-9);
+        for (const QLabel* label : presentation.findChildren<QLabel*>())
+            EXPECT_GE(label->fontInfo().pixelSize(), smallest) << label->text().toStdString();
+    }
+}
+
+TEST_F(PresentationTest, PicturesComeAndGoByTheirDigits)
+{
+    const Presentation& presentation = start();
+    EXPECT_EQ(presentation.canvases().size(), 2U);
+    press(Qt::Key_2);
+    EXPECT_EQ(presentation.canvases().size(), 1U);
+    press(Qt::Key_1);
+    EXPECT_EQ(presentation.canvases().size(), 1U) << "the last one stays";
+    press(Qt::Key_3);
+    press(Qt::Key_4);
+    EXPECT_EQ(presentation.canvases().size(), 2U) << "never more than two";
+}
+
+TEST_F(PresentationTest, AMagnifiedPictureAnswersWhereItIsSeen)
+{
+    Presentation& presentation = start();
+    CanvasWidget& grid = *presentation.canvases().front();
+    const auto& nodes = grid.nodes();
+    const auto cell = std::find_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.role == "cell"; });
+    ASSERT_NE(cell, nodes.end());
+    const QPointF middle((cell->rect.left + cell->rect.right) / 2.0, (cell->rect.top + cell->rect.bottom) / 2.0);
+    pointAt(grid, middle);
+    ASSERT_TRUE(window.desk().selection().hoveredRank);
+    EXPECT_NE(cell->name.find("rank " + std::to_string(*window.desk().selection().hoveredRank)), std::string::npos) << cell->name;
+}
+
+TEST_F(PresentationTest, TheSpotFollowsThePointer)
+{
+    Presentation& presentation = start();
+    EXPECT_FALSE(presentation.hasSpot());
+    press(Qt::Key_S);
+    EXPECT_TRUE(presentation.hasSpot());
+    CanvasWidget& canvas = *presentation.canvases().front();
+    const QImage before = presentation.grab().toImage();
+    pointAt(canvas, {200, 150});
+    EXPECT_NE(presentation.grab().toImage(), before);
+}
+
+TEST_F(PresentationTest, LeavingLeavesEveryDockWhereItWas)
+{
+    const auto places = [this] {
+        std::vector<std::pair<QRect, bool>> out;
+        for (const QDockWidget* dock : window.findChildren<QDockWidget*>())
+            out.emplace_back(QRect(dock->mapTo(&window, QPoint()), dock->size()), dock->isVisible());
+        return out;
+    };
+    window.workspace().setPictureVisible(Picture::memory, false);
+    settle();
+    const auto before = places();
+    const QByteArray layout = window.workspace().saveLayout();
+    start();
+    press(Qt::Key_4);
+    EXPECT_FALSE(window.workspace().updatesEnabled()) << "nobody sees it";
+    press(Qt::Key_Escape);
+    ASSERT_TRUE(waitFor([this] { return window.presentation() == nullptr; }));
+    settle();
+    EXPECT_EQ(places(), before);
+    EXPECT_EQ(window.workspace().saveLayout(), layout);
+    EXPECT_TRUE(window.workspace().updatesEnabled());
+}
+
+TEST_F(PresentationTest, PlaysTheStep)
+{
+    start();
+    press(Qt::Key_P);
+    EXPECT_TRUE(window.desk().playback().isPlaying());
+    press(Qt::Key_P);
+    EXPECT_FALSE(window.desk().playback().isPlaying());
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,208 @@
+// What is under way while the step plays: every message of the step at its fraction of the way, every byte once.
+#include "app/canvas/recorder_canvas.h"
+#include "app/views/traffic/traffic_motion.h"
+#include "app/views/traffic/traffic_view.h"
+#include "sim/analysis/traffic/link_load.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace app {
+namespace {
+
+using testing::HasSubstr;
+
+struct Step {
+    std::shared_ptr<const sim::Simulation> simulation;
+    sim::Traffic traffic;
+    std::shared_ptr<const sim::Transfers> transfers;
+    explicit Step(const sim::Scenario& scenario)
+        : simulation(sim::simulate(scenario)), traffic(*simulation), transfers(std::make_shared<sim::Transfers>(*simulation))
+    {
+    }
+    std::int64_t endNs() const { return simulation->times().endNs; }
+    /// Each rank a part.
+    TrafficMotion byRank(std::span<const int> senders = {}) const
+    {
+        std::vector<int> partOf(static_cast<std::size_t>(traffic.worldSize()));
+        std::iota(partOf.begin(), partOf.end(), 0);
+        return {*simulation, traffic, transfers, partOf, senders};
+    }
+};
+
+/// Tensor parallelism and data parallelism inside a node, the pipeline between two.
+sim::Scenario twoNodesOfMotion()
+{
+    sim::Scenario s = test::smallScenario(4, 2, 2, 8);
+    s.cluster = test::h100Cluster(16);
+    return s;
+}
+
+/// The first message from pipeline rank 0 to 1.
+const sim::Transfer& firstForward(const Step& step)
+{
+    for (const sim::Transfers::Row& row : step.transfers->rows())
+        if (row.sendTo == 1 && step.simulation->mesh().coordinates(step.simulation->representative(row.rankClass)).pp == 0)
+            return row.transfers.front();
+    throw std::runtime_error("nothing is sent from stage 0 to stage 1");
+}
+
+TEST(TrafficMotion, AMessageIsAtItsFractionOfTheWay)
+{
+    const Step step(twoNodesOfMotion());
+    TrafficMotion motion = step.byRank();
+    const sim::Transfer& message = firstForward(step);
+    const sim::Mesh& mesh = step.simulation->mesh();
+    for (const int percent : {0, 25, 50, 99}) {
+        const std::int64_t ns = message.beginNs + (message.endNs - message.beginNs) * percent / 100;
+        const auto& packets = motion.at(ns).packets;
+        const auto found = std::find_if(packets.begin(), packets.end(), [&](const TrafficPacket& p) {
+            return p.purpose == sim::Dimension::pp && p.from == 0 && mesh.coordinates(p.to).pp == 1;
+        });
+        ASSERT_NE(found, packets.end()) << percent;
+        EXPECT_DOUBLE_EQ(found->way, message.wayAt(ns));
+        EXPECT_NEAR(found->way, percent / 100.0, 1e-3);
+        EXPECT_DOUBLE_EQ(found->bytes, static_cast<double>(message.bytes));
+        EXPECT_EQ(found->microbatch, 0);
+    }
+    for (const TrafficPacket& p : motion.at(message.endNs).packets)
+        EXPECT_FALSE(p.purpose == sim::Dimension::pp && p.from == 0 && p.microbatch == 0) << "it has arrived";
+}
+
+TEST(TrafficMotion, HoldsEveryByteThatTheStepHasUnderWay)
+{
+    std::mt19937 random(71);
+    for (int i = 0; i < 20; ++i) {
+        const sim::Scenario scenario = test::randomScenario(random, 64);
+        SCOPED_TRACE(test::describe(scenario));
+        const Step step(scenario);
+        TrafficMotion motion = step.byRank();
+        for (int k = 1; k < 20; ++k) {
+            const std::int64_t ns = step.endNs() * k / 20;
+            double wanted = 0;
+            for (const sim::Transfers::Row& row : step.transfers->rows())
+                for (const sim::Transfer& t : row.transfers)
+                    if (t.beginNs <= ns && ns < t.endNs)
+                        wanted += static_cast<double>(t.bytes) * step.simulation->classSize(row.rankClass);
+            const TrafficMoment& now = motion.at(ns);
+            EXPECT_NEAR(now.bytes, wanted, 1e-5 * wanted + 1);
+            double inPackets = 0;
+            for (const TrafficPacket& packet : now.packets) {
+                inPackets += packet.bytes;
+                EXPECT_GE(packet.way, 0);
+                EXPECT_LT(packet.way, 1);
+                EXPECT_GE(packet.stretch, 1);
+                EXPECT_LE(packet.bytes, motion.mostBytes() * 1.000001 * step.traffic.worldSize());
+            }
+            EXPECT_NEAR(inPackets, now.bytes, 1e-9 * now.bytes);
+        }
+    }
+}
+
+TEST(TrafficMotion, LoadsItsTiersAsTheLoadOverTimeSays)
+{
+    const Step step(twoNodesOfMotion());
+    TrafficMotion motion = step.byRank();
+    int busy = 0;
+    for (int k = 1; k < 40; ++k) {
+        const std::int64_t ns = step.endNs() * k / 40;
+        const TrafficMoment& now = motion.at(ns);
+        const sim::LinkLoad load =
+            sim::linkLoad(*step.simulation, step.traffic.senders(), {.beginNs = ns, .endNs = ns + 1, .bins = 1});
+        for (std::size_t tier = 0; tier < now.tiers.size(); ++tier) {
+            EXPECT_NEAR(now.tiers[tier].share(), load.share(static_cast<int>(tier), 0), 1e-4);
+            busy += now.tiers[tier].share() > 0;
+        }
+    }
+    EXPECT_GT(busy, 20);
+}
+
+TEST(TrafficMotion, OfSomeRanksIsWhatTheySend)
+{
+    const Step step(twoNodesOfMotion());
+    const std::vector<int> some{3, 5};
+    TrafficMotion motion = step.byRank(some);
+    const TrafficMoment& now = motion.at(firstForward(step).beginNs);
+    ASSERT_FALSE(now.packets.empty());
+    for (const TrafficPacket& packet : now.packets)
+        EXPECT_THAT(some, testing::Contains(packet.from));
+}
+
+TEST(TrafficMotion, AShareOfACurveIsOneOfItsLength)
+{
+    const std::vector<Point> corner{{0, 0}, {30, 0}, {30, 10}};
+    EXPECT_EQ(pointAlong(corner, 0), (Point{0, 0}));
+    EXPECT_EQ(pointAlong(corner, 0.5), (Point{20, 0}));
+    EXPECT_EQ(pointAlong(corner, 0.875), (Point{30, 5}));
+    EXPECT_EQ(pointAlong(corner, 1), (Point{30, 10}));
+    EXPECT_EQ(piece(corner, 0.5, 0.875), (std::vector<Point>{{20, 0}, {30, 0}, {30, 5}}));
+}
+
+/// The picture itself, playing.
+struct Playing {
+    Step step{twoNodesOfMotion()};
+    Selection selection;
+    TrafficView view{selection, lightTheme()};
+    Playing()
+    {
+        view.setStep({step.simulation, nullptr});
+        EXPECT_TRUE(view.showNow());
+        EXPECT_FALSE(view.showNow());
+    }
+    RecorderCanvas at(std::int64_t ns)
+    {
+        selection.cursorNs = ns;
+        RecorderCanvas canvas({0, 0, 1000, 600});
+        view.draw(canvas);
+        EXPECT_TRUE(canvas.clipsAreBalanced());
+        return canvas;
+    }
+};
+
+std::vector<Node> pipelineMessages(const RecorderCanvas& canvas)
+{
+    std::vector<Node> found = canvas.nodesOf("message");
+    std::erase_if(found, [](const Node& node) { return !node.name.starts_with("pp"); });
+    return found;
+}
+
+TEST(TrafficMotion, MessagesGoFromGpuToGpu)
+{
+    Playing playing;
+    const sim::Transfer message = firstForward(playing.step);
+    float before = 0;
+    for (const int percent : {10, 50, 90}) {
+        const RecorderCanvas canvas = playing.at(message.beginNs + (message.endNs - message.beginNs) * percent / 100);
+        const auto messages = pipelineMessages(canvas);
+        ASSERT_EQ(messages.size(), 8U) << "one from each rank of the first stage";
+        EXPECT_THAT(messages.front().name, HasSubstr(std::to_string(percent)));
+        EXPECT_GT(messages.front().rect.top, before) << "down to the second node";
+        before = messages.front().rect.top;
+        EXPECT_THAT(canvas.texts(), testing::Contains(HasSubstr("under way at")));
+    }
+}
+
+TEST(TrafficMotion, AtTheEndsOfTheStepNothingMoves)
+{
+    Playing playing;
+    for (const std::int64_t ns : {std::int64_t{0}, playing.step.endNs()}) {
+        const RecorderCanvas canvas = playing.at(ns);
+        EXPECT_TRUE(canvas.nodesOf("message").empty());
+        EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains(HasSubstr("under way at"))));
+    }
+}
+
+TEST(TrafficMotion, WhatIsLeftOutDoesNotMove)
+{
+    Playing playing;
+    const sim::Transfer message = firstForward(playing.step);
+    playing.selection.classes = static_cast<ClassMask>(kAllClasses ^ maskOf(sim::OpClass::ppComm));
+    EXPECT_TRUE(pipelineMessages(playing.at((message.beginNs + message.endNs) / 2)).empty());
+}
+
+} // namespace
+} // namespace app

@@ -20,8 +20,10 @@ std::vector<std::filesystem::path> moduleFolders()
     }
     std::error_code error;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (!error)
+    if (!error) {
         folders.push_back(program.parent_path());
+        folders.push_back((program.parent_path() / RANKSCOPE_INSTALLED_MODULES).lexically_normal());
+    }
     return folders;
 }
 

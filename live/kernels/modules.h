@@ -1,7 +1,8 @@
 // Parts of the live backend that need CUDA or NCCL are modules: shared libraries that are loaded when they are wanted, so that
 // the program starts the same where those are missing. And the choice of the device, with its reason.
 //
-// Modules lie beside the program, or in a folder of RANKSCOPE_MODULE_PATH (separated by colons). They exchange C++ objects with
+// Modules lie beside the program, in lib/rankscope where both were installed, or in a folder of RANKSCOPE_MODULE_PATH (separated
+// by colons). They exchange C++ objects with
 // the program, so they must be of the same build: the first thing a module says is which it is.
 #pragma once
 

@@ -204,8 +204,8 @@ fs::path Catalogue::findAssets()
     if (const char* chosen = std::getenv("RANKSCOPE_ASSETS"); chosen != nullptr && *chosen != '\0')
         return chosen;
     const fs::path program = programFolder();
-    for (const fs::path& candidate : {program / "assets", program / ".." / "share" / "rankscope",
-                                      fs::path(RANKSCOPE_INSTALLED_ASSETS), fs::path(RANKSCOPE_SOURCE_ASSETS)}) {
+    for (const char* place : {"assets", RANKSCOPE_INSTALLED_ASSETS, RANKSCOPE_SOURCE_ASSETS}) { // the last may be absolute
+        const fs::path candidate = (program / place).lexically_normal();
         std::error_code error;
         if (fs::exists(candidate / "scenario.schema.json", error))
             return candidate;

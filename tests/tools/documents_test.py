@@ -1,0 +1,106 @@
+"""Manual pages and completions know every option that --help names, and no other. Usage: documents_test.py BIN_DIR"""
+import gzip
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARIES = pathlib.Path(sys.argv.pop()).resolve()
+PROGRAMS = [name for name in ("rankscope", "rankscope-sim", "rankscope-live") if (BINARIES / name).exists()]
+
+
+def help_of(program, command=""):
+    arguments = [BINARIES / program] + ([command] if command else []) + ["--help"]
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
+
+
+def flags_in(text):
+    """What stands in the first column of a table of --help."""
+    return {flag for line in text.splitlines() for flag in re.findall(r"(--[a-z-]+)", re.match(r"  (-[^\s,]*(?:, ?--\S+)?)|", line)[0])}
+
+
+def commands_of(program):
+    return re.findall(r"^  ([a-z]+) ", help_of(program).partition("\nSubcommands:\n")[2], re.M)
+
+
+class Documents(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.out = pathlib.Path(cls.folder.name)
+        subprocess.run([sys.executable, ROOT / "packaging" / "documents.py", BINARIES, cls.out], check=True)
+        cls.calls = [(program, command) for program in PROGRAMS for command in [""] + commands_of(program)]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_there_is_something_to_be_compared(self):
+        self.assertIn(("rankscope-sim", "simulate"), self.calls)
+        self.assertIn("--set", flags_in(help_of("rankscope-sim", "simulate")))
+        for program, command in self.calls:
+            self.assertIn("--help", flags_in(help_of(program, command)), (program, command))
+
+    def test_bash_offers_each_option_after_its_command(self):
+        for program, command in self.calls:
+            words = [program] + ([command] if command else []) + ["--"]
+            script = (f"source {self.out}/bash/{program}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1};"
+                      f"_{program.replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+            offered = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout.split()
+            self.assertEqual(set(offered), flags_in(help_of(program, command)), (program, command))
+
+    def test_bash_offers_commands_and_the_words_of_a_choice(self):
+        def offered(*words):
+            script = (f"compopt() {{ :; }}; source {self.out}/bash/{words[0]}; COMP_WORDS=({' '.join(words)} ''); COMP_CWORD={len(words)};"
+                      f"_{words[0].replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+            return subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout.split()
+        self.assertEqual(offered("rankscope-sim"), commands_of("rankscope-sim"))
+        if "rankscope-live" in PROGRAMS:
+            self.assertEqual(offered("rankscope-live", "run", "--device"), ["auto", "cpu", "cuda", "emulated"])
+        if "rankscope" in PROGRAMS:
+            self.assertEqual(offered("rankscope", "--theme"), ["light", "dark", "high-contrast"])
+
+    def test_zsh_and_fish_know_each_option(self):
+        for program in PROGRAMS:
+            zsh = (self.out / "zsh" / f"_{program}").read_text()
+            fish = (self.out / "fish" / f"{program}.fish").read_text()
+            commands = commands_of(program)
+            for command in [""] + commands:
+                flags = flags_in(help_of(program, command))
+                part = re.search(rf"\n    {command}\)\n(.*?) ;;", zsh, re.S)[1] if command else zsh.partition("\ncase ")[0]
+                self.assertEqual(set(re.findall(r"'\*?(--[a-z-]+)\[", part)), flags, (program, command))
+                seen = f"__fish_seen_subcommand_from {command}'" if command else ("not __fish" if commands else "complete")
+                lines = [line for line in fish.splitlines() if seen in line]
+                self.assertEqual({"--" + flag for line in lines for flag in re.findall(r" -l ([a-z-]+)", line)}, flags, (program, command))
+
+    def test_shells_can_read_them(self):
+        for shell, folder, name in (("bash", "bash", "{}"), ("zsh", "zsh", "_{}"), ("fish", "fish", "{}.fish")):
+            if not shutil.which(shell):
+                continue
+            for program in PROGRAMS:
+                subprocess.run([shell, "-n", self.out / folder / name.format(program)], check=True)
+
+    def test_manual_pages_tell_each_option(self):
+        for program in PROGRAMS:
+            page = gzip.decompress((self.out / "man1" / f"{program}.1.gz").read_bytes()).decode().replace("\\-", "-")
+            for command in [""] + commands_of(program):
+                part = page.partition(f"\n.SS {command}\n" if command else "\n.SH OPTIONS\n")[2]
+                part = re.split(r"\n\.S[SH] ", part)[0]
+                told = {flag for names in re.findall(r"\n\.TP\n(.*)", "\n" + part) for flag in re.findall(r"\\fB(--[a-z-]+)", names)}
+                self.assertEqual(told, flags_in(help_of(program, command)), (program, command))
+
+    def test_manual_pages_are_without_mistakes(self):
+        if not shutil.which("man"):
+            self.skipTest("no man")
+        for program in PROGRAMS:
+            page = self.out / "man1" / f"{program}.1.gz"
+            said = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], capture_output=True, text=True)
+            self.assertEqual((said.returncode, said.stderr), (0, ""), program)
+
+
+if __name__ == "__main__":
+    unittest.main()

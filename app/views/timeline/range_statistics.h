@@ -24,10 +24,12 @@ struct RangeStatistics {
     TimeRange range;
     std::int64_t spans = 0;                         ///< of classes that count, at least in part inside
     std::array<double, sim::kOpClassCount> share{}; ///< all classes; mean over ranks
-    double counted = 0, other = 0, idle = 0;        ///< classes that count, classes that do not, neither; sum 1
-    double leastBusy = 0, mostBusy = 0;             ///< of one row's counted share; their mean is `counted`
-    double bytes = 0;                               ///< moved by all ranks, transfers cut by the range in proportion
-    std::optional<double> mfu; ///< without recomputation, as sim::Metrics has it; nothing where kernels are not known
+    /// Classes that count, classes that do not, transfers waited for between passes where only these have a lane, and none of
+    /// them; sum 1.
+    double counted = 0, other = 0, exposed = 0, idle = 0;
+    double leastBusy = 0, mostBusy = 0; ///< of one row's counted share; their mean is `counted`
+    double bytes = 0;                   ///< moved by all ranks, transfers cut by the range in proportion
+    std::optional<double> mfu;          ///< without recomputation, as sim::Metrics has it; nothing where kernels are not known
     std::vector<Row> rows;
     /// Are lanes of work those of kernels? Then their shares say how long ranks compute; else how long they are in a pass, where
     /// they may wait for its transfers.

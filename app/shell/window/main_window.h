@@ -4,6 +4,7 @@
 
 #include "app/session/desk.h"
 #include "app/session/live_run.h"
+#include "app/session/machine_load.h"
 #include "app/session/settings.h"
 #include "app/session/trace_export.h"
 #include "app/session/view_state.h"
@@ -235,3 +236,4 @@ private:
 };
 
 } // namespace app
+    MachineLoad m_load;                     ///< while it runs here

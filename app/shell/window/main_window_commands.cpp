@@ -70,7 +70,9 @@ void MainWindow::buildActions()
     }
     for (const CommandId id : {CommandId::showForm, CommandId::showDetails, CommandId::showFindings})
         action(id)->setChecked(true);
-    m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun)});
+    m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun),
+                        action(CommandId::trainAgain)});
+    m_live->setCalibrate(*action(CommandId::calibrate));
     m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison)});
 }
 

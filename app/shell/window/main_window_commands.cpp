@@ -251,6 +251,12 @@ void MainWindow::openPalette(const QString& typed)
             return findWhatIfs(text, whatIfs, [this](const Preset& preset) { m_form->perform(preset); });
         });
     const auto open = [this](const QString& path) { openFile(path); };
+    if (hasStep && m_session.scenario())
+        palette->addSource([this](const QString& text) {
+            return findSchedules(text, [this](std::string_view kind) {
+                m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind));
+            });
+        });
     palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
         return findFiles(text, recent, m_gallery->entries(), open);
     });

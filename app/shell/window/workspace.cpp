@@ -83,7 +83,10 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
         if (m_desk.playback().isPlaying())
             showNow(); // the only picture of the ranks that moves
     });
-    connect(&m_desk, &Desk::opened, this, &Workspace::stepChanged);
+    connect(&m_desk, &Desk::opened, this, [this] {
+        timeline().find({}); // what was searched for was of another scenario
+        stepChanged();
+    });
     connect(&m_desk, &Desk::stepChanged, this, &Workspace::stepChanged);
     connect(&m_desk, &Desk::detailChanged, this, &Workspace::stepChanged);
     connect(&m_desk, &Desk::modelReady, this, [this](qsizetype picture) {

@@ -9,11 +9,13 @@
 #include "app/shell/window/text_size.h"
 #include "app/shell/window/transport_bar.h"
 #include "app/views/grid/grid_view.h"
+#include "app/views/timeline/timeline_view.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QApplication>
 #include <QDockWidget>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenuBar>
 #include <QSlider>
 #include <QTemporaryDir>
@@ -331,3 +333,16 @@ TEST_F(ScreensTest, LargeFilesAreReadBesideTheWindow)
 
 } // namespace
 } // namespace app
+TEST_F(ScreensTest, WhatIsSearchedForGoesWithItsScenario)
+{
+    open(kSixteen);
+    auto* search = window.form().findChild<QLineEdit*>();
+    ASSERT_EQ(search->accessibleName(), QStringLiteral("Find a setting"));
+    search->setText(QStringLiteral("batch"));
+    EXPECT_GT(window.workspace().findSpans(QStringLiteral("F1")), 0U);
+    EXPECT_TRUE(window.workspace().timeline().findNext());
+    open(kTiny);
+    EXPECT_TRUE(search->text().isEmpty());
+    EXPECT_FALSE(window.workspace().timeline().findNext()) << "nothing is lit any more";
+}
+

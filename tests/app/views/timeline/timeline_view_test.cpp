@@ -517,6 +517,7 @@ TEST(TimelineView, ChunksAndDirectionsAreToldApartWithoutAnotherClassesColour)
         sim::Scenario scenario = test::smallScenario(1, 4, 1, 16);
         scenario.schedule.kind = kind;
         scenario.schedule.virtualStages = sim::findScheduleFamily(kind)->chunks.least;
+        scenario.schedule.layersPerStage.clear();
         test::resolve(scenario);
         Timeline timeline(scenario);
         const TimelineModel model({timeline.simulation, timeline.trace});

@@ -97,7 +97,7 @@ def option_of(name, about):
 
 def command_of(program, name, run, about=""):
     """Asks `program name --help`; `run` calls it."""
-    text = run([program.name] + ([name] if name else []) + ["--help"])
+    text = run([program.name] + name.split() + ["--help"])
     command, table = Command(name, about), {}
     section, usage = "", re.search(r"^Usage: *\S*(.*)$", text, re.M)
     command.usage = usage[1].strip().removeprefix(name).strip() if usage else ""
@@ -109,7 +109,13 @@ def command_of(program, name, run, about=""):
     command.about = about or next(line for line in text.splitlines() if line and not line.startswith("Usage:"))
     command.options = [option_of(*row) for row in rows(table.get("Options", []))]
     command.positionals = [option_of(*row) for row in rows(table.get("Positionals", []) + table.get("Arguments", []))]
-    command.commands = [command_of(program, row[0], run, row[1]) for row in rows(table.get("Subcommands", []))]
+    below = [command_of(program, f"{name} {row[0]}".strip(), run, row[1]) for row in rows(table.get("Subcommands", []))]
+    if not name:
+        command.commands = below
+    for each in below if name else []:  # what a command of commands takes is told with it
+        command.about += f". {each.name.split()[-1]}: {each.about}"
+        command.options += [option for option in each.options if not set(option.flags) & set(sum((o.flags for o in command.options), []))]
+        command.positionals = command.positionals or each.positionals
     return command
 
 

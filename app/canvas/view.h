@@ -5,6 +5,7 @@
 #include "app/canvas/canvas.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace app {
@@ -96,6 +97,8 @@ public:
     virtual CursorShape cursor() const { return CursorShape::arrow; }
     /// Text for a tooltip at the pointer; empty for none.
     virtual std::string tooltip() const { return {}; }
+    /// What it tells about, and must not cover where there is room elsewhere.
+    virtual std::optional<Rect> tooltipKeepsClearOf() const { return std::nullopt; }
     /// True while something moves by itself: the widget then draws the next frame too.
     virtual bool animating() const { return false; }
 };

@@ -15,6 +15,7 @@
 #include <QOpenGLContext>
 #include <QOpenGLFunctions>
 #include <QPainter>
+#include <QScreen>
 #include <QTextDocument>
 #include <QTimer>
 #include <QToolTip>
@@ -333,9 +334,20 @@ void CanvasWidget::showTip(QPoint globalPosition)
 {
     m_data->tip = m_data->view.tooltip();
     if (m_data->tip.empty())
-        QToolTip::hideText();
-    else
-        QToolTip::showText(globalPosition, plainTip(m_data->tip), this);
+        return QToolTip::hideText();
+    const QString text = plainTip(m_data->tip);
+    if (const auto clear = m_data->view.tooltipKeepsClearOf()) {
+        const QRect screen = this->screen()->availableGeometry();
+        constexpr int kFrame = 8, kBelowPointer = 24; // as QToolTip places it
+        const int height = QFontMetrics(QToolTip::font()).boundingRect(screen, 0, text).height() + kFrame;
+        const int below = mapToGlobal(QPoint(0, qRound(clear->bottom))).y();
+        const int above = mapToGlobal(QPoint(0, qRound(clear->top))).y() - height;
+        if (below + kFrame + height <= screen.bottom())
+            globalPosition.setY(std::max(globalPosition.y(), below + kFrame - kBelowPointer));
+        else if (above >= screen.top())
+            globalPosition.setY(above - kBelowPointer);
+    }
+    QToolTip::showText(globalPosition, text, this);
 }
 
 void CanvasWidget::setFocusRing(bool visible)

@@ -31,6 +31,7 @@ ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
 {
     build();
     connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
+    connect(&m_session, &Session::opened, m_search, &QLineEdit::clear); // what was looked for was a setting of another
     connect(&m_session, &Session::fileChanged, this, &ScenarioForm::takeFile);
     connect(&m_session, &Session::changed, this, &ScenarioForm::refresh);
 }

@@ -49,13 +49,40 @@ CurvePoint pointOf(const live::StepSummary& step)
             .seconds = step.endNs == 0 ? live::kUnknown : static_cast<double>(step.endNs - step.startNs) * kSecondsPerNs};
 }
 
+constexpr double kBusyCores = 0.25; ///< of others: from here on measured times are those of a shared machine
+
+QString coresText(double cores)
+{
+    return QString::number(cores, 'f', 1);
+}
+
 } // namespace
+
+QString partingText(double measured, double predicted, bool isCalibrated, double othersCores)
+{
+    constexpr double kAgree = 1.25; // as near as predictions are meant to come
+    if (predicted <= 0 || measured <= 0)
+        return {};
+    const bool isBusy = othersCores >= kBusyCores;
+    const QString busy = QObject::tr("This machine is busy: other programs use %1 of its cores.").arg(coresText(othersCores));
+    const double ratio = measured / predicted;
+    if (ratio < kAgree && ratio > 1 / kAgree)
+        return isBusy ? busy : QString();
+    QString text =
+        QObject::tr("Measured %1, predicted %2.").arg(durationQuantity(measured).text(), durationQuantity(predicted).text());
+    if (isBusy)
+        text += QLatin1Char(' ') + busy;
+    text += QLatin1Char(' ') + (isCalibrated ? QObject::tr("Calibrating anew may help if it was busy then, too.")
+                                             : QObject::tr("The prediction does not know this machine: Calibrate measures it."));
+    return text;
+}
 
 LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_grid(m_selection, lightTheme()), m_curves(lightTheme()), m_timelines(m_selection, lightTheme()),
       m_dot(new QLabel), m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_detail(new QLabel),
-      m_detailFrame(new QFrame), m_buttons(new QHBoxLayout), m_clocks(new QButtonGroup(this)),
-      m_loss(new MetricCard(tr("Loss"), Better::lower)), m_step(new MetricCard(tr("Step, wall clock"), Better::lower)),
+      m_detailFrame(new QFrame), m_parting(new QLabel), m_partingFrame(new QFrame), m_calibrate(new QToolButton),
+      m_buttons(new QHBoxLayout), m_clocks(new QButtonGroup(this)), m_loss(new MetricCard(tr("Loss"), Better::lower)),
+      m_step(new MetricCard(tr("Step, wall clock"), Better::lower)),
       m_parallel(new MetricCard(tr("Step, as if parallel"), Better::lower)),
       m_tokens(new MetricCard(tr("Tokens a second"), Better::higher)),
       m_memory(new MetricCard(tr("Fullest rank"), Better::lower)), m_spans(new MetricCard(tr("Spans"), Better::neither)),
@@ -110,6 +137,16 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     detail->addWidget(m_detail);
     m_detailFrame->hide();
 
+    setRole(m_partingFrame, "notice");
+    m_parting->setWordWrap(true);
+    m_parting->setTextFormat(Qt::PlainText);
+    setRole(m_calibrate, "button");
+    auto* parting = new QHBoxLayout(m_partingFrame);
+    parting->setContentsMargins(16, 6, 12, 6);
+    parting->addWidget(m_parting, 1);
+    parting->addWidget(m_calibrate);
+    m_partingFrame->hide();
+
     auto* cardRow = new QFrame;
     setRole(cardRow, "header");
     auto* cards = new QHBoxLayout(cardRow);
@@ -154,6 +191,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     column->setSpacing(0);
     column->addWidget(header);
     column->addWidget(m_detailFrame);
+    column->addWidget(m_partingFrame);
     column->addWidget(cardRow);
     column->addWidget(m_rows, 1);
     setClock(LiveClock::parallel);
@@ -176,8 +214,35 @@ void LivePanel::setActions(const QList<QAction*>& actions)
     }
 }
 
+void LivePanel::setCalibrate(QAction& action)
+{
+    m_calibrate->setDefaultAction(&action);
+    m_calibrate->setToolButtonStyle(Qt::ToolButtonTextOnly);
+}
+
+void LivePanel::setOthersCores(double cores)
+{
+    m_othersCores = cores;
+    showParting();
+}
+
+/// Both as if parallel, the one clock on which they can be compared.
+void LivePanel::showParting()
+{
+    QString text;
+    if (m_wholePicture && m_wholePicture->parallel.timeUse && m_prediction && m_prediction->simulation) {
+        const sim::Simulation& predicted = *m_prediction->simulation;
+        text =
+            partingText(static_cast<double>(m_wholePicture->parallel.stepNs) * kSecondsPerNs, predicted.metrics().stepTimeSeconds,
+                        m_prediction->calibrated || !predicted.scenario().cluster.efficiency.profile.empty(), m_othersCores);
+    }
+    m_parting->setText(text);
+    m_partingFrame->setVisible(!text.isEmpty());
+}
+
 void LivePanel::startAnew(const QString& name)
 {
+    m_othersCores = 0;
     m_name->setText(name);
     m_run.reset();
     m_prediction.reset();
@@ -196,6 +261,7 @@ void LivePanel::startAnew(const QString& name)
         card->setNote(QStringLiteral(" ")); // keeps its line, so that nothing moves when the first step comes
     }
     m_lastSeconds = 0;
+    showParting();
     showPrediction();
     showTimelines();
     for (CanvasWidget* canvas : {m_gridCanvas, m_curvesCanvas, m_timelinesCanvas})
@@ -243,6 +309,7 @@ void LivePanel::show(const LiveUpdate& update)
     }
     showStatus(update);
     showNumbers(update);
+    showParting();
     if (update.picture || update.prediction || !m_picture)
         showTimelines();
 }

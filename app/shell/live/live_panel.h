@@ -14,8 +14,10 @@
 class QAction;
 class QButtonGroup;
 class QHBoxLayout;
+class QFrame;
 class QLabel;
 class QSplitter;
+class QToolButton;
 
 namespace app {
 
@@ -25,6 +27,10 @@ class MetricCard;
 
 enum class LivePicture { grid, curves, timelines };
 
+/// What to say of a measured step, as if parallel, that is not as predicted, in seconds; empty where they agree. A prediction is
+/// calibrated if it knows this machine. `othersCores`: that other programs use of it.
+QString partingText(double measured, double predicted, bool isCalibrated, double othersCores);
+
 class LivePanel : public QWidget {
     Q_OBJECT
 public:
@@ -33,6 +39,10 @@ public:
 
     /// The buttons at the right of the header, from the window's command table.
     void setActions(const QList<QAction*>&);
+    /// What is offered where prediction and measurement part.
+    void setCalibrate(QAction&);
+    /// Cores of this machine that other programs use.
+    void setOthersCores(double cores);
     /// Forgets the run before.
     void startAnew(const QString& name);
     void show(const LiveUpdate&);
@@ -62,6 +72,7 @@ private:
     void showTimelines();
     const StepPicturePtr& shownPicture() const;
     void showPrediction();
+    void showParting();
     QString predictionText(double seconds) const;
     void selectionMayHaveChanged(CanvasWidget& by);
 
@@ -79,11 +90,15 @@ private:
     LiveClock m_clock = LiveClock::parallel;
     bool m_kernels = false;
     double m_lastSeconds = 0;
+    double m_othersCores = 0; ///< that programs which are not ours use
 
     QLabel* m_dot;
     ElidedLabel *m_name, *m_headline;
     QLabel* m_detail;
     QWidget* m_detailFrame;
+    QLabel* m_parting;
+    QFrame* m_partingFrame;
+    QToolButton* m_calibrate;
     QHBoxLayout* m_buttons;
     QButtonGroup* m_clocks;
     MetricCard *m_loss, *m_step, *m_parallel, *m_tokens, *m_memory, *m_spans;

@@ -32,6 +32,9 @@ struct CommandTable {
     static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare->view().comparison(); }
     static bool isPinned(const W& w) { return w.m_baseline.isPinned(); }
     static bool isTraining(const W& w) { return w.runIsActive(); }
+    static bool answers(const W& w) { return isTraining(w) && w.m_run->status().phase != LivePhase::lost; }
+    /// One that was started here can be ended by force.
+    static bool canStop(const W& w) { return isTraining(w) && (answers(w) || w.m_run->isOwn()); }
     static bool isPaused(const W& w) { return w.m_run && w.m_run->status().phase == LivePhase::paused; }
     static bool isFrozen(const W& w) { return w.m_run && w.m_run->pinned().has_value(); }
     static bool canTrain(const W& w) { return !w.isStartShown() && w.m_desk.simulation(); }
@@ -326,15 +329,15 @@ std::span<const Command> CommandTable::rows()
             [](const W& w) { return w.m_trained && !w.runIsActive(); }, [](W& w) { w.trainAgain(); }),
         inWindow(attachRun, live, "&Attach…", "Ctrl+Shift+A", "Watch a training that runs already, by its address", always,
                  [](W& w) { w.chooseAddress(); }),
-        inWindow(pauseRun, live, "&Pause", "F6", "Hold the training between two steps, or go on", isTraining,
+        inWindow(pauseRun, live, "&Pause", "F6", "Hold the training between two steps, or go on", answers,
                  [](W& w) { isPaused(w) ? w.m_run->resume() : w.m_run->pause(); },
                  {.startsGroup = true,
                   .textNow = [](const W& w) { return isPaused(w) ? W::tr("&Resume") : textOf(command(pauseRun)); }}),
         inWindow(
             freezePicture, live, "&Freeze Picture", "F7", "Keep the step that is shown while the training goes on",
-            [](const W& w) { return w.m_run && w.m_live->picture(); }, [](W& w) { w.freezePicture(!isFrozen(w)); },
-            {.checked = isFrozen}),
-        inWindow(stopRun, live, "&Stop", "Shift+F5", "End the training after its step; what was received stays", isTraining,
+            [](const W& w) { return isFrozen(w) || (answers(w) && w.m_live->picture()); },
+            [](W& w) { w.freezePicture(!isFrozen(w)); }, {.checked = isFrozen}),
+        inWindow(stopRun, live, "&Stop", "Shift+F5", "End the training after its step; what was received stays", canStop,
                  [](W& w) { w.m_run->stop(); }),
         inWindow(
             switchClock, live, "Other &Clock", "F8", "Wall clock, or as if every rank had a device",

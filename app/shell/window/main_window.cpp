@@ -36,7 +36,6 @@ namespace app {
 namespace {
 
 constexpr int kBusyAfterMs = 150;
-constexpr int kNarrowestDock = 292;
 
 /// The one scenario file that is being dragged; empty if it is something else.
 QString draggedFile(const QMimeData* mime)
@@ -397,11 +396,13 @@ void MainWindow::showWorkspace()
     m_formDock->show();
     m_detailsDock->show();
     m_findingsDock->show();
-    if (!m_dockState.isEmpty())
-        restoreState(m_dockState);
+    if (!m_dockState.isEmpty() && restoreState(m_dockState))
+        m_findingsAreTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
     m_lessonDock->setVisible(m_isInLesson);
     m_unfolded.reset();
     foldDocks();
+    if (m_unfolded && !m_dockState.isEmpty())
+        m_unfolded = m_dockState; // not what a narrow window made of it
     placeFindings();
     action(CommandId::showForm)->setChecked(!m_formDock->isHidden());
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
@@ -412,6 +413,7 @@ void MainWindow::showWorkspace()
     updateTitle();
     m_pointedTimer.start();
     showStatus();
+    QTimer::singleShot(0, this, &MainWindow::foldDocks); // as narrow as they can be only where they have been laid out
 }
 
 void MainWindow::refreshGallery()

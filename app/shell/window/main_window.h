@@ -4,6 +4,7 @@
 
 #include "app/session/desk.h"
 #include "app/session/live_run.h"
+#include "app/session/machine_load.h"
 #include "app/session/settings.h"
 #include "app/session/trace_export.h"
 #include "app/session/view_state.h"
@@ -16,6 +17,7 @@
 #include <QMainWindow>
 #include <QPointer>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,7 +57,7 @@ struct WindowOptions {
 };
 
 /// Of docks, where there is room.
-inline constexpr int kFormWidth = 324, kDetailsWidth = 308, kLessonWidth = 380;
+inline constexpr int kFormWidth = 324, kDetailsWidth = 308, kLessonWidth = 380, kNarrowestDock = 292;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -175,11 +177,15 @@ private:
     void placeFindings();
     void foldDocks();
     void setFolded(bool);
+    std::array<QDockWidget*, 3> docks() const { return {m_formDock, m_detailsDock, m_findingsDock}; }
+    std::array<bool, 3> hiddenDocks() const;
+    bool findingsAreMoved() const;
     QByteArray dockState();
     void goToOrHide(QDockWidget&, CommandId);
     void resetLayout();
     void chooseTextSize(int percent);
     void fitScreen();
+    QSize smallestSize() const;
     void showHint(const sim::ShowHint&);
 
     bool mayLoseChanges();
@@ -222,6 +228,7 @@ private:
     std::map<CommandId, QAction*> m_actions;
     QMenu* m_recentMenu = nullptr;
     QToolButton* m_findButton = nullptr;
+    QList<QToolButton*> m_textButtons; ///< of the tool bar, with names beside their icons where there is room
 
     QStackedWidget* m_pages = nullptr;
     GalleryPage* m_gallery = nullptr;
@@ -242,11 +249,12 @@ private:
     OpsPanel* m_ops = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
-    std::optional<bool> m_findingsAreTab; ///< as they were placed last
-    bool m_placesFindings = true;         ///< nobody has arranged the docks in an earlier run
-    QByteArray m_dockState;               ///< of the workspace, while the gallery hides its docks
-    std::optional<QByteArray> m_unfolded; ///< the docks as they are in a wider window, while this one is narrow
-    QString m_baselineOf;                 ///< path of the scenario that the baseline belongs to
+    std::optional<bool> m_findingsAreTab;   ///< as they were placed last
+    bool m_placesFindings = true;           ///< nobody has taken them away from the numbers
+    QByteArray m_dockState;                 ///< of the workspace, while the gallery hides its docks
+    std::optional<QByteArray> m_unfolded;   ///< the docks as they are in a wider window, while this one is narrow
+    std::array<bool, 3> m_hiddenUnfolded{}; ///< form, numbers, findings, as they were then
+    QString m_baselineOf;                   ///< path of the scenario that the baseline belongs to
     TextSize m_textSize;
     Settings m_settings;
     WheelHabit m_wheelHabit;
@@ -260,6 +268,7 @@ private:
     std::vector<Recovery> m_recoveries;
     std::unique_ptr<LiveRun> m_run;         ///< that is watched, or was last
     std::optional<sim::Scenario> m_trained; ///< here, last
+    MachineLoad m_load;                     ///< while it runs here
     Worker m_lessonWorker;                  ///< last: ends before what it uses
 };
 

@@ -71,7 +71,9 @@ void MainWindow::buildActions()
     }
     for (const CommandId id : {CommandId::showForm, CommandId::showDetails, CommandId::showFindings})
         action(id)->setChecked(true);
-    m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun)});
+    m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun),
+                        action(CommandId::trainAgain)});
+    m_live->setCalibrate(*action(CommandId::calibrate));
     m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison)});
 }
 
@@ -123,31 +125,32 @@ void MainWindow::buildToolBar()
         bar->addSeparator();
         add(section);
     }
-    auto* kernels = qobject_cast<QToolButton*>(bar->widgetForAction(action(CommandId::showKernels)));
-    kernels->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    auto* train = qobject_cast<QToolButton*>(bar->widgetForAction(action(CommandId::trainScenario)));
-    train->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    for (const CommandId id : {CommandId::showKernels, CommandId::trainScenario})
+        m_textButtons << qobject_cast<QToolButton*>(bar->widgetForAction(action(id)));
     action(CommandId::trainScenario)->setIconText(tr("Train"));
     stretch(*bar);
     auto* find = new QToolButton;
     find->setDefaultAction(action(CommandId::palette));
-    find->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     setRole(find, "find");
     m_findButton = find;
+    m_textButtons << find;
     fitToolBar();
     bar->addWidget(find);
     stretch(*bar);
     add(ToolSection::end);
 }
 
-/// The button that finds says less in a narrow window.
+/// Buttons say less in a narrow window, and nothing but their icons in a very narrow one.
 void MainWindow::fitToolBar()
 {
-    constexpr int kWide = 900, kWideButton = 320;
+    constexpr int kWide = 900, kWideButton = 320, kVeryNarrow = 600;
     const bool isWide = width() >= kWide;
     const QString key = firstKeyOf(command(CommandId::palette));
     action(CommandId::palette)->setIconText(isWide ? tr("Find a command, a file, a rank   %1").arg(key) : tr("Find"));
     m_findButton->setMinimumWidth(isWide ? kWideButton : 0);
+    const auto style = width() < kVeryNarrow ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon;
+    for (QToolButton* button : m_textButtons)
+        button->setToolButtonStyle(style);
 }
 
 void MainWindow::updateIcons()
@@ -267,6 +270,12 @@ void MainWindow::openPalette(const QString& typed)
     if (isWorkspaceShown())
         palette->addSource([this, whatIfs = m_form->whatIfs()](const QString& text) {
             return findWhatIfs(text, whatIfs, [this](const Preset& preset) { m_form->perform(preset); });
+        });
+    if (hasStep && m_session.scenario())
+        palette->addSource([this](const QString& text) {
+            return findSchedules(text, [this](std::string_view kind) {
+                m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind));
+            });
         });
     const auto open = [this](const QString& path) { openFile(path); };
     palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {

@@ -21,6 +21,8 @@ constexpr int kHighEnoughForBoth = 820;
 constexpr int kWideEnoughForSides = 1240;
 /// Of the table of ops, as it is first shown.
 constexpr int kOpsHeight = 260;
+/// And in these, text twice as large on a small screen, the pictures need what it can spare.
+constexpr int kVeryNarrow = 640;
 
 } // namespace
 
@@ -61,13 +63,17 @@ void MainWindow::buildOps()
     connect(m_ops, &OpsPanel::failed, this, &MainWindow::tellNotSaved);
 }
 
+bool MainWindow::findingsAreMoved() const
+{
+    return m_findingsDock->isFloating() || m_detailsDock->isFloating() ||
+           dockWidgetArea(m_findingsDock) != dockWidgetArea(m_detailsDock);
+}
+
 /// Below the numbers where there is room for both, else behind them.
 void MainWindow::placeFindings()
 {
     const bool wantsTab = height() < kHighEnoughForBoth;
-    const bool isMoved = m_findingsDock->isFloating() || m_detailsDock->isFloating() ||
-                         dockWidgetArea(m_findingsDock) != dockWidgetArea(m_detailsDock);
-    if (m_unfolded || !m_placesFindings || isMoved || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
+    if (m_unfolded || !m_placesFindings || findingsAreMoved() || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
         return;
     m_findingsAreTab = wantsTab;
     if (wantsTab) {
@@ -97,16 +103,26 @@ void MainWindow::foldDocks()
     const bool isNarrow = width() < kWideEnoughForSides;
     if (isWorkspaceShown() && isNarrow != m_unfolded.has_value())
         setFolded(isNarrow);
+    if (m_unfolded && width() < kVeryNarrow)
+        resizeDocks({m_formDock, m_detailsDock, m_findingsDock}, {kNarrowestDock, kNarrowestDock, kNarrowestDock},
+                    Qt::Horizontal);
+}
+
+std::array<bool, 3> MainWindow::hiddenDocks() const
+{
+    const auto all = docks();
+    std::array<bool, 3> out{};
+    std::transform(all.begin(), all.end(), out.begin(), [](const QDockWidget* dock) { return dock->isHidden(); });
+    return out;
 }
 
 /// What was hidden meanwhile stays so.
 void MainWindow::setFolded(bool on)
 {
-    const std::array docks{m_formDock, m_detailsDock, m_findingsDock};
-    std::array<bool, docks.size()> isHidden{};
-    std::transform(docks.begin(), docks.end(), isHidden.begin(), [](const QDockWidget* dock) { return dock->isHidden(); });
+    const auto hidden = hiddenDocks();
     if (on) {
         m_unfolded = saveState();
+        m_hiddenUnfolded = hidden;
         for (QDockWidget* dock : {m_detailsDock, m_findingsDock})
             if (!dock->isFloating() && !m_formDock->isFloating())
                 tabifyDockWidget(m_formDock, dock);
@@ -115,16 +131,18 @@ void MainWindow::setFolded(bool on)
         m_unfolded.reset();
         m_findingsAreTab.reset();
     }
-    for (std::size_t i = 0; i < docks.size(); ++i)
-        docks[i]->setHidden(isHidden[i]);
+    for (std::size_t i = 0; i < hidden.size(); ++i)
+        docks()[i]->setHidden(hidden[i]);
     if (on && !m_formDock->isHidden())
         m_formDock->raise();
     tidyDockTabs(*this);
 }
 
-/// To be had again in a window of any size.
+/// To be had again in a window of any size: a narrow one would squeeze what it unfolds.
 QByteArray MainWindow::dockState()
 {
+    if (m_unfolded && hiddenDocks() == m_hiddenUnfolded)
+        return *m_unfolded;
     if (m_unfolded)
         setFolded(false);
     const QByteArray state = saveState();
@@ -154,8 +172,9 @@ void MainWindow::resetLayout()
     m_unfolded.reset();
     m_findingsAreTab.reset();
     m_placesFindings = true;
-    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_opsDock})
+    for (QDockWidget* dock : docks())
         dock->setFloating(false);
+    m_opsDock->setFloating(false);
     addDockWidget(Qt::BottomDockWidgetArea, m_opsDock);
     m_opsDock->hide();
     addDockWidget(Qt::LeftDockWidgetArea, m_formDock);
@@ -163,7 +182,7 @@ void MainWindow::resetLayout()
         removeDockWidget(dock); // what was a tab would stay one
         addDockWidget(Qt::RightDockWidgetArea, dock);
     }
-    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock})
+    for (QDockWidget* dock : docks())
         dock->show();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     foldDocks();

@@ -44,6 +44,7 @@ constexpr QSize kSmallestWindow{1024, 640}; ///< at text of 100 %; larger text l
 constexpr QSize kFrame{8, 40};              ///< what the desktop adds around a window, before anybody knows
 const QString kGeometryKey = QStringLiteral("window/geometry");
 const QString kDocksKey = QStringLiteral("window/docks");
+const QString kPlacesFindingsKey = QStringLiteral("window/places_findings");
 const QString kPicturesKey = QStringLiteral("window/pictures");
 const QString kFoldsKey = QStringLiteral("form/folds");
 
@@ -330,7 +331,7 @@ void MainWindow::readSettings()
         const QSettings file = userSettings();
         restoreGeometry(file.value(kGeometryKey).toByteArray());
         m_dockState = file.value(kDocksKey).toByteArray();
-        m_placesFindings = m_dockState.isEmpty();
+        m_placesFindings = file.value(kPlacesFindingsKey, m_dockState.isEmpty()).toBool();
         m_workspace->restoreLayout(file.value(kPicturesKey).toByteArray());
         m_form->setFolds(file.value(kFoldsKey).toStringList());
         settings = app::readSettings();
@@ -346,6 +347,7 @@ void MainWindow::writeSettings()
     QSettings file = userSettings();
     file.setValue(kGeometryKey, saveGeometry());
     file.setValue(kDocksKey, isWorkspaceShown() ? dockState() : m_dockState);
+    file.setValue(kPlacesFindingsKey, m_placesFindings && !findingsAreMoved());
     file.setValue(kPicturesKey, m_workspace->saveLayout());
     file.setValue(kFoldsKey, m_form->folds());
     Settings settings = m_settings;
@@ -361,6 +363,13 @@ void MainWindow::fitScreen()
     resize(kUsualSize.boundedTo(room.size() - kFrame));
     const QSize rest = room.size() - kFrame - size();
     move(room.topLeft() + QPoint(rest.width() / 2, rest.height() / 2));
+}
+
+/// The same pixels at every size of the text; less where the screen itself has less.
+QSize MainWindow::smallestSize() const
+{
+    const QSize smallest = kSmallestWindow * kSmallestSizePercent / m_textSize.percent();
+    return m_options.reproducible ? smallest : smallest.boundedTo(screen()->availableGeometry().size() - kFrame);
 }
 
 /// What a desktop of another size left of it: never below or beside the screen.
@@ -413,7 +422,7 @@ void MainWindow::applySettings(const Settings& settings)
         m_textSize.set(settings.sizePercent);
     m_details->setGpuHourPrice(settings.gpuHourPrice);
     m_compare->setGpuHourPrice(settings.gpuHourPrice);
-    setMinimumSize(kSmallestWindow * 100 / m_textSize.percent());
+    setMinimumSize(smallestSize());
     setThemeChoice(settings.theme);
 }
 

@@ -5,6 +5,7 @@
 #include "app/shell/findings/findings_panel.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
+#include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/main_window.h"
@@ -24,8 +25,7 @@ void MainWindow::buildLesson()
     m_lessonDock = new QDockWidget(tr("LESSON"), this);
     m_lessonDock->setObjectName(QStringLiteral("lesson"));
     m_lessonDock->setWidget(m_lesson);
-    m_lessonDock->setFeatures(QDockWidget::NoDockWidgetFeatures); // left by its own button, and named by its own line
-    m_lessonDock->setTitleBarWidget(new QWidget(m_lessonDock));
+    m_lessonDock->setFeatures(QDockWidget::NoDockWidgetFeatures); // left by its own button
     m_lessonDock->hide();
     addDockWidget(Qt::RightDockWidgetArea, m_lessonDock);
     connect(m_lesson, &LessonPanel::sceneChanged, this, &MainWindow::showScene);
@@ -121,6 +121,7 @@ void MainWindow::showLessonDock()
         resizeDocks({m_lessonDock}, {kLessonWidth}, Qt::Horizontal);
     }
     m_lessonDock->show();
+    tidyDockTabs(*this);
     m_lessonDock->raise();
 }
 

@@ -13,6 +13,7 @@
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
 
+#include <QCoreApplication>
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -20,6 +21,8 @@
 #include <QStandardPaths>
 #include <QStatusBar>
 #include <QSysInfo>
+
+#include <array>
 
 namespace app {
 
@@ -75,6 +78,9 @@ void MainWindow::showUpdate(const LiveUpdate& update)
     const LivePhase before = m_live->status().phase;
     const bool first = !m_live->picture() && update.picture;
     m_live->show(update);
+    if (m_run->isOwn() && !m_options.reproducible)
+        if (const auto cores = m_load.othersCores(std::array{m_run->workerId(), QCoreApplication::applicationPid()}))
+            m_live->setOthersCores(*cores);
     if (isLiveShown())
         showStatus();
     if (before != update.status.phase || first)

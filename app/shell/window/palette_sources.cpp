@@ -1,6 +1,7 @@
 #include "app/shell/window/palette_sources.h"
 
 #include "app/shell/widgets/format.h"
+#include "sim/schedule/families/families.h"
 
 #include <QFileInfo>
 
@@ -80,6 +81,22 @@ std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace& trac
                            [select, span = SpanRef{t, i}] { select(span); }});
             break;
         }
+    }
+    return out;
+}
+
+std::vector<PaletteEntry> findSchedules(const QString& typed, const std::function<void(std::string_view)>& choose)
+{
+    const auto text = [](std::string_view words) {
+        return QString::fromUtf8(words.data(), static_cast<qsizetype>(words.size()));
+    };
+    std::vector<PaletteEntry> out;
+    for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
+        const QString title = text(family.title);
+        constexpr int kPartOfName = 100; // more than letters that happen to come in order
+        if (!family.isWrittenOut && std::max(matchScore(title, typed), matchScore(text(family.kind), typed)) > kPartOfName)
+            out.push_back({QObject::tr("Schedule: %1").arg(title), QObject::tr("Schedule"),
+                           [choose, kind = family.kind] { choose(kind); }, text(family.character)});
     }
     return out;
 }

@@ -9,6 +9,7 @@
 #include <QStringList>
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 namespace app {
@@ -18,6 +19,8 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
                                     const std::function<void(const QString& path)>& open);
 /// Spans of that name ("0F3", or "F3" of any stage; "find" may stand before it), the first of each track; a few.
 std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace&, const std::function<void(SpanRef)>& select);
+/// Families of schedules whose title or whose word in the file answers what was typed.
+std::vector<PaletteEntry> findSchedules(const QString& typed, const std::function<void(std::string_view kind)>& choose);
 /// What-ifs whose name answers what was typed.
 std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Preset>&,
                                       const std::function<void(const Preset&)>& perform);

@@ -10,6 +10,7 @@
 
 #include <QApplication>
 #include <QCursor>
+#include <QDataStream>
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
@@ -22,8 +23,8 @@
 namespace app {
 namespace {
 
-constexpr int kLowestPicture = 120, kNarrowestPicture = 200;
-constexpr int kLayoutVersion = 1;
+constexpr int kLowestPicture = 120, kNarrowestPicture = 160;
+constexpr int kLayoutVersion = 2;
 /// From this width on, the pictures beside the grid have a place of their own.
 constexpr int kWideWorkspace = 860;
 /// Smaller a picture that comes back can hardly be read.
@@ -50,6 +51,9 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     m_tidyTimer.setSingleShot(true);
     m_tidyTimer.setInterval(0);
     connect(&m_tidyTimer, &QTimer::timeout, this, &Workspace::tidyTabs);
+    m_shareTimer.setSingleShot(true);
+    m_shareTimer.setInterval(0);
+    connect(&m_shareTimer, &QTimer::timeout, this, &Workspace::sizesChanged);
     m_pictures.reserve(pictures().size());
     for (const PictureInfo& info : pictures())
         addPicture(info, renderer);
@@ -82,7 +86,10 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
         if (m_desk.playback().isPlaying())
             showNow();
     });
-    connect(&m_desk, &Desk::opened, this, &Workspace::stepChanged);
+    connect(&m_desk, &Desk::opened, this, [this] {
+        timeline().find({}); // what was searched for was of another scenario
+        stepChanged();
+    });
     connect(&m_desk, &Desk::stepChanged, this, &Workspace::stepChanged);
     connect(&m_desk, &Desk::detailChanged, this, &Workspace::stepChanged);
     connect(&m_desk, &Desk::modelReady, this, [this](qsizetype picture) {
@@ -117,6 +124,7 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.dock->setAccessibleName(tr(info.title));
     setRole(shown.dock, "picture");
     shown.dock->setWidget(shown.canvas);
+    shown.dock->installEventFilter(this);
     m_docks->addDockWidget(info.picture == Picture::timeline ? Qt::BottomDockWidgetArea : Qt::TopDockWidgetArea, shown.dock);
     connect(shown.dock, &QDockWidget::dockLocationChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
     connect(shown.dock, &QDockWidget::dockLocationChanged, this, [this] { m_isUsual = m_isUsual && m_isPlacing; });
@@ -466,9 +474,57 @@ void Workspace::showOnly(Picture picture)
 
 QByteArray Workspace::saveLayout() const
 {
-    return !m_unfolded.isEmpty()         ? m_unfolded
-           : m_layoutToRestore.isEmpty() ? m_docks->saveState(kLayoutVersion)
-                                         : m_layoutToRestore;
+    if (!m_layoutToRestore.isEmpty())
+        return m_layoutToRestore;
+    QByteArray layout;
+    QDataStream(&layout, QIODevice::WriteOnly)
+        << kLayoutVersion << m_shares << (m_unfolded.isEmpty() ? m_docks->saveState(kLayoutVersion) : m_unfolded);
+    return layout;
+}
+
+/// False: it is of another version.
+bool Workspace::takeLayout(const QByteArray& layout)
+{
+    QDataStream in(layout);
+    int version = 0;
+    DockShares shares;
+    QByteArray state;
+    in >> version;
+    if (version != kLayoutVersion)
+        return false;
+    in >> shares >> state;
+    if (in.status() != QDataStream::Ok || !m_docks->restoreState(state, kLayoutVersion))
+        return false;
+    m_shares = shares;
+    applyShares();
+    return true;
+}
+
+/// Pixels that were saved say nothing in a window of another size.
+void Workspace::applyShares()
+{
+    if (!m_unfolded.isEmpty() || !m_layoutToRestore.isEmpty())
+        return;
+    const bool wasPlacing = std::exchange(m_isPlacing, true);
+    m_shares.apply(*m_docks);
+    m_isPlacing = wasPlacing;
+    m_sharedSize = m_docks->size();
+}
+
+void Workspace::sizesChanged()
+{
+    if (!m_unfolded.isEmpty() || !m_layoutToRestore.isEmpty() || !isVisible())
+        return;
+    m_shares.measure(*m_docks);
+    m_sharedSize = m_docks->size();
+}
+
+/// Docks that change their sizes while their window keeps its own have been pulled at.
+bool Workspace::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::Resize && !m_isPlacing && m_docks->size() == m_sharedSize)
+        m_shareTimer.start();
+    return QWidget::eventFilter(watched, event);
 }
 
 void Workspace::restoreLayout(const QByteArray& layout)
@@ -487,7 +543,7 @@ void Workspace::restoreWhenLaidOut()
         m_unfolded.clear();
         const bool wasUsual = m_isUsual;
         m_isPlacing = true;
-        const bool isKnown = m_docks->restoreState(std::exchange(m_layoutToRestore, {}), kLayoutVersion);
+        const bool isKnown = takeLayout(std::exchange(m_layoutToRestore, {}));
         m_isPlacing = false;
         m_isUsual = wasUsual;
         if (!isKnown)
@@ -541,6 +597,8 @@ void Workspace::arrange()
     }
     m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
     m_isPlacing = false;
+    m_shares = {};
+    m_shareTimer.start(); // measured where they will lie
     m_isUsual = true;
     m_wasWide = wide;
 }
@@ -628,7 +686,7 @@ void Workspace::showEvent(QShowEvent* event)
         return;
     }
     m_isArranged = true;
-    if (m_layoutToRestore.isEmpty() || !m_docks->restoreState(std::exchange(m_layoutToRestore, {}), kLayoutVersion))
+    if (m_layoutToRestore.isEmpty() || !takeLayout(std::exchange(m_layoutToRestore, {})))
         arrange();
     adapt();
 }
@@ -645,6 +703,7 @@ void Workspace::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     adapt();
+    applyShares();
 }
 
 } // namespace app

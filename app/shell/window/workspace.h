@@ -4,6 +4,7 @@
 
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/session/desk.h"
+#include "app/shell/widgets/dock_shares.h"
 #include "app/shell/window/order_editor_panel.h"
 #include "app/views/pictures.h"
 #include "sim/analysis/explain/explain.h"
@@ -77,6 +78,7 @@ protected:
     void showEvent(QShowEvent*) override;
     void hideEvent(QHideEvent*) override;
     void resizeEvent(QResizeEvent*) override;
+    bool eventFilter(QObject*, QEvent*) override;
 
 private:
     struct Shown {
@@ -97,6 +99,9 @@ private:
     void foldPictures();
     bool isBesideOthers(const Shown&) const;
     void restoreWhenLaidOut();
+    bool takeLayout(const QByteArray&);
+    void applyShares();
+    void sizesChanged();
     void tidyTabs();
     void showTabMenu(QTabBar&, QPoint at);
     bool isWanted(const Shown&) const;
@@ -117,6 +122,9 @@ private:
     CanvasWidget* m_lastUsed = nullptr;
     const CanvasWidget* m_changing = nullptr; ///< what changes the selection just now, and draws itself anyway
     QTimer m_tidyTimer;                       ///< docks have been moved: their tabs are looked after when they lie
+    DockShares m_shares;                      ///< of the unfolded docks, as the user left them
+    QSize m_sharedSize;                       ///< they were measured in, or applied to
+    QTimer m_shareTimer;                      ///< docks have changed their sizes between themselves: measured when all have
     QByteArray m_layoutToRestore;
     QByteArray m_unfolded;  ///< the docks as they were before they had too little room; empty while they have enough
     QSize m_neededUnfolded; ///< for that

@@ -123,6 +123,18 @@ std::string fitting(Canvas& canvas, const std::vector<std::string>& longestFirst
     return {};
 }
 
+std::string fittingEvenly(Canvas& canvas, const std::vector<std::string>& longestFirst, float width, FontFace face)
+{
+    for (const std::string& text : longestFirst) {
+        std::string widest = text;
+        for (char& c : widest)
+            c = c >= '0' && c <= '9' ? '0' : c;
+        if (canvas.textWidth(widest, face) <= width && canvas.textWidth(text, face) <= width)
+            return text;
+    }
+    return {};
+}
+
 float textInside(Canvas& canvas, Rect rect, std::string_view text, Color color, FontFace face, Align align)
 {
     const float width = canvas.textWidth(text, face);

@@ -294,20 +294,44 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
 {
     const float line = m_canvas.textHeight(FontFace::small);
     const float middle = std::floor((cell.left + cell.right) / 2);
+    const float room = cell.width() - (cell.width() >= kRoomyCell ? 8.0F : 2.0F);
     const auto write = [&](float top, const std::vector<std::string>& texts, FontFace face) {
-        const std::string text = fitting(m_canvas, texts, cell.width() - (cell.width() >= kRoomyCell ? 8.0F : 2.0F), face);
+        const std::string text = fittingEvenly(m_canvas, texts, room, face);
         const float half = m_canvas.textWidth(text, face) / 2;
         if (!text.empty() && inSight({middle - half, top, middle + half, top + m_canvas.textHeight(face)}))
             m_canvas.text({middle, top}, text, color, face, Align::center);
         return !text.empty();
     };
+    // As the widest of them fits, so that all say as much; where it does not, every second or fourth column says its own.
     const std::string number = std::to_string(rank);
+    const std::string widest(std::to_string(m_layout.ranks() - 1).size(), '0');
+    const auto numbers = [&](FontFace face) {
+        if (m_canvas.textWidth("rank " + widest, face) <= room)
+            return std::vector{"rank " + number};
+        return std::vector{number};
+    };
+    constexpr int kFarthest = 4;
+    int every = 1;
+    while (every < kFarthest && m_canvas.textWidth(widest, FontFace::small) > static_cast<float>(every) * cell.width() - 2)
+        every *= 2;
+    const auto writeNumber = [&](float top, FontFace face) {
+        if (every == 1)
+            return write(top, {number}, face);
+        const float half = m_canvas.textWidth(number, face) / 2;
+        if (m_layout.column(rank) % every == 0 && 2 * half <= static_cast<float>(every) * cell.width() - 2 &&
+            inSight({middle - half, top, middle + half, top + m_canvas.textHeight(face)}))
+            m_canvas.text({middle, top}, number, color, face, Align::center);
+        return true;
+    };
     const bool isNow = m_scene.reading.lens == GridLens::now;
     if (cell.height() < 2 * line + 10) {
         const auto topOf = [&](FontFace face) { return std::floor((cell.top + cell.bottom - m_canvas.textHeight(face)) / 2); };
-        std::vector<std::string> texts{number};
-        if (isNow && cell.height() > line + 3)
-            texts = m_scene.reading.cellTexts(m_scene.reading.unitOf(m_scene.simulation, rank));
+        const bool isBold = cell.height() >= 24 && m_canvas.textWidth(widest, FontFace::bold) <= room;
+        if (!isNow || cell.height() <= line + 3) {
+            writeNumber(topOf(isBold ? FontFace::bold : FontFace::small), isBold ? FontFace::bold : FontFace::small);
+            return;
+        }
+        const auto texts = m_scene.reading.cellTexts(m_scene.reading.unitOf(m_scene.simulation, rank));
         if (cell.height() < 24 || !write(topOf(FontFace::bold), texts, FontFace::bold))
             write(topOf(FontFace::small), texts, FontFace::small);
         return;
@@ -321,12 +345,12 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
         reads = gpuFirst ? gpuTexts : std::vector<std::string>{shared};
     if (cell.height() < 3 * line + 10 || isNow || gpuFirst) {
         const float top = cell.top + std::floor((cell.height() - 2 * line - 3) / 2);
-        write(top - 1, {"rank " + number, number}, isNow ? FontFace::small : FontFace::bold);
+        write(top - 1, numbers(isNow ? FontFace::small : FontFace::bold), isNow ? FontFace::small : FontFace::bold);
         write(top + line + 3, reads, isNow ? FontFace::bold : FontFace::small);
         return;
     }
     const float top = cell.top + std::floor((cell.height() - 3 * line - 4) / 2);
-    write(top, {"rank " + number, number}, FontFace::bold);
+    write(top, numbers(FontFace::bold), FontFace::bold);
     write(top + line + 4, reads, FontFace::small);
     write(top + 2 * line + 4,
           m_scene.reading.isLive ? std::vector<std::string>{m_scene.reading.didLast[asIndex(rank)]} : gpuTexts, FontFace::small);

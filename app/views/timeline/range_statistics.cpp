@@ -76,6 +76,15 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
             (counts(c) ? out.counted : out.other) += weight * share;
             line.busy += counts(c) ? share : 0;
         }
+        if (const ExposedWaits* exposed = model.exposed(static_cast<int>(r))) {
+            const sim::BusyByClass busy = exposed->busyBetween().busyNs(range.beginNs, range.endNs);
+            for (std::size_t c = 0; c < busy.size(); ++c) {
+                const double share = static_cast<double>(busy[c]) / length;
+                line.ns[c] += busy[c];
+                out.share[c] += weight * share;
+                out.exposed += weight * share;
+            }
+        }
         ranks += weight;
         out.rows.push_back(std::move(line));
     }
@@ -84,12 +93,13 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
             share /= ranks;
         out.counted /= ranks;
         out.other /= ranks;
+        out.exposed /= ranks;
         const auto [least, most] =
             std::minmax_element(out.rows.begin(), out.rows.end(), [](const auto& a, const auto& b) { return a.busy < b.busy; });
         out.leastBusy = least->busy;
         out.mostBusy = most->busy;
     }
-    out.idle = std::max(0.0, 1 - out.counted - out.other);
+    out.idle = std::max(0.0, 1 - out.counted - out.other - out.exposed);
     if (const sim::Simulation* simulation = model.simulation(); simulation && kernels && ranks > 0) {
         const sim::Scenario& scenario = simulation->scenario();
         const auto& peaks = scenario.cluster.gpu.peakTflops;

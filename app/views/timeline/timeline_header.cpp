@@ -247,6 +247,22 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
         }
         x += kSwatch + 5 + width + kBetween;
     }
+    if (const auto names = m_model.bandNames(); !names.empty() && m_range == nullptr) {
+        const std::string& name = letters ? names.back() : names.front();
+        const float width = m_canvas.textWidth(name, FontFace::small);
+        if (draw) {
+            const Rect swatch{x, middle - 5, x + kSwatch, middle + 6};
+            m_canvas.fillRect(swatch, mix(m_theme.canvas, m_theme.text, 0.2F));
+            m_canvas.fillRect({swatch.left, swatch.top, swatch.right, swatch.top + 4}, kChunkColor);
+            const Rect text{x + kSwatch + 5, area.top, x + kSwatch + 5 + width + 1, area.bottom};
+            textInside(m_canvas, text, name, m_theme.mutedText, FontFace::small);
+            m_scene.targets.push_back({.kind = TimelineTarget::Kind::none,
+                                       .rect = {x - 4, area.top, text.right + 4, area.bottom},
+                                       .tip = "a band along the top: " + names.front()});
+            node(TimelineNode::band, "legend", names.front(), {x - 4, area.top, text.right + 4, area.bottom});
+        }
+        x += kSwatch + 5 + width + kBetween;
+    }
     return std::max(0.0F, x - kBetween - area.left);
 }
 

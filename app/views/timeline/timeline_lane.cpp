@@ -1,6 +1,7 @@
 #include "app/views/timeline/timeline_painter.h"
 
 #include "app/views/common/color.h"
+#include "app/views/common/labels.h"
 #include "app/views/timeline/timeline_steps.h"
 
 #include <algorithm>
@@ -13,10 +14,13 @@ constexpr float kWideSpan = 2.5F; ///< pixels from which a span is drawn by itse
 /// Pixels from which neighbours are kept apart by one: below, the gap would look like idling.
 constexpr float kGappedSpan = 8;
 constexpr float kLabelledSpan = 13;
-constexpr float kQuantum = 0.5F;            ///< pixels of height within which neighbouring columns are one rectangle
-constexpr double kHalf = 0.5;               ///< rounds what is not negative, inline where std::lround is a call
-constexpr double kSpansOfCoarseColumn = 6;  ///< spans a pixel from which coarse levels are read instead of the spans
-constexpr double kBinsOfCoarseColumn = 1.5; ///< the edges of a column are then moved by a third of a pixel at most
+constexpr std::uint64_t kWaitNode = 1ULL << 31; ///< in a node's id: no span, but a transfer that is waited for
+constexpr float kQuantum = 0.5F;                ///< pixels of height within which neighbouring columns are one rectangle
+constexpr double kHalf = 0.5;                   ///< rounds what is not negative, inline where std::lround is a call
+constexpr double kSpansOfCoarseColumn = 6;      ///< spans a pixel from which coarse levels are read instead of the spans
+constexpr double kBinsOfCoarseColumn = 1.5;     ///< the edges of a column are then moved by a third of a pixel at most
+
+constexpr float kChunkBand = 0.25F; ///< of a span's height: of the last of a rank's chunks
 
 class LanePainter {
 public:
@@ -49,9 +53,14 @@ public:
             readSpans(begin, last);
         if (m_litSpans != nullptr)
             findLitColumns(begin, last);
+        const ExposedWaits* waits = m_scene.steps ? nullptr : m_scene.model().exposed(m_scene.model().rowOf(m_trackIndex));
+        if (waits != nullptr)
+            drawBetween(*waits);
         for (const Wide& span : m_wide)
             drawSpan(span);
         drawDense();
+        if (waits != nullptr)
+            drawInside(*waits);
     }
 
 private:
@@ -202,8 +211,11 @@ private:
         const bool odd = m_track.microbatch[wide.span] % 2 == 1;
         const Rect rect{left, m_lane.top, right, m_lane.bottom};
         m_canvas.fillRect(rect, odd ? colors.odd : colors.even);
-        if (right - left >= kLabelledSpan)
-            label(wide.span, rect, colors.text);
+        if (const float band = m_scene.model().bandOf(kind); band > 0)
+            m_canvas.fillRect({left, rect.top, right, rect.top + std::max(2.0F, std::floor(band * kChunkBand * rect.height()))},
+                              kChunkColor);
+        if (const auto width = static_cast<float>(wide.right - wide.left); width >= kLabelledSpan)
+            label(wide.span, rect, width, colors.text);
         if (m_canvas.wantsNodes())
             m_canvas.node(
                 {.id = (static_cast<std::uint64_t>(m_trackIndex) << 32) | wide.span,
@@ -213,19 +225,24 @@ private:
                  .selected = m_scene.selection.selectedSpan == SpanRef{m_trackIndex, static_cast<std::uint32_t>(wide.span)}});
     }
 
-    void label(std::size_t span, Rect rect, Color color)
+    /// `width`: before it was rounded to pixels, which makes one of equal spans wider than the next.
+    void label(std::size_t span, Rect rect, float width, Color color)
     {
         const float height = m_canvas.textHeight(FontFace::small);
         const float top = std::floor((rect.top + rect.bottom - height) / 2);
         if (height > rect.height() + 2 * kAirOfText || top < m_clip.top - kAirOfText || top + height > m_clip.bottom + kAirOfText)
             return;
-        for (const std::string& text : m_scene.model().spanLabels(m_trackIndex, span)) {
-            // Measured with equal digits, so that B1 is not written where B2 beside it has no room.
+        std::vector<std::string> texts = m_scene.model().spanLabels(m_trackIndex, span);
+        std::string number;
+        if (m_track.role == sim::TrackRole::actions && m_track.microbatch[span] >= 0)
+            texts.push_back(number = m_scene.model().trace().microbatchText(m_track.microbatch[span])); // the colour says what
+        for (const std::string& text : texts) {
+            // Measured as the widest beside it, so that B1 is not written where B2 or B10 has no room.
             std::string widest = text;
-            for (char& c : widest)
-                c = c >= '0' && c <= '9' ? '0' : c;
-            constexpr float kAroundText = 2;
-            if (m_canvas.textWidth(widest, FontFace::small) + kAroundText > rect.width() ||
+            if (const auto at = number.empty() ? std::string::npos : text.find(number); at != std::string::npos)
+                widest.replace(at, number.size(), m_scene.model().widestMicrobatch());
+            constexpr float kAroundText = 3;
+            if (fittingEvenly(m_canvas, {widest}, width - kAroundText, FontFace::small).empty() ||
                 m_canvas.textWidth(text, FontFace::small) > rect.width())
                 continue;
             m_canvas.text({std::floor((rect.left + rect.right) / 2), top}, text, color, FontFace::small, Align::center);
@@ -265,6 +282,71 @@ private:
             m_canvas.stacks(shown);
         if (anyLit)
             m_canvas.stacks(lit);
+    }
+
+    /// Transfers that are waited for between actions: as high as these, named where there is room.
+    void drawBetween(const ExposedWaits& waits)
+    {
+        drawWaits(waits.busyBetween(), m_lane);
+        const sim::Track& track = waits.between();
+        const auto beginNs = static_cast<std::int64_t>(m_axis.beginNs);
+        auto i = static_cast<std::size_t>(std::lower_bound(track.startNs.begin(), track.startNs.end(), beginNs) -
+                                          track.startNs.begin());
+        i -= i > 0 ? 1 : 0;
+        for (; i < track.size() && static_cast<double>(track.startNs[i]) < m_axis.endNs; ++i) {
+            const double left = std::max(pixel(track.startNs[i]), 0.0);
+            const double right = std::min(pixel(track.startNs[i] + track.durationNs[i]), static_cast<double>(m_dense.size()));
+            if (right - left < static_cast<double>(kWideSpan))
+                continue;
+            const sim::OpClass c = ExposedWaits::classOf(track, i);
+            const std::string name = sim::opClassName(c);
+            const Rect rect{m_lane.left + static_cast<float>(left), m_lane.top, m_lane.left + static_cast<float>(right),
+                            m_lane.bottom};
+            const std::string shown =
+                fitting(m_canvas, {name, name.substr(0, name.find(' '))}, rect.width() - 4, FontFace::small);
+            if (!shown.empty() && m_canvas.textHeight(FontFace::small) <= rect.height() + 2 * kAirOfText)
+                textInside(m_canvas, rect, shown, m_scene.theme.label(c), FontFace::small, Align::center);
+            if (m_canvas.wantsNodes())
+                m_canvas.node({.id = (static_cast<std::uint64_t>(m_trackIndex) << 32) | kWaitNode | i,
+                               .role = "transfer",
+                               .name = name + " for " + durationText(static_cast<double>(track.durationNs[i])),
+                               .rect = rect});
+        }
+    }
+
+    /// Those inside actions: along their feet.
+    void drawInside(const ExposedWaits& waits)
+    {
+        constexpr float kFoot = 4, kFootShare = 0.25F;
+        const float height = std::min(kFoot, std::floor(m_lane.height() * kFootShare));
+        if (height >= 1)
+            drawWaits(waits.busyInside(), {m_lane.left, m_lane.bottom - height, m_lane.right, m_lane.bottom});
+    }
+
+    void drawWaits(const sim::BusyMipmap& waits, Rect area)
+    {
+        std::vector<std::int64_t> edges;
+        for (std::size_t c = 0; c <= m_dense.size(); ++c)
+            edges.push_back(std::llround(m_axis.beginNs + static_cast<double>(c) * m_nsPerPixel));
+        std::vector<sim::BusyByClass> busy(m_dense.size());
+        waits.columns(edges, busy);
+        ColumnStacks stacks{.area = area, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
+        constexpr auto kFirst = static_cast<std::size_t>(sim::OpClass::tpComm);
+        constexpr auto kEnd = static_cast<std::size_t>(sim::OpClass::hostTransfer) + 1;
+        for (std::size_t c = kFirst; c < kEnd; ++c)
+            stacks.colors.push_back(m_colors.fills[c]);
+        const double quantaPerNs = static_cast<double>(area.height() / kQuantum) / m_nsPerPixel;
+        bool any = false;
+        for (const sim::BusyByClass& column : busy) {
+            double sum = 0;
+            for (std::size_t c = kFirst; c < kEnd; ++c) {
+                sum += static_cast<double>(column[c]);
+                stacks.tops.push_back(static_cast<std::uint16_t>(sum * quantaPerNs + kHalf));
+            }
+            any = any || sum > 0;
+        }
+        if (any)
+            m_canvas.stacks(stacks);
     }
 
     Canvas& m_canvas;

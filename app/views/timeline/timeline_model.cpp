@@ -13,8 +13,7 @@
 namespace app {
 namespace {
 
-constexpr float kOddShade = 0.07F;   ///< every second micro-batch
-constexpr float kChunkShade = 0.34F; ///< the last chunk against the first
+constexpr float kOddShade = 0.07F; ///< every second micro-batch
 
 struct FlowEnd {
     std::uint32_t track, span;
@@ -43,15 +42,38 @@ TimelineModel::TimelineModel(const ShownStep& step) : m_trace(step.trace), m_sim
         m_classOfKind.push_back(static_cast<std::uint8_t>(kind.opClass));
         m_othersWait = m_othersWait && (kind.opClass != sim::OpClass::other || kind.name.starts_with("wait "));
     }
-    std::set<sim::OpClass> classes; // of spans: a live run names kinds that it never gets to
+    std::int32_t last = 0;
+    for (const sim::Track& track : m_trace->tracks)
+        if (track.role == sim::TrackRole::actions)
+            for (const std::int32_t microbatch : track.microbatch)
+                last = std::max(last, microbatch);
+    m_widestMicrobatch = m_trace->microbatchText(last);
+    for (char& c : m_widestMicrobatch)
+        c = c == '.' ? c : '0';
+    findChunks();
+    sortFlows();
+    makeRows();
+    findClasses();
+}
+
+/// Of what is drawn: a live run names kinds that it never gets to.
+void TimelineModel::findClasses()
+{
+    std::set<sim::OpClass> classes;
     for (const TrackLevels& levels : m_levels)
         for (const std::size_t c : levels.classes())
             classes.insert(static_cast<sim::OpClass>(c));
+    m_exposed.resize(m_rows.size());
+    for (std::size_t row = 0; row < m_rows.size(); ++row) {
+        const int index = static_cast<int>(row);
+        if (m_rows[row].tracks.empty() || !isSimulated(index) || knowsKernels(index))
+            continue;
+        m_exposed[row] = std::make_unique<ExposedWaits>(*m_simulation, index, m_trace->tracks[m_rows[row].work]);
+        for (const sim::Track* waits : {&m_exposed[row]->inside(), &m_exposed[row]->between()})
+            for (const std::uint32_t kind : waits->kind)
+                classes.insert(static_cast<sim::OpClass>(kind));
+    }
     m_classes.assign(classes.begin(), classes.end());
-    findChunks();
-
-    sortFlows();
-    makeRows();
 }
 
 TimelineModel::HeldByKernel::HeldByKernel(const sim::MemoryCurves& curves)
@@ -306,6 +328,12 @@ std::vector<std::array<double, sim::kOpClassCount>> TimelineModel::shares(const 
         for (std::size_t s = 0; s < sums.size(); ++s)
             for (const std::size_t c : m_levels[track].classes())
                 sums[s][c] += weight * static_cast<double>(busy[s][c]);
+        if (const ExposedWaits* waits = exposed(row); waits && waits->between().size() > 0) {
+            waits->busyBetween().columns(edgesNs, busy);
+            for (std::size_t s = 0; s < sums.size(); ++s)
+                for (std::size_t c = 0; c < sums[s].size(); ++c)
+                    sums[s][c] += weight * static_cast<double>(busy[s][c]);
+        }
         ranks += weight;
     }
     for (std::size_t s = 0; s < sums.size(); ++s)
@@ -409,6 +437,16 @@ std::optional<std::uint32_t> TimelineModel::spanAt(std::uint32_t trackIndex, dou
     return best;
 }
 
+std::vector<std::string> TimelineModel::bandNames() const
+{
+    if (m_chunks < 2)
+        return {};
+    if (m_simulation && m_simulation->scenario().modelCopies() > 1)
+        return {"the other direction", "other way"};
+    return m_chunks == 2 ? std::vector<std::string>{"second chunk", "chunk 2"}
+                         : std::vector<std::string>{"later chunks, up to " + std::to_string(m_chunks), "chunks"};
+}
+
 std::vector<KindColors> TimelineModel::colors(const Theme& theme) const
 {
     std::vector<KindColors> out;
@@ -417,9 +455,7 @@ std::vector<KindColors> TimelineModel::colors(const Theme& theme) const
         const Color text = theme.label(opClass);
         // Away from the label's colour, so that it reads the better the further a shade is.
         const Color away = luminance(text) > 0.5 ? Color::rgb(0x000000) : Color::rgb(0xFFFFFF);
-        const float chunk =
-            m_chunks > 1 ? kChunkShade * static_cast<float>(m_chunkOfKind[k]) / static_cast<float>(m_chunks - 1) : 0.0F;
-        const Color even = mix(theme.fill(opClass), away, chunk);
+        const Color even = theme.fill(opClass);
         out.push_back({even, mix(even, away, kOddShade), text});
     }
     return out;

@@ -5,6 +5,7 @@
 #include "app/step/shown_step.h"
 #include "app/views/common/counter_levels.h"
 #include "app/views/common/theme.h"
+#include "app/views/timeline/exposed_waits.h"
 #include "app/views/timeline/track_levels.h"
 #include "sim/analysis/wait_chain.h"
 #include "sim/simulate/memory.h"
@@ -39,7 +40,7 @@ struct TimelineRow {
     double bubbleShare() const { return std::max(0.0, 1 - busyShare - exposedShare.value_or(0)); }
 };
 
-/// Fill and label of spans of one kind; every second micro-batch is a shade apart.
+/// Fill and label of spans of one kind: its class's colour, every second micro-batch a shade apart.
 struct KindColors {
     Color even, odd, text;
 };
@@ -67,6 +68,8 @@ public:
     const CounterLevels& counter(std::size_t index) const;
     /// Is the row's lane of work one of kernels? Else its spans are passes, in which a rank may wait for its transfers.
     bool knowsKernels(int row) const;
+    /// Transfers its rank waits for; nullptr where lanes of their own show them, and of rows that were not simulated.
+    const ExposedWaits* exposed(int row) const { return m_exposed[static_cast<std::size_t>(row)].get(); }
     /// Why the row's rank computes nothing at a time; nothing while it computes, and of rows that were not simulated.
     std::optional<sim::WaitChain> waitAt(int row, std::int64_t ns) const;
     /// For how long, for what, and what it costs, line by line.
@@ -88,12 +91,21 @@ public:
     std::int64_t endNs(SpanRef) const;
     /// "F12", or what fits of "attn.qkv"; longest first.
     std::vector<std::string> spanLabels(std::uint32_t track, std::size_t span) const;
+    /// As long as any that is shown, with digits of one width: "00", "0.0".
+    const std::string& widestMicrobatch() const { return m_widestMicrobatch; }
     std::string describe(SpanRef) const; ///< several lines, for a tooltip
     std::vector<sim::Flow> flowsAt(SpanRef) const;
     /// Span of the track that runs at a time, or the nearest within `toleranceNs`.
     std::optional<std::uint32_t> spanAt(std::uint32_t track, double timeNs, double toleranceNs) const;
 
     std::vector<KindColors> colors(const Theme&) const;
+    /// Of a rank's stages the first is plain, the last has the whole band along its top: 0 to 1.
+    float bandOf(std::uint32_t kind) const
+    {
+        return m_chunks > 1 ? static_cast<float>(m_chunkOfKind[kind]) / static_cast<float>(m_chunks - 1) : 0;
+    }
+    /// What the band says, longest first; empty where each rank holds one stage.
+    std::vector<std::string> bandNames() const;
 
 private:
     /// What a simulated rank holds, to the kernel.
@@ -107,6 +119,7 @@ private:
 
     void makeRows();
     void sortFlows();
+    void findClasses();
     void measureRow(TimelineRow&, int process) const;
     void nameRow(TimelineRow&, int process) const;
     int pipelineRankOf(int row) const;
@@ -122,10 +135,12 @@ private:
     std::vector<CounterLevels> m_counters;
     mutable std::vector<std::unique_ptr<HeldByKernel>> m_heldByKernel; ///< [counter]
     mutable std::unique_ptr<sim::WaitChains> m_waits;                  ///< made when first asked for
+    std::vector<std::unique_ptr<ExposedWaits>> m_exposed;              ///< [row]
     std::vector<sim::OpClass> m_classes;
     std::vector<std::uint8_t> m_classOfKind;
     std::vector<int> m_chunkOfKind;           ///< place of the kind's stage among those of its rank: 0, 1, …
     std::vector<std::uint32_t> m_flowsBySpan; ///< 2 · flow + (1 if it arrives), by track and span
+    std::string m_widestMicrobatch;
     int m_chunks = 1;
     bool m_othersWait = true; ///< spans of class other are waits, all of them
     std::int64_t m_memoryScale = 0;

@@ -9,10 +9,13 @@ namespace app {
 /// Text of so many pixels above and below its letters may lie beyond its row and the rows' edges.
 constexpr float kAirOfText = 2;
 
+/// Over a span's colour, along its top: a later chunk of its rank, or the other direction.
+inline constexpr Color kChunkColor = Color::rgb(0x000000, 0.47F);
+
 /// Ids of nodes, apart from those of spans: 2^63 + row, 2^62 + one of these with what it is about.
 constexpr std::uint64_t kRowNodes = std::uint64_t{1} << 63;
 constexpr std::uint64_t kOtherNodes = std::uint64_t{1} << 62;
-enum class TimelineNode : std::uint8_t { memory = 1, story, legend, group, mark, range, path, chip, found };
+enum class TimelineNode : std::uint8_t { memory = 1, story, legend, group, mark, range, path, chip, found, band };
 constexpr std::uint64_t nodeId(TimelineNode node, int value = 0)
 {
     return kOtherNodes | static_cast<std::uint64_t>(node) << 40U | static_cast<std::uint64_t>(value);

@@ -19,7 +19,7 @@ std::string textAboutRow(const TimelineRow& row)
     return row.exposedShare ? text + "\nbusy: kernels run; exposed: only a transfer runs; bubble: neither" : text;
 }
 
-/// Of a lane where nothing is for a while.
+/// Of a lane where nothing is for a while, and nobody knows why.
 std::string emptyText(const TimelineModel& model, std::uint32_t track, std::int64_t ns)
 {
     const sim::Track& lane = model.trace().tracks[track];
@@ -230,6 +230,8 @@ bool TimelinePointer::use(const TimelineTarget& target, bool alone)
             m_scene.selection.range = mark->range;
         return true;
     }
+    case TimelineTarget::Kind::none: // it only says what it is
+        return false;
     }
     return false;
 }
@@ -258,8 +260,8 @@ CursorShape TimelinePointer::cursor() const
         return CursorShape::grab;
     if (m_drag == Drag::range || m_drag == Drag::zoom)
         return CursorShape::crosshair;
-    if (m_drag == Drag::none && m_scene.targetUnder(m_at) != nullptr)
-        return CursorShape::pointingHand;
+    if (const TimelineTarget* target = m_scene.targetUnder(m_at); m_drag == Drag::none && target != nullptr)
+        return target->kind == TimelineTarget::Kind::none ? CursorShape::arrow : CursorShape::pointingHand;
     if (m_drag == Drag::cursor || frame.ruler.contains(m_at) || frame.overview.contains(m_at))
         return CursorShape::resizeHorizontal;
     return m_scene.selection.hoveredSpan ? CursorShape::pointingHand : CursorShape::arrow;
@@ -300,6 +302,11 @@ std::string TimelinePointer::tooltip() const
         const sim::BusyByClass busy = m_scene.model().busy(*track).busyNs(begin, end);
         for (std::size_t c = 0; c < busy.size(); ++c)
             share[c] = static_cast<double>(busy[c]) / whole;
+        if (const ExposedWaits* waits = m_scene.model().exposed(m_scene.model().rowOf(*track))) {
+            const sim::BusyByClass waited = waits->busyBetween().busyNs(begin, end);
+            for (std::size_t c = 0; c < waited.size(); ++c)
+                share[c] += static_cast<double>(waited[c]) / whole;
+        }
     } else {
         const auto group = static_cast<std::size_t>(m_scene.rows.line(line).group);
         share = m_scene.model().shares(m_scene.rows.arrangement().groups[group].rows, std::array{begin, end}).front();
@@ -312,10 +319,14 @@ std::string TimelinePointer::tooltip() const
         sum += share[c];
         text += m_scene.model().className(static_cast<sim::OpClass>(c)) + " " + percentText(share[c]) + "\n";
     }
-    if (sum == 0 && track)
+    constexpr double kWhole = 0.9995; // reads 100.0 %
+    const bool isOneWait = track && m_scene.wait && m_scene.wait->gap.beginNs <= begin && m_scene.wait->gap.endNs >= end;
+    if (isOneWait || (sum == 0 && track))
         return m_scene.wait ? m_scene.model().waitText(*m_scene.wait) : emptyText(m_scene.model(), *track, begin);
-    return text + "idle " + percentText(std::max(0.0, 1 - sum)) + "\nin " + durationText(whole) + " at " +
-           durationText(static_cast<double>(begin));
+    if (sum < kWhole)
+        text += "idle " + percentText(1 - sum) + "\n";
+    text += "in " + durationText(whole) + " at " + durationText(static_cast<double>(begin));
+    return m_scene.wait ? text + "\n\nlongest: " + m_scene.model().waitText(*m_scene.wait) : text;
 }
 
 } // namespace app

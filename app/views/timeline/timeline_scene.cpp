@@ -112,7 +112,35 @@ std::optional<sim::WaitChain> TimelineScene::waitUnder(Point at) const
     const bool overTransfer = model().trace().tracks[*track].role == sim::TrackRole::communication;
     if (overTransfer != spanUnder(at).has_value())
         return std::nullopt;
-    return model().waitAt(model().rowOf(*track), std::llround(axis().ns(at.x)));
+    const TimeAxis a = axis();
+    const int row = model().rowOf(*track);
+    std::optional<sim::WaitChain> longest = model().waitAt(row, std::llround(a.ns(at.x)));
+    // Where a pixel holds many passes and many waits: the longest of those that are looked at.
+    constexpr int kLooks = 8;
+    const double nsPerPixel = a.nsPerPixel(), begin = a.ns(std::floor(at.x - a.left) + a.left);
+    for (int look = 0; look < kLooks && (!longest || static_cast<double>(longest->gap.lengthNs()) < nsPerPixel); ++look) {
+        auto other = model().waitAt(row, std::llround(begin + (look + 0.5) / kLooks * nsPerPixel));
+        if (other && (!longest || other->gap.lengthNs() > longest->gap.lengthNs()))
+            longest = std::move(other);
+    }
+    return longest;
+}
+
+std::optional<Rect> TimelineScene::placeOfWait() const
+{
+    if (!wait)
+        return std::nullopt;
+    std::optional<Rect> place;
+    const auto add = [&](int row) {
+        const Rect lane = rows.laneOf(model().rows()[static_cast<std::size_t>(row)].work);
+        if (lane.height() <= 0)
+            return;
+        place = place ? Rect{lane.left, std::min(place->top, lane.top), lane.right, std::max(place->bottom, lane.bottom)} : lane;
+    };
+    add(wait->gap.classIndex);
+    for (const sim::WaitLink& link : wait->links)
+        add(link.classIndex);
+    return place;
 }
 
 const TimelineTarget* TimelineScene::targetUnder(Point at) const

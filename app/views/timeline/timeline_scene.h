@@ -13,7 +13,7 @@ namespace app {
 
 /// Something drawn that answers to a click.
 struct TimelineTarget {
-    enum class Kind : std::uint8_t { opClass, filter, sort, grouping, pin, group, mark };
+    enum class Kind : std::uint8_t { opClass, filter, sort, grouping, pin, group, mark, none };
     Kind kind = Kind::opClass;
     int value = 0; ///< the class, row, group or mark
     Rect rect;
@@ -69,6 +69,7 @@ struct TimelineScene {
     std::optional<SpanRef> spanUnder(Point) const;
     /// Why nothing is computed there: over idle time of a lane of work, and over a transfer for which a rank waits.
     std::optional<sim::WaitChain> waitUnder(Point) const;
+    std::optional<Rect> placeOfWait() const;        ///< the rows that the way to what is waited for goes through
     const TimelineTarget* targetUnder(Point) const; ///< nullptr: none
 
     // What is in focus: a range before a span, what was clicked before what is pointed at.

@@ -261,6 +261,11 @@ CursorShape TimelineView::cursor() const
     return isNumberAt(m_data->pointer.at()) ? CursorShape::pointingHand : m_data->pointer.cursor();
 }
 
+std::optional<Rect> TimelineView::tooltipKeepsClearOf() const
+{
+    return m_data->scene.trace ? m_data->scene.placeOfWait() : std::nullopt;
+}
+
 std::string TimelineView::tooltip() const
 {
     const auto at = m_data->pointer.at();

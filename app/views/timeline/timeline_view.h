@@ -87,6 +87,7 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
+    std::optional<Rect> tooltipKeepsClearOf() const override;
 
 protected:
     void take(const ShownStep&, PictureModelPtr) override;

@@ -1,14 +1,22 @@
 // The window as a window manager has it: on a real display, run by the test real_window (tests/CMakeLists.txt); skipped
 // elsewhere.
 #include "app/session/settings.h"
+#include "app/shell/details/details_panel.h"
+#include "app/shell/form/scenario_form.h"
 #include "app/shell/window/main_window.h"
+#include "app/shell/window/transport_bar.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QGuiApplication>
 #include <QScreen>
 #include <QTest>
+#include <QToolBar>
+#include <QToolButton>
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
 
 namespace app {
 namespace {
@@ -60,6 +68,37 @@ TEST_F(RealWindow, FitsItsScreenAndTakesEverySizeAndText)
     window.resize(600, 300);
     rest();
     EXPECT_EQ(window.size(), QSize(1024, 640)) << "the least it can be";
+}
+
+/// On the screen and with the text that the test's run chooses, what is shown is shown whole.
+TEST_F(RealWindow, ShowsAllOfItselfOnThisScreen)
+{
+    Settings settings = readSettings();
+    settings.sizePercent = std::max(kSmallestSizePercent, qEnvironmentVariableIntValue("RANKSCOPE_TEST_TEXT_PERCENT"));
+    writeSettings(settings);
+    MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    window.show();
+    ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    rest();
+    EXPECT_TRUE(window.screen()->availableGeometry().contains(window.frameGeometry())) << "the frame included";
+    const auto expectWhole = [](const QWidget& part, const std::string& what) {
+        EXPECT_EQ(part.visibleRegion().boundingRect().size(), part.size()) << what << " is cut";
+    };
+    for (const QToolButton* button : window.findChild<QToolBar*>(QStringLiteral("tools"))->findChildren<QToolButton*>())
+        if (button->defaultAction())
+            expectWhole(*button, button->defaultAction()->text().toStdString());
+    expectWhole(window.workspace(), "the workspace");
+    expectWhole(window.workspace().transport(), "the bar that plays the step");
+    int pictures = 0;
+    for (const PictureInfo& info : app::pictures())
+        if (window.workspace().isPictureInFront(info.picture)) {
+            expectWhole(window.workspace().canvas(info.picture), info.name);
+            ++pictures;
+        }
+    EXPECT_GT(pictures, 0);
+    const auto isSeen = [](const QWidget& part) { return !part.visibleRegion().isEmpty(); };
+    EXPECT_TRUE(isSeen(window.form()) || isSeen(window.details()));
 }
 
 } // namespace

@@ -101,6 +101,19 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
     EXPECT_FALSE(window.isEnabled(CommandId::stopRun));
 }
 
+TEST(Parting, IsSaidWithWhatHelps)
+{
+    EXPECT_TRUE(partingText(0.011, 0.010, false, 0).isEmpty()) << "as near as predictions come";
+    EXPECT_TRUE(partingText(0.011, 0, false, 0).isEmpty());
+    const QString unknown = partingText(0.020, 0.010, false, 0);
+    EXPECT_TRUE(unknown.contains(QStringLiteral("Calibrate measures it"))) << unknown.toStdString();
+    EXPECT_FALSE(unknown.contains(QStringLiteral("busy")));
+    const QString busy = partingText(0.020, 0.010, false, 1.5);
+    EXPECT_TRUE(busy.contains(QStringLiteral("This machine is busy: other programs use 1.5 of its cores"))) << busy.toStdString();
+    EXPECT_TRUE(partingText(0.010, 0.010, true, 1.5).startsWith(QStringLiteral("This machine is busy")));
+    EXPECT_FALSE(partingText(0.020, 0.010, true, 0).contains(QStringLiteral("does not know")));
+}
+
 TEST_F(LiveTest, AKilledWorkerIsAMessageAndLosesNothing)
 {
     startTraining(100'000);
@@ -113,6 +126,10 @@ TEST_F(LiveTest, AKilledWorkerIsAMessageAndLosesNothing)
     EXPECT_TRUE(live.status().detail.contains(QStringLiteral("is kept")));
     EXPECT_GE(live.steps().size(), steps);
     EXPECT_TRUE(live.picture());
+    for (const CommandId senseless : {CommandId::pauseRun, CommandId::freezePicture, CommandId::stopRun})
+        EXPECT_FALSE(window.isEnabled(senseless)) << textOf(command(senseless)).toStdString();
+    EXPECT_TRUE(window.isEnabled(CommandId::trainAgain));
+    EXPECT_TRUE(window.isEnabled(CommandId::saveTrace));
 }
 
 TEST_F(LiveTest, ASilentWorkerIsALostConnectionThatComesBack)
@@ -122,6 +139,9 @@ TEST_F(LiveTest, ASilentWorkerIsALostConnectionThatComesBack)
     const auto worker = static_cast<pid_t>(window.liveRun()->workerId());
     ::kill(worker, SIGSTOP);
     EXPECT_TRUE(waitForPhase(LivePhase::lost));
+    EXPECT_FALSE(window.isEnabled(CommandId::pauseRun)) << "nobody would answer";
+    EXPECT_FALSE(window.isEnabled(CommandId::freezePicture));
+    EXPECT_TRUE(window.isEnabled(CommandId::stopRun)) << "it was started here: by force";
     ::kill(worker, SIGCONT);
     EXPECT_TRUE(waitForPhase(LivePhase::training));
 }

@@ -85,6 +85,38 @@ TEST_F(RememberingWindowTest, ThemeAndDocksAreRemembered)
     EXPECT_LT(QApplication::palette().color(QPalette::Window).lightness(), 100);
 }
 
+/// A laptop's screen between two sessions at a large one.
+TEST_F(RememberingWindowTest, DocksOfALargeScreenSurviveASmallOne)
+{
+    window.resize(1600, 960);
+    open(kTiny);
+    const QSize form = window.form().size(), details = window.details().size();
+    const QSize grid = window.workspace().canvas(Picture::grid).size();
+    ASSERT_TRUE(window.close());
+    for (const QSize size : {QSize(1100, 660), QSize(1600, 960)}) {
+        MainWindow next(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+        next.setMinimumSize(size);
+        next.resize(size);
+        next.showGallery();
+        next.show();
+        next.resize(size);
+        ASSERT_TRUE(next.openFile(galleryFile(kTiny)).empty());
+        ASSERT_TRUE(waitFor([&] { return next.isSettled(); }));
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        EXPECT_EQ(next.size(), size);
+        if (size.width() == 1600) {
+            constexpr int kAbout = 6;
+            EXPECT_NEAR(next.form().width(), form.width(), kAbout);
+            EXPECT_NEAR(next.details().width(), details.width(), kAbout);
+            EXPECT_NEAR(next.details().height(), details.height(), kAbout);
+            EXPECT_NEAR(next.workspace().canvas(Picture::grid).width(), grid.width(), kAbout);
+            EXPECT_NEAR(next.workspace().canvas(Picture::grid).height(), grid.height(), kAbout);
+        }
+        ASSERT_TRUE(next.close());
+    }
+}
+
 TEST_F(RememberingWindowTest, WorkThatACrashLeftCanBeRestored)
 {
     {

@@ -9,14 +9,19 @@
 #include "app/shell/window/text_size.h"
 #include "app/shell/window/transport_bar.h"
 #include "app/views/grid/grid_view.h"
+#include "app/views/timeline/timeline_view.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QApplication>
 #include <QDockWidget>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenuBar>
 #include <QSlider>
+#include <QTabBar>
 #include <QTemporaryDir>
+#include <QToolBar>
+#include <QToolButton>
 
 namespace app {
 namespace {
@@ -34,6 +39,15 @@ protected:
     static bool isInside(const QWidget& part, const QWidget& whole)
     {
         return whole.rect().contains(QRect(part.mapTo(&whole, QPoint(0, 0)), part.size()));
+    }
+    /// As dragging the edges of a picture does.
+    void enlarge(Picture picture, int byWidth, int byHeight)
+    {
+        auto* dock = qobject_cast<QDockWidget*>(window.workspace().canvas(picture).parentWidget());
+        auto* docks = qobject_cast<QMainWindow*>(dock->parentWidget());
+        docks->resizeDocks({dock}, {dock->width() + byWidth}, Qt::Horizontal);
+        docks->resizeDocks({dock}, {dock->height() + byHeight}, Qt::Vertical);
+        settle();
     }
     /// But for the pixel that does not divide by two.
     static void expectSame(QSize now, QSize before)
@@ -90,6 +104,87 @@ TEST_F(ScreensTest, PicturesWithoutRoomBesideEachOtherLieBehindEachOther)
     expectSame(sizeOf(Picture::grid), grid);
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::grid));
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::timeline));
+}
+
+TEST_F(ScreensTest, EveryPictureHasItsTabAtEverySize)
+{
+    open(kSixteen);
+    for (const QSize size : {QSize(1264, 690), QSize(1600, 900), QSize(1050, 690), QSize(1600, 900), QSize(1024, 640)}) {
+        resize(size);
+        QStringList tabs;
+        for (const QTabBar* bar : window.workspace().findChildren<QTabBar*>())
+            for (int tab = 0; bar->isVisible() && tab < bar->count(); ++tab)
+                tabs << bar->tabText(tab);
+        EXPECT_TRUE(tabs.contains(QStringLiteral("Traffic")))
+            << size.width() << ": " << tabs.join(QLatin1Char(' ')).toStdString();
+        EXPECT_TRUE(tabs.contains(QStringLiteral("Storage")))
+            << size.width() << ": " << tabs.join(QLatin1Char(' ')).toStdString();
+    }
+}
+
+TEST_F(ScreensTest, PicturesKeepTheirSharesWhateverTheWindowsSize)
+{
+    open(kSixteen);
+    const auto share = [&] {
+        const double grid = sizeOf(Picture::grid).width(), memory = sizeOf(Picture::memory).width();
+        return grid / (grid + memory);
+    };
+    const auto low = [&] {
+        const double grid = sizeOf(Picture::grid).height(), timeline = sizeOf(Picture::timeline).height();
+        return grid / (grid + timeline);
+    };
+    enlarge(Picture::grid, -60, 50);
+    const double before = share(), beforeLow = low();
+    for (const QSize size : {QSize(1580, 900), QSize(1900, 1000), QSize(1500, 860), QSize(1600, 900)}) {
+        resize(size);
+        constexpr double kAbout = 0.02;
+        EXPECT_NEAR(share(), before, kAbout) << size.width();
+        EXPECT_NEAR(low(), beforeLow, kAbout) << size.height();
+    }
+}
+
+TEST_F(ScreensTest, ALayoutOfAnotherScreenKeepsItsShares)
+{
+    open(kSixteen);
+    enlarge(Picture::grid, -60, 50);
+    const QSize grid = sizeOf(Picture::grid), memory = sizeOf(Picture::memory);
+    QByteArray kept = window.workspace().saveLayout();
+    for (const QSize size : {QSize(1300, 700), QSize(1024, 640), QSize(1600, 900)}) {
+        MainWindow next(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+        next.resize(size);
+        next.workspace().restoreLayout(kept);
+        next.show();
+        ASSERT_TRUE(next.openFile(galleryFile(kSixteen)).empty());
+        ASSERT_TRUE(waitFor([&] { return next.isSettled(); }));
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        kept = next.workspace().saveLayout();
+        if (size == QSize(1600, 900)) {
+            constexpr int kAbout = 8;
+            EXPECT_NEAR(next.workspace().canvas(Picture::grid).width(), grid.width(), kAbout);
+            EXPECT_NEAR(next.workspace().canvas(Picture::grid).height(), grid.height(), kAbout);
+            EXPECT_NEAR(next.workspace().canvas(Picture::memory).width(), memory.width(), kAbout);
+        }
+    }
+}
+
+TEST_F(ScreensTest, EveryToolHasItsPlaceInTheNarrowestWindow)
+{
+    open(kSixteen);
+    window.setMinimumSize(500, 300); // as at text of 200 %
+    resize({506, 300});
+    auto* bar = window.findChild<QToolBar*>(QStringLiteral("tools"));
+    for (const CommandId id : {CommandId::newScenario, CommandId::trainScenario, CommandId::palette, CommandId::keys}) {
+        const QString text = textOf(command(id)).remove(QLatin1Char('&'));
+        const auto buttons = bar->findChildren<QToolButton*>();
+        const auto found = std::find_if(buttons.begin(), buttons.end(), [&](const QToolButton* b) {
+            return b->defaultAction() && b->defaultAction()->text().remove(QLatin1Char('&')) == text;
+        });
+        ASSERT_NE(found, buttons.end()) << text.toStdString();
+        EXPECT_TRUE((*found)->isVisible() && isInside(**found, *bar)) << text.toStdString();
+    }
+    EXPECT_GE(sizeOf(Picture::timeline).width(), 200);
+    expectInside();
 }
 
 TEST_F(ScreensTest, ThePicturesComeBackFromOtherPagesAsTheyWere)
@@ -279,6 +374,19 @@ TEST_F(ScreensTest, SteppingMovesTheTimeCursorAndTheLensAndLeavesWithEsc)
     QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Escape);
     EXPECT_FALSE(workspace.isStepping());
     EXPECT_FALSE((*next)->isVisible());
+}
+
+TEST_F(ScreensTest, WhatIsSearchedForGoesWithItsScenario)
+{
+    open(kSixteen);
+    auto* search = window.form().findChild<QLineEdit*>();
+    ASSERT_EQ(search->accessibleName(), QStringLiteral("Find a setting"));
+    search->setText(QStringLiteral("batch"));
+    EXPECT_GT(window.workspace().findSpans(QStringLiteral("F1")), 0U);
+    EXPECT_TRUE(window.workspace().timeline().findNext());
+    open(kTiny);
+    EXPECT_TRUE(search->text().isEmpty());
+    EXPECT_FALSE(window.workspace().timeline().findNext()) << "nothing is lit any more";
 }
 
 TEST_F(ScreensTest, PlayingShowsWhatRanksDoNow)

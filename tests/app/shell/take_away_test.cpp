@@ -9,6 +9,7 @@
 #include "app/views/grid/grid_view.h"
 #include "app/views/timeline/timeline_view.h"
 #include "sim/error.h"
+#include "sim/schedule/families/families.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
@@ -358,6 +359,25 @@ TEST(PaletteSources, FindSpansByTheirNameAndFilesByTheirs)
     ASSERT_EQ(files.size(), 2U) << "the recent one and the gallery's";
     files.front().run();
     EXPECT_EQ(opened, QStringLiteral("/folder/131k-mine.json"));
+}
+
+TEST(PaletteSources, FindSchedulesByTitleAndByTheirWordInTheFile)
+{
+    std::string chosen;
+    const auto find = [&](const char* typed) {
+        return findSchedules(QString::fromUtf8(typed), [&](std::string_view kind) { chosen = kind; });
+    };
+    for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
+        if (family.isWrittenOut)
+            continue;
+        EXPECT_FALSE(find(std::string(family.title).c_str()).empty()) << family.title;
+        EXPECT_FALSE(find(std::string(family.kind).c_str()).empty()) << family.kind;
+    }
+    const auto found = find("gpipe");
+    ASSERT_EQ(found.size(), 1U);
+    found.front().run();
+    EXPECT_EQ(chosen, "gpipe");
+    EXPECT_TRUE(find("memory").empty());
 }
 
 } // namespace

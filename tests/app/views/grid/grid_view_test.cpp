@@ -36,6 +36,31 @@ TEST(GridView, TheTeachingGridShowsEveryRankAxisAndNode)
     expectCleanText(canvas);
 }
 
+TEST(GridView, NarrowCellsSayAsMuchAsTheirNeighbours)
+{
+    Grid grid(teachingGrid());
+    for (float width = 200; width <= kGridArea.width(); width += 23) {
+        const RecorderCanvas canvas = grid.draw({kGridArea.left, kGridArea.top, kGridArea.left + width, kGridArea.bottom});
+        std::size_t words = 0, numbers = 0;
+        std::set<std::size_t> lines; // how many each has
+        for (const Node& cell : canvas.nodesOf("cell")) {
+            std::size_t texts = 0;
+            for (const Primitive& p : canvas.primitives()) {
+                const Point middle{(p.rect.left + p.rect.right) / 2, (p.rect.top + p.rect.bottom) / 2};
+                if (p.kind != Primitive::Kind::text || !cell.rect.contains(middle))
+                    continue;
+                ++texts;
+                words += p.text == "rank " + std::to_string(cell.id) ? 1 : 0;
+                numbers += p.text == std::to_string(cell.id) ? 1 : 0;
+            }
+            lines.insert(texts);
+        }
+        EXPECT_TRUE(words == 0 || words == 16) << words << " at width " << width;
+        EXPECT_TRUE(words > 0 || numbers == 16 || numbers == 8 || numbers == 4 || numbers == 0) << numbers << " at " << width;
+        EXPECT_TRUE(lines.size() == 1 || numbers < 16) << "as many lines in each cell, at width " << width;
+    }
+}
+
 TEST(GridView, PointingAtARankLightsExactlyItsGroups)
 {
     Grid grid(teachingGrid());

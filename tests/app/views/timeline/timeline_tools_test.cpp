@@ -101,8 +101,8 @@ TEST(RangeStatistics, OfTheWholeStepAreTheSimulations)
         const TimelineModel model({timeline.simulation, timeline.trace});
         const RangeStatistics all = rangeStatistics(model, {0, timeline.trace->endNs});
         EXPECT_EQ(all.spans, static_cast<std::int64_t>(timeline.trace->spanCount()));
-        EXPECT_NEAR(all.counted + all.other + all.idle, 1, 1e-12);
-        EXPECT_NEAR(std::accumulate(all.share.begin(), all.share.end(), 0.0), all.counted, 1e-12);
+        EXPECT_NEAR(all.counted + all.other + all.exposed + all.idle, 1, 1e-12);
+        EXPECT_NEAR(std::accumulate(all.share.begin(), all.share.end(), 0.0), all.counted + all.exposed, 1e-12);
         EXPECT_LE(all.leastBusy, all.counted);
         EXPECT_GE(all.mostBusy, all.counted);
         EXPECT_EQ(all.mfu.has_value(), detail == sim::TraceDetail::kernels);

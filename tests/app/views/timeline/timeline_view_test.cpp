@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 namespace app {
 namespace {
@@ -353,6 +354,9 @@ TEST(TimelineView, SharesOfARangeCountRanksAndAddUp)
     for (const sim::Track& track : timeline.trace->tracks)
         for (const std::int64_t ns : track.durationNs)
             expected += static_cast<double>(ns);
+    for (std::size_t row = 0; row < model.rows().size(); ++row) // and what is waited for between the actions
+        for (const std::int64_t ns : model.exposed(static_cast<int>(row))->between().durationNs)
+            expected += static_cast<double>(ns);
     for (const double share : shares)
         sum += share;
     EXPECT_NEAR(sum, expected / (4.0 * static_cast<double>(timeline.trace->endNs)), 1e-12);
@@ -505,6 +509,53 @@ TEST(TimelineView, OddTracesAreDrawnToo)
     point.draw();
     point.move({600, 200});
     EXPECT_EQ(Timeline(sim::Trace{}).draw().texts().front(), "No trace yet");
+}
+
+TEST(TimelineView, ChunksAndDirectionsAreToldApartWithoutAnotherClassesColour)
+{
+    for (const auto& [kind, words] : {std::pair{"1f1b", ""}, {"dualpipe", "the other direction"}, {"zb-v", "second chunk"}}) {
+        sim::Scenario scenario = test::smallScenario(1, 4, 1, 16);
+        scenario.schedule.kind = kind;
+        scenario.schedule.virtualStages = sim::findScheduleFamily(kind)->chunks.least;
+        scenario.schedule.layersPerStage.clear();
+        test::resolve(scenario);
+        Timeline timeline(scenario);
+        const TimelineModel model({timeline.simulation, timeline.trace});
+        const std::vector<KindColors> colors = model.colors(lightTheme());
+        std::set<float> bands;
+        for (std::uint32_t k = 0; k < colors.size(); ++k) {
+            EXPECT_EQ(colors[k].even, lightTheme().fill(timeline.trace->kinds[k].opClass)) << "as the legend has it";
+            bands.insert(model.bandOf(k));
+        }
+        const RecorderCanvas canvas = timeline.draw();
+        const auto legend = canvas.nodesOf("legend");
+        EXPECT_EQ(bands.size(), *words != '\0' ? 2U : 1U);
+        ASSERT_EQ(legend.size(), *words != '\0' ? 1U : 0U) << kind;
+        if (*words != '\0') {
+            EXPECT_EQ(legend.front().name, words);
+        }
+    }
+}
+
+TEST(TimelineView, EqualSpansSayAsMuchWhateverTheirNumber)
+{
+    Timeline timeline(test::smallScenario(1, 2, 1, 16));
+    const float left = kArea.left;
+    for (float width = 400; width <= 1400; width += 37) {
+        timeline.area = {left, kArea.top, left + width, kArea.bottom};
+        const RecorderCanvas canvas = timeline.draw();
+        std::set<std::pair<char, bool>> ways; // class, and whether it is named
+        for (const Node& node : canvas.nodesOf("span")) {
+            if (node.name.front() != 'F' && node.name.front() != 'B')
+                continue;
+            const bool isNamed = std::any_of(canvas.primitives().begin(), canvas.primitives().end(), [&](const Primitive& p) {
+                return p.kind == Primitive::Kind::text &&
+                       node.rect.contains({(p.rect.left + p.rect.right) / 2, (p.rect.top + p.rect.bottom) / 2});
+            });
+            ways.insert({static_cast<char>(node.name.front() + (node.id >> 32 == 0 ? 0 : 32)), isNamed}); // stages differ
+        }
+        EXPECT_LE(ways.size(), 4U) << "all of a stage's forwards or none, at width " << width;
+    }
 }
 
 } // namespace

@@ -1,0 +1,97 @@
+// Communication that a rank waits for, in a timeline of actions alone.
+#include "tests/app/views/timeline/timeline_fixture.h"
+
+#include "app/views/timeline/exposed_waits.h"
+#include "app/views/timeline/range_statistics.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace test {
+namespace {
+
+std::int64_t waitedNs(const sim::Track& track)
+{
+    return std::accumulate(track.durationNs.begin(), track.durationNs.end(), std::int64_t{0});
+}
+
+TEST(ExposedWaits, AreAllThatTheStepCallsExposed)
+{
+    for (const sim::Scenario& scenario : {smallScenario(1, 1, 2), smallScenario(2, 2, 2), smallScenario(2, 4, 1, 8)}) {
+        const Timeline timeline(scenario);
+        const TimelineModel model({timeline.simulation, timeline.trace});
+        for (int row = 0; row < static_cast<int>(model.rows().size()); ++row) {
+            const ExposedWaits* waits = model.exposed(row);
+            ASSERT_NE(waits, nullptr);
+            EXPECT_EQ(waitedNs(waits->inside()) + waitedNs(waits->between()), timeline.simulation->timeOfClass(row).waitingNs());
+            const sim::Track& actions = timeline.trace->tracks[model.rows()[static_cast<std::size_t>(row)].work];
+            for (std::size_t i = 0; i < waits->between().size(); ++i)
+                for (std::size_t a = 0; a < actions.size(); ++a)
+                    EXPECT_TRUE(actions.startNs[a] + actions.durationNs[a] <= waits->between().startNs[i] ||
+                                actions.startNs[a] >= waits->between().startNs[i] + waits->between().durationNs[i]);
+        }
+    }
+}
+
+TEST(ExposedWaits, OfGradientsAreSeenAndNamedWithoutASwitch)
+{
+    Timeline timeline(smallScenario(1, 1, 2));
+    const RecorderCanvas canvas = timeline.draw();
+    const auto transfers = canvas.nodesOf("transfer");
+    ASSERT_FALSE(transfers.empty());
+    EXPECT_TRUE(transfers.back().name.starts_with("dp comm for ")) << transfers.back().name;
+    EXPECT_GT(transfers.back().rect.width(), 10);
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    EXPECT_NE(std::find(model.classesPresent().begin(), model.classesPresent().end(), sim::OpClass::dpComm),
+              model.classesPresent().end())
+        << "the legend tells its colour";
+    const auto& rect = transfers.back().rect;
+    timeline.move({(rect.left + rect.right) / 2, (rect.top + rect.bottom) / 2});
+    EXPECT_NE(timeline.view.tooltip().find("all-reduce"), std::string::npos) << timeline.view.tooltip();
+    const auto clear = timeline.view.tooltipKeepsClearOf();
+    ASSERT_TRUE(clear);
+    EXPECT_LE(clear->top, rect.top);
+    EXPECT_GE(clear->bottom, rect.bottom) << "the tip does not cover what it tells about";
+}
+
+TEST(ExposedWaits, HaveLanesOfTheirOwnAmongKernels)
+{
+    const Timeline timeline(smallScenario(1, 1, 2), sim::TraceDetail::kernels);
+    EXPECT_EQ(TimelineModel({timeline.simulation, timeline.trace}).exposed(0), nullptr);
+}
+
+TEST(ExposedWaits, AreNotIdleInARange)
+{
+    const Timeline timeline(smallScenario(1, 1, 2));
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    const RangeStatistics all = rangeStatistics(model, {0, timeline.trace->endNs});
+    const auto length = static_cast<double>(timeline.trace->endNs);
+    constexpr double kExact = 1e-9;
+    EXPECT_GT(all.exposed, 0);
+    EXPECT_NEAR(all.exposed, static_cast<double>(waitedNs(model.exposed(0)->between())) / length, kExact);
+    EXPECT_NEAR(all.counted + all.other + all.exposed + all.idle, 1, kExact);
+    EXPECT_NEAR(all.share[static_cast<std::size_t>(sim::OpClass::dpComm)], all.exposed, kExact);
+}
+
+TEST(ExposedWaits, SayWhyWherePixelsHoldManyOfThem)
+{
+    Timeline timeline(fourStages());
+    timeline.area = {0, 0, 160, 420};
+    timeline.draw();
+    const Rect rows = TimelineFrame(timeline.area).rows;
+    int mixed = 0;
+    for (float x = rows.left + 1; x < rows.right; ++x) {
+        timeline.move({x, rows.top + 10});
+        const std::string tip = timeline.view.tooltip();
+        if (!tip.starts_with("forward") && !tip.starts_with("backward") && !tip.starts_with("idle "))
+            continue;
+        if (tip.find("idle ") == std::string::npos) // what the pixel holds, and none of it is idle
+            continue;
+        ++mixed;
+        EXPECT_NE(tip.find("longest: "), std::string::npos) << tip;
+    }
+    EXPECT_GT(mixed, 0);
+}
+
+} // namespace
+} // namespace test

@@ -4,6 +4,7 @@
 #include "app/views/pictures.h"
 #include "app/views/timeline/timeline_view.h"
 #include "app/views/traffic/traffic_view.h"
+#include "sim/analysis/traffic/timed_transfers.h"
 #include "sim/scenario/document.h"
 #include "tests/support/many_spans.h"
 
@@ -200,6 +201,36 @@ void trafficFrame(benchmark::State& state)
 }
 
 /// A new step, with all that its first frame computes.
+/// While the step plays: another moment each frame.
+void trafficMotionFrame(benchmark::State& state)
+{
+    app::Selection selection;
+    app::TrafficView view(selection, app::darkTheme());
+    view.setStep({llama405b(), nullptr});
+    view.showNow();
+    NullCanvas canvas(kGridArea);
+    const std::int64_t endNs = llama405b()->times().endNs;
+    selection.cursorNs = endNs / 2;
+    view.draw(canvas);
+    for (auto _ : state) {
+        selection.cursorNs = 1 + (selection.cursorNs + endNs / 301) % (endNs - 1);
+        view.draw(canvas);
+    }
+}
+
+/// What playing needs of a step, once.
+void transfers(benchmark::State& state)
+{
+    std::size_t count = 0;
+    for (auto _ : state) {
+        const sim::TimedTransfers made(*llama405b());
+        count = 0;
+        for (const sim::TimedTransfers::Row& row : made.rows())
+            count += row.transfers.size();
+    }
+    state.counters["transfers"] = static_cast<double>(count);
+}
+
 void trafficStep(benchmark::State& state)
 {
     app::Selection selection;
@@ -226,6 +257,8 @@ BENCHMARK_CAPTURE(timelineFrame, 1M, 1'000'000)
     ->DenseRange(0, 5, 1)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(trafficFrame)->Name("TrafficFrame/16384ranks")->ArgName("mode")->DenseRange(0, 2, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK(trafficMotionFrame)->Name("TrafficFrame/16384ranks/motion")->Unit(benchmark::kMillisecond);
+BENCHMARK(transfers)->Name("TimedTransfers/llama405b")->Unit(benchmark::kMillisecond);
 BENCHMARK(trafficStep)->Name("TrafficStep/16384ranks")->Unit(benchmark::kMillisecond);
 
 } // namespace

@@ -3,7 +3,6 @@
 #include "app/canvas/qt/canvas_accessible.h"
 #include "app/canvas/qt/gl_canvas.h"
 #include "app/canvas/qt/imgui_canvas.h"
-#include "app/canvas/qt/quad_rasteriser.h"
 
 #include <QAccessible>
 #include <QElapsedTimer>
@@ -422,10 +421,7 @@ void CanvasWidget::paintEvent(QPaintEvent*)
             m_data->image = QImage(m_data->framePixels, QImage::Format_RGB32);
         m_data->image.setDevicePixelRatio(devicePixelRatioF());
         m_data->image.fill(palette().color(QPalette::Base)); // what the view leaves open
-        rasterise(m_data->drawList->list(), m_data->drawList->atlas().texture(),
-                  {reinterpret_cast<std::uint32_t*>(m_data->image.bits()), m_data->image.width(), m_data->image.height(),
-                   m_data->image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))},
-                  m_data->drawList->stacks());
+        rasterise(*m_data->drawList, m_data->image);
     }
     QPainter(this).drawImage(0, 0, m_data->image);
     nextFrameIfAnimating();

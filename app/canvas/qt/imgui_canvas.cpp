@@ -3,6 +3,8 @@
 #include "app/canvas/qt/quad_rasteriser.h"
 #include "app/canvas/strokes.h"
 
+#include <QImage>
+
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -86,6 +88,14 @@ void DrawList::addStacks(ColumnStacks stacks)
 {
     m_stacks.push_back(std::move(stacks));
     m_list.AddCallback(markStacks, nullptr);
+}
+
+void rasterise(const DrawList& list, QImage& image)
+{
+    rasterise(list.list(), list.atlas().texture(),
+              {reinterpret_cast<std::uint32_t*>(image.bits()), image.width(), image.height(),
+               image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))},
+              list.stacks());
 }
 
 ImGuiCanvas::ImGuiCanvas(DrawList& drawList, Rect area, std::vector<Node>* nodes)

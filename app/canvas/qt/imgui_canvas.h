@@ -11,6 +11,8 @@
 #include <memory>
 #include <vector>
 
+class QImage;
+
 namespace app {
 
 /// A draw list and what it needs, without a Dear ImGui context: no input, no windows, no global state. Texture coordinates count
@@ -37,6 +39,9 @@ private:
     std::vector<ColumnStacks> m_stacks;
     bool m_keepsStacks = false;
 };
+
+/// Over what is in the picture (32 bits a pixel, as large as the list's frame).
+void rasterise(const DrawList&, QImage&);
 
 class ImGuiCanvas final : public Canvas {
 public:

@@ -7,6 +7,7 @@
 #include "app/session/failure.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
+#include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -199,6 +200,41 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
     return 0;
 }
 
+/// The step as it plays, without a window.
+int saveFilmOf(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    std::vector<std::string> overrides;
+    for (const QString& assignment : options.overrides)
+        overrides.push_back(assignment.toStdString());
+    const SimulationPtr simulation = sim::simulate(sim::readScenario(options.file.toStdString(), catalogue, overrides));
+    StepFilm film{.step = {simulation, std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions))},
+                  .pictures = {Picture::grid, Picture::timeline},
+                  .title = simulation->scenario().name,
+                  .caption = {},
+                  .span = {},
+                  .selection = {}};
+    if (const PictureInfo* only = findPicture(options.view.toStdString()))
+        film.pictures = {only->picture};
+    film.span = filmSpan(film.step, film.selection);
+    QString failure;
+    QEventLoop loop;
+    FilmMaker maker;
+    QObject::connect(&maker, &FilmMaker::finished, &loop, [&](const QString&, const QString& why) {
+        failure = why;
+        loop.quit();
+    });
+    maker.start({.path = options.film,
+                 .shape = filmShape(options.size),
+                 .span = film.span,
+                 .seconds = options.filmSeconds,
+                 .framesPerSecond = options.filmFramesPerSecond},
+                [&] { return makeScene(film, themeFor(themeChoice(options.theme))); });
+    loop.exec();
+    if (!failure.isEmpty())
+        tell(failure);
+    return failure.isEmpty() ? 0 : kBadInput;
+}
+
 int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, const StartOptions& options)
 {
     WindowOptions windowOptions;
@@ -281,6 +317,8 @@ int runApplication(int argc, char** argv, const QString& version)
         sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
         if (!options.isPicture())
             installTranslation(application, QString::fromStdString(catalogue.assets().string()), settings.language);
+        if (!options.film.isEmpty())
+            return saveFilmOf(catalogue, options);
         if (!options.figureFile.isEmpty() && options.screenshot.isEmpty())
             return saveFigureOf(catalogue, options);
         const int code = runWindow(application, catalogue, options);

@@ -11,6 +11,8 @@ namespace app {
 namespace {
 
 constexpr int kCalledWrongly = 2;
+constexpr double kShortestFilm = 0.1, kLongestFilm = 600; ///< seconds
+constexpr int kMostFramesPerSecond = 120;
 constexpr int kSmallestSide = 320, kLargestSide = 16384;
 const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for the parser, which knows only options with one
 
@@ -88,13 +90,23 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         QStringLiteral("--figure VIEW OUT: save a view (%1) as .svg, .pdf or .png and exit; needs no display.")
             .arg(pictureNames()),
         QStringLiteral("VIEW OUT"));
+    const QCommandLineOption film(
+        QStringLiteral("film"),
+        QStringLiteral(
+            "Save the step as it plays (grid and timeline, or --view) as .mp4, .webm, .gif or numbered .svg, and exit; "
+            "needs no display. --size is in pixels then, 1920x1080 by default."),
+        QStringLiteral("OUT"));
+    const QCommandLineOption seconds(QStringLiteral("seconds"), QStringLiteral("Length of the film, 10 by default."),
+                                     QStringLiteral("N"));
+    const QCommandLineOption fps(QStringLiteral("fps"), QStringLiteral("Frames a second of the film, 30 by default."),
+                                 QStringLiteral("N"));
     const QCommandLineOption set(QStringLiteral("set"), QStringLiteral("Override a key of the file, layout.tp=4; repeatable."),
                                  QStringLiteral("POINTER=VALUE"));
     const QCommandLineOption theme(QStringLiteral("theme"),
                                    QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions({help, versionOption, view, lesson, present, live, attach, key, serverKey, screenshot, size, figure, set,
-                       theme, compare});
+    parser.addOptions({help, versionOption, view, lesson, present, live, attach, key, serverKey, screenshot, size, figure, film,
+                       seconds, fps, set, theme, compare});
 
     if (!parser.parse(joined))
         return wrong(parser.errorText());
@@ -171,6 +183,39 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                              .arg(options.figureView, options.figureFile));
         if (options.file.isEmpty())
             return wrong(QStringLiteral("--figure draws a FILE, and none was given"));
+    }
+    if (parser.isSet(film)) {
+        options.film = parser.value(film);
+        if (!oneOf(QFileInfo(options.film).suffix().toLower(), {"mp4", "webm", "gif", "svg"}))
+            return wrong(QStringLiteral("--film %1: the file must end in .mp4, .webm, .gif or .svg").arg(options.film));
+        if (options.file.isEmpty())
+            return wrong(QStringLiteral("--film plays a FILE, and none was given"));
+        if (!options.sizeGiven)
+            options.size = {1920, 1080};
+        if (options.size.width() % 2 != 0 || options.size.height() % 2 != 0)
+            return wrong(QStringLiteral("--size %1: the sides of a film are even; nearest: %2x%3")
+                             .arg(parser.value(size))
+                             .arg(options.size.width() / 2 * 2)
+                             .arg(options.size.height() / 2 * 2));
+    }
+    for (const QCommandLineOption* ofFilm : {&seconds, &fps})
+        if (parser.isSet(*ofFilm) && options.film.isEmpty())
+            return wrong(QStringLiteral("--%1 is about --film, and no film was asked for").arg(ofFilm->names().front()));
+    if (parser.isSet(seconds)) {
+        bool isNumber = false;
+        options.filmSeconds = parser.value(seconds).toDouble(&isNumber);
+        if (!isNumber || !(options.filmSeconds >= kShortestFilm && options.filmSeconds <= kLongestFilm))
+            return wrong(QStringLiteral("--seconds %1: a number from %2 to %3 is needed")
+                             .arg(parser.value(seconds))
+                             .arg(kShortestFilm)
+                             .arg(kLongestFilm));
+    }
+    if (parser.isSet(fps)) {
+        options.filmFramesPerSecond = parser.value(fps).toInt();
+        if (options.filmFramesPerSecond < 1 || options.filmFramesPerSecond > kMostFramesPerSecond)
+            return wrong(QStringLiteral("--fps %1: a whole number from 1 to %2 is needed")
+                             .arg(parser.value(fps))
+                             .arg(kMostFramesPerSecond));
     }
     return {options, -1, {}};
 }

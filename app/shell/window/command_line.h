@@ -22,10 +22,13 @@ struct StartOptions {
     QString key, serverKey; ///< key file of this viewer, public key of the run: where it demands them
     QString screenshot;
     QString figureView, figureFile;
+    QString film; ///< file
+    double filmSeconds = 10;
+    int filmFramesPerSecond = 30;
     QSize size{1600, 900};
-    bool sizeGiven = false; ///< false: a figure is no higher than its rows can use
+    bool sizeGiven = false; ///< false: a figure is no higher than its rows can use, a film is 1920x1080
     bool isLive() const { return live || !attach.isEmpty(); }
-    bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty(); }
+    bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty() || !film.isEmpty(); }
 };
 
 struct CommandLine {

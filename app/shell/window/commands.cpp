@@ -118,6 +118,8 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers",
             [](const W& w) { return hasStep(w) && !w.m_traceExport.isBusy(); }, [](W& w) { w.exportTrace(); }),
+        inWindow(exportFilm, file, "Export Fi&lm…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs",
+                 hasStep, [](W& w) { w.exportFilm(); }),
         inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasStep,
                  [](W& w) { w.copyFigure(); }),
         inWindow(exportComparison, file, "Export Co&mparison…", "", "What differs from the baseline, and what that does, as CSV",

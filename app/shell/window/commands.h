@@ -30,6 +30,7 @@ enum class CommandId {
     exportFigure,
     exportTable,
     exportTrace,
+    exportFilm,
     copyFigure,
     exportComparison,
     settings,

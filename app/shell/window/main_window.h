@@ -200,6 +200,7 @@ private:
     void exportFigure();
     void exportTable();
     void exportTrace();
+    void exportFilm();
     void copyFigure();
     QString exportName() const;
     void tellSaved(const QString& path);

@@ -9,6 +9,7 @@
 #include "app/shell/dialogs/new_dialog.h"
 #include "app/shell/dialogs/settings_dialog.h"
 #include "app/shell/dialogs/table_dialog.h"
+#include "app/shell/film/film_dialog.h"
 #include "app/shell/findings/findings_panel.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
@@ -238,6 +239,21 @@ void MainWindow::exportTable()
         dialog->show("spans");
     connect(dialog, &TableDialog::saved, this, &MainWindow::tellSaved);
     connect(dialog, &TableDialog::failed, this, &MainWindow::tellNotSaved);
+    dialog->open();
+}
+
+void MainWindow::exportFilm()
+{
+    StepFilm film{.step = m_desk.step(),
+                  .pictures = {},
+                  .title = m_session.displayName().toStdString(),
+                  .caption = {},
+                  .span = filmSpan(m_desk.step(), m_desk.selection()),
+                  .selection = m_desk.selection()};
+    auto* dialog = new FilmDialog(std::move(film), exportName(), themeFor(m_settings.theme), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &FilmDialog::saved, this, &MainWindow::tellSaved);
+    connect(dialog, &FilmDialog::failed, this, &MainWindow::tellNotSaved);
     dialog->open();
 }
 

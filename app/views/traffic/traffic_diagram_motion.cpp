@@ -13,7 +13,7 @@ namespace {
 
 using sim::asIndex;
 
-constexpr int kFewRanks = 64;                ///< so many are shown one by one
+constexpr int kOneByOne = 64;                ///< so many are shown one by one
 constexpr double kTail = 0.16;               ///< of the way: what is bright behind a packet
 constexpr double kSlowed = 1.02;             ///< times as long as alone: links are shared
 constexpr float kSmallest = 3, kLargest = 8; ///< radius of a packet
@@ -22,7 +22,7 @@ class MotionPainter {
 public:
     MotionPainter(Canvas& canvas, const TrafficScene& scene, const TrafficDiagramFrame& frame)
         : m_canvas(canvas), m_scene(scene), m_theme(scene.theme), m_frame(frame),
-          m_byRank(frame.level == TrafficLevel::ranks || (!frame.gpus.empty() && scene.model.traffic().worldSize() <= kFewRanks)),
+          m_byRank(frame.level == TrafficLevel::ranks || (!frame.gpus.empty() && scene.model.traffic().worldSize() <= kOneByOne)),
           m_motion(scene.model.motion(m_byRank ? TrafficLevel::ranks : frame.level, frame.mostParts)),
           m_now(m_motion.at(scene.selection.cursorNs))
     {

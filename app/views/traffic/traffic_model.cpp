@@ -218,7 +218,7 @@ TrafficMotion& TrafficModel::motion(TrafficLevel level, int mostParts)
 {
     const int most = level == TrafficLevel::nodes ? mostParts : 0;
     if (!m_transfers)
-        m_transfers = std::make_shared<const sim::Transfers>(*m_simulation);
+        m_transfers = std::make_shared<const sim::TimedTransfers>(*m_simulation);
     if (!m_moving || m_moving->level != level || m_moving->mostParts != most) {
         const TrafficParts parts = level == TrafficLevel::ranks   ? ranksAsParts()
                                    : level == TrafficLevel::nodes ? nodesAsParts(most)

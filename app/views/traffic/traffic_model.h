@@ -113,7 +113,7 @@ private:
         int mostParts = 0;
         TrafficMotion motion;
     };
-    std::shared_ptr<const sim::Transfers> m_transfers; ///< nullptr: nobody has asked for motion
+    std::shared_ptr<const sim::TimedTransfers> m_transfers; ///< nullptr: nobody has asked for motion
     std::optional<Moving> m_moving;
     sim::ByDimension<std::optional<sim::Explanation>> m_becauseOfPurpose; ///< of m_ranks
     std::vector<std::optional<sim::Explanation>> m_becauseOfTier;         ///< likewise

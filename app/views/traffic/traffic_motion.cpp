@@ -37,14 +37,14 @@ double TrafficMoment::TierNow::share() const
 }
 
 TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traffic& traffic,
-                             std::shared_ptr<const sim::Transfers> transfers, std::span<const int> partOf,
+                             std::shared_ptr<const sim::TimedTransfers> transfers, std::span<const int> partOf,
                              std::span<const int> senders)
     : m_transfers(std::move(transfers))
 {
     using RowKey = std::tuple<int, sim::CommunicatorRole, int>; // class, role, pipeline rank of messages
     std::map<RowKey, std::size_t> rows;
     for (std::size_t i = 0; i < m_transfers->rows().size(); ++i) {
-        const sim::Transfers::Row& row = m_transfers->rows()[i];
+        const sim::TimedTransfers::Row& row = m_transfers->rows()[i];
         rows.emplace(RowKey{row.rankClass, row.role, row.sendTo}, i);
     }
     std::map<std::tuple<int, int, sim::Dimension, std::size_t, int>, double> bytes; // from, to, purpose, row, tier
@@ -70,9 +70,9 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
     for (const auto& [key, sum] : bytes) {
         const auto& [from, to, purpose, row, tier] = key;
         m_links.push_back({from, to, row, tier, sum});
-        const sim::Transfers::Row& of = m_transfers->rows()[row];
+        const sim::TimedTransfers::Row& of = m_transfers->rows()[row];
         std::int64_t largest = 0;
-        for (const sim::Transfer& transfer : of.transfers)
+        for (const sim::TimedTransfer& transfer : of.transfers)
             largest = std::max(largest, transfer.bytes);
         m_mostBytes = std::max(m_mostBytes, sum * static_cast<double>(largest) / static_cast<double>(of.bytes));
     }
@@ -94,22 +94,22 @@ const TrafficMoment& TrafficMotion::at(std::int64_t ns)
         m_moment.tiers[tier].capacityBytesPerSecond = m_capacity[tier];
 
     const auto rows = m_transfers->rows();
-    std::vector<const sim::Transfer*> underWay;
+    std::vector<const sim::TimedTransfer*> underWay;
     std::vector<std::size_t> first(rows.size() + 1, 0); // [row] in underWay
     for (std::size_t row = 0; row < rows.size(); ++row) {
-        sim::Transfers::appendUnderWay(rows[row], ns, underWay);
+        sim::TimedTransfers::appendUnderWay(rows[row], ns, underWay);
         first[row + 1] = underWay.size();
     }
     std::size_t firstOfLink = 0; // packets between the same two parts, for the same purpose
     for (const Link& link : m_links) {
-        const sim::Transfers::Row& row = rows[link.row];
+        const sim::TimedTransfers::Row& row = rows[link.row];
         const sim::Dimension purpose = sim::dimensionOf(row.role);
         auto& packets = m_moment.packets;
         if (!packets.empty() &&
             (packets.back().from != link.from || packets.back().to != link.to || packets.back().purpose != purpose))
             firstOfLink = packets.size();
         for (std::size_t i = first[link.row]; i < first[link.row + 1]; ++i) {
-            const sim::Transfer& transfer = *underWay[i];
+            const sim::TimedTransfer& transfer = *underWay[i];
             const double bytes = link.bytes * static_cast<double>(transfer.bytes) / static_cast<double>(row.bytes);
             const auto ofTime = static_cast<double>(transfer.endNs - transfer.beginNs);
             m_moment.bytes += bytes;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "app/canvas/canvas.h"
-#include "sim/analysis/traffic/transfers.h"
+#include "sim/analysis/traffic/timed_transfers.h"
 
 #include <cstdint>
 #include <memory>
@@ -39,8 +39,8 @@ struct TrafficMoment {
 class TrafficMotion {
 public:
     /// Of what these ranks send, or all if there are none. O(flows).
-    TrafficMotion(const sim::Simulation&, const sim::Traffic&, std::shared_ptr<const sim::Transfers>, std::span<const int> partOf,
-                  std::span<const int> senders = {});
+    TrafficMotion(const sim::Simulation&, const sim::Traffic&, std::shared_ptr<const sim::TimedTransfers>,
+                  std::span<const int> partOf, std::span<const int> senders = {});
     /// Kept until another is asked for. O(links + what is under way).
     const TrafficMoment& at(std::int64_t ns);
     /// Of any packet in the step.
@@ -54,7 +54,7 @@ private:
         int tier = 0;
         double bytes = 0; ///< in the whole step
     };
-    std::shared_ptr<const sim::Transfers> m_transfers;
+    std::shared_ptr<const sim::TimedTransfers> m_transfers;
     std::vector<Link> m_links; ///< by parts, purpose, row, tier
     std::vector<double> m_capacity;
     double m_mostBytes = 1;

@@ -1,6 +1,6 @@
 #include "sim/analysis/traffic/link_load.h"
 
-#include "sim/analysis/traffic/transfers.h"
+#include "sim/analysis/traffic/timed_transfers.h"
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/index.h"
@@ -113,7 +113,7 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
         if (ofClass.sent.total() == 0)
             continue;
         const auto weights = tierWeights(ofClass);
-        const auto add = [&](CommunicatorRole role, int sendTo, const Transfer& transfer) {
+        const auto add = [&](CommunicatorRole role, int sendTo, const TimedTransfer& transfer) {
             const auto bytes = static_cast<double>(transfer.bytes);
             if (sendTo >= 0) {
                 const int tier = classes.peerOf(c, sendTo).tier;
@@ -125,7 +125,7 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
                 if (onTiers[tier] > 0)
                     spreads[tier][asIndex(dimensionOf(role))].add(transfer.beginNs, transfer.endNs, bytes * onTiers[tier]);
         };
-        forEachTransfer(simulation, c, window.beginNs, add);
+        forEachTimedTransfer(simulation, c, window.beginNs, add);
     }
 
     LinkLoad load{.window = window, .tiers = std::vector<LinkLoad::TierLoad>(tiers.size())};

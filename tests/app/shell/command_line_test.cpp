@@ -26,18 +26,21 @@ TEST_P(CalledWrongly, ExitsWithTwoAndSaysWhatWouldWork)
 
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, CalledWrongly,
-    testing::Values(Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
-                    Wrong{"--view nothing a.json", "there is no such view; there are grid"},
-                    Wrong{"--lesson first FILE", "takes no other FILE"}, Wrong{"--live", "no FILE was given"},
-                    Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
-                    Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
-                    Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},
-                    Wrong{"--size 1600", "WxH"}, Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},
-                    Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"},
-                    Wrong{"--figure grid a.bmp a.json", ".svg"},
-                    Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
-                    Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
-                    Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark or high-contrast"}));
+    testing::Values(
+        Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
+        Wrong{"--view nothing a.json", "there is no such view; there are grid"}, Wrong{"--lesson first FILE", "takes no other FILE"},
+        Wrong{"--live", "no FILE was given"}, Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
+        Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
+        Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},
+        Wrong{"--size 1600", "WxH"}, Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},
+        Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"}, Wrong{"--figure grid a.bmp a.json", ".svg"},
+        Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
+        Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
+        Wrong{"--film a.avi a.json", ".mp4, .webm, .gif or .svg"}, Wrong{"--film a.mp4", "none was given"},
+        Wrong{"--film a.mp4 --size 1921x1080 a.json", "nearest: 1920x1080"},
+        Wrong{"--film a.mp4 --seconds 0 a.json", "from 0.1 to 600"}, Wrong{"--film a.mp4 --fps 1.5 a.json", "1 to 120"},
+        Wrong{"--seconds 3 a.json", "no film was asked for"}, Wrong{"--present", "no FILE was given"},
+        Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark or high-contrast"}));
 
 TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
 {
@@ -45,6 +48,20 @@ TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
     ASSERT_LT(result.exitCode, 0) << result.output.toStdString();
     EXPECT_EQ(result.options.compare, QStringLiteral("b.json"));
     EXPECT_EQ(result.options.figureView, QStringLiteral("compare"));
+}
+
+TEST(CommandLine, AFilmIsASlideUnlessSaidOtherwise)
+{
+    const CommandLine usual = parse("--film a.mp4 a.json");
+    ASSERT_LT(usual.exitCode, 0) << usual.output.toStdString();
+    EXPECT_EQ(usual.options.size, QSize(1920, 1080));
+    EXPECT_TRUE(usual.options.isPicture());
+    const CommandLine chosen = parse("--film a.gif --seconds 2.5 --size 640x360 --fps 20 --view traffic a.json");
+    ASSERT_LT(chosen.exitCode, 0) << chosen.output.toStdString();
+    EXPECT_EQ(chosen.options.size, QSize(640, 360));
+    EXPECT_DOUBLE_EQ(chosen.options.filmSeconds, 2.5);
+    EXPECT_EQ(chosen.options.filmFramesPerSecond, 20);
+    EXPECT_EQ(chosen.options.view, QStringLiteral("traffic"));
 }
 
 TEST(CommandLine, NothingIsTheGallery)

@@ -1,6 +1,6 @@
 // Who sends how much: closed forms of pure layouts, and what must hold in any.
 #include "sim/analysis/traffic/link_load.h"
-#include "sim/analysis/traffic/transfers.h"
+#include "sim/analysis/traffic/timed_transfers.h"
 #include "sim/simulate/simulation.h"
 
 #include "tests/support/scenarios.h"
@@ -391,18 +391,18 @@ TEST(LinkLoad, WantsAWindowWithBinsAndLength)
     EXPECT_THROW(linkLoad(*step.simulation, senders, {.beginNs = 10, .endNs = 10, .bins = 4}), Error);
 }
 
-TEST(Transfers, SendEveryByteOfTheirRanks)
+TEST(TimedTransfers, SendEveryByteOfTheirRanks)
 {
     std::mt19937 random(37);
     for (int i = 0; i < 25; ++i) {
         const Scenario scenario = test::randomScenario(random, 64);
         SCOPED_TRACE(test::describe(scenario));
         const Sent step(scenario);
-        const Transfers transfers(*step.simulation);
+        const TimedTransfers transfers(*step.simulation);
         std::array<std::int64_t, kCommunicatorRoleCount> bytes{};
-        for (const Transfers::Row& row : transfers.rows()) {
+        for (const TimedTransfers::Row& row : transfers.rows()) {
             std::int64_t ofRow = 0, before = 0;
-            for (const Transfer& transfer : row.transfers) {
+            for (const TimedTransfer& transfer : row.transfers) {
                 ofRow += transfer.bytes;
                 EXPECT_LE(before, transfer.beginNs);
                 EXPECT_LE(transfer.beginNs, transfer.endNs);
@@ -418,21 +418,21 @@ TEST(Transfers, SendEveryByteOfTheirRanks)
     }
 }
 
-TEST(Transfers, UnderWayAreThoseThatHaveBegunAndNotEnded)
+TEST(TimedTransfers, UnderWayAreThoseThatHaveBegunAndNotEnded)
 {
     std::mt19937 random(38);
     for (int i = 0; i < 10; ++i) {
         const Sent step(test::randomScenario(random, 64));
-        const Transfers transfers(*step.simulation);
+        const TimedTransfers transfers(*step.simulation);
         for (const std::int64_t ns : {std::int64_t{0}, step.simulation->times().endNs / 3, step.simulation->times().endNs}) {
-            for (const Transfers::Row& row : transfers.rows()) {
-                std::vector<const Transfer*> found;
-                Transfers::appendUnderWay(row, ns, found);
+            for (const TimedTransfers::Row& row : transfers.rows()) {
+                std::vector<const TimedTransfer*> found;
+                TimedTransfers::appendUnderWay(row, ns, found);
                 std::size_t wanted = 0;
-                for (const Transfer& t : row.transfers)
+                for (const TimedTransfer& t : row.transfers)
                     wanted += t.beginNs <= ns && ns < t.endNs;
                 EXPECT_EQ(found.size(), wanted);
-                for (const Transfer* t : found)
+                for (const TimedTransfer* t : found)
                     EXPECT_DOUBLE_EQ(t->wayAt(t->beginNs + (t->endNs - t->beginNs) / 2),
                                      static_cast<double>((t->endNs - t->beginNs) / 2) /
                                          static_cast<double>(t->endNs - t->beginNs));

@@ -16,12 +16,12 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Step {
+struct MovingStep {
     std::shared_ptr<const sim::Simulation> simulation;
     sim::Traffic traffic;
-    std::shared_ptr<const sim::Transfers> transfers;
-    explicit Step(const sim::Scenario& scenario)
-        : simulation(sim::simulate(scenario)), traffic(*simulation), transfers(std::make_shared<sim::Transfers>(*simulation))
+    std::shared_ptr<const sim::TimedTransfers> transfers;
+    explicit MovingStep(const sim::Scenario& scenario)
+        : simulation(sim::simulate(scenario)), traffic(*simulation), transfers(std::make_shared<sim::TimedTransfers>(*simulation))
     {
     }
     std::int64_t endNs() const { return simulation->times().endNs; }
@@ -43,9 +43,9 @@ sim::Scenario twoNodesOfMotion()
 }
 
 /// The first message from pipeline rank 0 to 1.
-const sim::Transfer& firstForward(const Step& step)
+const sim::TimedTransfer& firstForward(const MovingStep& step)
 {
-    for (const sim::Transfers::Row& row : step.transfers->rows())
+    for (const sim::TimedTransfers::Row& row : step.transfers->rows())
         if (row.sendTo == 1 && step.simulation->mesh().coordinates(step.simulation->representative(row.rankClass)).pp == 0)
             return row.transfers.front();
     throw std::runtime_error("nothing is sent from stage 0 to stage 1");
@@ -53,9 +53,9 @@ const sim::Transfer& firstForward(const Step& step)
 
 TEST(TrafficMotion, AMessageIsAtItsFractionOfTheWay)
 {
-    const Step step(twoNodesOfMotion());
+    const MovingStep step(twoNodesOfMotion());
     TrafficMotion motion = step.byRank();
-    const sim::Transfer& message = firstForward(step);
+    const sim::TimedTransfer& message = firstForward(step);
     const sim::Mesh& mesh = step.simulation->mesh();
     for (const int percent : {0, 25, 50, 99}) {
         const std::int64_t ns = message.beginNs + (message.endNs - message.beginNs) * percent / 100;
@@ -79,13 +79,13 @@ TEST(TrafficMotion, HoldsEveryByteThatTheStepHasUnderWay)
     for (int i = 0; i < 20; ++i) {
         const sim::Scenario scenario = test::randomScenario(random, 64);
         SCOPED_TRACE(test::describe(scenario));
-        const Step step(scenario);
+        const MovingStep step(scenario);
         TrafficMotion motion = step.byRank();
         for (int k = 1; k < 20; ++k) {
             const std::int64_t ns = step.endNs() * k / 20;
             double wanted = 0;
-            for (const sim::Transfers::Row& row : step.transfers->rows())
-                for (const sim::Transfer& t : row.transfers)
+            for (const sim::TimedTransfers::Row& row : step.transfers->rows())
+                for (const sim::TimedTransfer& t : row.transfers)
                     if (t.beginNs <= ns && ns < t.endNs)
                         wanted += static_cast<double>(t.bytes) * step.simulation->classSize(row.rankClass);
             const TrafficMoment& now = motion.at(ns);
@@ -105,7 +105,7 @@ TEST(TrafficMotion, HoldsEveryByteThatTheStepHasUnderWay)
 
 TEST(TrafficMotion, LoadsItsTiersAsTheLoadOverTimeSays)
 {
-    const Step step(twoNodesOfMotion());
+    const MovingStep step(twoNodesOfMotion());
     TrafficMotion motion = step.byRank();
     int busy = 0;
     for (int k = 1; k < 40; ++k) {
@@ -123,7 +123,7 @@ TEST(TrafficMotion, LoadsItsTiersAsTheLoadOverTimeSays)
 
 TEST(TrafficMotion, OfSomeRanksIsWhatTheySend)
 {
-    const Step step(twoNodesOfMotion());
+    const MovingStep step(twoNodesOfMotion());
     const std::vector<int> some{3, 5};
     TrafficMotion motion = step.byRank(some);
     const TrafficMoment& now = motion.at(firstForward(step).beginNs);
@@ -144,7 +144,7 @@ TEST(TrafficMotion, AShareOfACurveIsOneOfItsLength)
 
 /// The picture itself, playing.
 struct Playing {
-    Step step{twoNodesOfMotion()};
+    MovingStep step{twoNodesOfMotion()};
     Selection selection;
     TrafficView view{selection, lightTheme()};
     Playing()
@@ -173,7 +173,7 @@ std::vector<Node> pipelineMessages(const RecorderCanvas& canvas)
 TEST(TrafficMotion, MessagesGoFromGpuToGpu)
 {
     Playing playing;
-    const sim::Transfer message = firstForward(playing.step);
+    const sim::TimedTransfer message = firstForward(playing.step);
     float before = 0;
     for (const int percent : {10, 50, 90}) {
         const RecorderCanvas canvas = playing.at(message.beginNs + (message.endNs - message.beginNs) * percent / 100);
@@ -199,7 +199,7 @@ TEST(TrafficMotion, AtTheEndsOfTheStepNothingMoves)
 TEST(TrafficMotion, WhatIsLeftOutDoesNotMove)
 {
     Playing playing;
-    const sim::Transfer message = firstForward(playing.step);
+    const sim::TimedTransfer message = firstForward(playing.step);
     playing.selection.classes = static_cast<ClassMask>(kAllClasses ^ maskOf(sim::OpClass::ppComm));
     EXPECT_TRUE(pipelineMessages(playing.at((message.beginNs + message.endNs) / 2)).empty());
 }

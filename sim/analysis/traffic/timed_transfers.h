@@ -15,7 +15,7 @@
 namespace sim {
 
 /// One op that sends, as every rank of a class does.
-struct Transfer {
+struct TimedTransfer {
     std::int64_t beginNs = 0, endNs = 0;
     std::int64_t bytes = 0;       ///< that each of these ranks sends, to all its peers together
     std::int64_t stretchedNs = 0; ///< how much longer it takes than with its ports to itself
@@ -30,7 +30,7 @@ struct Transfer {
 /// Calls visit(role, sendTo, transfer) for each op of a class that sends and ends at fromNs or later, in program order. sendTo:
 /// the pipeline rank of a message, -1 for a collective. O(ops of the class).
 template <class Visit>
-void forEachTransfer(const Simulation& simulation, int rankClass, std::int64_t fromNs, Visit&& visit)
+void forEachTimedTransfer(const Simulation& simulation, int rankClass, std::int64_t fromNs, Visit&& visit)
 {
     const Program& program = simulation.program();
     const RankClasses& classes = simulation.classes();
@@ -46,7 +46,7 @@ void forEachTransfer(const Simulation& simulation, int rankClass, std::int64_t f
             const Op& op = pass.ops[i];
             if (op.kind != OpKind::send && op.kind != OpKind::collective)
                 continue;
-            Transfer transfer{.endNs = times.opEndNs[place], .microbatch = step.microbatch};
+            TimedTransfer transfer{.endNs = times.opEndNs[place], .microbatch = step.microbatch};
             if (transfer.endNs < fromNs)
                 continue;
             transfer.stretchedNs = times.stretchedByNs(place);
@@ -66,22 +66,22 @@ void forEachTransfer(const Simulation& simulation, int rankClass, std::int64_t f
 }
 
 /// All transfers of a step, to be asked for a moment.
-class Transfers {
+class TimedTransfers {
 public:
     /// Those of one class of ranks with one communicator; of messages, to one pipeline rank.
     struct Row {
         int rankClass = 0;
         CommunicatorRole role = CommunicatorRole::none;
         int sendTo = -1;                       ///< pipeline rank of messages
-        std::vector<Transfer> transfers;       ///< by begin
+        std::vector<TimedTransfer> transfers;  ///< by begin
         std::vector<std::int64_t> latestEndNs; ///< of each and all before it
         std::int64_t bytes = 0;                ///< of all, sent by one rank
     };
     /// O(ops); 48 bytes for each that sends.
-    explicit Transfers(const Simulation&);
+    explicit TimedTransfers(const Simulation&);
     std::span<const Row> rows() const { return m_rows; }
     /// Those with beginNs <= ns < endNs, the latest first. O(log transfers) where hardly any overlap.
-    static void appendUnderWay(const Row&, std::int64_t ns, std::vector<const Transfer*>&);
+    static void appendUnderWay(const Row&, std::int64_t ns, std::vector<const TimedTransfer*>&);
 
 private:
     std::vector<Row> m_rows; ///< by class, role and pipeline rank

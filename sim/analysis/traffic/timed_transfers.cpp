@@ -1,4 +1,4 @@
-#include "sim/analysis/traffic/transfers.h"
+#include "sim/analysis/traffic/timed_transfers.h"
 
 #include <algorithm>
 #include <map>
@@ -6,11 +6,11 @@
 
 namespace sim {
 
-Transfers::Transfers(const Simulation& simulation)
+TimedTransfers::TimedTransfers(const Simulation& simulation)
 {
     for (int rankClass = 0; rankClass < simulation.classCount(); ++rankClass) {
         std::map<std::pair<CommunicatorRole, int>, Row> rows;
-        forEachTransfer(simulation, rankClass, 0, [&](CommunicatorRole role, int sendTo, const Transfer& transfer) {
+        forEachTimedTransfer(simulation, rankClass, 0, [&](CommunicatorRole role, int sendTo, const TimedTransfer& transfer) {
             if (transfer.bytes == 0)
                 return;
             Row& row = rows.try_emplace({role, sendTo}, Row{rankClass, role, sendTo, {}, {}, 0}).first->second;
@@ -18,21 +18,21 @@ Transfers::Transfers(const Simulation& simulation)
             row.bytes += transfer.bytes;
         });
         for (auto& [key, row] : rows) {
-            const auto begins = [](const Transfer& a, const Transfer& b) { return a.beginNs < b.beginNs; };
+            const auto begins = [](const TimedTransfer& a, const TimedTransfer& b) { return a.beginNs < b.beginNs; };
             if (!std::is_sorted(row.transfers.begin(), row.transfers.end(), begins))
                 std::stable_sort(row.transfers.begin(), row.transfers.end(), begins);
             std::int64_t latest = 0;
-            for (const Transfer& transfer : row.transfers)
+            for (const TimedTransfer& transfer : row.transfers)
                 row.latestEndNs.push_back(latest = std::max(latest, transfer.endNs));
             m_rows.push_back(std::move(row));
         }
     }
 }
 
-void Transfers::appendUnderWay(const Row& row, std::int64_t ns, std::vector<const Transfer*>& out)
+void TimedTransfers::appendUnderWay(const Row& row, std::int64_t ns, std::vector<const TimedTransfer*>& out)
 {
     const auto later = std::upper_bound(row.transfers.begin(), row.transfers.end(), ns,
-                                        [](std::int64_t time, const Transfer& t) { return time < t.beginNs; });
+                                        [](std::int64_t time, const TimedTransfer& t) { return time < t.beginNs; });
     for (auto i = asIndex(later - row.transfers.begin()); i-- > 0 && row.latestEndNs[i] > ns;)
         if (row.transfers[i].endNs > ns)
             out.push_back(&row.transfers[i]);

@@ -1,0 +1,196 @@
+#include "app/canvas/qt/film_file.h"
+
+#include "app/canvas/film/film_encoder.h"
+#include "app/canvas/qt/fonts.h"
+#include "app/canvas/qt/imgui_canvas.h"
+#include "app/canvas/qt/save_whole.h"
+#include "sim/error.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QImage>
+#include <QLibrary>
+
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace app {
+namespace {
+
+/// The module's entry, or why there is none. Beside the program, or where the environment says that modules are.
+std::pair<OpenFilmEncoder, QString> filmModule()
+{
+    static const std::pair<OpenFilmEncoder, QString> found = [] {
+        QStringList folders = qEnvironmentVariable("RANKSCOPE_MODULE_PATH").split(QLatin1Char(':'), Qt::SkipEmptyParts);
+        folders << QCoreApplication::applicationDirPath();
+        for (const QString& folder : folders) {
+            const QString file = QDir(folder).filePath(QLatin1String(kFilmModule) + QStringLiteral(".so"));
+            if (!QFileInfo::exists(file))
+                continue;
+            QLibrary library(file);
+            const auto entry = reinterpret_cast<OpenFilmEncoder>(library.resolve(kFilmEntry));
+            return std::pair(entry, entry ? QString() : library.errorString());
+        }
+        return std::pair(OpenFilmEncoder{},
+                         QStringLiteral("%1.so was not built (it needs FFmpeg's libraries, Debian: libavcodec-dev "
+                                        "libavformat-dev libswscale-dev): not in %2; numbered SVGs (.svg) need none")
+                             .arg(QLatin1String(kFilmModule), folders.join(QStringLiteral(", "))));
+    }();
+    return found;
+}
+
+QSize evenPixels(const FigureShape& shape)
+{
+    const auto even = [&](int logical) { return (qRound(logical * shape.pngScale) + 1) / 2 * 2; };
+    return {even(shape.logical.width()), even(shape.logical.height())};
+}
+
+/// What the module throws, with the file's name.
+template <class Call>
+auto told(const QString& path, Call call)
+{
+    try {
+        return call();
+    } catch (const std::runtime_error& error) {
+        throw sim::Error(path.toStdString() + ": " + error.what());
+    }
+}
+
+class EncodedFilm final : public FilmFile {
+public:
+    EncodedFilm(const QString& path, FilmEnding ending, const FigureShape& shape, int framesPerSecond)
+        : m_path(path), m_part(path + QStringLiteral(".part")), m_pixels(evenPixels(shape)),
+          m_list(GlyphAtlas::forScale(static_cast<float>(shape.pngScale)))
+    {
+        const QByteArray part = QFile::encodeName(m_part);
+        m_encoder.reset(told(path, [&] {
+            return filmModule().first({.path = part.constData(),
+                                       .ending = filmEnding(ending),
+                                       .width = m_pixels.width(),
+                                       .height = m_pixels.height(),
+                                       .framesPerSecond = framesPerSecond});
+        }));
+        m_list.keepStacks(true);
+    }
+    ~EncodedFilm() override
+    {
+        m_encoder.reset();
+        if (!m_isFinished)
+            QFile::remove(m_part);
+    }
+
+    std::function<void()> draw(View& view) override
+    {
+        QImage image(m_pixels, QImage::Format_RGB32);
+        if (image.isNull())
+            throw sim::Error(m_path.toStdString() + ": no memory for a frame");
+        image.fill(Qt::white);
+        m_list.begin(m_pixels.width(), m_pixels.height());
+        const float scale = m_list.atlas().scale();
+        ImGuiCanvas canvas(m_list,
+                           {0, 0, static_cast<float>(m_pixels.width()) / scale, static_cast<float>(m_pixels.height()) / scale});
+        view.draw(canvas);
+        rasterise(m_list, image);
+        return [this, image] {
+            told(m_path,
+                 [&] { m_encoder->add(reinterpret_cast<const std::uint32_t*>(image.constBits()), image.bytesPerLine()); });
+        };
+    }
+
+    void finish() override
+    {
+        told(m_path, [this] { m_encoder->finish(); });
+        m_encoder.reset();
+        std::error_code error; // in one go: there is always the old file or the new one
+        std::filesystem::rename(QFile::encodeName(m_part).toStdString(), QFile::encodeName(m_path).toStdString(), error);
+        if (error)
+            throw sim::Error(m_path.toStdString() + ": cannot be written: " + error.message());
+        m_isFinished = true;
+    }
+
+private:
+    QString m_path, m_part;
+    QSize m_pixels;
+    DrawList m_list;
+    std::unique_ptr<FilmEncoder> m_encoder;
+    bool m_isFinished = false;
+};
+
+/// "step.svg" becomes step-0001.svg, step-0002.svg …
+class NumberedFilm final : public FilmFile {
+public:
+    NumberedFilm(const QString& path, const FigureShape& shape) : m_path(path), m_shape(shape) {}
+    ~NumberedFilm() override
+    {
+        if (!m_isFinished)
+            for (const QString& file : m_written)
+                QFile::remove(file);
+    }
+    std::function<void()> draw(View& view) override
+    {
+        return [this, bytes = figureBytes(view, FigureFormat::svg, m_shape)] {
+            constexpr int kDigits = 4;
+            const QFileInfo file(m_path);
+            const QString name =
+                QStringLiteral("%1-%2.svg").arg(file.completeBaseName()).arg(m_written.size() + 1, kDigits, 10, QLatin1Char('0'));
+            const QString path = file.dir().filePath(name);
+            saveWhole(path, bytes);
+            m_written << path;
+        };
+    }
+    void finish() override { m_isFinished = true; }
+
+private:
+    QString m_path;
+    FigureShape m_shape;
+    QStringList m_written;
+    bool m_isFinished = false;
+};
+
+} // namespace
+
+const char* filmEnding(FilmEnding ending)
+{
+    switch (ending) {
+    case FilmEnding::mp4:
+        return "mp4";
+    case FilmEnding::webm:
+        return "webm";
+    case FilmEnding::gif:
+        return "gif";
+    case FilmEnding::svg:
+        return "svg";
+    }
+    return "";
+}
+
+std::optional<FilmEnding> filmEndingOf(const QString& path)
+{
+    for (const FilmEnding ending : kFilmEndings)
+        if (path.endsWith(QLatin1Char('.') + QLatin1String(filmEnding(ending)), Qt::CaseInsensitive))
+            return ending;
+    return {};
+}
+
+QString whyNoFilm(FilmEnding ending)
+{
+    return ending == FilmEnding::svg ? QString() : filmModule().second;
+}
+
+std::unique_ptr<FilmFile> openFilm(const QString& path, const FigureShape& shape, int framesPerSecond)
+{
+    const auto ending = filmEndingOf(path);
+    if (!ending)
+        throw sim::Error(path.toStdString() + ": a film is a .mp4, .webm or .gif file, or numbered .svg files");
+    if (const QString why = whyNoFilm(*ending); !why.isEmpty())
+        throw sim::Error(path.toStdString() + ": " + why.toStdString());
+    if (*ending == FilmEnding::svg)
+        return std::make_unique<NumberedFilm>(path, shape);
+    return std::make_unique<EncodedFilm>(path, *ending, shape, framesPerSecond);
+}
+
+} // namespace app

@@ -1,0 +1,32 @@
+// A step as a film: one or two of its pictures, playing, below the scenario's name.
+#pragma once
+
+#include "app/session/film.h"
+#include "app/step/shown_step.h"
+#include "app/views/common/theme.h"
+#include "app/views/pictures.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// What a film shows of a step.
+struct StepFilm {
+    ShownStep step;
+    std::vector<Picture> pictures; ///< one, or two beside each other
+    std::string title, caption;    ///< both empty: the pictures alone
+    TimeRange span;                ///< that is played
+    Selection selection;           ///< as it begins
+};
+
+/// Pictures of its own, so that those on screen stay as they are. For any thread; may take long.
+std::shared_ptr<FilmScene> makeScene(const StepFilm&, const Theme&);
+
+/// Of a film that is so many pixels large: text as large as on a slide of that height.
+FigureShape filmShape(QSize pixels);
+/// The step from its begin to its end, or the range that is selected in it.
+TimeRange filmSpan(const ShownStep&, const Selection&);
+
+} // namespace app

@@ -1,0 +1,202 @@
+// Films as files: as many frames as asked for, of the moments asked for, whole or not at all.
+#include "app/canvas/film/film_palette.h"
+#include "app/session/film.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+
+#include <gmock/gmock.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+/// A bar that is as far as the time.
+class BarView final : public View {
+public:
+    float share = 0;
+    std::string title() const override { return "bar"; }
+    void draw(Canvas& canvas) override
+    {
+        const Rect area = canvas.area();
+        canvas.fillRect({area.left, area.top, area.left + area.width() * share, area.bottom}, Color::rgb(0xD55E00));
+    }
+};
+
+class BarScene final : public FilmScene {
+public:
+    explicit BarScene(std::vector<std::int64_t>& asked) : m_asked(asked) {}
+    View& at(std::int64_t ns) override
+    {
+        m_asked.push_back(ns);
+        m_bar.share = static_cast<float>(ns) / 1000;
+        return m_bar;
+    }
+
+private:
+    std::vector<std::int64_t>& m_asked;
+    BarView m_bar;
+};
+
+class FilmTest : public testing::Test {
+protected:
+    FilmTest()
+    {
+        QObject::connect(&maker, &FilmMaker::finished, &maker, [this](const QString&, const QString& why) {
+            failure = why;
+            isDone = true;
+        });
+    }
+    QString pathOf(const char* name) const { return folder.filePath(QLatin1String(name)); }
+    FilmPlan plan(const char* name) const
+    {
+        return {.path = pathOf(name),
+                .shape = {.logical = {160, 90}, .pngScale = 2},
+                .span = {0, 1000},
+                .seconds = 1,
+                .framesPerSecond = 20};
+    }
+    void start(const FilmPlan& film)
+    {
+        maker.start(film, [this] { return std::make_shared<BarScene>(asked); });
+    }
+    QByteArray bytesOf(const char* name) const
+    {
+        QFile file(pathOf(name));
+        return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    }
+    QStringList files() const { return QDir(folder.path()).entryList(QDir::Files, QDir::Name); }
+
+    QTemporaryDir folder;
+    std::vector<std::int64_t> asked;
+    QString failure;
+    bool isDone = false;
+    FilmMaker maker;
+};
+
+TEST_F(FilmTest, ShowsItsSpanFromBeginToEndInEvenSteps)
+{
+    const FilmPlan film{.path = {}, .shape = {}, .span = {100, 1050}, .seconds = 1, .framesPerSecond = 20};
+    EXPECT_EQ(film.frames(), 20);
+    EXPECT_EQ(film.momentOf(0), 100);
+    EXPECT_EQ(film.momentOf(1), 150);
+    EXPECT_EQ(film.momentOf(19), 1050);
+}
+
+TEST_F(FilmTest, NumbersItsSvgs)
+{
+    start(plan("a.svg"));
+    ASSERT_TRUE(waitFor([this] { return isDone; }));
+    EXPECT_EQ(failure.toStdString(), "");
+    ASSERT_EQ(files().size(), 20);
+    EXPECT_EQ(files().front(), QStringLiteral("a-0001.svg"));
+    EXPECT_EQ(files().back(), QStringLiteral("a-0020.svg"));
+    EXPECT_EQ(asked.size(), 20U);
+    EXPECT_TRUE(bytesOf("a-0020.svg").contains("width=\"160\"")) << "the bar at its end";
+    EXPECT_NE(bytesOf("a-0002.svg"), bytesOf("a-0020.svg"));
+}
+
+TEST_F(FilmTest, WritesWhatPlayersKnow)
+{
+    struct Kind {
+        const char* name;
+        QByteArray begin;
+        int at;
+    };
+    if (!whyNoFilm(FilmEnding::mp4).isEmpty())
+        GTEST_SKIP() << whyNoFilm(FilmEnding::mp4).toStdString();
+    for (const Kind& kind : {Kind{"a.mp4", "ftyp", 4}, Kind{"a.webm", "\x1A\x45\xDF\xA3", 0}, Kind{"a.gif", "GIF89a", 0}}) {
+        isDone = false;
+        int told = 0;
+        const auto progress = QObject::connect(&maker, &FilmMaker::progressed, &maker, [&](int frames, int of) {
+            EXPECT_EQ(frames, ++told);
+            EXPECT_EQ(of, 20);
+        });
+        start(plan(kind.name));
+        ASSERT_TRUE(waitFor([this] { return isDone; }));
+        QObject::disconnect(progress);
+        EXPECT_EQ(failure.toStdString(), "");
+        EXPECT_EQ(told, 20);
+        EXPECT_EQ(bytesOf(kind.name).mid(kind.at, kind.begin.size()), kind.begin) << kind.name;
+        EXPECT_GT(bytesOf(kind.name).size(), 500);
+    }
+    EXPECT_EQ(files().size(), 3) << "and nothing else: " << files().join(QLatin1Char(' ')).toStdString();
+}
+
+TEST_F(FilmTest, CancelledLeavesNothingAndAnOldFileAsItWas)
+{
+    const char* const name = whyNoFilm(FilmEnding::mp4).isEmpty() ? "a.mp4" : "a.svg";
+    QFile old(pathOf(name));
+    ASSERT_TRUE(old.open(QIODevice::WriteOnly));
+    old.write("old");
+    old.close();
+    FilmPlan film = plan(name);
+    film.seconds = 100;
+    int frames = 0;
+    QObject::connect(&maker, &FilmMaker::progressed, &maker, [&] { ++frames; });
+    start(film);
+    ASSERT_TRUE(waitFor([&] { return frames > 3; }));
+    maker.cancel();
+    EXPECT_FALSE(maker.isBusy());
+    EXPECT_FALSE(isDone);
+    EXPECT_EQ(bytesOf(name), "old");
+    EXPECT_EQ(files().size(), 1) << files().join(QLatin1Char(' ')).toStdString();
+}
+
+TEST_F(FilmTest, SaysWhyItCannotBeWritten)
+{
+    FilmPlan film = plan("a.svg");
+    film.path = folder.filePath(QStringLiteral("nowhere/a.svg"));
+    start(film);
+    ASSERT_TRUE(waitFor([this] { return isDone; }));
+    EXPECT_TRUE(failure.contains(QStringLiteral("nowhere"))) << failure.toStdString();
+    EXPECT_FALSE(maker.isBusy());
+    film.path = pathOf("a.avi");
+    isDone = false;
+    start(film);
+    ASSERT_TRUE(waitFor([this] { return isDone; }));
+    EXPECT_TRUE(failure.contains(QStringLiteral(".mp4, .webm or .gif"))) << failure.toStdString();
+}
+
+TEST(FilmPalette, KeepsFewColoursAsTheyAre)
+{
+    const std::vector<std::uint32_t> first{0xFF112233, 0xFF112233, 0xFFFFFFFF, 0xFFD55E00};
+    FilmPalette palette;
+    std::vector<std::uint8_t> indices(4);
+    palette.map(first.data(), 16, 4, 1, indices.data(), 4);
+    for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_EQ(palette.colors()[indices[i]], first[i]);
+    const std::vector<std::uint8_t> before = indices;
+    const std::vector<std::uint32_t> second{0xFF0072B2, 0xFF112233, 0xFFFFFFFF, 0xFFD55E00};
+    palette.map(second.data(), 16, 4, 1, indices.data(), 4);
+    EXPECT_EQ(palette.colors()[indices[0]], second[0]);
+    EXPECT_EQ(std::vector(indices.begin() + 1, indices.end()), std::vector(before.begin() + 1, before.end()))
+        << "what stood still keeps its place";
+}
+
+TEST(FilmPalette, TakesTheNearestWhereNoPlaceIsLeft)
+{
+    std::vector<std::uint32_t> many;
+    for (std::uint32_t i = 0; i < 4096; ++i)
+        many.push_back(0xFF000000U | (i & 0xF) << 4 | (i >> 4 & 0xF) << 12 | (i >> 8) << 20);
+    FilmPalette palette;
+    std::vector<std::uint8_t> indices(many.size());
+    palette.map(many.data(), 4096 * 4, 4096, 1, indices.data(), 4096);
+    EXPECT_EQ(palette.colors().size(), FilmPalette::kMost);
+    const std::uint32_t last = palette.colors()[indices.back()];
+    for (const std::uint32_t color : palette.colors()) {
+        const auto away = [&](std::uint32_t c) {
+            int sum = 0;
+            for (const int shift : {0, 8, 16})
+                sum += (static_cast<int>(c >> shift & 0xFF) - 0xF0) * (static_cast<int>(c >> shift & 0xFF) - 0xF0);
+            return sum;
+        };
+        EXPECT_LE(away(last), away(color));
+    }
+}
+
+} // namespace
+} // namespace app

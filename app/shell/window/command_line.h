@@ -19,11 +19,12 @@ struct StartOptions {
     QString attach;         ///< endpoint of a run to watch
     QString key, serverKey; ///< key file of this viewer, public key of the run: where it demands them
     QString screenshot;
+    QString page; ///< .html
     QString figureView, figureFile;
     QSize size{1600, 900};
     bool sizeGiven = false; ///< false: a figure is no higher than its rows can use
     bool isLive() const { return live || !attach.isEmpty(); }
-    bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty(); }
+    bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty() || !page.isEmpty(); }
 };
 
 struct CommandLine {

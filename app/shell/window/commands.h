@@ -23,6 +23,7 @@ enum class CommandId {
     newScenario,
     gallery,
     open,
+    openFromClipboard,
     save,
     saveAs,
     saveWithView,
@@ -30,6 +31,8 @@ enum class CommandId {
     exportFigure,
     exportTable,
     exportTrace,
+    exportPage,
+    copyLink,
     copyFigure,
     exportComparison,
     settings,
@@ -126,6 +129,7 @@ enum class CommandId {
     calibrate,
     palette,
     keys,
+    glossary,
     about
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/gallery.h"
+#include "app/session/help.h"
 #include "app/session/presets.h"
 #include "app/shell/dialogs/command_palette.h"
 #include "app/step/selection.h"
@@ -19,6 +20,10 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
 /// Spans of that name ("0F3", or "F3" of any stage; "find" may stand before it), the first of each track; a few.
 std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace&, const std::function<void(SpanRef)>& select);
 /// What-ifs whose name answers what was typed.
+/// Terms and sections of the manual by what they are called, and the settings that decide them or are called so.
+std::vector<PaletteEntry> findHelp(const QString& typed, const Help&, const std::function<void(const QString& title)>& show);
+std::vector<PaletteEntry> findSettings(const QString& typed, const Help&,
+                                       const std::function<void(const QString& pointer)>& show);
 std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Preset>&,
                                       const std::function<void(const Preset&)>& perform);
 

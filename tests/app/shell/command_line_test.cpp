@@ -36,7 +36,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"},
                     Wrong{"--figure grid a.bmp a.json", ".svg"},
                     Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
-                    Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
+                    Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--page a.pdf a.json", ".html"},
+                    Wrong{"--page a.html", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
                     Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark or high-contrast"}));
 
 TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
@@ -45,6 +46,20 @@ TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
     ASSERT_LT(result.exitCode, 0) << result.output.toStdString();
     EXPECT_EQ(result.options.compare, QStringLiteral("b.json"));
     EXPECT_EQ(result.options.figureView, QStringLiteral("compare"));
+}
+
+TEST(CommandLine, APageNeedsNoWindow)
+{
+    const CommandLine result = parse("--page out.html a.json");
+    ASSERT_LT(result.exitCode, 0) << result.output.toStdString();
+    EXPECT_EQ(result.options.page, QStringLiteral("out.html"));
+    EXPECT_TRUE(result.options.isPicture());
+}
+
+TEST(CommandLine, AFileMayBeCalledAsDesktopsDo)
+{
+    EXPECT_EQ(parse("file:///home/me/a%20b.json").options.file, QStringLiteral("/home/me/a b.json"));
+    EXPECT_EQ(parse("rankscope:eJxtkE1").options.file, QStringLiteral("rankscope:eJxtkE1"));
 }
 
 TEST(CommandLine, NothingIsTheGallery)

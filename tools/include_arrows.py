@@ -58,6 +58,7 @@ ALLOWED = {
     "app/session": ["app/canvas", "app/canvas/qt", "app/step", "sim", "live/stream", "live/record"],
     "app/shell/widgets": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "sim"],
     "app/shell/dialogs": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim", "live/stream"],
+    "app/shell/share": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/form": ["app/step", "app/session", "app/shell/widgets", "sim"],
     "app/shell/gallery": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/details": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],

@@ -8,6 +8,7 @@
 #include <cassert>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace app {
 namespace {
@@ -107,7 +108,10 @@ const char* anchor(Align align)
 
 } // namespace
 
-SvgCanvas::SvgCanvas(Rect area, const TypeMetrics& type) : m_area(area), m_type(type), m_clips{area} {}
+SvgCanvas::SvgCanvas(Rect area, const TypeMetrics& type, std::string clipName)
+    : m_area(area), m_type(type), m_clipName(std::move(clipName)), m_clips{area}
+{
+}
 
 std::string SvgCanvas::document(std::string_view title, float pointsPerPixel) const
 {
@@ -123,7 +127,7 @@ std::string SvgCanvas::document(std::string_view title, float pointsPerPixel) co
     if (!m_clipIds.empty()) {
         out += "<defs>\n";
         for (const auto& [rect, id] : m_clipIds)
-            out += "<clipPath" + attribute("id", "clip" + std::to_string(id)) + "><rect" + rect + "/></clipPath>\n";
+            out += "<clipPath" + attribute("id", m_clipName + std::to_string(id)) + "><rect" + rect + "/></clipPath>\n";
         out += "</defs>\n";
     }
     // Neighbours share an edge: smoothed, it would show as a seam.
@@ -142,7 +146,7 @@ void SvgCanvas::add(Rect bounds, const std::string& element, const std::string& 
     m_shapes += "<" + element;
     if (seen != bounds) {
         const int id = m_clipIds.try_emplace(attributes(clip), static_cast<int>(m_clipIds.size()) + 1).first->second;
-        m_shapes += attribute("clip-path", "url(#clip" + std::to_string(id) + ")");
+        m_shapes += attribute("clip-path", "url(#" + m_clipName + std::to_string(id) + ")");
     }
     const std::string name = element.substr(0, element.find(' '));
     m_shapes += content.empty() ? "/>\n" : ">" + content + "</" + name + ">\n";

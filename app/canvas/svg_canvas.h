@@ -12,8 +12,8 @@ namespace app {
 
 class SvgCanvas final : public Canvas {
 public:
-    /// The metrics outlive the canvas.
-    SvgCanvas(Rect area, const TypeMetrics&);
+    /// The metrics outlive the canvas. `clipName`: what ids of clips begin with, where several figures share a document.
+    SvgCanvas(Rect area, const TypeMetrics&, std::string clipName = "clip");
     /// The whole file, with texts as they came: their UTF-8 is not looked at. In inches it is as large as pixels of that many
     /// points; 0.75 is a web page's 96 pixels an inch.
     std::string document(std::string_view title, float pointsPerPixel = 0.75F) const;
@@ -37,6 +37,7 @@ private:
 
     Rect m_area;
     const TypeMetrics& m_type;
+    std::string m_clipName;
     std::vector<Rect> m_clips;
     std::map<std::string, int> m_clipIds; ///< rectangle as attributes -> number
     std::string m_shapes, m_names;

@@ -1,6 +1,7 @@
 #include "app/session/failure.h"
 
 #include "app/session/file_kind.h"
+#include "app/session/scenario_link.h"
 #include "sim/error.h"
 
 #include <filesystem>
@@ -43,6 +44,16 @@ Problems problemsOf(const QString& file, const std::function<Problems()>& use) n
 
 sim::ScenarioDocument readDocument(const QString& path)
 {
+    if (isScenarioLink(path)) {
+        const std::string name = shortLink(path).toStdString();
+        try {
+            return sim::ScenarioDocument::parse(scenarioOfLink(path), name);
+        } catch (const sim::ScenarioError&) {
+            throw;
+        } catch (const sim::Error& error) {
+            throw sim::ScenarioError({{name, {}, error.what(), sim::Severity::error}});
+        }
+    }
     namespace fs = std::filesystem;
     const fs::path file(path.toStdU16String());
     std::error_code error; // what is not there is told by who reads it

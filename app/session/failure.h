@@ -20,8 +20,8 @@ std::string failureText();
 /// `use` reads or uses something of that file (or of nowhere: empty) and says what is wrong with it; so does whatever it throws.
 [[nodiscard]] Problems problemsOf(const QString& file, const std::function<Problems()>& use) noexcept;
 
-/// Only what can be read from beginning to end at once: a pipe without a writer would hold the window up for ever. Throws
-/// sim::ScenarioError.
+/// A file, or a link (app/session/scenario_link.h). Only what can be read from beginning to end at once: a pipe without a writer
+/// would hold the window up for ever. Throws sim::ScenarioError.
 sim::ScenarioDocument readDocument(const QString& path);
 
 } // namespace app

@@ -1,5 +1,6 @@
 #include "app/session/session.h"
 
+#include "app/session/scenario_link.h"
 #include "app/session/scenario_name.h"
 
 #include <QFileInfo>
@@ -162,7 +163,8 @@ Problems Session::open(const QString& path, const QStringList& overrides)
 Session::FileRead Session::read(const QString& path, const QStringList& overrides, const sim::Catalogue& catalogue)
 {
     FileRead out{.path = path, .overrides = overrides, .document = {}, .changed = {}, .resolved = {}, .problems = {}};
-    out.problems = problemsOf(path, [&]() -> Problems {
+    const QString shown = isScenarioLink(path) ? shortLink(path) : path;
+    out.problems = problemsOf(shown, [&]() -> Problems {
         sim::ScenarioDocument document = readDocument(path);
         sim::ScenarioDocument changed = document;
         out.resolved = document.resolve(catalogue);
@@ -174,7 +176,7 @@ Session::FileRead Session::read(const QString& path, const QStringList& override
         });
         if (!problems.empty() && !overrides.isEmpty() && out.resolved.scenario)
             for (sim::Problem& problem : problems)
-                problem.file = (path + QLatin1Char(' ') + overridesText(overrides)).toStdString();
+                problem.file = (shown + QLatin1Char(' ') + overridesText(overrides)).toStdString();
         if (problems.empty()) {
             out.document = std::move(document);
             out.changed = std::move(changed);
@@ -189,7 +191,10 @@ Problems Session::open(FileRead file)
     if (!file.document)
         return std::move(file.problems);
     return problemsOf(file.path, [&]() -> Problems {
-        replace(std::move(file.document), QFileInfo(file.path).absoluteFilePath(), std::move(file.resolved));
+        if (isScenarioLink(file.path))
+            startNew(*file.document);
+        else
+            replace(std::move(file.document), QFileInfo(file.path).absoluteFilePath(), std::move(file.resolved));
         if (!file.overrides.isEmpty())
             push(*file.changed, Edit{{}, overridesText(file.overrides).toStdString(), 0});
         return {};

@@ -49,9 +49,9 @@ class Installed(unittest.TestCase):
         if not (self.place / "bin" / "rankscope").exists():
             self.skipTest("this build has no window")
         share = self.place / "share"
-        for file in ("applications/rankscope.desktop", "metainfo/rankscope.metainfo.xml", "mime/packages/rankscope.xml",
+        for file in ("applications/rankscope.desktop", "metainfo/rankscope.metainfo.xml", "mime/packages/rankscope.xml", "thumbnailers/rankscope.thumbnailer",
                      "icons/hicolor/scalable/apps/rankscope.svg", "man/man1/rankscope.1.gz",
-                     "bash-completion/completions/rankscope", "rankscope/gallery.json"):
+                     "bash-completion/completions/rankscope", "rankscope/gallery.json", "rankscope/page.html", "rankscope/glossary.json", "rankscope/docs/manual.md"):
             self.assertTrue((share / file).exists(), file)
         gallery = json.loads((share / "rankscope" / "gallery.json").read_text())
         for theme in gallery["themes"]:

@@ -117,7 +117,7 @@ QFont qtFont(FontFace face)
 LineMetrics lineMetrics(FontFace face)
 {
     static const PerFace<LineMetrics> metrics = perFace([](FontFace f) {
-        const QRawFont font = QRawFont::fromFont(qtFont(f));
+        const QRawFont font = QRawFont::fromFont(makeFont(f));
         return LineMetrics{static_cast<float>(std::round(font.ascent())),
                            static_cast<float>(std::round(font.ascent() + font.descent()))};
     });
@@ -126,7 +126,8 @@ LineMetrics lineMetrics(FontFace face)
 
 float printedWidth(std::string_view text, FontFace face)
 {
-    static const PerFace<QFontMetricsF> metrics = perFace([](FontFace f) { return QFontMetricsF(qtFont(f)); });
+    // Threads share no font: Qt keeps what it knows of one in the thread that asked last.
+    thread_local const PerFace<QFontMetricsF> metrics = perFace([](FontFace f) { return QFontMetricsF(makeFont(f)); });
     return static_cast<float>(
         metrics[indexOf(face)].horizontalAdvance(QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()))));
 }

@@ -17,7 +17,7 @@ inline constexpr int kFontFaceCount = 4;
 QFont qtFont(FontFace);
 
 LineMetrics lineMetrics(FontFace);
-/// Of a text in a figure, with kerning; logical pixels.
+/// Of a text in a figure, with kerning; logical pixels. On any thread.
 float printedWidth(std::string_view, FontFace);
 /// The same two, for canvases that know no Qt.
 const TypeMetrics& printedType();

@@ -106,11 +106,8 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_stepTime = new MetricCard(tr("Step time"), Better::lower);
     m_tokens = new MetricCard(tr("Tokens/s"), Better::higher);
     m_mfu = new MetricCard(tr("MFU"), Better::higher, DeltaUnit::points);
-    m_mfu->setToolTip(tr("Model FLOPs (attention at half where causal, no recomputation) over the dense peak of the precision"));
     m_bubble = new MetricCard(tr("Bubble"), Better::lower, DeltaUnit::points);
-    m_bubble->setToolTip(tr("Time a rank waits for other stages, of the step; mean over ranks"));
     m_goodput = new MetricCard(tr("Goodput"), Better::neither);
-    m_goodput->setToolTip(tr("Training that lasts, of the time that passes: less saves, restarts, what failures undo, waiting"));
     m_run = new MetricCard({}, Better::lower);
     m_run->setToolTip(tr("Steps of this length one after the other, with what failures cost where the scenario has them"));
     m_price = new QToolButton;
@@ -119,9 +116,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     connect(m_price, &QToolButton::clicked, this, &DetailsPanel::priceRequested);
     m_parameters = new MetricCard(tr("Parameters"), Better::neither);
     m_exposed = new MetricCard(tr("Exposed communication"), Better::lower, DeltaUnit::points);
-    m_exposed->setToolTip(tr("Communication during which the rank computes nothing, of the step; mean over ranks"));
     m_memory = new MetricCard(tr("Peak memory"), Better::lower);
-    m_memory->setToolTip(tr("What a rank holds at the moment of its peak"));
     m_exposedBar = new StackedBar;
     m_exposed->addBelow(m_exposedBar);
     m_memoryBar = new StackedBar;

@@ -139,14 +139,24 @@ void CommandPalette::fill()
         if (const int score = matchScore(command.text, typed); score >= 0)
             matching.emplace_back(score, std::move(command));
     std::stable_sort(matching.begin(), matching.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (auto& [score, command] : matching)
-        add(command);
-    for (const Source& source : m_sources) {
-        if (typed.isEmpty())
-            break;
-        for (PaletteEntry& entry : source(typed))
-            add(entry);
-    }
+    std::vector<PaletteEntry> found;
+    for (const Source& source : m_sources)
+        if (!typed.isEmpty())
+            for (PaletteEntry& entry : source(typed))
+                found.push_back(std::move(entry));
+    constexpr int kHasWord = 250; // of matchScore(): a word of the command begins so
+    const auto letters =
+        std::find_if(matching.begin(), matching.end(), [&](const auto& m) { return !typed.isEmpty() && m.first < kHasWord; });
+    const auto others =
+        std::stable_partition(found.begin(), found.end(), [](const PaletteEntry& entry) { return entry.isMeant; });
+    for (auto command = matching.begin(); command != letters; ++command)
+        add(command->second);
+    for (auto entry = found.begin(); entry != others; ++entry)
+        add(*entry);
+    for (auto command = letters; command != matching.end(); ++command)
+        add(command->second);
+    for (auto entry = others; entry != found.end(); ++entry)
+        add(*entry);
     m_list->setCurrentRow(0);
 }
 

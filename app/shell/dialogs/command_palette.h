@@ -15,7 +15,8 @@ namespace app {
 struct PaletteEntry {
     QString text, hint; ///< the hint stands at the right: of commands their keys
     std::function<void()> run;
-    QString what = {}; ///< a sentence, as a tool tip; empty: the hint
+    QString what = {};    ///< a sentence, as a tool tip; empty: the hint
+    bool isMeant = false; ///< is called what was typed: stands before commands that merely have its letters
 };
 
 class CommandPalette : public QDialog {

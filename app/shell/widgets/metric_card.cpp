@@ -48,6 +48,11 @@ MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit,
     m_column->addWidget(m_note);
 }
 
+QString MetricCard::title() const
+{
+    return m_title->text();
+}
+
 void MetricCard::setTitle(const QString& title)
 {
     m_title->setText(title);

@@ -17,6 +17,7 @@ class MetricCard : public QFrame {
     Q_OBJECT
 public:
     MetricCard(const QString& title, Better, DeltaUnit = DeltaUnit::percent, QWidget* parent = nullptr);
+    QString title() const;
     void setTitle(const QString&);
     void setValue(const Quantity&);
     void setNote(const QString&);

@@ -5,11 +5,13 @@
 #include "app/canvas/qt/figure.h"
 #include "app/canvas/qt/save_whole.h"
 #include "app/session/failure.h"
+#include "app/session/scenario_link.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/share/page.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/translations.h"
@@ -178,13 +180,31 @@ int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options,
     return 0;
 }
 
-/// One view as a file, without a window.
-int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
+/// FILE with what --set changes.
+sim::ScenarioDocument documentOf(const StartOptions& options)
 {
     std::vector<std::string> overrides;
     for (const QString& assignment : options.overrides)
         overrides.push_back(assignment.toStdString());
-    const SimulationPtr simulation = sim::simulate(sim::readScenario(options.file.toStdString(), catalogue, overrides));
+    if (!isScenarioLink(options.file))
+        return sim::readDocument(options.file.toStdString(), overrides); // perhaps a pipe
+    sim::ScenarioDocument document = readDocument(options.file);
+    for (const std::string& assignment : overrides)
+        document.applyOverride(assignment);
+    return document;
+}
+
+int savePage(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    saveWhole(options.page, pageOf(documentOf(options), catalogue, themeFor(themeChoice(options.theme)),
+                                   QCoreApplication::applicationVersion()));
+    return 0;
+}
+
+/// One view as a file, without a window.
+int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    const SimulationPtr simulation = sim::simulate(sim::resolvedScenario(documentOf(options), catalogue));
     if (options.figureView == QLatin1String(kComparisonFigure))
         return saveComparison(catalogue, options, simulation);
     Selection selection;
@@ -302,8 +322,8 @@ int runApplication(int argc, char** argv, const QString& version)
             qputenv(kPlatform, "offscreen"); // the same picture with and without a display
     }
     if (!hasDisplay()) {
-        tell(
-            QStringLiteral("there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot and --figure need none"));
+        tell(QStringLiteral(
+            "there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot, --figure and --page need none"));
         return kBadInput;
     }
     const Settings settings = readSettings();
@@ -319,10 +339,10 @@ int runApplication(int argc, char** argv, const QString& version)
             installTranslation(application, QString::fromStdString(catalogue.assets().string()), settings.language);
         if (!options.film.isEmpty())
             return saveFilmOf(catalogue, options);
-        if (!options.figureFile.isEmpty() && options.screenshot.isEmpty())
-            return saveFigureOf(catalogue, options);
-        const int code = runWindow(application, catalogue, options);
-        return code == 0 && !options.figureFile.isEmpty() ? saveFigureOf(catalogue, options) : code;
+        int code = options.isPicture() && options.screenshot.isEmpty() ? 0 : runWindow(application, catalogue, options);
+        if (code == 0 && !options.figureFile.isEmpty())
+            code = saveFigureOf(catalogue, options);
+        return code == 0 && !options.page.isEmpty() ? savePage(catalogue, options) : code;
     } catch (const sim::ScenarioError& error) {
         tell(error.problems());
     } catch (...) {

@@ -4,6 +4,7 @@
 
 #include <QCommandLineParser>
 #include <QFileInfo>
+#include <QUrl>
 
 #include <initializer_list>
 
@@ -57,7 +58,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
 
     QCommandLineParser parser;
     parser.setApplicationDescription(QStringLiteral("See, ask and run hybrid-parallel training."));
-    parser.addPositionalArgument(QStringLiteral("FILE"), QStringLiteral("Scenario to open; the gallery without one."),
+    parser.addPositionalArgument(QStringLiteral("FILE"),
+                                 QStringLiteral("Scenario to open, or rankscope: link; the gallery without one."),
                                  QStringLiteral("[FILE]"));
     const QCommandLineOption help({QStringLiteral("h"), QStringLiteral("help")}, QStringLiteral("Show this help."));
     const QCommandLineOption versionOption({QStringLiteral("v"), QStringLiteral("version")}, QStringLiteral("Show the version."));
@@ -83,6 +85,10 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption screenshot(QStringLiteral("screenshot"),
                                         QStringLiteral("Save a picture of the whole window and exit; needs no display."),
                                         QStringLiteral("OUT.png"));
+    const QCommandLineOption page(QStringLiteral("page"),
+                                  QStringLiteral("Save FILE with its numbers and pictures as a page that any browser opens, and "
+                                                 "exit; needs no display."),
+                                  QStringLiteral("OUT.html"));
     const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("Size of that picture, 1600x900 by default."),
                                   QStringLiteral("WxH"));
     const QCommandLineOption figure(
@@ -105,7 +111,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption theme(QStringLiteral("theme"),
                                    QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions({help, versionOption, view, lesson, present, live, attach, key, serverKey, screenshot, size, figure, film,
+    parser.addOptions({help, versionOption, view, lesson, present, live, attach, key, serverKey, screenshot, page, size, figure, film,
                        seconds, fps, set, theme, compare});
 
     if (!parser.parse(joined))
@@ -120,8 +126,11 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     if (files.size() > 1)
         return wrong(QStringLiteral("one FILE at a time, not %1: %2").arg(files.size()).arg(files.join(QStringLiteral(", "))));
     options.file = files.value(0);
+    if (options.file.startsWith(QLatin1String("file:"))) // as desktops call
+        options.file = QUrl(options.file).toLocalFile();
     options.overrides = parser.values(set);
     options.screenshot = parser.value(screenshot);
+    options.page = parser.value(page);
     options.view = parser.value(view);
     options.lesson = parser.value(lesson);
     if (parser.isSet(lesson) && (options.lesson.isEmpty() || !files.isEmpty()))
@@ -158,6 +167,12 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     }
     if (parser.isSet(screenshot) && QFileInfo(options.screenshot).suffix().toLower() != QLatin1String("png"))
         return wrong(QStringLiteral("--screenshot %1: the file must end in .png").arg(options.screenshot));
+    if (parser.isSet(page)) {
+        if (QFileInfo(options.page).suffix().toLower() != QLatin1String("html"))
+            return wrong(QStringLiteral("--page %1: the file must end in .html").arg(options.page));
+        if (options.file.isEmpty())
+            return wrong(QStringLiteral("--page shows a FILE, and none was given"));
+    }
     if (parser.isSet(size)) {
         options.sizeGiven = true;
         const QStringList sides = parser.value(size).split(QLatin1Char('x'));

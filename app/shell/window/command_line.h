@@ -21,6 +21,7 @@ struct StartOptions {
     QString attach;         ///< endpoint of a run to watch
     QString key, serverKey; ///< key file of this viewer, public key of the run: where it demands them
     QString screenshot;
+    QString page; ///< .html
     QString figureView, figureFile;
     QString film; ///< file
     double filmSeconds = 10;
@@ -28,7 +29,7 @@ struct StartOptions {
     QSize size{1600, 900};
     bool sizeGiven = false; ///< false: a figure is no higher than its rows can use, a film is 1920x1080
     bool isLive() const { return live || !attach.isEmpty(); }
-    bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty() || !film.isEmpty(); }
+    bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty() || !film.isEmpty() || !page.isEmpty(); }
 };
 
 struct CommandLine {

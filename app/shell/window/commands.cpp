@@ -27,6 +27,7 @@ struct CommandTable {
     static bool onPictures(const W& w) { return !w.isStartShown(); }
     static bool hasStep(const W& w) { return w.isWorkspaceShown() && w.m_desk.simulation(); }
     static bool hasRun(const W& w) { return w.m_run != nullptr; }
+    static bool canWriteFile(const W& w) { return hasStep(w) && !w.m_fileExport.isBusy(); }
     static bool isOpen(const W& w) { return w.m_session.isOpen(); }
     static bool isEditing(const W& w) { return w.isWorkspaceShown() && w.m_workspace->isEditing(); }
     static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare->view().comparison(); }
@@ -99,6 +100,8 @@ std::span<const Command> CommandTable::rows()
                  {.tool = {ToolSection::file, "gallery"}}),
         inWindow(open, file, "&Open…", "Ctrl+O", "Open a scenario file", always, [](W& w) { w.chooseFile(); },
                  {.tool = {ToolSection::file, "open"}}),
+        inWindow(openFromClipboard, file, "Open from Clip&board", "Ctrl+Shift+O", "A rankscope: link, or the text of a scenario",
+                 always, [](W& w) { w.openFromClipboard(); }),
         inWindow(save, file, "&Save", "Ctrl+S", "Save the scenario", onScenario, [](W& w) { w.save(); },
                  {.startsGroup = true, .tool = {ToolSection::file, "save"}}),
         inWindow(saveAs, file, "Save &As…", "Ctrl+Shift+S", "Save the scenario under another name", onScenario,
@@ -115,11 +118,14 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.exportFigure(); }, {.startsGroup = true}),
         inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", hasStep,
                  [](W& w) { w.exportTable(); }),
-        inWindow(
-            exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers",
-            [](const W& w) { return hasStep(w) && !w.m_traceExport.isBusy(); }, [](W& w) { w.exportTrace(); }),
+        inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
+                 [](W& w) { w.exportTrace(); }),
         inWindow(exportFilm, file, "Export Fi&lm…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs",
                  hasStep, [](W& w) { w.exportFilm(); }),
+        inWindow(exportPage, file, "Export &Page…", "", "Scenario, numbers and pictures as one file that any browser opens",
+                 canWriteFile, [](W& w) { w.exportPage(); }),
+        inWindow(copyLink, file, "Copy &Link", "Ctrl+Alt+C", "The scenario as a rankscope: link, to be sent in a message",
+                 onScenario, [](W& w) { w.copyLink(); }),
         inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasStep,
                  [](W& w) { w.copyFigure(); }),
         inWindow(exportComparison, file, "Export Co&mparison…", "", "What differs from the baseline, and what that does, as CSV",
@@ -358,6 +364,8 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.openPalette(); }, {.tool = {ToolSection::find, "search"}}),
         inWindow(keys, help, "&Keys", "? F1", "All keys on one sheet", always, [](W& w) { w.showKeys(); },
                  {.tool = {ToolSection::end, "help"}}),
+        inWindow(glossary, help, "&Glossary and Manual", "Shift+F1", "Every term of the screen in two sentences, and the manual",
+                 always, [](W& w) { w.showHelp({}); }),
         inWindow(about, help, "&About Rankscope", "", "Version and licence", always, [](W& w) { w.showAbout(); },
                  {.startsGroup = true}),
     };

@@ -23,6 +23,7 @@ enum class CommandId {
     newScenario,
     gallery,
     open,
+    openFromClipboard,
     save,
     saveAs,
     saveWithView,
@@ -31,6 +32,8 @@ enum class CommandId {
     exportTable,
     exportTrace,
     exportFilm,
+    exportPage,
+    copyLink,
     copyFigure,
     exportComparison,
     settings,
@@ -129,6 +132,7 @@ enum class CommandId {
     calibrate,
     palette,
     keys,
+    glossary,
     about
 };
 

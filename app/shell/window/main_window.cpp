@@ -2,6 +2,7 @@
 
 #include "app/lessons/lesson_panel.h"
 #include "app/session/gallery.h"
+#include "app/session/scenario_link.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
@@ -84,6 +85,7 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
     buildToolBar();
     buildStatusBar();
     connectParts();
+    readHelp();
     readSettings();
     updateTitle();
     updateActions();
@@ -219,7 +221,7 @@ void MainWindow::connectParts()
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
-    connect(&m_traceExport, &TraceExport::finished, this, [this](const QString& path, const QString& failure) {
+    connect(&m_fileExport, &FileExport::finished, this, [this](const QString& path, const QString& failure) {
         failure.isEmpty() ? tellSaved(path) : tellNotSaved(path, failure);
         updateActions();
     });
@@ -283,7 +285,8 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
     Problems problems = m_session.open(readFile(path, overrides));
     if (!problems.empty()) {
         if (m_session.isOpen() || isLiveShown()) {
-            m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
+            m_banner->tell(tr("%1 cannot be opened").arg(isScenarioLink(path) ? shortLink(path) : QFileInfo(path).fileName()),
+                           problems);
         } else {
             const QString settings = Session::overridesText(overrides);
             const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
@@ -295,7 +298,7 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
     }
     m_banner->dismiss();
     leaveLesson();
-    if (!m_options.reproducible)
+    if (!m_options.reproducible && !m_session.path().isEmpty())
         addRecentFile(m_session.path());
     return {};
 }

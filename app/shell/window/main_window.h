@@ -3,10 +3,11 @@
 #pragma once
 
 #include "app/session/desk.h"
+#include "app/session/file_export.h"
+#include "app/session/help.h"
 #include "app/session/live_run.h"
 #include "app/session/machine_load.h"
 #include "app/session/settings.h"
-#include "app/session/trace_export.h"
 #include "app/session/view_state.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/wheel_habit.h"
@@ -201,6 +202,12 @@ private:
     void exportTable();
     void exportTrace();
     void exportFilm();
+    void exportPage();
+    void copyLink();
+    void openFromClipboard();
+    void readHelp();
+    void showHelp(const QString& title);
+    void showSetting(const QString& pointer);
     void copyFigure();
     QString exportName() const;
     void tellSaved(const QString& path);
@@ -259,7 +266,8 @@ private:
     TextSize m_textSize;
     Settings m_settings;
     WheelHabit m_wheelHabit;
-    TraceExport m_traceExport;
+    Help m_help;
+    FileExport m_fileExport;
 
     bool m_showsViewNext = false;      ///< the file's, as soon as there is a result to show it of
     bool m_playsNext = false;          ///< as soon as the scenario chosen in the gallery has a result

@@ -267,6 +267,12 @@ void MainWindow::openPalette(const QString& typed)
         return out;
     };
     auto* palette = new CommandPalette(runnable, hasStep ? m_desk.simulation()->mesh().worldSize() : 0, this);
+    palette->addSource(
+        [this](const QString& text) { return findHelp(text, m_help, [this](const QString& title) { showHelp(title); }); });
+    if (isWorkspaceShown())
+        palette->addSource([this](const QString& text) {
+            return findSettings(text, m_help, [this](const QString& pointer) { showSetting(pointer); });
+        });
     if (isWorkspaceShown())
         palette->addSource([this, whatIfs = m_form->whatIfs()](const QString& text) {
             return findWhatIfs(text, whatIfs, [this](const Preset& preset) { m_form->perform(preset); });

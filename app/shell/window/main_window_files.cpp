@@ -22,6 +22,7 @@
 #include "app/views/grid/grid_view.h"
 #include "app/views/timeline/timeline_view.h"
 #include "sim/error.h"
+#include "sim/trace/export.h"
 
 #include <QAction>
 #include <QClipboard>
@@ -268,7 +269,9 @@ void MainWindow::exportTrace()
     if (QFileInfo(path).suffix().isEmpty())
         path += chosen == chrome ? QStringLiteral(".json") : QStringLiteral(".pftrace");
     statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
-    m_traceExport.start(m_desk.simulation(), sim::TraceDetail::kernels, path);
+    m_fileExport.start(path, [simulation = m_desk.simulation(), path] {
+        sim::saveTrace(simulation->trace(sim::TraceDetail::kernels), path.toStdString());
+    });
     updateActions();
 }
 

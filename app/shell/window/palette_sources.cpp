@@ -1,17 +1,20 @@
 #include "app/shell/window/palette_sources.h"
 
+#include "app/session/scenario_keys.h"
 #include "app/shell/widgets/format.h"
 #include "sim/schedule/families/families.h"
 
 #include <QFileInfo>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace app {
 namespace {
 
-constexpr std::size_t kMostFiles = 6, kMostSpans = 8;
+constexpr std::size_t kMostFiles = 6, kMostSpans = 8, kMostHelp = 5;
 constexpr int kShortestSpanName = 2; ///< letters: one alone is in too many names
 
 QString spanTimeText(std::int64_t ns)
@@ -98,6 +101,43 @@ std::vector<PaletteEntry> findSchedules(const QString& typed, const std::functio
             out.push_back({QObject::tr("Schedule: %1").arg(title), QObject::tr("Schedule"),
                            [choose, kind = family.kind] { choose(kind); }, text(family.character)});
     }
+    return out;
+}
+
+std::vector<PaletteEntry> findHelp(const QString& typed, const Help& help, const std::function<void(const QString&)>& show)
+{
+    std::vector<PaletteEntry> out;
+    for (const HelpEntry* entry : help.find(typed)) {
+        if (out.size() == kMostHelp)
+            break;
+        const bool isTerm = entry->kind == HelpEntry::Kind::term;
+        out.push_back({entry->title, isTerm ? QObject::tr("Glossary") : QObject::tr("Manual"),
+                       [show, title = entry->title] { show(title); }, isTerm ? entry->text : QString(), true});
+    }
+    return out;
+}
+
+std::vector<PaletteEntry> findSettings(const QString& typed, const Help& help, const std::function<void(const QString&)>& show)
+{
+    std::vector<PaletteEntry> out;
+    std::set<std::string_view> listed;
+    const auto add = [&](const ScenarioKey& key) {
+        if (out.size() < kMostHelp && listed.insert(key.pointer).second)
+            out.push_back({QObject::tr("Set %1").arg(QObject::tr(key.label)),
+                           QObject::tr("Setting"),
+                           [show, pointer = QString::fromUtf8(key.pointer.data(), static_cast<qsizetype>(key.pointer.size()))] {
+                               show(pointer);
+                           },
+                           {},
+                           true});
+    };
+    for (const ScenarioKey& key : scenarioKeys())
+        if (key.pointer.find('*') == std::string_view::npos && matchScore(QObject::tr(key.label), typed) >= 250) // begins a word
+            add(key);
+    for (const HelpEntry* entry : help.find(typed))
+        for (const std::string& pointer : entry->settings)
+            if (const ScenarioKey* key = findScenarioKey(pointer))
+                add(*key);
     return out;
 }
 

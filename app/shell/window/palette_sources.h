@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/gallery.h"
+#include "app/session/help.h"
 #include "app/session/presets.h"
 #include "app/shell/dialogs/command_palette.h"
 #include "app/step/selection.h"
@@ -22,6 +23,10 @@ std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace&, con
 /// Families of schedules whose title or whose word in the file answers what was typed.
 std::vector<PaletteEntry> findSchedules(const QString& typed, const std::function<void(std::string_view kind)>& choose);
 /// What-ifs whose name answers what was typed.
+/// Terms and sections of the manual by what they are called, and the settings that decide them or are called so.
+std::vector<PaletteEntry> findHelp(const QString& typed, const Help&, const std::function<void(const QString& title)>& show);
+std::vector<PaletteEntry> findSettings(const QString& typed, const Help&,
+                                       const std::function<void(const QString& pointer)>& show);
 std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Preset>&,
                                       const std::function<void(const Preset&)>& perform);
 

@@ -1,5 +1,6 @@
 #include "app/shell/window/problem_page.h"
 
+#include "app/session/scenario_link.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -118,13 +119,14 @@ void ProblemPage::setProblems(const QString& path, const Problems& problems, con
 {
     m_path = path;
     const QFileInfo file(path);
-    const QString name = file.fileName().isEmpty() ? path : file.fileName();
+    const QString name = isScenarioLink(path) ? shortLink(path) : file.fileName().isEmpty() ? path : file.fileName();
     m_title->setText(settings.isEmpty() ? tr("%1 cannot be opened").arg(name)
                                         : tr("%1 cannot be opened with %2").arg(name, settings));
     m_again->setText(settings.isEmpty() ? tr("Try Again") : tr("Open Without It"));
     m_again->setToolTip(settings.isEmpty() ? tr("Reads the file anew, when it has been mended")
                                            : tr("Opens the file as it is, without what the command line sets"));
-    m_where->setText(QDir::toNativeSeparators(file.absoluteFilePath()));
+    m_where->setText(isScenarioLink(path) ? tr("A link of %1 characters").arg(separated(path.size()))
+                                          : QDir::toNativeSeparators(file.absoluteFilePath()));
     m_edit->setVisible(file.isFile());
     while (const QLayoutItem* item = m_list->takeAt(0)) {
         item->widget()->deleteLater(); // perhaps it has the focus

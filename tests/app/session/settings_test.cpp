@@ -1,6 +1,8 @@
 #include "app/session/settings.h"
 
-#include "app/session/trace_export.h"
+#include "app/session/file_export.h"
+#include "sim/simulate/simulation.h"
+#include "sim/trace/export.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QFile>
@@ -52,21 +54,24 @@ TEST(Settings, EveryThemeHasANameOfItsOwn)
     EXPECT_FALSE(themeNamed(QStringLiteral("sepia")));
 }
 
-TEST(TraceExport, WritesWhileTheWindowGoesOn)
+TEST(FileExport, WritesWhileTheWindowGoesOn)
 {
     const QTemporaryDir folder;
-    const SimulationPtr simulation = sim::simulate(scenario(document(kTiny)));
-    TraceExport files;
+    const std::shared_ptr<const sim::Simulation> simulation = sim::simulate(scenario(document(kTiny)));
+    FileExport files;
+    const auto write = [&](const QString& to) {
+        return [simulation, to] { sim::saveTrace(simulation->trace(sim::TraceDetail::kernels), to.toStdString()); };
+    };
     QString path, failure;
     int times = 0;
-    QObject::connect(&files, &TraceExport::finished, [&](const QString& p, const QString& f) {
+    QObject::connect(&files, &FileExport::finished, [&](const QString& p, const QString& f) {
         path = p;
         failure = f;
         ++times;
     });
     for (const char* name : {"a.pftrace", "a.json"}) {
         const QString wanted = folder.filePath(QLatin1String(name));
-        files.start(simulation, sim::TraceDetail::kernels, wanted);
+        files.start(wanted, write(wanted));
         EXPECT_TRUE(files.isBusy());
         ASSERT_TRUE(waitFor([&] { return !files.isBusy(); }));
         EXPECT_EQ(path, wanted);
@@ -74,7 +79,7 @@ TEST(TraceExport, WritesWhileTheWindowGoesOn)
         EXPECT_GT(QFile(wanted).size(), 1000);
     }
     const QString nowhere = folder.filePath(QStringLiteral("a.json/b.json"));
-    files.start(simulation, sim::TraceDetail::actions, nowhere);
+    files.start(nowhere, write(nowhere));
     ASSERT_TRUE(waitFor([&] { return times == 3; }));
     EXPECT_TRUE(failure.contains(nowhere)) << failure.toStdString();
 }

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"}, Wrong{"--figure grid a.bmp a.json", ".svg"},
         Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
         Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
-        Wrong{"--film a.avi a.json", ".mp4, .webm, .gif or .svg"}, Wrong{"--film a.mp4", "none was given"},
+        Wrong{"--page a.pdf a.json", ".html"}, Wrong{"--page a.html", "none was given"}, Wrong{"--film a.avi a.json", ".mp4, .webm, .gif or .svg"}, Wrong{"--film a.mp4", "none was given"},
         Wrong{"--film a.mp4 --size 1921x1080 a.json", "nearest: 1920x1080"},
         Wrong{"--film a.mp4 --seconds 0 a.json", "from 0.1 to 600"}, Wrong{"--film a.mp4 --fps 1.5 a.json", "1 to 120"},
         Wrong{"--seconds 3 a.json", "no film was asked for"}, Wrong{"--present", "no FILE was given"},
@@ -62,6 +62,20 @@ TEST(CommandLine, AFilmIsASlideUnlessSaidOtherwise)
     EXPECT_DOUBLE_EQ(chosen.options.filmSeconds, 2.5);
     EXPECT_EQ(chosen.options.filmFramesPerSecond, 20);
     EXPECT_EQ(chosen.options.view, QStringLiteral("traffic"));
+}
+
+TEST(CommandLine, APageNeedsNoWindow)
+{
+    const CommandLine result = parse("--page out.html a.json");
+    ASSERT_LT(result.exitCode, 0) << result.output.toStdString();
+    EXPECT_EQ(result.options.page, QStringLiteral("out.html"));
+    EXPECT_TRUE(result.options.isPicture());
+}
+
+TEST(CommandLine, AFileMayBeCalledAsDesktopsDo)
+{
+    EXPECT_EQ(parse("file:///home/me/a%20b.json").options.file, QStringLiteral("/home/me/a b.json"));
+    EXPECT_EQ(parse("rankscope:eJxtkE1").options.file, QStringLiteral("rankscope:eJxtkE1"));
 }
 
 TEST(CommandLine, NothingIsTheGallery)

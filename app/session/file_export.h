@@ -1,22 +1,23 @@
-// A simulated step as a trace file for other viewers, written while the window goes on.
+// A file that takes a while to make (a trace, a page), written while the window goes on. One at a time.
 #pragma once
 
 #include "app/session/worker.h"
-#include "app/step/shown_step.h"
 
 #include <QObject>
 #include <QString>
 
+#include <functional>
+
 namespace app {
 
-class TraceExport : public QObject {
+class FileExport : public QObject {
     Q_OBJECT
 public:
     using QObject::QObject;
-    ~TraceExport() override; ///< waits for the file: it was asked for
+    ~FileExport() override; ///< waits for the file: it was asked for
     bool isBusy() const { return m_busy; }
-    /// The format is the path's ending: .pftrace or .json. Only if not busy.
-    void start(SimulationPtr, sim::TraceDetail, const QString& path);
+    /// `write` makes the file at that path, on a thread of its own; whatever it throws is told. Only if not busy.
+    void start(const QString& path, std::function<void()> write);
 
 Q_SIGNALS:
     void finished(const QString& path, const QString& failure); ///< no failure: the file is there, whole

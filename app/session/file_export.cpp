@@ -1,18 +1,16 @@
-#include "app/session/trace_export.h"
-
-#include "sim/trace/export.h"
+#include "app/session/file_export.h"
 
 #include <cassert>
 #include <utility>
 
 namespace app {
 
-TraceExport::~TraceExport()
+FileExport::~FileExport()
 {
     m_worker.finish();
 }
 
-void TraceExport::start(SimulationPtr simulation, sim::TraceDetail detail, const QString& path)
+void FileExport::start(const QString& path, std::function<void()> write)
 {
     assert(!m_busy);
     m_busy = true;
@@ -22,8 +20,8 @@ void TraceExport::start(SimulationPtr simulation, sim::TraceDetail detail, const
     };
     m_worker.submit({.kind = 0,
                      .work =
-                         [simulation = std::move(simulation), detail, path, end](const Task& task) {
-                             sim::saveTrace(simulation->trace(detail), path.toStdString());
+                         [write = std::move(write), end](const Task& task) {
+                             write();
                              task.tell([end] { end({}); });
                          },
                      .failed = end});

@@ -1,0 +1,40 @@
+// Terms and the manual in a window of their own, beside the work: found on the left, told on the right.
+#pragma once
+
+#include "app/session/help.h"
+
+#include <QDialog>
+
+#include <functional>
+
+class QLineEdit;
+class QListWidget;
+class QTextBrowser;
+
+namespace app {
+
+class HelpDialog : public QDialog {
+    Q_OBJECT
+public:
+    /// `nameOf`: what the form calls a key; empty: it does not have it.
+    HelpDialog(Help, const std::function<QString(const std::string& pointer)>& nameOf, QWidget* parent = nullptr);
+    void showEntry(const QString& title);
+    QStringList listed() const;
+    QString told() const;
+
+Q_SIGNALS:
+    void settingRequested(const QString& pointer);
+
+private:
+    void fill();
+    void tell();
+
+    Help m_help;
+    std::function<QString(const std::string&)> m_nameOf;
+    std::vector<const HelpEntry*> m_found;
+    QLineEdit* m_line;
+    QListWidget* m_list;
+    QTextBrowser* m_text;
+};
+
+} // namespace app

@@ -1,0 +1,207 @@
+#include "app/shell/share/page.h"
+
+#include "app/canvas/qt/fonts.h"
+#include "app/canvas/svg_canvas.h"
+#include "app/session/scenario_link.h"
+#include "app/session/scenario_name.h"
+#include "app/shell/widgets/format.h"
+#include "app/views/common/timeline_geometry.h"
+#include "app/views/pictures.h"
+#include "app/views/tables.h"
+#include "sim/error.h"
+#include "sim/simulate/simulation.h"
+
+#include <QFile>
+#include <QObject>
+#include <QRegularExpression>
+#include <QTextDocument>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr float kPageWidth = 1200;
+constexpr qsizetype kPackedFrom = 150'000; ///< a larger picture is unpacked by the browser
+constexpr std::size_t kMostTableRows = 64; ///< of a table: a page is no data sheet
+
+QString escaped(const std::string& text)
+{
+    return QString::fromStdString(text).toHtmlEscaped();
+}
+
+float heightOf(const PictureInfo& picture, const sim::Trace& trace)
+{
+    constexpr float kUsual = 620, kMost = 900;
+    return picture.picture == Picture::timeline ? std::min(kMost, suitableTimelineHeight(trace.processes.size())) : kUsual;
+}
+
+QByteArray svgOf(const PictureInfo& picture, const ShownStep& step, const Theme& theme)
+{
+    Selection selection;
+    const auto view = picture.make(selection, theme, nullptr);
+    view->setStep(step);
+    SvgCanvas canvas({0, 0, kPageWidth, heightOf(picture, *step.trace)}, printedType(), std::string(picture.name) + "-clip");
+    view->draw(canvas);
+    const QByteArray file = QString::fromStdString(canvas.document(view->title())).toUtf8();
+    return file.mid(file.indexOf("<svg")); // within a page without its XML declaration
+}
+
+QString figureHtml(const PictureInfo& picture, const QByteArray& svg)
+{
+    const QString title = QObject::tr(picture.title).toHtmlEscaped();
+    const QString held = svg.size() < kPackedFrom ? QString::fromUtf8(svg)
+                                                  : QStringLiteral("<p class=\"packed\" data-packed=\"%1\">%2</p>")
+                                                        .arg(QString::fromLatin1(zipped(svg).toBase64()),
+                                                             QObject::tr("A browser with JavaScript draws this picture."));
+    return QStringLiteral("<section class=\"picture\" id=\"%1\"><h2>%2</h2><div class=\"frame\">%3</div></section>\n")
+        .arg(QLatin1String(picture.name), title, held);
+}
+
+QString cardHtml(const QString& title, const QString& value, const QString& note)
+{
+    return QStringLiteral("<div class=\"card\"><h3>%1</h3><p class=\"value\">%2</p><p class=\"note\">%3</p></div>\n")
+        .arg(title.toHtmlEscaped(), value.toHtmlEscaped(), note.toHtmlEscaped());
+}
+
+QString cardsHtml(const sim::Simulation& simulation)
+{
+    const sim::Metrics& m = simulation.metrics();
+    const sim::Uncertainty& sure = simulation.scenario().uncertainty;
+    const double capacity = simulation.scenario().cluster.gpu.memoryGib;
+    return cardHtml(QObject::tr("Step time"), durationQuantity(m.stepTimeSeconds).text(),
+                    QObject::tr("likely %1 to %2")
+                        .arg(durationQuantity(m.stepTimeSeconds * sure.stepLow).text(),
+                             durationQuantity(m.stepTimeSeconds * sure.stepHigh).text())) +
+           cardHtml(QObject::tr("Tokens/s"), countQuantity(m.tokensPerSecond).text(),
+                    QObject::tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text())) +
+           cardHtml(QObject::tr("MFU"), percentQuantity(m.mfu).text(),
+                    QObject::tr("causal; attention in full %1").arg(percentQuantity(m.mfuFullAttention).text())) +
+           cardHtml(QObject::tr("Bubble"), percentQuantity(m.bubbleFraction).text(),
+                    QObject::tr("of the step; mean over ranks")) +
+           cardHtml(QObject::tr("Exposed communication"), percentQuantity(m.exposedComm.total()).text(),
+                    QObject::tr("of the step; mean over ranks")) +
+           cardHtml(QObject::tr("Peak memory"), memoryQuantity(m.peakMemoryGib).text(),
+                    m.peakMemoryGib <= capacity ? QObject::tr("fits in %1 GiB").arg(shortNumber(capacity))
+                                                : QObject::tr("does not fit in %1 GiB").arg(shortNumber(capacity))) +
+           cardHtml(QObject::tr("Parameters"), countQuantity(static_cast<double>(m.parameters)).text(), separated(m.parameters));
+}
+
+QString tableHtml(const TableInfo& info, const TableSource& source)
+{
+    const Table table = info.make(source);
+    const auto line = [](const std::vector<std::string>& cells, const char* tag) {
+        QString out = QStringLiteral("<tr>");
+        for (const std::string& cell : cells)
+            out += QStringLiteral("<%1>%2</%1>").arg(QLatin1String(tag), escaped(cell));
+        return out + QStringLiteral("</tr>\n");
+    };
+    QString rows = QStringLiteral("<thead>") + line(table.header, "th") + QStringLiteral("</thead><tbody>");
+    const std::size_t shown = std::min(table.rows.size(), kMostTableRows);
+    for (std::size_t i = 0; i < shown; ++i)
+        rows += line(table.rows[i], "td");
+    const QString rest = shown < table.rows.size() ? QStringLiteral("<p class=\"note\">%1</p>")
+                                                         .arg(QObject::tr("The first %1 of %2 rows.")
+                                                                  .arg(shown)
+                                                                  .arg(separated(static_cast<std::int64_t>(table.rows.size()))))
+                                                   : QString();
+    return QStringLiteral("<details><summary>%1</summary><div class=\"scrolled\"><table>%2</tbody></table></div>%3</details>\n")
+        .arg(QObject::tr(info.title).toHtmlEscaped(), rows, rest);
+}
+
+/// Each {{word}} of the template, once: what is put in is not looked at again.
+QByteArray filled(const QString& page, const std::map<QString, QString>& parts)
+{
+    static const QRegularExpression place(QStringLiteral("\\{\\{(\\w+)\\}\\}"));
+    QString out;
+    qsizetype done = 0;
+    for (auto match = place.globalMatch(page); match.hasNext();) {
+        const auto found = match.next();
+        const auto part = parts.find(found.captured(1));
+        if (part == parts.end())
+            throw sim::Error("page.html asks for {{" + found.captured(1).toStdString() + "}}, which no page has");
+        out += QStringView(page).mid(done, found.capturedStart() - done);
+        out += part->second;
+        done = found.capturedEnd();
+    }
+    out += QStringView(page).mid(done);
+    return out.toUtf8();
+}
+
+QString templateOf(const sim::Catalogue& catalogue)
+{
+    const std::string path = (catalogue.assets() / "page.html").string();
+    QFile file(QString::fromStdString(path));
+    if (!file.open(QIODevice::ReadOnly))
+        throw sim::Error(path + ": " + file.errorString().toStdString());
+    return QString::fromUtf8(file.readAll());
+}
+
+} // namespace
+
+QString htmlOfMarkdown(const QString& markdown)
+{
+    QTextDocument document;
+    document.setMarkdown(markdown, QTextDocument::MarkdownFeatures(QTextDocument::MarkdownDialectCommonMark) |
+                                       QTextDocument::MarkdownNoHTML);
+    QString html = document.toHtml();
+    html = html.mid(html.indexOf(QLatin1Char('>'), html.indexOf(QLatin1String("<body"))) + 1);
+    html.truncate(html.indexOf(QLatin1String("</body>")));
+    // Of Qt's styles those that mean something; the page has its own.
+    static const QRegularExpression styled(QStringLiteral(" style=\"([^\"]*)\""));
+    static const QRegularExpression loaded(QStringLiteral("<img[^>]*>|<a href=\"(?!https?:)[^\"]*\">"));
+    QString out;
+    qsizetype done = 0;
+    for (auto match = styled.globalMatch(html); match.hasNext();) {
+        const auto found = match.next();
+        const QString style = found.captured(1);
+        out += QStringView(html).mid(done, found.capturedStart() - done);
+        out += style.contains(QLatin1String("font-weight:"))      ? QStringLiteral(" class=\"strong\"")
+               : style.contains(QLatin1String("monospace"))       ? QStringLiteral(" class=\"code\"")
+               : style.contains(QLatin1String("font-style:ital")) ? QStringLiteral(" class=\"emphasis\"")
+                                                                  : QString();
+        done = found.capturedEnd();
+    }
+    out += QStringView(html).mid(done);
+    return out.remove(loaded).trimmed();
+}
+
+QByteArray pageOf(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue, const Theme& theme,
+                  const QString& version)
+{
+    const sim::Scenario scenario = sim::resolvedScenario(document, catalogue);
+    const auto simulation = sim::simulate(scenario);
+    const auto trace = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
+    const Selection selection;
+    const TableSource source{*simulation, *trace, selection};
+    QString figures, tabled;
+    for (const PictureInfo& picture : pictures())
+        figures += figureHtml(picture, svgOf(picture, {simulation, trace}, theme));
+    for (const char* name : {"metrics", "pipeline-ranks", "memory"})
+        tabled += tableHtml(*findTable(name), source);
+    const QString name = scenario.name.empty() ? generatedName(scenario) : QString::fromStdString(scenario.name);
+    const QString from =
+        scenario.source.empty() ? QString() : QObject::tr("Source: %1").arg(QString::fromStdString(scenario.source));
+    const QByteArray page = filled(
+        templateOf(catalogue), {
+                                   {QStringLiteral("title"), name.toHtmlEscaped()},
+                                   {QStringLiteral("theme"), theme.dark ? QStringLiteral("dark") : QStringLiteral("light")},
+                                   {QStringLiteral("layout"), layoutLine(scenario.layout).simplified().toHtmlEscaped()},
+                                   {QStringLiteral("description"), htmlOfMarkdown(QString::fromStdString(scenario.description))},
+                                   {QStringLiteral("source"), from.toHtmlEscaped()},
+                                   {QStringLiteral("cards"), cardsHtml(*simulation)},
+                                   {QStringLiteral("figures"), figures},
+                                   {QStringLiteral("tables"), tabled},
+                                   {QStringLiteral("scenario"), escaped(document.text())},
+                                   {QStringLiteral("link"), scenarioLink(document.text())},
+                                   {QStringLiteral("version"), version.toHtmlEscaped()},
+                               });
+    if (page.size() > kMostPageBytes)
+        throw sim::Error("the page would have " + std::to_string(page.size()) + " bytes, more than the " +
+                         std::to_string(kMostPageBytes) + " that a message takes; export figures instead");
+    return page;
+}
+
+} // namespace app

@@ -1,0 +1,56 @@
+// The window's words: what terms mean, on the cards themselves and in the glossary, and where a setting is.
+#include "app/session/scenario_keys.h"
+#include "app/shell/dialogs/help_dialog.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/main_window.h"
+
+#include <QDockWidget>
+
+namespace app {
+
+void MainWindow::readHelp()
+{
+    const Problems problems = problemsOf({}, [this]() -> Problems {
+        m_help = Help::read(m_session.catalogue().assets());
+        return {};
+    });
+    if (!problems.empty())
+        m_banner->tell(tr("The glossary cannot be read"), problems);
+    for (MetricCard* card : findChildren<MetricCard*>())
+        if (const HelpEntry* entry = m_help.about(card->title()))
+            card->setToolTip(QStringLiteral("<p>%1</p>").arg(entry->text.toHtmlEscaped())); // as HTML it is wrapped
+}
+
+/// At that entry; of nothing: the whole.
+void MainWindow::showHelp(const QString& title)
+{
+    auto* dialog = findChild<HelpDialog*>();
+    if (!dialog) {
+        const auto nameOf = [](const std::string& pointer) {
+            const ScenarioKey* key = findScenarioKey(pointer);
+            return key ? tr(key->label) : QString();
+        };
+        dialog = new HelpDialog(m_help, nameOf, this);
+        connect(dialog, &HelpDialog::settingRequested, this, &MainWindow::showSetting);
+    }
+    dialog->showEntry(title);
+    dialog->show();
+    dialog->raise();
+    dialog->activateWindow();
+}
+
+/// In the form, where there is one.
+void MainWindow::showSetting(const QString& pointer)
+{
+    const ScenarioKey* key = findScenarioKey(pointer.toStdString());
+    if (!key || !isWorkspaceShown())
+        return;
+    m_formDock->show();
+    m_formDock->raise();
+    m_form->search(tr(key->label));
+    m_form->focusSearch();
+}
+
+} // namespace app

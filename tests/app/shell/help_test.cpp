@@ -1,0 +1,133 @@
+#include "app/session/scenario_keys.h"
+#include "app/shell/dialogs/command_palette.h"
+#include "app/shell/dialogs/help_dialog.h"
+#include "app/shell/form/scenario_form.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/window/palette_sources.h"
+#include "sim/error.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+const Help& help()
+{
+    static const Help kHelp = Help::read(catalogue().assets());
+    return kHelp;
+}
+
+QString firstOf(const QString& typed)
+{
+    const auto found = help().find(typed);
+    return found.empty() ? QString() : found.front()->title;
+}
+
+TEST(Help, TermsAreFoundByWhatPeopleCallThem)
+{
+    EXPECT_EQ(firstOf(QStringLiteral("mfu")), QStringLiteral("MFU"));
+    EXPECT_EQ(firstOf(QStringLiteral("cost")), QStringLiteral("GPU-hours"));
+    EXPECT_EQ(firstOf(QStringLiteral("NVLink")), QStringLiteral("NVLink"));
+    EXPECT_EQ(firstOf(QStringLiteral("OOM")), QStringLiteral("OOM"));
+    EXPECT_EQ(firstOf(QStringLiteral("out of mem")), QStringLiteral("OOM"));
+    EXPECT_EQ(firstOf(QStringLiteral("memory")), QStringLiteral("Peak memory"));
+    EXPECT_EQ(firstOf(QStringLiteral("gradient checkpointing")), QStringLiteral("Recompute"));
+    EXPECT_EQ(firstOf(QStringLiteral("infiniband")), QStringLiteral("Network"));
+    EXPECT_EQ(firstOf(QStringLiteral("why it waits")), QStringLiteral("1. Look")) << "a paragraph of the manual";
+    EXPECT_EQ(firstOf(QStringLiteral("qwertz")), QString());
+}
+
+TEST(Help, ATermIsTwoSentencesAndItsSettingsAreOnesOfTheForm)
+{
+    std::set<QString> titles;
+    for (const HelpEntry& entry : help().entries()) {
+        if (entry.kind != HelpEntry::Kind::term)
+            continue;
+        EXPECT_TRUE(titles.insert(entry.title).second) << entry.title.toStdString() << " twice";
+        const auto ends = entry.text.count(QStringLiteral(". "));
+        EXPECT_EQ(ends, 1) << entry.title.toStdString() << ": " << entry.text.toStdString();
+        EXPECT_TRUE(entry.text.endsWith(QLatin1Char('.'))) << entry.title.toStdString();
+        for (const std::string& pointer : entry.settings)
+            EXPECT_TRUE(findScenarioKey(pointer)) << entry.title.toStdString() << " " << pointer;
+    }
+    EXPECT_GT(titles.size(), 40U);
+}
+
+TEST(Help, ADamagedGlossaryIsToldWithItsFile)
+{
+    const QTemporaryDir folder;
+    const std::filesystem::path assets = folder.path().toStdString();
+    for (const char* text : {"{", "{}", R"({"terms": [{"term": "MFU"}]})"}) {
+        std::ofstream(assets / "glossary.json") << text;
+        try {
+            Help::read(assets);
+            ADD_FAILURE() << text;
+        } catch (const sim::Error& error) {
+            EXPECT_NE(std::string(error.what()).find("glossary.json"), std::string::npos) << error.what();
+        }
+    }
+}
+
+class HelpTest : public WindowTest {
+protected:
+    CommandPalette* palette(const char* typed)
+    {
+        window.run(CommandId::palette);
+        auto* opened = window.findChild<CommandPalette*>();
+        if (opened)
+            opened->setFilter(QLatin1String(typed));
+        return opened;
+    }
+};
+
+TEST_F(HelpTest, EveryCardHasItsTermAndSaysWhatItMeans)
+{
+    const auto cards = window.findChildren<MetricCard*>();
+    ASSERT_GT(cards.size(), 8);
+    for (const MetricCard* card : cards) {
+        const HelpEntry* entry = help().about(card->title());
+        ASSERT_TRUE(entry) << card->title().toStdString() << " is explained nowhere";
+        EXPECT_TRUE(card->toolTip().contains(entry->text.toHtmlEscaped())) << card->title().toStdString();
+    }
+    open(kTiny); // titles that say more
+    for (const MetricCard* card : cards)
+        EXPECT_TRUE(help().about(card->title())) << card->title().toStdString();
+}
+
+TEST_F(HelpTest, ThePaletteFindsTermsAndSettingsBeforeWhatMerelyHasTheLetters)
+{
+    open(kTiny);
+    auto* opened = palette("OOM");
+    ASSERT_TRUE(opened);
+    const QStringList shown = opened->shown();
+    EXPECT_EQ(shown.value(0), QStringLiteral("OOM")) << shown.join(QLatin1Char('|')).toStdString();
+    EXPECT_TRUE(shown.contains(QStringLiteral("Set Recompute"))) << shown.join(QLatin1Char('|')).toStdString();
+    opened->close();
+}
+
+TEST_F(HelpTest, AnEntryLeadsToItsSetting)
+{
+    open(kTiny);
+    window.run(CommandId::glossary);
+    auto* dialog = window.findChild<HelpDialog*>();
+    ASSERT_TRUE(dialog);
+    dialog->showEntry(QStringLiteral("ZeRO"));
+    EXPECT_TRUE(dialog->told().contains(QStringLiteral("Shards")));
+    Q_EMIT dialog->settingRequested(QStringLiteral("/layout/zero_stage"));
+    auto* form = window.findChild<ScenarioForm*>();
+    ASSERT_TRUE(form && form->rowAt("/layout/zero_stage"));
+    EXPECT_FALSE(form->rowAt("/layout/zero_stage")->isHidden());
+    EXPECT_TRUE(form->rowAt("/training/sequence_length")->isHidden()) << "the form shows that row";
+    EXPECT_TRUE(dialog->listed().contains(QStringLiteral("Manual: 2. Ask")));
+}
+
+} // namespace
+} // namespace app

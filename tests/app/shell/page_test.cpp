@@ -1,0 +1,146 @@
+#include "app/shell/share/page.h"
+
+#include "app/session/scenario_link.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "sim/error.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QElapsedTimer>
+#include <QRegularExpression>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+QString page(const sim::ScenarioDocument& of)
+{
+    return QString::fromUtf8(pageOf(of, catalogue(), lightTheme(), QStringLiteral("1.2.3")));
+}
+
+/// What a browser would do with it: elements that load or run, wherever they point.
+QStringList loadsOf(const QString& html)
+{
+    static const QRegularExpression loading(
+        QStringLiteral("(src|href|xlink:href|action|data)=\"([^\"]*)\"|url\\(([^)]*)\\)|@import"));
+    QStringList out;
+    for (auto match = loading.globalMatch(html); match.hasNext();) {
+        const auto found = match.next();
+        const QString where = found.captured(2) + found.captured(3);
+        if (!where.startsWith(QLatin1Char('#')) && !isScenarioLink(where))
+            out << found.captured();
+    }
+    return out;
+}
+
+TEST(Page, HoldsScenarioNumbersAndEveryPictureAndLoadsNothing)
+{
+    const sim::ScenarioDocument sixteen = document(kSixteen);
+    const QString html = page(sixteen);
+    for (const PictureInfo& picture : pictures())
+        EXPECT_TRUE(html.contains(QStringLiteral("<section class=\"picture\" id=\"%1\">").arg(QLatin1String(picture.name))))
+            << picture.name;
+    EXPECT_TRUE(html.contains(QLatin1String("Step time")));
+    EXPECT_TRUE(html.contains(QLatin1String("<summary>Numbers of the step</summary>")));
+    EXPECT_TRUE(html.contains(QLatin1String("Rankscope 1.2.3")));
+    EXPECT_TRUE(html.contains(QString::fromStdString(sixteen.text()).toHtmlEscaped()));
+    EXPECT_EQ(loadsOf(html), QStringList());
+    EXPECT_FALSE(html.contains(QLatin1String("{{")));
+    const qsizetype link = html.indexOf(QLatin1String("href=\"rankscope:")) + 6;
+    EXPECT_EQ(scenarioOfLink(html.mid(link, html.indexOf(QLatin1Char('"'), link) - link)), sixteen.text());
+}
+
+TEST(Page, PicturesShareNoIds)
+{
+    const QString html = page(document(kSixteen));
+    static const QRegularExpression id(QStringLiteral(" id=\"([^\"]+)\""));
+    QStringList ids;
+    for (auto match = id.globalMatch(html); match.hasNext();)
+        ids << match.next().captured(1);
+    QStringList once = ids;
+    once.removeDuplicates();
+    EXPECT_EQ(ids.size(), once.size());
+    static const QRegularExpression used(QStringLiteral("url\\(#([^)]+)\\)"));
+    for (auto match = used.globalMatch(html); match.hasNext();)
+        EXPECT_TRUE(once.contains(match.next().captured(1)));
+}
+
+TEST(Page, NoTextOfAFileBecomesMarkup)
+{
+    sim::ScenarioDocument hostile = document(kTiny);
+    hostile.set("/name", R"("</title><script>alert(1)</script>{{link}}")");
+    hostile.set("/source", R"("<img src=x onerror=alert(2)>")");
+    hostile.set(
+        "/description",
+        R"("<script>alert(3)</script> **bold** ![p](http://a.example/p.png) [go](javascript:alert(4)) [ok](https://b.example) {{scenario}}")");
+    const QString html = page(hostile);
+    EXPECT_EQ(html.count(QLatin1String("<script")), 1) << "the page's own";
+    EXPECT_FALSE(html.contains(QLatin1String("<img")));
+    EXPECT_FALSE(html.contains(QLatin1String("href=\"javascript")));
+    EXPECT_TRUE(html.contains(QLatin1String("{{link}}"))) << "what is put in is not filled in";
+    EXPECT_TRUE(html.contains(QLatin1String("<span class=\"strong\">bold</span>")));
+    EXPECT_TRUE(html.contains(QLatin1String("<a href=\"https://b.example\">")));
+    EXPECT_EQ(loadsOf(html), QStringList{QStringLiteral("href=\"https://b.example\"")}) << "followed only where it is clicked";
+}
+
+TEST(Page, IsSmallAndSoonThere)
+{
+    // The largest of the gallery: 16,384 ranks.
+    const sim::ScenarioDocument largest = document(kLarge);
+    QElapsedTimer timer;
+    timer.start();
+    const QByteArray html = pageOf(largest, catalogue(), lightTheme(), QStringLiteral("1"));
+    constexpr qint64 kSlowMachine = 10; // times a second
+    EXPECT_LT(timer.elapsed(), kSlowMachine * 1000);
+    EXPECT_LT(html.size(), kMostPageBytes);
+    EXPECT_TRUE(html.contains("data-packed")) << "its rank grid is unpacked by the browser";
+    EXPECT_FALSE(page(document(kTiny)).contains(QLatin1String("data-packed=\"")));
+}
+
+TEST(Page, OfAnImpossibleScenarioIsRefused)
+{
+    sim::ScenarioDocument impossible = document(kTiny);
+    impossible.set("/layout/tp", "7");
+    EXPECT_THROW(page(impossible), sim::ScenarioError);
+}
+
+class ShareTest : public WindowTest {};
+
+TEST_F(ShareTest, ALinkGoesThroughTheClipboard)
+{
+    open(kTiny);
+    const std::string text = window.session().document().text();
+    window.run(CommandId::copyLink);
+    const QString link = QApplication::clipboard()->text();
+    ASSERT_TRUE(isScenarioLink(link));
+    open(kSixteen);
+    window.run(CommandId::openFromClipboard);
+    EXPECT_EQ(window.session().document().text(), text);
+    EXPECT_EQ(window.session().path(), QString()) << "in no file";
+
+    QApplication::clipboard()->setText(QString::fromStdString(document(kSixteen).text()));
+    window.session().undoStack().setClean();
+    window.run(CommandId::openFromClipboard);
+    EXPECT_EQ(window.session().document().text(), document(kSixteen).text()) << "the text of a file does, too";
+}
+
+TEST_F(ShareTest, WhatIsNoScenarioIsSaid)
+{
+    open(kTiny);
+    const std::string text = window.session().document().text();
+    QString link = scenarioLink(text);
+    for (const QString& wrong : {QStringLiteral("good morning"), QString(), link.left(link.size() / 2)}) {
+        QApplication::clipboard()->setText(wrong);
+        window.banner().dismiss();
+        window.run(CommandId::openFromClipboard);
+        EXPECT_FALSE(window.banner().isHidden()) << wrong.toStdString();
+        EXPECT_EQ(window.session().document().text(), text);
+    }
+}
+
+} // namespace
+} // namespace app

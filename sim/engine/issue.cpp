@@ -255,8 +255,16 @@ StreamMask EngineRun::losesTo(int c, const Step& step, std::size_t op)
     const StreamMask besides = m_facts[asIndex(c)].besides;
     if (besides == 0)
         return 0;
+    const Worker& worker = m_workers[asIndex(c)];
     const FreeStreams& free = freeStreamsOf(step.pass);
-    return besides & (free.behind[op] | (op == free.lastKernel ? freeAfter(c, step) : StreamMask{0}));
+    const std::vector<Step>& steps = programOf(c).steps;
+    const StreamMask after = op == free.lastKernel ? freeAfter(c, step) : StreamMask{0};
+    if (&step == steps.data() + worker.step) // a kernel that has waited begins when some of what is behind it was issued
+        return besides & ((free.behind[op] & free.behind[std::max(op + 1, worker.op) - 1]) | after);
+    if (worker.step == steps.size())
+        return 0;
+    return besides & after &
+           (worker.op > 0 ? freeStreamsOf(steps[worker.step].pass).behind[worker.op - 1] : static_cast<StreamMask>(~0U));
 }
 
 /// The same for the kernels of a run that begins with this op.

@@ -40,6 +40,16 @@ class PlantedBugs(unittest.TestCase):
             left, right = planted_bugs.expressionAround(mask, text.index(found), text.index(found) + len(found))
             self.assertEqual(text[:left] + "{}" + text[right:], expected)
 
+    def test_planted_together_are_known(self):
+        names = [name for name, *_ in planted_bugs.BUGS]
+        for name in planted_bugs.TOGETHER:
+            self.assertEqual(sum(name in of for of in names), 1, name)
+
+    def test_own_tests_pass_where_only_the_others_are_planted(self):
+        own = planted_bugs.ownTests({"A.a", "B.b", "Whole.step"}, {1: {"B.b", "Whole.step"}, 2: {"A.a", "Whole.step", "C.c"},
+                                                                    3: {"A.a", "B.b", "Whole.step"}})
+        self.assertEqual(own, {1: ["A.a"], 2: ["B.b"], 3: []})
+
     def test_slips_are_the_same_for_a_seed(self):
         names = lambda seed: [slip.name for slip in planted_bugs.slips(20, seed)]
         self.assertEqual(names(7), names(7))

@@ -20,7 +20,7 @@ using sim::memberOf;
 using sim::memberOr;
 
 constexpr std::array kDaysUntilAsked{1, 3, 8}; // Execute Program's and Anki's first steps, facts of spaced practice
-constexpr std::size_t kMostBytes = 16U << 20U;
+constexpr std::size_t kLargestFile = 16U << 20U;
 
 } // namespace
 
@@ -29,7 +29,7 @@ LessonProgress::LessonProgress(QString path) : m_path(std::move(path))
     if (m_path.isEmpty() || !QFileInfo::exists(m_path))
         return;
     try {
-        LessonValue all = sim::parseStrict(sim::readFile(m_path.toStdString(), kMostBytes), m_path.toStdString());
+        LessonValue all = sim::parseStrict(sim::readFile(m_path.toStdString(), kLargestFile), m_path.toStdString());
         if (!all.is_object())
             throw sim::Error("no object");
         m_all = std::move(all);

@@ -1,4 +1,5 @@
-// Strict JSON in, typed values out of it, tidy JSON out. For those who read files that people write: scenarios, catalogues, lessons.
+// Strict JSON in, typed values out of it, tidy JSON out. For those who read files that people write: scenarios, catalogues,
+// lessons.
 #pragma once
 
 #include <nlohmann/json.hpp>

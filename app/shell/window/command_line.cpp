@@ -111,8 +111,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption theme(QStringLiteral("theme"),
                                    QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions({help, versionOption, view, lesson, present, live, attach, key, serverKey, screenshot, page, size, figure, film,
-                       seconds, fps, set, theme, compare});
+    parser.addOptions({help, versionOption, view, lesson, present, live, attach, key, serverKey, screenshot, page, size, figure,
+                       film, seconds, fps, set, theme, compare});
 
     if (!parser.parse(joined))
         return wrong(parser.errorText());

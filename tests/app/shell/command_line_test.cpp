@@ -26,21 +26,24 @@ TEST_P(CalledWrongly, ExitsWithTwoAndSaysWhatWouldWork)
 
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, CalledWrongly,
-    testing::Values(
-        Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
-        Wrong{"--view nothing a.json", "there is no such view; there are grid"}, Wrong{"--lesson first FILE", "takes no other FILE"},
-        Wrong{"--live", "no FILE was given"}, Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
-        Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
-        Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},
-        Wrong{"--size 1600", "WxH"}, Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},
-        Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"}, Wrong{"--figure grid a.bmp a.json", ".svg"},
-        Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
-        Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
-        Wrong{"--page a.pdf a.json", ".html"}, Wrong{"--page a.html", "none was given"}, Wrong{"--film a.avi a.json", ".mp4, .webm, .gif or .svg"}, Wrong{"--film a.mp4", "none was given"},
-        Wrong{"--film a.mp4 --size 1921x1080 a.json", "nearest: 1920x1080"},
-        Wrong{"--film a.mp4 --seconds 0 a.json", "from 0.1 to 600"}, Wrong{"--film a.mp4 --fps 1.5 a.json", "1 to 120"},
-        Wrong{"--seconds 3 a.json", "no film was asked for"}, Wrong{"--present", "no FILE was given"},
-        Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark or high-contrast"}));
+    testing::Values(Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
+                    Wrong{"--view nothing a.json", "there is no such view; there are grid"},
+                    Wrong{"--lesson first FILE", "takes no other FILE"}, Wrong{"--live", "no FILE was given"},
+                    Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
+                    Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
+                    Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},
+                    Wrong{"--size 1600", "WxH"}, Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},
+                    Wrong{"--size 1600x900x2", "WxH"}, Wrong{"--figure grid", "takes a view"},
+                    Wrong{"--figure grid a.bmp a.json", ".svg"},
+                    Wrong{"--figure nothing a.svg a.json", "there is no such view; there are grid"},
+                    Wrong{"--figure grid a.svg", "none was given"}, Wrong{"--set layout.tp=4", "no FILE"},
+                    Wrong{"--page a.pdf a.json", ".html"}, Wrong{"--page a.html", "none was given"},
+                    Wrong{"--film a.avi a.json", ".mp4, .webm, .gif or .svg"}, Wrong{"--film a.mp4", "none was given"},
+                    Wrong{"--film a.mp4 --size 1921x1080 a.json", "nearest: 1920x1080"},
+                    Wrong{"--film a.mp4 --seconds 0 a.json", "from 0.1 to 600"},
+                    Wrong{"--film a.mp4 --fps 1.5 a.json", "1 to 120"}, Wrong{"--seconds 3 a.json", "no film was asked for"},
+                    Wrong{"--present", "no FILE was given"}, Wrong{"--set layout.tp a.json", "POINTER=VALUE"},
+                    Wrong{"--theme blue", "light, dark or high-contrast"}));
 
 TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
 {

@@ -127,7 +127,10 @@ TEST_F(OnePicture, BadInputExitsWithOneAndAllProblems)
 TEST_F(OnePicture, CalledWronglyExitsWithTwo)
 {
     EXPECT_EQ(rankscope({QStringLiteral("--lesson"), QStringLiteral("first"), galleryFile(kTiny)}).exitCode, 2);
-    EXPECT_EQ(rankscope({QStringLiteral("--lesson"), QStringLiteral("no-such-lesson"), QStringLiteral("--screenshot"), path("a.png")}).exitCode, 1);
+    EXPECT_EQ(
+        rankscope({QStringLiteral("--lesson"), QStringLiteral("no-such-lesson"), QStringLiteral("--screenshot"), path("a.png")})
+            .exitCode,
+        1);
     EXPECT_EQ(rankscope({QStringLiteral("--no-such")}).exitCode, 2);
     EXPECT_EQ(rankscope({QStringLiteral("--version")}).exitCode, 0);
     const Outcome help = rankscope({QStringLiteral("--help")});

@@ -101,9 +101,9 @@ TEST(TrafficView, SaysWhatToDoWithoutAStep)
 }
 
 /// Bytes have reasons: an equals sign, the other button, the key.
-struct AskedPicture : Picture {
+struct AskedTraffic : Picture {
     std::vector<sim::Explanation> asked;
-    AskedPicture() : Picture(twoNodes())
+    AskedTraffic() : Picture(twoNodes())
     {
         view.setAskBecause([this](const Becauses& of, Rect) { asked.push_back(of.front().explain()); });
     }
@@ -112,7 +112,7 @@ struct AskedPicture : Picture {
 
 TEST(TrafficBecause, AnEqualsSignBesideEachPurposeAndTierOpensItsFormula)
 {
-    AskedPicture picture;
+    AskedTraffic picture;
     const std::vector<Node> marks = picture.draw().nodesOf("button");
     const sim::TrafficSums sums = sim::Traffic(*picture.simulation).senders().total();
     ASSERT_EQ(marks.size(), 3U + 2U) << "tp, pp, dp; nvlink and infiniband";
@@ -135,7 +135,7 @@ TEST(TrafficBecause, AnEqualsSignBesideEachPurposeAndTierOpensItsFormula)
 
 TEST(TrafficBecause, TheOtherButtonAsksOfACellALinkOrAPurpose)
 {
-    AskedPicture picture;
+    AskedTraffic picture;
     const Rect cell = picture.node("cell", "rank 0 sends rank 8 ").rect;
     picture.send(PointerEvent::Kind::move, Picture::middle(cell));
     picture.send(PointerEvent::Kind::press, Picture::middle(cell), PointerButton::right);
@@ -149,7 +149,7 @@ TEST(TrafficBecause, TheOtherButtonAsksOfACellALinkOrAPurpose)
 
 TEST(TrafficBecause, TheKeyAsksOfWhatIsUnderThePointerAndElseOfAll)
 {
-    AskedPicture picture;
+    AskedTraffic picture;
     picture.draw();
     picture.command(ViewCommand::because);
     EXPECT_EQ(picture.lastAsked(), "All sent in a step");
@@ -162,7 +162,7 @@ TEST(TrafficBecause, TheKeyAsksOfWhatIsUnderThePointerAndElseOfAll)
 
 TEST(TrafficBecause, OfSelectedRanksIsTheirShareOfAll)
 {
-    AskedPicture picture;
+    AskedTraffic picture;
     picture.selection.selectRanks({0, 1, 2, 3}, 0);
     const std::vector<Node> marks = picture.draw().nodesOf("button");
     ASSERT_FALSE(marks.empty());

@@ -93,6 +93,7 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
 
 MainWindow::~MainWindow()
 {
+    m_textSize.set(kSmallestSizePercent); // while there is a window to be laid out anew
     // Parts go before what they refer to, and nobody tells anybody about it.
     m_lessonWorker.stop();
     delete m_presentation;

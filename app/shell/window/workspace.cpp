@@ -23,7 +23,7 @@
 namespace app {
 namespace {
 
-constexpr int kLowestPicture = 120, kNarrowestPicture = 160;
+constexpr int kLowestPicture = 88, kNarrowestPicture = 160;
 constexpr int kLayoutVersion = 2;
 /// From this width on, the pictures beside the grid have a place of their own.
 constexpr int kWideWorkspace = 860;

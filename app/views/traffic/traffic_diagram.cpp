@@ -27,7 +27,7 @@ public:
     DiagramPainter(Canvas& canvas, const TrafficScene& scene, const TrafficDiagramFrame& frame)
         : m_canvas(canvas), m_scene(scene), m_theme(scene.theme), m_frame(frame),
           m_picture(scene.model.picture(frame.level, frame.mostParts)), m_parts(m_picture.parts),
-          m_small(canvas.textHeight(FontFace::small))
+          m_small(canvas.textHeight(FontFace::small)), m_moves(isMoving(scene))
     {
         m_inside.resize(asIndex(m_parts.count()));
         for (const sim::TrafficMatrix::Cell& cell : m_picture.matrix.cells)
@@ -43,13 +43,12 @@ public:
 
     void paint()
     {
-        const bool moves = isMoving(m_scene);
-        if (!moves)
+        if (!m_moves)
             caption();
         rails();
         for (const auto& strand : m_frame.strands)
-            arc(strand, moves);
-        if (!moves)
+            arc(strand);
+        if (!m_moves)
             labels();
         for (int part = 0; part < m_parts.count(); ++part)
             box(part);
@@ -57,16 +56,16 @@ public:
         flows();
         if (m_canvas.wantsNodes())
             linkNodes();
-        if (moves)
+        if (m_moves)
             paintTrafficMotion(m_canvas, m_scene, m_frame);
-        if (m_frame.details.width() > 0 && (!moves || m_scene.hovered || m_focus))
+        if (m_frame.details.width() > 0 && (!m_moves || m_scene.hovered || m_focus))
             paintDetails(m_canvas, m_scene, m_frame.details, m_picture);
     }
 
 private:
     void caption();
     void rails();
-    void arc(const TrafficDiagramFrame::Strand&, bool stepsBack);
+    void arc(const TrafficDiagramFrame::Strand&);
     void labels();
     void box(int part);
     void gpus();
@@ -91,6 +90,7 @@ private:
     const TrafficModel::Picture& m_picture;
     const TrafficParts& m_parts;
     float m_small;
+    bool m_moves;                                ///< bytes of the whole step step back behind what is under way
     std::vector<sim::BytesByDimension> m_inside; ///< [part] sent within it; of a rank all that it sends
     std::int64_t m_mostInside = 1;
     float m_numberWidth = 0;    ///< of the largest rank: all GPUs have their number or none has
@@ -144,11 +144,11 @@ void DiagramPainter::arrowHead(const std::vector<Point>& curve, Color color)
     m_canvas.fillConvex({tip, {base.x - aside.x, base.y - aside.y}, {base.x + aside.x, base.y + aside.y}}, color);
 }
 
-void DiagramPainter::arc(const TrafficDiagramFrame::Strand& strand, bool stepsBack)
+void DiagramPainter::arc(const TrafficDiagramFrame::Strand& strand)
 {
     const auto most = static_cast<double>(m_frame.strands.front().bytes);
     const auto share = static_cast<float>(std::sqrt(static_cast<double>(strand.bytes) / most));
-    const bool dimmed = stepsBack || isDimmed(strand.pair);
+    const bool dimmed = m_moves || isDimmed(strand.pair);
     stroke(strand.curve, strand.purpose, kThinnest + (kThickest - kThinnest) * share, dimmed ? kDimmed : 0.92F);
     if (!dimmed)
         arrowHead(strand.curve, edgeOf(strand.purpose));
@@ -201,12 +201,13 @@ void DiagramPainter::box(int part)
     const auto& named = m_parts.parts[asIndex(part)];
     const sim::BytesByDimension& bytes = m_inside[asIndex(part)];
     const std::int64_t shown = shownBytes(bytes, m_scene.selection);
-    const std::string inside =
-        shown > 0 ? bytesText(static_cast<double>(shown)) + (m_frame.level == TrafficLevel::ranks ? " sent" : " within") : "";
+    const std::string inside = shown > 0 && !m_moves ? bytesText(static_cast<double>(shown)) +
+                                                           (m_frame.level == TrafficLevel::ranks ? " sent" : " within")
+                                                     : "";
     const bool focused = m_focus && m_parts.partOf[asIndex(*m_focus)] == part;
     m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.text, 0.045F));
     m_canvas.strokeRect(rect, focused ? m_theme.selection : mix(m_theme.border, m_theme.mutedText, 0.55F));
-    const float bar = !m_frame.gpus.empty() || rect.height() < m_small + 2 ? 0.0F : rect.height() < 24 ? 2.0F : 4.0F;
+    const float bar = m_moves || !m_frame.gpus.empty() || rect.height() < m_small + 2 ? 0.0F : rect.height() < 24 ? 2.0F : 4.0F;
     if (bar > 0)
         stack({rect.left + 4, rect.bottom - bar - 1, rect.right - 4, rect.bottom - 1}, bytes, m_mostInside);
     const float bottom = m_frame.titleHeight > 0 ? rect.top + 2 + m_small : rect.bottom - (bar > 0 ? bar + 1 : 0);
@@ -229,7 +230,7 @@ void DiagramPainter::gpus()
     std::vector<sim::BytesByDimension> sent;
     std::int64_t most = 1;
     for (const auto& gpu : m_frame.gpus) {
-        sent.push_back(m_scene.model.traffic().sentBy(gpu.rank).byDimension());
+        sent.push_back(m_moves ? sim::BytesByDimension{} : m_scene.model.traffic().sentBy(gpu.rank).byDimension());
         most = std::max(most, shownBytes(sent.back(), m_scene.selection));
     }
     for (std::size_t i = 0; i < m_frame.gpus.size(); ++i)

@@ -14,8 +14,10 @@ namespace {
 using sim::asIndex;
 
 constexpr int kOneByOne = 64;                ///< so many are shown one by one
+constexpr double kExposure = 1.0 / 300;      ///< of the step: a frame of its ten seconds at 30 a second
 constexpr double kTail = 0.16;               ///< of the way: what is bright behind a packet
 constexpr double kSlowed = 1.02;             ///< times as long as alone: links are shared
+constexpr float kNameShare = 0.45F;          ///< of a box: its name
 constexpr float kSmallest = 3, kLargest = 8; ///< radius of a packet
 
 class MotionPainter {
@@ -24,13 +26,18 @@ public:
         : m_canvas(canvas), m_scene(scene), m_theme(scene.theme), m_frame(frame),
           m_byRank(frame.level == TrafficLevel::ranks || (!frame.gpus.empty() && scene.model.traffic().worldSize() <= kOneByOne)),
           m_motion(scene.model.motion(m_byRank ? TrafficLevel::ranks : frame.level, frame.mostParts)),
-          m_now(m_motion.at(scene.selection.cursorNs))
+          m_now(m_motion.at(scene.selection.cursorNs,
+                            std::max<std::int64_t>(1, std::llround(kExposure * static_cast<double>(scene.model.stepNs())))))
     {
     }
 
     void paint()
     {
         caption();
+        gpus();
+        for (const TrafficNow& flow : m_now.flows)
+            if (m_scene.shows(flow.purpose) && flow.bytes > 0)
+                this->flow(flow);
         for (const TrafficPacket& packet : m_now.packets)
             if (m_scene.shows(packet.purpose))
                 this->packet(packet);
@@ -39,11 +46,12 @@ public:
     }
 
 private:
-    double shownPackets() const
+    template <class Parts>
+    double shownBytes(const Parts& parts) const
     {
         double sum = 0;
-        for (const TrafficPacket& packet : m_now.packets)
-            sum += m_scene.shows(packet.purpose) ? packet.bytes : 0;
+        for (const auto& part : parts)
+            sum += m_scene.shows(part.purpose) ? part.bytes : 0;
         return sum;
     }
 
@@ -55,16 +63,16 @@ private:
 
     void caption()
     {
-        const double bytes = shownPackets();
-        const std::string what =
-            bytes > 0 ? bytesText(bytes) + " under way at " + nowText() : "nothing is under way at " + nowText();
+        const double passed = shownBytes(m_now.flows), onTheWay = shownBytes(m_now.packets);
+        const std::string exposure = durationText(static_cast<double>(m_now.exposureNs));
+        const std::string sent = passed > 0 ? bytesText(passed) + " in the last " + exposure : "nothing in the last " + exposure,
+                          what = sent + (onTheWay > 0 ? ", " + bytesText(onTheWay) + " under way" : "") + " at " + nowText();
         const bool slowed = std::any_of(m_now.packets.begin(), m_now.packets.end(),
                                         [&](const TrafficPacket& p) { return p.stretch > kSlowed && m_scene.shows(p.purpose); });
         const std::string ring = slowed ? " · ringed: slowed by what shares their links" : "";
         textInside(m_canvas, m_frame.caption,
-                   fitting(m_canvas, {what + (bytes > 0 ? " · larger: more bytes" : "") + ring, what + ring, what},
-                           m_frame.caption.width(), FontFace::small),
-                   m_theme.text, FontFace::small);
+                   fitting(m_canvas, {what + ring, what, sent}, m_frame.caption.width(), FontFace::small), m_theme.text,
+                   FontFace::small);
     }
 
     /// The rank of a part that is one; of the others' part none.
@@ -76,25 +84,58 @@ private:
         return asIndex(part) < ranks.size() ? std::optional(ranks[asIndex(part)]) : std::nullopt;
     }
 
-    /// Where a packet moves; nothing where no link of its kind is drawn.
-    std::vector<Point> curveOf(const TrafficPacket& packet) const
+    /// Where packets and flows move; nothing where no link of their kind is drawn.
+    template <class Moving>
+    std::vector<Point> curveOf(const Moving& packet) const
     {
         if (m_byRank && m_frame.level != TrafficLevel::ranks) {
             const std::optional<int> from = rankOf(packet.from), to = rankOf(packet.to);
             const auto *sender = from ? m_frame.gpuOf(*from) : nullptr, *receiver = to ? m_frame.gpuOf(*to) : nullptr;
             return sender && receiver ? m_frame.curveBetween(*sender, *receiver, packet.purpose) : std::vector<Point>{};
         }
-        if (packet.from == packet.to) { // along the foot of its box, purposes above each other
-            const Rect box = m_frame.boxes[asIndex(packet.from)];
-            const float room = std::max(2.0F, std::min(8.0F, box.height() / 4));
-            const float y =
-                box.bottom - 2 - room * static_cast<float>(packet.purpose) / static_cast<float>(sim::kDimensions.size());
-            return {{box.left + 4, y}, {box.right - 4, y}};
+        if (packet.from == packet.to) { // beside its name, purposes below each other
+            const Rect box = m_frame.boxes[asIndex(packet.from)].inset(4);
+            const float y = box.top + box.height() * (static_cast<float>(packet.purpose) + 0.5F) /
+                                          static_cast<float>(sim::kDimensions.size());
+            return {{box.left + box.width() * kNameShare, y}, {box.right - 4, y}};
         }
         const auto strand = std::find_if(m_frame.strands.begin(), m_frame.strands.end(), [&](const auto& s) {
             return s.pair == TrafficPair{packet.from, packet.to} && s.purpose == packet.purpose;
         });
         return strand == m_frame.strands.end() ? std::vector<Point>{} : strand->curve;
+    }
+
+    /// What passed lately, the brighter and wider the fuller the ports of its sender.
+    void flow(const TrafficNow& flow)
+    {
+        constexpr float kThin = 1, kThick = 5, kFaint = 0.4F;
+        const std::vector<Point> curve = curveOf(flow);
+        if (curve.empty())
+            return;
+        const auto load = static_cast<float>(std::min(1.0, flow.load));
+        m_canvas.polyline(curve, withAlpha(m_scene.fill(flow.purpose), kFaint + (1 - kFaint) * load),
+                          flow.from == flow.to ? 2.0F : kThin + (kThick - kThin) * load);
+    }
+
+    /// In each GPU a column of what it sends now, as high as its ports are full.
+    void gpus()
+    {
+        if (!m_byRank || m_frame.level == TrafficLevel::ranks)
+            return;
+        const float name = m_canvas.textHeight(FontFace::small);
+        for (const auto& gpu : m_frame.gpus) {
+            const Rect room{gpu.rect.left + 3, gpu.rect.top + name + 4, gpu.rect.right - 3, gpu.rect.bottom};
+            if (room.height() < 4)
+                continue;
+            float bottom = room.bottom;
+            for (const TrafficNow& flow : m_now.flows) {
+                if (rankOf(flow.from) != gpu.rank || !m_scene.shows(flow.purpose))
+                    continue;
+                const float top = std::max(room.top, bottom - room.height() * static_cast<float>(flow.load));
+                m_canvas.fillRect({room.left, top, room.right, bottom}, m_scene.fill(flow.purpose));
+                bottom = top;
+            }
+        }
     }
 
     void disc(Point at, float radius, Color fill)
@@ -146,7 +187,7 @@ private:
         constexpr float kBar = 8, kApart = 12;
         const float small = m_canvas.textHeight(FontFace::small);
         float top = area.top;
-        textInside(m_canvas, {area.left, top, area.right, top + small}, "links at " + nowText() + ", of what their ports carry",
+        textInside(m_canvas, {area.left, top, area.right, top + small}, "at " + nowText() + ", of what ports carry",
                    m_theme.mutedText, FontFace::small);
         top += small + kApart;
         for (std::size_t i = 0; i < m_now.tiers.size() && top + small + kBar <= area.bottom; ++i) {

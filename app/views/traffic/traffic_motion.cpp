@@ -49,10 +49,12 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
     }
     std::map<std::tuple<int, int, sim::Dimension, std::size_t, int>, double> bytes; // from, to, purpose, row, tier
     std::vector<sim::TrafficFlow> flows;
+    std::map<int, int> sendersOf; // [part]
     const auto add = [&](int rank) {
         flows.clear();
         traffic.appendSends(rank, flows);
         const int rankClass = simulation.classOf(rank), from = partOf[asIndex(rank)];
+        ++sendersOf[from];
         for (const sim::TrafficFlow& flow : flows) {
             const int sendTo = flow.role == sim::CommunicatorRole::pp ? simulation.mesh().coordinates(flow.peer).pp : -1;
             const auto row = rows.find({rankClass, flow.role, sendTo});
@@ -69,7 +71,8 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
             add(rank);
     for (const auto& [key, sum] : bytes) {
         const auto& [from, to, purpose, row, tier] = key;
-        m_links.push_back({from, to, row, tier, sum});
+        const double port = simulation.scenario().cluster.tiers[asIndex(tier)].bandwidthGBs * 1e9;
+        m_links.push_back({from, to, row, tier, sum, port * sendersOf[from]});
         const sim::TimedTransfers::Row& of = m_transfers->rows()[row];
         std::int64_t largest = 0;
         for (const sim::TimedTransfer& transfer : of.transfers)
@@ -82,52 +85,66 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
     m_moment.atNs = -1;
 }
 
-const TrafficMoment& TrafficMotion::at(std::int64_t ns)
+const TrafficMoment& TrafficMotion::at(std::int64_t ns, std::int64_t exposureNs)
 {
-    if (m_moment.atNs == ns)
+    if (m_moment.atNs == ns && m_moment.exposureNs == exposureNs)
         return m_moment;
-    m_moment.atNs = ns;
-    m_moment.bytes = 0;
-    m_moment.packets.clear();
-    m_moment.tiers.assign(m_capacity.size(), {});
-    for (std::size_t tier = 0; tier < m_capacity.size(); ++tier)
-        m_moment.tiers[tier].capacityBytesPerSecond = m_capacity[tier];
+    m_moment = {.atNs = ns, .exposureNs = exposureNs, .packets = {}, .flows = {}, .bytes = 0, .tiers = {}};
+    for (const double capacity : m_capacity)
+        m_moment.tiers.push_back({.capacityBytesPerSecond = capacity});
 
+    const std::int64_t fromNs = ns - exposureNs;
+    const double perSecond = 1e9 / static_cast<double>(exposureNs);
     const auto rows = m_transfers->rows();
     std::vector<const sim::TimedTransfer*> underWay;
     std::vector<std::size_t> first(rows.size() + 1, 0); // [row] in underWay
+    std::vector<double> passed(rows.size(), 0);         // [row] of its bytes in the step, during the exposure
     for (std::size_t row = 0; row < rows.size(); ++row) {
-        sim::TimedTransfers::appendUnderWay(rows[row], ns, underWay);
+        sim::TimedTransfers::appendUnderWay(rows[row], fromNs, ns, underWay);
+        for (std::size_t i = first[row]; i < underWay.size(); ++i) {
+            const double before = underWay[i]->beginNs >= fromNs ? 0 : underWay[i]->wayAt(fromNs);
+            const double way = std::min(1.0, underWay[i]->wayAt(ns)) - before;
+            passed[row] += way * static_cast<double>(underWay[i]->bytes) / static_cast<double>(rows[row].bytes);
+        }
+        underWay.erase(std::remove_if(underWay.begin() + static_cast<std::ptrdiff_t>(first[row]), underWay.end(),
+                                      [ns](const sim::TimedTransfer* t) { return t->endNs <= ns; }),
+                       underWay.end());
         first[row + 1] = underWay.size();
     }
-    std::size_t firstOfLink = 0; // packets between the same two parts, for the same purpose
+    std::size_t firstOfFlow = 0; // its packets
     for (const Link& link : m_links) {
         const sim::TimedTransfers::Row& row = rows[link.row];
         const sim::Dimension purpose = sim::dimensionOf(row.role);
+        const double bytesPassed = link.bytes * passed[link.row];
+        if (bytesPassed <= 0 && first[link.row] == first[link.row + 1])
+            continue;
+        auto& flows = m_moment.flows;
         auto& packets = m_moment.packets;
-        if (!packets.empty() &&
-            (packets.back().from != link.from || packets.back().to != link.to || packets.back().purpose != purpose))
-            firstOfLink = packets.size();
+        if (flows.empty() || flows.back().from != link.from || flows.back().to != link.to || flows.back().purpose != purpose) {
+            flows.push_back({.from = link.from, .to = link.to, .purpose = purpose});
+            firstOfFlow = packets.size();
+        }
+        flows.back().bytes += bytesPassed;
+        flows.back().load += bytesPassed * perSecond / link.capacity;
+        m_moment.tiers[asIndex(link.tier)].bytesPerSecond[purpose] += bytesPassed * perSecond;
         for (std::size_t i = first[link.row]; i < first[link.row + 1]; ++i) {
             const sim::TimedTransfer& transfer = *underWay[i];
-            const double bytes = link.bytes * static_cast<double>(transfer.bytes) / static_cast<double>(row.bytes);
             const auto ofTime = static_cast<double>(transfer.endNs - transfer.beginNs);
-            m_moment.bytes += bytes;
-            m_moment.tiers[asIndex(link.tier)].bytesPerSecond[purpose] += bytes / ofTime * 1e9;
             const TrafficPacket packet{.from = link.from,
                                        .to = link.to,
                                        .purpose = purpose,
                                        .way = transfer.wayAt(ns),
-                                       .bytes = bytes,
+                                       .bytes = link.bytes * static_cast<double>(transfer.bytes) / static_cast<double>(row.bytes),
                                        .microbatch = transfer.microbatch,
                                        .stretch = ofTime / std::max(1.0, ofTime - static_cast<double>(transfer.stretchedNs))};
+            m_moment.bytes += packet.bytes;
             const auto alike =
-                std::find_if(packets.begin() + static_cast<std::ptrdiff_t>(firstOfLink), packets.end(),
+                std::find_if(packets.begin() + static_cast<std::ptrdiff_t>(firstOfFlow), packets.end(),
                              [&](const TrafficPacket& p) { return p.way == packet.way && p.microbatch == packet.microbatch; });
             if (alike == packets.end()) {
                 packets.push_back(packet);
             } else {
-                alike->bytes += bytes;
+                alike->bytes += packet.bytes;
                 alike->stretch = std::max(alike->stretch, packet.stretch);
             }
         }

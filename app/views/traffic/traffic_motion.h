@@ -23,10 +23,20 @@ struct TrafficPacket {
     double stretch = 1; ///< so many times as long under way as with the links to itself
 };
 
+/// What has passed between two parts during the exposure.
+struct TrafficNow {
+    int from = 0, to = 0;
+    sim::Dimension purpose = sim::Dimension::tp;
+    double bytes = 0;
+    double load = 0; ///< mean rate, of what the ports of the part that sends carry
+};
+
 /// At one moment.
 struct TrafficMoment {
     std::int64_t atNs = 0;
-    std::vector<TrafficPacket> packets; ///< by parts and purpose
+    std::int64_t exposureNs = 0;        ///< before it: what flows and tiers are means over
+    std::vector<TrafficPacket> packets; ///< under way at the moment itself, by parts and purpose
+    std::vector<TrafficNow> flows;      ///< by parts and purpose
     double bytes = 0;                   ///< of all packets
     struct TierNow {
         sim::ByDimension<double> bytesPerSecond{};
@@ -41,8 +51,8 @@ public:
     /// Of what these ranks send, or all if there are none. O(flows).
     TrafficMotion(const sim::Simulation&, const sim::Traffic&, std::shared_ptr<const sim::TimedTransfers>,
                   std::span<const int> partOf, std::span<const int> senders = {});
-    /// Kept until another is asked for. O(links + what is under way).
-    const TrafficMoment& at(std::int64_t ns);
+    /// Kept until another is asked for. An exposure of at least 1 ns. O(links + what is under way).
+    const TrafficMoment& at(std::int64_t ns, std::int64_t exposureNs);
     /// Of any packet in the step.
     double mostBytes() const { return m_mostBytes; }
 
@@ -52,7 +62,8 @@ private:
         int from = 0, to = 0;
         std::size_t row = 0;
         int tier = 0;
-        double bytes = 0; ///< in the whole step
+        double bytes = 0;    ///< in the whole step
+        double capacity = 0; ///< bytes/s that the ports of the part that sends carry on this tier
     };
     std::shared_ptr<const sim::TimedTransfers> m_transfers;
     std::vector<Link> m_links; ///< by parts, purpose, row, tier

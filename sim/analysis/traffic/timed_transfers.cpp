@@ -29,12 +29,13 @@ TimedTransfers::TimedTransfers(const Simulation& simulation)
     }
 }
 
-void TimedTransfers::appendUnderWay(const Row& row, std::int64_t ns, std::vector<const TimedTransfer*>& out)
+void TimedTransfers::appendUnderWay(const Row& row, std::int64_t fromNs, std::int64_t toNs,
+                                    std::vector<const TimedTransfer*>& out)
 {
-    const auto later = std::upper_bound(row.transfers.begin(), row.transfers.end(), ns,
+    const auto later = std::upper_bound(row.transfers.begin(), row.transfers.end(), toNs,
                                         [](std::int64_t time, const TimedTransfer& t) { return time < t.beginNs; });
-    for (auto i = asIndex(later - row.transfers.begin()); i-- > 0 && row.latestEndNs[i] > ns;)
-        if (row.transfers[i].endNs > ns)
+    for (auto i = asIndex(later - row.transfers.begin()); i-- > 0 && row.latestEndNs[i] > fromNs;)
+        if (row.transfers[i].endNs > fromNs)
             out.push_back(&row.transfers[i]);
 }
 

@@ -80,8 +80,9 @@ public:
     /// O(ops); 48 bytes for each that sends.
     explicit TimedTransfers(const Simulation&);
     std::span<const Row> rows() const { return m_rows; }
-    /// Those with beginNs <= ns < endNs, the latest first. O(log transfers) where hardly any overlap.
-    static void appendUnderWay(const Row&, std::int64_t ns, std::vector<const TimedTransfer*>&);
+    /// Those that are under way at some moment of (fromNs, toNs]: beginNs <= toNs and endNs > fromNs, the latest first. O(log
+    /// transfers) where hardly any overlap.
+    static void appendUnderWay(const Row&, std::int64_t fromNs, std::int64_t toNs, std::vector<const TimedTransfer*>&);
 
 private:
     std::vector<Row> m_rows; ///< by class, role and pipeline rank

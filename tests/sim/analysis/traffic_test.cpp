@@ -427,7 +427,7 @@ TEST(TimedTransfers, UnderWayAreThoseThatHaveBegunAndNotEnded)
         for (const std::int64_t ns : {std::int64_t{0}, step.simulation->times().endNs / 3, step.simulation->times().endNs}) {
             for (const TimedTransfers::Row& row : transfers.rows()) {
                 std::vector<const TimedTransfer*> found;
-                TimedTransfers::appendUnderWay(row, ns, found);
+                TimedTransfers::appendUnderWay(row, ns, ns, found);
                 std::size_t wanted = 0;
                 for (const TimedTransfer& t : row.transfers)
                     wanted += t.beginNs <= ns && ns < t.endNs;

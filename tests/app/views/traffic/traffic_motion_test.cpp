@@ -59,7 +59,7 @@ TEST(TrafficMotion, AMessageIsAtItsFractionOfTheWay)
     const sim::Mesh& mesh = step.simulation->mesh();
     for (const int percent : {0, 25, 50, 99}) {
         const std::int64_t ns = message.beginNs + (message.endNs - message.beginNs) * percent / 100;
-        const auto& packets = motion.at(ns).packets;
+        const auto& packets = motion.at(ns, 1).packets;
         const auto found = std::find_if(packets.begin(), packets.end(), [&](const TrafficPacket& p) {
             return p.purpose == sim::Dimension::pp && p.from == 0 && mesh.coordinates(p.to).pp == 1;
         });
@@ -69,7 +69,7 @@ TEST(TrafficMotion, AMessageIsAtItsFractionOfTheWay)
         EXPECT_DOUBLE_EQ(found->bytes, static_cast<double>(message.bytes));
         EXPECT_EQ(found->microbatch, 0);
     }
-    for (const TrafficPacket& p : motion.at(message.endNs).packets)
+    for (const TrafficPacket& p : motion.at(message.endNs, 1).packets)
         EXPECT_FALSE(p.purpose == sim::Dimension::pp && p.from == 0 && p.microbatch == 0) << "it has arrived";
 }
 
@@ -88,7 +88,7 @@ TEST(TrafficMotion, HoldsEveryByteThatTheStepHasUnderWay)
                 for (const sim::TimedTransfer& t : row.transfers)
                     if (t.beginNs <= ns && ns < t.endNs)
                         wanted += static_cast<double>(t.bytes) * step.simulation->classSize(row.rankClass);
-            const TrafficMoment& now = motion.at(ns);
+            const TrafficMoment& now = motion.at(ns, 1);
             EXPECT_NEAR(now.bytes, wanted, 1e-5 * wanted + 1);
             double inPackets = 0;
             for (const TrafficPacket& packet : now.packets) {
@@ -107,18 +107,32 @@ TEST(TrafficMotion, LoadsItsTiersAsTheLoadOverTimeSays)
 {
     const MovingStep step(twoNodesOfMotion());
     TrafficMotion motion = step.byRank();
+    const std::int64_t exposureNs = step.endNs() / 50;
     int busy = 0;
-    for (int k = 1; k < 40; ++k) {
+    double mostOfRank0 = 0;
+    for (int k = 2; k < 40; ++k) {
         const std::int64_t ns = step.endNs() * k / 40;
-        const TrafficMoment& now = motion.at(ns);
+        const TrafficMoment& now = motion.at(ns, exposureNs);
         const sim::LinkLoad load =
-            sim::linkLoad(*step.simulation, step.traffic.senders(), {.beginNs = ns, .endNs = ns + 1, .bins = 1});
+            sim::linkLoad(*step.simulation, step.traffic.senders(), {.beginNs = ns - exposureNs, .endNs = ns, .bins = 1});
+        double passed = 0, ofRank0 = 0;
         for (std::size_t tier = 0; tier < now.tiers.size(); ++tier) {
             EXPECT_NEAR(now.tiers[tier].share(), load.share(static_cast<int>(tier), 0), 1e-4);
-            busy += now.tiers[tier].share() > 0;
+            for (const sim::Dimension purpose : sim::kDimensions)
+                passed += load.tiers[tier].bytes[purpose][0];
         }
+        busy += passed > 0;
+        double inFlows = 0;
+        for (const TrafficNow& flow : now.flows) {
+            inFlows += flow.bytes;
+            ofRank0 += flow.from == 0 ? flow.load : 0;
+        }
+        EXPECT_NEAR(inFlows, passed, 1e-4 * passed + 1);
+        mostOfRank0 = std::max(mostOfRank0, ofRank0);
     }
     EXPECT_GT(busy, 20);
+    EXPECT_GT(mostOfRank0, 0.01) << "of what its ports carry";
+    EXPECT_LT(mostOfRank0, 2);
 }
 
 TEST(TrafficMotion, OfSomeRanksIsWhatTheySend)
@@ -126,7 +140,7 @@ TEST(TrafficMotion, OfSomeRanksIsWhatTheySend)
     const MovingStep step(twoNodesOfMotion());
     const std::vector<int> some{3, 5};
     TrafficMotion motion = step.byRank(some);
-    const TrafficMoment& now = motion.at(firstForward(step).beginNs);
+    const TrafficMoment& now = motion.at(firstForward(step).beginNs, 1);
     ASSERT_FALSE(now.packets.empty());
     for (const TrafficPacket& packet : now.packets)
         EXPECT_THAT(some, testing::Contains(packet.from));
@@ -182,7 +196,7 @@ TEST(TrafficMotion, MessagesGoFromGpuToGpu)
         EXPECT_THAT(messages.front().name, HasSubstr(std::to_string(percent)));
         EXPECT_GT(messages.front().rect.top, before) << "down to the second node";
         before = messages.front().rect.top;
-        EXPECT_THAT(canvas.texts(), testing::Contains(HasSubstr("under way at")));
+        EXPECT_THAT(canvas.texts(), testing::Contains(HasSubstr("in the last")));
     }
 }
 
@@ -192,7 +206,7 @@ TEST(TrafficMotion, AtTheEndsOfTheStepNothingMoves)
     for (const std::int64_t ns : {std::int64_t{0}, playing.step.endNs()}) {
         const RecorderCanvas canvas = playing.at(ns);
         EXPECT_TRUE(canvas.nodesOf("message").empty());
-        EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains(HasSubstr("under way at"))));
+        EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains(HasSubstr("in the last"))));
     }
 }
 

@@ -63,9 +63,16 @@ ordered_json read(const fs::path& folder, const sim::Scenario& scenario, const s
         const bool isDouble = rank->context().accumulation == DType::f64;
         const double most =
             isDouble ? std::numeric_limits<double>::max() : static_cast<double>(std::numeric_limits<float>::max());
-        rank->weights().restore(Quantity::value, [&](const ParameterSpec& spec, std::int64_t first, std::span<double> values) {
-            stored.read(spec, placeOf(map, spec), first, most, values);
-        });
+        // Adapters begin as new ones do.
+        const auto isThere = [&](const ParameterSpec& spec) {
+            return !scenario.model.lora.isOn() || map.places.contains(spec.name);
+        };
+        rank->weights().restore(
+            Quantity::value,
+            [&](const ParameterSpec& spec, std::int64_t first, std::span<double> values) {
+                stored.read(spec, placeOf(map, spec), first, most, values);
+            },
+            isThere);
     }
     return inOrder;
 }
@@ -233,6 +240,9 @@ ordered_json readWeights(const fs::path& folder, const sim::Scenario& scenario, 
 void checkCanBeWritten(const sim::Model& model)
 {
     classOf(model);
+    if (model.lora.isOn())
+        throw sim::Error("the classes of Hugging Face hold no adapters (training.lora of rank " +
+                         std::to_string(model.lora.rank) + "): use checkpoints, which do");
 }
 
 void proveCanBeWritten(const fs::path& folder, const sim::Scenario& scenario, const std::vector<Rank*>& ranks, int process,

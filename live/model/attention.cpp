@@ -4,10 +4,11 @@
 
 namespace live {
 
-Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
+Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, Bucket* adapters, const std::string& prefix,
+                     int stage, int layer)
     : m_context(context), m_shape(shape), m_layer(layer), m_dropped(droppedModules(context.scenario.training)),
       m_norm(context, shape, bucket, prefix + ".attention_norm", "attn.norm", stage, layer),
-      m_projection(makeHeadProjection(context, shape, bucket, prefix + ".attention", stage, layer)),
+      m_projection(makeHeadProjection(context, shape, bucket, adapters, prefix + ".attention", stage, layer)),
       m_core(context, shape, bucket, prefix + ".attention", stage, layer),
       m_outputLabel(context.kinds, "attn.out", stage, layer, KernelLabel::Operator::linear),
       m_addLabel(context.kinds, "attn.residual", stage, layer)
@@ -15,6 +16,9 @@ Attention::Attention(RankContext& context, const Shape& shape, Bucket& bucket, c
     const sim::Model& model = context.scenario.model;
     m_output = &bucket.add(columnsOfMatrix(prefix + ".attention.output", shape.hidden, shape.outputColumns(), shape.tpSlice(),
                                            model.numHiddenLayers));
+    if (adapters && model.lora.has(sim::LoraTarget::output))
+        m_outputAdapter.emplace(context, shape, *adapters, Adapter::Beside::splitInputs, Adapter::kOutput, m_output->spec, stage,
+                                layer);
     if (model.bias || model.outputBias)
         m_outputBias =
             &bucket.add(replicated(sliceOfVector(prefix + ".attention.output_bias", shape.hidden), shape.sequenceParallel));
@@ -34,6 +38,8 @@ Task<Array> Attention::forward(const Input& input, Array x, AttentionSaved& save
         const KernelSpan span(m_context, m_outputLabel);
         queue.linear(saved.output, m_output->value(), {}, projected);
     }
+    if (m_outputAdapter)
+        co_await m_outputAdapter->forward(saved.output, projected, saved.outputAdapter);
     m_context.inspect(m_outputLabel, projected);
     Array y = co_await sumRowsOverTp(m_context, m_shape, std::move(projected), "attn.sum");
     const KernelSpan span(m_context, m_addLabel);
@@ -84,6 +90,8 @@ Task<Array> Attention::backward(const Input& input, Array dy, AttentionSaved& sa
         const KernelSpan span(m_context, m_outputLabel);
         queue.linearInputGradient(saved.dOutput.tensor, m_output->value(), dCore);
     }
+    if (m_outputAdapter)
+        co_await m_outputAdapter->backward(saved.dOutput.tensor, saved.outputAdapter, dCore);
     m_context.inspect(m_outputLabel, dCore);
     if (ofWeights)
         outputWeightGradient(saved);
@@ -112,6 +120,10 @@ Task<> Attention::backwardWeight(AttentionSaved& saved)
 
 void Attention::outputWeightGradient(const AttentionSaved& saved)
 {
+    if (m_outputAdapter)
+        m_outputAdapter->weightGradient(saved.output, saved.dOutput.tensor, saved.outputAdapter);
+    if (!m_output->isTrained())
+        return;
     const KernelSpan span(m_context, m_outputLabel, GradientOf::weight);
     m_context.queue->linearWeightGradient(saved.dOutput.tensor, saved.output, m_output->gradient(), {});
     if (m_outputBias)

@@ -13,13 +13,15 @@ struct AttentionSaved {
     Array normalized;        ///< local rows
     HeadsSaved heads;
     Array qkv, output, logSumExp;
+    AdapterSaved outputAdapter;
     AllRows dOutput;    ///< of the projection, all rows
     Array dLocalOutput; ///< the same before it was gathered
 };
 
 class Attention {
 public:
-    Attention(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
+    /// adapters: null: none.
+    Attention(RankContext&, const Shape&, Bucket&, Bucket* adapters, const std::string& prefix, int stage, int layer);
 
     /// x + attention(norm(x)). Takes x.
     Task<Array> forward(const Input&, Array x, AttentionSaved&);
@@ -41,6 +43,7 @@ private:
     std::unique_ptr<HeadProjection> m_projection;
     AttentionCore m_core;
     Parameter *m_output, *m_outputBias = nullptr;
+    std::optional<Adapter> m_outputAdapter;
     KernelLabel m_outputLabel, m_addLabel;
 };
 

@@ -124,7 +124,7 @@ Task<> AttentionCore::seen(const Input& input, Tensor qkv, Tensor output, Tensor
 
 Task<Array> AttentionCore::backward(const Input& input, Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput)
 {
-    if (m_sinks) {
+    if (m_sinks && m_sinks->isTrained()) {
         const KernelSpan span(m_context, m_sinksLabel);
         m_context.queue->attentionSinksGradient(m_shape.valueDim, sinks(), output, logSumExp, dOutput, m_sinks->gradient());
     }

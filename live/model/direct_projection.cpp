@@ -2,12 +2,12 @@
 
 namespace live {
 
-DirectProjection::DirectProjection(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage,
-                                   int layer)
+DirectProjection::DirectProjection(RankContext& context, const Shape& shape, Bucket& bucket, Bucket* adapters,
+                                   const std::string& prefix, int stage, int layer)
     : m_context(context), m_shape(shape), m_projectLabel(context.kinds, "attn.qkv", stage, layer, KernelLabel::Operator::linear),
       m_rotateLabel(context.kinds, "attn.rope", stage, layer), m_normLabel(context.kinds, "attn.qk_norm", stage, layer)
 {
-    addParameters(bucket, prefix);
+    addParameters(bucket, adapters, prefix, stage, layer);
     const sim::Model& model = context.scenario.model;
     if (model.positionEmbedding == sim::PositionEmbedding::rope && model.layerKind(layer).rope)
         m_rotary.emplace(context, shape.headDim);
@@ -19,7 +19,7 @@ DirectProjection::DirectProjection(RankContext& context, const Shape& shape, Buc
     m_keyNorm.emplace(context, size, rule, bucket, prefix + ".key_norm", "attn.qk_norm", stage, layer);
 }
 
-void DirectProjection::addParameters(Bucket& bucket, const std::string& prefix)
+void DirectProjection::addParameters(Bucket& bucket, Bucket* adapters, const std::string& prefix, int stage, int layer)
 {
     const sim::Model& model = m_context.scenario.model;
     const bool shares = m_shape.headCopies > 1;
@@ -42,6 +42,15 @@ void DirectProjection::addParameters(Bucket& bucket, const std::string& prefix)
         queryBias = &bucket.add(vector("query_bias", m_shape.queryColumns, false));
         keyBias = &bucket.add(vector("key_bias", m_shape.keyColumns, true), !shares);
         valueBias = &bucket.add(vector("value_bias", m_shape.valueColumns, true), true);
+    }
+    std::int64_t column = 0;
+    for (const auto& [base, target] :
+         {std::pair{query, sim::LoraTarget::query}, {key, sim::LoraTarget::key}, {value, sim::LoraTarget::value}}) {
+        if (adapters && model.lora.has(target))
+            m_adapters.push_back(
+                {Adapter(m_context, m_shape, *adapters, Adapter::Beside::splitOutputs, Adapter::kQkv, base->spec, stage, layer),
+                 column, base->spec.rows});
+        column += base->spec.rows;
     }
     const std::int64_t keysValues = m_shape.keyColumns + m_shape.valueColumns;
     if (!shares) {
@@ -114,6 +123,9 @@ Task<Array> DirectProjection::up(const Input& input, Tensor normalized, HeadsSav
                                     qkv->columnRange(part.firstColumn, part.columns));
     }
     m_context.inspect(m_projectLabel, qkv);
+    saved.adapters.resize(m_adapters.size());
+    for (std::size_t i = 0; i < m_adapters.size(); ++i)
+        co_await m_adapters[i].adapter.forward(all.tensor, m_adapters[i].of(qkv), saved.adapters[i]);
     if (m_queryNorm)
         normalise(qkv, saved);
     rotate(input, qkv, false);
@@ -145,6 +157,8 @@ Task<Array> DirectProjection::backward(const Input& input, Array dQkv, Tensor no
             queue.add(more, dNormalized);
         }
     }
+    for (std::size_t i = 0; i < m_adapters.size(); ++i)
+        co_await m_adapters[i].adapter.backward(m_adapters[i].of(saved.dQkv), saved.adapters[i], dNormalized);
     m_context.inspect(m_projectLabel, dNormalized);
     AllRows all;
     if (ofWeights)
@@ -164,6 +178,10 @@ Task<> DirectProjection::backwardWeight(Tensor normalized, HeadsSaved& saved)
 
 void DirectProjection::weightGradient(const HeadsSaved& saved, const Tensor& normalized)
 {
+    for (std::size_t i = 0; i < m_adapters.size(); ++i)
+        m_adapters[i].adapter.weightGradient(normalized, m_adapters[i].of(saved.dQkv), saved.adapters[i]);
+    if (!m_parts.front().first->isTrained())
+        return;
     const KernelSpan span(m_context, m_projectLabel, GradientOf::weight);
     for (const Part& part : m_parts)
         m_context.queue->linearWeightGradient(saved.dQkv->columnRange(part.firstColumn, part.columns), normalized,
@@ -171,12 +189,12 @@ void DirectProjection::weightGradient(const HeadsSaved& saved, const Tensor& nor
                                               part.firstBias ? part.firstBias->gradientThrough(*part.lastBias) : Tensor{});
 }
 
-std::unique_ptr<HeadProjection> makeHeadProjection(RankContext& context, const Shape& shape, Bucket& bucket,
+std::unique_ptr<HeadProjection> makeHeadProjection(RankContext& context, const Shape& shape, Bucket& bucket, Bucket* adapters,
                                                    const std::string& prefix, int stage, int layer)
 {
-    if (context.scenario.model.isLatentAttention())
+    if (context.scenario.model.isLatentAttention()) // the scenario's rules allow no adapters there
         return std::make_unique<LatentProjection>(context, shape, bucket, prefix, stage, layer);
-    return std::make_unique<DirectProjection>(context, shape, bucket, prefix, stage, layer);
+    return std::make_unique<DirectProjection>(context, shape, bucket, adapters, prefix, stage, layer);
 }
 
 } // namespace live

@@ -55,6 +55,8 @@ Task<> Embedding::backwardWeight(const Input& input)
 {
     const Array dy = std::move(m_gradients.at(&input));
     m_gradients.erase(&input);
+    if (!m_table.isTrained())
+        co_return;
     const AllRows all = co_await gatherRows(m_context, m_shape, dy, "embed.gather");
     const KernelSpan span(m_context, m_label);
     m_context.queue->embedGradient(input.ids, all.tensor, m_shape.firstToken, m_table.gradient());
@@ -108,7 +110,8 @@ Task<Array> Head::backward(const Input& input, HeadSaved& saved, double lossScal
         const KernelSpan span(m_context, m_lossLabel);
         queue.crossEntropyGradient(saved.exponentials, saved.partial, input.targets, m_shape.firstToken, lossScale);
     }
-    if (ofWeights)
+    const bool gathers = ofWeights && m_table.isTrained();
+    if (gathers)
         m_gathering.startGather(m_context, m_shape, saved.normalized, "head.gather");
     Array dNormalized = m_context.activations(m_shape.rows, m_shape.hidden);
     {
@@ -117,10 +120,10 @@ Task<Array> Head::backward(const Input& input, HeadSaved& saved, double lossScal
     }
     m_context.inspect(m_projectLabel, dNormalized);
     AllRows all;
-    if (ofWeights)
+    if (gathers)
         all = co_await m_gathering.gathered();
     m_sum.startSum(m_context, m_shape, std::move(dNormalized), "head.sum");
-    if (ofWeights)
+    if (gathers)
         weightGradient(saved, all.tensor);
     dNormalized = co_await m_sum.summed();
     Array dx = m_norm.backward(dNormalized, saved.input, saved.statistics);
@@ -134,8 +137,10 @@ Task<Array> Head::backward(const Input& input, HeadSaved& saved, double lossScal
 
 Task<> Head::backwardWeight(HeadSaved& saved)
 {
-    const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "head.gather");
-    weightGradient(saved, all.tensor);
+    if (m_table.isTrained()) {
+        const AllRows all = co_await gatherRows(m_context, m_shape, saved.normalized, "head.gather");
+        weightGradient(saved, all.tensor);
+    }
     saved = {};
 }
 

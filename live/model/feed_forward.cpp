@@ -32,8 +32,8 @@ void activateGradient(Queue& queue, ActivationFunction function, bool gated, con
         queue.activationGradient(function, up, dHidden, dUp);
 }
 
-FeedForward::FeedForward(RankContext& context, const Shape& shape, Bucket& bucket, const Names& names, const std::string& prefix,
-                         std::int64_t width, int stage, int layer)
+FeedForward::FeedForward(RankContext& context, const Shape& shape, Bucket& bucket, Bucket* adapters, const Names& names,
+                         const std::string& prefix, std::int64_t width, int stage, int layer)
     : m_context(context), m_shape(shape), m_names(names), m_gated(context.scenario.model.gatedMlp),
       m_activation(activationOf(context.scenario.model)), m_columns(width / shape.tp),
       m_upLabel(context.kinds, names.up, stage, layer, KernelLabel::Operator::linear),
@@ -49,6 +49,15 @@ FeedForward::FeedForward(RankContext& context, const Shape& shape, Bucket& bucke
     m_up = &bucket.add(matrix("up"), m_gated);
     m_upFirst = gate ? gate : m_up;
     m_down = &bucket.add(columnsOfMatrix(prefix + ".down", shape.hidden, m_columns, shape.tpSlice(), model.numHiddenLayers));
+    const auto adapt = [&](std::optional<Adapter>& adapter, sim::LoraTarget target, Adapter::Beside beside,
+                           const Adapter::Names& its, const Parameter& base) {
+        if (adapters && model.lora.has(target))
+            adapter.emplace(context, shape, *adapters, beside, its, base.spec, stage, layer);
+    };
+    if (gate)
+        adapt(m_gateAdapter, sim::LoraTarget::gate, Adapter::Beside::splitOutputs, Adapter::kUp, *gate);
+    adapt(m_upAdapter, sim::LoraTarget::up, Adapter::Beside::splitOutputs, Adapter::kUp, *m_up);
+    adapt(m_downAdapter, sim::LoraTarget::down, Adapter::Beside::splitInputs, Adapter::kDown, *m_down);
     if (model.bias) {
         Parameter* const gateBias = m_gated ? &bucket.add(vector("gate_bias")) : nullptr;
         m_upBias = &bucket.add(vector("up_bias"), m_gated);
@@ -76,6 +85,10 @@ Task<Array> FeedForward::forward(Tensor normalized, FeedForwardSaved& saved)
         const KernelSpan span(m_context, m_upLabel);
         queue.linear(all.tensor, upValue(), m_upBias ? m_upBiasFirst->valueThrough(*m_upBias) : Tensor{}, saved.up);
     }
+    if (m_gateAdapter)
+        co_await m_gateAdapter->forward(all.tensor, gatePart(saved.up), saved.gateAdapter);
+    if (m_upAdapter)
+        co_await m_upAdapter->forward(all.tensor, upPart(saved.up), saved.upAdapter);
     m_context.inspect(m_upLabel, saved.up);
     saved.hidden = m_context.activations(m_shape.rows, m_columns);
     {
@@ -88,6 +101,8 @@ Task<Array> FeedForward::forward(Tensor normalized, FeedForwardSaved& saved)
         const KernelSpan span(m_context, m_downLabel);
         queue.linear(saved.hidden, m_down->value(), {}, down);
     }
+    if (m_downAdapter)
+        co_await m_downAdapter->forward(saved.hidden, down, saved.downAdapter);
     m_context.inspect(m_downLabel, down);
     Array y = co_await sumRowsOverTp(m_context, m_shape, std::move(down), m_names.sum);
     if (m_downBias) {
@@ -107,6 +122,8 @@ Task<Array> FeedForward::backward(Array dy, Tensor normalized, FeedForwardSaved&
         const KernelSpan span(m_context, m_downLabel);
         queue.linearInputGradient(saved.dOutput.tensor, m_down->value(), dHidden);
     }
+    if (m_downAdapter)
+        co_await m_downAdapter->backward(saved.dOutput.tensor, saved.downAdapter, dHidden);
     m_context.inspect(m_downLabel, dHidden);
     if (ofWeights)
         downWeightGradient(saved);
@@ -125,6 +142,10 @@ Task<Array> FeedForward::backward(Array dy, Tensor normalized, FeedForwardSaved&
         const KernelSpan span(m_context, m_upLabel);
         queue.linearInputGradient(saved.dUp, upValue(), dNormalized);
     }
+    if (m_gateAdapter)
+        co_await m_gateAdapter->backward(gatePart(saved.dUp), saved.gateAdapter, dNormalized);
+    if (m_upAdapter)
+        co_await m_upAdapter->backward(upPart(saved.dUp), saved.upAdapter, dNormalized);
     m_context.inspect(m_upLabel, dNormalized);
     AllRows all;
     if (ofWeights)
@@ -145,6 +166,10 @@ Task<> FeedForward::backwardWeight(Tensor normalized, FeedForwardSaved& saved)
 
 void FeedForward::downWeightGradient(const FeedForwardSaved& saved)
 {
+    if (m_downAdapter)
+        m_downAdapter->weightGradient(saved.hidden, saved.dOutput.tensor, saved.downAdapter);
+    if (!m_down->isTrained())
+        return;
     const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
     m_context.queue->linearWeightGradient(saved.dOutput.tensor, saved.hidden, m_down->gradient(), {});
     if (m_downBias)
@@ -153,6 +178,12 @@ void FeedForward::downWeightGradient(const FeedForwardSaved& saved)
 
 void FeedForward::upWeightGradient(const FeedForwardSaved& saved, const Tensor& normalized)
 {
+    if (m_gateAdapter)
+        m_gateAdapter->weightGradient(normalized, gatePart(saved.dUp), saved.gateAdapter);
+    if (m_upAdapter)
+        m_upAdapter->weightGradient(normalized, upPart(saved.dUp), saved.upAdapter);
+    if (!m_up->isTrained())
+        return;
     const KernelSpan span(m_context, m_upLabel, GradientOf::weight);
     m_context.queue->linearWeightGradient(saved.dUp, normalized, upGradient(),
                                           m_upBias ? m_upBiasFirst->gradientThrough(*m_upBias) : Tensor{});

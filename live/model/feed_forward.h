@@ -2,15 +2,18 @@
 // columns are split over tp.
 #pragma once
 
+#include "live/model/adapter.h"
 #include "live/model/tensor_parallel.h"
 
+#include <optional>
 #include <string>
 
 namespace live {
 
 /// Kept from the forward pass on, as AttentionSaved.
 struct FeedForwardSaved {
-    Array up, hidden;   ///< before and after the activation
+    Array up, hidden; ///< before and after the activation
+    AdapterSaved gateAdapter, upAdapter, downAdapter;
     Array dUp;          ///< from the input gradient to the weight gradient, as the next
     AllRows dOutput;    ///< of the down projection, all rows
     Array dLocalOutput; ///< the same before it was gathered
@@ -25,9 +28,9 @@ public:
     static constexpr Names kDense{"mlp.up", "mlp.act", "mlp.down", "mlp.gather", "mlp.sum"};
     static constexpr Names kShared{"shared.up", "shared.act", "shared.down", "shared.gather", "shared.sum"};
 
-    /// width: inner columns of the whole. prefix: of its parameters, "layers.3.mlp".
-    FeedForward(RankContext&, const Shape&, Bucket&, const Names&, const std::string& prefix, std::int64_t width, int stage,
-                int layer);
+    /// width: inner columns of the whole. prefix: of its parameters, "layers.3.mlp". adapters: null: none.
+    FeedForward(RankContext&, const Shape&, Bucket&, Bucket* adapters, const Names&, const std::string& prefix,
+                std::int64_t width, int stage, int layer);
 
     /// Of local rows, to local rows.
     Task<Array> forward(Tensor normalized, FeedForwardSaved&);
@@ -39,6 +42,9 @@ private:
     void downWeightGradient(const FeedForwardSaved&);
     void upWeightGradient(const FeedForwardSaved&, const Tensor& normalized);
     std::int64_t upColumns() const { return m_columns * (m_gated ? 2 : 1); }
+    /// Of [gate | up].
+    Tensor gatePart(const Tensor& all) const { return all.columnRange(0, m_columns); }
+    Tensor upPart(const Tensor& all) const { return all.columnRange(m_gated ? m_columns : 0, m_columns); }
     Tensor upValue() const;
     Tensor upGradient() const;
 
@@ -50,6 +56,7 @@ private:
     std::int64_t m_columns;               ///< this rank's inner columns
     Parameter *m_upFirst, *m_up, *m_down; ///< upFirst: the gate, glued to up, or up itself
     Parameter *m_upBiasFirst = nullptr, *m_upBias = nullptr, *m_downBias = nullptr;
+    std::optional<Adapter> m_gateAdapter, m_upAdapter, m_downAdapter;
     RowsUnderWay m_gathering, m_sum;
     KernelLabel m_upLabel, m_activationLabel, m_downLabel;
 };

@@ -1,6 +1,7 @@
 // From the residual stream, normalised, to queries, keys and values, rotated and side by side, and back. Heads are split over tp.
 #pragma once
 
+#include "live/model/adapter.h"
 #include "live/model/input.h"
 #include "live/model/norm.h"
 #include "live/model/rotary.h"
@@ -21,6 +22,7 @@ struct HeadsSaved {
         Array input, statistics; ///< of a head each row
     };
     Normed query, key;
+    std::vector<AdapterSaved> adapters; ///< as DirectProjection's
     Array dQkv;
     // latent
     Array queryDown, queryStatistics, keyValueDown, keyValueStatistics; ///< local rows
@@ -44,7 +46,8 @@ public:
 /// keys may be normalised head by head (Dehghani et al. 2023; Qwen3).
 class DirectProjection final : public HeadProjection {
 public:
-    DirectProjection(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
+    /// adapters: null: none.
+    DirectProjection(RankContext&, const Shape&, Bucket&, Bucket* adapters, const std::string& prefix, int stage, int layer);
     Task<> down(Tensor normalized, HeadsSaved&) override;
     Task<Array> up(const Input&, Tensor normalized, HeadsSaved&) override;
     Task<Array> backward(const Input&, Array dQkv, Tensor normalized, HeadsSaved&, bool ofWeights) override;
@@ -57,7 +60,13 @@ private:
         std::int64_t firstColumn = 0, columns = 0;
         Tensor weight(std::int64_t inputs) const { return first->valueThrough(*last).reshaped(columns, inputs); }
     };
-    void addParameters(Bucket&, const std::string& prefix);
+    /// Beside a part of the columns of qkv.
+    struct PartAdapter {
+        Adapter adapter;
+        std::int64_t firstColumn = 0, columns = 0;
+        Tensor of(const Tensor& qkv) const { return qkv.columnRange(firstColumn, columns); }
+    };
+    void addParameters(Bucket&, Bucket* adapters, const std::string& prefix, int stage, int layer);
     void rotate(const Input&, const Tensor& qkv, bool inverse) const;
     void copy(const Tensor& from, const Tensor& to) const;
     void normalise(const Tensor& qkv, HeadsSaved&) const;
@@ -68,6 +77,7 @@ private:
     const Shape& m_shape;
     std::optional<Rotary> m_rotary;
     std::vector<Part> m_parts;
+    std::vector<PartAdapter> m_adapters;
     std::optional<Norm> m_queryNorm, m_keyNorm;
     RowsUnderWay m_gathering, m_sum;
     KernelLabel m_projectLabel, m_rotateLabel, m_normLabel;
@@ -106,7 +116,7 @@ private:
     KernelLabel m_downLabel, m_queryUpLabel, m_keyValueDownLabel, m_keyValueUpLabel, m_rotateLabel, m_assembleLabel;
 };
 
-std::unique_ptr<HeadProjection> makeHeadProjection(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage,
-                                                   int layer);
+std::unique_ptr<HeadProjection> makeHeadProjection(RankContext&, const Shape&, Bucket&, Bucket* adapters,
+                                                   const std::string& prefix, int stage, int layer);
 
 } // namespace live

@@ -2,16 +2,16 @@
 
 namespace live {
 
-Layer::Layer(RankContext& context, const Shape& shape, Bucket& dense, Bucket* experts, int stage, int layer, bool recomputes)
-    : m_context(context), m_dense(dense), m_experts(experts),
-      m_attention(context, shape, dense, "layers." + std::to_string(layer), stage, layer), m_recomputes(recomputes),
-      m_restores(!droppedModules(context.scenario.training).empty())
+Layer::Layer(RankContext& context, const Shape& shape, const Buckets& buckets, int stage, int layer, bool recomputes)
+    : m_context(context), m_buckets(buckets),
+      m_attention(context, shape, *buckets.dense, buckets.adapters, "layers." + std::to_string(layer), stage, layer),
+      m_recomputes(recomputes), m_restores(!droppedModules(context.scenario.training).empty())
 {
     const std::string prefix = "layers." + std::to_string(layer);
-    if (experts)
-        m_moe = std::make_unique<Moe>(context, shape, dense, *experts, prefix, stage, layer);
+    if (buckets.experts)
+        m_moe = std::make_unique<Moe>(context, shape, *buckets.dense, *buckets.experts, prefix, stage, layer);
     else
-        m_mlp = std::make_unique<Mlp>(context, shape, dense, prefix, stage, layer);
+        m_mlp = std::make_unique<Mlp>(context, shape, *buckets.dense, buckets.adapters, prefix, stage, layer);
 }
 
 Task<Array> Layer::run(const Input& input, Array x, LayerSaved& saved)

@@ -20,16 +20,20 @@ struct LayerSaved {
 
 class Layer {
 public:
-    /// experts: null for a dense layer. `recomputes`: under full recomputation only some layers of a stage do.
-    Layer(RankContext&, const Shape&, Bucket& dense, Bucket* experts, int stage, int layer, bool recomputes);
+    /// What its weights are in. experts: null for a dense layer; adapters: null where there are none.
+    struct Buckets {
+        Bucket* dense = nullptr;
+        Bucket *experts = nullptr, *adapters = nullptr;
+    };
+    /// `recomputes`: under full recomputation only some layers of a stage do.
+    Layer(RankContext&, const Shape&, const Buckets&, int stage, int layer, bool recomputes);
 
     Task<Array> forward(const Input&, Array x, LayerSaved&);
     /// The input gradient, or both.
     Task<Array> backward(const Input&, Array dy, LayerSaved&, bool ofWeights);
     Task<> backwardWeight(LayerSaved&);
 
-    Bucket& dense() { return m_dense; }
-    Bucket* experts() { return m_experts; }
+    const Buckets& buckets() const { return m_buckets; }
     Moe* moe() { return m_moe.get(); }
 
 private:
@@ -38,8 +42,7 @@ private:
     Task<Array> run(const Input&, Array x, LayerSaved&);
 
     RankContext& m_context;
-    Bucket& m_dense;
-    Bucket* m_experts;
+    const Buckets m_buckets;
     Attention m_attention;
     std::unique_ptr<Mlp> m_mlp;
     std::unique_ptr<Moe> m_moe;

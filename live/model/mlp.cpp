@@ -4,11 +4,12 @@
 
 namespace live {
 
-Mlp::Mlp(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage, int layer)
+Mlp::Mlp(RankContext& context, const Shape& shape, Bucket& bucket, Bucket* adapters, const std::string& prefix, int stage,
+         int layer)
     : m_context(context), m_shape(shape), m_layer(layer), m_dropped(droppedModules(context.scenario.training)),
       m_norm(context, shape, bucket, prefix + ".mlp_norm", "mlp.norm", stage, layer),
-      m_inner(context, shape, bucket, FeedForward::kDense, prefix + ".mlp", context.scenario.model.intermediateSize, stage,
-              layer),
+      m_inner(context, shape, bucket, adapters, FeedForward::kDense, prefix + ".mlp", context.scenario.model.intermediateSize,
+              stage, layer),
       m_addLabel(context.kinds, "mlp.residual", stage, layer)
 {
 }

@@ -15,7 +15,8 @@ struct MlpSaved {
 
 class Mlp {
 public:
-    Mlp(RankContext&, const Shape&, Bucket&, const std::string& prefix, int stage, int layer);
+    /// adapters: null: none.
+    Mlp(RankContext&, const Shape&, Bucket&, Bucket* adapters, const std::string& prefix, int stage, int layer);
 
     /// x + mlp(norm(x)). Takes x.
     Task<Array> forward(const Input&, Array x, MlpSaved&);

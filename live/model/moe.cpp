@@ -50,7 +50,7 @@ Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& expert
     if (model.routerBias)
         m_routerBias = &dense.add(replicated(sliceOfVector(prefix + ".router_bias", m_experts), shape.tp > 1));
     if (model.numSharedExperts > 0)
-        m_shared = std::make_unique<FeedForward>(context, shape, dense, FeedForward::kShared, prefix + ".shared_expert",
+        m_shared = std::make_unique<FeedForward>(context, shape, dense, nullptr, FeedForward::kShared, prefix + ".shared_expert",
                                                  std::int64_t{model.numSharedExperts} * model.moeIntermediateSize, stage, layer);
     const std::int64_t perRank = m_experts / layout.ep;
     const Slice slice{context.coordinates.exptTp, layout.etp};
@@ -481,6 +481,10 @@ Task<> Moe::backwardWeight(MoeSaved& saved, bool withShared)
     Queue& queue = *m_context.queue;
     if (m_shared && withShared)
         co_await m_shared->backwardWeight(saved.normalized, saved.shared);
+    if (!m_router->isTrained()) {
+        saved = {};
+        co_return;
+    }
     {
         const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
         forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {

@@ -51,8 +51,16 @@ Array Norm::backward(const Tensor& dy, const Tensor& x, const Tensor& statistics
 void Norm::backward(const Tensor& dy, const Tensor& x, const Tensor& statistics, const Tensor& dx) const
 {
     const KernelSpan span(m_context, m_label);
-    m_context.queue->normGradient(m_rule.kind, dy, x, m_gain->value(), statistics, dx, m_gain->gradient(),
-                                  m_bias ? m_bias->gradient() : Tensor{});
+    Array unused[2]; // where the weights are frozen: one kernel makes both gradients
+    const auto gradientOf = [&](const Parameter& weights, Array& otherwise) -> Tensor {
+        if (weights.isTrained())
+            return weights.gradient();
+        otherwise = m_context.statistics(1, weights.spec.columns);
+        m_context.queue->fill(otherwise, 0);
+        return otherwise;
+    };
+    m_context.queue->normGradient(m_rule.kind, dy, x, m_gain->value(), statistics, dx, gradientOf(*m_gain, unused[0]),
+                                  m_bias ? gradientOf(*m_bias, unused[1]) : Tensor{});
     m_context.inspect(m_label, dx);
 }
 

@@ -88,6 +88,11 @@ ParameterSpec replicated(ParameterSpec spec, bool partial)
     return spec;
 }
 
+bool Parameter::isTrained() const
+{
+    return !bucket->frozen;
+}
+
 Tensor Parameter::value() const
 {
     return slice(bucket->values, offset, spec.rows, spec.columns);

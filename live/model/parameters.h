@@ -71,6 +71,7 @@ struct Parameter {
     bool glued = false;      ///< starts where the one before it ends
 
     std::int64_t elements() const { return spec.rows * spec.columns; }
+    bool isTrained() const;
     Tensor value() const;
     Tensor gradient() const;
     /// This parameter and those glued to it up to `last`, as one row: fused projections.
@@ -100,7 +101,8 @@ public:
 
     const std::string name;
     const BucketKind kind;
-    bool tied = false; ///< the embedding that is also the output head
+    bool tied = false;   ///< the embedding that is also the output head
+    bool frozen = false; ///< beside adapters, which alone are trained: no gradients, no moments
     std::vector<std::unique_ptr<Parameter>> parameters;
     std::int64_t elements = 0;        ///< with padding; a multiple of shards * kBlock
     std::int64_t partialElements = 0; ///< the leading elements whose gradients are partial sums over tp

@@ -40,8 +40,6 @@ void checkSupported(const sim::Scenario& scenario)
         refuse("offloading to the host's memory; leave training.offload out");
     if (scenario.training.documents.areGiven())
         refuse("attention within documents; leave training.documents out");
-    if (model.lora.isOn())
-        refuse("low-rank adapters (training.lora of rank " + std::to_string(model.lora.rank) + "); leave training.lora out");
 }
 
 } // namespace

@@ -8,6 +8,7 @@ Stage::Stage(RankContext& context, const Shape& shape, const Place& place, Param
     const sim::Scenario& scenario = context.scenario;
     const auto bucket = [&](const std::string& name, BucketKind kind) {
         m_buckets.push_back(std::make_unique<Bucket>(name, kind));
+        m_buckets.back()->frozen = scenario.model.lora.isOn();
         return m_buckets.back().get();
     };
     if (place.hasEmbedding) {
@@ -18,11 +19,15 @@ Stage::Stage(RankContext& context, const Shape& shape, const Place& place, Param
     const int recomputed = scenario.training.recomputeLayers > 0 ? scenario.training.recomputeLayers : place.layers;
     for (int i = 0; i < place.layers; ++i) {
         const int layer = place.firstLayer + i;
-        Bucket* dense = bucket("layers." + std::to_string(layer), BucketKind::dense);
-        Bucket* experts = scenario.model.isMoeLayer(layer)
-                              ? bucket("layers." + std::to_string(layer) + ".experts", BucketKind::expert)
-                              : nullptr;
-        m_layers.push_back(std::make_unique<Layer>(context, shape, *dense, experts, place.stage, layer, full && i < recomputed));
+        const std::string name = "layers." + std::to_string(layer);
+        Layer::Buckets buckets{.dense = bucket(name, BucketKind::dense)};
+        if (scenario.model.isMoeLayer(layer))
+            buckets.experts = bucket(name + ".experts", BucketKind::expert);
+        if (scenario.model.lora.isOn()) {
+            buckets.adapters = bucket(name + ".adapters", BucketKind::dense);
+            buckets.adapters->frozen = false;
+        }
+        m_layers.push_back(std::make_unique<Layer>(context, shape, buckets, place.stage, layer, full && i < recomputed));
     }
     if (place.hasHead) {
         m_headRest = bucket("head", BucketKind::dense);
@@ -30,30 +35,36 @@ Stage::Stage(RankContext& context, const Shape& shape, const Place& place, Param
     }
 }
 
-Task<> Stage::acquire(Bucket& first, Bucket* second)
+Stage::Together Stage::together(const Layer& layer)
 {
-    co_await m_context.weights->acquire(first);
-    if (second)
-        co_await m_context.weights->acquire(*second);
+    const Layer::Buckets& buckets = layer.buckets();
+    return {buckets.dense, buckets.experts, buckets.adapters};
 }
 
-void Stage::release(Bucket& first, Bucket* second)
+Task<> Stage::acquire(Together buckets)
 {
-    m_context.weights->release(first);
-    if (second)
-        m_context.weights->release(*second);
+    for (Bucket* bucket : buckets)
+        if (bucket)
+            co_await m_context.weights->acquire(*bucket);
 }
 
-void Stage::prepare(Bucket& first, Bucket* second)
+void Stage::release(const Together& buckets)
 {
-    m_context.weights->prepareGradients(first);
-    if (second)
-        m_context.weights->prepareGradients(*second);
+    for (Bucket* bucket : buckets)
+        if (bucket)
+            m_context.weights->release(*bucket);
 }
 
-Task<> Stage::done(Bucket& first, Bucket* second)
+void Stage::prepare(const Together& buckets)
 {
-    for (Bucket* bucket : {&first, second})
+    for (Bucket* bucket : buckets)
+        if (bucket)
+            m_context.weights->prepareGradients(*bucket);
+}
+
+Task<> Stage::done(Together buckets)
+{
+    for (Bucket* bucket : buckets)
         if (bucket && !bucket->tied) // what is tied is complete when both ends are
             co_await m_context.weights->gradientDone(*bucket);
 }
@@ -63,20 +74,20 @@ Task<Array> Stage::forward(const Input& input, Array x, const Tensor& lossWords)
     Saved& saved = m_saved[&input];
     saved.layers.resize(m_layers.size());
     if (m_embedding) {
-        co_await acquire(*m_tokenTable->bucket, m_embeddingRest);
+        co_await acquire({m_tokenTable->bucket, m_embeddingRest});
         x = co_await m_embedding->forward(input);
-        release(*m_embeddingRest, m_tokenTable->bucket);
+        release({m_embeddingRest, m_tokenTable->bucket});
     }
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         Layer& layer = *m_layers[i];
-        co_await acquire(layer.dense(), layer.experts());
+        co_await acquire(together(layer));
         x = co_await layer.forward(input, std::move(x), saved.layers[i]);
-        release(layer.dense(), layer.experts());
+        release(together(layer));
     }
     if (m_head) {
-        co_await acquire(*m_headTable->bucket, m_headRest);
+        co_await acquire({m_headTable->bucket, m_headRest});
         co_await m_head->forward(input, std::move(x), saved.head, lossWords);
-        release(*m_headRest, m_headTable->bucket);
+        release({m_headRest, m_headTable->bucket});
         x = Array();
     }
     co_return x;
@@ -86,21 +97,21 @@ Task<Array> Stage::backward(const Input& input, Array dy, double lossScale, bool
 {
     Saved& saved = m_saved.at(&input);
     if (m_head) {
-        co_await acquire(*m_headTable->bucket, m_headRest);
-        prepare(*m_headRest, ofWeights ? m_headTable->bucket : nullptr);
+        co_await acquire({m_headTable->bucket, m_headRest});
+        prepare({m_headRest, ofWeights ? m_headTable->bucket : nullptr});
         dy = co_await m_head->backward(input, saved.head, lossScale, ofWeights);
-        release(*m_headRest, m_headTable->bucket);
+        release({m_headRest, m_headTable->bucket});
         if (last)
-            co_await done(*m_headRest, m_headTable->bucket);
+            co_await done({m_headRest, m_headTable->bucket});
     }
     for (std::size_t i = m_layers.size(); i-- > 0;) {
         Layer& layer = *m_layers[i];
-        co_await acquire(layer.dense(), layer.experts());
-        prepare(layer.dense(), ofWeights ? layer.experts() : nullptr);
+        co_await acquire(together(layer));
+        prepare(ofWeights ? together(layer) : Together{layer.buckets().dense});
         dy = co_await layer.backward(input, std::move(dy), saved.layers[i], ofWeights);
         if (last)
-            co_await done(layer.dense(), layer.experts());
-        release(layer.dense(), layer.experts());
+            co_await done(together(layer));
+        release(together(layer));
     }
     if (m_embedding) {
         m_embedding->backwardInput(input, std::move(dy));
@@ -117,17 +128,17 @@ Task<> Stage::backwardWeight(const Input& input, bool last)
 {
     Saved& saved = m_saved.at(&input);
     if (m_head) {
-        prepare(*m_headTable->bucket, nullptr);
+        prepare({m_headTable->bucket});
         co_await m_head->backwardWeight(saved.head);
         if (last)
-            co_await done(*m_headRest, m_headTable->bucket);
+            co_await done({m_headRest, m_headTable->bucket});
     }
     for (std::size_t i = m_layers.size(); i-- > 0;) {
         Layer& layer = *m_layers[i];
-        prepare(layer.dense(), layer.experts());
+        prepare(together(layer));
         co_await layer.backwardWeight(saved.layers[i]);
         if (last)
-            co_await done(layer.dense(), layer.experts());
+            co_await done(together(layer));
     }
     if (m_embedding)
         co_await embeddingWeights(input, last);
@@ -136,10 +147,10 @@ Task<> Stage::backwardWeight(const Input& input, bool last)
 
 Task<> Stage::embeddingWeights(const Input& input, bool last)
 {
-    prepare(*m_tokenTable->bucket, m_embeddingRest);
+    prepare({m_tokenTable->bucket, m_embeddingRest});
     co_await m_embedding->backwardWeight(input);
     if (last)
-        co_await done(*m_embeddingRest, m_tokenTable->bucket);
+        co_await done({m_embeddingRest, m_tokenTable->bucket});
 }
 
 void Stage::takeAuxiliaryLoss(std::span<std::int64_t, kExactSumWords> words)

@@ -5,6 +5,7 @@
 #include "live/model/embedding.h"
 #include "live/model/layer.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,11 +44,13 @@ private:
         std::vector<LayerSaved> layers;
         HeadSaved head;
     };
-    // Of two buckets that are used together; the second may be none.
-    Task<> acquire(Bucket&, Bucket*);
-    void release(Bucket&, Bucket*);
-    void prepare(Bucket&, Bucket*);
-    Task<> done(Bucket&, Bucket*);
+    /// Buckets that are used together; null: none.
+    using Together = std::array<Bucket*, 3>;
+    static Together together(const Layer&);
+    Task<> acquire(Together);
+    void release(const Together&);
+    void prepare(const Together&);
+    Task<> done(Together);
     Task<> embeddingWeights(const Input&, bool last);
 
     RankContext& m_context;

@@ -144,8 +144,9 @@ private:
     {
         json tensors = json::object();
         for (Rank* rank : m_ranks)
-            rank->weights().forEachOwned(
-                true, [&](const OwnedRange& own) { tensors[own.parameter->spec.name] = own.parameter->spec.wholeShape(); });
+            rank->weights().forEachOwned(true, [&](const OwnedRange& own) {
+                tensors[own.parameter->spec.name] = {own.parameter->spec.wholeShape(), own.parameter->isTrained()};
+            });
         return tensors;
     }
 
@@ -153,22 +154,27 @@ private:
     {
         const bool isDouble = m_ranks.front()->context().accumulation == DType::f64;
         m_type = isDouble ? StoredType::f64 : StoredType::f32;
-        for (const json& tensors : m_answers)
-            for (const auto& [name, shape] : tensors.items())
-                m_table.tensors[name] = {.type = m_type, .shape = shape};
-        m_table.place();
+        for (const QuantityName& quantity : m_quantities) {
+            TensorTable& table = m_tables[quantity.name];
+            for (const json& tensors : m_answers)
+                for (const auto& [name, tensor] : tensors.items())
+                    if (quantity.quantity == Quantity::value || tensor.at(1).get<bool>()) // what is frozen has values alone
+                        table.tensors[name] = {.type = m_type, .shape = tensor.at(0)};
+            table.place();
+        }
     }
 
     std::string headerOf(const QuantityName& quantity) const
     {
-        return m_table.header({{"format", kFormat}, {"quantity", quantity.name}, {"step", std::to_string(m_info.step)}});
+        return m_tables.at(quantity.name)
+            .header({{"format", kFormat}, {"quantity", quantity.name}, {"step", std::to_string(m_info.step)}});
     }
 
     void createFile(const QuantityName& quantity) const
     {
         const std::string header = headerOf(quantity);
         PlacedFile file(m_growing / fileOf(quantity), PlacedFile::Mode::create);
-        file.reserve(header.size() + m_table.dataBytes());
+        file.reserve(header.size() + m_tables.at(quantity.name).dataBytes());
         file.write(0, header.data(), header.size());
         file.sync();
     }
@@ -177,7 +183,7 @@ private:
     {
         json written = json::object();
         for (const QuantityName& quantity : m_quantities) {
-            TensorWriter writer(m_growing / fileOf(quantity), m_table, headerOf(quantity).size());
+            TensorWriter writer(m_growing / fileOf(quantity), m_tables.at(quantity.name), headerOf(quantity).size());
             for (Rank* rank : m_ranks)
                 forEachPiece(*rank, quantity.quantity,
                              [&](const ParameterSpec& spec, std::int64_t first, std::span<const double> values) {
@@ -201,13 +207,14 @@ private:
         for (const QuantityName& quantity : m_quantities) {
             const std::uint64_t headerBytes = headerOf(quantity).size();
             json tensors = json::object();
-            for (const auto& [name, tensor] : m_table.tensors)
+            const TensorTable& table = m_tables.at(quantity.name);
+            for (const auto& [name, tensor] : table.tensors)
                 tensors[name] = {{"shape", tensor.shape},
                                  {"offsets", {headerBytes + tensor.begin, headerBytes + tensor.end}},
                                  {"crc32", checksum(quantity.name, name, tensor)}};
             manifest["files"][fileOf(quantity)] = {{"quantity", quantity.name},
                                                    {"dtype", storedTypeName(m_type)},
-                                                   {"bytes", headerBytes + m_table.dataBytes()},
+                                                   {"bytes", headerBytes + table.dataBytes()},
                                                    {"tensors", std::move(tensors)}};
         }
         const std::string text = manifest.dump();
@@ -241,8 +248,8 @@ private:
     std::vector<QuantityName> m_quantities;
     fs::path m_growing;
     StoredType m_type = StoredType::f32;
-    TensorTable m_table;
-    std::vector<json> m_answers; ///< of the last phase, by process
+    std::map<std::string, TensorTable> m_tables; ///< by quantity
+    std::vector<json> m_answers;                 ///< of the last phase, by process
 };
 
 [[noreturn]] void refuseDamaged(const fs::path& path, const std::string& why)

@@ -44,6 +44,7 @@ void Rank::makeStages(const Job& job)
     const auto vocabulary = [&](const char* name) {
         auto bucket = std::make_unique<Bucket>(name, BucketKind::dense);
         bucket->add(vocabularySpec(name, m_shape));
+        bucket->frozen = scenario.model.lora.isOn();
         return bucket;
     };
     if (first || (last && tied)) {
@@ -301,6 +302,8 @@ void Rank::inspect(Quantity quantity)
         return;
     m_weights.forEachOwned(false, [&](const OwnedRange& own) {
         const bool ofValues = quantity == Quantity::value;
+        if (!ofValues && !own.parameter->isTrained())
+            return;
         m_context.inspect((ofValues ? "weight " : "the gradient of ") + own.parameter->spec.name,
                           ofValues ? own.master : own.gradient);
     });

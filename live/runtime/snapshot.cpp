@@ -36,6 +36,8 @@ void forEachPiece(Rank& rank, Quantity quantity,
     std::vector<double> values;
     rank.weights().forEachOwned(true, [&](const OwnedRange& own) {
         const Tensor all = quantityOf(own, quantity);
+        if (!all) // what is frozen has values alone
+            return;
         const Array exact = context.buffer(DType::f64, 1, std::min(kPiece, own.count));
         for (std::int64_t first = 0; first < own.count; first += kPiece) {
             const std::int64_t count = std::min(kPiece, own.count - first);

@@ -37,6 +37,8 @@ void Weights::adopt(std::vector<Bucket*> buckets, bool headSeparate)
         const std::int64_t count = sharded ? bucket->shardElements() : bucket->elements;
         Array& kept = sharded ? bucket->valueShard : bucket->values;
         kept = memory.allocate(m_context.activation, 1, count, MemoryUse::parameters);
+        if (bucket->frozen)
+            continue;
         if (m_context.activation != m_context.accumulation)
             bucket->master = memory.allocate(m_context.accumulation, 1, bucket->shardElements(), MemoryUse::optimizer);
         if (m_context.scenario.training.optimizer == sim::Optimizer::adamw)
@@ -122,7 +124,7 @@ void Weights::release(Bucket& bucket)
 
 void Weights::prepareGradients(Bucket& bucket)
 {
-    if (bucket.gradients)
+    if (bucket.gradients || bucket.frozen)
         return;
     bucket.gradients = m_context.memory.allocate(m_context.accumulation, 1, bucket.elements, MemoryUse::buffers);
     m_context.queue->fill(bucket.gradients, 0);
@@ -138,6 +140,8 @@ Task<> Weights::gatherValues(Bucket& bucket)
 
 Task<> Weights::gradientDone(Bucket& bucket)
 {
+    if (bucket.frozen)
+        co_return;
     // Input gradients ahead of their weight gradients fill the norms' gradients early: those of this micro-batch may have been
     // reduced with an earlier one's.
     prepareGradients(bucket);
@@ -225,9 +229,11 @@ Task<> Weights::finishGradients()
     m_waiting.clear();
     co_await settle();
     for (Bucket* bucket : m_buckets)
-        if (bucket->tied)
+        if (bucket->tied && !bucket->frozen)
             co_await reduceTied(*bucket);
     for (Bucket* bucket : m_buckets) {
+        if (bucket->frozen)
+            continue;
         if (bucket->kind == BucketKind::dense)
             co_await m_context.allReduce(Group::replicate, ownGradients(*bucket), "gradient.replicate");
         if (bucket->tied)
@@ -269,7 +275,7 @@ void Weights::addSquares(const Tensor& words)
 {
     const KernelSpan span(m_context, m_normLabel);
     for (const Bucket* bucket : m_buckets) {
-        if (!counts(*bucket))
+        if (bucket->frozen || !counts(*bucket))
             continue;
         const std::int64_t begin = bucket->shardOffset();
         const std::int64_t end = begin + bucket->shardElements();
@@ -343,6 +349,8 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
         const KernelSpan span(m_context, m_updateLabel);
         const bool adamw = m_context.scenario.training.optimizer == sim::Optimizer::adamw;
         forEachOwned(false, [&](const OwnedRange& own) {
+            if (!own.parameter->isTrained())
+                return;
             if (!adamw) {
                 m_context.queue->sgd(learningRate, clipFactor, own.gradient, own.master, own.value);
                 return;
@@ -359,11 +367,12 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
     for (Bucket* bucket : m_buckets)
         if (m_zero >= 3)
             bucket->values.reset();
-        else if (m_zero >= 1)
+        else if (m_zero >= 1 && !bucket->frozen)
             co_await gatherValues(*bucket);
 }
 
-void Weights::restore(Quantity quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<double>)>& read)
+void Weights::restore(Quantity quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<double>)>& read,
+                      const std::function<bool(const ParameterSpec&)>& isThere)
 {
     std::vector<double> values;
     const auto fill = [&](const Bucket& bucket, const Array& array, std::int64_t first) {
@@ -371,6 +380,8 @@ void Weights::restore(Quantity quantity, const std::function<void(const Paramete
             return;
         const Array exact = m_context.buffer(DType::f64, 1, std::min(kPiece, array->elements()));
         for (const auto& parameter : bucket.parameters) {
+            if (isThere && !isThere(parameter->spec))
+                continue;
             const std::int64_t last = std::min(first + array->elements(), parameter->offset + parameter->elements());
             for (std::int64_t begin = std::max(first, parameter->offset); begin < last; begin += kPiece) {
                 const std::int64_t count = std::min(kPiece, last - begin);

@@ -58,8 +58,9 @@ public:
     /// model comes once.
     void forEachOwned(bool counted, const std::function<void(const OwnedRange&)>&) const;
     /// Sets what this rank holds, piece by piece: read(parameter, first element of the rank's slice of it, where to) fills in all
-    /// but padding.
-    void restore(Quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<double>)>& read);
+    /// but padding. isThere: of which parameters; none given: of all.
+    void restore(Quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<double>)>& read,
+                 const std::function<bool(const ParameterSpec&)>& isThere = {});
 
 private:
     /// Reduction of a bucket's gradient under way.

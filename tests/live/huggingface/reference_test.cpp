@@ -391,6 +391,24 @@ std::string failureOf(const sim::Scenario& scenario, const fs::path& folder)
     return "";
 }
 
+/// Their second factor is 0; nobody else has a gradient.
+TEST(Adapters, BesideAModelThatWasReadAddNothingAtFirst)
+{
+    const fs::path folder = folderOf("llama");
+    for (const Settings& layout : {Settings{}, Settings{"layout.tp=2", "layout.dp=2", "layout.zero_stage=3"}}) {
+        const sim::Scenario scenario = job(reference("llama").model + kAdapters + layout);
+        const Step step = stepOf(scenario, fromFolder(folder));
+        EXPECT_LE(largestDifference(valuesOf(folder / "expected.safetensors", "loss"), {step.loss}), 1e-10);
+        for (const auto& [name, gradient] : step.gradients) {
+            const bool isFirst = name.ends_with(".lora_a");
+            ASSERT_TRUE(isFirst || name.ends_with(".lora_b")) << name;
+            const bool isZero = std::all_of(gradient.begin(), gradient.end(), [](double value) { return value == 0; });
+            EXPECT_EQ(isZero, isFirst) << name;
+        }
+    }
+    EXPECT_THROW(huggingface::checkCanBeWritten(job(reference("llama").model + kAdapters).model), sim::Error);
+}
+
 TEST_F(Scratch, OfAnotherModelIsRefusedWithAllThatDiffers)
 {
     const Settings llama = reference("llama").model;

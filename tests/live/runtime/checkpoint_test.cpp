@@ -141,7 +141,8 @@ protected:
 TEST_F(Checkpoint, ComesBackOnEveryLayoutBitForBit)
 {
     const Settings wide = {"layout.tp=2", "layout.pp=2", "training.global_batch_size=8"};
-    for (const Settings& model : {Settings{}, kTied, kLlama, kExperts + Settings{"layout.sequence_parallel=true"}}) {
+    for (const Settings& model :
+         {Settings{}, kTied, kLlama, kLlama + kAdapters, kExperts + Settings{"layout.sequence_parallel=true"}}) {
         Trained written(wide + model, 2);
         const fs::path path = save(written);
         EXPECT_EQ(findCheckpoint(m_folder), path);

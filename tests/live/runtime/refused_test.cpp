@@ -46,12 +46,6 @@ TEST(Refused, MultiTokenPrediction)
               "live training does not do multi-token prediction (num_nextn_predict_layers 1); use num_nextn_predict_layers 0");
 }
 
-TEST(Refused, LowRankAdapters)
-{
-    EXPECT_EQ(refusalOf(job({R"(training.lora={"rank":4})"})),
-              "live training does not do low-rank adapters (training.lora of rank 4); leave training.lora out");
-}
-
 TEST(Refused, ComparingInBf16)
 {
     EXPECT_EQ(refusalOf(job({"live.dtype=bf16"})), "/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is bf16");

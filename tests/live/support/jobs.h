@@ -34,6 +34,8 @@ inline const Settings kLlama = {"model.normalization=rmsnorm", "model.position_e
 /// 4 experts, of which each token takes 2.
 inline const Settings kExperts = {"model.num_experts=4", "model.num_experts_per_tok=2", "model.moe_intermediate_size=32",
                                   "model.bias=false"};
+/// Low-rank adapters, of which one factor is 0 at first: fast enough that it soon is not.
+inline const Settings kAdapters = {R"(training.lora={"rank":4})", "live.learning_rate=0.05"};
 /// Latent attention with compressed queries, DeepSeek-V3's choice of 8 experts, a shared one.
 inline const Settings kDeepSeek = {"model.normalization=rmsnorm",
                                    "model.position_embedding=rope",

@@ -60,6 +60,7 @@ const std::vector<Column> kColumns = {
     {"order", {{}, {"layout.order=cp-dp-tp-ep-pp"}, {"layout.order=ep-dp-cp-tp-pp"}}},
     {"bias", {{}, {"model.bias=false"}, {"model.bias=false", "model.qkv_bias=true"}}},
     {"recompute", {{}, {R"(training.recompute="selective")"}, {R"(training.recompute="full")"}}},
+    {"adapters", {{}, {R"(training.lora={"rank":4})"}}},
     {"causal", {{}, {"training.causal=false"}}},
     {"heads",
      {{},

@@ -301,7 +301,7 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
             m_canvas.text({middle, top}, text, color, face, Align::center);
         return !text.empty();
     };
-    const std::string number = std::to_string(rank);
+    const std::string number = countText(rank);
     const bool isNow = m_scene.reading.lens == GridLens::now;
     if (cell.height() < 2 * line + 10) {
         const auto topOf = [&](FontFace face) { return std::floor((cell.top + cell.bottom - m_canvas.textHeight(face)) / 2); };

@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/index.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <map>
@@ -141,7 +142,7 @@ std::string Instants::label(SpanRef ref) const
     const sim::SpanKind& kind = m_trace->kinds[track.kind[ref.span]];
     const std::string letter = opClassLetter(kind.opClass);
     if (track.role != sim::TrackRole::actions || letter.empty() || track.microbatch[ref.span] < 0)
-        return kind.name;
+        return sim::spokenOp(kind.name);
     return letter + m_trace->microbatchText(track.microbatch[ref.span]);
 }
 

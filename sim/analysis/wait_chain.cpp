@@ -3,6 +3,7 @@
 #include "sim/analysis/wait_advice.h"
 #include "sim/index.h"
 #include "sim/text/number_text.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -350,13 +351,15 @@ std::string WaitChains::linkText(const WaitLink& link) const
                 .plural;
         kind.pop_back();
         const std::string& label = d.program.labels[op.label];
-        const std::string content = label.starts_with("grad.") ? "gradients" : label.starts_with("param.") ? "parameters" : label;
-        return "the " + kind + " of " + content + " in " + communicatorRoleName(op.group);
+        const std::string content = label.starts_with("grad.")    ? "gradients"
+                                    : label.starts_with("param.") ? "parameters"
+                                                                  : spokenOp(label);
+        return "the " + kind + " of " + content + " in " + spokenGroup(communicatorRoleName(op.group));
     }
     case WaitLink::Kind::message:
         return "the message of " + action + " from " + rank;
     case WaitLink::Kind::copy:
-        return d.program.labels[op.label] + " of " + rank;
+        return spokenOp(d.program.labels[op.label]) + " of " + rank;
     }
     return {};
 }

@@ -52,7 +52,7 @@ def residuals(rows, assets):
             of |= {"gpu": gpu, "stack": stack}
         of |= {"kind": kind, "step": [round(math.exp(min(middle - half, -0.01)), 3), round(math.exp(max(middle + half, 0.01)), 3)],
                "memory": [round(math.exp(min(off, 0) - wide), 3), round(math.exp(max(off, 0) + wide), 3)],
-               "basis": f"{len(chosen)} {basis}"}
+               "basis": f"{len(chosen):,} {basis}"}
         out.append(of)
 
     for kind in ("dense", "moe"):
@@ -74,7 +74,7 @@ def residuals(rows, assets):
     return {"level": LEVEL,
             "source": "Factors between which the measurement lay; tools/accuracy/validate.py --write",
             "ratio": {"share": round(share, 2),
-                      "basis": f"{pairs} pairs of measured steps of one job, one setting apart, from {sources} sources",
+                      "basis": f"{pairs:,} pairs of measured steps of one job, one setting apart, from {sources} sources",
                       "source": "The interval of a ratio of two steps of one job, as a part of a step's own, in logarithms: "
                                 "score.ratio_share"},
             "residuals": out}

@@ -1,5 +1,6 @@
 #include "app/shell/compare/compare_tables.h"
 
+#include "app/session/scenario_keys.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "sim/text/duration_text.h"
@@ -100,14 +101,35 @@ QLabel* section(const QString& text)
     return out;
 }
 
-/// "/schedule/virtual_stages" -> "virtual stages", "/schedule/kind" -> "schedule kind": the whole pointer is in the tooltip.
-QString keyName(const std::string& pointer)
+/// "/schedule/virtual_stages" -> "virtual stages", "/schedule/kind" -> "schedule kind": as the form calls it, behind so many of
+/// the words that it lies under. The whole pointer is in the tooltip.
+QString keyName(const std::string& pointer, int under)
 {
-    const QString whole = QString::fromStdString(pointer);
-    const QString last = whole.section(QLatin1Char('/'), -1);
-    const bool saysLittle = last == QLatin1String("kind") || last == QLatin1String("name") || last == QLatin1String("id");
-    QString key = saysLittle ? whole.section(QLatin1Char('/'), -2) : last;
-    return key.replace(QLatin1Char('/'), QLatin1Char(' ')).replace(QLatin1Char('_'), QLatin1Char(' '));
+    const QString whole = QString::fromStdString(pointer), last = whole.section(QLatin1Char('/'), -1);
+    const bool saysLittle = last == QLatin1String("kind") || last == QLatin1String("name") || last == QLatin1String("id") ||
+                            last == QLatin1String("base");
+    const ScenarioKey* const key = saysLittle ? nullptr : findScenarioKey(pointer);
+    const int parents = under + (saysLittle ? 1 : 0);
+    QString name = key != nullptr ? QString::fromStdString(sentenceName(*key)) : last;
+    if (parents > 0)
+        name = whole.section(QLatin1Char('/'), -1 - parents, -2) + QLatin1Char(' ') + name;
+    return name.replace(QLatin1Char('/'), QLatin1Char(' ')).replace(QLatin1Char('_'), QLatin1Char(' ')).trimmed();
+}
+
+/// Those that would be called alike say more of where they lie, until they can be told apart.
+QStringList keyNames(const std::vector<ScenarioChange>& changes)
+{
+    QStringList names;
+    for (const ScenarioChange& change : changes)
+        names << keyName(change.key.pointer, 0);
+    constexpr int kDeepest = 4;
+    for (int depth = 1; depth <= kDeepest; ++depth) {
+        const QStringList before = names;
+        for (qsizetype i = 0; i < names.size(); ++i)
+            if (before.count(before[i]) > 1)
+                names[i] = keyName(changes[static_cast<std::size_t>(i)].key.pointer, depth);
+    }
+    return names;
 }
 
 } // namespace
@@ -202,22 +224,24 @@ void CompareTables::showChanges(const std::vector<ScenarioChange>& changes, bool
 {
     m_changes->setRowCount(0);
     const QString letter = baselineIsA ? QStringLiteral("A") : QStringLiteral("B");
+    const QStringList names = keyNames(changes);
     for (std::size_t i = 0; i < changes.size(); ++i) {
         const ScenarioChange& change = changes[i];
+        const QString& name = names[static_cast<qsizetype>(i)];
         const QString pointer = QString::fromStdString(change.key.pointer);
         const QString a = QString::fromStdString(change.textA), b = QString::fromStdString(change.textB);
         const Tint tint = change.follows ? Tint::muted : Tint::none;
-        addRow(m_changes, {{keyName(change.key.pointer),
-                            change.follows ? tr("%1: neither file says it, other keys decide").arg(pointer) : pointer, tint},
-                           {a, {}, tint},
-                           {b, {}, tint},
-                           {change.follows ? tr("follows") : QString(), {}, tint}});
+        addRow(m_changes,
+               {{name, change.follows ? tr("%1: neither file says it, other keys decide").arg(pointer) : pointer, tint},
+                {a, {}, tint},
+                {b, {}, tint},
+                {change.follows ? tr("follows") : QString(), {}, tint}});
         if (change.follows)
             continue;
         auto* button = new QToolButton;
         button->setText(tr("Use %1").arg(letter));
         setRole(button, "link");
-        const QString what = tr("Use %1's %2: %3").arg(letter, keyName(change.key.pointer), baselineIsA ? a : b);
+        const QString what = tr("Use %1's %2: %3").arg(letter, name, baselineIsA ? a : b);
         button->setToolTip(what);
         button->setAccessibleName(what);
         connect(button, &QToolButton::clicked, this, [this, i] { Q_EMIT adoptRequested(static_cast<int>(i)); });

@@ -8,6 +8,7 @@
 #include "sim/simulate/action_class.h"
 #include "sim/text/duration_text.h"
 #include "sim/text/number_text.h"
+#include "sim/text/spoken_name.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -483,9 +484,9 @@ void DetailsPanel::showGroups(int rank)
         if (size < 2 || (kind == dp_cp && (mesh.groupSize(cp) < 2 || mesh.groupSize(dp) < 2)) ||
             (kind == expt_dp && mesh.groupSize(ep) < 2))
             continue;
-        const auto name = sim::processGroupName(kind);
+        const std::string name = sim::spokenGroup(sim::processGroupName(kind));
         const auto purpose = sim::processGroupPurpose(kind);
-        auto* nameLabel = new QLabel(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())));
+        auto* nameLabel = new QLabel(QString::fromStdString(name));
         auto* sizeLabel = new QLabel(separated(size));
         auto* members = new QLabel(membersText(mesh, kind, group, rank));
         setRole(nameLabel, "muted");

@@ -1,6 +1,7 @@
 #include "app/shell/live/live_panel.h"
 
 #include "app/shell/live/difference_table.h"
+#include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -164,6 +165,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     m_gridCanvas->setAccessibleName(tr("Rank grid of the run"));
     m_curvesCanvas->setAccessibleName(tr("Loss and step time"));
     m_timelinesCanvas->setAccessibleName(tr("Predicted and measured timeline"));
+    m_timelines.setAskBecause([this](const Becauses& of, Rect at) { openBecause(*m_timelinesCanvas, of, at); });
     m_grid.setHint(tr("They appear once the run has told what it is.").toStdString());
     m_curves.setChosen([this](int step) { Q_EMIT stepChosen(step); });
 

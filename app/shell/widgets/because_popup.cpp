@@ -12,6 +12,7 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScreen>
+#include <QScrollArea>
 #include <QStyledItemDelegate>
 #include <QTextDocument>
 #include <QTreeWidget>
@@ -23,8 +24,8 @@
 namespace app {
 namespace {
 
-constexpr int kWidth = 520, kPopupGap = 8;
-constexpr int kTermHeight = 24, kMostRows = 14;
+constexpr int kWidth = 520, kWidestPopup = 760, kPopupGap = 8, kPopupMargin = 16, kChoiceGap = 4;
+constexpr int kTermHeight = 24, kMostRows = 14, kFewestRows = 3;
 constexpr int kDigits = 4; // as in the line with the values
 
 QString fromUtf8(const std::string& text)
@@ -163,13 +164,13 @@ std::vector<BecauseSubject> becauseSubjects(const Becauses& numbers)
 }
 
 BecausePopup::BecausePopup(std::vector<BecauseSubject> subjects, QWidget* parent)
-    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_subjects(std::move(subjects)), m_name(line("heading")),
-      m_value(line("value")), m_formula(line("formula")), m_numbers(line("formula")), m_convention(line("muted12")),
-      m_source(line("small")), m_terms(new QTreeWidget), m_show(new QPushButton(tr("Show me")))
+    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_subjects(std::move(subjects)),
+      m_room((parent != nullptr ? parent->screen() : QGuiApplication::primaryScreen())->availableSize()), m_page(new QWidget),
+      m_name(line("heading")), m_value(line("value")), m_formula(line("formula")), m_numbers(line("formula")),
+      m_convention(line("muted12")), m_source(line("small")), m_terms(new QTreeWidget), m_show(new QPushButton(tr("Show me")))
 {
     setAttribute(Qt::WA_DeleteOnClose);
     setRole(this, "popup");
-    setFixedWidth(kWidth);
     m_value->setWordWrap(false);
     m_formula->setTextFormat(Qt::RichText);
     m_terms->setColumnCount(3);
@@ -193,23 +194,35 @@ BecausePopup::BecausePopup(std::vector<BecauseSubject> subjects, QWidget* parent
     auto* head = new QHBoxLayout;
     head->addWidget(m_name, 1, Qt::AlignBaseline);
     head->addWidget(m_value, 0, Qt::AlignBaseline);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(16, 12, 16, 12);
+    auto* column = new QVBoxLayout(m_page);
+    column->setContentsMargins(kPopupMargin, 12, kPopupMargin, 12);
     column->setSpacing(8);
     if (m_subjects.size() > 1) {
-        auto* choices = new QHBoxLayout;
-        choices->setSpacing(4);
+        // As many in a line as it holds.
+        const int room = std::min(kWidth, m_room.width() - 2 * kPopupGap) - 2 * kPopupMargin;
+        QHBoxLayout* choices = nullptr;
+        int used = 0;
         for (std::size_t i = 0; i < m_subjects.size(); ++i) {
             auto* button = new QPushButton(m_subjects[i].choice);
             button->setCheckable(true);
             button->setAutoDefault(false);
             setRole(button, "choice");
+            button->ensurePolished();
             connect(button, &QPushButton::clicked, this, [this, i] { choose(i); });
+            const int width = button->sizeHint().width() + kChoiceGap;
+            if (choices == nullptr || used + width > room) {
+                if (choices != nullptr)
+                    choices->addStretch();
+                choices = new QHBoxLayout;
+                choices->setSpacing(kChoiceGap);
+                column->addLayout(choices);
+                used = 0;
+            }
+            used += width;
             choices->addWidget(button);
             m_choices.push_back(button);
         }
         choices->addStretch();
-        column->addLayout(choices);
     }
     column->addLayout(head);
     column->addWidget(m_formula);
@@ -220,9 +233,17 @@ BecausePopup::BecausePopup(std::vector<BecauseSubject> subjects, QWidget* parent
     foot->addWidget(m_source, 1);
     foot->addWidget(m_show, 0, Qt::AlignBottom);
     column->addLayout(foot);
+    auto* scroll = new QScrollArea;
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidgetResizable(true);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setWidget(m_page);
+    auto* whole = new QVBoxLayout(this);
+    whole->setContentsMargins(1, 1, 1, 1); // the frame
+    whole->addWidget(scroll);
 
-    connect(m_terms, &QTreeWidget::itemExpanded, this, &BecausePopup::fitHeight);
-    connect(m_terms, &QTreeWidget::itemCollapsed, this, &BecausePopup::fitHeight);
+    connect(m_terms, &QTreeWidget::itemExpanded, this, &BecausePopup::fit);
+    connect(m_terms, &QTreeWidget::itemCollapsed, this, &BecausePopup::fit);
     connect(m_show, &QPushButton::clicked, this, [this] {
         const sim::ShowHint hint = m_shown.show;
         close();
@@ -253,7 +274,7 @@ void BecausePopup::choose(std::size_t subject)
     m_terms->setVisible(m_terms->topLevelItemCount() > 0);
     setWindowTitle(m_name->text());
     setAccessibleName(tr("%1: %2. %3 = %4").arg(m_name->text(), value, formula, numbers));
-    fitHeight();
+    fit();
 }
 
 /// A term that is explained itself opens to its own formula and terms.
@@ -281,18 +302,42 @@ void BecausePopup::addTerms(QTreeWidgetItem* parent, const sim::Explanation& exp
     }
 }
 
-void BecausePopup::fitHeight()
+/// Wide enough for what the terms mean, as far as that helps reading.
+int BecausePopup::wantedWidth() const
 {
-    const int rows = std::clamp(shownRows(m_terms->invisibleRootItem()), 1, kMostRows);
-    m_terms->setFixedHeight(rows * kTermHeight + 2);
-    layout()->activate();
-    setFixedHeight(layout()->totalHeightForWidth(kWidth));
+    int widest = 0;
+    const QFontMetrics metrics(m_terms->font());
+    for (int i = 0; i < m_terms->topLevelItemCount(); ++i)
+        widest = std::max(widest, metrics.horizontalAdvance(m_terms->topLevelItem(i)->text(2)));
+    constexpr int kAround = 2 * kPopupMargin + 2 * kPopupGap;
+    return std::clamp(m_terms->columnWidth(0) + m_terms->columnWidth(1) + widest + kAround, kWidth, kWidestPopup);
+}
+
+void BecausePopup::fitInto(QSize room)
+{
+    m_room = room;
+    fit();
+}
+
+void BecausePopup::fit()
+{
+    const int width = std::min(wantedWidth(), m_room.width() - 2 * kPopupGap), high = m_room.height() - 2 * kPopupGap;
+    const auto needed = [&](int rows) {
+        m_terms->setFixedHeight(rows * kTermHeight + 2);
+        m_page->layout()->invalidate();
+        m_page->layout()->activate();
+        return m_page->layout()->totalHeightForWidth(width - 2) + 2;
+    };
+    int rows = std::clamp(shownRows(m_terms->invisibleRootItem()), 1, kMostRows), height = needed(rows);
+    while (height > high && rows > kFewestRows)
+        height = needed(--rows);
+    setFixedSize(width, std::min(height, high));
 }
 
 void BecausePopup::openBeside(const QWidget& shown, QRect number)
 {
-    fitHeight();
     const QRect screen = shown.screen()->availableGeometry();
+    fitInto(screen.size());
     const QRect beside(shown.mapToGlobal(number.topLeft()), number.size());
     int x = beside.left() - width() - kPopupGap;
     if (x < screen.left())

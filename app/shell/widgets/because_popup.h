@@ -39,6 +39,8 @@ public:
     /// Beside the part of the widget that shows the number, on the screen.
     void openBeside(const QWidget&, QRect number);
     void openBeside(const QWidget& number) { openBeside(number, number.rect()); }
+    /// No larger than that: terms scroll first, then the whole.
+    void fitInto(QSize room);
     void choose(std::size_t subject);
     const sim::Explanation& shown() const { return m_shown; }
     /// As shown: formula, line with values, terms.
@@ -49,11 +51,14 @@ Q_SIGNALS:
 
 private:
     void addTerms(QTreeWidgetItem* parent, const sim::Explanation&);
-    void fitHeight();
+    int wantedWidth() const;
+    void fit();
 
     const std::vector<BecauseSubject> m_subjects;
     sim::Explanation m_shown;
     std::vector<QPushButton*> m_choices; ///< by number; empty if there is only one
+    QSize m_room;
+    QWidget* m_page; ///< all that is in it
     QLabel *m_name, *m_value, *m_formula, *m_numbers, *m_convention, *m_source;
     QTreeWidget* m_terms;
     QPushButton* m_show;

@@ -1,6 +1,7 @@
 #include "app/shell/widgets/format.h"
 
 #include "sim/scenario/problem_list.h"
+#include "sim/text/spoken_name.h"
 
 #include <QLocale>
 #include <QObject>
@@ -16,12 +17,16 @@ namespace app {
 
 namespace {
 
-/// Rounded as the views and the findings round: Qt would make 49.25 another number than they do.
+/// Rounded and separated as the views and the findings do it: Qt would make 49.25 another number.
 QString withDecimals(double value, int decimals)
 {
     std::array<char, 400> out{}; // the largest double has 309 digits
     std::snprintf(out.data(), out.size(), "%.*f", decimals, value);
-    return QString::fromLatin1(out.data());
+    QString text = QString::fromLatin1(out.data());
+    const qsizetype sign = value < 0 ? 1 : 0, point = text.indexOf(QLatin1Char('.'));
+    for (qsizetype place = (point < 0 ? text.size() : point) - 3; place > sign; place -= 3)
+        text.insert(place, QLatin1Char(','));
+    return text;
 }
 
 } // namespace
@@ -125,7 +130,7 @@ QString layoutLine(const sim::Layout& layout)
 QString spanName(const sim::Trace& trace, SpanRef span)
 {
     const sim::Track& track = trace.tracks[span.track];
-    QString name = QString::fromStdString(trace.kinds[track.kind[span.span]].name);
+    QString name = QString::fromStdString(sim::spokenOp(trace.kinds[track.kind[span.span]].name));
     if (track.role == sim::TrackRole::actions && track.microbatch[span.span] >= 0)
         name += QString::fromStdString(trace.microbatchText(track.microbatch[span.span]));
     return name;

@@ -3,6 +3,7 @@
 #include "app/session/scenario_keys.h"
 #include "app/shell/widgets/format.h"
 #include "sim/schedule/families/families.h"
+#include "sim/text/spoken_name.h"
 
 #include <QFileInfo>
 
@@ -27,7 +28,7 @@ std::vector<char> possibleKinds(const sim::Trace& trace, const QString& wanted)
 {
     std::vector<char> out;
     for (const sim::SpanKind& kind : trace.kinds) {
-        const QString name = QString::fromStdString(kind.name);
+        const QString name = QString::fromStdString(sim::spokenOp(kind.name));
         bool possible = name.contains(wanted, Qt::CaseInsensitive);
         // "0F" may become "0F3", which "F3" is a part of.
         for (qsizetype letters = 1; !possible && letters < wanted.size(); ++letters)

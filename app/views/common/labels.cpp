@@ -15,13 +15,18 @@ std::string withUnit(double value, const char* unit)
 
 } // namespace
 
-std::string countText(std::int64_t count)
+std::string separatedText(std::string digits)
 {
-    std::string digits = std::to_string(count);
-    const std::ptrdiff_t sign = count < 0 ? 1 : 0;
-    for (auto place = static_cast<std::ptrdiff_t>(digits.size()) - 3; place > sign; place -= 3)
+    const std::ptrdiff_t sign = digits.starts_with('-') ? 1 : 0;
+    const std::size_t point = std::min(digits.find('.'), digits.size());
+    for (auto place = static_cast<std::ptrdiff_t>(point) - 3; place > sign; place -= 3)
         digits.insert(static_cast<std::size_t>(place), ",");
     return digits;
+}
+
+std::string countText(std::int64_t count)
+{
+    return separatedText(std::to_string(count));
 }
 
 std::string threeDigits(double value)

@@ -1,5 +1,7 @@
 #include "app/views/common/timeline_geometry.h"
 
+#include "app/views/common/labels.h"
+
 #include "app/views/common/measures.h"
 
 #include <algorithm>
@@ -43,8 +45,8 @@ std::string timeText(double ns, double stepNs, double largestNs)
         ++unit;
     const int decimals = std::max(0, static_cast<int>(std::ceil(std::log10(unit->ns / stepNs) - 1e-9)));
     std::array<char, 64> out{};
-    std::snprintf(out.data(), out.size(), "%.*f %s", decimals, ns / unit->ns, unit->name);
-    return out.data();
+    std::snprintf(out.data(), out.size(), "%.*f", decimals, ns / unit->ns);
+    return separatedText(out.data()) + " " + unit->name;
 }
 
 std::vector<Tick> ticks(const TimeAxis& axis, float majorPixels)

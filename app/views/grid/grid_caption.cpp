@@ -152,7 +152,7 @@ private:
         constexpr float kSwatch = 22, kSpace = 20;
         for (const bool withMembers : {true, false}) {
             const auto membersOf = [&](const LitGroup& group) {
-                return withMembers ? group.membersText() : std::to_string(group.members.size());
+                return withMembers ? group.membersText() : countText(static_cast<std::int64_t>(group.members.size()));
             };
             float width = -kSpace;
             for (const LitGroup& group : m_scene.groups)

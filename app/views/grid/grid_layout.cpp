@@ -1,5 +1,6 @@
 #include "app/views/grid/grid_layout.h"
 
+#include "app/views/common/labels.h"
 #include "sim/index.h"
 
 #include <algorithm>
@@ -333,7 +334,7 @@ std::string GridLayout::boxName(int level, int place) const
     const GridLevel& outer = m_levels[next];
     const int width = outer.stride / outer.axisStride;
     const int first = place / outer.axisStride % outer.axisSize / width * width, last = first + width - 1;
-    return outer.axis + " " + std::to_string(first) + (last > first ? "–" + std::to_string(last) : "");
+    return outer.axis + " " + countText(first) + (last > first ? "–" + countText(last) : "");
 }
 
 std::vector<int> GridLayout::ranksInBox(int level, int place) const

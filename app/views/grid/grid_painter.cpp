@@ -303,8 +303,8 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
         return !text.empty();
     };
     // As the widest of them fits, so that all say as much; where it does not, every second or fourth column says its own.
-    const std::string number = std::to_string(rank);
-    const std::string widest(std::to_string(m_layout.ranks() - 1).size(), '0');
+    const std::string number = countText(rank);
+    const std::string widest(countText(m_layout.ranks() - 1).size(), '0');
     const auto numbers = [&](FontFace face) {
         if (m_canvas.textWidth("rank " + widest, face) <= room)
             return std::vector{"rank " + number};

@@ -12,7 +12,7 @@ constexpr float kSpaceBetween = 8, kRulerMargin = 8;
 
 std::string numberOf(const RulerLabel& label)
 {
-    return std::to_string(label.first) + (label.last > label.first ? "–" + std::to_string(label.last) : "");
+    return countText(label.first) + (label.last > label.first ? "–" + countText(label.last) : "");
 }
 
 /// How one ruler is written at this zoom: names in full, every n-th number, or only the range.
@@ -50,7 +50,7 @@ private:
     {
         return m_across ? m_scene.transform.x(label.end) : m_scene.transform.y(label.end);
     }
-    std::string rangeText() const { return m_ruler.axis + " 0…" + std::to_string(m_ruler.axisSize - 1); }
+    std::string rangeText() const { return m_ruler.axis + " 0…" + countText(m_ruler.axisSize - 1); }
 
     Style chooseStyle() const
     {
@@ -87,7 +87,7 @@ private:
                 continue;
             const bool named = style.names || place == 0;
             const std::string axis = named ? m_ruler.axis + " " : "";
-            const std::string text = axis + (style.open ? std::to_string(label.first) + "…" : numberOf(label));
+            const std::string text = axis + (style.open ? countText(label.first) + "…" : numberOf(label));
             if (const Rect written = write(text, from, to, style.step > 1, lit); written.width() > 0)
                 m_targets.push_back({.rect = written,
                                      .level = m_ruler.level,

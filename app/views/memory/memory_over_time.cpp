@@ -5,6 +5,7 @@
 #include "app/views/common/time_ruler.h"
 #include "app/views/memory/memory_painter.h"
 #include "sim/analysis/explain/explain_held.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -384,7 +385,7 @@ void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, c
     if (!held.tensors.empty() && heading("activations by operator"))
         for (std::size_t i = 0; i < held.tensors.size(); ++i) {
             const auto bytes = static_cast<double>(held.tensors[i].bytes);
-            if (!add({held.tensors[i].name}, bytesText(bytes), bytes / all, m_theme.activations,
+            if (!add({sim::spokenOp(held.tensors[i].name)}, bytesText(bytes), bytes / all, m_theme.activations,
                      [step, rank, atNs, i] { return one([=] { return sim::explainHeldTensors(*step, rank, atNs, i); }); }))
                 break;
         }

@@ -552,12 +552,16 @@ std::string OrderEditorView::tooltip() const
     if (!d.hovered)
         return {};
     const auto& list = d.draft->schedule().actions[d.hovered->rank];
-    std::string text = sim::blockText(sim::blockAt(list, d.hovered->index), d.draft->schedule().slices);
+    std::string text;
+    const auto block = sim::blockAt(list, d.hovered->index);
+    for (const sim::Action& action : block)
+        text += (text.empty() ? "" : " and ") + sim::actionText(action, d.draft->schedule().slices);
+    text += block.size() > 1 ? ", one beside the other" : "";
     const double start = d.draft->times().start[d.hovered->rank][d.hovered->index];
     const double end = d.draft->times().end[d.hovered->rank][d.hovered->index];
     return text + "\n" + durationText(end - start) + ", from " + durationText(start) + "\nplace " +
-           std::to_string(d.hovered->index + 1) + " of " + std::to_string(list.size()) + " on pp " +
-           std::to_string(d.hovered->rank) + askHint();
+           countText(static_cast<std::int64_t>(d.hovered->index + 1)) + " of " +
+           countText(static_cast<std::int64_t>(list.size())) + " on pp " + std::to_string(d.hovered->rank) + askHint();
 }
 
 } // namespace app

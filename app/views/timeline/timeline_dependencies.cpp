@@ -64,7 +64,7 @@ std::vector<Dependency> dependenciesOf(const TimelineModel& model, SpanRef ref)
 std::string actionName(const TimelineModel& model, SpanRef ref)
 {
     const sim::Track& track = model.trace().tracks[ref.track];
-    const std::string& name = model.trace().kinds[track.kind[ref.span]].name;
+    const std::string& name = model.kindName(track.kind[ref.span]);
     return track.role == sim::TrackRole::actions && track.microbatch[ref.span] >= 0
                ? name + std::to_string(track.microbatch[ref.span])
                : name;

@@ -3,6 +3,8 @@
 #include "app/step/instant.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "sim/text/number_text.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,6 +41,7 @@ TimelineModel::TimelineModel(const ShownStep& step) : m_trace(step.trace), m_sim
     }
     m_heldByKernel.resize(m_counters.size());
     for (const sim::SpanKind& kind : m_trace->kinds) {
+        m_spokenNames.push_back(sim::spokenOp(kind.name));
         m_classOfKind.push_back(static_cast<std::uint8_t>(kind.opClass));
         m_othersWait = m_othersWait && (kind.opClass != sim::OpClass::other || kind.name.starts_with("wait "));
     }
@@ -348,9 +351,10 @@ std::vector<std::string> TimelineModel::spanLabels(std::uint32_t trackIndex, std
     const sim::Track& track = m_trace->tracks[trackIndex];
     const sim::SpanKind& kind = m_trace->kinds[track.kind[span]];
     const std::string letter = opClassLetter(kind.opClass);
+    const std::string& name = kindName(track.kind[span]);
     if (track.role == sim::TrackRole::actions && !letter.empty()) {
         if (track.microbatch[span] < 0)
-            return {kind.name, letter};
+            return {name, letter};
         const std::string action = letter + m_trace->microbatchText(track.microbatch[span]);
         if (kind.stage >= 0 && m_chunks > 1)
             return {action + " · stage " + std::to_string(kind.stage), action};
@@ -358,8 +362,8 @@ std::vector<std::string> TimelineModel::spanLabels(std::uint32_t trackIndex, std
     }
     std::vector<std::string> labels;
     if (kind.layer >= 0)
-        labels.push_back(kind.name + " · layer " + std::to_string(kind.layer));
-    labels.push_back(kind.name);
+        labels.push_back(name + " · layer " + std::to_string(kind.layer));
+    labels.push_back(name);
     return labels;
 }
 
@@ -368,7 +372,7 @@ std::string TimelineModel::describe(SpanRef ref) const
     const sim::Track& track = m_trace->tracks[ref.track];
     const sim::SpanKind& kind = m_trace->kinds[track.kind[ref.span]];
     const auto duration = static_cast<double>(track.durationNs[ref.span]);
-    std::string text = kind.name;
+    std::string text = kindName(track.kind[ref.span]);
     const std::string letter = opClassLetter(kind.opClass);
     if (track.role == sim::TrackRole::actions && !letter.empty())
         text = spanLabels(ref.track, ref.span).back() + ", " + sim::opClassName(kind.opClass);
@@ -383,19 +387,19 @@ std::string TimelineModel::describe(SpanRef ref) const
     if (kind.layer >= 0)
         add("layer " + std::to_string(kind.layer));
     if (!kind.group.empty())
-        add("group " + kind.group);
+        add("group " + sim::spokenGroup(kind.group));
     if (!where.empty())
         text += "\n" + where;
     text += "\n" + durationText(duration) + ", from " + durationText(static_cast<double>(track.startNs[ref.span]));
     if (kind.bytes > 0) {
         text += "\n" + bytesText(static_cast<double>(kind.bytes));
-        if (duration > 0) // bytes a nanosecond are gigabytes a second
-            text += " at " + threeDigits(static_cast<double>(kind.bytes) / duration) + " GB/s";
+        if (duration > 0)
+            text += " at " + sim::numberText(static_cast<double>(kind.bytes) / duration * 1e9, sim::Unit::byteRate);
     }
     if (kind.flops > 0) {
-        text += "\n" + threeDigits(kind.flops / 1e9) + " GFLOP";
+        text += "\n" + sim::numberText(kind.flops, sim::Unit::flops);
         if (duration > 0)
-            text += " at " + threeDigits(kind.flops / duration / 1e3) + " TFLOPS";
+            text += " at " + sim::numberText(kind.flops / duration * 1e9, sim::Unit::flopRate);
     }
     return text;
 }

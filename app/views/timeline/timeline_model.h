@@ -57,6 +57,8 @@ public:
     const std::vector<TimelineRow>& rows() const { return m_rows; }
     const std::vector<std::uint8_t>& classOfKind() const { return m_classOfKind; } ///< op class of each kind, close together
     const std::vector<sim::OpClass>& classesPresent() const { return m_classes; }
+    /// What a kind of spans is called on screen (sim/text/spoken_name.h).
+    const std::string& kindName(std::size_t kind) const { return m_spokenNames[kind]; }
     /// "forward"; "waiting" where the class holds nothing else.
     std::string className(sim::OpClass) const;
     bool othersWait() const { return m_othersWait; }
@@ -137,6 +139,7 @@ private:
     mutable std::unique_ptr<sim::WaitChains> m_waits;                  ///< made when first asked for
     std::vector<std::unique_ptr<ExposedWaits>> m_exposed;              ///< [row]
     std::vector<sim::OpClass> m_classes;
+    std::vector<std::string> m_spokenNames; ///< [kind]
     std::vector<std::uint8_t> m_classOfKind;
     std::vector<int> m_chunkOfKind;           ///< place of the kind's stage among those of its rank: 0, 1, …
     std::vector<std::uint32_t> m_flowsBySpan; ///< 2 · flow + (1 if it arrives), by track and span

@@ -35,7 +35,7 @@ public:
                 m_inside[asIndex(cell.from)][p] += frame.level == TrafficLevel::ranks || cell.from == cell.to ? cell.bytes[p] : 0;
         for (const sim::BytesByDimension& bytes : m_inside)
             m_mostInside = std::max(m_mostInside, shownBytes(bytes, scene.selection));
-        m_numberWidth = canvas.textWidth(std::to_string(scene.model.traffic().worldSize() - 1), FontFace::small);
+        m_numberWidth = canvas.textWidth(countText(scene.model.traffic().worldSize() - 1), FontFace::small);
         const auto rank = scene.selection.focusRank();
         if (rank && *rank < scene.model.traffic().worldSize())
             m_focus = rank;
@@ -243,7 +243,7 @@ void DiagramPainter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesBy
     constexpr float kBar = 4, kHigh = 34;
     const Rect rect = gpu.rect;
     m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.text, 0.1F));
-    const std::string number = m_numberWidth <= rect.width() ? std::to_string(gpu.rank) : "",
+    const std::string number = m_numberWidth <= rect.width() ? countText(gpu.rank) : "",
                       bytes = bytesText(static_cast<double>(shownBytes(sent, m_scene.selection)));
     if (rect.height() >= kHigh) {
         const bool two = rect.height() >= kHigh + m_small && m_canvas.textWidth(bytes, FontFace::small) + 2 <= rect.width();

@@ -50,7 +50,7 @@ std::vector<TrafficBar> peerBars(const TrafficScene& scene, int rank)
     std::vector<TrafficBar> bars;
     for (const auto& [peer, bytes] : byPeer)
         if (shownBytes(bytes, scene.selection) > 0)
-            bars.push_back({.name = "to rank " + countText(peer), .shortName = "→ " + std::to_string(peer), .bytes = bytes});
+            bars.push_back({.name = "to rank " + countText(peer), .shortName = "→ " + countText(peer), .bytes = bytes});
     largestFirst(scene, bars);
     return bars;
 }

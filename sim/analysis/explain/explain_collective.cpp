@@ -2,6 +2,7 @@
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/explain/explainer.h"
 #include "sim/program/states.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -335,7 +336,7 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
     Formula sent = Formula::number(1);
     if (!isRing) {
         const Formula members =
-            account.term("n", n, Unit::count, std::string("ranks of a group (") + communicatorRoleName(use.role) + ")");
+            account.term("n", n, Unit::count, "ranks of a group (" + spokenGroup(communicatorRoleName(use.role)) + ")");
         sent = (isTwice ? Formula::number(2) * (members - Formula::number(1)) : members - Formula::number(1)) / members;
         if (use.leaving != 1)
             sent *= account.term("u", use.leaving, Unit::fraction,

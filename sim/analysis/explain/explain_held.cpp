@@ -1,6 +1,7 @@
 #include "sim/analysis/explain/explain_held.h"
 
 #include "sim/analysis/explain/account.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 
@@ -68,7 +69,8 @@ public:
     Explanation tensors(std::size_t index) const
     {
         const HeldTensors& tensor = m_held.tensors.at(index);
-        Account account("what " + tensor.name + " keeps " + m_when, "M_t", static_cast<double>(tensor.bytes), Unit::bytes);
+        Account account("what " + spokenOp(tensor.name) + " keeps " + m_when, "M_t", static_cast<double>(tensor.bytes),
+                        Unit::bytes);
         double others = 0;
         for (const HeldTensors& each : m_held.tensors)
             others += each.name == tensor.name ? 0 : static_cast<double>(each.bytes);

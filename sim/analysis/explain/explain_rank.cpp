@@ -4,6 +4,7 @@
 #include "sim/analysis/explain/explainer.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/index.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -172,7 +173,8 @@ public:
 private:
     std::string name() const
     {
-        return "Time of " + m_kind.name + (m_microbatch >= 0 ? ", micro-batch " + m_trace.microbatchText(m_microbatch) : "");
+        return "Time of " + spokenOp(m_kind.name) +
+               (m_microbatch >= 0 ? ", micro-batch " + m_trace.microbatchText(m_microbatch) : "");
     }
 
     Explanation kernel(Account account, double time, ShowHint show) const

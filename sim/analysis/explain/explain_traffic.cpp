@@ -6,6 +6,7 @@
 #include "sim/program/pass_builder.h"
 #include "sim/program/states.h"
 #include "sim/simulate/action_class.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <utility>
@@ -94,7 +95,7 @@ Explanation TrafficExplainer::ofRole(CommunicatorRole role) const
 {
     if (role == CommunicatorRole::pp && m_sums.ofRole(role) > 0)
         return sends();
-    const std::string name = communicatorRoleName(role);
+    const std::string name = spokenGroup(communicatorRoleName(role)), symbol = "V_" + symbolOfGroup(communicatorRoleName(role));
     std::vector<Explanation> parts;
     for (const CollectiveUse& each : m_uses)
         if (each.role == role && each.members > 1)
@@ -104,13 +105,13 @@ Explanation TrafficExplainer::ofRole(CommunicatorRole role) const
     if (parts.size() == 1) {
         Explanation only = std::move(parts.front());
         only.name = "Sent over " + name + ": " + only.name;
-        only.result = {"V_" + name, value, Unit::bytes};
+        only.result = {symbol, value, Unit::bytes};
         only.show = hint;
         return only;
     }
     std::stable_sort(parts.begin(), parts.end(),
                      [](const Explanation& a, const Explanation& b) { return a.result.value > b.result.value; });
-    Account account("Sent over " + name, "V_" + name, value, Unit::bytes);
+    Account account("Sent over " + name, symbol, value, Unit::bytes);
     std::vector<Formula> sum;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         parts[i].result.symbol = "V_" + std::to_string(i + 1);

@@ -8,8 +8,10 @@
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
+#include <QLabel>
 #include <QPushButton>
 #include <QScreen>
+#include <QScrollArea>
 #include <QTest>
 #include <QTreeWidget>
 
@@ -150,6 +152,52 @@ TEST_F(BecauseTest, MemoryIsThatOfTheRankPointedAt)
     ASSERT_TRUE(opened());
     EXPECT_EQ(opened()->shown().show.ranks, std::vector<int>{16383});
     EXPECT_EQ(card("Peak memory of rank 16,383")->accessibleDescription(), QString::fromStdString(opened()->shown().valueText()));
+}
+
+TEST_F(BecauseTest, OnASmallScreenItScrollsAndCutsNothing)
+{
+    // Of 1280 x 720 with text at 200 %; of 1024 x 640 with it.
+    for (const QSize room : {QSize(640, 360), QSize(512, 320)}) {
+        QTest::mouseClick(card("Step time"), Qt::LeftButton);
+        BecausePopup* popup = opened();
+        ASSERT_TRUE(popup);
+        popup->fitInto(room);
+        QCoreApplication::processEvents();
+        EXPECT_LE(popup->width(), room.width());
+        EXPECT_LE(popup->height(), room.height());
+        const auto* scroll = popup->findChild<QScrollArea*>();
+        ASSERT_TRUE(scroll);
+        EXPECT_LE(scroll->widget()->width(), scroll->viewport()->width()) << "only up and down";
+        for (const QLabel* label : popup->findChildren<QLabel*>()) {
+            EXPECT_TRUE(!label->isVisibleTo(popup) || label->height() >= label->heightForWidth(label->width()))
+                << label->text().toStdString();
+        }
+        EXPECT_GE(popup->findChild<QTreeWidget*>()->height(), 3 * 24);
+        popup->close();
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    }
+}
+
+TEST_F(BecauseTest, ManyChoicesTakeSeveralLines)
+{
+    std::vector<BecauseSubject> many;
+    for (int i = 0; i < 14; ++i)
+        many.push_back(
+            {QStringLiteral("input gradient %1").arg(i), [] { return sim::explain(*simulationOf(kLarge), sim::MetricId::mfu); }});
+    BecausePopup popup(std::move(many));
+    popup.setAttribute(Qt::WA_DeleteOnClose, false);
+    popup.openBeside(panel);
+    QCoreApplication::processEvents();
+    int lines = 0, lastTop = -1;
+    for (const QPushButton* choice : popup.findChildren<QPushButton*>()) {
+        if (!choice->isCheckable())
+            continue;
+        EXPECT_LE(choice->geometry().right(), popup.width());
+        EXPECT_GE(choice->width(), choice->sizeHint().width()) << choice->text().toStdString();
+        lines += choice->y() != lastTop ? 1 : 0;
+        lastTop = choice->y();
+    }
+    EXPECT_GT(lines, 1);
 }
 
 TEST_F(BecauseTest, ShowMeClosesAndSaysWhereToLook)

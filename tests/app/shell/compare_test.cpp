@@ -24,6 +24,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace app {
 namespace {
 
@@ -174,6 +176,21 @@ TEST_F(CompareTest, NumbersOfStagesAndOfThePictureSayWhereTheyComeFrom)
     EXPECT_GE(pressed, 4) << "A, B and what lies between";
     canvases.front()->runCommand(ViewCommand::because);
     EXPECT_FALSE(closeOpened().empty());
+}
+
+TEST_F(CompareTest, RowsOfWhatDiffersCanBeToldApart)
+{
+    open(kLarge);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    const QTableWidget& changes = page().tables().changes();
+    ASSERT_GT(changes.rowCount(), 5) << "another model on another cluster";
+    std::set<QString> names;
+    for (int row = 0; row < changes.rowCount(); ++row) {
+        const QString name = changes.item(row, 0)->text();
+        EXPECT_TRUE(names.insert(name).second) << "twice: " << name.toStdString();
+        EXPECT_FALSE(name.contains(QLatin1Char('_'))) << name.toStdString();
+    }
 }
 
 TEST_F(CompareTest, AValueOfTheBaselineIsTakenOverAndUndone)

@@ -138,7 +138,7 @@ TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
     const auto step = [](int tp, int pp, int dp) { return simulate(test::smallScenario(tp, pp, dp)); };
     // Data parallelism: 2 (n - 1) / n of four bytes a parameter, on each of n ranks.
     const Explanation data = because(*step(1, 1, 4), CommunicatorRole::dpShard);
-    EXPECT_EQ(data.inSymbols(), "V_dp_cp = 2 × (n − 1) / n × r × ψ × e");
+    EXPECT_EQ(data.inSymbols(), "V_dpcp = 2 × (n − 1) / n × r × ψ × e");
     // Tensor parallelism: two all-reduces of b s h a layer and pass.
     Scenario scenario = test::smallScenario(4, 1, 1);
     scenario.layout.sequenceParallel = false;

@@ -148,7 +148,7 @@ TEST(MemoryPicture, TellsWhatIsHeldAtThePeak)
     EXPECT_THAT(memory.overTime(), HasSubstr("stage 0 · micro-batches 0–3"));
     memory.selection.selectRank(2);
     EXPECT_THAT(memory.overTime(), HasSubstr("stage 2 · micro-batches 0, 1"));
-    EXPECT_THAT(memory.draw().texts(), testing::Contains("mlp.act"));
+    EXPECT_THAT(memory.draw().texts(), testing::Contains("MLP activation function"));
 }
 
 TEST(MemoryPicture, EveryColumnIsAsHighAsItsFullestMoment)

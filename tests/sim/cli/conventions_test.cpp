@@ -18,7 +18,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-const std::vector<std::string> kCommands{"validate", "describe", "groups", "schedule", "simulate", "memory", "traffic", "ops", "sweep"};
+const std::vector<std::string> kCommands{"validate", "describe", "groups", "schedule", "simulate",
+                                         "memory",   "traffic",  "ops",    "sweep"};
 
 TEST(Program, TellsItsVersion)
 {

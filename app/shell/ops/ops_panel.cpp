@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kSoonMs = 60;             ///< after a change: typing and dragging go on
 constexpr int kNarrowestDurations = 14; ///< digits
-constexpr int kOpsSwatch = 10;          ///< of a class
+constexpr int kClassSwatch = 10;        ///< of a class
 
 QToolButton* button(const QString& text, const QString& what)
 {
@@ -114,7 +114,7 @@ OpsPanel::OpsPanel(QWidget* parent)
     m_view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_view->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_view->setItemDelegateForColumn(static_cast<int>(OpColumn::durations), new DurationBarsDelegate(m_view));
-    m_view->setIconSize({kOpsSwatch, kOpsSwatch});
+    m_view->setIconSize({kClassSwatch, kClassSwatch});
     QHeaderView& header = *m_view->horizontalHeader();
     header.setHighlightSections(false);
     header.setSectionResizeMode(QHeaderView::ResizeToContents);

@@ -43,8 +43,8 @@ public:
     /// The scenario's name, else one made of its settings; what has changed since the file is said behind it.
     QString displayName() const;
 
-    /// Opens a file, or a link, whose scenario then is in no file yet; overrides as of --set become the first undoable step. What is wrong comes back, and then nothing has
-    /// changed. Where the file alone could be opened, problems name file and overrides.
+    /// Opens a file, or a link, whose scenario then is in no file yet; overrides as of --set become the first undoable step. What
+    /// is wrong comes back, and then nothing has changed. Where the file alone could be opened, problems name file and overrides.
     [[nodiscard]] Problems open(const QString& path, const QStringList& overrides = {});
     /// The same in two halves: the first takes long for large files, and may run on any thread.
     struct FileRead {

@@ -19,8 +19,8 @@ class Catalogue {
 public:
     /// Reads assets/models, assets/gpus, assets/clusters, assets/stacks. Throws Error naming the file that is wrong.
     static Catalogue load(const std::filesystem::path& assets);
-    /// $RANKSCOPE_ASSETS; else assets/ beside the program, the place seen from it where both were installed (so that they may move
-    /// together), or the source tree: the first that exists.
+    /// $RANKSCOPE_ASSETS; else assets/ beside the program, the place seen from it where both were installed (so that they may
+    /// move together), or the source tree: the first that exists.
     static std::filesystem::path findAssets();
 
     struct Entry {

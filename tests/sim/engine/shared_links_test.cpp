@@ -12,6 +12,7 @@
 #include <vector>
 
 using namespace sim;
+using test::apart;
 using test::World;
 
 namespace {
@@ -149,17 +150,6 @@ struct TwoRanks {
 };
 
 using Ends = std::vector<std::int64_t>;
-
-/// Nobody shares anything, and kernels do not mind.
-PricedProgram apart(PricedProgram prices)
-{
-    for (OpUses& uses : prices.uses)
-        for (std::vector<PortUse>& pass : uses)
-            std::fill(pass.begin(), pass.end(), PortUse{});
-    std::fill(prices.sendUse.begin(), prices.sendUse.end(), PortUse{});
-    prices.besideTransfers = 1;
-    return prices;
-}
 
 } // namespace
 

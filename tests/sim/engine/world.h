@@ -5,10 +5,22 @@
 #include "sim/legal/schedule_request.h"
 #include "sim/schedule/families/families.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 namespace test {
+
+/// Nobody shares anything, and kernels do not mind what runs beside them.
+inline sim::PricedProgram apart(sim::PricedProgram prices)
+{
+    for (sim::OpUses& uses : prices.uses)
+        for (std::vector<sim::PortUse>& pass : uses)
+            std::fill(pass.begin(), pass.end(), sim::PortUse{});
+    std::fill(prices.sendUse.begin(), prices.sendUse.end(), sim::PortUse{});
+    prices.besideTransfers = 1;
+    return prices;
+}
 
 /// `full`: every rank is a class of its own.
 struct World {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 using namespace sim;
 
 namespace {
@@ -257,4 +259,18 @@ TEST(Operators, NormsReadAndWriteTheirTensorOnceForwardAndFourTimesBackward)
             EXPECT_EQ(op.backwardBytes, 4 * tensor) << "gradient, input and normalised value in, gradient out";
         }
     EXPECT_EQ(norms, 2);
+}
+
+TEST(Operators, AreAsManyTimesNarrowerAsTheirBitsAreFewer)
+{
+    for (const auto& [precision, bytes, narrower] : {std::tuple{Precision::fp32, 4, 1},
+                                                     {Precision::tf32, 4, 1},
+                                                     {Precision::bf16, 2, 1},
+                                                     {Precision::fp16, 2, 1},
+                                                     {Precision::fp8, 2, 2},
+                                                     {Precision::mxfp8, 2, 2},
+                                                     {Precision::nvfp4, 2, 4}}) {
+        EXPECT_EQ(elementBytes(precision), bytes);
+        EXPECT_EQ(narrowingOf(precision), narrower);
+    }
 }

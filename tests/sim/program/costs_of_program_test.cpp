@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace sim;
@@ -464,4 +465,27 @@ TEST(CostsOfProgram, WeightsThatAreUsedAgainStayGatheredAndTheirGradientsWholeIn
                 }
             EXPECT_EQ(held, 0);
         }
+}
+
+TEST(CostsOfProgram, RanksWithTheSameOutputSendAPartOfItEachAndGatherWhatTheyReceive)
+{
+    const auto with = [](int tp, bool sequenceParallel, bool scatters) {
+        Scenario scenario = test::smallScenario(tp, 2, 1);
+        scenario.layout.sequenceParallel = sequenceParallel;
+        scenario.training.stack.scattersSends = scatters;
+        return scenario;
+    };
+    const Scenario scattering = with(4, false, true);
+    const std::int64_t tensor = Sharding::of(scattering).tokens() * scattering.model.hiddenSize * 2;
+    const Program parts = test::programOf(scattering);
+    EXPECT_EQ(parts.sendBytes, tensor / 4);
+    EXPECT_EQ(countOf(parts, "receive.gather"), scattering.microbatches()) << "of each gradient that the first rank receives";
+    EXPECT_EQ(bytesOf(parts, "receive.gather"), static_cast<double>(tensor * scattering.microbatches()));
+    // Whole where the software does not, where ranks have slices already, and where there is one.
+    for (const auto& [scenario, sent] :
+         {std::pair{with(4, false, false), tensor}, {with(4, true, true), tensor / 4}, {with(1, false, true), tensor}}) {
+        const Program program = test::programOf(scenario);
+        EXPECT_EQ(program.sendBytes, sent);
+        EXPECT_EQ(countOf(program, "receive.gather"), 0);
+    }
 }

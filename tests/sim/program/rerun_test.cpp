@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 
 using namespace sim;
 
@@ -204,6 +205,28 @@ TEST(Rerun, RunsItsOwnKernelsAndNoOthers)
                                                                                                {"shared.up", 6},
                                                                                                {"shared.act", 6},
                                                                                                {"shared.down", 6}}));
+}
+
+TEST(Rerun, ComesBeforeTheFirstThatReadsWhatItMakes)
+{
+    // A product's weight gradient reads its input: the activation function's, a norm's, the router's and what it gives on.
+    for (const auto& [module, made, reader] : {std::tuple{Module::moeActivation, "moe.act", "moe.down.wgrad"},
+                                               {Module::layernorm, "attn.norm", "attn.q_down.wgrad"},
+                                               {Module::layernorm, "moe.norm", "shared.up.wgrad"},
+                                               {Module::mlp, "mlp.act", "mlp.down.wgrad"},
+                                               {Module::moe, "moe.act", "moe.down.wgrad"},
+                                               {Module::mlaUpProjection, "attn.q_up", "attn.core.backward"}}) {
+        const Program program = test::programOf(scenarioOf({module}));
+        int remade = 0, read = 0;
+        for (const Op& op : program.passes[program.ranks[0].steps[1].pass].ops) {
+            const std::string& label = program.labels[op.label];
+            remade += op.again && op.kind == OpKind::compute && label == made ? 1 : 0;
+            read += label == reader ? 1 : 0;
+            ASSERT_LE(read, remade) << reader << " needs what " << made << " makes";
+        }
+        EXPECT_GT(read, 0);
+        EXPECT_EQ(read, remade);
+    }
 }
 
 TEST(Rerun, SendsOnlyWhatWholeModulesSend)

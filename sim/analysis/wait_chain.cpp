@@ -312,7 +312,7 @@ std::string WaitChains::Data::rankText(int c) const
 {
     const int pp = classes.pipelineRank[asIndex(c)];
     const auto alike = std::count(classes.pipelineRank.begin(), classes.pipelineRank.end(), pp);
-    const std::string rank = "rank " + std::to_string(classes.representative[asIndex(c)]);
+    const std::string rank = "rank " + numberText(classes.representative[asIndex(c)], Unit::count);
     if (program.ranks.size() == 1)
         return alike == 1 ? std::string("every rank") : rank;
     return "pp " + std::to_string(pp) + (alike == 1 ? "" : " (" + rank + ")");

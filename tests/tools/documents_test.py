@@ -14,13 +14,20 @@ PROGRAMS = [name for name in ("rankscope", "rankscope-sim", "rankscope-live") if
 
 
 def help_of(program, command=""):
-    arguments = [BINARIES / program] + ([command] if command else []) + ["--help"]
+    arguments = [BINARIES / program] + command.split() + ["--help"]
     return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
 
 def flags_in(text):
     """What stands in the first column of a table of --help."""
     return {flag for line in text.splitlines() for flag in re.findall(r"(--[a-z-]+)", re.match(r"  (-[^\s,]*(?:, ?--\S+)?)|", line)[0])}
+
+
+def flags_of(program, command=""):
+    """Of a command of commands: what these take, too."""
+    text = help_of(program, command)
+    below = re.findall(r"^  ([a-z]+) ", text.partition("\nSubcommands:\n")[2], re.M) if command else []
+    return flags_in(text).union(*(flags_in(help_of(program, f"{command} {name}")) for name in below))
 
 
 def commands_of(program):
@@ -51,7 +58,7 @@ class Documents(unittest.TestCase):
             script = (f"source {self.out}/bash/{program}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1};"
                       f"_{program.replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
             offered = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout.split()
-            self.assertEqual(set(offered), flags_in(help_of(program, command)), (program, command))
+            self.assertEqual(set(offered), flags_of(program, command), (program, command))
 
     def test_bash_offers_commands_and_the_words_of_a_choice(self):
         def offered(*words):
@@ -70,7 +77,7 @@ class Documents(unittest.TestCase):
             fish = (self.out / "fish" / f"{program}.fish").read_text()
             commands = commands_of(program)
             for command in [""] + commands:
-                flags = flags_in(help_of(program, command))
+                flags = flags_of(program, command)
                 part = re.search(rf"\n    {command}\)\n(.*?) ;;", zsh, re.S)[1] if command else zsh.partition("\ncase ")[0]
                 self.assertEqual(set(re.findall(r"'\*?(--[a-z-]+)\[", part)), flags, (program, command))
                 seen = f"__fish_seen_subcommand_from {command}'" if command else ("not __fish" if commands else "complete")
@@ -91,7 +98,7 @@ class Documents(unittest.TestCase):
                 part = page.partition(f"\n.SS {command}\n" if command else "\n.SH OPTIONS\n")[2]
                 part = re.split(r"\n\.S[SH] ", part)[0]
                 told = {flag for names in re.findall(r"\n\.TP\n(.*)", "\n" + part) for flag in re.findall(r"\\fB(--[a-z-]+)", names)}
-                self.assertEqual(told, flags_in(help_of(program, command)), (program, command))
+                self.assertEqual(told, flags_of(program, command), (program, command))
 
     def test_manual_pages_are_without_mistakes(self):
         if not shutil.which("man"):

@@ -109,8 +109,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_mfu = new MetricCard(tr("MFU"), Better::higher, DeltaUnit::points);
     m_bubble = new MetricCard(tr("Bubble"), Better::lower, DeltaUnit::points);
     m_goodput = new MetricCard(tr("Goodput"), Better::neither);
-    m_run = new MetricCard({}, Better::lower);
-    m_run->setToolTip(tr("Steps of this length one after the other, with what failures cost where the scenario has them"));
+    m_run = new MetricCard(tr("Whole run"), Better::lower);
     m_price = new QToolButton;
     setRole(m_price, "link");
     m_run->addBelow(m_price);
@@ -359,7 +358,7 @@ void DetailsPanel::showRun()
     const sim::WholeRun run = sim::lastingRun(*m_simulation, tokens), ideal = sim::wholeRun(*m_simulation, tokens);
     constexpr double kSecondsADay = 86400;
     const auto lasts = [](const sim::WholeRun& of) { return QString::fromStdString(sim::durationText(of.days * kSecondsADay)); };
-    m_run->setTitle(QString::fromStdString(sim::tokensText(tokens)));
+    m_run->setTitle(tr("Whole run of %1").arg(QString::fromStdString(sim::tokensText(tokens))));
     m_run->setValue({lasts(run).section(QLatin1Char(' '), 0, 0), lasts(run).section(QLatin1Char(' '), 1)});
     QStringList lines{tr("%1 steps").arg(countQuantity(run.steps).text())};
     if (std::isfinite(run.days)) {

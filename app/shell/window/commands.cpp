@@ -120,7 +120,7 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.exportTable(); }),
         inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
                  [](W& w) { w.exportTrace(); }),
-        inWindow(exportFilm, file, "Export Fi&lm…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs",
+        inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs",
                  hasStep, [](W& w) { w.exportFilm(); }),
         inWindow(exportPage, file, "Export &Page…", "", "Scenario, numbers and pictures as one file that any browser opens",
                  canWriteFile, [](W& w) { w.exportPage(); }),

@@ -80,18 +80,24 @@ struct Told {
     Explanation idle() const
     {
         Account account("Idle in the selected range", "f_idle", of.idle, Unit::fraction);
-        const double rest = 1 - of.counted - of.other;
+        const double rest = 1 - of.counted - of.other - of.exposed;
         Formula sum = Formula::number(1) - account.term("f_busy", of.counted, Unit::fraction, "classes that count");
         if (of.other > 0 || rest < 0)
-            sum = std::move(sum) - account.term("f_other", 1 - of.counted - of.idle, Unit::fraction, "classes that are left out");
+            sum = std::move(sum) -
+                  account.term("f_other", 1 - of.counted - of.exposed - of.idle, Unit::fraction, "classes that are left out");
+        if (of.exposed > 0)
+            sum = std::move(sum) - account.term("f_exposed", of.exposed, Unit::fraction, "transfers that are waited for");
         return account.close(std::move(sum), "Of the range, a mean of ranks: nothing runs on their lanes of work.",
                              kCountedSource, show());
     }
     Explanation otherClasses() const
     {
         Account account("Classes left out, in the selected range", "f_other", of.other, Unit::fraction);
-        return account.close(Formula::number(1) - account.term("f_busy", of.counted, Unit::fraction, "classes that count") -
-                                 account.term("f_idle", of.idle, Unit::fraction, "nothing runs"),
+        Formula rest = Formula::number(1) - account.term("f_busy", of.counted, Unit::fraction, "classes that count") -
+                       account.term("f_idle", of.idle, Unit::fraction, "nothing runs");
+        if (of.exposed > 0)
+            rest = std::move(rest) - account.term("f_exposed", of.exposed, Unit::fraction, "transfers that are waited for");
+        return account.close(std::move(rest),
                              "Of the range, a mean of ranks. A click on a class above leaves it out or counts it.",
                              kCountedSource, show());
     }

@@ -1,5 +1,6 @@
 // Numbers inside pictures and where they come from: what a click or the key opens is the number that stands there.
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/compare/compare_view.h"
 #include "app/views/grid/grid_view.h"
@@ -284,7 +285,8 @@ int expectAnAnswerToEveryMeasure(Asked& picture, const std::string& of)
         const auto excused = std::find_if(kUnasked.begin(), kUnasked.end(), [&](const Unasked& reason) {
             const bool isMark = &reason == kUnasked.data();
             return std::regex_match(each.text, std::regex(reason.text)) &&
-                   (!isMark || each.color == lightTheme().mutedText || each.color == lightTheme().accent);
+                   (!isMark || each.color == lightTheme().mutedText || each.color == lightTheme().accent ||
+                    each.color == readableOn(lightTheme().accent));
         });
         if (excused != kUnasked.end())
             continue;

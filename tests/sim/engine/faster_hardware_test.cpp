@@ -21,7 +21,7 @@ using test::World;
 
 namespace {
 
-std::int64_t endNs(const Scenario& scenario, bool isApart)
+std::int64_t endOfStep(const Scenario& scenario, bool isApart)
 {
     World world(scenario);
     if (isApart)
@@ -73,14 +73,14 @@ TEST(FasterHardware, NeverMakesAStepLonger)
         Scenario scenario = test::randomScenario(random, 64);
         SCOPED_TRACE(test::describe(scenario));
         const Cluster cluster = scenario.cluster;
-        const std::int64_t alone = endNs(scenario, true), shared = endNs(scenario, false);
+        const std::int64_t alone = endOfStep(scenario, true), shared = endOfStep(scenario, false);
         for (std::size_t c = 0; c < kFaster.size(); ++c) {
             SCOPED_TRACE(kFaster[c].name);
             scenario.cluster = cluster;
             kFaster[c].makes(scenario.cluster);
-            const std::int64_t faster = endNs(scenario, true);
+            const std::int64_t faster = endOfStep(scenario, true);
             EXPECT_LE(faster, alone + passes(scenario));
-            EXPECT_LE(static_cast<double>(endNs(scenario, false)), 1.01 * static_cast<double>(shared));
+            EXPECT_LE(static_cast<double>(endOfStep(scenario, false)), 1.01 * static_cast<double>(shared));
             helped[c] += faster < alone ? 1 : 0;
         }
     }
@@ -96,15 +96,15 @@ TEST(FasterHardware, IsWhatASlowGpuOrLinkIsNot)
         Scenario scenario = test::randomScenario(random, 64);
         scenario.perturbations.clear();
         SCOPED_TRACE(test::describe(scenario));
-        const std::int64_t alone = endNs(scenario, true), shared = endNs(scenario, false);
+        const std::int64_t alone = endOfStep(scenario, true), shared = endOfStep(scenario, false);
         const int rank = static_cast<int>(random() % static_cast<unsigned>(scenario.layout.worldSize()));
         std::int64_t before = alone;
         for (const double factor : {1.2, 2.0}) {
             scenario.perturbations = {
                 {.kind = i % 3 == 0 ? PerturbationKind::slowLink : PerturbationKind::slowGpu, .rank = rank, .factor = factor}};
-            const std::int64_t slower = endNs(scenario, true);
+            const std::int64_t slower = endOfStep(scenario, true);
             EXPECT_GE(slower, before) << factor;
-            EXPECT_GE(static_cast<double>(endNs(scenario, false)), 0.99 * static_cast<double>(shared)) << factor;
+            EXPECT_GE(static_cast<double>(endOfStep(scenario, false)), 0.99 * static_cast<double>(shared)) << factor;
             before = slower;
         }
         slowed += before > alone ? 1 : 0;

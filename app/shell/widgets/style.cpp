@@ -155,6 +155,10 @@ QCheckBox { spacing: 8px; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @faint; border-radius: 3px; background: @field; }
 QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(@check); }
 QCheckBox::indicator:focus { border-color: @accent; }
+QRadioButton { spacing: 6px; }
+QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid @faint; border-radius: 8px; background: @field; }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid @accent; }
+QRadioButton::indicator:focus { border-color: @accent; }
 
 QPushButton { background: @field; border: 1px solid @border; border-radius: 4px; padding: 5px 12px; }
 QPushButton:hover { background: @hover; }

@@ -32,6 +32,15 @@ QString fromUtf8(const std::string& text)
     return QString::fromStdString(text);
 }
 
+/// "mine.peak_memory_gib <= 20 does not hold: mine.peak_memory_gib is 33.8": what it is now, without the language's marks.
+QString inWords(const std::string& unmet)
+{
+    QString text = fromUtf8(unmet);
+    if (const qsizetype sides = text.indexOf(QStringLiteral("does not hold: ")); sides >= 0)
+        text = text.mid(text.indexOf(QLatin1Char(':'), sides) + 2);
+    return text.remove(QStringLiteral("mine.")).remove(QStringLiteral("describe.")).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
 QFrame* card(QVBoxLayout*& column)
 {
     auto* frame = new QFrame;
@@ -423,7 +432,7 @@ void LessonPanel::updateChallenge()
                                   : state.changed.size() == 1
                                       ? tr("1 change of %1.").arg(goal->changes)
                                       : tr("%1 changes of %2.").arg(state.changed.size()).arg(goal->changes);
-            m_goalState->setText(moved + QLatin1Char(' ') + tr("Not yet: %1").arg(fromUtf8(state.text())));
+            m_goalState->setText(moved + QLatin1Char(' ') + tr("Not yet: %1").arg(inWords(state.text())));
         }
     } catch (const sim::Error& error) {
         m_goalState->setText(QString::fromUtf8(error.what()));

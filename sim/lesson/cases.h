@@ -52,7 +52,7 @@ private:
         std::unique_ptr<Names> names;              ///< once asked for
     };
     CaseSubject start(const CaseDefinition&) const;
-    const Catalogue& m_catalogue;
+    Catalogue m_catalogue; ///< a copy: cases outlive who made them
     std::string m_fileName;
     const Cases* m_below = nullptr;
     std::optional<ScenarioDocument> m_ownDocument;

@@ -179,6 +179,37 @@ TEST(LessonWindow, HidesWhatIsAskedUntilItIsCommitted)
     EXPECT_TRUE(window.session().path().isEmpty()) << "a lesson's scenario is in no file";
 }
 
+TEST(LessonWindow, IsPlayedToItsEndAndItsChallengeIsSolvedOnTheDesk)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1024, 640);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    LessonPanel& lesson = window.lesson();
+    const sim::LessonPlay& play = *lesson.play();
+    while (!play.step(lesson.at()).challenge) {
+        if (lesson.masks()) {
+            lesson.input()->setValue(play.asked(lesson.at())->rightAnswer());
+            for (QRadioButton* sure : lesson.findChildren<QRadioButton*>())
+                if (sure->text() == QStringLiteral("certain"))
+                    sure->setChecked(true);
+            lesson.commit();
+        }
+        ASSERT_TRUE(lesson.canGoOn());
+        lesson.next();
+        ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    }
+    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Not yet: peak memory gib is 33.8")); }))
+        << qPrintable(lesson.text());
+    Edit edit;
+    edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
+    window.session().edit(edit);
+    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Reached.")); })) << qPrintable(lesson.text());
+    lesson.next();
+    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("5 of 5 right")); })) << qPrintable(lesson.text());
+}
+
 TEST(LessonWindow, ABadLessonIsToldWithItsPlace)
 {
     MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});

@@ -13,6 +13,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QRadioButton>
 #include <QVBoxLayout>
@@ -35,7 +36,10 @@ public:
         constexpr double kFarthest = 1e15;
         constexpr int kNotches = 200;
         const double from = range ? range->first * m_scale : -kFarthest, to = range ? range->second * m_scale : kFarthest;
-        m_step = step > 0 ? step * m_scale : range ? (to - from) / kNotches : 1;
+        constexpr double kMostNotches = 10'000;
+        m_step = step > 0 && (!range || (to - from) / (step * m_scale) <= kMostNotches) ? step * m_scale
+                 : range                                                                ? (to - from) / kNotches
+                                                                                        : 1;
         const double magnitude = std::log10(range ? (to - from) / kNotches : 1e-3);
         m_box->setDecimals(step > 0 && step == std::floor(step) ? 0 : std::clamp(static_cast<int>(std::ceil(-magnitude)), 0, 6));
         m_box->setRange(from, to);
@@ -135,7 +139,10 @@ public:
             label->setProperty("option", m_buttons.size());
             group->addButton(button);
             m_buttons.append(button);
-            connect(button, &QAbstractButton::toggled, this, &AnswerInput::changed);
+            connect(button, &QAbstractButton::toggled, this, [this] {
+                m_isTouched = true;
+                Q_EMIT changed();
+            });
         }
         if (!m_buttons.isEmpty())
             setFocusProxy(m_buttons.front());
@@ -147,7 +154,7 @@ public:
             if (m_buttons[i]->isChecked())
                 places.push_back(i);
         if (m_many)
-            return places;
+            return m_isTouched ? places : LessonValue(); // none of them is an answer, too
         return places.empty() ? LessonValue() : places.front();
     }
     void setValue(const LessonValue& value) override
@@ -155,18 +162,22 @@ public:
         for (const LessonValue& place : value.is_array() ? value : LessonValue::array({value}))
             if (const auto at = sim::valueAs<int>(place); at && *at < m_buttons.size())
                 m_buttons[*at]->setChecked(true);
+        m_isTouched = m_isTouched || value.is_array();
+        Q_EMIT changed();
     }
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override
     {
-        if (event->type() == QEvent::MouseButtonRelease && isEnabled()) // the words are as good as the dot
+        // The words are as good as the dot.
+        if (event->type() == QEvent::MouseButtonRelease && isEnabled() &&
+            static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton)
             m_buttons[watched->property("option").toLongLong()]->click();
         return AnswerInput::eventFilter(watched, event);
     }
 
 private:
-    bool m_many;
+    bool m_many, m_isTouched = false;
     QList<QAbstractButton*> m_buttons;
 };
 

@@ -111,6 +111,10 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     connect(&m_desk, &Desk::settled, this, &LessonPanel::updateChallenge);
     connect(&m_desk, &Desk::stepChanged, this, &LessonPanel::updateChallenge);
     connect(&m_desk, &Desk::waits, this, &LessonPanel::updateChallenge);
+    connect(&m_desk, &Desk::stepFailed, this, [this](const QString& why) {
+        if (m_goalState != nullptr)
+            m_goalState->setText(why);
+    });
 }
 
 void LessonPanel::showPreparing(const QString& title)
@@ -123,13 +127,12 @@ void LessonPanel::showPreparing(const QString& title)
     updateButtons();
 }
 
-void LessonPanel::showFailure(const QString& title, const QString& why)
+void LessonPanel::stop()
 {
-    showPreparing(title);
+    m_play.reset();
+    m_isAtEnd = false;
     rebuild();
-    addText(why, "error");
     updateButtons();
-    Q_EMIT started();
 }
 
 void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember)
@@ -162,11 +165,14 @@ std::optional<CommittedAnswer> LessonPanel::committed() const
     const sim::Challenge* goal = challenge();
     if (asked == nullptr && goal == nullptr)
         return std::nullopt;
-    const std::string& id = asked != nullptr ? asked->question().id : goal->id;
-    if (!m_onlyRemember)
-        return m_progress.answer(m_play->lesson().id, id);
+    const std::string& id = m_play->id(m_at);
     const auto found = m_remembered.find(id);
-    return found == m_remembered.end() ? std::nullopt : std::optional(found->second);
+    auto answer = !m_onlyRemember               ? m_progress.answer(m_play->lesson().id, id)
+                  : found == m_remembered.end() ? std::nullopt
+                                                : std::optional(found->second);
+    if (answer && asked != nullptr && !asked->whyNoAnswer(answer->value).empty())
+        answer.reset(); // the lesson asks something else by now
+    return answer;
 }
 
 bool LessonPanel::masks() const
@@ -219,16 +225,18 @@ void LessonPanel::goTo(std::size_t at)
     m_at = at;
     m_isAtEnd = false;
     m_hintsShown = 0;
+    m_solutionShown = false;
     if (!m_onlyRemember)
         m_progress.setStep(m_play->lesson().id, at);
     m_sinceAsked.start();
     const sim::LessonStep& step = m_play->step(at);
-    LessonScene scene{.compared = m_play->compared(at), .view = step.view, .name = m_play->shownName(at), .play = step.play};
+    const std::string name = m_play->shownName(at);
+    LessonScene scene{.compared = m_play->compared(at), .view = m_play->view(at), .play = step.play};
     scene.play = scene.play || (step.reveal && step.reveal->play);
-    // A challenge begins with its start, also where that is on screen, changed.
-    if (scene.name != m_sceneName || challenge() != nullptr || !step.view.is_null())
+    // A challenge begins with its start, and what is said next speaks of the case as it is, whatever was tried with it.
+    if (name != m_sceneName || challenge() != nullptr || !step.view.is_null() || m_desk.session().isModified())
         scene.shown = m_play->shown(at);
-    m_sceneName = scene.name;
+    m_sceneName = name;
     rebuild();
     addText(fromUtf8(m_play->text(at)));
     for (const std::string& point : m_play->points(at))
@@ -318,7 +326,7 @@ void LessonPanel::commit()
                            .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3};
     if (m_sure != nullptr && m_sure->checkedId() >= 0)
         answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].second;
-    const std::string& id = asked.question().id;
+    const std::string& id = m_play->id(m_at);
     if (m_onlyRemember) {
         m_remembered[id] = answer;
         m_progress.remembered(m_play->lesson().id, id, answer.isRight, QDateTime::currentDateTime());
@@ -377,7 +385,7 @@ void LessonPanel::buildChallenge(const sim::Challenge& goal)
                       ? tr("One change is possible. Change the scenario at the left; undo brings the change back.")
                       : tr("%1 changes are possible. Change the scenario at the left; undo brings one back.").arg(goal.changes),
                   "small"));
-    m_hint = new QPushButton(tr("Give a hint"));
+    m_hint = new QPushButton(m_play->hints(m_at).empty() ? tr("Show a solution") : tr("Give a hint"));
     column->addWidget(m_hint, 0, Qt::AlignLeft);
     connect(m_hint, &QPushButton::clicked, this, &LessonPanel::hint);
     m_column->insertWidget(m_column->count() - 1, frame);
@@ -394,8 +402,11 @@ void LessonPanel::hint()
         if (m_hintsShown == hints.size())
             m_hint->setText(tr("Show a solution"));
     } else {
-        Q_EMIT solutionRequested(goal->solvedBy.front());
+        m_solutionShown = true;
         m_hint->setEnabled(false);
+        sim::CaseSubject solved = sim::startOf(*goal, m_play->cases());
+        sim::setKeys(solved, goal->solvedBy.front());
+        Q_EMIT solutionRequested(std::get<sim::ScenarioDocument>(solved));
     }
 }
 
@@ -418,12 +429,13 @@ void LessonPanel::updateChallenge()
         const bool was = committed().has_value();
         if (state.isReached()) {
             LessonValue changes = LessonValue::object();
-            for (const std::string& pointer : state.changed)
-                changes[pointer] = LessonValue::parse(mine.get(pointer).value_or("null"));
+            for (const auto* pointers : {&state.changed, &state.followed})
+                for (const std::string& pointer : *pointers)
+                    changes[pointer] = LessonValue::parse(mine.get(pointer).value_or("null"));
             if (!was)
                 m_progress.commit(m_play->lesson().id, goal->id,
                                   {.value = std::move(changes),
-                                   .isRight = true,
+                                   .isRight = !m_solutionShown,
                                    .sure = {},
                                    .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3});
             m_goalState->setText(tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
@@ -445,12 +457,10 @@ void LessonPanel::buildEnd()
     const sim::Lesson& lesson = m_play->lesson();
     std::size_t asked = 0, right = 0;
     for (std::size_t i = 0; i < m_play->steps(); ++i) {
-        const sim::AskedQuestion* question = m_play->asked(i);
-        const auto& goal = m_play->step(i).challenge;
-        if (question == nullptr && !goal)
+        const std::string& id = m_play->id(i);
+        if (id.empty())
             continue;
         ++asked;
-        const std::string& id = question != nullptr ? question->question().id : goal->id;
         const auto found = m_remembered.find(id);
         const auto answer = !m_onlyRemember               ? m_progress.answer(lesson.id, id)
                             : found == m_remembered.end() ? std::nullopt
@@ -459,6 +469,10 @@ void LessonPanel::buildEnd()
     }
     addText(tr("**Done.** %1 of %2 right.").arg(right).arg(asked));
     if (!m_onlyRemember) {
+        auto* anew = new QPushButton(tr("Begin Anew"));
+        anew->setToolTip(tr("Forgets the answers to this lesson"));
+        connect(anew, &QPushButton::clicked, this, &LessonPanel::anewRequested);
+        m_column->insertWidget(m_column->count() - 1, anew, 0, Qt::AlignLeft);
         if (!lesson.breaks.empty())
             addText(tr("What is not so: *%1*.").arg(fromUtf8(lesson.breaks)));
         if (!lesson.remember.empty())

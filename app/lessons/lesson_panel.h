@@ -25,7 +25,6 @@ struct LessonScene {
     const sim::ScenarioDocument* shown = nullptr;    ///< nullptr: what is there stays
     const sim::ScenarioDocument* compared = nullptr; ///< the baseline; nullptr: none
     sim::LessonValue view;                           ///< as a scenario's; null: as it is
-    std::string name;                                ///< of the case
     bool play = false;
 };
 
@@ -37,7 +36,7 @@ public:
     /// Goes on where the learner stopped. `onlyRemember`: its questions to remember, with other numbers.
     void start(std::shared_ptr<sim::LessonPlay>, bool onlyRemember = false);
     void showPreparing(const QString& title);
-    void showFailure(const QString& title, const QString& why);
+    void stop(); ///< shows and watches nothing any more
     bool isPlaying() const { return m_play != nullptr; }
     const sim::LessonPlay* play() const { return m_play.get(); }
     std::size_t at() const { return m_at; }
@@ -58,10 +57,11 @@ public Q_SLOTS:
 Q_SIGNALS:
     void sceneChanged(const app::LessonScene&);
     void maskChanged(bool masks);
-    void started();                                       ///< or failed to
-    void left();                                          ///< by its button
-    void finished();                                      ///< the last step is done
-    void solutionRequested(const sim::LessonValue& keys); ///< pointer: value, on the challenge's start
+    void started();
+    void anewRequested(); ///< from the first step, nothing answered
+    void left();          ///< by its button
+    void finished();      ///< the last step is done
+    void solutionRequested(const sim::ScenarioDocument& solved);
 
 private:
     void goTo(std::size_t);
@@ -79,7 +79,7 @@ private:
     Desk& m_desk;
     LessonProgress& m_progress;
     std::shared_ptr<sim::LessonPlay> m_play;
-    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false;
+    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_solutionShown = false;
     std::size_t m_at = 0, m_hintsShown = 0;
     std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
     QElapsedTimer m_sinceAsked;

@@ -171,7 +171,7 @@ std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QD
         const auto since = QDateTime::fromString(QString::fromStdString(memberOr<std::string>(
                                                      last != nullptr ? *last : *entry, last != nullptr ? "at" : "finished", {})),
                                                  Qt::ISODate);
-        if (!since.isValid() || since.daysTo(now) >= kDaysUntilAsked[times])
+        if (!since.isValid() || since.toLocalTime().daysTo(now.toLocalTime()) >= kDaysUntilAsked[times])
             out.push_back(question.id);
     }
     return out;

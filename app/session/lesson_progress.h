@@ -15,7 +15,7 @@
 namespace app {
 
 struct CommittedAnswer {
-    sim::LessonValue value; ///< as sim::AskedQuestion takes it; of a challenge the number of changes
+    sim::LessonValue value; ///< as sim::AskedQuestion takes it; of a challenge the changes, pointer: value
     bool isRight = false;
     std::optional<double> sure; ///< 0 to 1
     double seconds = 0;         ///< from the question to the answer

@@ -24,21 +24,19 @@ bool isUnwritten(const std::string& pointer, const ScenarioDocument& start, cons
     return !covers("/model", pointer) && !covers("/cluster", pointer) && !start.get(pointer) && !mine.get(pointer);
 }
 
-std::vector<std::string> changedOf(const ScenarioDocument& startDocument, const ScenarioDocument& mineDocument,
-                                   const Scenario& start, const Scenario& mine)
+void findChanged(ChallengeState& state, const ScenarioDocument& startDocument, const ScenarioDocument& mineDocument,
+                 const Scenario& start, const Scenario& mine)
 {
-    std::vector<std::string> changed;
     const bool sameGpus = start.layout.worldSize() == mine.layout.worldSize();
     for (const ChangedKey& key : changedKeys(start, mine)) {
+        if (isUnwritten(key.pointer, startDocument, mineDocument))
+            continue;
         const bool follows =
             (key.pointer == "/layout/dp" && sameGpus && start.layout.dp != mine.layout.dp &&
              (start.layout.tp != mine.layout.tp || start.layout.pp != mine.layout.pp || start.layout.cp != mine.layout.cp)) ||
-            (key.pointer == "/schedule/layers_per_stage" && mine.schedule.layersPerStage.empty()) ||
-            isUnwritten(key.pointer, startDocument, mineDocument);
-        if (!follows)
-            changed.push_back(key.pointer);
+            (key.pointer == "/schedule/layers_per_stage" && mine.schedule.layersPerStage.empty());
+        (follows ? state.followed : state.changed).push_back(key.pointer);
     }
-    return changed;
 }
 
 std::vector<std::string> changedOf(const LessonValue& start, const LessonValue& mine)
@@ -87,7 +85,7 @@ ChallengeState stateOf(const Challenge& challenge, const CaseSubject& mine, cons
         const auto& from = std::get<ScenarioDocument>(start);
         const Scenario fromScenario = resolvedScenario(from, cases.catalogue());
         try {
-            state.changed = changedOf(from, *document, fromScenario, resolvedScenario(*document, cases.catalogue()));
+            findChanged(state, from, *document, fromScenario, resolvedScenario(*document, cases.catalogue()));
         } catch (const Error& error) {
             state.problem = error.what();
             return state;

@@ -7,6 +7,7 @@ namespace sim {
 
 struct ChallengeState {
     std::vector<std::string> changed;   ///< pointers that count, one a control moved
+    std::vector<std::string> followed;  ///< pointers that moved by themselves, such as dp: free, and part of what was done
     std::vector<std::string> forbidden; ///< of them, those that the lesson does not allow
     std::vector<std::string> unmet;     ///< goals that do not hold, with the values on both sides
     std::string problem;                ///< why what is on screen is no job at all; empty if it is

@@ -25,6 +25,11 @@ const Lesson& Paper::lesson() const
     return m_sources.front()->lesson;
 }
 
+const LessonCases& Paper::cases() const
+{
+    return m_sources.front()->cases;
+}
+
 Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_seed(seed)
 {
     SeededDraw draw(seed);

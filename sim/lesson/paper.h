@@ -25,6 +25,8 @@ public:
     const Lesson& lesson() const;
     std::uint64_t seed() const { return m_seed; }
     const std::vector<PaperQuestion>& questions() const { return m_questions; }
+    /// The paper's own lesson's cases.
+    const LessonCases& cases() const;
 
     /// {"lesson","title","seed","questions":[{"id","ask","input","numbers","answer","unit","tolerance"}],
     /// "challenges":[{"id","ask","from","changes","solved_by"}]}; a question that the engine cannot answer has "problem" instead.

@@ -25,41 +25,90 @@ const std::string& comparesOf(const LessonStep& step)
 
 } // namespace
 
-LessonPlay::LessonPlay(Lesson given, std::uint64_t seed, const Catalogue& catalogue)
-    : m_lesson(std::move(given)), m_cases(m_lesson, catalogue)
+LessonPlay::LessonPlay(Lesson given, std::uint64_t seed, const Catalogue& catalogue) : m_paper(std::move(given), seed, catalogue)
 {
-    SeededDraw draw(seed);
-    for (const LessonStep& step : m_lesson.steps) {
-        Step out;
-        try {
-            out.text = filledIn(step.say, m_cases.all());
-            const auto append = [&](const std::string& more) { out.text += (out.text.empty() ? "" : "\n\n") + more; };
-            for (const LessonPoint& point : step.points)
-                out.points.push_back(filledIn(point.text, m_cases.all()));
-            if (step.reveal)
-                append(filledIn(step.reveal->say, m_cases.all()));
-            if (step.challenge) {
-                append(filledIn(step.challenge->ask, m_cases.all()));
-                out.because = filledIn(step.challenge->because, m_cases.all());
-                for (const std::string& hint : step.challenge->hints)
-                    out.hints.push_back(filledIn(hint, m_cases.all()));
-            }
-            if (const auto& question = step.predict) {
-                out.asked = std::make_unique<AskedQuestion>(*question, m_cases,
-                                                            combination(*question, draw.below(combinationsOf(*question))));
-                append(out.asked->text());
-                out.because = out.asked->filled(question->because);
-                static_cast<void>(out.asked->rightAnswer());
-                for (const Mistake& mistake : question->mistakes) { // what is asked of the engine later is there already
-                    static_cast<void>(out.asked->valueOf(mistake.near));
-                    static_cast<void>(out.asked->filled(mistake.say));
-                }
-            }
-        } catch (const Error& error) {
-            throw ScenarioError({{m_lesson.fileName, step.pointer, error.what()}});
+    const auto& questions = m_paper.questions();
+    const auto named = [&](const std::string& id) -> const AskedQuestion* {
+        for (const PaperQuestion& question : questions)
+            if (question.lesson == lesson().id && question.id == id)
+                return question.asked.get();
+        return nullptr;
+    };
+    for (const LessonStep& step : lesson().steps) {
+        m_steps.push_back({.as = step});
+        if (step.predict) {
+            m_steps.back().id = step.predict->id;
+            m_steps.back().asked = named(step.predict->id);
+        } else if (step.challenge) {
+            m_steps.back().id = step.challenge->id;
         }
-        m_steps.push_back(std::move(out));
     }
+    std::size_t place = 0; // of what is drawn: after the words that the exam begins with
+    while (place < m_steps.size() && m_steps[place].id.empty() && !m_steps[place].as.reveal)
+        ++place;
+    for (const PaperQuestion& question : questions) {
+        if (question.lesson == lesson().id)
+            continue;
+        Step drawn{.id = question.id, .asked = question.asked.get()};
+        drawn.as.pointer = question.asked->question().pointer;
+        drawn.as.predict = question.asked->question();
+        m_steps.insert(m_steps.begin() + static_cast<std::ptrdiff_t>(place++), std::move(drawn));
+    }
+    for (Step& step : m_steps)
+        try {
+            workOut(step);
+        } catch (const Error& error) {
+            throw ScenarioError({{lesson().fileName, step.as.pointer, error.what()}});
+        }
+}
+
+/// All that is shown, and all that is asked of the engine later.
+void LessonPlay::workOut(Step& out)
+{
+    const Cases& names = cases();
+    const LessonStep& step = out.as;
+    out.text = filledIn(step.say, names);
+    const auto append = [&](const std::string& more) { out.text += (out.text.empty() ? "" : "\n\n") + more; };
+    for (const LessonPoint& point : step.points)
+        out.points.push_back(filledIn(point.text, names));
+    if (step.reveal)
+        append(filledIn(step.reveal->say, names));
+    if (step.challenge) {
+        append(filledIn(step.challenge->ask, names));
+        out.because = filledIn(step.challenge->because, names);
+        for (const std::string& hint : step.challenge->hints)
+            out.hints.push_back(filledIn(hint, names));
+        static_cast<void>(stateOf(*step.challenge, startOf(*step.challenge, names), names));
+    }
+    if (out.asked == nullptr)
+        return;
+    const AskedQuestion& asked = *out.asked;
+    const Question& question = asked.question();
+    append(asked.text());
+    out.because = asked.filled(question.because);
+    const LessonValue right = asked.rightAnswer();
+    if (const std::string why = asked.whyNoAnswer(right); !why.empty())
+        throw Error("the engine's answer is " + shownValue(right) + "; " + why);
+    static_cast<void>(asked.isRight(right));
+    if (!question.range.empty())
+        static_cast<void>(asked.range());
+    for (const QuestionOption& option : question.options)
+        for (const std::string& text : {option.text, option.say})
+            static_cast<void>(asked.filled(text));
+    for (const QuestionPart& part : question.parts)
+        static_cast<void>(asked.filled(part.text));
+    for (const Mistake& mistake : question.mistakes) {
+        static_cast<void>(asked.valueOf(mistake.near));
+        static_cast<void>(asked.filled(mistake.say));
+    }
+}
+
+const LessonValue& LessonPlay::view(std::size_t at) const
+{
+    for (std::size_t i = at + 1; i-- > 0;)
+        if (!step(i).view.is_null())
+            return step(i).view;
+    return step(at).view;
 }
 
 const ScenarioDocument* LessonPlay::scenarioOf(const std::string& name) const

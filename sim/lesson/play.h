@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/lesson/challenge.h"
+#include "sim/lesson/paper.h"
 
 #include <memory>
 
@@ -10,15 +11,20 @@ namespace sim {
 
 class LessonPlay {
 public:
-    /// `seed`: of numbers that vary. Throws ScenarioError with what keeps the lesson from being played.
+    /// `seed`: of numbers that vary, and of what an exam draws; its drawn questions come after what it says first. Throws
+    /// ScenarioError with what keeps the lesson from being played.
     LessonPlay(Lesson, std::uint64_t seed, const Catalogue&);
     LessonPlay(const LessonPlay&) = delete;
     LessonPlay& operator=(const LessonPlay&) = delete;
 
-    const Lesson& lesson() const { return m_lesson; }
-    std::size_t steps() const { return m_lesson.steps.size(); }
-    const LessonStep& step(std::size_t at) const { return m_lesson.steps[at]; }
-    const Cases& cases() const { return m_cases.all(); }
+    const Lesson& lesson() const { return m_paper.lesson(); }
+    std::size_t steps() const { return m_steps.size(); }
+    const LessonStep& step(std::size_t at) const { return m_steps[at].as; }
+    const Cases& cases() const { return m_paper.cases().all(); }
+    /// By which the answer to a step's question or challenge is kept; empty where it has none.
+    const std::string& id(std::size_t at) const { return m_steps[at].id; }
+    /// How the window stands at a step: its own `view`, or that of the last step before it which has one.
+    const LessonValue& view(std::size_t at) const;
 
     /// What a step says, its numbers filled in; Markdown. Of a question or a challenge what it asks, of a reveal what it says.
     const std::string& text(std::size_t at) const { return m_steps[at].text; }
@@ -27,7 +33,7 @@ public:
     const std::vector<std::string>& hints(std::size_t at) const { return m_steps[at].hints; }
     const std::vector<std::string>& points(std::size_t at) const { return m_steps[at].points; }
     /// The question of a step; nullptr where it asks none.
-    const AskedQuestion* asked(std::size_t at) const { return m_steps[at].asked.get(); }
+    const AskedQuestion* asked(std::size_t at) const { return m_steps[at].asked; }
 
     /// The scenario on screen at a step and what it is compared with: what this step or the last one before it shows; nullptr
     /// where nothing has been shown yet.
@@ -38,13 +44,14 @@ public:
 
 private:
     struct Step {
-        std::string text, because;
+        LessonStep as;
+        std::string id, text, because;
         std::vector<std::string> hints, points;
-        std::unique_ptr<AskedQuestion> asked;
+        const AskedQuestion* asked = nullptr; ///< of the paper
     };
+    void workOut(Step&);
     const ScenarioDocument* scenarioOf(const std::string& name) const;
-    Lesson m_lesson;
-    LessonCases m_cases;
+    Paper m_paper;
     std::vector<Step> m_steps;
 };
 

@@ -298,7 +298,6 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
         return problems;
     }
     m_banner->dismiss();
-    leaveLesson();
     if (!m_options.reproducible && !m_session.path().isEmpty())
         addRecentFile(m_session.path());
     return {};
@@ -454,6 +453,8 @@ void MainWindow::deskOpened()
 {
     m_showsViewNext = true;
     editOrder(false);
+    if (!m_opensScene)
+        leaveLesson(); // somebody opened something else
     partFromBaseline();
     if (m_session.isOpen() && !isCompareShown())
         showWorkspace();
@@ -490,6 +491,10 @@ void MainWindow::showStatus()
     setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
+    if (m_masksNumbers) {
+        m_pointedLabel->clear();
+        return m_resultLabel->clear();
+    }
     if (isCompareShown()) {
         m_pointedLabel->setText(tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B"));
         m_resultLabel->setText(m_compare->headline());
@@ -501,8 +506,6 @@ void MainWindow::showStatus()
         m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
         return;
     }
-    if (m_masksNumbers)
-        return m_resultLabel->clear();
     if (m_desk.isSimulating() && !m_busyTimer.isActive()) {
         m_resultLabel->setText(tr("Simulating…"));
         return;

@@ -254,6 +254,8 @@ private:
     QDockWidget* m_lessonDock = nullptr;
     std::unique_ptr<LessonProgress> m_lessonProgress;
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
+    bool m_showsScene = false; ///< what is on screen is the lesson's
+    bool m_opensScene = false; ///< just now
     OpsPanel* m_ops = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;

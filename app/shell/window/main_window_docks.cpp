@@ -133,6 +133,7 @@ void MainWindow::setFolded(bool on)
     }
     for (std::size_t i = 0; i < hidden.size(); ++i)
         docks()[i]->setHidden(hidden[i]);
+    m_lessonDock->setVisible(m_isInLesson);
     if (on && !m_formDock->isHidden())
         m_formDock->raise();
     tidyDockTabs(*this);

@@ -88,7 +88,7 @@ std::optional<GridLens> lensNamed(const std::string& name)
 
 bool MainWindow::mayLoseChanges()
 {
-    const bool isLessons = m_isInLesson && m_session.path().isEmpty(); // what was tried in a lesson is nobody's work
+    const bool isLessons = m_showsScene && m_session.path().isEmpty(); // what was tried in a lesson is nobody's work
     if (!m_session.isModified() || m_options.reproducible || isLessons)
         return true;
     const auto answer =

@@ -14,8 +14,14 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QFileInfo>
+#include <QStatusBar>
 
 namespace app {
+namespace {
+
+constexpr int kTellPreparingMs = 4000;
+
+} // namespace
 
 void MainWindow::buildLesson()
 {
@@ -32,23 +38,23 @@ void MainWindow::buildLesson()
     connect(m_lesson, &LessonPanel::maskChanged, this, &MainWindow::maskNumbers);
     connect(m_lesson, &LessonPanel::left, this, [this] {
         leaveLesson();
+        m_gallery->setEntries({}, {}); // read anew, with how far one has come
         showGallery();
     });
-    connect(m_lesson, &LessonPanel::finished, this, [this] { m_gallery->setEntries({}, {}); }); // read anew when it is shown
-    connect(m_lesson, &LessonPanel::solutionRequested, this, [this](const sim::LessonValue& keys) {
-        Edit edit;
-        edit.text = tr("the lesson's solution").toStdString();
-        for (const auto& [pointer, value] : keys.items())
-            edit.assignments.push_back({pointer, value.is_null() ? std::nullopt : std::optional(value.dump())});
-        m_session.edit(edit);
+    connect(m_lesson, &LessonPanel::anewRequested, this, [this] {
+        m_lessonProgress->forget(m_lesson->play()->lesson().id);
+        openLesson(QString::fromStdString(m_lesson->play()->lesson().fileName));
     });
+    connect(m_lesson, &LessonPanel::finished, this, [this] { m_gallery->setEntries({}, {}); }); // read anew when it is shown
+    connect(m_lesson, &LessonPanel::solutionRequested, this,
+            [this](const sim::ScenarioDocument& solved) { m_session.replaceContent(solved, tr("the lesson's solution")); });
 }
 
 bool MainWindow::isLessonFile(const QString& path)
 {
     QFile file(path);
     constexpr qint64 kBeginning = 4096;
-    return file.open(QIODevice::ReadOnly) && file.read(kBeginning).contains("\"rankscope-lesson\"");
+    return QFileInfo(path).isFile() && file.open(QIODevice::ReadOnly) && file.read(kBeginning).contains("\"rankscope-lesson\"");
 }
 
 QString MainWindow::lessonPath(const QString& idOrPath) const
@@ -93,8 +99,10 @@ Problems MainWindow::openLesson(const QString& idOrPath)
     const QString title = QString::fromStdString(lesson->title);
     const std::uint64_t seed =
         onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(lesson->id);
+    leaveLesson();
     m_isInLesson = true;
     m_lesson->showPreparing(title);
+    statusBar()->showMessage(tr("The engine works out the answers of “%1”…").arg(title), kTellPreparingMs);
     m_lessonWorker.ask(
         0,
         [lesson = std::move(*lesson), seed, catalogue = m_session.catalogue()] {
@@ -105,7 +113,11 @@ Problems MainWindow::openLesson(const QString& idOrPath)
             if (!m_session.isOpen()) // nothing to show yet: the words alone
                 showLessonDock();
         },
-        [this, title](const QString& why) { m_lesson->showFailure(title, why); });
+        [this, path](const QString& why) {
+            leaveLesson();
+            m_banner->tell(tr("%1 cannot be played").arg(QFileInfo(path).fileName()),
+                           {{path.toStdString(), {}, why.toStdString(), sim::Severity::error}});
+        });
     if (m_session.isOpen()) {
         showWorkspace();
         showLessonDock();
@@ -127,8 +139,11 @@ void MainWindow::showLessonDock()
 
 void MainWindow::leaveLesson()
 {
+    if (!m_isInLesson)
+        return;
     m_lessonWorker.dropAll();
-    m_isInLesson = false;
+    m_isInLesson = m_showsScene = false;
+    m_lesson->stop();
     maskNumbers(false);
     m_lessonDock->hide();
     if (m_baseline.isPinned() && m_lessonPinned)
@@ -138,12 +153,23 @@ void MainWindow::leaveLesson()
 
 void MainWindow::showScene(const LessonScene& scene)
 {
+    // What is on screen may be somebody's own: opened before the lesson was ready, or saved in the middle of it.
+    const bool isOwn = !m_showsScene || !m_session.path().isEmpty();
+    if (scene.shown != nullptr && isOwn && !mayLoseChanges())
+        return;
+    if (m_baseline.isPinned() && (m_lessonPinned || scene.compared != nullptr || scene.shown != nullptr)) {
+        m_baseline.unpin();
+        m_lessonPinned = false;
+    }
     if (scene.shown != nullptr) {
         sim::ScenarioDocument document = *scene.shown;
         if (!scene.view.is_null())
             document.set("/view", scene.view.dump());
         document.setFileName({});
+        m_showsScene = true;
+        m_opensScene = true;
         m_session.show(document);
+        m_opensScene = false;
         showWorkspace();
         m_showsViewNext = true;
         m_playsNext = scene.play && !m_options.reproducible && !m_settings.reduceMotion;
@@ -154,9 +180,8 @@ void MainWindow::showScene(const LessonScene& scene)
         const auto problems = m_baseline.compareWith(name ? QString::fromStdString(unquoted(*name)) : tr("before"),
                                                      *scene.compared, m_session.catalogue());
         m_lessonPinned = problems.empty();
-    } else if (m_lessonPinned) {
-        m_baseline.unpin();
-        m_lessonPinned = false;
+        if (!problems.empty())
+            m_banner->tell(tr("There is nothing to compare with"), problems);
     }
 }
 
@@ -166,6 +191,7 @@ void MainWindow::maskNumbers(bool masked)
     m_details->setMasked(masked);
     m_findings->setMasked(masked);
     m_header->setVisible(!masked);
+    m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;
     showStatus();
 }

@@ -41,11 +41,8 @@ struct Player {
             if (scene.shown != nullptr)
                 desk.session().show(*scene.shown);
         });
-        QObject::connect(&panel, &LessonPanel::solutionRequested, &panel, [this](const sim::LessonValue& keys) {
-            Edit edit;
-            for (const auto& [pointer, value] : keys.items())
-                edit.assignments.push_back({pointer, value.is_null() ? std::nullopt : std::optional(value.dump())});
-            desk.session().edit(edit);
+        QObject::connect(&panel, &LessonPanel::solutionRequested, &panel, [this](const sim::ScenarioDocument& solved) {
+            desk.session().replaceContent(solved, QStringLiteral("solution"));
         });
         panel.start(play);
     }

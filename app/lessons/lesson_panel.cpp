@@ -53,7 +53,9 @@ QFrame* card(QVBoxLayout*& column)
 
 QLabel* paragraph(const QString& markdown, const char* role)
 {
-    auto* label = new QLabel(markdown);
+    // Words of a file from anywhere: no HTML, no pictures.
+    auto* label = new QLabel(
+        QString(markdown).replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! [")));
     label->setTextFormat(Qt::MarkdownText);
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -73,6 +75,7 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     setRole(m_section, "section");
     setRole(m_title, "heading");
     m_title->setWordWrap(true);
+    m_title->setTextFormat(Qt::PlainText);
     setRole(m_count, "small");
     auto* leave = new QToolButton;
     setRole(leave, "link");

@@ -87,13 +87,13 @@ void printKey(const LessonArguments& arguments)
         std::cout << key.dump() << "\n";
         return;
     }
-    std::cout << key.at("title").get<std::string>() << " (seed " << arguments.seed << ")\n";
+    std::cout << shownText(key.at("title").get<std::string>()) << " (seed " << arguments.seed << ")\n";
     for (const LessonValue& question : key.at("questions")) {
         std::cout << "\n" << question.at("id").get<std::string>() << ": ";
         if (question.contains("problem"))
             std::cout << linesForAPerson(question.at("problem").get<std::string>());
         else
-            std::cout << question.at("ask").get<std::string>() << "\n    " << toldAnswer(question) << "\n";
+            std::cout << linesForAPerson(question.at("ask").get<std::string>()) << "    " << toldAnswer(question) << "\n";
     }
     for (const LessonValue& challenge : key.at("challenges")) {
         std::cout << "\n" << challenge.at("id").get<std::string>() << ": " << challenge.at("ask").get<std::string>() << "\n";
@@ -107,7 +107,12 @@ void printMarks(const LessonArguments& arguments)
     constexpr std::size_t kMostBytes = 4U << 20U;
     const LessonValue answers = parseStrict(readFile(arguments.learner, kMostBytes, Pipes::read), arguments.learner);
     LessonArguments asked = arguments;
-    asked.seed = memberOr(answers, "seed", asked.seed); // of the paper that was answered
+    if (const LessonValue* seed = memberOf(answers, "seed")) { // of the paper that was answered
+        const auto number = valueAs<std::uint64_t>(*seed);
+        if (!number)
+            throw ScenarioError({{arguments.learner, "/seed", shownValue(*seed) + " is no whole number"}});
+        asked.seed = *number;
+    }
     const Paper paper = paperOf(asked);
     const LessonValue result = paper.mark(answers, arguments.learner);
     if (arguments.json) {

@@ -2,6 +2,7 @@
 
 #include "sim/lesson/challenge.h"
 #include "sim/lesson/live_text.h"
+#include "sim/lesson/paper.h"
 #include "sim/lesson/question.h"
 #include "sim/scenario/json_text.h"
 #include "sim/text/nearest.h"
@@ -26,6 +27,8 @@ public:
             check(step);
         for (const Question& question : m_lesson.remember)
             check(question);
+        if (m_lesson.draws)
+            at("/draws", [&] { const Paper drawn(m_lesson, 1, m_cases.all().catalogue()); });
         for (const std::string& name : m_cases.all().unused())
             if (!isShown(name) && std::none_of(m_lesson.cases.begin(), m_lesson.cases.end(), [&](const CaseDefinition& other) {
                     return other.given.is_object() && memberOr<std::string>(other.given, "from", {}) == name;

@@ -66,6 +66,13 @@ public:
             lesson.remember.push_back(question(root.at("remember")[i], "/remember/" + std::to_string(i)));
         if (const LessonValue* draws = memberOf(root, "draws"))
             lesson.draws = Lesson::Draws{.count = memberOr(*draws, "count", 1), .from = wordsAt(*draws, "from")};
+        for (std::size_t i = 0; lesson.draws && i < lesson.draws->from.size(); ++i) {
+            const auto& from = lesson.draws->from;
+            if (!isId(from[i]) || from[i] == lesson.id ||
+                std::find(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(i), from[i]) !=
+                    from.begin() + static_cast<std::ptrdiff_t>(i))
+                report("/draws/from/" + std::to_string(i), "the id of another lesson beside this file is expected, each once");
+        }
         return lesson;
     }
 

@@ -251,7 +251,8 @@ std::string AskedQuestion::whyNoAnswer(const LessonValue& given) const
         return list(m_question.parts.size(), "numbers");
     case QuestionInput::sketch:
         try {
-            return list(valueOf(m_question.over).size(), "numbers");
+            return valueOf(m_question.over).empty() ? "the sketch has no places"
+                                                    : list(valueOf(m_question.over).size(), "numbers");
         } catch (const Error& error) {
             return error.what();
         }
@@ -297,6 +298,8 @@ bool AskedQuestion::meetsGoal(const LessonValue& rows) const
         throw Error("there is no pipeline \"" + m_question.on + "\" to put actions in order for");
     LessonValue mine = std::get<LessonValue>(*on);
     mine["actions"] = rows;
+    if (!isSameWork(mine, std::get<LessonValue>(*on)))
+        return false; // fewer micro-batches are no better order
     Cases names(&m_names);
     names.put("mine", CaseSubject(std::move(mine)));
     return std::all_of(m_question.goal.begin(), m_question.goal.end(),

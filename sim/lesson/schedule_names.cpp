@@ -103,6 +103,26 @@ ScheduleRequest lessonSchedule(const LessonValue& given)
     return request;
 }
 
+bool isSameWork(const LessonValue& a, const LessonValue& b)
+{
+    const auto forwards = [](const LessonValue& given) {
+        const Schedule schedule =
+            given.contains("actions") ? parseScheduleCsv(rowsOf(given)) : chooseSchedule(lessonSchedule(given)).schedule;
+        std::vector<std::pair<int, int>> all;
+        for (const auto& row : schedule.actions)
+            for (const Action& action : row)
+                if (action.kind == ActionKind::forward)
+                    all.emplace_back(action.stage, action.microbatch);
+        std::sort(all.begin(), all.end());
+        return std::pair(schedule.ranks, std::move(all));
+    };
+    try {
+        return forwards(a) == forwards(b);
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 const LessonValue& ScheduleNames::answer() const
 {
     if (!m_answer)

@@ -14,6 +14,10 @@ namespace sim {
 /// numbers, and for more actions than a lesson should make anybody wait for.
 ScheduleRequest lessonSchedule(const LessonValue& given);
 
+/// Are the same micro-batches put through the same stages, on as many ranks? False where one of them cannot be read. Throws Error
+/// as lessonSchedule does.
+bool isSameWork(const LessonValue& a, const LessonValue& b);
+
 class ScheduleNames final : public Names {
 public:
     explicit ScheduleNames(LessonValue given) : m_given(std::move(given)) {}

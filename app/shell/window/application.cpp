@@ -135,6 +135,8 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     window.setFixedSize(options.size);
     window.show();
     waitUntilSettled(window);
+    if (failure.isEmpty() && !options.lesson.isEmpty() && !window.lesson().isPlaying())
+        failure = QStringLiteral("%1: the lesson cannot be played; rankscope-sim lesson check says why").arg(options.lesson);
     if (!failure.isEmpty()) {
         tell(failure);
         return kBadInput;

@@ -117,6 +117,7 @@ Problems MainWindow::openLesson(const QString& idOrPath)
             leaveLesson();
             m_banner->tell(tr("%1 cannot be played").arg(QFileInfo(path).fileName()),
                            {{path.toStdString(), {}, why.toStdString(), sim::Severity::error}});
+            Q_EMIT m_lesson->started(); // whoever waits for it need not any more
         });
     if (m_session.isOpen()) {
         showWorkspace();

@@ -160,5 +160,6 @@ def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: An
             columns[name].append(step.get(name))
         exposed = step.get("exposed_comm_fraction")
         columns["exposed_comm_fraction"].append(sum(exposed.values()) if exposed else None)
-        columns["problem"].append(answer.get("error"))
+        told = [str(p) for p in problems_of(answer) if p.severity == "error"] if "error" in answer else []
+        columns["problem"].append(" | ".join(told) or None)
     return columns

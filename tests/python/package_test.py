@@ -71,12 +71,12 @@ class Answers(unittest.TestCase):
 
 class Overrides(unittest.TestCase):
     def test_change_keys_in_every_spelling(self):
-        expected = printed("simulate", LLAMA, "--json", "--set", "layout.tp=4", "--set", "layout.dp=4")["step_time_s"]
+        expected = printed("simulate", LLAMA, "--json", "--set", "layout.tp=8", "--set", "cluster.nodes=16")["step_time_s"]
         for changes in (
-            {"layout": {"tp": 4, "dp": 4}},
-            {"layout.tp": 4, "layout.dp": 4},
-            {"/layout/tp": 4, "/layout/dp": 4},
-            {"layout__tp": 4, "layout__dp": 4},
+            {"layout": {"tp": 8}, "cluster": {"nodes": 16}},
+            {"layout.tp": 8, "cluster.nodes": 16},
+            {"/layout/tp": 8, "/cluster/nodes": 16},
+            {"layout__tp": 8, "cluster__nodes": 16},
         ):
             self.assertEqual(rankscope.simulate(LLAMA, **changes).step_time_s, expected, changes)
 
@@ -121,7 +121,7 @@ class Problems(unittest.TestCase):
 
     def test_are_listed_without_an_exception(self):
         self.assertEqual([p for p in rankscope.validate(LLAMA) if p.severity == "error"], [])
-        self.assertEqual(rankscope.validate(LLAMA, layout={"tp": 3})[0].pointer, "/layout/tp")
+        self.assertIn("/layout/tp", [p.pointer for p in rankscope.validate(LLAMA, layout={"tp": 3})])
 
     def test_of_a_question_that_is_none(self):
         with self.assertRaisesRegex(rankscope.ProgramError, "there are"):
@@ -151,7 +151,7 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(table["training.micro_batch_size"], [1, 2] * 3)
         self.assertEqual({len(column) for column in table.values()}, {6})
         self.assertEqual(table["step_time_s"][4:], [None, None])
-        self.assertIn("tp", table["problem"][4])
+        self.assertTrue(table["problem"][4].startswith("/"), table["problem"][4])
         self.assertIsNone(table["problem"][0])
         expected = rankscope.simulate(LLAMA, layout={"tp": 8, "dp": 1}, training__micro_batch_size=2)
         self.assertEqual(table["step_time_s"][3], expected.step_time_s)

@@ -45,6 +45,7 @@ ALLOWED = {
     "app/canvas": ["sim/text"],
     "app/canvas/qt": ["app/canvas", "sim/text"],
     "app/step": ["sim"],
+    "app/figure": ["app/canvas", "app/step", "app/views", "sim"],
     "app/views/common": ["app/canvas", "app/step", "sim"],
     "app/views/timeline": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/grid": ["app/canvas", "app/step", "app/views/common", "sim"],

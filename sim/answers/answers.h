@@ -7,6 +7,7 @@
 #include "sim/analysis/whole_run.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
+#include "sim/scenario/document.h"
 #include "sim/simulate/simulation.h"
 
 #include <nlohmann/json.hpp>
@@ -19,6 +20,8 @@ namespace sim {
 /// Keys in the order in which they are written.
 using Answer = nlohmann::ordered_json;
 
+/// What is wrong with a scenario: file, pointer, message, severity. Of `validate --json` and `batch`.
+Answer problemAnswer(const Problem&);
 /// simulate --json
 Answer stepAnswer(const Simulation&);
 /// What is said of the step: "findings" of simulate --json.

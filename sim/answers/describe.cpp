@@ -7,6 +7,14 @@
 
 namespace sim {
 
+Answer problemAnswer(const Problem& problem)
+{
+    return {{"file", problem.file},
+            {"pointer", problem.pointer},
+            {"message", problem.message},
+            {"severity", problem.severity == Severity::error ? "error" : "warning"}};
+}
+
 Answer describeAnswer(const Scenario& scenario, const std::vector<std::int64_t>& parametersOfRanks)
 {
     auto json = Answer::parse(resolvedText(scenario));

@@ -14,7 +14,7 @@ namespace sim::cli {
 namespace {
 
 struct BatchArguments {
-    std::string file;
+    std::string file, beside;
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -28,6 +28,10 @@ std::string answerOf(const std::string& line, const std::string& place)
             throw ScenarioError(resolved.problems);
         const auto simulation = simulate(*resolved.scenario);
         answer = {{"simulate", stepAnswer(*simulation)}, {"memory", memoryAnswer(*simulation)}};
+    } catch (const ScenarioError& error) {
+        answer = {{"error", error.what()}, {"problems", Answer::array()}};
+        for (const Problem& problem : error.problems())
+            answer["problems"].push_back(problemAnswer(problem));
     } catch (const std::exception& error) {
         answer = {{"error", error.what()}};
     }
@@ -51,7 +55,9 @@ void run(const BatchArguments& arguments)
     catalogue(); // read once, before the threads
     std::vector<std::string> answers(lines.size());
     forEachInParallel(lines.size(), arguments.jobs, [&](std::size_t i) {
-        answers[i] = answerOf(lines[i], arguments.file + ", line " + std::to_string(numbers[i]));
+        const std::string line = "line " + std::to_string(numbers[i]);
+        answers[i] = answerOf(lines[i], arguments.beside.empty() ? arguments.file + ", " + line
+                                                                 : (std::filesystem::path(arguments.beside) / line).string());
     });
     for (const std::string& answer : answers)
         std::cout << answer << "\n";
@@ -64,6 +70,7 @@ void addBatch(CLI::App& app)
     CLI::App* command = app.add_subcommand("batch", "Many steps at once: a scenario a line, and a line of JSON for each");
     const auto arguments = std::make_shared<BatchArguments>();
     command->add_option("FILE", arguments->file, "Scenarios as JSON, one a line; /dev/stdin too")->type_name("")->required();
+    addBeside(*command, arguments->beside);
     command->add_option("--jobs", arguments->jobs, "Threads; as many as cores without it")
         ->type_name("N")
         ->check(wholeNumberFrom(1));

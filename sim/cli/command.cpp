@@ -22,16 +22,33 @@ CLI::Option* addOverrides(CLI::App& command, std::vector<std::string>& overrides
         ->allow_extra_args(false);
 }
 
+CLI::Option* addBeside(CLI::App& command, std::string& folder)
+{
+    return command
+        .add_option("--beside", folder, "Folder that files named in the scenario are relative to; default the scenario's own")
+        ->type_name("FOLDER")
+        ->check(CLI::ExistingDirectory);
+}
+
+ScenarioDocument documentBeside(const std::string& beside, const std::string& file, const std::vector<std::string>& overrides)
+{
+    ScenarioDocument document = readDocument(file, overrides);
+    if (!beside.empty())
+        document.setFileName((std::filesystem::path(beside) / "scenario.json").string());
+    return document;
+}
+
 CLI::Option* ScenarioArguments::addTo(CLI::App& command)
 {
     CLI::Option* option = command.add_option("FILE", file, "Scenario file")->type_name("")->required();
     addOverrides(command, overrides);
+    addBeside(command, beside);
     return option;
 }
 
 ScenarioDocument ScenarioArguments::document() const
 {
-    return readDocument(file, overrides);
+    return documentBeside(beside, file, overrides);
 }
 
 Scenario ScenarioArguments::resolved(const ScenarioDocument& document) const

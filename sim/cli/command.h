@@ -24,10 +24,14 @@ public:
 
 /// --set, wherever a file is read.
 CLI::Option* addOverrides(CLI::App&, std::vector<std::string>& overrides);
+/// --beside, where the file may be a pipe: it has no folder that names in it could be relative to.
+CLI::Option* addBeside(CLI::App&, std::string& folder);
+/// Reads a file, which may be a pipe, as if it lay in `beside`, where that is given. Throws ScenarioError.
+ScenarioDocument documentBeside(const std::string& beside, const std::string& file, const std::vector<std::string>& overrides);
 
 /// FILE and --set of a command.
 struct ScenarioArguments {
-    std::string file;
+    std::string file, beside;
     std::vector<std::string> overrides;
     /// Returns the option FILE.
     CLI::Option* addTo(CLI::App&);

@@ -1,6 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 
+#include "sim/answers/answers.h"
 #include "sim/legal/schedule_request.h"
 #include "sim/lesson/holds.h"
 #include "sim/mesh/mesh.h"
@@ -17,7 +18,8 @@ namespace {
 struct ValidateArguments {
     std::vector<std::string> files;
     std::vector<std::string> overrides;
-    bool holds = false;
+    std::string beside;
+    bool holds = false, json = false;
 };
 
 /// What only the making of a step can tell: that the actions of a custom schedule hang, that its sums are more than is counted;
@@ -30,41 +32,39 @@ void make(const std::string& file, const Scenario& scenario)
         const PreparedStep step(scenario, {});
 }
 
-/// Is everything so that the file says of itself?
-bool keepsItsWord(const std::string& file, const std::vector<std::string>& overrides)
+/// What is wrong with a file, and what it says of itself that is not so; warnings too.
+std::vector<Problem> problemsOf(const std::string& file, const ValidateArguments& arguments)
 {
-    ScenarioDocument document = ScenarioDocument::readFile(file);
-    for (const std::string& assignment : overrides)
-        document.applyOverride(assignment);
-    const auto problems = checkHolds(document, catalogue());
-    for (const Problem& problem : problems)
-        std::cout << linesForAPerson(problem.text());
-    return problems.empty();
-}
-
-bool isGood(const std::string& file, const ValidateArguments& arguments)
-{
-    const std::vector<std::string>& overrides = arguments.overrides;
+    std::vector<Problem> problems;
     try {
-        std::vector<Problem> warnings;
-        attributed(file, [&] { make(file, readScenario(file, catalogue(), overrides, &warnings)); });
-        for (const Problem& warning : warnings)
-            std::cerr << linesForAPerson(warning.text());
-        return !arguments.holds || keepsItsWord(file, overrides);
+        const ScenarioDocument document = documentBeside(arguments.beside, file, arguments.overrides);
+        attributed(file, [&] { make(file, resolvedScenario(document, catalogue(), &problems)); });
+        if (arguments.holds)
+            for (Problem& problem : checkHolds(document, catalogue()))
+                problems.push_back(std::move(problem));
     } catch (const ScenarioError& error) {
-        for (const Problem& problem : error.problems())
-            (problem.severity == Severity::error ? std::cout : std::cerr) << linesForAPerson(problem.text());
+        problems = error.problems();
     } catch (const Error& error) {
-        std::cout << linesForAPerson(error.what());
+        problems.push_back({.file = {}, .pointer = {}, .message = error.what()});
     }
-    return false;
+    return problems;
 }
 
 void run(const ValidateArguments& arguments)
 {
     bool allGood = true;
+    Answer listed = Answer::array();
     for (const std::string& file : arguments.files)
-        allGood = isGood(file, arguments) && allGood;
+        for (const Problem& problem : problemsOf(file, arguments)) {
+            const bool isError = problem.severity == Severity::error;
+            allGood = allGood && !isError;
+            if (arguments.json)
+                listed.push_back(problemAnswer(problem));
+            else
+                (isError ? std::cout : std::cerr) << linesForAPerson(problem.text());
+        }
+    if (arguments.json)
+        std::cout << Answer({{"problems", listed}}).dump() << "\n";
     if (!allGood)
         throw CLI::RuntimeError(kBadInput);
 }
@@ -77,8 +77,10 @@ void addValidate(CLI::App& app)
     auto arguments = std::make_shared<ValidateArguments>();
     command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required();
     addOverrides(*command, arguments->overrides);
+    addBeside(*command, arguments->beside);
     command->add_flag("--holds", arguments->holds,
                       "Also that every sentence and number of the description is proven (scenarios/README.md)");
+    command->add_flag("--json", arguments->json, "One JSON document: all problems, place by place");
     command->callback([arguments] { run(*arguments); });
 }
 

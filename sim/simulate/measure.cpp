@@ -21,6 +21,7 @@ struct Interval {
 /// Transfers of one stream in order of time; those that ended before what is computed now are forgotten, so that it stays short.
 struct TransferLog {
     std::vector<Interval> intervals;
+    std::vector<std::uint16_t> labels; ///< of their ops
     std::size_t cursor = 0;
 
     void forgetUntil(std::int64_t time)
@@ -29,6 +30,7 @@ struct TransferLog {
             ++cursor;
         if (cursor == intervals.size()) {
             intervals.clear();
+            labels.clear();
             cursor = 0;
         }
     }
@@ -94,8 +96,8 @@ struct UseSums {
     }
 };
 
-/// Walks the ops of a class: kernel(op, shape, ns) for each kernel, exposed(stream, begin, end) for each stretch of time in which
-/// a kernel waits for a transfer of the stream and nothing computes. Every instant once.
+/// Walks the ops of a class: kernel(op, shape, ns) for each kernel, exposed(stream, label, begin, end) for each stretch of time
+/// in which a kernel waits for a transfer of the stream, called so, and nothing computes. Every instant once.
 template <typename Kernel, typename Exposed>
 void walkClass(const Program& program, const RankClasses& classes, const PricedProgram& prices, const EngineResult& result, int c,
                Kernel kernel, Exposed exposed)
@@ -122,6 +124,7 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
                 TransferLog& log = logs[asIndex(op.stream)];
                 log.forgetUntil(computedUntil);
                 log.intervals.push_back({end - duration, end});
+                log.labels.push_back(op.label);
                 continue;
             }
             if (start > computedUntil && op.waits != 0) {
@@ -138,7 +141,7 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
                         if (clipped.begin >= clipped.end)
                             continue;
                         forUncovered(covered, clipped,
-                                     [&](std::int64_t from, std::int64_t until) { exposed(stream, from, until); });
+                                     [&](std::int64_t from, std::int64_t until) { exposed(stream, log.labels[k], from, until); });
                         covered.push_back(clipped);
                     }
                     if (before > 0)
@@ -172,7 +175,7 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
             else if (shape.kernel != KernelKind::memoryBound)
                 shares.gemmNs += ns;
         },
-        [&shares](Stream stream, std::int64_t begin, std::int64_t end) {
+        [&shares](Stream stream, std::uint16_t, std::int64_t begin, std::int64_t end) {
             const auto dimension = dimensionOf(stream);
             (dimension ? shares.exposedNs[*dimension] : shares.exposedHostNs) += end - begin;
         });
@@ -185,7 +188,7 @@ std::vector<ExposedTransfer> exposedTransfers(const Simulation& simulation, int 
     walkClass(
         simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
         [](const Op&, const OpShape&, std::int64_t) {},
-        [&out](Stream stream, std::int64_t begin, std::int64_t end) {
+        [&out](Stream stream, std::uint16_t, std::int64_t begin, std::int64_t end) {
             out.push_back({.beginNs = begin, .endNs = end, .dimension = dimensionOf(stream)});
         });
     std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.beginNs < b.beginNs; });
@@ -196,6 +199,30 @@ std::vector<ExposedTransfer> exposedTransfers(const Simulation& simulation, int 
         else
             out[kept++] = next;
     out.resize(kept);
+    return out;
+}
+
+std::vector<ExposedKind> exposedKinds(const Simulation& simulation, Dimension dimension)
+{
+    std::vector<Wide> sums(simulation.program().labels.size());
+    Wide ranks = 0;
+    for (int c = 0; c < simulation.classCount(); ++c) {
+        const Wide members = simulation.classes().size[asIndex(c)];
+        ranks += members;
+        walkClass(
+            simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
+            [](const Op&, const OpShape&, std::int64_t) {},
+            [&](Stream stream, std::uint16_t label, std::int64_t begin, std::int64_t end) {
+                if (dimensionOf(stream) == dimension)
+                    sums[label] += members * (end - begin);
+            });
+    }
+    std::vector<ExposedKind> out;
+    for (std::size_t label = 0; label < sums.size(); ++label)
+        if (sums[label] > 0)
+            out.push_back(
+                {simulation.program().labels[label], static_cast<double>(sums[label]) / static_cast<double>(ranks) * 1e-9});
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
     return out;
 }
 

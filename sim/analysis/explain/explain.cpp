@@ -10,6 +10,8 @@
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/action_class.h"
+#include "sim/simulate/exposed_transfers.h"
+#include "sim/text/spoken_name.h"
 
 #include <array>
 
@@ -106,8 +108,28 @@ Explanation Explainer::share(StepPart part) const
                : part == StepPart::host            ? hostTime()
                                                    : bubbleTime();
     Account account = accountOf(part, m_seconds);
+    // The longest by name; a step has some dozen kinds of transfers at most, of which a few are exposed.
+    constexpr std::size_t kMostListed = 8;
+    constexpr std::int64_t kMostOps = 10'000'000; // beyond, all ops are not looked at once more for a click
+    std::vector<Formula> parts;
+    double listed = 0;
+    const std::vector<ExposedKind> kinds =
+        m_simulation.metrics().simulatedOps <= kMostOps ? exposedKinds(m_simulation, *dimension) : std::vector<ExposedKind>();
+    const std::size_t named = kinds.size() <= kMostListed ? kinds.size() : kMostListed - 1;
+    const std::string symbol = factsOf(part).symbol;
+    for (std::size_t i = 0; i < named; ++i) {
+        const bool isLast = i + 1 == kinds.size(); // closes the sum: means are rounded to nanoseconds elsewhere
+        parts.push_back(account.term(symbol + std::to_string(i + 1), isLast ? m_seconds[part] - listed : kinds[i].seconds,
+                                     Unit::seconds, spokenOp(kinds[i].op)));
+        listed += kinds[i].seconds;
+    }
+    if (named < kinds.size())
+        parts.push_back(account.term(symbol + "_rest", m_seconds[part] - listed, Unit::seconds,
+                                     "the other " + std::to_string(kinds.size() - named) + " kinds of transfers"));
     return account.close(
-        {}, "Measured in the simulated step: a transfer runs and the rank's next kernel waits for it. " + groupText(*dimension),
+        parts.empty() ? std::nullopt : std::optional(Formula::sum(std::move(parts))),
+        "Measured in the simulated step, mean over ranks: a transfer runs and the rank's next kernel waits for it. " +
+            groupText(*dimension),
         kSimulated, showOf(*dimension));
 }
 

@@ -2,6 +2,7 @@
 
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/step_by_flops.h"
+#include "sim/simulate/exposed_transfers.h"
 #include "tests/sim/analysis/explained.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
@@ -150,4 +151,30 @@ TEST(NumberText, KeepsUnitsShort)
     for (const double value : {0.00012345, 1.9996, 99.96, 123456.7, 0.0})
         for (const Unit unit : {Unit::number, Unit::seconds, Unit::bytes, Unit::flops, Unit::fraction})
             expectNear(test::evaluate(numberText(value, unit, 5)), asShown(value, unit, 5), 1e-9);
+}
+
+TEST(Explain, ExposedCommunicationIsToldByWhatIsTransferred)
+{
+    // One exchange a step: the gradients of two replicas.
+    const auto simulation = test::openNumber("01").simulation;
+    const auto kinds = exposedKinds(*simulation, Dimension::dp);
+    ASSERT_EQ(kinds.size(), 1U);
+    EXPECT_EQ(kinds[0].op, "grad.reduce");
+    EXPECT_TRUE(exposedKinds(*simulation, Dimension::tp).empty());
+    std::mt19937 random(7);
+    for (int i = 0; i < 40; ++i) {
+        const auto job = simulate(test::randomScenario(random, 64));
+        SCOPED_TRACE(test::describe(job->scenario()));
+        for (const Dimension dimension : kDimensions) {
+            double sum = 0, before = 1e300;
+            for (const ExposedKind& kind : exposedKinds(*job, dimension)) {
+                EXPECT_LE(kind.seconds, before) << kind.op;
+                EXPECT_FALSE(kind.op.empty());
+                before = kind.seconds;
+                sum += kind.seconds;
+            }
+            const double whole = job->metrics().exposedComm[dimension] * job->metrics().stepTimeSeconds;
+            EXPECT_NEAR(sum, whole, 1e-9 * whole + 1e-9);
+        }
+    }
 }

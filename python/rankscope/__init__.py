@@ -1,0 +1,33 @@
+"""Rankscope in scripts and notebooks: the simulator's answers as Python values.
+
+    import rankscope
+    step = rankscope.simulate("scenarios/42-llama3-405b-16384-gpus.json", layout={"tp": 16})
+    step.step_time_s, step.mfu, step.exposed_comm_fraction.tp
+
+A scenario is a path, a dict or JSON text. Whatever is wrong with it is a ScenarioError, whose `problems` name the places in it.
+Numbers are those of `rankscope-sim`, key by key: this package starts that program and reads its JSON.
+"""
+
+from ._program import ProgramError, ScenarioError, Problem, version
+from .figure import Figure, figure
+from .result import Columns, Result
+from .simulator import describe, groups, memory, schedule, simulate, sweep, traffic, validate
+
+__all__ = [
+    "Columns",
+    "Figure",
+    "Problem",
+    "ProgramError",
+    "Result",
+    "ScenarioError",
+    "describe",
+    "figure",
+    "groups",
+    "memory",
+    "schedule",
+    "simulate",
+    "sweep",
+    "traffic",
+    "validate",
+    "version",
+]

@@ -1,0 +1,105 @@
+"""The simulator's programs: where they are, and how they are asked. Every answer is the command line's own JSON, so that scripts,
+notebooks and shells cannot disagree; a step that ends a program ends an exception here, and Ctrl-C ends what is asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Sequence
+
+_HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a scenario."""
+
+    pointer: str  #: JSON pointer, "/layout/tp"; empty where it is the whole scenario
+    message: str  #: with the numbers in it and the nearest values that would be right
+    severity: str = "error"  #: "error" or "warning"
+
+    def __str__(self) -> str:
+        return f"{self.pointer}: {self.message}" if self.pointer else self.message
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be simulated: all its problems at once."""
+
+    def __init__(self, problems: Sequence[Problem]):
+        self.problems: List[Problem] = list(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems if problem.severity == "error"))
+
+    def __reduce__(self):
+        return (ScenarioError, (self.problems,))
+
+
+class ProgramError(RuntimeError):
+    """A question that the program refuses (its own words), or a program that is missing or was ended."""
+
+
+def program(name: str) -> str:
+    """Path of rankscope-sim or rankscope-figure: of $RANKSCOPE_BIN_DIR, of this package, on the PATH, or built in the checkout
+    that this package lies in. ProgramError where there is none."""
+    folder = os.environ.get("RANKSCOPE_BIN_DIR")
+    candidates = [pathlib.Path(folder) / name] if folder else []
+    candidates += [_HERE / "bin" / name]
+    for candidate in candidates:
+        if candidate.is_file():
+            return str(candidate)
+    found = shutil.which(name)
+    built = _HERE.parents[1] / "build" / "bin" / name
+    if found or built.is_file():
+        return found or str(built)
+    raise ProgramError(
+        f"{name} was not found: neither in {_HERE / 'bin'}, where installing this package puts it, nor on the PATH; "
+        "RANKSCOPE_BIN_DIR names a folder that has it"
+    )
+
+
+def _environment() -> Dict[str, str]:
+    environment = dict(os.environ)
+    assets = _HERE / "assets"
+    if assets.is_dir():
+        environment.setdefault("RANKSCOPE_ASSETS", str(assets))
+    return environment
+
+
+def ask(name: str, arguments: Sequence[str], given: Optional[str] = None, *, bad_is_answer: bool = False) -> str:
+    """What the program prints. ProgramError with its own words where it refuses; with `bad_is_answer` bad input is told in what
+    it prints."""
+    try:
+        done = subprocess.run(
+            [program(name), *arguments],
+            input=given if given is not None else "",
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            env=_environment(),
+        )
+    except OSError as error:
+        raise ProgramError(f"{name} cannot be started: {error}") from error
+    if done.returncode < 0:
+        raise ProgramError(f"{name} was ended by signal {-done.returncode}")
+    if done.returncode != 0 and not (bad_is_answer and done.returncode == 1 and done.stdout):
+        raise ProgramError((done.stderr or done.stdout).strip() or f"{name} ended with status {done.returncode}")
+    return done.stdout
+
+
+def problems_of(answer: Dict[str, Any]) -> List[Problem]:
+    """Of an answer of `batch` or of `validate --json`."""
+    listed = answer.get("problems") or [{"pointer": "", "message": answer.get("error", "")}]
+    return [Problem(p.get("pointer", ""), p.get("message", ""), p.get("severity", "error")) for p in listed]
+
+
+def ask_json(arguments: Sequence[str], given: Optional[str] = None, *, bad_is_answer: bool = False) -> Any:
+    return json.loads(ask("rankscope-sim", arguments, given, bad_is_answer=bad_is_answer))
+
+
+def version() -> str:
+    """Of the simulator that answers."""
+    return ask("rankscope-sim", ["--version"]).split()[-1]

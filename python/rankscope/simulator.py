@@ -1,0 +1,165 @@
+"""Questions to the simulator. Each takes a scenario (a path, a dict, JSON text) and keys to change in it:
+
+    simulate("job.json", layout={"tp": 4}, training__micro_batch_size=2, **{"schedule.kind": "zb-v"})
+
+None erases a key. Errors are ScenarioError with all `problems`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pathlib
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problems_of
+from ._scenario import Scenario, changed, load, set_value
+from .result import Columns, Result
+
+
+def _beside(folder: Optional[pathlib.Path]) -> List[str]:
+    return ["--beside", str(folder)] if folder else []
+
+
+def _batch(documents: Sequence[Dict[str, Any]], folder: Optional[pathlib.Path]) -> List[Dict[str, Any]]:
+    lines = "\n".join(json.dumps(document) for document in documents) + "\n"
+    printed = ask("rankscope-sim", ["batch", "/dev/stdin", *_beside(folder)], lines)
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def _step(scenario: Scenario, overrides: Mapping[str, Any]) -> Dict[str, Any]:
+    document, folder = changed(scenario, overrides)
+    answer = _batch([document], folder)[0]
+    if "error" in answer:
+        raise ScenarioError(problems_of(answer))
+    return answer
+
+
+def _asked(command: Sequence[str], scenario: Scenario, overrides: Mapping[str, Any]) -> Any:
+    """A command on a scenario; what it refuses is told place by place."""
+    document, folder = changed(scenario, overrides)
+    text = json.dumps(document)
+    try:
+        return ask_json([*command, "/dev/stdin", *_beside(folder), "--json"], text)
+    except ProgramError as error:
+        problems = [p for p in _problems(document, folder) if p.severity == "error"]
+        raise ScenarioError(problems or [Problem("", str(error))]) from None
+
+
+def _problems(document: Mapping[str, Any], folder: Optional[pathlib.Path]) -> List[Problem]:
+    command = ["validate", "/dev/stdin", "--json", *_beside(folder)]
+    listed = ask_json(command, json.dumps(document), bad_is_answer=True)["problems"]
+    return problems_of({"problems": listed}) if listed else []
+
+
+def validate(scenario: Scenario, **overrides: Any) -> List[Problem]:
+    """All problems of a scenario, errors and warnings; an empty list where it is good. Raises nothing for a bad one."""
+    try:
+        document, folder = changed(scenario, overrides)
+    except ScenarioError as error:
+        return error.problems
+    return _problems(document, folder)
+
+
+def simulate(scenario: Scenario, *, explain: bool = False, **overrides: Any) -> Result:
+    """One training step: `rankscope-sim simulate --json` (times in seconds, memory in GiB, shares from 0 to 1). With `explain`
+    also `because`, formula, values and source of each number, and `sensitivity`."""
+    return Result(_asked(["simulate", *(["--explain"] if explain else [])], scenario, overrides))
+
+
+def memory(scenario: Scenario, **overrides: Any) -> Result:
+    """GiB of every pipeline rank, by what holds them: `rankscope-sim memory --json`."""
+    return Result(_step(scenario, overrides)["memory"])
+
+
+def traffic(scenario: Scenario, **overrides: Any) -> Result:
+    """Bytes that all ranks send in a step, by group and by tier of the network: `rankscope-sim traffic --json`."""
+    return Result(_asked(["traffic"], scenario, overrides))
+
+
+def groups(scenario: Scenario, rank: Optional[int] = None, **overrides: Any) -> Result:
+    """Process groups with Megatron Core's names and in its order; of one rank, its coordinates and its groups."""
+    return Result(_asked(["groups", *(["--rank", str(rank)] if rank is not None else [])], scenario, overrides))
+
+
+def describe(scenario: Scenario, **overrides: Any) -> Result:
+    """The scenario with every default and base filled in; what follows from it stands under `derived`."""
+    return Result(_asked(["describe"], scenario, overrides))
+
+
+def schedule(
+    scenario: Optional[Scenario] = None,
+    *,
+    kind: Optional[str] = None,
+    stages: Optional[int] = None,
+    microbatches: Optional[int] = None,
+    virtual: Optional[int] = None,
+    group: Optional[int] = None,
+    times: Optional[Sequence[float]] = None,
+    memory: Optional[Sequence[float]] = None,
+    memory_cap: Optional[float] = None,
+    **overrides: Any,
+) -> Result:
+    """A pipeline's action table, its times and what it holds: of a scenario, or of kind, stages (pipeline ranks) and
+    micro-batches. `times`: F, I, W, COMM of one chunk; `memory`: MB, MW. `ranks` has a line of actions a pipeline rank."""
+    options: List[str] = ["--format", "json"]
+    for name, values in (("--times", times), ("--memory", memory)):
+        if values is not None:
+            options += [name, ",".join(repr(float(value)) for value in values)]
+    numbers = {"--kind": kind, "--stages": stages, "--microbatches": microbatches, "--virtual": virtual, "--group": group, "--memory-cap": memory_cap}
+    if scenario is None:
+        for name, value in numbers.items():
+            if value is not None:
+                options += [name, str(value)]
+        if overrides:
+            raise TypeError(f"{', '.join(overrides)}: there is no scenario whose keys these could be")
+        return Result(ask_json(["schedule", *options]))
+    given = [name[2:] for name, value in numbers.items() if value is not None]
+    if given:
+        raise TypeError(f"{', '.join(given)}: a scenario says its own; change it with keys, such as schedule__kind")
+    document, folder = changed(scenario, overrides)
+    try:
+        return Result(ask_json(["schedule", "/dev/stdin", *_beside(folder), *options], json.dumps(document)))
+    except ProgramError as error:
+        problems = [p for p in _problems(document, folder) if p.severity == "error"]
+        raise ScenarioError(problems or [Problem("", str(error))]) from None
+
+
+#: What sweep() tells of each combination.
+SWEPT = (
+    "step_time_s",
+    "tokens_per_second",
+    "model_tflops_per_gpu",
+    "mfu",
+    "bubble_fraction",
+    "peak_memory_gib",
+    "fits",
+)
+
+
+def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: Any) -> Columns:
+    """All combinations of the values of the keys in `vary`, the last key fastest, on all cores:
+
+        sweep("job.json", vary={"layout.tp": [1, 2, 4, 8], "layout.pp": [1, 2, 4]})
+
+    Columns: the keys, step_time_s, tokens_per_second, …, exposed_comm_fraction (all dimensions together), fits, and `problem`:
+    why a combination cannot be laid out (its numbers are None then)."""
+    base, folder = changed(scenario, overrides)
+    documents, rows = [], []
+    for values in itertools.product(*vary.values()):
+        document = load(base)[0]
+        for pointer, value in zip(vary, values):
+            set_value(document, pointer, value)
+        documents.append(document)
+        rows.append(values)
+    columns = Columns({pointer: [row[i] for row in rows] for i, pointer in enumerate(vary)})
+    for name in (*SWEPT, "exposed_comm_fraction", "problem"):
+        columns[name] = []
+    for answer in _batch(documents, folder) if documents else []:
+        step = answer.get("simulate", {})
+        for name in SWEPT:
+            columns[name].append(step.get(name))
+        exposed = step.get("exposed_comm_fraction")
+        columns["exposed_comm_fraction"].append(sum(exposed.values()) if exposed else None)
+        told = [str(p) for p in problems_of(answer) if p.severity == "error"] if "error" in answer else []
+        columns["problem"].append(" | ".join(told) or None)
+    return columns

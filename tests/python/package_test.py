@@ -1,0 +1,199 @@
+"""The Python package answers as the command line does. Usage: package_test.py BIN_DIR"""
+import copy
+import json
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARIES = pathlib.Path(sys.argv.pop()).resolve()
+os.environ["RANKSCOPE_BIN_DIR"] = str(BINARIES)
+sys.path.insert(0, str(ROOT / "python"))
+import rankscope  # noqa: E402
+from rankscope import _scenario  # noqa: E402
+
+TINY = ROOT / "scenarios" / "60-tiny-tp2-pp2-dp2.json"
+LLAMA = ROOT / "scenarios" / "45-llama3-70b-64-gpus.json"
+
+
+def printed(*arguments, stdin=None):
+    return json.loads(subprocess.run([BINARIES / "rankscope-sim", *map(str, arguments)], check=True, capture_output=True, text=True, input=stdin).stdout)
+
+
+def without_clock(answer):
+    plain = answer.to_dict() if isinstance(answer, rankscope.Result) else dict(answer)
+    plain.pop("wall_ms")
+    return plain
+
+
+class Answers(unittest.TestCase):
+    def test_are_those_of_the_command_line_however_a_scenario_is_handed_over(self):
+        expected = without_clock(printed("simulate", LLAMA, "--json"))
+        document = json.loads(LLAMA.read_text())
+        for scenario in (LLAMA, str(LLAMA), document, LLAMA.read_text()):
+            self.assertEqual(without_clock(rankscope.simulate(scenario)), expected)
+
+    def test_of_every_question(self):
+        self.assertEqual(rankscope.memory(LLAMA).to_dict(), printed("memory", LLAMA, "--json"))
+        self.assertEqual(rankscope.traffic(LLAMA).to_dict(), printed("traffic", LLAMA, "--json"))
+        self.assertEqual(rankscope.groups(TINY).to_dict(), printed("groups", TINY, "--json"))
+        self.assertEqual(rankscope.groups(TINY, rank=3).to_dict(), printed("groups", TINY, "--rank", 3, "--json"))
+        self.assertEqual(rankscope.describe(LLAMA).to_dict(), printed("describe", LLAMA, "--json"))
+        self.assertEqual(rankscope.schedule(TINY).to_dict(), printed("schedule", TINY, "--format", "json"))
+        self.assertEqual(
+            rankscope.schedule(kind="zb-v", stages=4, microbatches=8, times=(1, 1, 1, 0.1)).to_dict(),
+            printed("schedule", "--kind", "zb-v", "--stages", 4, "--microbatches", 8, "--times", "1,1,1,0.1", "--format", "json"),
+        )
+        self.assertIn("because", rankscope.simulate(TINY, explain=True))
+
+    def test_read_as_attributes_and_items(self):
+        step = rankscope.simulate(LLAMA)
+        self.assertEqual(step.mfu, step["mfu"])
+        self.assertEqual(step.exposed_comm_fraction.tp, step["exposed_comm_fraction"]["tp"])
+        self.assertGreater(step.per_pipeline_rank[0].busy_s, 0)
+        with self.assertRaisesRegex(AttributeError, "no mfuu here; there are: .*mfu"):
+            step.mfuu
+        with self.assertRaises(AttributeError):
+            step.mfu = 1
+        self.assertEqual(pickle.loads(pickle.dumps(step)).to_dict(), step.to_dict())
+        self.assertEqual(copy.deepcopy(step).to_dict(), step.to_dict())
+        self.assertIn("mfu", step._repr_html_())
+
+    def test_a_described_scenario_simulates_to_the_same_numbers(self):
+        described = rankscope.describe(LLAMA)
+        self.assertEqual(rankscope.simulate(described).step_time_s, rankscope.simulate(LLAMA).step_time_s)
+
+
+class Overrides(unittest.TestCase):
+    def test_change_keys_in_every_spelling(self):
+        expected = printed("simulate", LLAMA, "--json", "--set", "layout.tp=8", "--set", "cluster.nodes=16")["step_time_s"]
+        for changes in (
+            {"layout": {"tp": 8}, "cluster": {"nodes": 16}},
+            {"layout.tp": 8, "cluster.nodes": 16},
+            {"/layout/tp": 8, "/cluster/nodes": 16},
+            {"layout__tp": 8, "cluster__nodes": 16},
+        ):
+            self.assertEqual(rankscope.simulate(LLAMA, **changes).step_time_s, expected, changes)
+
+    def test_do_not_touch_the_dict_that_was_given(self):
+        document = json.loads(TINY.read_text())
+        before = copy.deepcopy(document)
+        rankscope.simulate(document, layout={"dp": 1}, training__global_batch_size=8)
+        rankscope.sweep(document, vary={"training.micro_batch_size": [1, 2]})
+        self.assertEqual(document, before)
+
+    def test_erase_and_give_a_base_its_name(self):
+        document = {"model": "llama3-8b", "layout": {"tp": 2, "order": "x"}}
+        _scenario.set_value(document, "model.vocab_size", 32000)
+        _scenario.set_value(document, "layout.order", None)
+        _scenario.set_value(document, "training.lora.rank", None)
+        self.assertEqual(document, {"model": {"base": "llama3-8b", "vocab_size": 32000}, "layout": {"tp": 2}})
+        with self.assertRaises(rankscope.ScenarioError):
+            _scenario.set_value(document, "layout.tp.x", 1)
+
+
+class Problems(unittest.TestCase):
+    def test_are_told_all_at_once_with_their_places(self):
+        with self.assertRaises(rankscope.ScenarioError) as caught:
+            rankscope.simulate(LLAMA, layout={"tp": 3}, training={"micro_batch_sise": 1})
+        places = {problem.pointer: problem.message for problem in caught.exception.problems}
+        self.assertIn("/layout/tp", places)
+        self.assertIn("/training/micro_batch_sise", places)
+        self.assertIn("micro_batch_size", places["/training/micro_batch_sise"])
+        self.assertIn("/layout/tp: ", str(caught.exception))
+        self.assertIsInstance(caught.exception, ValueError)
+        for question in (rankscope.memory, rankscope.groups, rankscope.describe, rankscope.schedule, rankscope.figure, rankscope.traffic):
+            with self.assertRaises(rankscope.ScenarioError) as caught:
+                question(LLAMA, layout={"tp": 3})
+            self.assertIn("/layout/tp", [p.pointer for p in caught.exception.problems], question)
+
+    def test_of_files_and_texts(self):
+        for scenario, told in (("nowhere.json", "No such file"), ("{", "line 1, column 2"), ("{\"a\": 1", "line 1"), (str(ROOT), "directory")):
+            with self.assertRaisesRegex(rankscope.ScenarioError, told):
+                rankscope.simulate(scenario)
+        with self.assertRaises(TypeError):
+            rankscope.simulate(3)
+
+    def test_are_listed_without_an_exception(self):
+        self.assertEqual([p for p in rankscope.validate(LLAMA) if p.severity == "error"], [])
+        self.assertIn("/layout/tp", [p.pointer for p in rankscope.validate(LLAMA, layout={"tp": 3})])
+
+    def test_of_a_question_that_is_none(self):
+        with self.assertRaisesRegex(rankscope.ProgramError, "there are"):
+            rankscope.figure(TINY, "timelines")
+        with self.assertRaises(rankscope.ProgramError):
+            rankscope.schedule(kind="zb-w", stages=4, microbatches=8)
+        with self.assertRaises(TypeError):
+            rankscope.schedule(TINY, kind="zb-v")
+        with self.assertRaisesRegex(rankscope.ScenarioError, "rank 99"):
+            rankscope.groups(TINY, rank=99)
+
+    def test_a_program_that_is_missing_is_told(self):
+        os.environ["RANKSCOPE_BIN_DIR"] = "/nowhere"
+        path, os.environ["PATH"] = os.environ["PATH"], ""
+        try:
+            if not (ROOT / "build" / "bin" / "rankscope-sim").exists():
+                with self.assertRaisesRegex(rankscope.ProgramError, "RANKSCOPE_BIN_DIR"):
+                    rankscope.simulate(TINY)
+        finally:
+            os.environ["RANKSCOPE_BIN_DIR"], os.environ["PATH"] = str(BINARIES), path
+
+
+class Sweeps(unittest.TestCase):
+    def test_have_a_row_a_combination_the_last_key_fastest(self):
+        table = rankscope.sweep(LLAMA, vary={"layout.tp": [4, 8, 3], "training.micro_batch_size": [1, 2]}, layout={"dp": 1})
+        self.assertEqual(table["layout.tp"], [4, 4, 8, 8, 3, 3])
+        self.assertEqual(table["training.micro_batch_size"], [1, 2] * 3)
+        self.assertEqual({len(column) for column in table.values()}, {6})
+        self.assertEqual(table["step_time_s"][4:], [None, None])
+        self.assertTrue(table["problem"][4].startswith("/"), table["problem"][4])
+        self.assertIsNone(table["problem"][0])
+        expected = rankscope.simulate(LLAMA, layout={"tp": 8, "dp": 1}, training__micro_batch_size=2)
+        self.assertEqual(table["step_time_s"][3], expected.step_time_s)
+        self.assertEqual(table.best()["step_time_s"], min(row["step_time_s"] for row in table.rows() if row["fits"]))
+        self.assertIn("<table>", table._repr_html_())
+
+    def test_of_nothing_are_empty(self):
+        self.assertEqual(rankscope.sweep(LLAMA, vary={"layout.tp": []})["step_time_s"], [])
+
+    def test_find_files_beside_the_scenario(self):
+        with tempfile.TemporaryDirectory() as folder:
+            order = rankscope.schedule(kind="1f1b", stages=2, microbatches=4).ranks
+            (pathlib.Path(folder) / "order.csv").write_text("\n".join(row.replace(" ", ",") for row in order) + "\n")
+            scenario = pathlib.Path(folder) / "mine.json"
+            document = json.loads((ROOT / "scenarios" / "58-tiny-pp4-1f1b.json").read_text())
+            document.pop("view", None)
+            document["layout"]["pp"] = 2
+            document["schedule"] = {"kind": "custom", "actions": "order.csv"}
+            document["training"].update(global_batch_size=4 * document["training"].get("micro_batch_size", 1) * document["layout"].get("dp", 1))
+            scenario.write_text(json.dumps(document))
+            alone = rankscope.simulate(scenario).step_time_s
+            self.assertEqual(rankscope.sweep(scenario, vary={"training.causal": [True]})["step_time_s"], [alone])
+            self.assertEqual(rankscope.memory(scenario).per_pipeline_rank[0].total > 0, True)
+
+
+class Figures(unittest.TestCase):
+    def test_are_svg_of_every_view(self):
+        for view in ("grid", "timeline", "memory", "traffic", "storage"):
+            picture = rankscope.figure(TINY, view, width=700)
+            root = xml.etree.ElementTree.fromstring(str(picture))
+            self.assertTrue(root.tag.endswith("svg"), view)
+            self.assertGreater(len(list(root.iter())), 10, view)
+            self.assertEqual(picture._repr_svg_(), str(picture))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "x.svg"
+            picture.save(path)
+            self.assertEqual(path.read_text(), picture.svg)
+
+    def test_refuse_sizes_that_are_none(self):
+        with self.assertRaisesRegex(rankscope.ProgramError, "whole number of pixels from 200 to 8000"):
+            rankscope.figure(TINY, width=20)
+
+
+if __name__ == "__main__":
+    unittest.main()

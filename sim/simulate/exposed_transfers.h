@@ -20,12 +20,12 @@ struct ExposedTransfer {
 /// Of the ranks of a class, in order of time; every instant once, as in TimeShares. O(ops of a rank).
 std::vector<ExposedTransfer> exposedTransfers(const Simulation&, int classIndex);
 
-/// The exposed time of one dimension by what is transferred: the collectives and sends of one name.
+/// Exposed time by what is transferred: the collectives and sends of one name.
 struct ExposedKind {
     std::string op;     ///< its name: "attn.out.sum"
     double seconds = 0; ///< of the step, mean over all ranks
 };
-/// The longest first; they add up to what Metrics::exposedComm says of the dimension. O(ops of all classes).
-std::vector<ExposedKind> exposedKinds(const Simulation&, Dimension);
+/// The longest first; they add up to what Metrics::exposedComm says of a dimension. O(ops of all classes).
+ByDimension<std::vector<ExposedKind>> exposedKinds(const Simulation&);
 
 } // namespace sim

@@ -202,27 +202,32 @@ std::vector<ExposedTransfer> exposedTransfers(const Simulation& simulation, int 
     return out;
 }
 
-std::vector<ExposedKind> exposedKinds(const Simulation& simulation, Dimension dimension)
+ByDimension<std::vector<ExposedKind>> exposedKinds(const Simulation& simulation)
 {
-    std::vector<Wide> sums(simulation.program().labels.size());
+    const std::vector<std::string>& labels = simulation.program().labels;
+    ByDimension<std::vector<Wide>> sums;
+    for (const Dimension dimension : kDimensions)
+        sums[dimension].resize(labels.size());
     Wide ranks = 0;
     for (int c = 0; c < simulation.classCount(); ++c) {
-        const Wide members = simulation.classes().size[asIndex(c)];
+        const Wide members = simulation.classSize(c);
         ranks += members;
         walkClass(
             simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
             [](const Op&, const OpShape&, std::int64_t) {},
             [&](Stream stream, std::uint16_t label, std::int64_t begin, std::int64_t end) {
-                if (dimensionOf(stream) == dimension)
-                    sums[label] += members * (end - begin);
+                if (const auto dimension = dimensionOf(stream))
+                    sums[*dimension][label] += members * (end - begin);
             });
     }
-    std::vector<ExposedKind> out;
-    for (std::size_t label = 0; label < sums.size(); ++label)
-        if (sums[label] > 0)
-            out.push_back(
-                {simulation.program().labels[label], static_cast<double>(sums[label]) / static_cast<double>(ranks) * 1e-9});
-    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    ByDimension<std::vector<ExposedKind>> out;
+    for (const Dimension dimension : kDimensions) {
+        for (std::size_t label = 0; label < labels.size(); ++label)
+            if (const Wide sum = sums[dimension][label]; sum > 0)
+                out[dimension].push_back({labels[label], static_cast<double>(sum) / static_cast<double>(ranks) * 1e-9});
+        std::stable_sort(out[dimension].begin(), out[dimension].end(),
+                         [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    }
     return out;
 }
 

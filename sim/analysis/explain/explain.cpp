@@ -10,7 +10,6 @@
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/action_class.h"
-#include "sim/simulate/exposed_transfers.h"
 #include "sim/text/spoken_name.h"
 
 #include <array>
@@ -110,11 +109,9 @@ Explanation Explainer::share(StepPart part) const
     Account account = accountOf(part, m_seconds);
     // The longest by name; a step has some dozen kinds of transfers at most, of which a few are exposed.
     constexpr std::size_t kMostListed = 8;
-    constexpr std::int64_t kMostOps = 10'000'000; // beyond, all ops are not looked at once more for a click
     std::vector<Formula> parts;
     double listed = 0;
-    const std::vector<ExposedKind> kinds =
-        m_simulation.metrics().simulatedOps <= kMostOps ? exposedKinds(m_simulation, *dimension) : std::vector<ExposedKind>();
+    const std::vector<ExposedKind>& kinds = exposedKindsOf(*dimension);
     const std::size_t named = kinds.size() <= kMostListed ? kinds.size() : kMostListed - 1;
     const std::string symbol = factsOf(part).symbol;
     for (std::size_t i = 0; i < named; ++i) {
@@ -131,6 +128,15 @@ Explanation Explainer::share(StepPart part) const
         "Measured in the simulated step, mean over ranks: a transfer runs and the rank's next kernel waits for it. " +
             groupText(*dimension),
         kSimulated, showOf(*dimension));
+}
+
+const std::vector<ExposedKind>& Explainer::exposedKindsOf(Dimension dimension) const
+{
+    constexpr std::int64_t kMostOps = 10'000'000; // beyond, all ops are not looked at once more for a click
+    if (!m_exposedKinds)
+        m_exposedKinds = m_simulation.metrics().simulatedOps <= kMostOps ? exposedKinds(m_simulation)
+                                                                         : ByDimension<std::vector<ExposedKind>>();
+    return (*m_exposedKinds)[dimension];
 }
 
 Explanation Explainer::idealTime() const

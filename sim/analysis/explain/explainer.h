@@ -5,6 +5,7 @@
 #include "sim/analysis/step_by_flops.h"
 #include "sim/model/flops.h"
 #include "sim/model/tensors.h"
+#include "sim/simulate/exposed_transfers.h"
 
 namespace sim {
 
@@ -24,6 +25,7 @@ private:
     Explanation stepTime() const;
     Explanation stepTimeLeaf() const;
     Explanation share(StepPart) const;
+    const std::vector<ExposedKind>& exposedKindsOf(Dimension) const;
     Explanation idealTime() const;
     Explanation recomputeTime() const;
     Explanation kernelTime() const;
@@ -68,7 +70,8 @@ private:
     const Scenario& m_scenario;
     const ByStepPart<double> m_seconds;
     const StepFlops m_flops;
-    int m_rank = 0; ///< whose memory is explained
+    mutable std::optional<ByDimension<std::vector<ExposedKind>>> m_exposedKinds; ///< found when asked for
+    int m_rank = 0;                                                              ///< whose memory is explained
     bool m_rankIsFullest = true;
 };
 

@@ -157,17 +157,19 @@ TEST(Explain, ExposedCommunicationIsToldByWhatIsTransferred)
 {
     // One exchange a step: the gradients of two replicas.
     const auto simulation = test::openNumber("01").simulation;
-    const auto kinds = exposedKinds(*simulation, Dimension::dp);
+    const auto kindsOfStep = exposedKinds(*simulation);
+    const auto& kinds = kindsOfStep[Dimension::dp];
     ASSERT_EQ(kinds.size(), 1U);
     EXPECT_EQ(kinds[0].op, "grad.reduce");
-    EXPECT_TRUE(exposedKinds(*simulation, Dimension::tp).empty());
+    EXPECT_TRUE(kindsOfStep[Dimension::tp].empty());
     std::mt19937 random(7);
     for (int i = 0; i < 40; ++i) {
         const auto job = simulate(test::randomScenario(random, 64));
         SCOPED_TRACE(test::describe(job->scenario()));
+        const auto kindsOfJob = exposedKinds(*job);
         for (const Dimension dimension : kDimensions) {
             double sum = 0, before = 1e300;
-            for (const ExposedKind& kind : exposedKinds(*job, dimension)) {
+            for (const ExposedKind& kind : kindsOfJob[dimension]) {
                 EXPECT_LE(kind.seconds, before) << kind.op;
                 EXPECT_FALSE(kind.op.empty());
                 before = kind.seconds;

@@ -10,6 +10,7 @@ Numbers are those of `rankscope-sim`, key by key: this package starts that progr
 
 from ._program import ProgramError, ScenarioError, Problem, version
 from .figure import Figure, figure
+from .planning import Settings, Trace, export_settings, import_settings, open_trace, plan
 from .result import Columns, Result
 from .simulator import describe, groups, memory, schedule, simulate, sweep, traffic, validate
 
@@ -20,10 +21,16 @@ __all__ = [
     "ProgramError",
     "Result",
     "ScenarioError",
+    "Settings",
+    "Trace",
     "describe",
+    "export_settings",
     "figure",
     "groups",
+    "import_settings",
     "memory",
+    "open_trace",
+    "plan",
     "schedule",
     "simulate",
     "sweep",

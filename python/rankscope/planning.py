@@ -1,0 +1,141 @@
+"""Which layout is best, and the settings of the frameworks that run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import tempfile
+from typing import Any, List, Mapping, Optional, Sequence, Union
+
+from ._program import Problem, ProgramError, ScenarioError, ask, ask_json
+from ._scenario import Scenario, changed
+from .result import Result
+from .simulator import _beside, _problems
+
+
+def _assignment(pointer: str, value: Any) -> str:
+    return f"{pointer.replace('__', '.')}={value if isinstance(value, str) else json.dumps(value)}"
+
+
+def plan(
+    scenario: Scenario,
+    *,
+    gpus: Optional[int] = None,
+    objective: str = "time",
+    price: Optional[float] = None,
+    fix: Optional[Mapping[str, Any]] = None,
+    free: Sequence[str] = (),
+    margin_gib: Optional[float] = None,
+    framework: Optional[str] = None,
+    top: Optional[int] = None,
+    why: Optional[Mapping[str, Any]] = None,
+    jobs: Optional[int] = None,
+    **overrides: Any,
+) -> Result:
+    """The layouts that fit, best first, with why each other one lost: `rankscope-sim plan --json`.
+
+    `fix` holds keys at a value, `free` searches keys that are not searched otherwise, `framework` keeps to what one can run, `why`
+    asks for the best layout with such keys beside the winner. A result's `best[0].settings` are changes for simulate()."""
+    document, folder = changed(scenario, overrides)
+    options: List[str] = ["--objective", objective]
+    numbers = {"--gpus": gpus, "--price": price, "--margin": margin_gib, "--for": framework, "--top": top, "--jobs": jobs}
+    for name, value in numbers.items():
+        if value is not None:
+            options += [name, str(value)]
+    for name, settings in (("--fix", fix or {}), ("--why", why or {})):
+        for pointer, value in settings.items():
+            options += [name, _assignment(pointer, value)]
+    for pointer in free:
+        options += ["--free", pointer]
+    try:
+        return Result(ask_json(["plan", "/dev/stdin", *_beside(folder), *options, "--json"], json.dumps(document)))
+    except ProgramError as error:
+        problems = [p for p in _problems(document, folder) if p.severity == "error"]
+        raise (ScenarioError(problems) if problems else error) from None
+
+
+def import_settings(
+    settings: "Union[str, os.PathLike[str], Sequence[Union[str, os.PathLike[str]]]]",
+    kind: Optional[str] = None,
+    *,
+    gpus: Optional[int] = None,
+) -> Result:
+    """A framework's settings as a scenario: `scenario` (for simulate()), `notes` (what became of each setting), `unknown`.
+
+    `settings`: a path, several of one job, or the text itself (a command line, a script, YAML, TOML, JSON). `kind` as
+    `rankscope-sim import --from` takes it; recognised by content without it."""
+    options: List[str] = ["--json"]
+    if kind is not None:
+        options += ["--from", kind]
+    if gpus is not None:
+        options += ["--gpus", str(gpus)]
+    given = [settings] if isinstance(settings, (str, os.PathLike)) else list(settings)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for number, one in enumerate(given):
+            if isinstance(one, str) and ("\n" in one or "--" in one or one.lstrip().startswith("{")) and not _is_file(one):
+                path = pathlib.Path(folder) / f"settings-{number + 1}"
+                path.write_text(one, encoding="utf-8")
+                paths.append(str(path))
+            else:
+                paths.append(os.fspath(one))
+        try:
+            return Result(ask_json(["import", *paths, *options]))
+        except ProgramError as error:
+            raise ScenarioError([Problem("", str(error).replace(folder + os.sep, ""))]) from None
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return pathlib.Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+class Settings(str):
+    """A framework's settings as text, and `notes`: what of the scenario they cannot say."""
+
+    notes: List[Result]
+    kind: str
+
+
+def export_settings(scenario: Scenario, kind: str, **overrides: Any) -> Settings:
+    """The settings that produce this layout in another framework; ScenarioError with its rule where it would refuse."""
+    document, folder = changed(scenario, overrides)
+    try:
+        answer = Result(ask_json(["export", "/dev/stdin", *_beside(folder), "--to", kind, "--json"], json.dumps(document)))
+    except ProgramError as error:
+        problems = [p for p in _problems(document, folder) if p.severity == "error"]
+        raise ScenarioError(problems or [Problem("", str(error))]) from None
+    settings = Settings(answer.text)
+    settings.notes, settings.kind = list(answer.notes), answer.kind
+    return settings
+
+
+class Trace:
+    """Recorded timelines of a run: `info` has what `rankscope-sim trace info --json` says of them."""
+
+    def __init__(self, paths: Sequence[str]):
+        self.paths = list(paths)
+        self.info = Result(ask_json(["trace", "info", *self.paths, "--json"]))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("info", "paths") or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.info, name)
+
+    def save(self, out: "os.PathLike[str] | str") -> None:
+        """As one .pftrace (Perfetto) or .json (Chrome)."""
+        ask("rankscope-sim", ["trace", "convert", *self.paths, os.fspath(out)])
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self.info.files)} files, {self.info.events} events, ranks {[rank.rank for rank in self.info.ranks][:8]})"
+
+    def _repr_html_(self) -> str:
+        return self.info._repr_html_()
+
+
+def open_trace(*paths: "os.PathLike[str] | str") -> Trace:
+    """Files of one run, or the folder they lie in: PyTorch's, Chrome's, Perfetto's, Nsight's, NCCL's, Rankscope's own."""
+    return Trace([os.fspath(path) for path in paths])

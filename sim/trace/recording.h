@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -155,7 +156,7 @@ struct RecordedSpans {
     std::vector<std::int64_t> durationNs; ///< never negative
     std::vector<std::uint32_t> name;      ///< into Recording::names
     std::vector<RecordedKind> kind;
-    std::vector<std::uint32_t> meaning;   ///< into Recording::meanings; empty but for Rankscope's own files
+    std::vector<std::uint32_t> meaning;   ///< into Recording::meanings, kNoSpan: none; empty but for Rankscope's own files
     std::vector<std::int32_t> microbatch; ///< -1: none; empty but for Rankscope's own files
     std::size_t size() const { return startNs.size(); }
     std::int64_t endNs(std::size_t span) const { return startNs[span] + durationNs[span]; }
@@ -181,6 +182,11 @@ struct RankRecording {
     std::int64_t firstNs = 0, lastNs = 0; ///< start of the first and end of the last span; 0, 0 if there is none
 };
 
+/// From a span of one rank to one of another (or the same): a send and its receive.
+struct RecordedFlow {
+    std::uint32_t fromRank = 0, fromSpan = 0, toRank = 0, toSpan = 0; ///< ranks by place in Recording::ranks
+};
+
 /// Of one file that was read.
 struct RecordedFile {
     std::string path;
@@ -198,6 +204,7 @@ struct Recording {
     std::vector<RecordedFile> files;
     std::vector<RankRecording> ranks; ///< ascending by rank; unknown ones last, in the order of their files
     std::vector<RecordedGroup> groups;
+    std::vector<RecordedFlow> flows; ///< of Rankscope's own files and other Perfetto files
     std::vector<RecordedMeaning> meanings;
     NameTable names;
     int worldSize = 0; ///< the largest that a file says, or (0) none did

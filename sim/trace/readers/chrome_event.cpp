@@ -334,11 +334,13 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
 {
     const Category category = categoryOf(event.cat);
     if (category == Category::pythonFunction && !m_file.pythonFunctions) {
+        m_builder.addExtent(startNs, startNs + durationNs);
         m_builder.skip("python_function", "frames of Python stacks are left out");
         return nullptr;
     }
     const std::string_view pid = inside(event.pid);
     if (pid == "Spans" || pid == "Traces") { // Kineto's row over everything
+        m_builder.addExtent(startNs, startNs + durationNs);
         m_builder.skip("profiler's own span", "it covers the recording, and is nothing that a rank did");
         return nullptr;
     }

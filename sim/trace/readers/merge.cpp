@@ -87,8 +87,13 @@ std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
         into.device = from.device;
     into.worldSize = std::max(into.worldSize, from.worldSize);
     const std::size_t events = into.events;
+    const bool isFirst = into.lastNs == 0 && into.firstNs == 0;
+    const std::int64_t firstNs = isFirst ? from.firstNs : std::min(into.firstNs, from.firstNs);
+    const std::int64_t lastNs = isFirst ? from.lastNs : std::max(into.lastNs, from.lastNs);
     describeRank(into);
     into.events = events;
+    into.firstNs = firstNs;
+    into.lastNs = lastNs;
     return shift;
 }
 

@@ -130,6 +130,12 @@ std::int64_t RecordingBuilder::lastNs() const
     return last;
 }
 
+void RecordingBuilder::addExtent(std::int64_t startNs, std::int64_t endNs)
+{
+    m_extent =
+        m_extent ? std::pair(std::min(m_extent->first, startNs), std::max(m_extent->second, endNs)) : std::pair(startNs, endNs);
+}
+
 void RecordingBuilder::setSlices(int slices, const std::vector<std::pair<std::uint32_t, std::int32_t>>& sliceOf)
 {
     recording.slices = slices;
@@ -451,6 +457,8 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
         for (auto& [key, of] : m_counters)
             for (std::int64_t& time : of.counter.timeNs)
                 time += baseNs;
+        if (m_extent)
+            m_extent = std::pair(m_extent->first + baseNs, m_extent->second + baseNs);
     }
     nameTracks();
     splitIntoRanks();
@@ -564,6 +572,11 @@ void RecordingBuilder::splitIntoRanks()
                 rank.tracks.push_back(std::move(row));
         }
         describeRank(rank);
+        if (m_extent && parts.size() == 1) {
+            const bool isEmpty = rank.spans.size() == 0;
+            rank.firstNs = isEmpty ? m_extent->first : std::min(rank.firstNs, m_extent->first);
+            rank.lastNs = isEmpty ? m_extent->second : std::max(rank.lastNs, m_extent->second);
+        }
         recording.ranks.push_back(std::move(rank));
     }
     if (recording.ranks.size() == 1)

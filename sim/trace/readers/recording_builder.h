@@ -41,6 +41,8 @@ public:
     /// What Rankscope's own files say of a span: its kind follows from class and row, and transfers are collectives.
     void setOwn(std::uint32_t span, std::uint32_t track, const RecordedMeaning&, std::int32_t microbatch, std::uint64_t meeting);
     std::int64_t lastNs() const; ///< end of the last span so far
+    /// A complete event that is left out: the recording lasts over it all the same.
+    void addExtent(std::int64_t startNs, std::int64_t endNs);
     /// A micro-batch becomes micro-batch * slices + slice; `sliceOf`: span and slice, 0 for the others.
     void setSlices(int slices, const std::vector<std::pair<std::uint32_t, std::int32_t>>& sliceOf);
     RecordedKind kind(std::uint32_t span) const { return m_spans.kind[span]; }
@@ -112,6 +114,7 @@ private:
     std::map<std::pair<std::string, std::string>, CounterOf> m_counters; ///< process, name
     std::vector<std::uint32_t> m_rowOf;                                  ///< [track as added] -> place after sorting
     bool m_isSplit = false;
+    std::optional<std::pair<std::int64_t, std::int64_t>> m_extent; ///< of what was left out
     std::unordered_map<std::string, std::uint32_t> m_meaningIds;
     std::map<std::pair<std::string, std::vector<int>>, std::int32_t> m_groupIds; ///< name, members
 };

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <unistd.h>
 
 namespace sim::cli {
@@ -123,7 +124,15 @@ void printInfo(const Recording& recording)
         std::cout << "\n" << counted(static_cast<std::int64_t>(steps), "step") << " marked\n";
     if (!recording.skipped.empty()) {
         std::cout << "\nLeft out:\n";
-        for (const RecordedSkip& skip : recording.skipped)
+        std::map<std::string, RecordedSkip> skipped; // of all files
+        for (const RecordedSkip& skip : recording.skipped) {
+            RecordedSkip& sum = skipped[skip.what];
+            const std::size_t before = sum.count;
+            if (before == 0)
+                sum = skip;
+            sum.count = before + skip.count;
+        }
+        for (const auto& [what, skip] : skipped)
             std::cout << "  " << count(skip.count) << " × " << shownText(skip.what, 60) << ": " << shownText(skip.why, 300)
                       << "\n";
     }

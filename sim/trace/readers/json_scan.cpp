@@ -302,9 +302,10 @@ std::optional<std::int64_t> microsecondsAsNs(std::string_view written)
     std::int64_t ns = 0;
     int place = 0;
     bool hasDigits = false;
-    for (const char c : text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
         if (c == '.') {
-            if (&c != text.data() + point)
+            if (i != point)
                 return std::nullopt;
             continue;
         }

@@ -161,12 +161,17 @@ void arrangeRanks(Recording& recording)
             RankRecording& known = arranged.back();
             const RecordedFile& file = recording.files[static_cast<std::size_t>(rank.file)];
             const RecordedFile& before = recording.files[static_cast<std::size_t>(known.file)];
-            if (file.format != before.format || !overlap(known, rank)) {
+            const bool isOtherWorld = rank.worldSize > 0 && known.worldSize > 0 && rank.worldSize != known.worldSize;
+            if (!isOtherWorld && (file.format != before.format || !overlap(known, rank))) {
                 placeOf[from] = {false, static_cast<std::uint32_t>(arranged.size() - 1), joinRank(known, std::move(rank))};
                 continue;
             }
-            recording.problems.push_back(file.path + ": says that it is rank " + std::to_string(rank.rank) + " as " +
-                                         before.path + " does, at the same time; it is kept as a worker of unknown rank");
+            recording.problems.push_back(
+                file.path + ": says that it is rank " + std::to_string(rank.rank) + " as " + before.path + " does, " +
+                (isOtherWorld
+                     ? "of a world of " + std::to_string(rank.worldSize) + " ranks, not " + std::to_string(known.worldSize)
+                     : std::string("at the same time")) +
+                "; it is kept as a worker of unknown rank");
             rank.rank = -1;
             rank.rankEvidence.clear();
         }

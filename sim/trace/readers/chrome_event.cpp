@@ -471,8 +471,12 @@ std::int32_t ChromeEvents::groupOf(const Arguments& arguments)
             for (std::int64_t i = 0; i < size && start + i * std::max(stride, 0) <= std::numeric_limits<int>::max(); ++i)
                 ranks.push_back(static_cast<int>(start + i * std::max(stride, 0)));
     }
-    const std::int32_t group = m_builder.group(meantText(inside(arguments.group)), meantText(inside(arguments.description)),
-                                               std::move(ranks), size, "arguments of collectives");
+    // Calls of a group of one write a size and no more.
+    const std::string name = meantText(inside(arguments.group));
+    const std::int32_t group =
+        name.empty() && ranks.empty()
+            ? -1
+            : m_builder.group(name, meantText(inside(arguments.description)), std::move(ranks), size, "arguments of collectives");
     m_groups.emplace(std::move(key), group);
     return group;
 }

@@ -101,8 +101,8 @@ public:
             if (next == Next::packet)
                 take(packet, 0);
         }
-        if (m_packets == 0)
-            throw Error(m_file.path + ": is no Perfetto trace: no packet in it can be read");
+        if (m_packets == 0 || (m_builder.file().events == 0 && m_tracks.empty()))
+            throw Error(m_file.path + ": is no Perfetto trace with spans: nothing in it names a track");
         m_builder.file().textBytes = static_cast<std::uint64_t>(m_window.bytesRead());
         return finish();
     }

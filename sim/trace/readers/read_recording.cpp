@@ -70,8 +70,10 @@ Format formatOf(std::string_view head)
             return Format::flightJson;
         return Format::chrome;
     }
-    if (text.starts_with('['))
-        return Format::chrome;
+    if (text.starts_with('[')) { // of events, not a heading of settings
+        const std::size_t first = text.find_first_not_of(" \n\r\t", 1);
+        return first == std::string_view::npos || text[first] == '{' || text[first] == ']' ? Format::chrome : Format::unknown;
+    }
     // Field 1 of a message, a packet, and inside it fields of packets.
     if (head.size() >= 2 && head[0] == '\x0a')
         return Format::perfetto;

@@ -103,6 +103,10 @@ void RecordingBuilder::setOwn(std::uint32_t span, std::uint32_t track, const Rec
 {
     setMeaning(span, meaning, microbatch);
     const bool isAction = m_tracks[track].name.starts_with("actions");
+    if (m_tracks[track].name.starts_with("thread ")) { // a host's, of a foreign trace that was converted
+        m_spans.kind[span] = isCommunication(meaning.opClass) ? RecordedKind::hostCommunication : RecordedKind::other;
+        return;
+    }
     const RecordedKind kind = isAction                                   ? RecordedKind::annotation
                               : isCommunication(meaning.opClass)         ? RecordedKind::communication
                               : meaning.opClass == OpClass::hostTransfer ? RecordedKind::memcpy
@@ -500,6 +504,17 @@ void RecordingBuilder::splitIntoRanks()
             of.rank.multiplicity = std::max(1, of.rank.multiplicity);
             parts.push_back(std::move(of));
         }
+        // Ranks that are named with how many they stand for are all that there are.
+        std::int64_t world = 0;
+        bool isNamed = true;
+        for (const Part& of : parts) {
+            world += of.rank.multiplicity;
+            isNamed = isNamed && of.rank.rank >= 0;
+        }
+        constexpr std::int64_t kMostRanks = 1 << 24;
+        for (Part& of : parts)
+            if (isNamed && of.rank.worldSize == 0 && world <= kMostRanks)
+                of.rank.worldSize = static_cast<int>(world);
     }
     const auto firstSpan = [&](const Part& of) {
         return of.firstTrack < m_tracks.size() ? m_tracks[of.firstTrack].first : static_cast<std::uint32_t>(m_spans.size());

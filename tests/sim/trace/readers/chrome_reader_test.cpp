@@ -48,7 +48,8 @@ std::size_t damagedEvents(const Recording& recording)
 TEST(KinetoReader, CountsWhatOthersCountInRealFiles)
 {
     std::ifstream file(kKinetoData / "counts.json");
-    for (const auto& [name, want] : json::parse(file).items()) {
+    const json counts = json::parse(file);
+    for (const auto& [name, want] : counts.items()) {
         SCOPED_TRACE(name);
         const Recording recording = sim::readRecording({kKinetoData / name});
         ASSERT_EQ(recording.ranks.size(), 1U);

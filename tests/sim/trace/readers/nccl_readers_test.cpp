@@ -66,9 +66,9 @@ TEST(FlightRecorder, RunsNothingThatAPickleAsksFor)
 
 TEST(FlightRecorder, ADamagedDumpIsRefusedWithItsByte)
 {
-    const std::string json = bytesOf(kNcclData / "flight_rank_1.json"),
+    const std::string text = bytesOf(kNcclData / "flight_rank_1.json"),
                       pickle = bytesOf(kNcclData / "flight_protocol4_rank_1.pickle");
-    EXPECT_THAT(refusal(json.substr(0, 700)), HasSubstr("damaged at byte 7"));
+    EXPECT_THAT(refusal(text.substr(0, 700)), HasSubstr("damaged at byte 7"));
     for (std::size_t size = 2; size < pickle.size(); ++size)
         ASSERT_FALSE(refusal(pickle.substr(0, size)).empty()) << size;
     std::mt19937 random(3);

@@ -27,7 +27,7 @@ ALLOWED = {
     "sim/analysis": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/program", "sim/cost",
                      "sim/engine", "sim/simulate", "sim/trace"],
     "sim/answers": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/engine", "sim/simulate",
-                    "sim/analysis"],
+                    "sim/analysis", "sim/trace"],
     "sim/lesson": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/simulate", "sim/analysis", "sim/answers"],
     "sim/cli": ["sim"],
     "live/tensor": [],

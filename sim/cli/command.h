@@ -97,6 +97,7 @@ void addOps(CLI::App&);
 void addSweep(CLI::App&);
 void addBatch(CLI::App&);
 void addLesson(CLI::App&);
+void addTrace(CLI::App&);
 
 const Catalogue& catalogue();
 

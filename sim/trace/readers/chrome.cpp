@@ -1,0 +1,390 @@
+// Chrome trace events, read in one pass over windows of the text. Facts of the fields: Kineto's output_json.cpp, PyTorch's
+// torch/csrc/profiler/util.h, the Trace Event Format document of the Chromium project.
+#include "sim/cancel.h"
+#include "sim/error.h"
+#include "sim/trace/readers/chrome_event.h"
+#include "sim/trace/readers/json_scan.h"
+#include "sim/trace/readers/reading.h"
+#include "sim/trace/readers/recording_builder.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostOfAMetadata = std::size_t{32} << 20;
+
+class ChromeReader {
+public:
+    ChromeReader(ByteSource& source, const ReadingFile& file)
+        : m_file(file), m_source(source), m_window(source, file.windowBytes), m_events(m_builder, file)
+    {
+        m_builder.file().path = file.path;
+        m_builder.file().bytes = file.bytes;
+    }
+
+    Recording read()
+    {
+        m_window.advance();
+        const char first = next();
+        if (first == '[') {
+            ++m_window.at;
+            readEvents();
+        } else if (first == '{') {
+            ++m_window.at;
+            readDocument();
+        } else {
+            throw Error(m_file.path + ": is no trace: JSON begins with { or [");
+        }
+        if (!m_hasEvents)
+            throw Error(m_file.path + ": is no trace: it has no \"traceEvents\"");
+        if (!m_source.damage().empty())
+            endEarly(m_source.damage());
+        m_builder.file().textBytes = static_cast<std::uint64_t>(m_window.bytesRead());
+        return finish();
+    }
+
+private:
+    /// The next character that is no space, without taking it; 0 at the end of the text.
+    char next()
+    {
+        for (;;) {
+            skipSpace(m_window.at, m_window.end());
+            if (m_window.end() - m_window.at >= 3 && m_window.bytesRead() - (m_window.end() - m_window.at) == 0 &&
+                std::string_view(m_window.at, 3) == "\xEF\xBB\xBF") {
+                m_window.at += 3; // byte order mark
+                continue;
+            }
+            if (m_window.at < m_window.end())
+                return *m_window.at;
+            if (!m_window.advance())
+                return 0;
+        }
+    }
+
+    void endEarly(const std::string& why)
+    {
+        if (!m_builder.file().isComplete)
+            return;
+        m_builder.file().isComplete = false;
+        m_builder.recording.problems.push_back(m_file.path + ": " + why + "; the " + std::to_string(m_builder.file().events) +
+                                               " events before that are kept");
+    }
+    void endTooEarly()
+    {
+        endEarly(m_source.damage().empty() ? "the text ends too early, at byte " + std::to_string(m_window.bytesRead())
+                                           : m_source.damage());
+    }
+
+    /// Keys of the outer object.
+    void readDocument()
+    {
+        for (;;) {
+            char c = next();
+            if (c == ',') {
+                ++m_window.at;
+                continue;
+            }
+            if (c == '}')
+                return;
+            if (c == 0)
+                return endTooEarly();
+            if (c != '"') {
+                return endEarly("byte " + std::to_string(m_window.byteOf(m_window.at)) + " is no key of the outer object");
+            }
+            std::string_view key;
+            if (!take(key))
+                return endTooEarly();
+            const std::string name = meantText(key.substr(1, key.size() - 2));
+            if (next() != ':')
+                return next() == 0 ? endTooEarly()
+                                   : endEarly("a colon is missing at byte " + std::to_string(m_window.byteOf(m_window.at)));
+            ++m_window.at;
+            c = next();
+            if (name == "traceEvents" && c == '[') {
+                ++m_window.at;
+                readEvents();
+                if (!m_builder.file().isComplete)
+                    return;
+                continue;
+            }
+            std::string_view value;
+            if (!take(value))
+                return endTooEarly();
+            takeMetadata(name, value);
+        }
+    }
+
+    /// A value that may be longer than the window.
+    bool take(std::string_view& value)
+    {
+        for (;;) {
+            const char* at = m_window.at;
+            const Scan result = scanValue(at, m_window.end(), value);
+            if (result == Scan::done) {
+                m_window.at = at;
+                return true;
+            }
+            if (result == Scan::bad || static_cast<std::size_t>(m_window.end() - m_window.at) > kMostOfAMetadata ||
+                !m_window.advance())
+                return false;
+        }
+    }
+
+    void takeMetadata(const std::string& name, std::string_view value)
+    {
+        if (name == "distributedInfo") {
+            m_distributed = json::parse(value, nullptr, false);
+            if (m_distributed.is_discarded())
+                m_builder.recording.problems.push_back(m_file.path + ": its distributedInfo is damaged");
+        } else if (name == "deviceProperties") {
+            m_devices = json::parse(value, nullptr, false);
+        } else if (name == "baseTimeNanoseconds") {
+            const auto base = wholeNumber(value);
+            constexpr std::int64_t kMost = 4'000'000'000'000'000'000;
+            if (base && *base >= 0 && *base <= kMost)
+                m_baseNs = *base;
+            else
+                m_builder.recording.problems.push_back(m_file.path + ": its baseTimeNanoseconds " +
+                                                       std::string(value.substr(0, 40)) +
+                                                       " is no time; its times are kept as they stand");
+        } else if (name == "host_name" || name == "hostname") {
+            m_builder.about.host = meantText(value.size() >= 2 ? value.substr(1, value.size() - 2) : value);
+        } else if (name == "schemaVersion") {
+            m_hasSchema = true;
+        }
+    }
+
+    /// The events up to the end of their array.
+    void readEvents()
+    {
+        m_hasEvents = true;
+        CancelPoll poll;
+        for (;;) {
+            poll(8);
+            const char c = next();
+            if (c == ',') {
+                ++m_window.at;
+                continue;
+            }
+            if (c == ']') {
+                ++m_window.at;
+                return;
+            }
+            if (c == 0)
+                return endTooEarly();
+            if (!readEvent())
+                return endTooEarly();
+        }
+    }
+
+    /// One event; a damaged one is left out. False where the text ends inside.
+    bool readEvent()
+    {
+        const char* const first = m_window.at;
+        ChromeEvent event;
+        const char* at = first;
+        Scan result = *at == '{' ? scanEvent(at, m_window.end(), event, Quotes::strict) : Scan::bad;
+        if (result == Scan::bad && *first == '{') { // quotes that were never escaped
+            at = first;
+            event = {};
+            result = scanEvent(at, m_window.end(), event, Quotes::guessed);
+        }
+        if (result == Scan::more) {
+            if (static_cast<std::size_t>(m_window.end() - m_window.at) <= mostOfAnEvent()) {
+                if (m_window.advance()) {
+                    reportProgress();
+                    return true; // once more, with more of it
+                }
+                ++m_overlong;
+                return resume(m_window.at, true);
+            }
+            ++m_overlong;
+            return resume(m_window.at, false);
+        }
+        if (result == Scan::bad)
+            return resume(m_window.at, false);
+        m_window.at = at;
+        if (const char* why = m_events.take(event))
+            damaged(why, first);
+        else
+            ++m_builder.file().events;
+        return true;
+    }
+
+    /// What one event may take; less once a file has shown that its brackets do not close.
+    std::size_t mostOfAnEvent() const
+    {
+        return m_overlong < 16 ? std::size_t{4} << 20 : m_overlong < 1000 ? std::size_t{64} << 10 : std::size_t{8} << 10;
+    }
+
+    void damaged(const std::string& why, const char* at)
+    {
+        const std::int64_t byte = m_window.byteOf(at);
+        m_builder.skip("damaged event", "the first at byte " + std::to_string(byte) + ": " + why, byte);
+    }
+
+    /// Goes on at the next event that begins behind `from`. `isEnd`: the text holds no more than the window.
+    bool resume(const char* from, bool isEnd)
+    {
+        const std::int64_t byte = m_window.byteOf(from);
+        const char* at = from + 1;
+        for (;;) {
+            const std::string_view rest(at, static_cast<std::size_t>(m_window.end() - at));
+            const std::size_t brace = rest.find('}');
+            if (brace == std::string_view::npos) {
+                m_window.at = m_window.end();
+                if (!m_window.advance())
+                    return isEnd ? false : (damagedAt(byte, "it never ends"), false);
+                reportProgress();
+                at = m_window.at;
+                continue;
+            }
+            const char* place = at + brace + 1;
+            skipSpace(place, m_window.end());
+            if (place < m_window.end() && *place == ',') {
+                ++place;
+                skipSpace(place, m_window.end());
+            } else if (place < m_window.end() && *place == ']') {
+                // The end of the events, or of a list inside the damaged one: events end where a key or the end follows.
+                const char* after = place + 1;
+                skipSpace(after, m_window.end());
+                if (after == m_window.end() || *after == ',' || *after == '}') {
+                    const char* key = after < m_window.end() ? after + 1 : after;
+                    skipSpace(key, m_window.end());
+                    if (after == m_window.end() || *after == '}' || (key < m_window.end() && *key == '"')) {
+                        damagedAt(byte, "it is no JSON");
+                        m_window.at = place;
+                        return true;
+                    }
+                }
+            }
+            if (place + 1 >= m_window.end()) { // too little is seen: read on from the brace
+                m_window.at = at + brace;
+                if (!m_window.advance())
+                    return isEnd ? false : (damagedAt(byte, "it is no JSON"), false);
+                reportProgress();
+                at = m_window.at;
+                continue;
+            }
+            const char* key = place + 1;
+            skipSpace(key, m_window.end());
+            if (*place == '{' && key < m_window.end() && *key == '"') {
+                damagedAt(byte, "it is no JSON");
+                m_window.at = place;
+                return true;
+            }
+            at += brace + 1;
+        }
+    }
+    void damagedAt(std::int64_t byte, const std::string& why)
+    {
+        m_builder.skip("damaged event", "the first at byte " + std::to_string(byte) + ": " + why, byte);
+    }
+
+    void reportProgress()
+    {
+        if (m_file.progress)
+            m_file.progress(m_source.fileBytesRead());
+    }
+
+    Recording finish()
+    {
+        RankRecording& about = m_builder.about;
+        takeDistributedInfo();
+        if (about.rank < 0) {
+            about.rank = rankOfFileName(m_file.path);
+            about.rankEvidence = about.rank >= 0 ? "file name" : "";
+        }
+        about.device = m_events.device();
+        if (m_devices.is_array())
+            for (const json& device : m_devices)
+                if (device.is_object() && device.contains("id") && device.contains("name") && device["name"].is_string() &&
+                    device["id"].is_number_integer() &&
+                    (device["id"] == about.device || (about.device < 0 && m_devices.size() == 1)))
+                    about.deviceName = device["name"].get<std::string>();
+        m_builder.file().format = m_events.isOwn() ? "Rankscope" : m_hasSchema || !m_distributed.is_null() ? "Kineto" : "Chrome";
+        m_builder.recording.isEpoch = m_baseNs != 0 || m_events.looksLikeEpoch();
+        m_builder.recording.slices = m_events.slices();
+        m_events.finish();
+        return m_builder.finish(m_baseNs);
+    }
+
+    void takeDistributedInfo()
+    {
+        if (!m_distributed.is_object())
+            return;
+        RankRecording& about = m_builder.about;
+        const auto number = [&](const json& object, const char* key, int least) {
+            const auto found = object.find(key);
+            if (found == object.end())
+                return -1;
+            const auto value = found->is_number_integer() ? std::optional(found->get<std::int64_t>())
+                               : found->is_string()       ? wholeNumber(found->get_ref<const std::string&>())
+                                                          : std::nullopt;
+            return value && *value >= least && *value < (1 << 24) ? static_cast<int>(*value) : -1;
+        };
+        const auto text = [](const json& object, const char* key) {
+            const auto found = object.find(key);
+            return found != object.end() && found->is_string()           ? found->get<std::string>()
+                   : found != object.end() && found->is_number_integer() ? std::to_string(found->get<std::int64_t>())
+                                                                         : std::string();
+        };
+        about.rank = number(m_distributed, "rank", 0);
+        if (about.rank >= 0)
+            about.rankEvidence = "distributedInfo";
+        about.worldSize = std::max(0, number(m_distributed, "world_size", 1));
+        about.backend = text(m_distributed, "backend");
+        const auto config = m_distributed.find("pg_config");
+        if (config == m_distributed.end() || !config->is_array())
+            return;
+        for (const json& entry : *config) {
+            if (!entry.is_object())
+                continue;
+            std::vector<int> ranks;
+            if (const auto list = entry.find("ranks"); list != entry.end() && list->is_array()) {
+                for (const json& rank : *list)
+                    if (rank.is_number_integer())
+                        ranks.push_back(rank.get<int>());
+                std::sort(ranks.begin(), ranks.end());
+                ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+            } else if (list != entry.end() && list->is_string()) {
+                ranks = ranksOfText(list->get<std::string>());
+            }
+            const int size = std::max({0, number(entry, "pg_size", 0), number(entry, "group_size", 0)});
+            if (ranks.empty() && size > 0 && size == about.worldSize) // torch leaves the list of the whole world out
+                for (int rank = 0; rank < size; ++rank)
+                    ranks.push_back(rank);
+            const std::int32_t group =
+                m_builder.group(text(entry, "pg_name"), text(entry, "pg_desc"), std::move(ranks), size, "distributedInfo");
+            RecordedGroup& made = m_builder.recording.groups[static_cast<std::size_t>(group)];
+            made.evidence = "distributedInfo";
+            made.backend = text(entry, "backend_config");
+        }
+    }
+
+    const ReadingFile& m_file;
+    ByteSource& m_source;
+    RecordingBuilder m_builder;
+    TextWindow m_window;
+    ChromeEvents m_events;
+    json m_distributed, m_devices;
+    std::int64_t m_baseNs = 0;
+    std::size_t m_overlong = 0;
+    bool m_hasEvents = false, m_hasSchema = false;
+};
+
+} // namespace
+
+Recording readChromeTrace(ByteSource& source, const ReadingFile& file)
+{
+    return ChromeReader(source, file).read();
+}
+
+} // namespace sim

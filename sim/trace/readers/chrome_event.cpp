@@ -1,0 +1,608 @@
+#include "sim/trace/readers/chrome_event.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+namespace sim {
+namespace {
+
+constexpr std::int64_t kLongestNs = 1'000'000'000'000'000'000; ///< of one span: 31 years
+
+std::string_view inside(std::string_view written)
+{
+    return written.size() >= 2 && written.front() == '"' ? written.substr(1, written.size() - 2) : written;
+}
+
+std::string lowered(std::string text)
+{
+    for (char& c : text)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return text;
+}
+
+/// Goes over the members of an object. `visit(key, value)`: key without quotes. Stops where it is no JSON.
+template <typename Visit>
+void forEachMember(std::string_view object, Visit visit)
+{
+    const char* at = object.data();
+    const char* const end = at + object.size();
+    if (object.empty() || *at != '{')
+        return;
+    ++at;
+    for (;;) {
+        skipSpace(at, end);
+        if (at < end && *at == ',') {
+            ++at;
+            continue;
+        }
+        if (at >= end || *at != '"')
+            return;
+        ++at;
+        std::string_view key, value;
+        if (scanString(at, end, key) != Scan::done)
+            return;
+        skipSpace(at, end);
+        if (at >= end || *at != ':')
+            return;
+        ++at;
+        skipSpace(at, end);
+        if (scanValue(at, end, value) != Scan::done)
+            return;
+        visit(key, value);
+    }
+}
+
+std::optional<OpClass> ownClass(std::string_view name)
+{
+    for (int c = 0; c < kOpClassCount; ++c)
+        if (name == opClassName(static_cast<OpClass>(c)))
+            return static_cast<OpClass>(c);
+    return std::nullopt;
+}
+
+/// A number that an int holds, or `otherwise`.
+int smallNumber(std::string_view written, int otherwise)
+{
+    const auto number = wholeNumber(written);
+    return number && *number >= 0 && *number <= std::numeric_limits<int>::max() ? static_cast<int>(*number) : otherwise;
+}
+
+} // namespace
+
+Scan scanEvent(const char*& at, const char* end, ChromeEvent& event, Quotes quotes)
+{
+    const char* place = at + 1;
+    for (;;) {
+        skipSpace(place, end);
+        if (place >= end)
+            return Scan::more;
+        if (*place == '}') {
+            at = place + 1;
+            return Scan::done;
+        }
+        if (*place == ',') {
+            ++place;
+            continue;
+        }
+        if (*place != '"')
+            return Scan::bad;
+        ++place;
+        std::string_view key, value;
+        if (const Scan result = scanString(place, end, key, quotes); result != Scan::done)
+            return result;
+        skipSpace(place, end);
+        if (place >= end)
+            return Scan::more;
+        if (*place != ':')
+            return Scan::bad;
+        ++place;
+        skipSpace(place, end);
+        if (const Scan result = scanValue(place, end, value, quotes); result != Scan::done)
+            return result;
+        const char* after = place;
+        skipSpace(after, end);
+        if (after >= end)
+            return Scan::more;
+        if (*after != ',' && *after != '}')
+            return Scan::bad;
+        if (key == "ph")
+            event.ph = value;
+        else if (key == "cat")
+            event.cat = value;
+        else if (key == "name")
+            event.name = value;
+        else if (key == "pid")
+            event.pid = value;
+        else if (key == "tid")
+            event.tid = value;
+        else if (key == "ts")
+            event.ts = value;
+        else if (key == "dur")
+            event.dur = value;
+        else if (key == "id")
+            event.id = value;
+        else if (key == "args")
+            event.args = value;
+    }
+}
+
+/// Those arguments that readers use, as written.
+struct ChromeEvents::Arguments {
+    explicit Arguments(std::string_view written)
+    {
+        forEachMember(written, [&](std::string_view key, std::string_view value) {
+            switch (key.size()) {
+            case 3:
+                if (key == "Seq")
+                    sequence = value;
+                break;
+            case 5:
+                if (key == "dtype")
+                    dtype = value;
+                break;
+            case 6:
+                if (key == "device")
+                    device = value;
+                break;
+            case 8:
+                if (key == "Src Rank")
+                    source = value;
+                else if (key == "Dst Rank")
+                    destination = value;
+                break;
+            case 10:
+                if (key == "Group size")
+                    size = value;
+                break;
+            case 11:
+                if (key == "correlation")
+                    correlation = value;
+                else if (key == "External id" || key == "external id")
+                    externalId = value;
+                break;
+            case 13:
+                if (key == "In msg nelems")
+                    inElements = value;
+                break;
+            case 14:
+                if (key == "Out msg nelems")
+                    outElements = value;
+                break;
+            case 15:
+                if (key == "Collective name")
+                    collective = value;
+                break;
+            case 17:
+                if (key == "Global rank start")
+                    start = value;
+                break;
+            case 18:
+                if (key == "Process Group Name")
+                    group = value;
+                else if (key == "Global rank stride")
+                    stride = value;
+                break;
+            case 19:
+                if (key == "Process Group Ranks")
+                    ranks = value;
+                break;
+            case 25:
+                if (key == "Process Group Description")
+                    description = value;
+                break;
+            default:
+                break;
+            }
+        });
+    }
+    std::string_view sequence, dtype, device, source, destination, size, correlation, externalId, inElements, outElements,
+        collective, start, stride, group, ranks, description;
+};
+
+ChromeEvents::ChromeEvents(RecordingBuilder& builder, const ReadingFile& file) : m_builder(builder), m_file(file) {}
+
+ChromeEvents::Category ChromeEvents::categoryOf(std::string_view written)
+{
+    for (const auto& [name, category] : m_categories)
+        if (name == written)
+            return category;
+    struct Known {
+        std::string_view name;
+        Category category;
+    };
+    constexpr auto kKnown = std::to_array<Known>({{"kernel", Category::kernel},
+                                                  {"gpu_memcpy", Category::memcpy},
+                                                  {"memcpy", Category::memcpy},
+                                                  {"gpu_memset", Category::memset},
+                                                  {"memset", Category::memset},
+                                                  {"gpu_user_annotation", Category::gpuAnnotation},
+                                                  {"cpu_op", Category::cpuOp},
+                                                  {"operator", Category::cpuOp},
+                                                  {"cuda_runtime", Category::runtime},
+                                                  {"cuda_driver", Category::runtime},
+                                                  {"hip_runtime", Category::runtime},
+                                                  {"xpu_runtime", Category::runtime},
+                                                  {"runtime", Category::runtime},
+                                                  {"user_annotation", Category::annotation},
+                                                  {"python_function", Category::pythonFunction},
+                                                  {"cuda_sync", Category::synchronization},
+                                                  {"overhead", Category::overhead},
+                                                  {"ac2g", Category::launchFlow},
+                                                  {"async_cpu_to_gpu", Category::launchFlow},
+                                                  {"async_gpu", Category::launchFlow},
+                                                  {"async", Category::launchFlow},
+                                                  {"fwdbwd", Category::passFlow},
+                                                  {"forward_backward", Category::passFlow},
+                                                  {"cpu_instant_event", Category::memory}});
+    const std::string name = lowered(std::string(inside(written)));
+    const auto* const found = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& known) { return known.name == name; });
+    const Category category = found != kKnown.end() ? found->category : ownClass(name) ? Category::own : Category::other;
+    constexpr std::size_t kMostRemembered = 64;
+    if (m_categories.size() < kMostRemembered)
+        m_categories.emplace_back(written, category);
+    return category;
+}
+
+std::uint32_t ChromeEvents::nameOf(std::string_view written)
+{
+    const auto found = m_names.find(written);
+    if (found != m_names.end())
+        return found->second;
+    const std::uint32_t name = m_builder.recording.names.add(meantText(inside(written)));
+    m_names.emplace(written, name);
+    return name;
+}
+
+ChromeEvents::Row& ChromeEvents::rowOf(const ChromeEvent& event)
+{
+    m_rowKey.assign(event.pid);
+    m_rowKey += '\x1f';
+    m_rowKey += event.tid;
+    const auto found = m_rows.find(m_rowKey);
+    if (found != m_rows.end())
+        return found->second;
+    Row& row = m_rows.emplace(m_rowKey, Row()).first->second;
+    row.track = m_builder.track(meantText(inside(event.pid)), meantText(inside(event.tid)));
+    return row;
+}
+
+const char* ChromeEvents::take(const ChromeEvent& event)
+{
+    if (event.ph.size() != 3 || event.ph.front() != '"')
+        return event.ph.empty() ? "it has no \"ph\"" : "its \"ph\" is no letter";
+    const char phase = event.ph[1];
+    if (phase == 'M')
+        return takeMetadata(event);
+    std::int64_t ns = 0;
+    if (!event.ts.empty() || phase == 'X' || phase == 'B' || phase == 'E') {
+        const auto time = microsecondsAsNs(event.ts);
+        if (!time)
+            return event.ts.empty() ? "it has no \"ts\"" : "its \"ts\" is no time";
+        ns = *time;
+        if (m_firstNs == 0 && phase == 'X')
+            m_firstNs = ns;
+    }
+    switch (phase) {
+    case 'X': {
+        std::optional<std::int64_t> duration = 0;
+        if (!event.dur.empty())
+            duration = microsecondsAsNs(event.dur);
+        if (!duration || *duration > kLongestNs)
+            return "its \"dur\" is no time";
+        if (*duration < 0)
+            return "its \"dur\" is negative";
+        return takeSpan(event, ns, *duration);
+    }
+    case 'B': {
+        const std::size_t before = m_builder.spanCount();
+        if (const char* why = takeSpan(event, ns, 0))
+            return why;
+        if (m_builder.spanCount() > before)
+            rowOf(event).open.push_back(static_cast<std::uint32_t>(before));
+        else
+            rowOf(event).open.push_back(kNoSpan);
+        return nullptr;
+    }
+    case 'E': {
+        Row& row = rowOf(event);
+        if (row.open.empty())
+            return "it ends what never began";
+        if (row.open.back() != kNoSpan)
+            m_builder.setEnd(row.open.back(), ns);
+        row.open.pop_back();
+        return nullptr;
+    }
+    case 's':
+    case 't':
+    case 'f':
+        return takeFlow(event, ns);
+    case 'C':
+        return takeCounter(event, ns);
+    case 'i':
+    case 'I':
+        takeInstant(event, ns);
+        return nullptr;
+    default:
+        m_builder.skip(std::string("event of phase ") + phase, "such events have no place in a timeline of spans");
+        return nullptr;
+    }
+}
+
+const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startNs, std::int64_t durationNs)
+{
+    const Category category = categoryOf(event.cat);
+    if (category == Category::pythonFunction && !m_file.pythonFunctions) {
+        m_builder.addExtent(startNs, startNs + durationNs);
+        m_builder.skip("python_function", "frames of Python stacks are left out");
+        return nullptr;
+    }
+    const std::string_view pid = inside(event.pid);
+    if (pid == "Spans" || pid == "Traces") { // Kineto's row over everything
+        m_builder.addExtent(startNs, startNs + durationNs);
+        m_builder.skip("profiler's own span", "it covers the recording, and is nothing that a rank did");
+        return nullptr;
+    }
+    const std::uint32_t track = rowOf(event).track;
+    const std::uint32_t name = nameOf(event.name);
+    const std::string& text = m_builder.recording.names[name];
+    RecordedKind kind = RecordedKind::other;
+    bool wantsArguments = false;
+    switch (category) {
+    case Category::kernel: {
+        if (m_isCommunication.size() <= name)
+            m_isCommunication.resize(name + std::size_t{64}, -1);
+        if (m_isCommunication[name] < 0)
+            m_isCommunication[name] = isCommunicationKernel(text) ? 1 : 0;
+        kind = m_isCommunication[name] == 1 ? RecordedKind::communication : RecordedKind::kernel;
+        wantsArguments = true;
+        break;
+    }
+    case Category::memcpy:
+        kind = RecordedKind::memcpy;
+        wantsArguments = true;
+        break;
+    case Category::memset:
+        kind = RecordedKind::memset;
+        wantsArguments = true;
+        break;
+    case Category::gpuAnnotation:
+        kind = RecordedKind::gpuAnnotation;
+        break;
+    case Category::runtime:
+        kind = RecordedKind::runtime;
+        wantsArguments = true;
+        break;
+    case Category::pythonFunction:
+        kind = RecordedKind::pythonFunction;
+        break;
+    case Category::synchronization:
+        kind = RecordedKind::synchronization;
+        break;
+    case Category::overhead:
+        kind = RecordedKind::overhead;
+        break;
+    case Category::cpuOp:
+    case Category::annotation:
+        kind = category == Category::cpuOp ? RecordedKind::cpuOp : RecordedKind::annotation;
+        if (text == "record_param_comms" || text.starts_with("nccl:") || text.starts_with("gloo:")) {
+            kind = RecordedKind::hostCommunication;
+            wantsArguments = text == "record_param_comms";
+        }
+        break;
+    default:
+        break;
+    }
+    const std::uint32_t span = m_builder.addSpan(track, startNs, durationNs, name, kind);
+    if (isDeviceWork(kind) || kind == RecordedKind::gpuAnnotation)
+        m_builder.at(track).isDevice = true;
+    if ((kind == RecordedKind::annotation || kind == RecordedKind::gpuAnnotation || kind == RecordedKind::cpuOp) &&
+        text.starts_with("ProfilerStep#")) {
+        if (const auto number = wholeNumber(std::string_view(text).substr(std::string_view("ProfilerStep#").size())))
+            m_builder.addStep(*number, span, kind == RecordedKind::gpuAnnotation);
+        if (kind == RecordedKind::cpuOp)
+            m_builder.setKind(span, RecordedKind::annotation);
+    }
+    if (category == Category::own && m_builder.processName(pid).starts_with("rank "))
+        takeOwn(event, span, track);
+    if (!wantsArguments)
+        return nullptr;
+    const Arguments arguments(event.args);
+    if (isDeviceWork(kind)) {
+        if (const int device = smallNumber(arguments.device, -1); device >= 0) {
+            m_builder.at(track).device = device;
+            ++m_devices[device];
+        }
+    }
+    if (const auto correlation = wholeNumber(arguments.correlation); correlation && *correlation != 0) {
+        if (kind == RecordedKind::runtime)
+            m_builder.addLaunch(*correlation, span);
+        else if (isDeviceWork(kind))
+            m_builder.addLaunched(*correlation, span);
+    }
+    if (kind == RecordedKind::communication || kind == RecordedKind::hostCommunication || !arguments.collective.empty())
+        takeCollective(arguments, span, isDeviceWork(kind), name);
+    return nullptr;
+}
+
+void ChromeEvents::takeCollective(const Arguments& arguments, std::uint32_t span, bool isKernel, std::uint32_t name)
+{
+    RecordedCollective collective;
+    (isKernel ? collective.span : collective.hostSpan) = span;
+    std::string said = lowered(meantText(inside(arguments.collective)));
+    if (said.empty() && isKernel)
+        said = collectiveOfKernelName(m_builder.recording.names[name]);
+    collective.name = m_builder.recording.names.add(said);
+    collective.isPointToPoint = isPointToPointName(said);
+    collective.dtype = m_builder.recording.names.add(meantText(inside(arguments.dtype)));
+    const auto count = [](std::string_view written) {
+        const auto number = wholeNumber(written);
+        return number && *number >= 0 ? *number : std::int64_t{-1};
+    };
+    collective.inElements = count(arguments.inElements);
+    collective.outElements = count(arguments.outElements);
+    collective.sequence = count(arguments.sequence);
+    collective.sourceRank = smallNumber(arguments.source, -1);
+    collective.destinationRank = smallNumber(arguments.destination, -1);
+    if (!arguments.group.empty() || !arguments.ranks.empty() || !arguments.size.empty())
+        collective.group = groupOf(arguments);
+    m_builder.addCollective(collective, wholeNumber(arguments.externalId).value_or(0));
+}
+
+/// Arguments cut lists of over thirty ranks: start, stride and size tell them again.
+std::int32_t ChromeEvents::groupOf(const Arguments& arguments)
+{
+    std::string key;
+    for (const std::string_view part :
+         {arguments.group, arguments.description, arguments.ranks, arguments.start, arguments.stride, arguments.size}) {
+        key += part;
+        key += '\x1f';
+    }
+    if (const auto found = m_groups.find(key); found != m_groups.end())
+        return found->second;
+    constexpr int kMostRanks = 1 << 20;
+    const int size = smallNumber(arguments.size, 0), start = smallNumber(arguments.start, -1),
+              stride = smallNumber(arguments.stride, -1);
+    std::vector<int> ranks = ranksOfText(meantText(inside(arguments.ranks)));
+    if ((ranks.empty() || (size > 0 && ranks.size() != static_cast<std::size_t>(size))) && size > 0 && size <= kMostRanks) {
+        ranks.clear();
+        if (start >= 0 && (stride > 0 || size == 1) && start <= kMostRanks && stride <= kMostRanks)
+            for (std::int64_t i = 0; i < size && start + i * std::max(stride, 0) <= std::numeric_limits<int>::max(); ++i)
+                ranks.push_back(static_cast<int>(start + i * std::max(stride, 0)));
+    }
+    // Calls of a group of one write a size and no more.
+    const std::string name = meantText(inside(arguments.group));
+    const std::int32_t group =
+        name.empty() && ranks.empty()
+            ? -1
+            : m_builder.group(name, meantText(inside(arguments.description)), std::move(ranks), size, "arguments of collectives");
+    m_groups.emplace(std::move(key), group);
+    return group;
+}
+
+void ChromeEvents::takeOwn(const ChromeEvent& event, std::uint32_t span, std::uint32_t track)
+{
+    m_isOwn = true;
+    RecordedMeaning meaning;
+    meaning.opClass = ownClass(inside(event.cat)).value_or(OpClass::other);
+    int microbatch = -1, slice = 0;
+    std::uint64_t meeting = 0;
+    forEachMember(event.args, [&](std::string_view key, std::string_view value) {
+        if (key == "micro-batch")
+            microbatch = smallNumber(value, -1);
+        else if (key == "slice")
+            slice = smallNumber(value, 0);
+        else if (key == "stage")
+            meaning.stage = smallNumber(value, -1);
+        else if (key == "layer")
+            meaning.layer = smallNumber(value, -1);
+        else if (key == "group")
+            meaning.group = meantText(inside(value));
+        else if (key == "bytes")
+            meaning.bytes = wholeNumber(value).value_or(0);
+        else if (key == "flops")
+            std::from_chars(value.data(), value.data() + value.size(), meaning.flops);
+        else if (key == "correlation")
+            std::from_chars(value.data(), value.data() + value.size(), meeting);
+    });
+    m_slices = std::min(std::max(m_slices, slice + 1), 1024);
+    if (slice > 0)
+        m_sliceOf.emplace_back(span, slice);
+    m_builder.setOwn(span, track, meaning, std::min(microbatch, 1 << 20), meeting);
+}
+
+const char* ChromeEvents::takeMetadata(const ChromeEvent& event)
+{
+    const std::string_view what = inside(event.name);
+    std::string text;
+    forEachMember(event.args, [&](std::string_view key, std::string_view value) {
+        if (key == "name" || key == "labels")
+            text = meantText(inside(value));
+    });
+    const std::string process = meantText(inside(event.pid));
+    if (what == "process_name")
+        m_builder.nameProcess(process, text);
+    else if (what == "process_labels")
+        m_builder.labelProcess(process, text);
+    else if (what == "thread_name" && !text.empty()) {
+        RecordedTrack& track = m_builder.at(rowOf(event).track);
+        if (text != "stream " + track.name + " " && !text.starts_with("stream "))
+            track.name = text;
+    }
+    return nullptr;
+}
+
+const char* ChromeEvents::takeCounter(const ChromeEvent& event, std::int64_t ns)
+{
+    const std::uint32_t track = rowOf(event).track;
+    const std::string name = meantText(inside(event.name));
+    forEachMember(event.args, [&](std::string_view key, std::string_view value) {
+        double number = 0;
+        const auto [after, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+        if (error == std::errc())
+            m_builder.addCounterPoint(track, name, meantText(key), ns, number);
+    });
+    return nullptr;
+}
+
+/// Allocations are instants of Kineto: a counter of what the device holds.
+void ChromeEvents::takeInstant(const ChromeEvent& event, std::int64_t ns)
+{
+    if (categoryOf(event.cat) != Category::memory || inside(event.name) != "[memory]") {
+        m_builder.skip("instant", "instants have no length");
+        return;
+    }
+    double allocated = -1;
+    int type = -1, device = -1;
+    forEachMember(event.args, [&](std::string_view key, std::string_view value) {
+        if (key == "Total Allocated")
+            std::from_chars(value.data(), value.data() + value.size(), allocated);
+        else if (key == "Device Type")
+            type = smallNumber(value, -1);
+        else if (key == "Device Id")
+            device = smallNumber(value, -1);
+    });
+    constexpr int kCpu = 0;
+    if (allocated >= 0)
+        m_builder.addCounterPoint(rowOf(event).track, type == kCpu ? "host memory" : "memory of device " + std::to_string(device),
+                                  "bytes", ns, allocated);
+}
+
+const char* ChromeEvents::takeFlow(const ChromeEvent& event, std::int64_t ns)
+{
+    const Category category = categoryOf(event.cat);
+    if (category == Category::launchFlow)
+        return nullptr; // correlation says the same, and without rounding
+    const auto id = wholeNumber(event.id);
+    if (!id)
+        return "its flow has no number";
+    m_builder.addFlowEnd(static_cast<std::uint64_t>(*id), rowOf(event).track, ns, event.ph[1] != 's',
+                         category == Category::passFlow);
+    return nullptr;
+}
+
+void ChromeEvents::finish()
+{
+    std::size_t open = 0;
+    const std::int64_t lastNs = m_builder.lastNs();
+    for (const auto& [key, row] : m_rows)
+        for (const std::uint32_t span : row.open)
+            if (span != kNoSpan) {
+                ++open;
+                m_builder.setEnd(span, lastNs);
+            }
+    if (open > 0)
+        m_builder.recording.problems.push_back(m_file.path + ": " + std::to_string(open) +
+                                               " spans begin and never end: they are kept up to the end of the recording");
+    m_builder.setSlices(m_slices, m_sliceOf);
+}
+
+int ChromeEvents::device() const
+{
+    const auto most =
+        std::max_element(m_devices.begin(), m_devices.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == m_devices.end() ? -1 : most->first;
+}
+
+} // namespace sim

@@ -1,0 +1,92 @@
+// One event of a Chrome trace: its members as written, and what they become.
+#pragma once
+
+#include "sim/trace/readers/json_scan.h"
+#include "sim/trace/readers/reading.h"
+#include "sim/trace/readers/recording_builder.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace sim {
+
+/// Members as written: strings with their quotes. Empty: not there. Views into the window.
+struct ChromeEvent {
+    std::string_view ph, cat, name, pid, tid, ts, dur, id, args;
+};
+
+/// `at` stands on the brace, then behind the event.
+Scan scanEvent(const char*& at, const char* end, ChromeEvent&, Quotes);
+
+class ChromeEvents {
+public:
+    ChromeEvents(RecordingBuilder&, const ReadingFile&);
+    /// Null, or why it is damaged.
+    const char* take(const ChromeEvent&);
+    /// At the end: what began and never ended lasts until then.
+    void finish();
+    int device() const; ///< on which most kernels ran; -1: none
+    bool isOwn() const { return m_isOwn; }
+    bool looksLikeEpoch() const { return m_firstNs > 100'000'000'000'000'000; } ///< later than 1973
+    int slices() const { return m_slices; }
+
+private:
+    struct Arguments;
+    enum class Category : std::uint8_t {
+        kernel,
+        memcpy,
+        memset,
+        gpuAnnotation,
+        cpuOp,
+        runtime,
+        annotation,
+        pythonFunction,
+        synchronization,
+        overhead,
+        launchFlow,
+        passFlow,
+        memory,
+        own,
+        other
+    };
+    struct Row {
+        std::uint32_t track = 0;
+        std::vector<std::uint32_t> open; ///< spans of B without their E
+    };
+    Category categoryOf(std::string_view written);
+    std::uint32_t nameOf(std::string_view written);
+    Row& rowOf(const ChromeEvent&);
+    const char* takeSpan(const ChromeEvent&, std::int64_t startNs, std::int64_t durationNs);
+    const char* takeMetadata(const ChromeEvent&);
+    const char* takeCounter(const ChromeEvent&, std::int64_t ns);
+    void takeInstant(const ChromeEvent&, std::int64_t ns);
+    const char* takeFlow(const ChromeEvent&, std::int64_t ns);
+    void takeCollective(const Arguments&, std::uint32_t span, bool isKernel, std::uint32_t name);
+    void takeOwn(const ChromeEvent&, std::uint32_t span, std::uint32_t track);
+    std::int32_t groupOf(const Arguments&);
+
+    RecordingBuilder& m_builder;
+    const ReadingFile& m_file;
+    std::vector<std::pair<std::string, Category>> m_categories;
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+    };
+    std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> m_names; ///< as written
+    std::unordered_map<std::string, Row, Hash, std::equal_to<>> m_rows;            ///< pid and tid as written
+    std::string m_rowKey;
+    std::vector<signed char> m_isCommunication;                ///< [name]: -1 not yet known
+    std::map<std::string, std::int32_t, std::less<>> m_groups; ///< by their arguments as written
+    std::map<int, std::size_t> m_devices;
+    std::int64_t m_firstNs = 0;
+    int m_slices = 1;
+    std::vector<std::pair<std::uint32_t, std::int32_t>> m_sliceOf; ///< span, slice
+    bool m_isOwn = false;
+};
+
+} // namespace sim

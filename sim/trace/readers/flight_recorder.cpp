@@ -1,0 +1,207 @@
+// PyTorch's NCCL flight recorder: a ring of the last collectives, also of a job that hangs. Facts of the fields: PyTorch's
+// torch/csrc/distributed/c10d/FlightRecorder.hpp.
+#include "sim/error.h"
+#include "sim/trace/readers/pickle.h"
+#include "sim/trace/readers/reading.h"
+#include "sim/trace/readers/recording_builder.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostFlightBytes = std::size_t{1} << 30;
+
+const json* memberOf(const json& object, const char* key)
+{
+    if (!object.is_object())
+        return nullptr;
+    const auto found = object.find(key);
+    return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::int64_t numberOf(const json& object, const char* key, std::int64_t otherwise)
+{
+    const json* value = memberOf(object, key);
+    if (value == nullptr || !value->is_number())
+        return otherwise;
+    if (value->is_number_float()) {
+        const double number = value->get<double>();
+        return number > -9e18 && number < 9e18 ? static_cast<std::int64_t>(number) : otherwise;
+    }
+    if (value->is_number_unsigned() &&
+        value->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        return otherwise;
+    return value->get<std::int64_t>();
+}
+
+std::string textOf(const json& object, const char* key)
+{
+    const json* value = memberOf(object, key);
+    return value == nullptr     ? std::string()
+           : value->is_string() ? value->get<std::string>()
+           : value->is_number() ? value->dump()
+                                : std::string();
+}
+
+/// Elements of the first tensor: of [[4, 8], …], or of [4, 8].
+std::int64_t elementsOf(const json& entry, const char* key)
+{
+    const json* sizes = memberOf(entry, key);
+    if (sizes == nullptr || !sizes->is_array())
+        return -1;
+    std::int64_t sum = 0;
+    const auto product = [](const json& shape) {
+        std::int64_t elements = 1;
+        for (const json& extent : shape) {
+            if (!extent.is_number_integer() || extent.get<std::int64_t>() < 0 ||
+                extent.get<std::int64_t>() > (std::int64_t{1} << 40) || elements > (std::int64_t{1} << 40))
+                return std::int64_t{-1};
+            elements *= extent.get<std::int64_t>();
+            if (elements > (std::int64_t{1} << 50))
+                return std::int64_t{-1};
+        }
+        return elements;
+    };
+    if (sizes->empty())
+        return 0;
+    if (!sizes->front().is_array())
+        return product(*sizes);
+    for (const json& shape : *sizes) {
+        const std::int64_t elements = shape.is_array() ? product(shape) : -1;
+        if (elements < 0 || sum > (std::int64_t{1} << 60))
+            return -1;
+        sum += elements;
+    }
+    return sum;
+}
+
+Recording recordingOf(const json& document, const ReadingFile& file, std::uint64_t bytes)
+{
+    const json* entries = memberOf(document, "entries");
+    if (entries == nullptr || !entries->is_array())
+        throw Error(file.path + ": is no flight recorder's dump: it has no list \"entries\"");
+    RecordingBuilder builder;
+    builder.file() = {.path = file.path,
+                      .format = "NCCL flight recorder",
+                      .bytes = file.bytes,
+                      .textBytes = bytes,
+                      .events = 0,
+                      .isComplete = true};
+    RankRecording& about = builder.about;
+    about.rank = static_cast<int>(std::clamp<std::int64_t>(numberOf(document, "rank", -1), -1, 1 << 24));
+    about.rankEvidence = about.rank >= 0 ? "flight recorder" : "";
+    if (about.rank < 0) {
+        about.rank = rankOfFileName(file.path);
+        about.rankEvidence = about.rank >= 0 ? "file name" : "";
+    }
+    about.host = textOf(document, "host_name");
+    std::map<std::string, std::int32_t> groups;
+    if (const json* config = memberOf(document, "pg_config"); config != nullptr && config->is_object())
+        for (const auto& [key, value] : config->items()) {
+            const std::string name = textOf(value, "name").empty() ? key : textOf(value, "name");
+            std::vector<int> ranks;
+            if (const json* list = memberOf(value, "ranks"); list != nullptr && list->is_string())
+                ranks = ranksOfText(list->get<std::string>());
+            else if (list != nullptr && list->is_array())
+                for (const json& rank : *list)
+                    if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < (1 << 24))
+                        ranks.push_back(rank.get<int>());
+            std::sort(ranks.begin(), ranks.end());
+            ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+            const std::string description = textOf(value, "desc");
+            if (description == "default_pg" || name == "0")
+                about.worldSize = std::max(about.worldSize, static_cast<int>(ranks.size()));
+            groups[name] = builder.group(name, description, std::move(ranks), 0, "flight recorder");
+        }
+    std::size_t unfinished = 0;
+    for (const json& entry : *entries) {
+        ++builder.file().events;
+        if (!entry.is_object()) {
+            builder.skip("damaged event", "an entry is no object");
+            continue;
+        }
+        std::string name = textOf(entry, "profiling_name");
+        if (const std::size_t colon = name.find(':'); colon != std::string::npos)
+            name = name.substr(colon + 1);
+        std::string group = "?", description;
+        if (const json* pair = memberOf(entry, "process_group");
+            pair != nullptr && pair->is_array() && pair->size() == 2 && (*pair)[0].is_string() && (*pair)[1].is_string()) {
+            group = (*pair)[0].get<std::string>();
+            description = (*pair)[1].get<std::string>();
+        }
+        RecordedCollective collective;
+        collective.name = builder.recording.names.add(name);
+        if (const json* types = memberOf(entry, "input_dtypes"); types != nullptr)
+            collective.dtype = builder.recording.names.add(types->is_string() ? types->get<std::string>()
+                                                           : types->is_array() && !types->empty() && types->front().is_string()
+                                                               ? types->front().get<std::string>()
+                                                               : std::string());
+        const auto known = groups.find(group);
+        collective.group = known != groups.end() ? known->second : builder.group(group, description, {}, 0, "flight recorder");
+        collective.inElements = elementsOf(entry, "input_sizes");
+        collective.outElements = elementsOf(entry, "output_sizes");
+        const json* isP2p = memberOf(entry, "is_p2p");
+        collective.isPointToPoint = isP2p != nullptr && isP2p->is_boolean() ? isP2p->get<bool>() : isPointToPointName(name);
+        collective.sequence = numberOf(entry, collective.isPointToPoint ? "p2p_seq_id" : "collective_seq_id", -1);
+        constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
+        const std::int64_t created = std::clamp<std::int64_t>(numberOf(entry, "time_created_ns", 0), 0, kMostNs);
+        const std::int64_t started = std::clamp<std::int64_t>(numberOf(entry, "time_discovered_started_ns", 0), 0, kMostNs);
+        const std::int64_t completed = std::clamp<std::int64_t>(numberOf(entry, "time_discovered_completed_ns", 0), 0, kMostNs);
+        const std::string state = textOf(entry, "state");
+        collective.startNs = started > 0 ? started : created;
+        collective.isEnqueuedOnly = state == "scheduled";
+        const bool isOver = completed > 0 && completed >= collective.startNs && !collective.isEnqueuedOnly;
+        if (isOver) {
+            const std::uint32_t track =
+                builder.track("NCCL", description.empty() || description == "undefined" ? "group " + group : description);
+            collective.hostSpan = builder.addSpan(track, collective.startNs, completed - collective.startNs, collective.name,
+                                                  RecordedKind::hostCommunication);
+        } else {
+            collective.isEnqueuedOnly = collective.isEnqueuedOnly || started == 0;
+            ++unfinished;
+        }
+        builder.addCollective(collective, 0);
+    }
+    if (unfinished > 0)
+        builder.recording.problems.push_back(file.path + ": " + std::to_string(unfinished) + " of " +
+                                             std::to_string(entries->size()) + " collectives never ended when this was dumped");
+    return builder.finish(0);
+}
+
+} // namespace
+
+Recording readFlightRecorderJson(ByteSource& source, const ReadingFile& file)
+{
+    const std::string text = readAll(source, file, kMostFlightBytes);
+    std::size_t byte = 0;
+    json document;
+    try {
+        document = json::parse(text);
+    } catch (const json::parse_error& error) {
+        byte = error.byte;
+        throw Error(file.path + ": is no whole flight recorder's dump: it is damaged at byte " + std::to_string(byte) + " of " +
+                    std::to_string(text.size()) + (source.damage().empty() ? "" : " (" + source.damage() + ")"));
+    }
+    return recordingOf(document, file, text.size());
+}
+
+Recording readFlightRecorderPickle(ByteSource& source, const ReadingFile& file)
+{
+    const std::string bytes = readAll(source, file, kMostFlightBytes);
+    json document;
+    try {
+        document = readPickle(bytes);
+    } catch (const Error& error) {
+        throw Error(file.path + ": " + error.what());
+    }
+    return recordingOf(document, file, bytes.size());
+}
+
+} // namespace sim

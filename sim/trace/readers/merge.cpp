@@ -1,0 +1,196 @@
+#include "sim/trace/readers/merge.h"
+
+#include "sim/trace/readers/recording_builder.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace sim {
+namespace {
+
+std::vector<std::int32_t> mergedGroups(Recording& into, std::vector<RecordedGroup>&& from)
+{
+    std::map<std::pair<std::string, std::vector<int>>, std::int32_t> places;
+    for (std::size_t i = 0; i < into.groups.size(); ++i)
+        places.try_emplace({into.groups[i].name, into.groups[i].ranks}, static_cast<std::int32_t>(i));
+    std::vector<std::int32_t> placeOf;
+    for (RecordedGroup& group : from) {
+        const auto [found, isNew] = places.try_emplace({group.name, group.ranks}, static_cast<std::int32_t>(into.groups.size()));
+        placeOf.push_back(found->second);
+        if (isNew) {
+            into.groups.push_back(std::move(group));
+            continue;
+        }
+        RecordedGroup& known = into.groups[static_cast<std::size_t>(found->second)];
+        if (known.description.empty() || known.description == "undefined")
+            known.description = group.description;
+        if (known.backend.empty())
+            known.backend = group.backend;
+        if (group.evidence == "distributedInfo")
+            known.evidence = group.evidence;
+        known.size = std::max(known.size, group.size);
+        known.toldBy.insert(known.toldBy.end(), group.toldBy.begin(), group.toldBy.end());
+        std::sort(known.toldBy.begin(), known.toldBy.end());
+        known.toldBy.erase(std::unique(known.toldBy.begin(), known.toldBy.end()), known.toldBy.end());
+    }
+    return placeOf;
+}
+
+template <typename T>
+void append(std::vector<T>& to, const std::vector<T>& from)
+{
+    to.insert(to.end(), from.begin(), from.end());
+}
+
+/// `from` is the same rank as `into`, told by another file. Returns what its spans' numbers grow by.
+std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
+{
+    const auto shift = static_cast<std::uint32_t>(into.spans.size());
+    if (into.spans.meaning.empty() != from.spans.meaning.empty()) {
+        RankRecording& without = into.spans.meaning.empty() ? into : from;
+        without.spans.meaning.assign(without.spans.size(), kNoSpan);
+        without.spans.microbatch.assign(without.spans.size(), -1);
+    }
+    append(into.spans.startNs, from.spans.startNs);
+    append(into.spans.durationNs, from.spans.durationNs);
+    append(into.spans.name, from.spans.name);
+    append(into.spans.kind, from.spans.kind);
+    append(into.spans.meaning, from.spans.meaning);
+    append(into.spans.microbatch, from.spans.microbatch);
+    for (RecordedTrack& track : from.tracks) {
+        track.first += shift;
+        track.last += shift;
+        into.tracks.push_back(std::move(track));
+    }
+    for (RecordedLink link : from.links)
+        into.links.push_back({link.from + shift, link.to + shift, link.kind});
+    for (RecordedCollective collective : from.collectives) {
+        if (collective.span != kNoSpan)
+            collective.span += shift;
+        if (collective.hostSpan != kNoSpan)
+            collective.hostSpan += shift;
+        into.collectives.push_back(collective);
+    }
+    std::stable_sort(into.collectives.begin(), into.collectives.end(),
+                     [](const RecordedCollective& a, const RecordedCollective& b) { return a.startNs < b.startNs; });
+    append(into.steps, from.steps);
+    std::stable_sort(into.steps.begin(), into.steps.end(),
+                     [](const RecordedStep& a, const RecordedStep& b) { return a.number < b.number; });
+    append(into.counters, from.counters);
+    into.events += from.events;
+    for (std::string RankRecording::*text : {&RankRecording::host, &RankRecording::deviceName, &RankRecording::backend})
+        if ((into.*text).empty())
+            into.*text = from.*text;
+    if (into.device < 0)
+        into.device = from.device;
+    into.worldSize = std::max(into.worldSize, from.worldSize);
+    const std::size_t events = into.events;
+    const bool isFirst = into.lastNs == 0 && into.firstNs == 0;
+    const std::int64_t firstNs = isFirst ? from.firstNs : std::min(into.firstNs, from.firstNs);
+    const std::int64_t lastNs = isFirst ? from.lastNs : std::max(into.lastNs, from.lastNs);
+    describeRank(into);
+    into.events = events;
+    into.firstNs = firstNs;
+    into.lastNs = lastNs;
+    return shift;
+}
+
+bool overlap(const RankRecording& a, const RankRecording& b)
+{
+    return a.spans.size() > 0 && b.spans.size() > 0 && a.firstNs < b.lastNs && b.firstNs < a.lastNs;
+}
+
+} // namespace
+
+void mergeRecording(Recording& into, Recording&& from)
+{
+    std::vector<std::uint32_t> nameOf(from.names.size());
+    for (std::uint32_t name = 0; name < nameOf.size(); ++name)
+        nameOf[name] = into.names.add(from.names[name]);
+    const std::vector<std::int32_t> groupOf = mergedGroups(into, std::move(from.groups));
+    const auto firstMeaning = static_cast<std::uint32_t>(into.meanings.size());
+    append(into.meanings, from.meanings);
+    const auto firstRank = static_cast<std::uint32_t>(into.ranks.size());
+    const auto firstFile = static_cast<int>(into.files.size());
+    for (RankRecording& rank : from.ranks) {
+        for (std::uint32_t& name : rank.spans.name)
+            name = nameOf[name];
+        for (std::uint32_t& meaning : rank.spans.meaning)
+            if (meaning != kNoSpan)
+                meaning += firstMeaning;
+        for (RecordedCollective& collective : rank.collectives) {
+            collective.name = nameOf[collective.name];
+            collective.dtype = nameOf[collective.dtype];
+            if (collective.group >= 0)
+                collective.group = groupOf[static_cast<std::size_t>(collective.group)];
+        }
+        rank.file += firstFile;
+        into.ranks.push_back(std::move(rank));
+    }
+    for (const RecordedFlow& flow : from.flows)
+        into.flows.push_back({flow.fromRank + firstRank, flow.fromSpan, flow.toRank + firstRank, flow.toSpan});
+    if (!into.files.empty() && into.isEpoch != from.isEpoch && from.spanCount() > 0 && into.spanCount() > from.spanCount())
+        into.problems.push_back(
+            from.files.front().path +
+            ": its times begin at a start of its own, those of the other files in 1970: they cannot be laid side by side");
+    into.isEpoch = into.files.empty() ? from.isEpoch : into.isEpoch && from.isEpoch;
+    append(into.files, from.files);
+    into.worldSize = std::max(into.worldSize, from.worldSize);
+    into.slices = std::max(into.slices, from.slices);
+    append(into.skipped, from.skipped);
+    append(into.problems, from.problems);
+}
+
+void arrangeRanks(Recording& recording)
+{
+    std::vector<std::uint32_t> order(recording.ranks.size());
+    std::iota(order.begin(), order.end(), 0U);
+    const auto key = [&](std::uint32_t rank) { return static_cast<unsigned>(recording.ranks[rank].rank); }; // -1 comes last
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+    std::vector<RankRecording> arranged, unknown;
+    struct Place {
+        bool isUnknown = false;
+        std::uint32_t rank = 0, shift = 0;
+    };
+    std::vector<Place> placeOf(order.size());
+    for (const std::uint32_t from : order) {
+        RankRecording& rank = recording.ranks[from];
+        if (rank.rank >= 0 && !arranged.empty() && arranged.back().rank == rank.rank) {
+            RankRecording& known = arranged.back();
+            const RecordedFile& file = recording.files[static_cast<std::size_t>(rank.file)];
+            const RecordedFile& before = recording.files[static_cast<std::size_t>(known.file)];
+            const bool isOtherWorld = rank.worldSize > 0 && known.worldSize > 0 && rank.worldSize != known.worldSize;
+            if (!isOtherWorld && (file.format != before.format || !overlap(known, rank))) {
+                placeOf[from] = {false, static_cast<std::uint32_t>(arranged.size() - 1), joinRank(known, std::move(rank))};
+                continue;
+            }
+            recording.problems.push_back(
+                file.path + ": says that it is rank " + std::to_string(rank.rank) + " as " + before.path + " does, " +
+                (isOtherWorld
+                     ? "of a world of " + std::to_string(rank.worldSize) + " ranks, not " + std::to_string(known.worldSize)
+                     : std::string("at the same time")) +
+                "; it is kept as a worker of unknown rank");
+            rank.rank = -1;
+            rank.rankEvidence.clear();
+        }
+        std::vector<RankRecording>& to = rank.rank >= 0 ? arranged : unknown;
+        placeOf[from] = {rank.rank < 0, static_cast<std::uint32_t>(to.size()), 0};
+        to.push_back(std::move(rank));
+    }
+    const auto known = static_cast<std::uint32_t>(arranged.size());
+    const auto placed = [&](std::uint32_t& rank, std::uint32_t& span) {
+        const Place& place = placeOf[rank];
+        rank = place.rank + (place.isUnknown ? known : 0);
+        span += place.shift;
+    };
+    for (RecordedFlow& flow : recording.flows) {
+        placed(flow.fromRank, flow.fromSpan);
+        placed(flow.toRank, flow.toSpan);
+    }
+    std::move(unknown.begin(), unknown.end(), std::back_inserter(arranged));
+    recording.ranks = std::move(arranged);
+}
+
+} // namespace sim

@@ -1,0 +1,328 @@
+// Nsight Systems' SQLite export. Tables appear only where something was recorded, columns differ between versions: what is there
+// is asked for. Facts of the tables: NVIDIA's exporter documentation.
+#include "sim/cancel.h"
+#include "sim/error.h"
+#include "sim/trace/readers/json_scan.h"
+#include "sim/trace/readers/reading.h"
+#include "sim/trace/readers/recording_builder.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace sim {
+namespace {
+
+struct Closes {
+    void operator()(sqlite3* database) const { sqlite3_close(database); }
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+constexpr std::int64_t kProcessOfThread = static_cast<std::int64_t>(0xFFFFFFFFFF000000ULL);
+constexpr std::int64_t kMostNsightNs = 4'000'000'000'000'000'000;
+
+class NsightReader {
+public:
+    explicit NsightReader(const ReadingFile& file) : m_file(file)
+    {
+        m_builder.file() = {.path = file.path,
+                            .format = "Nsight Systems",
+                            .bytes = file.bytes,
+                            .textBytes = file.bytes,
+                            .events = 0,
+                            .isComplete = true};
+        sqlite3* database = nullptr;
+        const int result =
+            sqlite3_open_v2(file.path.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_PRIVATECACHE, nullptr);
+        m_database.reset(database);
+        if (result != SQLITE_OK)
+            fail();
+        sqlite3_progress_handler(
+            database, 10'000, [](void*) { return cancelRequested() ? 1 : 0; }, nullptr);
+    }
+
+    Recording read()
+    {
+        readTables();
+        if (!m_tables.contains("StringIds") ||
+            (!m_tables.contains("CUPTI_ACTIVITY_KIND_KERNEL") && !m_tables.contains("NVTX_EVENTS") &&
+             !m_tables.contains("CUPTI_ACTIVITY_KIND_RUNTIME")))
+            throw Error(m_file.path +
+                        ": is a database, but none that Nsight Systems exported: it has no table of strings, kernels or NVTX");
+        readStrings();
+        readKernels();
+        readCopies("CUPTI_ACTIVITY_KIND_MEMCPY", RecordedKind::memcpy, "copy");
+        readCopies("CUPTI_ACTIVITY_KIND_MEMSET", RecordedKind::memset, "memset");
+        readRuntime();
+        readNvtx();
+        skipRows("OSRT_API", "what threads waited for in the operating system is left out");
+        return finish();
+    }
+
+private:
+    using Statement = std::unique_ptr<sqlite3_stmt, Closes>;
+
+    [[noreturn]] void fail() const
+    {
+        checkCancelled();
+        throw Error(m_file.path + ": is damaged, or no database: " +
+                    (m_database ? meantText(sqlite3_errmsg(m_database.get())) : std::string("there is no memory for it")));
+    }
+
+    Statement prepare(const std::string& query) const
+    {
+        sqlite3_stmt* statement = nullptr;
+        if (sqlite3_prepare_v2(m_database.get(), query.c_str(), -1, &statement, nullptr) != SQLITE_OK)
+            fail();
+        return Statement(statement);
+    }
+    bool step(const Statement& statement) const
+    {
+        const int result = sqlite3_step(statement.get());
+        if (result != SQLITE_ROW && result != SQLITE_DONE)
+            fail();
+        return result == SQLITE_ROW;
+    }
+    static std::string text(const Statement& statement, int column)
+    {
+        const unsigned char* bytes = sqlite3_column_text(statement.get(), column);
+        if (bytes == nullptr)
+            return {};
+        std::string escaped;
+        for (const char* c = reinterpret_cast<const char*>(bytes); *c != 0; ++c) {
+            if (*c == '\\')
+                escaped += '\\';
+            escaped += *c;
+        }
+        return meantText(escaped);
+    }
+    static std::int64_t number(const Statement& statement, int column) { return sqlite3_column_int64(statement.get(), column); }
+
+    void readTables()
+    {
+        const Statement tables = prepare("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')");
+        while (step(tables))
+            m_tables[text(tables, 0)];
+        for (auto& [table, columns] : m_tables) {
+            std::string quoted;
+            for (const char c : table)
+                quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+            const Statement info = prepare("PRAGMA table_info(\"" + quoted + "\")");
+            while (step(info))
+                columns.insert(text(info, 1));
+        }
+    }
+    bool has(const std::string& table, const std::string& column) const
+    {
+        const auto found = m_tables.find(table);
+        return found != m_tables.end() && found->second.contains(column);
+    }
+    /// The column, or 0 where this version has none.
+    std::string orZero(const std::string& table, const std::string& column) const { return has(table, column) ? column : "0"; }
+
+    void readStrings()
+    {
+        if (!has("StringIds", "id") || !has("StringIds", "value"))
+            return;
+        const Statement strings = prepare("SELECT id, value FROM StringIds");
+        while (step(strings))
+            m_strings[number(strings, 0)] = m_builder.recording.names.add(text(strings, 1));
+    }
+    std::uint32_t nameOf(std::int64_t id) const
+    {
+        const auto found = m_strings.find(id);
+        return found == m_strings.end() ? 0 : found->second;
+    }
+
+    /// Empty where start and end are no span.
+    std::optional<std::uint32_t> add(std::uint32_t track, std::int64_t start, std::int64_t end, std::uint32_t name,
+                                     RecordedKind kind)
+    {
+        ++m_builder.file().events;
+        m_poll();
+        if (start < -kMostNsightNs || end > kMostNsightNs || end < start) {
+            m_builder.skip("damaged event", "it ends before it starts, or never ends");
+            return std::nullopt;
+        }
+        return m_builder.addSpan(track, start, end - start, name, kind);
+    }
+    std::string processOf(std::int64_t globalId)
+    {
+        std::string process = std::to_string(globalId & kProcessOfThread);
+        m_processes.insert(globalId & kProcessOfThread);
+        return process;
+    }
+    std::uint32_t streamOf(std::int64_t process, std::int64_t device, std::int64_t stream)
+    {
+        const std::uint32_t track =
+            m_builder.track(processOf(process), "stream " + std::to_string(device) + "/" + std::to_string(stream));
+        RecordedTrack& row = m_builder.at(track);
+        row.isDevice = true;
+        row.device = static_cast<int>(std::clamp<std::int64_t>(device, -1, 1 << 20));
+        row.number = stream;
+        row.name = "stream " + std::to_string(stream);
+        return track;
+    }
+    std::uint32_t threadOf(std::int64_t globalTid)
+    {
+        const std::int64_t thread = globalTid & ~kProcessOfThread;
+        const std::uint32_t track = m_builder.track(processOf(globalTid), std::to_string(thread));
+        return track;
+    }
+    /// Correlations are counted a process.
+    static std::int64_t correlationOf(std::int64_t process, std::int64_t correlation)
+    {
+        return correlation == 0 ? 0
+                                : static_cast<std::int64_t>(static_cast<std::uint64_t>(process & kProcessOfThread) * 31 +
+                                                            static_cast<std::uint64_t>(correlation));
+    }
+
+    void readKernels()
+    {
+        const std::string table = "CUPTI_ACTIVITY_KIND_KERNEL";
+        if (!has(table, "start") || !has(table, "end"))
+            return;
+        const Statement rows =
+            prepare("SELECT start, end, " + orZero(table, "deviceId") + ", " + orZero(table, "streamId") + ", " +
+                    orZero(table, "correlationId") + ", " + orZero(table, "globalPid") + ", " +
+                    (has(table, "demangledName") ? "demangledName" : orZero(table, "shortName")) + " FROM " + table);
+        while (step(rows)) {
+            const std::uint32_t name = nameOf(number(rows, 6));
+            const std::string& kernel = m_builder.recording.names[name];
+            const bool isCommunication = isCommunicationKernel(kernel);
+            const std::int64_t process = number(rows, 5);
+            const auto span = add(streamOf(process, number(rows, 2), number(rows, 3)), number(rows, 0), number(rows, 1), name,
+                                  isCommunication ? RecordedKind::communication : RecordedKind::kernel);
+            if (!span)
+                continue;
+            if (const std::int64_t correlation = correlationOf(process, number(rows, 4)); correlation != 0)
+                m_builder.addLaunched(correlation, *span);
+            if (isCommunication) {
+                RecordedCollective collective;
+                collective.span = *span;
+                const std::string said = collectiveOfKernelName(kernel);
+                collective.name = m_builder.recording.names.add(said);
+                collective.isPointToPoint = isPointToPointName(said);
+                m_builder.addCollective(collective, 0);
+            }
+        }
+    }
+
+    void readCopies(const std::string& table, RecordedKind kind, const char* name)
+    {
+        if (!has(table, "start") || !has(table, "end"))
+            return;
+        const std::uint32_t id = m_builder.recording.names.add(name);
+        const Statement rows =
+            prepare("SELECT start, end, " + orZero(table, "deviceId") + ", " + orZero(table, "streamId") + ", " +
+                    orZero(table, "correlationId") + ", " + orZero(table, "globalPid") + " FROM " + table);
+        while (step(rows)) {
+            const auto span =
+                add(streamOf(number(rows, 5), number(rows, 2), number(rows, 3)), number(rows, 0), number(rows, 1), id, kind);
+            if (const std::int64_t correlation = correlationOf(number(rows, 5), number(rows, 4)); span && correlation != 0)
+                m_builder.addLaunched(correlation, *span);
+        }
+    }
+
+    void readRuntime()
+    {
+        const std::string table = "CUPTI_ACTIVITY_KIND_RUNTIME";
+        if (!has(table, "start") || !has(table, "end") || !has(table, "globalTid"))
+            return;
+        const Statement rows = prepare("SELECT start, end, globalTid, " + orZero(table, "correlationId") + ", " +
+                                       orZero(table, "nameId") + " FROM " + table);
+        while (step(rows)) {
+            const auto span =
+                add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), nameOf(number(rows, 4)), RecordedKind::runtime);
+            if (const std::int64_t correlation = correlationOf(number(rows, 2), number(rows, 3)); span && correlation != 0)
+                m_builder.addLaunch(correlation, *span);
+        }
+    }
+
+    void readNvtx()
+    {
+        const std::string table = "NVTX_EVENTS";
+        if (!has(table, "start") || !has(table, "end") || !has(table, "globalTid"))
+            return;
+        const bool hasType = has(table, "eventType");
+        const Statement rows =
+            prepare("SELECT start, end, globalTid, " + std::string(has(table, "text") ? "text" : "NULL") + ", " +
+                    (has(table, "textId") ? "textId" : "NULL") + ", " + (hasType ? "eventType" : "59") + " FROM " + table);
+        enum NvtxType : std::int64_t { kPushPop = 59, kStartEnd = 60, kPushPopThread = 70, kStartEndThread = 71 };
+        while (step(rows)) {
+            const std::int64_t type = number(rows, 5);
+            const bool isRange = type == kPushPop || type == kStartEnd || type == kPushPopThread || type == kStartEndThread;
+            if (!isRange || sqlite3_column_type(rows.get(), 1) == SQLITE_NULL) {
+                ++m_builder.file().events;
+                m_builder.skip(isRange ? "NVTX range without an end" : "NVTX mark", "what has no length is no span");
+                continue;
+            }
+            const bool hasText = sqlite3_column_type(rows.get(), 3) != SQLITE_NULL;
+            const std::uint32_t name = hasText ? m_builder.recording.names.add(text(rows, 3)) : nameOf(number(rows, 4));
+            const bool isNccl =
+                m_builder.recording.names[name].starts_with("nccl:") || m_builder.recording.names[name].starts_with("nccl");
+            add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), name,
+                isNccl ? RecordedKind::hostCommunication : RecordedKind::annotation);
+        }
+    }
+
+    void skipRows(const std::string& table, const char* why)
+    {
+        if (!m_tables.contains(table))
+            return;
+        const Statement count = prepare("SELECT COUNT(*) FROM " + table);
+        if (!step(count) || number(count, 0) <= 0)
+            return;
+        m_builder.file().events += static_cast<std::size_t>(number(count, 0));
+        m_builder.recording.skipped.push_back({table, static_cast<std::size_t>(number(count, 0)), why, -1, m_file.path});
+    }
+
+    Recording finish()
+    {
+        std::int64_t base = 0;
+        if (has("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")) {
+            const Statement start = prepare("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1");
+            if (step(start))
+                base = std::clamp<std::int64_t>(number(start, 0), 0, kMostNsightNs);
+        }
+        RankRecording& about = m_builder.about;
+        if (has("TARGET_INFO_GPU", "name")) {
+            const Statement gpu = prepare("SELECT name FROM TARGET_INFO_GPU LIMIT 1");
+            if (step(gpu))
+                about.deviceName = text(gpu, 0);
+        }
+        if (has("TARGET_INFO_SYSTEM_ENV", "name") && has("TARGET_INFO_SYSTEM_ENV", "value")) {
+            const Statement host = prepare("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname' LIMIT 1");
+            if (step(host))
+                about.host = text(host, 0);
+        }
+        if (m_processes.size() > 1) {
+            m_builder.splitByProcess();
+        } else {
+            about.rank = rankOfFileName(m_file.path);
+            about.rankEvidence = about.rank >= 0 ? "file name" : "";
+        }
+        m_builder.recording.isEpoch = base != 0;
+        return m_builder.finish(base);
+    }
+
+    const ReadingFile& m_file;
+    std::unique_ptr<sqlite3, Closes> m_database;
+    RecordingBuilder m_builder;
+    std::map<std::string, std::set<std::string>> m_tables; ///< and columns
+    std::unordered_map<std::int64_t, std::uint32_t> m_strings;
+    std::set<std::int64_t> m_processes;
+    CancelPoll m_poll;
+};
+
+} // namespace
+
+Recording readNsightSqlite(const ReadingFile& file)
+{
+    return NsightReader(file).read();
+}
+
+} // namespace sim

@@ -1,0 +1,375 @@
+#include "sim/trace/readers/pickle.h"
+
+#include "sim/cancel.h"
+#include "sim/error.h"
+#include "sim/trace/readers/json_scan.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace sim {
+namespace {
+
+using nlohmann::json;
+
+/// A value that others may refer to, also to change it later.
+struct PickleNode {
+    enum class Kind : std::uint8_t { value, list, dictionary, mark, callable } kind = Kind::value;
+    json value;                       ///< of a plain value
+    std::vector<std::size_t> members; ///< of a list; of a dictionary keys and values in turn
+};
+
+class Unpickler {
+public:
+    explicit Unpickler(std::string_view bytes) : m_bytes(bytes) {}
+
+    json read()
+    {
+        CancelPoll poll;
+        for (;;) {
+            poll();
+            const std::size_t at = m_at;
+            const auto code = static_cast<unsigned char>(take(1)[0]);
+            if (code == '.')
+                break;
+            if (!execute(code))
+                fail("byte " + std::to_string(at) + " holds instruction " + std::to_string(code) +
+                     ", which plain data does not need; nothing of it is run");
+        }
+        if (m_stack.size() != 1)
+            fail("its end leaves " + std::to_string(m_stack.size()) + " values instead of one");
+        return jsonOf(m_stack.back(), 0);
+    }
+
+private:
+    [[noreturn]] static void fail(const std::string& why) { throw Error("is no pickle of plain data: " + why); }
+
+    std::string_view take(std::size_t count)
+    {
+        if (count > m_bytes.size() - m_at)
+            fail("it ends too early, at byte " + std::to_string(m_bytes.size()));
+        const std::string_view taken = m_bytes.substr(m_at, count);
+        m_at += count;
+        return taken;
+    }
+    std::uint64_t number(std::size_t bytes)
+    {
+        std::uint64_t value = 0;
+        const std::string_view taken = take(bytes);
+        for (std::size_t i = 0; i < bytes; ++i)
+            value |= static_cast<std::uint64_t>(static_cast<unsigned char>(taken[i])) << (8 * i);
+        return value;
+    }
+    std::string_view counted(std::size_t bytesOfLength)
+    {
+        const std::uint64_t length = number(bytesOfLength);
+        if (length > m_bytes.size())
+            fail("a text of " + std::to_string(length) + " bytes is longer than the file");
+        return take(static_cast<std::size_t>(length));
+    }
+    std::string_view line()
+    {
+        const std::size_t end = m_bytes.find('\n', m_at);
+        if (end == std::string_view::npos)
+            fail("it ends too early, at byte " + std::to_string(m_bytes.size()));
+        const std::string_view text = m_bytes.substr(m_at, end - m_at);
+        m_at = end + 1;
+        return text;
+    }
+
+    std::size_t make(PickleNode::Kind kind, json value = nullptr)
+    {
+        m_nodes.push_back({kind, std::move(value), {}});
+        m_stack.push_back(m_nodes.size() - 1);
+        return m_stack.back();
+    }
+    std::size_t pop()
+    {
+        if (m_stack.empty() || m_nodes[m_stack.back()].kind == PickleNode::Kind::mark)
+            fail("byte " + std::to_string(m_at) + " takes a value where there is none");
+        const std::size_t node = m_stack.back();
+        m_stack.pop_back();
+        return node;
+    }
+    /// What lies above the last mark.
+    std::vector<std::size_t> popToMark()
+    {
+        std::size_t first = m_stack.size();
+        while (first > 0 && m_nodes[m_stack[first - 1]].kind != PickleNode::Kind::mark)
+            --first;
+        if (first == 0)
+            fail("byte " + std::to_string(m_at) + " needs a mark that was never set");
+        std::vector<std::size_t> values(m_stack.begin() + static_cast<std::ptrdiff_t>(first), m_stack.end());
+        m_stack.resize(first - 1);
+        return values;
+    }
+    PickleNode& top(PickleNode::Kind kind)
+    {
+        if (m_stack.empty() || m_nodes[m_stack.back()].kind != kind)
+            fail("byte " + std::to_string(m_at) + " adds to what is no list or dictionary");
+        return m_nodes[m_stack.back()];
+    }
+    void list(std::vector<std::size_t> members) { m_nodes[make(PickleNode::Kind::list)].members = std::move(members); }
+    void tuple(std::size_t count)
+    {
+        std::vector<std::size_t> members(count);
+        while (count > 0)
+            members[--count] = pop();
+        list(std::move(members));
+    }
+    void append(PickleNode& to, const std::vector<std::size_t>& members)
+    {
+        to.members.insert(to.members.end(), members.begin(), members.end());
+    }
+    void remember(std::uint64_t place)
+    {
+        if (m_stack.empty())
+            fail("byte " + std::to_string(m_at) + " remembers a value where there is none");
+        m_memo[place] = m_stack.back();
+    }
+    void recall(std::uint64_t place)
+    {
+        const auto found = m_memo.find(place);
+        if (found == m_memo.end())
+            fail("byte " + std::to_string(m_at) + " recalls value " + std::to_string(place) + ", which was never kept");
+        m_stack.push_back(found->second);
+    }
+
+    /// torch builds lists of numbers by these; what they are given is what they make.
+    void callable(std::string_view module, std::string_view name)
+    {
+        const bool isKnown = (module == "torch.jit._pickle" && (name == "build_intlist" || name == "build_doublelist" ||
+                                                                name == "build_boollist" || name == "restore_type_tag")) ||
+                             (module == "collections" && name == "OrderedDict");
+        if (!isKnown)
+            fail("it asks for " + meantText(module.substr(0, 80)) + "." + meantText(name.substr(0, 80)) + ", which is not run");
+        make(PickleNode::Kind::callable);
+    }
+    void call()
+    {
+        const std::size_t arguments = pop();
+        const std::size_t function = pop();
+        if (m_nodes[function].kind != PickleNode::Kind::callable || m_nodes[arguments].kind != PickleNode::Kind::list)
+            fail("byte " + std::to_string(m_at) + " calls what is no function");
+        if (m_nodes[arguments].members.empty())
+            make(PickleNode::Kind::dictionary); // an empty OrderedDict
+        else
+            m_stack.push_back(m_nodes[arguments].members.front());
+    }
+
+    bool execute(unsigned char code)
+    {
+        using Kind = PickleNode::Kind;
+        switch (code) {
+        case 0x80:
+            take(1);
+            return true; // protocol
+        case 0x95:
+            take(8);
+            return true; // frame
+        case '(':
+            make(Kind::mark);
+            return true;
+        case '}':
+            make(Kind::dictionary);
+            return true;
+        case ']':
+        case ')':
+            make(Kind::list);
+            return true;
+        case 'N':
+            make(Kind::value);
+            return true;
+        case 0x88:
+            make(Kind::value, true);
+            return true;
+        case 0x89:
+            make(Kind::value, false);
+            return true;
+        case 'J':
+            make(Kind::value, static_cast<std::int32_t>(number(4)));
+            return true;
+        case 'K':
+            make(Kind::value, number(1));
+            return true;
+        case 'M':
+            make(Kind::value, number(2));
+            return true;
+        case 0x8a:
+            longNumber(counted(1));
+            return true;
+        case 'G':
+            real();
+            return true;
+        case 'X':
+        case 'T':
+        case 'B':
+            make(Kind::value, meantBytes(counted(4)));
+            return true;
+        case 0x8c:
+        case 'U':
+        case 'C':
+            make(Kind::value, meantBytes(counted(1)));
+            return true;
+        case 0x8d:
+        case 0x8e:
+            make(Kind::value, meantBytes(counted(8)));
+            return true;
+        case 't':
+        case 'l':
+            list(popToMark());
+            return true;
+        case 0x85:
+            tuple(1);
+            return true;
+        case 0x86:
+            tuple(2);
+            return true;
+        case 0x87:
+            tuple(3);
+            return true;
+        case 'd': {
+            std::vector<std::size_t> members = popToMark();
+            m_nodes[make(Kind::dictionary)].members = std::move(members);
+            return true;
+        }
+        case 'a': {
+            const std::size_t value = pop();
+            append(top(Kind::list), {value});
+            return true;
+        }
+        case 'e': {
+            const auto values = popToMark();
+            append(top(Kind::list), values);
+            return true;
+        }
+        case 's': {
+            const std::size_t value = pop(), key = pop();
+            append(top(Kind::dictionary), {key, value});
+            return true;
+        }
+        case 'u': {
+            const auto values = popToMark();
+            append(top(Kind::dictionary), values);
+            return true;
+        }
+        case 'q':
+            remember(number(1));
+            return true;
+        case 'r':
+            remember(number(4));
+            return true;
+        case 0x94:
+            remember(m_memo.size());
+            return true;
+        case 'h':
+            recall(number(1));
+            return true;
+        case 'j':
+            recall(number(4));
+            return true;
+        case '0':
+            pop();
+            return true;
+        case 'c': {
+            const std::string_view module = line();
+            callable(module, line());
+            return true;
+        }
+        case 'R':
+            call();
+            return true;
+        default:
+            return false;
+        }
+    }
+
+    void longNumber(std::string_view bytes)
+    {
+        if (bytes.size() > 8) {
+            if (bytes.size() == 9 && bytes[8] == 0) { // an unsigned one of 64 bits
+                std::uint64_t value = 0;
+                std::memcpy(&value, bytes.data(), sizeof value);
+                make(PickleNode::Kind::value, value);
+                return;
+            }
+            fail("a number of " + std::to_string(bytes.size()) + " bytes is larger than any here");
+        }
+        std::uint64_t value = !bytes.empty() && static_cast<unsigned char>(bytes.back()) >= 0x80 ? ~std::uint64_t{0} : 0;
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            value &= ~(std::uint64_t{0xFF} << (8 * i));
+            value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+        }
+        make(PickleNode::Kind::value, static_cast<std::int64_t>(value));
+    }
+
+    void real()
+    {
+        std::uint64_t bits = 0;
+        for (const char c : take(8)) // the other end first
+            bits = bits << 8 | static_cast<unsigned char>(c);
+        make(PickleNode::Kind::value, std::bit_cast<double>(bits));
+    }
+
+    static std::string meantBytes(std::string_view bytes)
+    {
+        std::string escaped;
+        for (const char c : bytes) {
+            if (c == '\\')
+                escaped += '\\';
+            escaped += c;
+        }
+        return meantText(escaped);
+    }
+
+    /// Values that are referred to often are written out as often: bounded.
+    json jsonOf(std::size_t index, int depth)
+    {
+        constexpr std::size_t kMostValues = 50'000'000;
+        constexpr int kMostDepth = 64;
+        if (depth > kMostDepth)
+            fail("it is nested more than " + std::to_string(kMostDepth) + " deep");
+        if (++m_written > kMostValues)
+            fail("it holds more than " + std::to_string(kMostValues) + " values");
+        const PickleNode& node = m_nodes[index];
+        if (node.kind == PickleNode::Kind::value)
+            return node.value;
+        if (node.kind == PickleNode::Kind::list) {
+            json list = json::array();
+            for (const std::size_t member : node.members)
+                list.push_back(jsonOf(member, depth + 1));
+            return list;
+        }
+        if (node.kind != PickleNode::Kind::dictionary)
+            fail("it holds a mark or a function as a value");
+        json object = json::object();
+        for (std::size_t i = 0; i + 1 < node.members.size(); i += 2) {
+            const json key = jsonOf(node.members[i], depth + 1);
+            object[key.is_string() ? key.get<std::string>() : key.dump()] = jsonOf(node.members[i + 1], depth + 1);
+        }
+        return object;
+    }
+
+    std::string_view m_bytes;
+    std::size_t m_at = 0, m_written = 0;
+    std::deque<PickleNode> m_nodes;
+    std::vector<std::size_t> m_stack;
+    std::unordered_map<std::uint64_t, std::size_t> m_memo;
+};
+
+} // namespace
+
+json readPickle(std::string_view bytes)
+{
+    return Unpickler(bytes).read();
+}
+
+} // namespace sim

@@ -1,0 +1,14 @@
+// Python's pickle, of plain data alone: numbers, text, lists, tuples, dictionaries. Nothing in it is ever run: what would make an
+// object of any class is refused by its name.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string_view>
+
+namespace sim {
+
+/// Protocols 2 to 5. Tuples become arrays, keys that are no text become text, bytes become text. Throws Error with the byte.
+nlohmann::json readPickle(std::string_view bytes);
+
+} // namespace sim

@@ -1,0 +1,265 @@
+#include "sim/trace/readers/read_recording.h"
+
+#include "sim/error.h"
+#include "sim/parallel.h"
+#include "sim/trace/readers/merge.h"
+#include "sim/trace/readers/reading.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Format : std::uint8_t { unknown, chrome, perfetto, nsight, flightJson, flightPickle, inspector };
+
+/// What was looked at, and then the rest.
+class Rewound final : public ByteSource {
+public:
+    Rewound(ByteSource& source, std::string head) : m_source(source), m_head(std::move(head)) {}
+    const std::string& head() const { return m_head; }
+    std::size_t read(char* to, std::size_t most) override
+    {
+        const std::size_t ofHead = std::min(most, m_head.size() - m_at);
+        std::memcpy(to, m_head.data() + m_at, ofHead);
+        m_at += ofHead;
+        const std::size_t count = ofHead + (ofHead < most ? m_source.read(to + ofHead, most - ofHead) : 0);
+        m_damage = m_source.damage();
+        return count;
+    }
+    std::uint64_t fileBytesRead() const override { return m_source.fileBytesRead(); }
+
+private:
+    ByteSource& m_source;
+    std::string m_head;
+    std::size_t m_at = 0;
+};
+
+bool has(std::string_view head, std::string_view word)
+{
+    return head.find(word) != std::string_view::npos;
+}
+
+Format formatOf(std::string_view head)
+{
+    if (head.starts_with("SQLite format 3"))
+        return Format::nsight;
+    if (head.size() >= 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5)
+        return Format::flightPickle;
+    std::string_view text = head;
+    if (text.starts_with("\xEF\xBB\xBF"))
+        text.remove_prefix(3);
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' || text.front() == '\t'))
+        text.remove_prefix(1);
+    if (text.starts_with('{')) {
+        const std::size_t events = text.find("\"traceEvents\"");
+        const bool isInspector = has(text, "\"coll_perf\"") || has(text, "\"p2p_perf\"") || has(text, "\"dump_stats\"") ||
+                                 has(text, "\"inspector_output_format_version\"") || has(text, "\"coll_sn\"");
+        if (events == std::string_view::npos && isInspector)
+            return Format::inspector;
+        const bool isFlight = (has(text, "\"entries\"") &&
+                               (has(text, "\"record_id\"") || has(text, "\"pg_config\"") || has(text, "\"version\""))) ||
+                              has(text, "\"collective_seq_id\"") || has(text, "\"pg_status\"");
+        if (events == std::string_view::npos && isFlight && !has(text, "\"schemaVersion\""))
+            return Format::flightJson;
+        return Format::chrome;
+    }
+    if (text.starts_with('[')) { // of events, not a heading of settings
+        const std::size_t first = text.find_first_not_of(" \n\r\t", 1);
+        return first == std::string_view::npos || text[first] == '{' || text[first] == ']' ? Format::chrome : Format::unknown;
+    }
+    // Field 1 of a message, a packet, and inside it fields of packets.
+    if (head.size() >= 2 && head[0] == '\x0a')
+        return Format::perfetto;
+    return Format::unknown;
+}
+
+class Progress {
+public:
+    Progress(const ReadOptions& options, std::size_t files) : m_options(options) { m_now.files = files; }
+    void expect(std::uint64_t bytes) { m_now.bytes += bytes; }
+    void moved(std::uint64_t& before, std::uint64_t now)
+    {
+        if (!m_options.progress)
+            return;
+        const std::lock_guard guard(m_lock);
+        m_now.bytesDone += now - before;
+        before = now;
+        m_options.progress(m_now);
+    }
+    void done(std::uint64_t& before, std::uint64_t bytes)
+    {
+        {
+            const std::lock_guard guard(m_lock);
+            ++m_now.filesDone;
+        }
+        moved(before, std::max(before, bytes));
+    }
+
+private:
+    const ReadOptions& m_options;
+    std::mutex m_lock;
+    ReadProgress m_now;
+};
+
+constexpr std::size_t kLookedAt = 65536;
+
+/// Throws Error where the bytes are no trace.
+Recording readSource(ByteSource& source, const ReadingFile& file)
+{
+    std::string head(kLookedAt, '\0');
+    head.resize(source.read(head.data(), head.size()));
+    if (head.empty())
+        throw Error(file.path + ": is empty" + (source.damage().empty() ? "" : ": " + source.damage()));
+    const Format format = formatOf(head);
+    Rewound whole(source, std::move(head));
+    switch (format) {
+    case Format::chrome:
+        return readChromeTrace(whole, file);
+    case Format::perfetto:
+        return readPerfettoTrace(whole, file);
+    case Format::flightJson:
+        return readFlightRecorderJson(whole, file);
+    case Format::flightPickle:
+        return readFlightRecorderPickle(whole, file);
+    case Format::inspector:
+        return readNcclInspector(whole, file);
+    case Format::nsight:
+        return readNsightSqlite(file);
+    case Format::unknown:
+        break;
+    }
+    throw Error(file.path +
+                ": is no trace that is known: Chrome or Kineto JSON (also .gz, .zst), Perfetto, Nsight Systems' SQLite "
+                "export, NCCL's flight recorder or inspector");
+}
+
+ReadingFile readingOf(const std::string& path, std::uint64_t bytes, const ReadOptions& options)
+{
+    ReadingFile file;
+    file.path = path;
+    file.bytes = bytes;
+    file.pythonFunctions = options.pythonFunctions;
+    file.windowBytes = std::max<std::size_t>(options.windowBytes, 64);
+    return file;
+}
+
+} // namespace
+
+std::vector<fs::path> traceFiles(const fs::path& path)
+{
+    constexpr std::size_t kMostFiles = 100'000;
+    constexpr int kMostDepth = 8;
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+        if (!fs::exists(path, error))
+            throw Error(path.string() + ": there is no such file or folder");
+        return {path};
+    }
+    std::vector<fs::path> files;
+    for (fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, error), end;
+         !error && at != end; at.increment(error)) {
+        const bool isHidden = at->path().filename().string().starts_with('.');
+        std::error_code none;
+        if (at->is_directory(none)) {
+            if (isHidden || at.depth() >= kMostDepth)
+                at.disable_recursion_pending();
+        } else if (!isHidden && at->is_regular_file(none)) {
+            files.push_back(at->path());
+        }
+        if (files.size() > kMostFiles)
+            throw Error(path.string() + ": holds more than " + std::to_string(kMostFiles) + " files; name the folder of one run");
+    }
+    if (error)
+        throw Error(path.string() + ": cannot be read: " + error.message());
+    if (files.empty())
+        throw Error(path.string() + ": is a folder without files");
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& options)
+{
+    struct Item {
+        fs::path path;
+        bool isNamed = false;
+        std::uint64_t bytes = 0;
+    };
+    std::vector<Item> items;
+    for (const fs::path& path : paths) {
+        std::error_code error;
+        const bool isNamed = !fs::is_directory(path, error);
+        for (fs::path& file : traceFiles(path)) {
+            const std::uintmax_t bytes = fs::file_size(file, error);
+            items.push_back({std::move(file), isNamed, error ? 0 : static_cast<std::uint64_t>(bytes)});
+        }
+    }
+    Progress progress(options, items.size());
+    for (const Item& item : items)
+        progress.expect(item.bytes);
+    Recording all;
+    std::vector<std::optional<Recording>> read(items.size());
+    std::vector<std::string> refused(items.size());
+    std::mutex lock;
+    std::size_t merged = 0;
+    forEachInParallel(items.size(), options.threads, [&](std::size_t i) {
+        checkCancelled();
+        const Item& item = items[i];
+        ReadingFile file = readingOf(item.path.string(), item.bytes, options);
+        std::uint64_t before = 0;
+        file.progress = [&](std::uint64_t bytes) { progress.moved(before, bytes); };
+        std::optional<Recording> recording;
+        std::string why;
+        try {
+            const std::unique_ptr<ByteSource> source = openBytes(item.path);
+            recording = readSource(*source, file);
+        } catch (const Error& error) {
+            why = error.what();
+        }
+        progress.done(before, item.bytes);
+        // In the order of the files, whichever comes first, so that the result is the same for any number of threads.
+        const std::lock_guard guard(lock);
+        read[i] = recording ? std::move(recording) : std::optional<Recording>(Recording());
+        refused[i] = std::move(why);
+        for (; merged < read.size() && read[merged]; ++merged) {
+            if (refused[merged].empty())
+                mergeRecording(all, std::move(*read[merged]));
+            read[merged] = Recording();
+        }
+    });
+    std::size_t others = 0;
+    std::string firstOther, wrong;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (refused[i].empty())
+            continue;
+        if (items[i].isNamed)
+            wrong += (wrong.empty() ? "" : "\n") + refused[i];
+        else if (others++ == 0)
+            firstOther = refused[i];
+    }
+    if (!wrong.empty())
+        throw Error(wrong);
+    if (all.files.empty())
+        throw Error(firstOther.empty() ? "there is nothing to read" : firstOther);
+    if (others > 0)
+        all.skipped.push_back({"file", others, firstOther, -1, ""});
+    arrangeRanks(all);
+    return all;
+}
+
+Recording readRecording(const char* data, std::size_t size, const std::string& name, const ReadOptions& options)
+{
+    const std::unique_ptr<ByteSource> source = openBytes(data, size);
+    Recording all;
+    mergeRecording(all, readSource(*source, readingOf(name, size, options)));
+    arrangeRanks(all);
+    return all;
+}
+
+} // namespace sim

@@ -1,0 +1,620 @@
+#include "sim/trace/readers/recording_builder.h"
+
+#include "sim/cancel.h"
+#include "sim/error.h"
+#include "sim/trace/readers/reading.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <tuple>
+
+namespace sim {
+namespace {
+
+/// N of "rank N" or "rank N (dp0 …)"; -1 otherwise.
+int rankOfName(std::string_view name)
+{
+    constexpr std::string_view kStart = "rank ";
+    if (!name.starts_with(kStart))
+        return -1;
+    int rank = -1;
+    const char* const end = name.data() + name.size();
+    const auto [after, error] = std::from_chars(name.data() + kStart.size(), end, rank);
+    return error == std::errc() && (after == end || *after == ' ') && rank >= 0 ? rank : -1;
+}
+
+/// The column in a new order, held once more for a moment.
+template <typename T>
+void reorder(std::vector<T>& column, const std::vector<std::uint32_t>& order)
+{
+    if (column.empty())
+        return;
+    std::vector<T> sorted(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        sorted[i] = column[order[i]];
+    column = std::move(sorted);
+}
+
+template <typename T>
+std::vector<T> part(const std::vector<T>& column, std::size_t first, std::size_t last)
+{
+    if (column.empty())
+        return {};
+    return {column.begin() + static_cast<std::ptrdiff_t>(first), column.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
+} // namespace
+
+std::uint32_t RecordingBuilder::track(std::string_view process, std::string_view thread)
+{
+    const std::pair key{m_places.add(process), m_places.add(thread)};
+    const auto [found, isNew] = m_trackIds.try_emplace(key, static_cast<std::uint32_t>(m_tracks.size()));
+    if (isNew) {
+        RecordedTrack& row = m_tracks.emplace_back();
+        row.process = process;
+        row.name = thread;
+        std::from_chars(thread.data(), thread.data() + thread.size(), row.number);
+    }
+    return found->second;
+}
+
+std::uint32_t RecordingBuilder::addSpan(std::uint32_t track, std::int64_t startNs, std::int64_t durationNs, std::uint32_t name,
+                                        RecordedKind kind)
+{
+    if (m_spans.size() >= kNoSpan - 1)
+        throw Error(file().path + ": holds more than 4294967293 spans; record fewer steps");
+    m_spans.startNs.push_back(startNs);
+    m_spans.durationNs.push_back(durationNs);
+    m_spans.name.push_back(name);
+    m_spans.kind.push_back(kind);
+    m_trackOf.push_back(track);
+    if (!m_spans.meaning.empty()) {
+        m_spans.meaning.push_back(kNoSpan);
+        m_spans.microbatch.push_back(-1);
+    }
+    return static_cast<std::uint32_t>(m_spans.size() - 1);
+}
+
+void RecordingBuilder::setEnd(std::uint32_t span, std::int64_t endNs)
+{
+    m_spans.durationNs[span] = std::max<std::int64_t>(0, endNs - m_spans.startNs[span]);
+}
+
+void RecordingBuilder::setMeaning(std::uint32_t span, const RecordedMeaning& meaning, std::int32_t microbatch)
+{
+    if (m_spans.meaning.empty()) {
+        m_spans.meaning.assign(m_spans.size(), kNoSpan);
+        m_spans.microbatch.assign(m_spans.size(), -1);
+    }
+    auto& meanings = recording.meanings;
+    std::string key = std::to_string(static_cast<int>(meaning.opClass)) + ' ' + std::to_string(meaning.stage) + ' ' +
+                      std::to_string(meaning.layer) + ' ' + std::to_string(meaning.bytes) + ' ' + std::to_string(meaning.flops) +
+                      ' ' + meaning.group;
+    const auto [found, isNew] = m_meaningIds.try_emplace(std::move(key), static_cast<std::uint32_t>(meanings.size()));
+    if (isNew)
+        meanings.push_back(meaning);
+    m_spans.meaning[span] = found->second;
+    m_spans.microbatch[span] = microbatch;
+}
+
+void RecordingBuilder::setOwn(std::uint32_t span, std::uint32_t track, const RecordedMeaning& meaning, std::int32_t microbatch,
+                              std::uint64_t meeting)
+{
+    setMeaning(span, meaning, microbatch);
+    const bool isAction = m_tracks[track].name.starts_with("actions");
+    if (m_tracks[track].name.starts_with("thread ")) { // a host's, of a foreign trace that was converted
+        m_spans.kind[span] = isCommunication(meaning.opClass) ? RecordedKind::hostCommunication : RecordedKind::other;
+        return;
+    }
+    const RecordedKind kind = isAction                                   ? RecordedKind::annotation
+                              : isCommunication(meaning.opClass)         ? RecordedKind::communication
+                              : meaning.opClass == OpClass::hostTransfer ? RecordedKind::memcpy
+                                                                         : RecordedKind::kernel;
+    m_spans.kind[span] = kind;
+    m_tracks[track].isDevice = !isAction;
+    if (kind != RecordedKind::communication)
+        return;
+    RecordedCollective collective;
+    collective.span = span;
+    collective.name = m_spans.name[span];
+    collective.bytes = meaning.bytes;
+    collective.meeting = meeting;
+    collective.isPointToPoint = isPointToPointName(recording.names[collective.name]);
+    if (!meaning.group.empty())
+        collective.group = group(meaning.group, "", {}, 0, "group of the span");
+    addCollective(collective, 0);
+}
+
+std::int64_t RecordingBuilder::lastNs() const
+{
+    std::int64_t last = 0;
+    for (std::size_t span = 0; span < m_spans.size(); ++span)
+        last = span == 0 ? m_spans.endNs(span) : std::max(last, m_spans.endNs(span));
+    return last;
+}
+
+void RecordingBuilder::addExtent(std::int64_t startNs, std::int64_t endNs)
+{
+    m_extent =
+        m_extent ? std::pair(std::min(m_extent->first, startNs), std::max(m_extent->second, endNs)) : std::pair(startNs, endNs);
+}
+
+void RecordingBuilder::setSlices(int slices, const std::vector<std::pair<std::uint32_t, std::int32_t>>& sliceOf)
+{
+    recording.slices = slices;
+    for (std::int32_t& microbatch : m_spans.microbatch)
+        if (microbatch >= 0)
+            microbatch *= slices;
+    for (const auto& [span, slice] : sliceOf)
+        if (m_spans.microbatch[span] >= 0)
+            m_spans.microbatch[span] += slice;
+}
+
+void RecordingBuilder::addFlowEnd(std::uint64_t id, std::uint32_t track, std::int64_t atNs, bool arrives, bool isWithinRank)
+{
+    m_flowEnds.push_back({id, atNs, track, arrives, isWithinRank});
+}
+
+void RecordingBuilder::addFlowEnd(std::uint64_t id, std::uint32_t span, bool arrives)
+{
+    m_flowEnds.push_back({id, span, kNoSpan, arrives, false});
+}
+
+void RecordingBuilder::addCollective(RecordedCollective collective, std::int64_t externalId)
+{
+    m_collectives.emplace_back(collective, externalId);
+}
+
+void RecordingBuilder::addCounterPoint(std::uint32_t track, const std::string& name, const std::string& unit, std::int64_t timeNs,
+                                       double value)
+{
+    CounterOf& of = m_counters.try_emplace({m_tracks[track].process, name}, CounterOf{track, {name, unit, {}, {}}}).first->second;
+    of.counter.timeNs.push_back(timeNs);
+    of.counter.value.push_back(value);
+}
+
+void RecordingBuilder::addStep(std::int64_t number, std::uint32_t span, bool isOnDevice)
+{
+    m_steps.push_back({number, span, isOnDevice});
+}
+
+void RecordingBuilder::skip(std::string_view what, std::string_view why, std::int64_t byte)
+{
+    for (RecordedSkip& skipped : recording.skipped)
+        if (skipped.what == what) {
+            ++skipped.count;
+            return;
+        }
+    recording.skipped.push_back(
+        {.what = std::string(what), .count = 1, .why = std::string(why), .firstByte = byte, .file = file().path});
+}
+
+std::int32_t RecordingBuilder::group(std::string_view name, std::string_view description, std::vector<int> ranks, int size,
+                                     std::string_view evidence)
+{
+    const auto [found, isNew] =
+        m_groupIds.try_emplace({std::string(name), ranks}, static_cast<std::int32_t>(recording.groups.size()));
+    if (isNew) {
+        RecordedGroup& group = recording.groups.emplace_back();
+        group.name = name;
+        group.size = size > 0 ? size : static_cast<int>(ranks.size());
+        group.ranks = std::move(ranks);
+        group.evidence = evidence;
+    }
+    RecordedGroup& group = recording.groups[static_cast<std::size_t>(found->second)];
+    if (group.description.empty() || group.description == "undefined")
+        group.description = description;
+    return found->second;
+}
+
+std::vector<std::uint32_t> RecordingBuilder::sortedSpans()
+{
+    // Rows: of one process together, in the order in which processes come, its threads before its streams, those by number.
+    std::map<std::string, std::size_t> processes;
+    for (const RecordedTrack& row : m_tracks)
+        processes.try_emplace(row.process, processes.size());
+    std::vector<std::uint32_t> rows(m_tracks.size());
+    std::iota(rows.begin(), rows.end(), 0U);
+    std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+        const auto key = [&](const RecordedTrack& row) {
+            return std::tuple(processes.at(row.process), row.isDevice, row.isDevice ? row.number : 0);
+        };
+        return key(m_tracks[a]) < key(m_tracks[b]);
+    });
+    m_rowOf.resize(m_tracks.size());
+    std::vector<RecordedTrack> ordered;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        m_rowOf[rows[row]] = static_cast<std::uint32_t>(row);
+        ordered.push_back(std::move(m_tracks[rows[row]]));
+    }
+    m_tracks = std::move(ordered);
+    // Spans: dealt to their rows in the order of the file, which mostly is that of time.
+    for (const std::uint32_t track : m_trackOf)
+        ++m_tracks[m_rowOf[track]].last;
+    std::uint32_t first = 0;
+    for (RecordedTrack& row : m_tracks) {
+        row.first = first;
+        first += row.last;
+        row.last = row.first;
+    }
+    std::vector<std::uint32_t> order(m_spans.size());
+    for (std::uint32_t span = 0; span < order.size(); ++span)
+        order[m_tracks[m_rowOf[m_trackOf[span]]].last++] = span;
+    std::vector<std::uint32_t>().swap(m_trackOf);
+    const auto before = [&](std::uint32_t a, std::uint32_t b) {
+        return m_spans.startNs[a] != m_spans.startNs[b] ? m_spans.startNs[a] < m_spans.startNs[b]
+                                                        : m_spans.durationNs[a] > m_spans.durationNs[b];
+    };
+    for (const RecordedTrack& row : m_tracks) {
+        checkCancelled();
+        const auto begin = order.begin() + row.first, end = order.begin() + row.last;
+        if (!std::is_sorted(begin, end, before))
+            std::stable_sort(begin, end, before);
+    }
+    return order;
+}
+
+void RecordingBuilder::nameTracks()
+{
+    for (RecordedTrack& row : m_tracks)
+        if (row.isDevice && row.name == std::to_string(row.number))
+            row.name = "stream " + row.name;
+        else if (!row.isDevice && !row.name.empty() && row.name == std::to_string(row.number))
+            row.name = "thread " + row.name;
+}
+
+void RecordingBuilder::joinLaunches(const std::vector<std::uint32_t>& placeOf)
+{
+    const auto byCorrelation = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(m_launches.begin(), m_launches.end(), byCorrelation);
+    for (const auto& launched : m_launched) {
+        const auto found = std::lower_bound(m_launches.begin(), m_launches.end(), launched, byCorrelation);
+        if (found != m_launches.end() && found->first == launched.first)
+            about.links.push_back({placeOf[found->second], placeOf[launched.second], RecordedLink::Kind::launch});
+    }
+    std::vector<std::pair<std::int64_t, std::uint32_t>>().swap(m_launches);
+    std::vector<std::pair<std::int64_t, std::uint32_t>>().swap(m_launched);
+}
+
+/// The span of a row that runs at an instant: of several the one that began last.
+std::uint32_t RecordingBuilder::spanAt(std::uint32_t track, std::int64_t ns) const
+{
+    constexpr int kMostNested = 64;
+    const RecordedTrack& row = m_tracks[m_rowOf[track]];
+    const auto begin = m_spans.startNs.begin() + row.first, end = m_spans.startNs.begin() + row.last;
+    auto after = std::upper_bound(begin, end, ns);
+    for (int i = 0; i < kMostNested && after != begin; ++i) {
+        --after;
+        const auto span = static_cast<std::uint32_t>(after - m_spans.startNs.begin());
+        if (m_spans.endNs(span) >= ns)
+            return span;
+    }
+    return kNoSpan;
+}
+
+void RecordingBuilder::joinFlows(const std::vector<std::uint32_t>& placeOf)
+{
+    std::stable_sort(m_flowEnds.begin(), m_flowEnds.end(), [](const FlowEnd& a, const FlowEnd& b) {
+        return std::tuple(a.isWithinRank, a.id, a.arrives) < std::tuple(b.isWithinRank, b.id, b.arrives);
+    });
+    const auto spanOf = [&](const FlowEnd& end) {
+        return end.track == kNoSpan ? placeOf[static_cast<std::size_t>(end.atNs)] : spanAt(end.track, end.atNs);
+    };
+    std::size_t alone = 0;
+    for (std::size_t i = 0; i < m_flowEnds.size();) {
+        std::size_t last = i;
+        while (last < m_flowEnds.size() && m_flowEnds[last].id == m_flowEnds[i].id &&
+               m_flowEnds[last].isWithinRank == m_flowEnds[i].isWithinRank)
+            ++last;
+        const std::uint32_t from = m_flowEnds[i].arrives ? kNoSpan : spanOf(m_flowEnds[i]);
+        bool isPaired = false;
+        for (std::size_t end = i + 1; end < last && from != kNoSpan; ++end) {
+            const std::uint32_t to = m_flowEnds[end].arrives ? spanOf(m_flowEnds[end]) : kNoSpan;
+            if (to == kNoSpan)
+                continue;
+            isPaired = true;
+            if (m_flowEnds[i].isWithinRank)
+                about.links.push_back({from, to, RecordedLink::Kind::forwardBackward});
+            else
+                recording.flows.push_back({0, from, 0, to});
+        }
+        alone += isPaired ? 0 : 1;
+        i = last;
+    }
+    if (alone > 0)
+        recording.skipped.push_back({"flow", alone, "only one of its ends touches a span of the recording", -1, file().path});
+    std::vector<FlowEnd>().swap(m_flowEnds);
+}
+
+void RecordingBuilder::joinCollectives(const std::vector<std::uint32_t>& placeOf)
+{
+    std::unordered_map<std::int64_t, std::vector<std::size_t>> kernels; // by external id
+    for (std::size_t i = 0; i < m_collectives.size(); ++i)
+        if (m_collectives[i].first.span != kNoSpan && m_collectives[i].second != 0)
+            kernels[m_collectives[i].second].push_back(i);
+    const auto take = [](auto& to, const auto& from, auto unsaid) {
+        if (to == unsaid)
+            to = from;
+    };
+    for (const auto& [host, externalId] : m_collectives) {
+        if (host.span != kNoSpan || host.hostSpan == kNoSpan)
+            continue;
+        const auto found = externalId == 0 ? kernels.end() : kernels.find(externalId);
+        if (found == kernels.end()) {
+            if (host.name != 0)
+                about.collectives.push_back(host);
+            continue;
+        }
+        for (const std::size_t kernel : found->second) {
+            RecordedCollective& on = m_collectives[kernel].first;
+            const bool isFromKernelsName = on.inElements < 0 && on.group < 0;
+            if (host.name != 0 && isFromKernelsName)
+                on.name = host.name;
+            take(on.hostSpan, host.hostSpan, kNoSpan);
+            take(on.dtype, host.dtype, 0U);
+            take(on.group, host.group, -1);
+            take(on.sourceRank, host.sourceRank, -1);
+            take(on.destinationRank, host.destinationRank, -1);
+            take(on.inElements, host.inElements, std::int64_t{-1});
+            take(on.outElements, host.outElements, std::int64_t{-1});
+            take(on.sequence, host.sequence, std::int64_t{-1});
+            on.isPointToPoint = on.isPointToPoint || host.isPointToPoint;
+        }
+    }
+    for (const auto& [collective, externalId] : m_collectives)
+        if (collective.span != kNoSpan || collective.hostSpan == kNoSpan)
+            about.collectives.push_back(collective);
+    decltype(m_collectives)().swap(m_collectives);
+    for (RecordedCollective& collective : about.collectives) {
+        if (collective.span != kNoSpan)
+            collective.span = placeOf[collective.span];
+        if (collective.hostSpan != kNoSpan)
+            collective.hostSpan = placeOf[collective.hostSpan];
+        const std::uint32_t timed = collective.span != kNoSpan ? collective.span : collective.hostSpan;
+        if (timed != kNoSpan && collective.durationNs < 0 && !collective.isEnqueuedOnly) {
+            collective.startNs = m_spans.startNs[timed];
+            collective.durationNs = m_spans.durationNs[timed];
+        }
+    }
+    std::stable_sort(about.collectives.begin(), about.collectives.end(),
+                     [](const RecordedCollective& a, const RecordedCollective& b) { return a.startNs < b.startNs; });
+}
+
+/// Where neither kernel nor call say what a collective is, torch's annotation around the launch does: "nccl:all_to_all".
+void RecordingBuilder::nameCollectivesByAnnotations()
+{
+    constexpr std::string_view kStart = "nccl:";
+    std::vector<std::uint32_t> launchOf; // [place], made only where it is needed
+    for (RecordedCollective& collective : about.collectives) {
+        if (collective.span == kNoSpan || collective.group >= 0 || collective.inElements >= 0 || collective.meeting != 0)
+            continue;
+        if (launchOf.empty()) {
+            launchOf.assign(m_spans.size(), kNoSpan);
+            for (const RecordedLink& link : about.links)
+                if (link.kind == RecordedLink::Kind::launch)
+                    launchOf[link.to] = link.from;
+        }
+        const std::uint32_t launch = launchOf[collective.span];
+        if (launch == kNoSpan)
+            continue;
+        const auto row = std::find_if(m_tracks.begin(), m_tracks.end(),
+                                      [&](const RecordedTrack& r) { return launch >= r.first && launch < r.last; });
+        constexpr std::uint32_t kMostBetween = 256;
+        for (std::uint32_t span = launch; span > row->first && launch - span < kMostBetween;) {
+            --span;
+            const std::string& name = recording.names[m_spans.name[span]];
+            if (name.starts_with(kStart) && m_spans.endNs(span) >= m_spans.startNs[launch]) {
+                collective.name = recording.names.add(std::string(name.substr(kStart.size())));
+                collective.hostSpan = span;
+                break;
+            }
+        }
+    }
+}
+
+Recording RecordingBuilder::finish(std::int64_t baseNs)
+{
+    {
+        const std::vector<std::uint32_t> order = sortedSpans();
+        checkCancelled();
+        reorder(m_spans.startNs, order);
+        reorder(m_spans.durationNs, order);
+        reorder(m_spans.name, order);
+        reorder(m_spans.kind, order);
+        reorder(m_spans.meaning, order);
+        reorder(m_spans.microbatch, order);
+        std::vector<std::uint32_t> placeOf(order.size());
+        for (std::uint32_t place = 0; place < order.size(); ++place)
+            placeOf[order[place]] = place;
+        joinLaunches(placeOf);
+        joinFlows(placeOf);
+        joinCollectives(placeOf);
+        for (const Step& step : m_steps) {
+            const std::uint32_t span = placeOf[step.span];
+            auto at = std::find_if(about.steps.begin(), about.steps.end(),
+                                   [&](const RecordedStep& s) { return s.number == step.number; });
+            if (at == about.steps.end())
+                at = about.steps.insert(about.steps.end(), {.number = step.number, .startNs = 0, .endNs = -1});
+            std::int64_t& start = step.isOnDevice ? at->deviceStartNs : at->startNs;
+            std::int64_t& end = step.isOnDevice ? at->deviceEndNs : at->endNs;
+            if (end == -1)
+                std::tie(start, end) = std::pair(m_spans.startNs[span] + baseNs, m_spans.endNs(span) + baseNs);
+            else // of several streams, or threads
+                std::tie(start, end) =
+                    std::pair(std::min(start, m_spans.startNs[span] + baseNs), std::max(end, m_spans.endNs(span) + baseNs));
+        }
+        for (RecordedStep& step : about.steps)
+            if (step.endNs == -1)
+                std::tie(step.startNs, step.endNs) = std::pair(step.deviceStartNs, step.deviceEndNs);
+        std::sort(about.steps.begin(), about.steps.end(),
+                  [](const RecordedStep& a, const RecordedStep& b) { return a.number < b.number; });
+    }
+    nameCollectivesByAnnotations();
+    std::stable_sort(about.links.begin(), about.links.end(),
+                     [](const RecordedLink& a, const RecordedLink& b) { return a.to < b.to; });
+    if (baseNs != 0) {
+        for (std::int64_t& start : m_spans.startNs)
+            start += baseNs;
+        for (RecordedCollective& collective : about.collectives)
+            collective.startNs += baseNs;
+        for (auto& [key, of] : m_counters)
+            for (std::int64_t& time : of.counter.timeNs)
+                time += baseNs;
+        if (m_extent)
+            m_extent = std::pair(m_extent->first + baseNs, m_extent->second + baseNs);
+    }
+    nameTracks();
+    splitIntoRanks();
+    for (RecordedGroup& group : recording.groups)
+        for (const RankRecording& rank : recording.ranks)
+            group.toldBy.push_back(rank.rank);
+    return std::move(recording);
+}
+
+void RecordingBuilder::splitIntoRanks()
+{
+    struct Part {
+        RankRecording rank;
+        std::size_t firstTrack = 0, lastTrack = 0;
+    };
+    std::vector<Part> parts;
+    const bool isSplit = m_isSplit || std::any_of(m_processNames.begin(), m_processNames.end(),
+                                                  [](const auto& named) { return rankOfName(named.second) >= 0; });
+    if (!isSplit) {
+        parts.push_back({std::move(about), 0, m_tracks.size()});
+    } else {
+        for (std::size_t track = 0; track < m_tracks.size();) {
+            Part of;
+            of.firstTrack = track;
+            const std::string& process = m_tracks[track].process;
+            while (track < m_tracks.size() && m_tracks[track].process == process)
+                ++track;
+            of.lastTrack = track;
+            of.rank.host = about.host;
+            of.rank.worldSize = about.worldSize;
+            of.rank.deviceName = about.deviceName;
+            for (std::size_t row = of.firstTrack; row < of.lastTrack && of.rank.device < 0; ++row)
+                of.rank.device = m_tracks[row].device;
+            of.rank.rank = rankOfName(m_processNames[process]);
+            of.rank.rankEvidence = of.rank.rank >= 0 ? "process name" : "";
+            constexpr std::string_view kTimes = "x ";
+            if (const std::string& label = m_processLabels[process]; label.starts_with(kTimes))
+                std::from_chars(label.data() + kTimes.size(), label.data() + label.size(), of.rank.multiplicity);
+            of.rank.multiplicity = std::max(1, of.rank.multiplicity);
+            parts.push_back(std::move(of));
+        }
+        // Ranks that are named with how many they stand for are all that there are.
+        std::int64_t world = 0;
+        bool isNamed = true;
+        for (const Part& of : parts) {
+            world += of.rank.multiplicity;
+            isNamed = isNamed && of.rank.rank >= 0;
+        }
+        constexpr std::int64_t kMostRanks = 1 << 24;
+        for (Part& of : parts)
+            if (isNamed && of.rank.worldSize == 0 && world <= kMostRanks)
+                of.rank.worldSize = static_cast<int>(world);
+    }
+    const auto firstSpan = [&](const Part& of) {
+        return of.firstTrack < m_tracks.size() ? m_tracks[of.firstTrack].first : static_cast<std::uint32_t>(m_spans.size());
+    };
+    const auto endSpan = [&](const Part& of) {
+        return of.lastTrack > of.firstTrack ? m_tracks[of.lastTrack - 1].last : firstSpan(of);
+    };
+    const auto partOf = [&](std::uint32_t span) {
+        const auto after = std::upper_bound(parts.begin(), parts.end(), span,
+                                            [&](std::uint32_t s, const Part& of) { return s < firstSpan(of); });
+        return static_cast<std::uint32_t>(after - parts.begin() - 1);
+    };
+    if (isSplit) {
+        for (RecordedLink link : about.links) {
+            Part& of = parts[partOf(link.to)];
+            if (partOf(link.from) != partOf(link.to))
+                continue; // a flow of another kind
+            link.from -= firstSpan(of);
+            link.to -= firstSpan(of);
+            of.rank.links.push_back(link);
+        }
+        for (RecordedCollective collective : about.collectives) {
+            const std::uint32_t span = collective.span != kNoSpan ? collective.span : collective.hostSpan;
+            Part& of = parts[span == kNoSpan ? 0 : partOf(span)];
+            if (collective.span != kNoSpan)
+                collective.span -= firstSpan(of);
+            if (collective.hostSpan != kNoSpan)
+                collective.hostSpan -= std::min(collective.hostSpan, firstSpan(of));
+            of.rank.collectives.push_back(collective);
+        }
+        for (Part& of : parts)
+            of.rank.steps = about.steps;
+    }
+    for (RecordedFlow& flow : recording.flows) {
+        flow.fromRank = partOf(flow.fromSpan);
+        flow.toRank = partOf(flow.toSpan);
+        flow.fromSpan -= firstSpan(parts[flow.fromRank]);
+        flow.toSpan -= firstSpan(parts[flow.toRank]);
+    }
+    for (auto& [key, of] : m_counters) {
+        std::vector<std::uint32_t> order(of.counter.timeNs.size());
+        std::iota(order.begin(), order.end(), 0U);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::uint32_t a, std::uint32_t b) { return of.counter.timeNs[a] < of.counter.timeNs[b]; });
+        reorder(of.counter.timeNs, order);
+        reorder(of.counter.value, order);
+        const std::uint32_t row = m_rowOf[of.track];
+        for (Part& to : parts)
+            if (row >= to.firstTrack && row < to.lastTrack)
+                to.rank.counters.push_back(std::move(of.counter));
+    }
+    for (Part& of : parts) {
+        RankRecording& rank = of.rank;
+        const std::uint32_t first = firstSpan(of), last = endSpan(of);
+        if (parts.size() == 1) {
+            rank.spans = std::move(m_spans);
+        } else {
+            rank.spans.startNs = part(m_spans.startNs, first, last);
+            rank.spans.durationNs = part(m_spans.durationNs, first, last);
+            rank.spans.name = part(m_spans.name, first, last);
+            rank.spans.kind = part(m_spans.kind, first, last);
+            rank.spans.meaning = part(m_spans.meaning, first, last);
+            rank.spans.microbatch = part(m_spans.microbatch, first, last);
+        }
+        for (std::size_t track = of.firstTrack; track < of.lastTrack; ++track) {
+            RecordedTrack row = m_tracks[track];
+            row.first -= first;
+            row.last -= first;
+            if (row.size() > 0)
+                rank.tracks.push_back(std::move(row));
+        }
+        describeRank(rank);
+        if (m_extent && parts.size() == 1) {
+            const bool isEmpty = rank.spans.size() == 0;
+            rank.firstNs = isEmpty ? m_extent->first : std::min(rank.firstNs, m_extent->first);
+            rank.lastNs = isEmpty ? m_extent->second : std::max(rank.lastNs, m_extent->second);
+        }
+        recording.ranks.push_back(std::move(rank));
+    }
+    if (recording.ranks.size() == 1)
+        recording.ranks.front().events = file().events;
+    for (const RankRecording& rank : recording.ranks)
+        recording.worldSize = std::max(recording.worldSize, rank.worldSize);
+}
+
+void describeRank(RankRecording& rank)
+{
+    rank.annotations.clear();
+    rank.firstNs = rank.lastNs = 0;
+    for (std::uint32_t span = 0; span < rank.spans.size(); ++span) {
+        const RecordedKind kind = rank.spans.kind[span];
+        if (kind == RecordedKind::annotation || kind == RecordedKind::gpuAnnotation)
+            rank.annotations.push_back(span);
+        rank.firstNs = span == 0 ? rank.spans.startNs[span] : std::min(rank.firstNs, rank.spans.startNs[span]);
+        rank.lastNs = span == 0 ? rank.spans.endNs(span) : std::max(rank.lastNs, rank.spans.endNs(span));
+    }
+    std::stable_sort(rank.annotations.begin(), rank.annotations.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return rank.spans.startNs[a] < rank.spans.startNs[b]; });
+    if (rank.events == 0)
+        rank.events = rank.spans.size();
+}
+
+} // namespace sim

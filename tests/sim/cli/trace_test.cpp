@@ -1,0 +1,63 @@
+// `trace`: what is told of recorded files, and that what is simulated comes back through a file.
+#include "tests/sim/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kKineto = std::string(RANKSCOPE_TEST_DATA) + "/kineto/";
+
+TEST(TraceCommand, TellsWhatARealFileHolds)
+{
+    const json info = test::runJson("trace info --json " + kKineto + "nccl_data.json.gz");
+    EXPECT_EQ(info.at("events"), 40573);
+    EXPECT_EQ(info.at("world_size"), 2);
+    const json& rank = info.at("ranks").at(0);
+    EXPECT_EQ(rank.at("rank"), 0);
+    EXPECT_EQ(rank.at("kernels"), 2700);
+    EXPECT_EQ(rank.at("collectives"), 21);
+    EXPECT_EQ(rank.at("busy_ns"), 157500014);
+    EXPECT_EQ(rank.at("first_ns"), 1716423322388068751);
+    EXPECT_EQ(info.at("groups").size(), 1U);
+    EXPECT_EQ(info.at("steps").size(), 3U);
+    for (const char* key : {"files", "axes", "schedule", "clock", "skipped", "problems"})
+        EXPECT_TRUE(info.contains(key)) << key;
+    EXPECT_THAT(test::run("trace info " + kKineto + "nccl_data.json.gz").out, HasSubstr("2,700"));
+}
+
+TEST(TraceCommand, WhatIsSimulatedIsTheSameThroughEitherFormatAndBack)
+{
+    const std::string chrome = (test::scratch() / "step.json").string(), perfetto = (test::scratch() / "step.pftrace").string();
+    const std::string scenario = test::gallery("05-");
+    ASSERT_EQ(test::run("simulate " + scenario + " --trace " + chrome).code, 0);
+    ASSERT_EQ(test::run("simulate " + scenario + " --trace " + perfetto).code, 0);
+    const json fromChrome = test::runJson("trace info --json " + chrome),
+               fromPerfetto = test::runJson("trace info --json " + perfetto);
+    ASSERT_GT(fromChrome.at("ranks").size(), 1U);
+    for (std::size_t rank = 0; rank < fromChrome.at("ranks").size(); ++rank)
+        for (const char* key : {"rank", "spans", "kernels", "collectives", "busy_ns", "last_ns", "stands_for"})
+            EXPECT_EQ(fromChrome.at("ranks").at(rank).at(key), fromPerfetto.at("ranks").at(rank).at(key)) << key;
+    EXPECT_EQ(fromChrome.at("world_size"), test::runJson("simulate --json " + scenario).at("world_size"));
+    const std::string again = (test::scratch() / "again.pftrace").string();
+    ASSERT_EQ(test::run("trace convert " + chrome + " " + again).code, 0);
+    const json fromAgain = test::runJson("trace info --json " + again);
+    EXPECT_EQ(fromAgain.at("ranks").at(0).at("busy_ns"), fromChrome.at("ranks").at(0).at("busy_ns"));
+}
+
+TEST(TraceCommand, RefusesWhatIsNoTraceAndSaysWhatWouldBe)
+{
+    const test::Outcome text = test::run("trace info " + kKineto + "SOURCES.md");
+    EXPECT_EQ(text.code, 1);
+    EXPECT_THAT(text.err, HasSubstr("is no trace that is known: Chrome or Kineto JSON"));
+    EXPECT_THAT(test::run("trace info /nowhere").err, HasSubstr("no such file or folder"));
+    EXPECT_EQ(test::run("trace info").code, 2);
+    EXPECT_EQ(test::run("trace convert " + kKineto).code, 2);
+    EXPECT_EQ(test::run("trace convert " + kKineto + " out.txt").code, 2);
+}
+
+} // namespace

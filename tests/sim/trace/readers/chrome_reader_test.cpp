@@ -1,0 +1,347 @@
+// Kineto and Chrome JSON: what others counted in real files, and what becomes of files that are damaged.
+#include "sim/cancel.h"
+#include "sim/error.h"
+#include "sim/trace/readers/json_scan.h"
+#include "sim/trace/readers/read_recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+namespace {
+
+using nlohmann::json;
+using sim::Recording;
+using testing::HasSubstr;
+
+const std::filesystem::path kKinetoData = std::filesystem::path(RANKSCOPE_TEST_DATA) / "kineto";
+
+Recording readText(const std::string& text, const sim::ReadOptions& options = {})
+{
+    return sim::readRecording(text.data(), text.size(), "trace.json", options);
+}
+
+std::string document(const std::string& events, const std::string& more = "")
+{
+    return R"({"schemaVersion":1,)" + more + R"("traceEvents":[)" + events + "]}";
+}
+
+std::string kernel(const std::string& name, const std::string& ts, const std::string& dur)
+{
+    return R"({"ph":"X","cat":"kernel","name":")" + name + R"(","pid":0,"tid":7,"ts":)" + ts + R"(,"dur":)" + dur +
+           R"(,"args":{"device":0,"stream":7,"correlation":5}})";
+}
+
+std::size_t damagedEvents(const Recording& recording)
+{
+    std::size_t count = 0;
+    for (const sim::RecordedSkip& skip : recording.skipped)
+        count += skip.what == "damaged event" ? skip.count : 0;
+    return count;
+}
+
+TEST(KinetoReader, CountsWhatOthersCountInRealFiles)
+{
+    std::ifstream file(kKinetoData / "counts.json");
+    const json counts = json::parse(file);
+    for (const auto& [name, want] : counts.items()) {
+        SCOPED_TRACE(name);
+        const Recording recording = sim::readRecording({kKinetoData / name});
+        ASSERT_EQ(recording.ranks.size(), 1U);
+        const sim::RankRecording& rank = recording.ranks.front();
+        EXPECT_EQ(recording.events(), want.at("events").get<std::size_t>());
+        EXPECT_EQ(sim::kernelCount(rank), want.at("kernels").get<std::size_t>());
+        EXPECT_EQ(sim::communicationCount(rank), want.at("collectives").get<std::size_t>());
+        EXPECT_EQ(sim::busyNs(rank), want.at("busy_ns").get<std::int64_t>());
+        EXPECT_EQ(rank.firstNs, want.at("first_ns").get<std::int64_t>());
+        EXPECT_EQ(rank.lastNs, want.at("last_ns").get<std::int64_t>());
+        EXPECT_EQ(rank.rank, want.at("rank").is_null() ? -1 : want.at("rank").get<int>());
+        EXPECT_EQ(recording.worldSize, want.at("world_size").is_null() ? 0 : want.at("world_size").get<int>());
+        EXPECT_EQ(recording.groups.size(), want.at("groups").get<std::size_t>());
+        std::vector<std::int64_t> steps;
+        for (const sim::RecordedStep& step : rank.steps)
+            steps.push_back(step.number);
+        EXPECT_EQ(steps, want.at("steps").get<std::vector<std::int64_t>>());
+        EXPECT_EQ(damagedEvents(recording), 0U);
+        EXPECT_TRUE(recording.problems.empty());
+        EXPECT_TRUE(recording.isEpoch);
+    }
+}
+
+TEST(KinetoReader, SpansOfEachRowLieTogetherInOrder)
+{
+    const Recording recording = sim::readRecording({kKinetoData / "nccl_data.json.gz"});
+    const sim::RankRecording& rank = recording.ranks.front();
+    std::uint32_t expected = 0;
+    for (const sim::RecordedTrack& track : rank.tracks) {
+        EXPECT_EQ(track.first, expected);
+        expected = track.last;
+        EXPECT_TRUE(std::is_sorted(rank.spans.startNs.begin() + track.first, rank.spans.startNs.begin() + track.last));
+    }
+    EXPECT_EQ(expected, rank.spans.size());
+}
+
+TEST(KinetoReader, CollectivesSayTheirGroupAndSize)
+{
+    const Recording recording = sim::readRecording({kKinetoData / "nccl_data.json.gz"});
+    const sim::RankRecording& rank = recording.ranks.front();
+    std::size_t onDevice = 0;
+    for (const sim::RecordedCollective& collective : rank.collectives) {
+        if (collective.span == sim::kNoSpan)
+            continue;
+        ++onDevice;
+        EXPECT_EQ(recording.names[collective.name], "allreduce");
+        EXPECT_EQ(recording.names[collective.dtype], "Float");
+        EXPECT_GT(collective.inElements, 0);
+        EXPECT_NE(collective.hostSpan, sim::kNoSpan);
+        EXPECT_EQ(collective.startNs, rank.spans.startNs[collective.span]);
+        ASSERT_EQ(collective.group, 0);
+    }
+    EXPECT_EQ(onDevice, 21U);
+    EXPECT_EQ(recording.groups[0].ranks, (std::vector<int>{0, 1}));
+    EXPECT_EQ(recording.groups[0].description, "default_pg");
+    EXPECT_EQ(recording.groups[0].evidence, "distributedInfo");
+}
+
+TEST(KinetoReader, LaunchesComeBeforeWhatTheyLaunch)
+{
+    const Recording recording = sim::readRecording({kKinetoData / "nccl_data.json.gz"});
+    const sim::RankRecording& rank = recording.ranks.front();
+    std::size_t launched = 0;
+    for (const sim::RecordedLink& link : rank.links)
+        if (link.kind == sim::RecordedLink::Kind::launch) {
+            ++launched;
+            EXPECT_EQ(rank.spans.kind[link.from], sim::RecordedKind::runtime);
+            EXPECT_TRUE(sim::isDeviceWork(rank.spans.kind[link.to]));
+            EXPECT_LE(rank.spans.startNs[link.from], rank.spans.startNs[link.to] + 1000); // CUPTI's own error
+        }
+    EXPECT_GT(launched, 2000U);
+}
+
+TEST(KinetoReader, NamesOldCollectivesByTheAnnotationAroundTheirLaunch)
+{
+    const Recording recording = sim::readRecording({kKinetoData / "worker0_step_12.1694128201545.pt.trace.json.gz"});
+    std::map<std::string, int> names;
+    for (const sim::RecordedCollective& collective : recording.ranks.front().collectives)
+        if (collective.span != sim::kNoSpan)
+            ++names[recording.names[collective.name]];
+    EXPECT_EQ(names, (std::map<std::string, int>{{"all_reduce", 3}, {"all_to_all", 5}}));
+}
+
+TEST(KinetoReader, ReadsTheSameThroughAWindowOfAnySize)
+{
+    const auto file = kKinetoData / "mi250_minitoy_train_ROCm6_2_kineto.json.gz";
+    const Recording whole = sim::readRecording({file});
+    for (const std::size_t window : {64U, 1000U, 4096U}) {
+        const Recording recording = sim::readRecording({file}, {.windowBytes = window});
+        EXPECT_EQ(recording.events(), whole.events());
+        EXPECT_EQ(recording.ranks[0].spans.startNs, whole.ranks[0].spans.startNs);
+        EXPECT_EQ(recording.ranks[0].spans.name, whole.ranks[0].spans.name);
+    }
+}
+
+TEST(KinetoReader, FilesOfOneRunAreTheSameForAnyNumberOfThreads)
+{
+    const Recording one = sim::readRecording({kKinetoData}, {.threads = 1}),
+                    four = sim::readRecording({kKinetoData}, {.threads = 4});
+    ASSERT_EQ(one.ranks.size(), four.ranks.size());
+    for (std::size_t rank = 0; rank < one.ranks.size(); ++rank) {
+        EXPECT_EQ(one.ranks[rank].rank, four.ranks[rank].rank);
+        EXPECT_EQ(one.ranks[rank].spans.name, four.ranks[rank].spans.name);
+    }
+    ASSERT_FALSE(one.skipped.empty());
+    EXPECT_EQ(one.skipped.back().what, "file");                                        // what lies beside them and is no trace
+    EXPECT_THAT(one.problems, testing::Contains(HasSubstr("says that it is rank 0"))); // three jobs in one folder
+}
+
+TEST(ChromeReader, TimesAreExactToTheNanosecondAtAnyDistance)
+{
+    EXPECT_EQ(sim::microsecondsAsNs("1716423322388068.751"), 1716423322388068751);
+    EXPECT_EQ(sim::microsecondsAsNs("4458677009853.4225"), 4458677009853423);
+    EXPECT_EQ(sim::microsecondsAsNs("-0.001"), -1);
+    EXPECT_EQ(sim::microsecondsAsNs("1.5e3"), 1'500'000);
+    EXPECT_EQ(sim::microsecondsAsNs("1.6941282e15"), 1'694'128'200'000'000'000);
+    EXPECT_EQ(sim::microsecondsAsNs("15e-1"), 1500);
+    EXPECT_EQ(sim::microsecondsAsNs("\"12.5\""), 12500);
+    EXPECT_EQ(sim::microsecondsAsNs("5e-9"), 0);
+    for (const char* bad : {"", "x", "1.2.3", "1e", "1e400", "9999999999999999999", "--1", "0x10", "null"})
+        EXPECT_EQ(sim::microsecondsAsNs(bad), std::nullopt) << bad;
+}
+
+TEST(ChromeReader, ReadsKeysInAnyOrderAndMetadataBehindTheEvents)
+{
+    const Recording recording = readText(
+        R"({"traceEvents":[{"args":{"correlation":5,"device":1,"x":{"y":[1,{"z":"}"}]}},"dur":2.5,"name":"k","tid":7,"ts":1,"pid":1,"cat":"kernel","ph":"X"}],)"
+        R"("distributedInfo":{"backend":"nccl","rank":3,"world_size":8,"pg_config":[{"pg_name":"0","pg_desc":"mesh_tp","ranks":"[2, 3]","pg_size":2}]},)"
+        R"("baseTimeNanoseconds":1000000000000000000})");
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    EXPECT_EQ(rank.rank, 3);
+    EXPECT_EQ(rank.rankEvidence, "distributedInfo");
+    EXPECT_EQ(rank.device, 1);
+    EXPECT_EQ(rank.spans.startNs.at(0), 1000000000000001000);
+    EXPECT_EQ(rank.spans.durationNs.at(0), 2500);
+    EXPECT_EQ(recording.groups.at(0).ranks, (std::vector<int>{2, 3}));
+    EXPECT_EQ(recording.groups.at(0).description, "mesh_tp");
+}
+
+TEST(ChromeReader, RebuildsRanksThatTheArgumentsCut)
+{
+    const Recording recording = readText(document(
+        R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_AllGather_RING_LL","pid":0,"tid":9,"ts":1,"dur":1,"args":{"Collective name":"_allgather_base","dtype":"BFloat16","In msg nelems":4,"Out msg nelems":160,"Group size":40,"Process Group Name":"12","Process Group Ranks":"[3, 11, ..., 315]","Global rank start":3,"Global rank stride":8,"Seq":17}})"));
+    ASSERT_EQ(recording.groups.size(), 1U);
+    EXPECT_EQ(recording.groups[0].ranks.size(), 40U);
+    EXPECT_EQ(recording.groups[0].ranks.back(), 3 + 39 * 8);
+    EXPECT_EQ(recording.ranks[0].collectives.at(0).sequence, 17);
+    EXPECT_EQ(sim::elementBytes("BFloat16"), 2);
+}
+
+TEST(ChromeReader, OneDamagedEventCostsOneEvent)
+{
+    const std::string good = kernel("good", "1", "1"), last = kernel("last", "9", "1");
+    struct Case {
+        const char* what;
+        std::string event;
+        bool isKept;
+    };
+    const Case cases[] = {
+        {"raw control characters", kernel("a\x01\n\tb", "2", "1"), true},
+        {"bytes that are no UTF-8", kernel("a\xff\xc3", "2", "1"), true},
+        {"quotes that nobody escaped", kernel("void f<\"x\">()", "2", "1"), true},
+        {"no time", R"({"ph":"X","name":"a","pid":0,"tid":1,"dur":1})", false},
+        {"a time that is none", kernel("a", "\"noon\"", "1"), false},
+        {"a negative length", kernel("a", "2", "-5"), false},
+        {"a time beyond all", kernel("a", "1e30", "1"), false},
+        {"no phase", R"({"name":"a"})", false},
+        {"a missing value", R"({"ph":"X","name":,"ts":1})", false},
+        {"a missing comma", R"({"ph":"X" "name":"a"})", false},
+        {"a word", "garbage", false},
+        {"an end without a beginning", R"({"ph":"E","pid":0,"tid":1,"ts":1})", false},
+        {"an event inside an event", R"({"ph":"X","name":"half",)", false},
+        {"a list that never ends", R"({"ph":"X","name":"a","args":{"x":[1,2},"ts":1})", false},
+    };
+    for (const Case& one : cases) {
+        SCOPED_TRACE(one.what);
+        const Recording recording = readText(document(good + ",\n" + one.event + ",\n" + last));
+        const auto& names = recording.names;
+        EXPECT_NE(names.find("good"), sim::kNoSpan);
+        EXPECT_NE(names.find("last"), sim::kNoSpan);
+        EXPECT_EQ(recording.spanCount(), one.isKept ? 3U : 2U);
+        EXPECT_EQ(damagedEvents(recording), one.isKept ? 0U : 1U);
+        if (!one.isKept) {
+            EXPECT_EQ(recording.skipped.at(0).firstByte, static_cast<std::int64_t>(document(good + ",\n").size()) - 2);
+        }
+    }
+}
+
+TEST(ChromeReader, ATextThatEndsAnywhereKeepsWhatWasBefore)
+{
+    const std::string whole = document(kernel("a", "1", "1") + "," + kernel("b", "2", "1") + "," + kernel("c", "3", "1"),
+                                       R"("distributedInfo":{"rank":5,"world_size":8},)");
+    const std::size_t first = whole.find(R"({"ph")");
+    for (std::size_t size = first; size < whole.size(); ++size) {
+        const Recording recording = readText(whole.substr(0, size));
+        ASSERT_FALSE(recording.files.at(0).isComplete) << size;
+        ASSERT_THAT(recording.problems, testing::Contains(HasSubstr("ends too early, at byte " + std::to_string(size))));
+        ASSERT_EQ(recording.ranks.at(0).rank, 5);
+    }
+    EXPECT_EQ(readText(whole.substr(0, whole.size() - 2)).spanCount(), 3U);
+    EXPECT_TRUE(readText(whole).files.at(0).isComplete);
+}
+
+TEST(ChromeReader, ADamagedGzipKeepsWhatWasBefore)
+{
+    std::ifstream file(kKinetoData / "sampled_rank-0.json.gz", std::ios::binary);
+    std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t half = bytes.size() / 2;
+    const Recording cut = sim::readRecording(bytes.data(), half, "half.json.gz");
+    EXPECT_FALSE(cut.files.at(0).isComplete);
+    EXPECT_GT(cut.events(), 1000U);
+    EXPECT_LT(cut.events(), 4855U);
+    EXPECT_THAT(cut.problems.at(0), HasSubstr("gzip stream ends too early after "));
+    for (std::size_t i = half; i < half + 64; ++i)
+        bytes[i] = static_cast<char>(~bytes[i]);
+    const Recording damaged = sim::readRecording(bytes.data(), bytes.size(), "damaged.json.gz");
+    EXPECT_FALSE(damaged.problems.empty());
+    EXPECT_GT(damaged.events(), 1000U);
+}
+
+TEST(ChromeReader, NoBytesChangedAnywhereBreakIt)
+{
+    const std::string whole = document(kernel("a", "1", "1") + "," + kernel("b", "2", "1") + "," + kernel("c", "3", "1"));
+    std::mt19937 random(1);
+    for (int round = 0; round < 3000; ++round) {
+        std::string text = whole;
+        for (int change = 0; change < 1 + round % 3; ++change)
+            text[random() % text.size()] = static_cast<char>(R"({}[]",:\0e-x)"[random() % 12]);
+        try {
+            const Recording recording = readText(text, {.windowBytes = 64});
+            EXPECT_LE(recording.spanCount(), 6U);
+        } catch (const sim::Error&) { // no trace any more
+        }
+    }
+}
+
+TEST(ChromeReader, PairsBeginningsAndEndsAndLeavesOutWhatHasNoLength)
+{
+    const Recording recording =
+        readText(R"([{"ph":"B","name":"outer","pid":1,"tid":1,"ts":0},{"ph":"B","name":"inner","pid":1,"tid":1,"ts":1},
+        {"ph":"E","pid":1,"tid":1,"ts":3},{"ph":"E","pid":1,"tid":1,"ts":10},{"ph":"i","name":"mark","pid":1,"tid":1,"ts":4,"s":"t"},
+        {"ph":"B","name":"open","pid":1,"tid":1,"ts":5},{"ph":"C","name":"memory","pid":1,"ts":1,"args":{"bytes":7}}])");
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    EXPECT_EQ(rank.spans.durationNs, (std::vector<std::int64_t>{10'000, 2'000, 5'000}));
+    EXPECT_THAT(recording.problems, testing::Contains(HasSubstr("1 spans begin and never end")));
+    EXPECT_EQ(rank.counters.at(0).value, (std::vector<double>{7}));
+    EXPECT_EQ(recording.files.at(0).format, "Chrome");
+    EXPECT_FALSE(recording.isEpoch);
+}
+
+TEST(ChromeReader, FramesOfPythonAreCountedAndKeptOnlyWhenAsked)
+{
+    const std::string text =
+        document(R"({"ph":"X","cat":"python_function","name":"f","pid":1,"tid":1,"ts":1,"dur":5},)" + kernel("k", "2", "1"));
+    const Recording without = readText(text);
+    EXPECT_EQ(without.spanCount(), 1U);
+    EXPECT_EQ(without.events(), 2U);
+    EXPECT_EQ(without.skipped.at(0).what, "python_function");
+    EXPECT_EQ(without.ranks[0].firstNs, 1000);
+    EXPECT_EQ(readText(text, {.pythonFunctions = true}).spanCount(), 2U);
+}
+
+TEST(ChromeReader, RefusesWhatIsNoTrace)
+{
+    for (const char* text : {"", "hello", "{}", "{\"a\":1}", "<html>",
+                             "\x7f"
+                             "ELF"})
+        EXPECT_THROW(readText(text), sim::Error) << text;
+    EXPECT_THROW(sim::readRecording({std::filesystem::path("/nowhere/at/all")}), sim::Error);
+    EXPECT_THROW(sim::readRecording({std::filesystem::path(RANKSCOPE_TEST_DATA) / "kineto" / "SOURCES.md"}), sim::Error);
+}
+
+TEST(ChromeReader, CanBeCancelled)
+{
+    std::atomic<bool> flag = true;
+    const sim::CancelScope scope(flag);
+    EXPECT_THROW(sim::readRecording({kKinetoData / "nccl_data.json.gz"}), sim::Cancelled);
+}
+
+TEST(ChromeReader, SaysHowFarItIs)
+{
+    sim::ReadProgress last;
+    int calls = 0;
+    sim::readRecording({kKinetoData / "nccl_data.json.gz"},
+                       {.windowBytes = 1 << 20, .progress = [&](const sim::ReadProgress& progress) {
+                            EXPECT_GE(progress.bytesDone, last.bytesDone);
+                            last = progress;
+                            ++calls;
+                        }});
+    EXPECT_GT(calls, 4);
+    EXPECT_EQ(last.bytesDone, last.bytes);
+    EXPECT_EQ(last.filesDone, 1U);
+}
+
+} // namespace

@@ -1,0 +1,197 @@
+// NCCL's recorders and Nsight Systems.
+#include "sim/error.h"
+#include "sim/trace/readers/pickle.h"
+#include "sim/trace/readers/read_recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <unistd.h>
+
+namespace {
+
+using sim::Recording;
+using testing::HasSubstr;
+
+const std::filesystem::path kNcclData = std::filesystem::path(RANKSCOPE_TEST_DATA) / "nccl";
+
+std::string bytesOf(const std::filesystem::path& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string refusal(const std::string& bytes)
+{
+    try {
+        sim::readRecording(bytes.data(), bytes.size(), "dump");
+    } catch (const sim::Error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+TEST(FlightRecorder, JsonAndPickleOfEveryProtocolSayTheSame)
+{
+    for (const char* name : {"flight_rank_1.json", "flight_protocol2_rank_1.pickle", "flight_protocol4_rank_1.pickle"}) {
+        SCOPED_TRACE(name);
+        const Recording recording = sim::readRecording({kNcclData / name});
+        ASSERT_EQ(recording.ranks.size(), 1U);
+        const sim::RankRecording& rank = recording.ranks[0];
+        EXPECT_EQ(rank.rank, 1);
+        EXPECT_EQ(recording.worldSize, 2);
+        EXPECT_EQ(recording.groups.at(0).ranks, (std::vector<int>{0, 1}));
+        ASSERT_EQ(rank.collectives.size(), 4U);
+        EXPECT_EQ(recording.names[rank.collectives[0].name], "all_reduce");
+        EXPECT_EQ(rank.collectives[0].sequence, 1);
+        EXPECT_EQ(rank.collectives[0].inElements, 12);
+        EXPECT_EQ(rank.collectives[0].startNs, 1700000000000000100);
+        EXPECT_EQ(rank.collectives[1].durationNs, 500000);
+        EXPECT_EQ(rank.collectives[2].durationNs, -1); // hangs
+        EXPECT_FALSE(rank.collectives[2].isEnqueuedOnly);
+        EXPECT_TRUE(rank.collectives[3].isEnqueuedOnly);
+        EXPECT_THAT(recording.problems.at(0), HasSubstr("2 of 4 collectives never ended"));
+    }
+}
+
+TEST(FlightRecorder, RunsNothingThatAPickleAsksFor)
+{
+    EXPECT_THAT(refusal(bytesOf(kNcclData / "flight_evil.pickle")), HasSubstr(".print, which is not run"));
+}
+
+TEST(FlightRecorder, ADamagedDumpIsRefusedWithItsByte)
+{
+    const std::string text = bytesOf(kNcclData / "flight_rank_1.json"),
+                      pickle = bytesOf(kNcclData / "flight_protocol4_rank_1.pickle");
+    EXPECT_THAT(refusal(text.substr(0, 700)), HasSubstr("damaged at byte 7"));
+    for (std::size_t size = 2; size < pickle.size(); ++size)
+        ASSERT_FALSE(refusal(pickle.substr(0, size)).empty()) << size;
+    std::mt19937 random(3);
+    for (int round = 0; round < 2000; ++round) {
+        std::string bytes = pickle;
+        bytes[random() % bytes.size()] = static_cast<char>(random());
+        refusal(bytes); // refused or read, and no more
+    }
+}
+
+TEST(Pickle, ValuesThatReferToEachOtherAreBounded)
+{
+    std::string doubling = "\x80\x02]q"; // a list, kept as 0; then forty lists of the one before, twice each
+    doubling += '\0';
+    for (int i = 0; i < 60; ++i)
+        doubling += std::string("]q") + static_cast<char>(i + 1) + "(h" + static_cast<char>(i) + "h" + static_cast<char>(i) + "e";
+    EXPECT_THROW(sim::readPickle(doubling + "."), sim::Error);
+    std::string ownMember = "\x80\x02]q";
+    ownMember += std::string("\0h\0a.", 5);
+    EXPECT_THROW(sim::readPickle(ownMember), sim::Error);
+}
+
+TEST(NcclInspector, LinesTakeTheirHeaderFromThemselvesOrTheLineBefore)
+{
+    const std::string before =
+        R"({"header":{"id":"0x7f8","rank":2,"n_ranks":8,"nnodes":1},"metadata":{"inspector_output_format_version":"v4.0","dump_timestamp_us":1748030377748202,"hostname":"node-3","pid":1},"coll_perf":{"coll":"AllReduce","coll_sn":1407,"coll_msg_size_bytes":1024,"coll_exec_time_us":61974}})";
+    const std::string after =
+        R"({"dump_stats":{"header":{"id":"0x7f8","rank":2,"n_ranks":8,"nnodes":1},"metadata":{"inspector_output_format_version":"v4.3","dump_timestamp_us":1748030377748202,"hostname":"node-3","pid":1}}})"
+        "\n"
+        R"({"coll_perf":{"coll":"AllReduce","coll_sn":1407,"coll_msg_size_bytes":1024,"coll_exec_time_us":61974}})";
+    for (const std::string& text : {before, after}) {
+        const std::string lines = text + "\nnot json\n" + text + "\n{\"cut\":";
+        const Recording recording = sim::readRecording(lines.data(), lines.size(), "node-3-pid1.log");
+        const sim::RankRecording& rank = recording.ranks.at(0);
+        EXPECT_EQ(rank.rank, 2);
+        EXPECT_EQ(rank.host, "node-3");
+        EXPECT_EQ(recording.worldSize, 8);
+        ASSERT_EQ(rank.collectives.size(), 2U);
+        EXPECT_EQ(rank.collectives[0].sequence, 1407);
+        EXPECT_EQ(rank.collectives[0].bytes, 1024);
+        EXPECT_EQ(rank.collectives[0].durationNs, 61'974'000);
+        EXPECT_EQ(rank.collectives[0].startNs + rank.collectives[0].durationNs, 1748030377748202000);
+        EXPECT_EQ(recording.groups.at(0).size, 8);
+        EXPECT_FALSE(recording.files[0].isComplete);
+        EXPECT_THAT(recording.skipped, testing::Contains(testing::Field(&sim::RecordedSkip::what, "damaged event")));
+    }
+}
+
+class NsightFile {
+public:
+    explicit NsightFile(const char* statements)
+        : m_path(std::filesystem::temp_directory_path() / ("rankscope_nsight_" + std::to_string(::getpid()) + "_rank7.sqlite"))
+    {
+        std::filesystem::remove(m_path);
+        sqlite3* database = nullptr;
+        sqlite3_open(m_path.c_str(), &database);
+        EXPECT_EQ(sqlite3_exec(database, statements, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+        sqlite3_close(database);
+    }
+    ~NsightFile() { std::filesystem::remove(m_path); }
+    const std::filesystem::path& path() const { return m_path; }
+
+private:
+    std::filesystem::path m_path;
+};
+
+constexpr const char* kNsightTables = R"(
+CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+INSERT INTO StringIds VALUES(1, 'ncclDevKernel_AllReduce_Sum_f32_RING_LL'), (2, 'gemm'), (3, 'cudaLaunchKernel'), (4, 'forward');
+CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER);
+INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(1700000000000000000);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(100, 200, 0, 7, 5, 16777216, 2), (150, 400, 0, 9, 6, 16777216, 1), (500, 400, 0, 7, 8, 16777216, 2);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(50, 60, 16777217, 5, 3);
+CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, text TEXT, textId INTEGER, globalTid INTEGER);
+INSERT INTO NVTX_EVENTS VALUES(10, 90, 59, NULL, 4, 16777217), (20, NULL, 34, 'mark', NULL, 16777217);
+CREATE TABLE OSRT_API(start INTEGER, end INTEGER);
+INSERT INTO OSRT_API VALUES(1, 2), (3, 4);
+)";
+
+TEST(Nsight, ReadsKernelsLaunchesAndRanges)
+{
+    const NsightFile file(kNsightTables);
+    const Recording recording = sim::readRecording({file.path()});
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    EXPECT_EQ(rank.rank, 7);
+    EXPECT_EQ(sim::kernelCount(rank), 2U);
+    EXPECT_EQ(sim::communicationCount(rank), 1U);
+    EXPECT_EQ(sim::busyNs(rank), 300);
+    EXPECT_EQ(rank.firstNs, 1700000000000000010);
+    EXPECT_EQ(recording.events(), 8U);
+    ASSERT_EQ(rank.links.size(), 1U);
+    EXPECT_EQ(recording.names[rank.spans.name[rank.links[0].to]], "gemm");
+    EXPECT_EQ(recording.names[rank.spans.name[rank.annotations.at(0)]], "forward");
+    EXPECT_EQ(recording.names[rank.collectives.at(0).name], "allreduce");
+    EXPECT_THAT(recording.skipped, testing::Contains(testing::Field(&sim::RecordedSkip::what, "OSRT_API")));
+    EXPECT_THAT(recording.skipped, testing::Contains(testing::Field(&sim::RecordedSkip::what, "damaged event")));
+}
+
+TEST(Nsight, RefusesOtherAndDamagedDatabases)
+{
+    const NsightFile other("CREATE TABLE mine(a INTEGER);");
+    EXPECT_THROW(sim::readRecording({other.path()}), sim::Error);
+    std::string bytes;
+    {
+        const NsightFile whole(kNsightTables);
+        bytes = bytesOf(whole.path());
+    }
+    std::mt19937 random(4);
+    for (int round = 0; round < 100; ++round) {
+        std::string damaged = bytes;
+        for (int change = 0; change < 50; ++change)
+            damaged[16 + random() % (damaged.size() - 16)] = static_cast<char>(random());
+        const auto path =
+            std::filesystem::temp_directory_path() / ("rankscope_damaged_" + std::to_string(::getpid()) + ".sqlite");
+        std::ofstream(path, std::ios::binary) << damaged;
+        try {
+            sim::readRecording({path});
+        } catch (const sim::Error&) {
+        }
+        std::filesystem::remove(path);
+    }
+}
+
+} // namespace

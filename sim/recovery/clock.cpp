@@ -348,6 +348,10 @@ void applyClock(RunEvidence& evidence, const ClockAlignment& clock)
             shift(span.startNs);
             shift(span.endNs);
         }
+        for (StepMark& step : evidence.ranks[rank].steps) {
+            shift(step.startNs);
+            shift(step.endNs);
+        }
     }
 }
 

@@ -58,7 +58,13 @@ struct MarkSpan {
     std::int64_t startNs = 0, endNs = 0;
     std::uint32_t name = 0;
     bool onDevice = false; ///< its twin over the kernels that it covers
-    std::uint64_t thread = 0;
+    std::int32_t microbatch = -1; ///< where the recorder tells it apart from the name; -1 none
+};
+
+/// A step as the recorder marks it; on the device where it says so.
+struct StepMark {
+    std::int64_t number = 0;
+    std::int64_t startNs = 0, endNs = 0;
 };
 
 struct RankEvidence {
@@ -67,6 +73,7 @@ struct RankEvidence {
     std::vector<CommSpan> comms; ///< by start; so are the others
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
+    std::vector<StepMark> steps; ///< by number
 };
 
 struct GroupEvidence {
@@ -81,6 +88,7 @@ struct RunEvidence {
     std::vector<GroupEvidence> groups;
     std::vector<std::string> names;
     std::vector<std::string> problems;
+    int slices = 1; ///< parts of a sequence: a mark's micro-batch is then micro-batch · slices + slice
 
     int worldOrHighest() const;
 };

@@ -81,16 +81,19 @@ std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::spa
         }
         candidate.partition = std::move(partition);
         candidate.why = groupsText(candidate.partition);
-        if (isComposite) {
-            candidate.role = GroupRole::composite;
-        } else {
-            const GuessedRole guessed = roleFromUse(carried);
-            candidate.role = guessed.role;
-            candidate.sure = guessed.sure;
-            if (!guessed.why.empty())
-                candidate.why += ": " + guessed.why;
+        const std::vector<GuessedRole> guesses = isComposite ? std::vector<GuessedRole>() : rolesFromUse(carried);
+        if (guesses.empty()) {
+            candidate.role = isComposite ? GroupRole::composite : GroupRole::unknown;
+            candidates.push_back(std::move(candidate));
+            continue;
         }
-        candidates.push_back(std::move(candidate));
+        for (const GuessedRole& guessed : guesses) {
+            Candidate fitting = candidate;
+            fitting.role = guessed.role;
+            fitting.sure = guessed.sure;
+            fitting.why += ": " + guessed.why;
+            candidates.push_back(std::move(fitting));
+        }
     }
     return candidates;
 }

@@ -101,31 +101,38 @@ Carried& Carried::operator+=(const Carried& other)
         mean(bytes[i], other.bytes[i]);
     }
     mean(earlyReduces, other.earlyReduces);
+    mean(attentionGathers, other.attentionGathers);
     ranks = sum;
     return *this;
 }
 
-GuessedRole roleFromUse(const Carried& carried)
+std::vector<GuessedRole> rolesFromUse(const Carried& carried)
 {
+    std::vector<GuessedRole> roles;
     const double total = carried.total();
     if (carried.ranks <= 0 || total <= 0)
-        return {};
+        return roles;
     const auto each = [](double count) { return numberText(count, Unit::number) + " a step and rank"; };
     const double oneWay = carried.of(Exchange::send) + carried.of(Exchange::receive);
     const double bothWays = carried.of(Exchange::sendReceive);
     const double allToAll = carried.of(Exchange::allToAll);
+    const double gathers = carried.of(Exchange::allGather);
     const double reducing = carried.of(Exchange::allReduce) + carried.of(Exchange::reduceScatter) + carried.of(Exchange::reduce);
-    if (oneWay > 0 && oneWay + bothWays >= 0.1 * total)
-        return {GroupRole::pipeline, 0.9, "sends and receives between neighbours, " + each(oneWay)};
-    if (allToAll >= 0.5 * total)
-        return {GroupRole::expert, 0.8, "all-to-alls, " + each(allToAll)};
-    if (bothWays >= 0.2 * total)
-        return {GroupRole::context, 0.7, "rings of sends and receives, " + each(bothWays)};
+    if (oneWay > 0)
+        roles.push_back({GroupRole::pipeline, 0.9, "sends and receives between neighbours, " + each(oneWay)});
+    if (allToAll > 0)
+        roles.push_back({GroupRole::expert, 0.8, "all-to-alls, " + each(allToAll)});
     if (carried.earlyReduces > 0)
-        return {GroupRole::tensor, 0.8, "sums before any backward has ended, " + each(reducing)};
-    if (reducing > 0)
-        return {GroupRole::data, 0.7, "sums only after the first backward, " + each(reducing)};
-    return {GroupRole::unknown, 0, "carries nothing that tells, " + each(total)};
+        roles.push_back({GroupRole::tensor, 0.8, "sums before any backward has ended, " + each(reducing)});
+    if (bothWays > 0 && oneWay == 0)
+        roles.push_back({GroupRole::context, 0.7, "rings of sends and receives, " + each(bothWays)});
+    else if (carried.earlyReduces <= 0 && carried.attentionGathers >= 1 && carried.attentionGathers >= 0.3 * gathers)
+        roles.push_back({GroupRole::context, 0.6, "all-gathers that attention waits for, " + each(carried.attentionGathers)});
+    if (reducing > 0 && carried.earlyReduces <= 0)
+        roles.push_back({GroupRole::data, 0.7, "sums only after the first backward, " + each(reducing)});
+    else if (gathers > 0 && roles.empty())
+        roles.push_back({GroupRole::data, 0.5, "gathers and never sums, " + each(gathers)});
+    return roles;
 }
 
 } // namespace sim

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sim {
 
@@ -37,7 +38,8 @@ struct Carried {
     std::array<double, kExchangeCount> count{}; ///< by Exchange
     std::array<double, kExchangeCount> bytes{};
     double earlyReduces = 0; ///< all-reduces and reduce-scatters before the first backward can have ended
-    double ranks = 0;        ///< recorded ranks that took part; 0: nothing is known of what it carries
+    double attentionGathers = 0; ///< all-gathers and rings that the next attention kernel waits for
+    double ranks = 0;            ///< recorded ranks that took part; 0: nothing is known of what it carries
     double total() const;
     double of(Exchange e) const { return count[static_cast<std::size_t>(e)]; }
     Carried& operator+=(const Carried&);
@@ -48,6 +50,7 @@ struct GuessedRole {
     double sure = 0; ///< 0 … 1
     std::string why; ///< "sends and receives, 16 a step and rank"
 };
-GuessedRole roleFromUse(const Carried&);
+/// All that fit, as a job makes one group of the same ranks serve several axes; empty where nothing tells.
+std::vector<GuessedRole> rolesFromUse(const Carried&);
 
 } // namespace sim

@@ -35,6 +35,26 @@ std::int64_t firstBackwardNs(const RunEvidence& evidence, const RankEvidence& ra
     return computes + (end - computes) / 12;
 }
 
+bool isAttention(const std::string& kernel)
+{
+    for (const char* word : {"flash", "fmha", "sdpa", "attention", "attn.core", "attn.scores", "softmax", "bmm"})
+        if (kernel.find(word) != std::string::npos)
+            return true;
+    return false;
+}
+
+/// Whether what computes next after a gather is attention, and nothing computes while it runs: parameters are gathered ahead, keys
+/// and values are waited for.
+bool precedesAttention(const RunEvidence& evidence, const RankEvidence& rank, const CommSpan& span)
+{
+    const auto next = std::lower_bound(rank.work.begin(), rank.work.end(), span.endNs,
+                                       [](const WorkSpan& work, std::int64_t at) { return work.startNs < at; });
+    if (next == rank.work.end() || !isAttention(evidence.names[next->name]))
+        return false;
+    const std::int64_t soon = span.startNs + (span.endNs - span.startNs) / 5;
+    return next == rank.work.begin() || std::prev(next)->endNs <= soon;
+}
+
 /// What each group carries in the middle step.
 std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vector<std::pair<std::int64_t, std::int64_t>>& window)
 {
@@ -52,6 +72,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
             group.bytes[exchange] += static_cast<double>(span.bytes);
             if (reduces(span.exchange) && span.endNs <= backward)
                 ++group.earlyReduces;
+            if ((span.exchange == Exchange::allGather || span.exchange == Exchange::sendReceive) && precedesAttention(evidence, rank, span))
+                ++group.attentionGathers;
             if (tookPart.try_emplace({span.group, r}, true).second)
                 ++group.ranks;
         }
@@ -64,6 +86,7 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
         for (double& bytes : group.bytes)
             bytes /= group.ranks;
         group.earlyReduces /= group.ranks;
+        group.attentionGathers /= group.ranks;
     }
     return carried;
 }

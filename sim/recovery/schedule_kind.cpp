@@ -37,24 +37,48 @@ double likenessOfRows(const std::vector<T>& a, const std::vector<T>& b)
     return row.back() / static_cast<double>(longer);
 }
 
-/// What passes took, for families that plan by it: of all ranks together, in nanoseconds.
-PassTimes meanTimes(const RecoveredPasses& passes)
+/// What passes took on each stage, for families that plan by it, in nanoseconds. One entry where a stage is not recorded.
+std::vector<PassTimes> measuredTimes(const RecoveredPasses& passes, int stages)
 {
-    std::array<double, 4> sum{}, count{};
-    for (const auto& rank : passes.ranks)
-        for (const RecoveredPass& pass : rank) {
-            sum[static_cast<std::size_t>(pass.action.kind)] += static_cast<double>(pass.endNs - pass.startNs);
-            ++count[static_cast<std::size_t>(pass.action.kind)];
+    struct Sums {
+        std::array<double, 4> sum{}, count{};
+        double mean(ActionKind kind, double otherwise) const
+        {
+            const auto k = static_cast<std::size_t>(kind);
+            return count[k] > 0 ? sum[k] / count[k] : otherwise;
         }
-    const auto mean = [&](ActionKind kind, double otherwise) {
-        const auto k = static_cast<std::size_t>(kind);
-        return count[k] > 0 ? sum[k] / count[k] : otherwise;
+        PassTimes times() const
+        {
+            PassTimes times;
+            times.forward = mean(ActionKind::forward, 1);
+            times.backwardInput = mean(ActionKind::backwardInput, mean(ActionKind::backward, 2 * times.forward) / 2);
+            times.backwardWeight = mean(ActionKind::backwardWeight, mean(ActionKind::backward, 2 * times.forward) / 2);
+            return times;
+        }
     };
-    PassTimes times;
-    times.forward = mean(ActionKind::forward, 1);
-    times.backwardInput = mean(ActionKind::backwardInput, times.forward);
-    times.backwardWeight = mean(ActionKind::backwardWeight, times.forward);
+    std::vector<Sums> byStage(asIndex(stages));
+    Sums all;
+    for (const auto& rank : passes.ranks)
+        for (const RecoveredPass& pass : rank)
+            for (Sums* sums : {&all, pass.action.stage < stages ? &byStage[asIndex(pass.action.stage)] : &all}) {
+                sums->sum[static_cast<std::size_t>(pass.action.kind)] += static_cast<double>(pass.endNs - pass.startNs);
+                ++sums->count[static_cast<std::size_t>(pass.action.kind)];
+            }
+    std::vector<PassTimes> times;
+    for (const Sums& sums : byStage) {
+        if (sums.count[0] <= 0)
+            return {all.times()};
+        times.push_back(sums.times());
+    }
     return times;
+}
+
+/// A row as passes alone: recorders do not say which two ran as one block.
+std::vector<Action> withoutBlocks(std::vector<Action> row)
+{
+    for (Action& action : row)
+        action.overlapsNext = false;
+    return row;
 }
 
 /// To which pipeline rank each pass sends, in order.
@@ -101,16 +125,28 @@ public:
     }
 
 private:
+    /// Of schedules that would look the same, jobs run these most.
+    static int usage(std::string_view kind)
+    {
+        return kind == "1f1b" ? 3 : kind == "interleaved-1f1b" ? 2 : kind == "gpipe" || kind == "looped-bfs" ? 0 : 1;
+    }
     void take(const ScheduleFamily& family, const ScheduleRequest& request, const Schedule& schedule, double alike)
     {
-        if (alike >= 1 && m_result.alike >= 1) {
-            if (family.kind != m_result.kind &&
+        if (alike >= 1 && m_result.alike >= 1 && family.kind == m_result.kind)
+            return;
+        if (alike >= 1 && m_result.alike >= 1 && usage(family.kind) <= usage(m_result.kind)) {
+            if (
                 std::find(m_result.alsoPossible.begin(), m_result.alsoPossible.end(), family.kind) == m_result.alsoPossible.end())
                 m_result.alsoPossible.emplace_back(family.kind);
             return;
         }
-        if (alike <= m_result.alike)
+        std::vector<std::string> others;
+        if (alike >= 1 && m_result.alike >= 1) {
+            others = std::move(m_result.alsoPossible);
+            others.push_back(m_result.kind);
+        } else if (alike <= m_result.alike) {
             return;
+        }
         m_result.kind = family.kind;
         m_result.alike = alike;
         m_result.virtualStages = request.virtualStages;
@@ -119,7 +155,7 @@ private:
         m_result.microbatchGroup = family.dealsInGroups() ? request.microbatchGroup : 0;
         m_result.overlapsExperts = request.overlapExpertComm;
         m_result.stages = schedule.stages();
-        m_result.alsoPossible.clear();
+        m_result.alsoPossible = std::move(others);
     }
 
     RecoveredSchedule& m_result;
@@ -138,14 +174,12 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
     std::set<int> stages, chunks;
     int lastUnit = 0;
     std::size_t most = 1;
-    bool overlaps = false;
     int firstBackward = -1, firstGroup = 0;
     for (const auto& [rank, row] : result.rows) {
         std::set<int> own;
         for (const Action& action : row) {
             own.insert(action.stage);
             lastUnit = std::max(lastUnit, static_cast<int>(action.microbatch));
-            overlaps |= action.overlapsNext;
             if (firstBackward < 0 && action.kind != ActionKind::forward)
                 firstBackward = action.microbatch;
         }
@@ -164,28 +198,30 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
     const auto likeness = [&](const Schedule& schedule) {
         double sum = 0;
         for (const auto& [rank, row] : result.rows)
-            sum += likenessOfRows(row, schedule.actions[asIndex(rank)]);
+            sum += likenessOfRows(withoutBlocks(row), withoutBlocks(schedule.actions[asIndex(rank)]));
         return sum / static_cast<double>(result.rows.size());
     };
     Recogniser recogniser(result);
-    const PassTimes times = meanTimes(passes);
-    ScheduleRequest request{.ranks = p, .virtualStages = static_cast<int>(most), .microbatches = units, .overlapExpertComm = overlaps};
-    request.times.assign(1, times);
+    ScheduleRequest request{.ranks = p, .virtualStages = static_cast<int>(most), .microbatches = units};
+    request.times = measuredTimes(passes, result.stages);
+    std::set<int> groups{p};
+    if (most > 1)
+        groups.insert(firstGroup);
     for (const double weight : {0.5, 0.3, 0.7}) {
         request.memory.assign(1, PassMemory{.full = 1, .weight = weight});
-        std::set<int> groups{p};
-        if (most > 1)
-            groups.insert(firstGroup);
-        for (const int group : groups) {
-            request.microbatchGroup = group;
-            recogniser.compare(request, likeness);
-        }
+        for (const bool overlaps : {false, true})
+            for (const int group : groups) {
+                request.overlapExpertComm = overlaps;
+                request.microbatchGroup = group;
+                recogniser.compare(request, likeness);
+            }
         if (result.alike >= 1)
             break;
     }
     // The first backward is that of a micro-batch's last slice.
     if (most == 1 && firstBackward > 0 && units % (firstBackward + 1) == 0) {
         request.slices = firstBackward + 1;
+        request.overlapExpertComm = false;
         request.microbatches = units / request.slices;
         request.microbatchGroup = p;
         recogniser.compare(request, likeness);
@@ -248,7 +284,10 @@ bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline
             if (edges < 1 || total % (2 * asIndex(edges)) != 0)
                 continue;
             ScheduleRequest request{.ranks = p, .virtualStages = v, .microbatches = static_cast<int>(total / (2 * asIndex(edges))), .microbatchGroup = p};
-            recogniser.compare(request, likeness);
+            for (const bool overlaps : {false, true}) {
+                request.overlapExpertComm = overlaps;
+                recogniser.compare(request, likeness);
+            }
         }
     }
     if (result.alike < 0.75)

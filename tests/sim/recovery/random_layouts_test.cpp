@@ -91,7 +91,7 @@ TEST(RecoveredJobs, HaveTheGridAndTheScheduleThatTheyWereMadeWith)
 
 TEST(RecoveredJobs, AreFoundWithoutAnnotationsToo)
 {
-    const Rates rates = recoverRandom(false, 100);
+    const Rates rates = recoverRandom(false, 60);
     std::printf("[ recovery ] without annotations %d jobs: grid exact %d; %d pipelines: kind by name %d, same order %d\n", rates.jobs,
                 rates.grids, rates.pipelines, rates.kinds, rates.orders);
     EXPECT_GE(rates.grids, 1) << rates.wrong;

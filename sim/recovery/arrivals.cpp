@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 
 namespace sim {
@@ -45,6 +46,7 @@ private:
     Approach approachOf(std::uint32_t rank, std::int64_t from, std::int64_t to) const;
     void measure();
     void explain();
+    double computesLonger(std::size_t rank) const;
 
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
@@ -78,7 +80,8 @@ void ArrivalFinder::measure()
         m_result.causedNs += arrival.waited();
         m_result.list.push_back(std::move(arrival));
     }
-    std::sort(m_result.list.begin(), m_result.list.end(), [](const Arrival& a, const Arrival& b) { return a.lastStartNs < b.lastStartNs; });
+    std::sort(m_result.list.begin(), m_result.list.end(),
+              [](const Arrival& a, const Arrival& b) { return a.lastStartNs < b.lastStartNs; });
 }
 
 Approach ArrivalFinder::approachOf(std::uint32_t rank, std::int64_t from, std::int64_t to) const
@@ -90,23 +93,39 @@ Approach ArrivalFinder::approachOf(std::uint32_t rank, std::int64_t from, std::i
     return approach;
 }
 
+/// Over all that was recorded, beside the median of the ranks of its stage. Sums between meetings would not do: fellows that wait
+/// in one may have computed before the last one ended.
+double ArrivalFinder::computesLonger(std::size_t rank) const
+{
+    const auto computed = [this](std::size_t r) { return static_cast<double>(m_work[r].within(INT64_MIN / 2, INT64_MAX / 2)); };
+    std::vector<double> fellows;
+    for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r)
+        if (r != rank && m_recovered.passes.pipelineRank[r] == m_recovered.passes.pipelineRank[rank])
+            fellows.push_back(computed(r));
+    if (fellows.empty())
+        return 0;
+    const auto middle = fellows.begin() + static_cast<std::ptrdiff_t>(fellows.size() / 2);
+    std::nth_element(fellows.begin(), middle, fellows.end());
+    return *middle > 0 ? computed(rank) / *middle - 1 : 0;
+}
+
 /// Beside the fellows of each meeting where it came last: what it did longer since all had ended their last one.
 void ArrivalFinder::explain()
 {
     const std::size_t ranks = m_evidence.ranks.size();
-    std::vector<std::array<double, 3>> excess(ranks), usual(ranks);
-    std::vector<std::int64_t> lastEnd(ranks, INT64_MIN);
+    std::vector<std::array<double, 3>> excess(ranks);
+    std::map<std::int32_t, std::int64_t> lastEnd; // of a group's meetings
     for (const Arrival& arrival : m_result.list) {
         const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
-        std::int64_t from = INT64_MIN;
-        for (const Part& part : meeting.parts)
-            from = std::max(from, lastEnd[part.rank]);
+        const auto [before, isFirst] = lastEnd.try_emplace(meeting.group, INT64_MIN);
+        const std::int64_t from = before->second;
         if (from != INT64_MIN && from < arrival.lastStartNs && arrival.waited() > 0) {
             std::array<std::vector<double>, 3> fellows;
             std::array<double, 3> own{};
             for (const Part& part : meeting.parts) {
                 const Approach approach = approachOf(part.rank, from, std::max(from, spanOf(part).startNs));
-                const std::array<double, 3> values{static_cast<double>(approach.computes), static_cast<double>(approach.communicates),
+                const std::array<double, 3> values{static_cast<double>(approach.computes),
+                                                   static_cast<double>(approach.communicates),
                                                    static_cast<double>(approach.idles)};
                 if (part.rank == arrival.last)
                     own = values;
@@ -118,23 +137,24 @@ void ArrivalFinder::explain()
                 const auto middle = fellows[k].begin() + static_cast<std::ptrdiff_t>(fellows[k].size() / 2);
                 std::nth_element(fellows[k].begin(), middle, fellows[k].end());
                 excess[arrival.last][k] += own[k] - *middle;
-                usual[arrival.last][k] += *middle;
             }
         }
         for (const Part& part : meeting.parts)
-            lastEnd[part.rank] = std::max(lastEnd[part.rank], spanOf(part).endNs);
+            before->second = std::max(before->second, spanOf(part).endNs);
     }
     for (std::size_t r = 0; r < ranks; ++r) {
         const auto most = static_cast<std::size_t>(std::max_element(excess[r].begin(), excess[r].end()) - excess[r].begin());
         if (excess[r][most] <= 0)
             continue;
         m_result.ranks[r].why = static_cast<Lateness>(most + 1);
-        m_result.ranks[r].longerBy = usual[r][most] > 0 ? excess[r][most] / usual[r][most] : 0;
+        if (m_result.ranks[r].why == Lateness::computes)
+            m_result.ranks[r].longerBy = computesLonger(r);
     }
     const auto worst = std::max_element(m_result.ranks.begin(), m_result.ranks.end(),
                                         [](const RankArrivals& a, const RankArrivals& b) { return a.causedNs < b.causedNs; });
     if (worst == m_result.ranks.end() || m_result.causedNs <= 0) {
-        m_result.text = m_result.list.empty() ? "no collective of several recorded ranks was matched" : "nobody waits for anybody";
+        m_result.text =
+            m_result.list.empty() ? "no collective of several recorded ranks was matched" : "nobody waits for anybody";
         return;
     }
     const auto index = static_cast<std::size_t>(worst - m_result.ranks.begin());
@@ -144,8 +164,8 @@ void ArrivalFinder::explain()
         m_result.straggler = static_cast<int>(index);
     m_result.text = "rank " + std::to_string(rank.rank) + (rank.host.empty() ? "" : " on " + rank.host) + " comes last in " +
                     std::to_string(worst->last) + " of " + std::to_string(worst->meetings) + " collectives and causes " +
-                    percentText(share) + " of the waiting, " + numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) +
-                    " of all ranks' time";
+                    percentText(share) + " of the waiting, " +
+                    numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) + " of all ranks' time";
     if (worst->why != Lateness::none) {
         m_result.text += ": " + std::string(latenessText(worst->why));
         if (worst->longerBy > 0.01 && worst->longerBy < 100)

@@ -10,12 +10,12 @@
 namespace sim {
 
 struct Arrival {
-    std::size_t meeting = 0;         ///< index into Meetings::meetings
-    std::uint32_t last = 0;          ///< index into RunEvidence::ranks
+    std::size_t meeting = 0; ///< index into Meetings::meetings
+    std::uint32_t last = 0;  ///< index into RunEvidence::ranks
     std::int64_t lastStartNs = 0;
-    std::int64_t transferNs = 0;     ///< what it cost once all were there: the shortest member's time
+    std::int64_t transferNs = 0;      ///< what it cost once all were there: the shortest member's time
     std::vector<std::int64_t> waitNs; ///< by part: last start − own start
-    std::int64_t waited() const;     ///< of all parts
+    std::int64_t waited() const;      ///< of all parts
 };
 
 /// What a rank was late with, beside what its fellows did meanwhile.
@@ -27,15 +27,15 @@ struct RankArrivals {
     std::int64_t waitedNs = 0;          ///< for others
     std::int64_t causedNs = 0;          ///< of others' waiting, where it came last
     Lateness why = Lateness::none;      ///< of most of it
-    double longerBy = 0;                ///< of what it is late with, over its fellows' median: 0.3 is 30 % longer
+    double longerBy = 0; ///< of late kernels: how much longer it computes than the median of its stage, 0.3 is 30 %
 };
 
 struct Arrivals {
     std::vector<Arrival> list;       ///< as meetings that all recorded members share, in the order of their times
     std::vector<RankArrivals> ranks; ///< as RunEvidence::ranks
     std::int64_t causedNs = 0;       ///< all waiting
-    int straggler = -1;              ///< index of the rank that caused most, if it is at least a third of all and clearly above its share
-    std::string text;                ///< one sentence with the numbers
+    int straggler = -1; ///< index of the rank that caused most, if it is at least a third of all and clearly above its share
+    std::string text;   ///< one sentence with the numbers
 };
 
 /// Of collectives that end for all together. On one clock only: without it starts of ranks of other hosts cannot be compared, and

@@ -170,8 +170,9 @@ public:
     {
         if (m_world < 2)
             return;
-        const bool anyRole = std::any_of(m_candidates.begin(), m_candidates.end(),
-                                         [](const Candidate& c) { return c.role != GroupRole::unknown && c.role != GroupRole::composite; });
+        const bool anyRole = std::any_of(m_candidates.begin(), m_candidates.end(), [](const Candidate& c) {
+            return c.role != GroupRole::unknown && c.role != GroupRole::composite;
+        });
         if (!anyRole)
             findUnnamed();
         else
@@ -198,9 +199,8 @@ void AxisFinder::findUnnamed()
         return;
     }
     for (const Digit& atom : m_result.atoms) {
-        const auto source = std::find_if(m_candidates.begin(), m_candidates.end(), [&atom](const Candidate& c) {
-            return c.partition.digits == std::vector<Digit>{atom};
-        });
+        const auto source = std::find_if(m_candidates.begin(), m_candidates.end(),
+                                         [&atom](const Candidate& c) { return c.partition.digits == std::vector<Digit>{atom}; });
         const bool isSeen = source != m_candidates.end();
         m_result.axes.push_back({.name = {},
                                  .size = atom.size,
@@ -230,7 +230,7 @@ const Candidate* AxisFinder::best(std::initializer_list<GroupRole> roles, const 
 void AxisFinder::findNamed()
 {
     // Roles that cut the dense grid, surest first; what does not fit the cuts so far lies across (experts, shards).
-    constexpr std::array kOrder{GroupRole::tensor,        GroupRole::pipeline,  GroupRole::context,        GroupRole::data,
+    constexpr std::array kOrder{GroupRole::tensor,        GroupRole::pipeline,  GroupRole::context,       GroupRole::data,
                                 GroupRole::dataReplicate, GroupRole::dataShard, GroupRole::dataAndContext};
     Cuts cuts(m_world);
     for (const bool isNamed : {true, false})
@@ -271,7 +271,8 @@ void AxisFinder::findNamed()
         double sure = labels[i].by != nullptr ? labels[i].by->sure : 0.5;
         if (name.empty() && !hasData) {
             name = "dp";
-            why = "no group joins these ranks " + std::to_string(atom.stride) + " apart; what the named axes leave is data parallel";
+            why = "no group joins these ranks " + std::to_string(atom.stride) +
+                  " apart; what the named axes leave is data parallel";
         } else if (name.empty()) {
             why = "ranks " + std::to_string(atom.stride) + " apart that no axis with a name joins";
             sure = 0.4;

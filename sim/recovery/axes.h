@@ -1,5 +1,5 @@
-// The grid of ranks from its process groups alone: which axes there are, how long each is, how far apart its ranks lie, and what it
-// is for. Every claim says why and how sure it is.
+// The grid of ranks from its process groups alone: which axes there are, how long each is, how far apart its ranks lie, and what
+// it is for. Every claim says why and how sure it is.
 #pragma once
 
 #include "sim/recovery/group_role.h"
@@ -22,10 +22,10 @@ struct KnownGroup {
 struct RecoveredAxis {
     std::string name; ///< "tp", "cp", "dp", "pp", "ep"; "" where nothing tells
     int size = 1;
-    int stride = 1;            ///< between neighbours; of several parts that of the first
-    std::vector<Digit> parts;  ///< more than one where other axes lie between them
-    std::string evidence;      ///< one sentence
-    double sure = 0;           ///< 0 … 1
+    int stride = 1;                     ///< between neighbours; of several parts that of the first
+    std::vector<Digit> parts;           ///< more than one where other axes lie between them
+    std::string evidence;               ///< one sentence
+    double sure = 0;                    ///< 0 … 1
     std::vector<std::string> partNames; ///< "dp_shard", "dp_replicate" where groups name parts; else empty
 };
 
@@ -41,8 +41,8 @@ struct RecoveredAxes {
     static int coordinate(const RecoveredAxis&, int rank);
 };
 
-/// `recorded`: ranks whose traces are there; a shape of groups counts only if each of them is in one. Groups with a description go
-/// by it; others by what they carry; without either there are sizes and strides, and no names. O(groups · members).
+/// `recorded`: ranks whose traces are there; a shape of groups counts only if each of them is in one. Groups with a description
+/// go by it; others by what they carry; without either there are sizes and strides, and no names. O(groups · members).
 RecoveredAxes recoverAxes(std::span<const KnownGroup>, int worldSize, std::span<const int> recorded);
 
 } // namespace sim

@@ -35,7 +35,8 @@ public:
     std::int64_t beyond(const BusyTime& other, std::int64_t from, std::int64_t to) const
     {
         std::int64_t sum = 0;
-        auto first = std::lower_bound(m_spans.begin(), m_spans.end(), from, [](const Span& span, std::int64_t at) { return span.second < at; });
+        auto first = std::lower_bound(m_spans.begin(), m_spans.end(), from,
+                                      [](const Span& span, std::int64_t at) { return span.second < at; });
         for (; first != m_spans.end() && first->first < to; ++first) {
             const std::int64_t start = std::max(from, first->first), end = std::min(to, first->second);
             sum += std::max<std::int64_t>(0, end - start) - other.within(start, end);
@@ -46,7 +47,8 @@ public:
 private:
     std::int64_t until(std::int64_t at) const
     {
-        const auto after = std::upper_bound(m_spans.begin(), m_spans.end(), at, [](std::int64_t t, const Span& span) { return t < span.first; });
+        const auto after =
+            std::upper_bound(m_spans.begin(), m_spans.end(), at, [](std::int64_t t, const Span& span) { return t < span.first; });
         const auto count = static_cast<std::size_t>(after - m_spans.begin());
         if (count == 0)
             return 0;

@@ -170,7 +170,8 @@ void Aligner::collect()
     for (const Meeting& meeting : m_meetings.meetings) {
         if (!synchronises(meeting.exchange))
             continue;
-        // Any one late end is late by its own jitter alone if pairs share no member: neighbours, so that a group is a chain and a star.
+        // Any one late end is late by its own jitter alone if pairs share no member: neighbours, so that a group is a chain and a
+        // star.
         const Part& reference = meeting.parts.front();
         for (std::size_t i = 1; i < meeting.parts.size(); ++i) {
             const Part& part = meeting.parts[i];
@@ -299,8 +300,8 @@ void Aligner::measure()
                     .violations = {}};
         return;
     }
-    m_result.why = "aligned by the ends of " + std::to_string(m_meetings.meetings.size()) + " collectives; 95 of 100 ends agree within " +
-                   microseconds + " µs";
+    m_result.why = "aligned by the ends of " + std::to_string(m_meetings.meetings.size()) +
+                   " collectives; 95 of 100 ends agree within " + microseconds + " µs";
     for (const Meeting& transfer : m_meetings.transfers) {
         const Part &send = transfer.parts[0], &receive = transfer.parts[1];
         const std::int64_t before =

@@ -7,9 +7,9 @@ namespace sim {
 
 std::string_view exchangeName(Exchange exchange)
 {
-    constexpr std::array<std::string_view, kExchangeCount> kNames{"all-reduce", "all-gather", "reduce-scatter", "all-to-all",
-                                                                  "broadcast",  "reduce",     "barrier",        "send",
-                                                                  "receive",    "send and receive", "unknown exchange"};
+    constexpr std::array<std::string_view, kExchangeCount> kNames{
+        "all-reduce", "all-gather", "reduce-scatter", "all-to-all",       "broadcast",       "reduce",
+        "barrier",    "send",       "receive",        "send and receive", "unknown exchange"};
     return kNames[static_cast<std::size_t>(exchange)];
 }
 

@@ -10,8 +10,21 @@
 
 namespace sim {
 
-/// How ranks of a group exchange data. `sendReceive` is a kernel that does both at once: a ring shift, or several transfers in one.
-enum class Exchange : std::uint8_t { allReduce, allGather, reduceScatter, allToAll, broadcast, reduce, barrier, send, receive, sendReceive, unknown };
+/// How ranks of a group exchange data. `sendReceive` is a kernel that does both at once: a ring shift, or several transfers in
+/// one.
+enum class Exchange : std::uint8_t {
+    allReduce,
+    allGather,
+    reduceScatter,
+    allToAll,
+    broadcast,
+    reduce,
+    barrier,
+    send,
+    receive,
+    sendReceive,
+    unknown
+};
 inline constexpr int kExchangeCount = 11;
 std::string_view exchangeName(Exchange); ///< "all-reduce"
 /// From what traces write: "allreduce", "nccl:all_reduce", "_allgather_base", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(…)".
@@ -57,7 +70,7 @@ struct WorkSpan {
 struct MarkSpan {
     std::int64_t startNs = 0, endNs = 0;
     std::uint32_t name = 0;
-    bool onDevice = false; ///< its twin over the kernels that it covers
+    bool onDevice = false;        ///< its twin over the kernels that it covers
     std::int32_t microbatch = -1; ///< where the recorder tells it apart from the name; -1 none
 };
 
@@ -83,7 +96,7 @@ struct GroupEvidence {
 };
 
 struct RunEvidence {
-    int worldSize = 0; ///< 0 unknown: as many as the highest rank seen says
+    int worldSize = 0;               ///< 0 unknown: as many as the highest rank seen says
     std::vector<RankEvidence> ranks; ///< by rank, each once
     std::vector<GroupEvidence> groups;
     std::vector<std::string> names;

@@ -168,7 +168,8 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
             continue;
         const auto [place, isNew] = groupOf.try_emplace(ranks, static_cast<std::int32_t>(evidence.groups.size()));
         if (isNew)
-            evidence.groups.push_back({.name = {}, .description = {}, .ranks = ranks, .evidence = "ranks that meet in collectives"});
+            evidence.groups.push_back(
+                {.name = {}, .description = {}, .ranks = ranks, .evidence = "ranks that meet in collectives"});
         groupOfMeeting[meeting] = place->second;
     }
     if (groupOfMeeting.empty())
@@ -212,7 +213,8 @@ RunEvidence evidenceOf(const Recording& recording)
     }
     for (const RankRecording& rank : recording.ranks) {
         if (rank.rank < 0) {
-            evidence.problems.push_back("a file does not say which rank it is of, nor does its name: it is left out until somebody says");
+            evidence.problems.push_back(
+                "a file does not say which rank it is of, nor does its name: it is left out until somebody says");
             continue;
         }
         if (!evidence.ranks.empty() && evidence.ranks.back().rank == rank.rank) {

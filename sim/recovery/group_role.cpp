@@ -60,8 +60,8 @@ constexpr RoleWord kRoleWords[] = {
 
 std::string_view groupRoleName(GroupRole role)
 {
-    constexpr std::array<std::string_view, 13> kNames{"tp",    "cp",  "dp",  "pp",   "ep",           "dp_replicate", "dp_shard",
-                                                      "dp_cp", "etp", "edp", "embd", "several axes", ""};
+    constexpr std::array<std::string_view, 13> kNames{
+        "tp", "cp", "dp", "pp", "ep", "dp_replicate", "dp_shard", "dp_cp", "etp", "edp", "embd", "several axes", ""};
     return kNames[static_cast<std::size_t>(role)];
 }
 

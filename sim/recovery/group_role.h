@@ -30,14 +30,15 @@ enum class GroupRole : std::uint8_t {
 /// "tp", "cp", "dp", "pp", "ep", "dp_replicate", "dp_shard", "dp_cp", "etp", "edp", "embd", "several axes", "".
 std::string_view groupRoleName(GroupRole);
 
-/// From pg_desc: Megatron's `TENSOR_MODEL_PARALLEL_GROUP`, DeviceMesh's `mesh_tp`, plain `tp`. unknown for "undefined" and the like.
+/// From pg_desc: Megatron's `TENSOR_MODEL_PARALLEL_GROUP`, DeviceMesh's `mesh_tp`, plain `tp`. unknown for "undefined" and the
+/// like.
 GroupRole roleFromDescription(std::string_view);
 
 /// What members of a group did with each other, summed over groups of a shape. Counts are per recorded rank and step.
 struct Carried {
     std::array<double, kExchangeCount> count{}; ///< by Exchange
     std::array<double, kExchangeCount> bytes{};
-    double earlyReduces = 0; ///< all-reduces and reduce-scatters before the first backward can have ended
+    double earlyReduces = 0;     ///< all-reduces and reduce-scatters before the first backward can have ended
     double attentionGathers = 0; ///< all-gathers and rings that the next attention kernel waits for
     double ranks = 0;            ///< recorded ranks that took part; 0: nothing is known of what it carries
     double total() const;

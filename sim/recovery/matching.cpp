@@ -37,8 +37,8 @@ int shiftOf(const std::vector<Likeness>& base, const std::vector<Likeness>& row)
             std::size_t run = 0, longest = 0;
             for (std::size_t i = 0; i < row.size(); ++i) {
                 const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) + shift;
-                const bool alike = at >= 0 && at < static_cast<std::ptrdiff_t>(base.size()) &&
-                                   base[static_cast<std::size_t>(at)] == row[i];
+                const bool alike =
+                    at >= 0 && at < static_cast<std::ptrdiff_t>(base.size()) && base[static_cast<std::size_t>(at)] == row[i];
                 run = alike ? run + 1 : 0;
                 longest = std::max(longest, run);
             }
@@ -63,7 +63,8 @@ public:
             matchGroup(group, rows);
         matchTransfers();
         std::sort(m_result.meetings.begin(), m_result.meetings.end(), [this](const Meeting& a, const Meeting& b) {
-            return std::tuple(a.parts[0].rank, spanOf(a.parts[0]).startNs) < std::tuple(b.parts[0].rank, spanOf(b.parts[0]).startNs);
+            return std::tuple(a.parts[0].rank, spanOf(a.parts[0]).startNs) <
+                   std::tuple(b.parts[0].rank, spanOf(b.parts[0]).startNs);
         });
         return std::move(m_result);
     }
@@ -243,7 +244,8 @@ void groupByTransfers(RunEvidence& evidence)
         groups[lowest(rank)].ranks.push_back(rank);
     std::map<int, std::int32_t> indexOf;
     for (auto& [first, group] : groups) {
-        group.evidence = "sends and receives join these " + std::to_string(group.ranks.size()) + " ranks; the trace names no group";
+        group.evidence =
+            "sends and receives join these " + std::to_string(group.ranks.size()) + " ranks; the trace names no group";
         indexOf[first] = static_cast<std::int32_t>(evidence.groups.size());
         evidence.groups.push_back(std::move(group));
     }
@@ -292,8 +294,12 @@ void groupByEnds(RunEvidence& evidence)
             evidence.groups.push_back(std::move(group));
             for (const StreamOfRank& member : members)
                 for (CommSpan& span : evidence.ranks[member.first].comms)
-                    if (namesNoGroup(span) && span.stream == member.second)
+                    if (namesNoGroup(span) && span.stream == member.second) {
                         span.group = index;
+                        // Kernels that only send and receive, and that all ranks end together, exchange with all.
+                        if (span.exchange == Exchange::sendReceive)
+                            span.exchange = Exchange::allToAll;
+                    }
         }
     }
 }

@@ -29,13 +29,14 @@ struct Meetings {
     std::vector<std::string> problems;      ///< "rank 3 began recording 2 collectives late in group …"
 };
 
-/// By (group, sequence) where the library counts; else by order in the group, once the sequences of (exchange, bytes) are laid over
-/// each other by their longest common run. O(kernels log kernels), and O(n · shift) for groups that must be laid over each other.
+/// By (group, sequence) where the library counts; else by order in the group, once the sequences of (exchange, bytes) are laid
+/// over each other by their longest common run. O(kernels log kernels), and O(n · shift) for groups that must be laid over each
+/// other.
 Meetings matchCollectives(const RunEvidence&);
 
-/// Groups by who meets whom, for kernels whose group is unknown: ranks that a chain of transfers joins, and ranks whose streams run
-/// the same sequence of kernels and end them together (but for a constant: their clocks). Adds them to `groups` with their evidence
-/// and sets CommSpan::group.
+/// Groups by who meets whom, for kernels whose group is unknown: ranks that a chain of transfers joins, and ranks whose streams
+/// run the same sequence of kernels and end them together (but for a constant: their clocks). Adds them to `groups` with their
+/// evidence and sets CommSpan::group.
 void groupByMeetings(RunEvidence&);
 
 } // namespace sim

@@ -92,9 +92,11 @@ std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence&
         const std::size_t call = name.rfind(": ");
         const std::string_view frame = call == std::string_view::npos ? name : name.substr(call + 2);
         if (frame == "forward_step" || frame == "DeepSpeedEngine.forward")
-            passes.push_back({.pass = {{.kind = ActionKind::forward, .microbatch = forwards++}, mark.startNs, mark.endNs}, .saysStage = false});
+            passes.push_back({.pass = {{.kind = ActionKind::forward, .microbatch = forwards++}, mark.startNs, mark.endNs},
+                              .saysStage = false});
         else if (frame == "backward_step")
-            passes.push_back({.pass = {{.kind = ActionKind::backward, .microbatch = backwards++}, mark.startNs, mark.endNs}, .saysStage = false});
+            passes.push_back({.pass = {{.kind = ActionKind::backward, .microbatch = backwards++}, mark.startNs, mark.endNs},
+                              .saysStage = false});
     }
     return passes;
 }
@@ -179,12 +181,14 @@ RecoveredPasses recoverPasses(const RunEvidence& evidence, const RecoveredAxes& 
         result.pipelineRanks = static_cast<int>(stagesTogether.size());
         for (std::size_t r = 0; r < stagesOf.size(); ++r)
             if (!stagesOf[r].empty())
-                result.pipelineRank[r] = static_cast<int>(std::distance(stagesTogether.begin(), stagesTogether.find(stagesOf[r])));
+                result.pipelineRank[r] =
+                    static_cast<int>(std::distance(stagesTogether.begin(), stagesTogether.find(stagesOf[r])));
     } else if (pipeline == nullptr) {
         std::fill(result.pipelineRank.begin(), result.pipelineRank.end(), 0);
     }
     if (result.any()) {
-        result.evidence = saysStages ? "annotations name stage, pass and micro-batch" : "annotations name or count passes and micro-batches";
+        result.evidence =
+            saysStages ? "annotations name stage, pass and micro-batch" : "annotations name or count passes and micro-batches";
         result.sure = saysStages ? 0.98 : 0.85;
     }
     return result;

@@ -58,7 +58,8 @@ void PathFinder::collect(const std::vector<std::pair<std::int64_t, std::int64_t>
         for (std::size_t i = 0; i < m_evidence.ranks[r].comms.size(); ++i) {
             const CommSpan& span = m_evidence.ranks[r].comms[i];
             if (inside(span))
-                spans.push_back({.startNs = span.startNs, .endNs = span.endNs, .name = span.name, .comm = static_cast<std::int32_t>(i)});
+                spans.push_back(
+                    {.startNs = span.startNs, .endNs = span.endNs, .name = span.name, .comm = static_cast<std::int32_t>(i)});
         }
         std::sort(spans.begin(), spans.end(), [](const DeviceSpan& a, const DeviceSpan& b) {
             return a.endNs != b.endNs ? a.endNs < b.endNs : a.startNs < b.startNs;
@@ -75,7 +76,8 @@ void PathFinder::collect(const std::vector<std::pair<std::int64_t, std::int64_t>
 const DeviceSpan* PathFinder::before(std::size_t rank, std::int64_t at) const
 {
     const std::vector<DeviceSpan>& spans = m_spans[rank];
-    auto after = std::upper_bound(spans.begin(), spans.end(), at, [](std::int64_t t, const DeviceSpan& span) { return t < span.endNs; });
+    auto after =
+        std::upper_bound(spans.begin(), spans.end(), at, [](std::int64_t t, const DeviceSpan& span) { return t < span.endNs; });
     // What lasts no time leads nowhere.
     while (after != spans.begin()) {
         --after;
@@ -85,7 +87,8 @@ const DeviceSpan* PathFinder::before(std::size_t rank, std::int64_t at) const
     return nullptr;
 }
 
-void PathFinder::add(std::size_t rank, std::int64_t start, std::int64_t end, PathPart part, std::uint32_t name, std::int32_t group)
+void PathFinder::add(std::size_t rank, std::int64_t start, std::int64_t end, PathPart part, std::uint32_t name,
+                     std::int32_t group)
 {
     if (end <= start)
         return;
@@ -125,7 +128,12 @@ void PathFinder::walk(const std::vector<std::pair<std::int64_t, std::int64_t>>& 
                     }
             } else if (const auto receive = m_receiveOf.find(key); receive != m_receiveOf.end()) {
                 const Part& send = receive->second->parts[0];
-                if (spanOf(send).startNs > from) {
+                // Recorders that begin a receive with its transfer show both starts as one: then what ended last led to it.
+                const auto ended = [&](std::size_t r) {
+                    const DeviceSpan* previous = before(r, from);
+                    return previous == nullptr ? INT64_MIN : previous->endNs;
+                };
+                if (spanOf(send).startNs > from || (spanOf(send).startNs == from && ended(send.rank) > ended(rank))) {
                     from = spanOf(send).startNs;
                     cause = send.rank;
                 }

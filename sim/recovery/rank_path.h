@@ -33,9 +33,9 @@ struct RankPath {
     std::size_t jumps = 0;            ///< from rank to rank
 };
 
-/// Back from the last span to end: to the last starter of a collective, to the sender of a receive, else to what ended last before
-/// on the rank (stream order and event waits look alike in a trace), to the launch where that came later. On one clock only; empty
-/// without. O(spans log spans).
+/// Back from the last span to end: to the last starter of a collective, to the sender of a receive, else to what ended last
+/// before on the rank (stream order and event waits look alike in a trace), to the launch where that came later. On one clock
+/// only; empty without. O(spans log spans).
 RankPath criticalPathOver(const Recovered&);
 
 } // namespace sim

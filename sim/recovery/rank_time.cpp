@@ -27,7 +27,8 @@ RankTime timeOfRank(const Recovered& recovered, const std::vector<std::string>& 
         comms.emplace_back(span.startNs, span.endNs);
         byAxis[span.group < 0 ? std::string() : axisOfGroup[static_cast<std::size_t>(span.group)]].push_back(comms.back());
     }
-    const BusyTime computing(work), communicating(comms), both = joined(work, comms), copying(copies), all = joined(copies, both.spans());
+    const BusyTime computing(work), communicating(comms), both = joined(work, comms), copying(copies),
+                                                          all = joined(copies, both.spans());
     RankTime time;
     time.windowNs = to - from;
     time.computingNs = computing.within(from, to);
@@ -67,8 +68,8 @@ std::string axesOfGroup(const RecoveredAxes& axes, const std::vector<int>& ranks
         if (axis.name.empty() || axis.name == "ep")
             continue;
         const int first = ranks.empty() ? 0 : RecoveredAxes::coordinate(axis, ranks.front());
-        const bool differs = std::any_of(ranks.begin(), ranks.end(),
-                                         [&](int rank) { return RecoveredAxes::coordinate(axis, rank) != first; });
+        const bool differs =
+            std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return RecoveredAxes::coordinate(axis, rank) != first; });
         if (differs) {
             join(axis.name);
             size *= axis.size;

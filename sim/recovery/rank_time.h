@@ -17,8 +17,8 @@ struct RankTime {
     std::int64_t exposedCommNs = 0; ///< communication while nothing computes
     std::int64_t copyNs = 0;        ///< copies while nothing computes or communicates
     std::int64_t idleNs = 0;
-    std::int64_t hostBoundNs = 0;   ///< of idle: the next kernel was asked for only after the gap had begun
-    std::int64_t commNs = 0;        ///< all communication, hidden or not
+    std::int64_t hostBoundNs = 0; ///< of idle: the next kernel was asked for only after the gap had begun
+    std::int64_t commNs = 0;      ///< all communication, hidden or not
     std::map<std::string, std::int64_t> exposedByAxis, commByAxis; ///< "tp", …; "dp_cp"; "" where the group's use is unknown
     double overlap() const { return commNs > 0 ? 1 - static_cast<double>(exposedCommNs) / static_cast<double>(commNs) : 0; }
 };

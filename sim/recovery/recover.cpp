@@ -43,8 +43,8 @@ bool isAttention(const std::string& kernel)
     return false;
 }
 
-/// Whether what computes next after a gather is attention, and nothing computes while it runs: parameters are gathered ahead, keys
-/// and values are waited for.
+/// Whether what computes next after a gather is attention, and nothing computes while it runs: parameters are gathered ahead,
+/// keys and values are waited for.
 bool precedesAttention(const RunEvidence& evidence, const RankEvidence& rank, const CommSpan& span)
 {
     const auto next = std::lower_bound(rank.work.begin(), rank.work.end(), span.endNs,
@@ -72,7 +72,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
             group.bytes[exchange] += static_cast<double>(span.bytes);
             if (reduces(span.exchange) && span.endNs <= backward)
                 ++group.earlyReduces;
-            if ((span.exchange == Exchange::allGather || span.exchange == Exchange::sendReceive) && precedesAttention(evidence, rank, span))
+            if ((span.exchange == Exchange::allGather || span.exchange == Exchange::sendReceive) &&
+                precedesAttention(evidence, rank, span))
                 ++group.attentionGathers;
             if (tookPart.try_emplace({span.group, r}, true).second)
                 ++group.ranks;
@@ -122,7 +123,8 @@ void correct(RecoveredAxes& axes, const std::vector<AxisCorrection>& corrections
             std::string strides;
             for (const RecoveredAxis& other : axes.axes)
                 strides += (strides.empty() ? "" : ", ") + std::to_string(other.stride);
-            problems.push_back("no axis joins ranks " + std::to_string(correction.stride) + " apart; axes have strides " + strides);
+            problems.push_back("no axis joins ranks " + std::to_string(correction.stride) + " apart; axes have strides " +
+                               strides);
             continue;
         }
         for (RecoveredAxis& other : axes.axes)

@@ -74,7 +74,8 @@ Json groupsJson(const std::vector<KnownGroup>& groups)
 {
     Json list = Json::array();
     for (const KnownGroup& group : groups)
-        list.push_back({{"name", group.name}, {"description", group.description}, {"ranks", group.ranks}, {"evidence", group.evidence}});
+        list.push_back(
+            {{"name", group.name}, {"description", group.description}, {"ranks", group.ranks}, {"evidence", group.evidence}});
     return list;
 }
 
@@ -96,12 +97,9 @@ Json stepsJson(const RecoveredSteps& steps)
 
 nlohmann::ordered_json recoveredJson(const Recovered& recovered)
 {
-    return {{"axes", axesJson(recovered.axes)},
-            {"schedule", scheduleJson(recovered.schedule)},
-            {"clock", clockJson(recovered)},
-            {"groups", groupsJson(recovered.groups)},
-            {"steps", stepsJson(recovered.steps)},
-            {"problems", recovered.problems}};
+    return {{"axes", axesJson(recovered.axes)},    {"schedule", scheduleJson(recovered.schedule)},
+            {"clock", clockJson(recovered)},       {"groups", groupsJson(recovered.groups)},
+            {"steps", stepsJson(recovered.steps)}, {"problems", recovered.problems}};
 }
 
 std::string recoveredText(const Recovered& recovered)
@@ -109,7 +107,8 @@ std::string recoveredText(const Recovered& recovered)
     std::string text = "axes\n";
     for (const RecoveredAxis& axis : recovered.axes.axes)
         text += "  " + (axis.name.empty() ? std::string("?") : axis.name) + " " + std::to_string(axis.size) + ", ranks " +
-                std::to_string(axis.stride) + " apart, " + chosenPercentText(rounded(axis.sure, 0.01)) + " sure: " + axis.evidence + "\n";
+                std::to_string(axis.stride) + " apart, " + chosenPercentText(rounded(axis.sure, 0.01)) +
+                " sure: " + axis.evidence + "\n";
     if (recovered.axes.axes.empty())
         text += "  none were recovered\n";
     text += "schedule\n";
@@ -117,14 +116,15 @@ std::string recoveredText(const Recovered& recovered)
         text += "  no pipeline was found\n";
     else
         text += "  " + (recovered.schedule->kind.empty() ? std::string("unknown") : recovered.schedule->kind) + ", " +
-                countedText(recovered.schedule->stages, "stage") + ", " + std::to_string(recovered.schedule->microbatches) + " micro-batch" +
-                (recovered.schedule->microbatches == 1 ? "" : "es") + ", " +
+                countedText(recovered.schedule->stages, "stage") + ", " + std::to_string(recovered.schedule->microbatches) +
+                " micro-batch" + (recovered.schedule->microbatches == 1 ? "" : "es") + ", " +
                 chosenPercentText(rounded(recovered.schedule->sure, 0.01)) + " sure: " + recovered.schedule->evidence + "\n";
     text += "clock\n  " + recovered.clock.why + "\n";
     text += "steps\n";
     for (const RecoveredStep& step : recovered.steps.steps)
         text += "  " + std::to_string(step.number) + ": " + numberText(step.seconds(), Unit::seconds) +
-                (step.isOutlier ? ", unlike the others (" + numberText(recovered.steps.medianSeconds, Unit::seconds) + ")" : "") + "\n";
+                (step.isOutlier ? ", unlike the others (" + numberText(recovered.steps.medianSeconds, Unit::seconds) + ")" : "") +
+                "\n";
     if (!recovered.steps.evidence.empty())
         text += "  " + recovered.steps.evidence + "\n";
     if (!recovered.problems.empty())

@@ -38,7 +38,8 @@ public:
         hostBound();
         outliers();
         slowGroups();
-        std::stable_sort(m_found.begin(), m_found.end(), [](const RunFinding& a, const RunFinding& b) { return a.seconds > b.seconds; });
+        std::stable_sort(m_found.begin(), m_found.end(),
+                         [](const RunFinding& a, const RunFinding& b) { return a.seconds > b.seconds; });
         return std::move(m_found);
     }
 
@@ -62,7 +63,8 @@ void Findings::lateRank()
         return;
     const auto index = static_cast<std::size_t>(arrivals.straggler);
     const RankEvidence& rank = m_recovered.evidence.ranks[index];
-    RunFinding finding{.kind = "late-rank", .title = "Rank " + std::to_string(rank.rank) + " keeps the others waiting", .detail = arrivals.text};
+    RunFinding finding{
+        .kind = "late-rank", .title = "Rank " + std::to_string(rank.rank) + " keeps the others waiting", .detail = arrivals.text};
     const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.steps.size()));
     finding.seconds = secondsOf(static_cast<double>(arrivals.ranks[index].causedNs)) /
                       std::max<double>(1, static_cast<double>(m_recovered.evidence.ranks.size()) - 1) / steps;
@@ -92,7 +94,8 @@ void Findings::exposed()
             m_found.push_back({.kind = "exposed-communication",
                                .title = percentText(ns / window) + " of the step waits for " + axisText(axis) + " communication",
                                .detail = "Each rank spends " + timeText(secondsOf(ns / ranks)) + " of a step of " +
-                                         timeText(secondsOf(window / ranks)) + " in it while it computes nothing; waiting for late ranks is in it.",
+                                         timeText(secondsOf(window / ranks)) +
+                                         " in it while it computes nothing; waiting for late ranks is in it.",
                                .seconds = secondsOf(ns / ranks)});
 }
 
@@ -105,8 +108,8 @@ void Findings::unevenStages()
                                           [](const StageTime& a, const StageTime& b) { return a.computingNs < b.computingNs; });
     const double mean = slowest->computingNs / times.imbalance;
     RunFinding finding{.kind = "uneven-stages",
-                       .title = "Pipeline rank " + std::to_string(slowest->pipelineRank) + " computes " + percentText(times.imbalance - 1) +
-                                " longer than the mean",
+                       .title = "Pipeline rank " + std::to_string(slowest->pipelineRank) + " computes " +
+                                percentText(times.imbalance - 1) + " longer than the mean",
                        .detail = timeText(secondsOf(slowest->computingNs)) + " against " + timeText(secondsOf(mean)) +
                                  "; fewer layers there would let the others wait less.",
                        .seconds = secondsOf(slowest->computingNs - mean)};
@@ -126,12 +129,13 @@ void Findings::hostBound()
     }
     const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
     if (window > 0 && host > 0.1 * window)
-        m_found.push_back({.kind = "host-bound",
-                           .title = percentText(host / window) + " of the step the device waits for its host",
-                           .detail = timeText(secondsOf(host / ranks)) + " of " + timeText(secondsOf(idle / ranks)) +
-                                     " idle a rank ends with a kernel that was asked for only after the device had run dry; fewer and larger "
-                                     "kernels, or CUDA graphs, would fill it.",
-                           .seconds = secondsOf(host / ranks)});
+        m_found.push_back(
+            {.kind = "host-bound",
+             .title = percentText(host / window) + " of the step the device waits for its host",
+             .detail = timeText(secondsOf(host / ranks)) + " of " + timeText(secondsOf(idle / ranks)) +
+                       " idle a rank ends with a kernel that was asked for only after the device had run dry; fewer and larger "
+                       "kernels, or CUDA graphs, would fill it.",
+             .seconds = secondsOf(host / ranks)});
 }
 
 void Findings::outliers()
@@ -139,9 +143,10 @@ void Findings::outliers()
     for (const RecoveredStep& step : m_recovered.steps.steps)
         if (step.isOutlier && step.seconds() > m_recovered.steps.medianSeconds)
             m_found.push_back({.kind = "outlier-step",
-                               .title = "Step " + std::to_string(step.number) + " takes " + timeText(step.seconds()) + ", the others " +
-                                        timeText(m_recovered.steps.medianSeconds),
-                               .detail = "It alone is " + timeText(step.seconds() - m_recovered.steps.medianSeconds) + " longer than the median.",
+                               .title = "Step " + std::to_string(step.number) + " takes " + timeText(step.seconds()) +
+                                        ", the others " + timeText(m_recovered.steps.medianSeconds),
+                               .detail = "It alone is " + timeText(step.seconds() - m_recovered.steps.medianSeconds) +
+                                         " longer than the median.",
                                .seconds = step.seconds() - m_recovered.steps.medianSeconds,
                                .ranks = {},
                                .startNs = step.startNs,
@@ -189,13 +194,14 @@ void Findings::slowGroups()
         for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), 8); ++i)
             names += (i > 0 ? ", " : "") + std::to_string(members[i]);
         names += members.size() > 8 ? ", …" : "";
-        m_found.push_back({.kind = "slow-group",
-                           .title = "The " + axisText(axesOfGroup(m_recovered.axes, members)) + " group of ranks " + names + " is " +
-                                    numberText(slow.first, Unit::number) + " times slower than its siblings",
-                           .detail = "The same collectives of the same size take longer there once all are present: a link between these ranks "
-                                     "is slow, not their computing.",
-                           .seconds = secondsOf(slow.second) / steps,
-                           .ranks = members});
+        m_found.push_back(
+            {.kind = "slow-group",
+             .title = "The " + axisText(axesOfGroup(m_recovered.axes, members)) + " group of ranks " + names + " is " +
+                      numberText(slow.first, Unit::number) + " times slower than its siblings",
+             .detail = "The same collectives of the same size take longer there once all are present: a link between these ranks "
+                       "is slow, not their computing.",
+             .seconds = secondsOf(slow.second) / steps,
+             .ranks = members});
     }
 }
 
@@ -214,10 +220,12 @@ RunAnswers answersOf(const Recovered& recovered)
 nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers& answers)
 {
     Json json;
-    json["late"] = {{"text", answers.arrivals.text}, {"collectives", answers.arrivals.list.size()},
-                    {"straggler", answers.arrivals.straggler < 0
-                                      ? Json()
-                                      : Json(recovered.evidence.ranks[static_cast<std::size_t>(answers.arrivals.straggler)].rank)}};
+    json["late"] = {
+        {"text", answers.arrivals.text},
+        {"collectives", answers.arrivals.list.size()},
+        {"straggler", answers.arrivals.straggler < 0
+                          ? Json()
+                          : Json(recovered.evidence.ranks[static_cast<std::size_t>(answers.arrivals.straggler)].rank)}};
     json["ranks"] = Json::array();
     for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
         const RankArrivals& late = answers.arrivals.ranks[r];
@@ -242,11 +250,14 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
     }
     json["stages"] = Json::array();
     for (const StageTime& stage : answers.times.stages)
-        json["stages"].push_back({{"pipeline_rank", stage.pipelineRank}, {"computing_s", secondsOf(stage.computingNs)}, {"ranks", stage.ranks}});
+        json["stages"].push_back(
+            {{"pipeline_rank", stage.pipelineRank}, {"computing_s", secondsOf(stage.computingNs)}, {"ranks", stage.ranks}});
     json["kernels"] = Json::array();
     for (std::size_t i = 0; i < std::min<std::size_t>(answers.times.kernels.size(), 50); ++i) {
         const KernelTime& kernel = answers.times.kernels[i];
-        json["kernels"].push_back({{"name", kernel.name}, {"count", kernel.count}, {"total_s", secondsOf(static_cast<double>(kernel.totalNs))},
+        json["kernels"].push_back({{"name", kernel.name},
+                                   {"count", kernel.count},
+                                   {"total_s", secondsOf(static_cast<double>(kernel.totalNs))},
                                    {"shortest_s", secondsOf(static_cast<double>(kernel.shortestNs))},
                                    {"longest_s", secondsOf(static_cast<double>(kernel.longestNs))}});
     }
@@ -255,8 +266,13 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
         json["critical_path"][std::string(pathPartText(part))] = secondsOf(static_cast<double>(ns));
     json["findings"] = Json::array();
     for (const RunFinding& finding : answers.findings)
-        json["findings"].push_back({{"kind", finding.kind}, {"title", finding.title}, {"detail", finding.detail}, {"seconds", finding.seconds},
-                                    {"ranks", finding.ranks}, {"start_ns", finding.startNs}, {"end_ns", finding.endNs}});
+        json["findings"].push_back({{"kind", finding.kind},
+                                    {"title", finding.title},
+                                    {"detail", finding.detail},
+                                    {"seconds", finding.seconds},
+                                    {"ranks", finding.ranks},
+                                    {"start_ns", finding.startNs},
+                                    {"end_ns", finding.endNs}});
     return json;
 }
 
@@ -273,9 +289,9 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
             idle += static_cast<double>(rank.idleNs);
         }
         if (window > 0)
-            text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") + "\n  computing " +
-                    percentText(computing / window) + ", exposed communication " + percentText(comm / window) + ", copies " +
-                    percentText(copy / window) + ", idle " + percentText(idle / window) + "\n";
+            text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
+                    "\n  computing " + percentText(computing / window) + ", exposed communication " + percentText(comm / window) +
+                    ", copies " + percentText(copy / window) + ", idle " + percentText(idle / window) + "\n";
     }
     if (!answers.path.segments.empty()) {
         text += "critical path, " + countedText(static_cast<std::int64_t>(answers.path.jumps), "jump") + " between ranks\n ";

@@ -13,11 +13,11 @@
 namespace sim {
 
 struct RunFinding {
-    std::string kind;        ///< "late-rank", "exposed-communication", "uneven-stages", "host-bound", "outlier-step", "slow-group"
-    std::string title;       ///< one line, with the number
-    std::string detail;      ///< what it is made of and what would help
-    double seconds = 0;      ///< of a step that it costs, as far as it can be said
-    std::vector<int> ranks;  ///< to show: global ranks
+    std::string kind;       ///< "late-rank", "exposed-communication", "uneven-stages", "host-bound", "outlier-step", "slow-group"
+    std::string title;      ///< one line, with the number
+    std::string detail;     ///< what it is made of and what would help
+    double seconds = 0;     ///< of a step that it costs, as far as it can be said
+    std::vector<int> ranks; ///< to show: global ranks
     std::int64_t startNs = 0, endNs = 0; ///< where to look; 0, 0: everywhere
 };
 

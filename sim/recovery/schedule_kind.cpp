@@ -89,7 +89,8 @@ std::vector<int> destinationsOf(const Schedule& schedule, int rank)
         int next = -1;
         if (action.kind == ActionKind::forward && !schedule.leavesAt(action.stage))
             next = action.stage + 1;
-        else if ((action.kind == ActionKind::backward || action.kind == ActionKind::backwardInput) && !schedule.entersAt(action.stage))
+        else if ((action.kind == ActionKind::backward || action.kind == ActionKind::backwardInput) &&
+                 !schedule.entersAt(action.stage))
             next = action.stage - 1;
         if (next >= 0 && schedule.stageToRank[asIndex(next)] != rank)
             destinations.push_back(schedule.stageToRank[asIndex(next)]);
@@ -135,8 +136,7 @@ private:
         if (alike >= 1 && m_result.alike >= 1 && family.kind == m_result.kind)
             return;
         if (alike >= 1 && m_result.alike >= 1 && usage(family.kind) <= usage(m_result.kind)) {
-            if (
-                std::find(m_result.alsoPossible.begin(), m_result.alsoPossible.end(), family.kind) == m_result.alsoPossible.end())
+            if (std::find(m_result.alsoPossible.begin(), m_result.alsoPossible.end(), family.kind) == m_result.alsoPossible.end())
                 m_result.alsoPossible.emplace_back(family.kind);
             return;
         }
@@ -186,7 +186,8 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
         most = std::max(most, own.size());
         stages.insert(own.begin(), own.end());
         int run = 0;
-        while (run < static_cast<int>(row.size()) && row[asIndex(run)].kind == ActionKind::forward && row[asIndex(run)].stage == row[0].stage)
+        while (run < static_cast<int>(row.size()) && row[asIndex(run)].kind == ActionKind::forward &&
+               row[asIndex(run)].stage == row[0].stage)
             ++run;
         firstGroup = std::max(firstGroup, run);
     }
@@ -228,15 +229,17 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
     }
     if (result.alike >= 1) {
         result.sure = (result.alsoPossible.empty() ? 0.97 : 0.85) * passes.sure;
-        result.evidence = "all passes of " + countedText(static_cast<std::int64_t>(result.rows.size()), "pipeline rank") + " stand as " +
-                          result.kind + " puts them";
+        result.evidence = "all passes of " + countedText(static_cast<std::int64_t>(result.rows.size()), "pipeline rank") +
+                          " stand as " + result.kind + " puts them";
         if (!result.alsoPossible.empty())
             result.evidence += "; " + possibleText(result.alsoPossible) + " would do the same at this size";
     } else if (result.alike >= 0.75) {
         result.sure = 0.8 * result.alike * passes.sure;
-        result.evidence = percentText(result.alike) + " of the passes stand as " + result.kind + " puts them, more than any other schedule's";
+        result.evidence =
+            percentText(result.alike) + " of the passes stand as " + result.kind + " puts them, more than any other schedule's";
     } else {
-        result.evidence = "no known schedule orders passes like this; " + result.kind + " comes nearest with " + percentText(result.alike);
+        result.evidence =
+            "no known schedule orders passes like this; " + result.kind + " comes nearest with " + percentText(result.alike);
         result.kind = "custom";
         result.sure = 0.5 * passes.sure;
     }
@@ -283,7 +286,10 @@ bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline
         for (const int edges : boundaries) {
             if (edges < 1 || total % (2 * asIndex(edges)) != 0)
                 continue;
-            ScheduleRequest request{.ranks = p, .virtualStages = v, .microbatches = static_cast<int>(total / (2 * asIndex(edges))), .microbatchGroup = p};
+            ScheduleRequest request{.ranks = p,
+                                    .virtualStages = v,
+                                    .microbatches = static_cast<int>(total / (2 * asIndex(edges))),
+                                    .microbatchGroup = p};
             for (const bool overlaps : {false, true}) {
                 request.overlapExpertComm = overlaps;
                 recogniser.compare(request, likeness);
@@ -301,7 +307,8 @@ bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline
 
 } // namespace
 
-std::optional<RecoveredSchedule> recoverSchedule(const RunEvidence& evidence, const RecoveredAxes& axes, const RecoveredPasses& passes,
+std::optional<RecoveredSchedule> recoverSchedule(const RunEvidence& evidence, const RecoveredAxes& axes,
+                                                 const RecoveredPasses& passes,
                                                  const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow)
 {
     RecoveredSchedule result;

@@ -22,12 +22,12 @@ struct RecoveredSchedule {
     double alike = 0; ///< 1: every recorded pass stands where the family puts it
     double sure = 0;
     std::string evidence;
-    std::vector<std::string> alsoPossible; ///< families that make the same order
+    std::vector<std::string> alsoPossible;   ///< families that make the same order
     std::map<int, std::vector<Action>> rows; ///< by pipeline rank, those recorded
 };
 
-/// Nothing where no pipeline is known of. `stepWindow` as of RecoveredStep, by recorded rank. O(families · actions²) for pipelines
-/// of hundreds of actions a rank, O(families · actions) beyond.
+/// Nothing where no pipeline is known of. `stepWindow` as of RecoveredStep, by recorded rank. O(families · actions²) for
+/// pipelines of hundreds of actions a rank, O(families · actions) beyond.
 std::optional<RecoveredSchedule> recoverSchedule(const RunEvidence&, const RecoveredAxes&, const RecoveredPasses&,
                                                  const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow);
 

@@ -103,8 +103,8 @@ void judge(RecoveredSteps& result)
         deviations.push_back(std::abs(time - result.medianSeconds));
     const double spread = 1.4826 * medianOfTimes(deviations);
     for (RecoveredStep& step : result.steps)
-        step.isOutlier = times.size() >= 4 && std::abs(step.seconds() - result.medianSeconds) >
-                                                  std::max(3 * spread, 0.05 * result.medianSeconds);
+        step.isOutlier = times.size() >= 4 &&
+                         std::abs(step.seconds() - result.medianSeconds) > std::max(3 * spread, 0.05 * result.medianSeconds);
 }
 
 } // namespace
@@ -163,7 +163,8 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
         for (std::size_t k = 0; k < count; ++k) {
             std::vector<Extent> extents;
             for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
-                extents.push_back({k == 0 ? whole[r].first : begins[r][k], k + 1 < begins[r].size() ? begins[r][k + 1] : whole[r].last});
+                extents.push_back(
+                    {k == 0 ? whole[r].first : begins[r][k], k + 1 < begins[r].size() ? begins[r][k + 1] : whole[r].last});
             addStep(result, evidence, static_cast<std::int64_t>(k), extents);
         }
         result.evidence = "no marks; the order of collectives begins anew after every " + std::to_string(period);

@@ -11,9 +11,9 @@ namespace sim {
 
 struct RecoveredStep {
     std::int64_t number = 0;
-    std::int64_t startNs = 0, endNs = 0;           ///< of the first rank to begin and the last to end
+    std::int64_t startNs = 0, endNs = 0;              ///< of the first rank to begin and the last to end
     std::vector<std::int64_t> rankStartNs, rankEndNs; ///< as RunEvidence::ranks
-    bool isOutlier = false;                        ///< beyond 3 robust deviations and 5 % of the median
+    bool isOutlier = false;                           ///< beyond 3 robust deviations and 5 % of the median
     double seconds() const { return static_cast<double>(endNs - startNs) * 1e-9; }
 };
 

@@ -179,7 +179,8 @@ struct RankRecording {
     std::vector<RecordedStep> steps;             ///< ascending by number
     std::vector<std::uint32_t> annotations;      ///< spans of kind annotation and gpuAnnotation, ascending by start
     std::vector<RecordedCounter> counters;
-    std::int64_t firstNs = 0, lastNs = 0; ///< start of the first and end of the last span; 0, 0 if there is none
+    std::int64_t firstNs = 0, lastNs = 0; ///< start of the first and end of the last complete event, also of
+                                          ///< those left out; 0, 0 if there is none
 };
 
 /// From a span of one rank to one of another (or the same): a send and its receive.

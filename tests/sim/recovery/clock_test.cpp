@@ -195,7 +195,8 @@ TEST(MatchedCollectives, AreLaidOverEachOtherWhereARankBeganToRecordLater)
     const sim::Meetings meetings = sim::matchCollectives(truth.evidence);
     EXPECT_EQ(meetings.meetings.size(), 17U);
     EXPECT_EQ(meetings.unmatched, 3U);
-    EXPECT_THAT(meetings.problems, testing::ElementsAre(testing::HasSubstr("rank 1 began recording 3 collectives later than rank 0")));
+    EXPECT_THAT(meetings.problems,
+                testing::ElementsAre(testing::HasSubstr("rank 1 began recording 3 collectives later than rank 0")));
     for (const sim::Meeting& meeting : meetings.meetings)
         EXPECT_EQ(truth.evidence.ranks[0].comms[meeting.parts[0].span].bytes,
                   truth.evidence.ranks[1].comms[meeting.parts[1].span].bytes);

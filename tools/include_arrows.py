@@ -26,6 +26,8 @@ ALLOWED = {
                      "sim/engine", "sim/trace"],
     "sim/analysis": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/program", "sim/cost",
                      "sim/engine", "sim/simulate", "sim/trace"],
+    # A layout from somebody else's trace: what was recorded, the words of layouts and schedules, and nothing that simulates.
+    "sim/recovery": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/legal", "sim/trace"],
     "sim/answers": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/engine", "sim/simulate",
                     "sim/analysis", "sim/trace"],
     "sim/lesson": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/simulate", "sim/analysis", "sim/answers"],

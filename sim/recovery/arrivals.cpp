@@ -1,0 +1,195 @@
+#include "sim/recovery/arrivals.h"
+
+#include "sim/recovery/busy_time.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+
+namespace sim {
+namespace {
+
+/// What a rank did between the end of its last meeting and its arrival at the next.
+struct Approach {
+    std::int64_t computes = 0, communicates = 0, idles = 0;
+};
+
+class ArrivalFinder {
+public:
+    explicit ArrivalFinder(const Recovered& recovered) : m_recovered(recovered), m_evidence(recovered.evidence) {}
+
+    Arrivals find()
+    {
+        m_result.ranks.resize(m_evidence.ranks.size());
+        if (!m_recovered.clock.isAligned && m_evidence.ranks.size() > 1) {
+            m_result.text = "who comes late cannot be told: " + m_recovered.clock.why;
+            return std::move(m_result);
+        }
+        for (const RankEvidence& rank : m_evidence.ranks) {
+            std::vector<BusyTime::Span> work, comms;
+            for (const WorkSpan& span : rank.work)
+                work.emplace_back(span.startNs, span.endNs);
+            for (const CommSpan& span : rank.comms)
+                comms.emplace_back(span.startNs, span.endNs);
+            m_work.emplace_back(std::move(work));
+            m_comms.emplace_back(std::move(comms));
+        }
+        measure();
+        explain();
+        return std::move(m_result);
+    }
+
+private:
+    const CommSpan& spanOf(const Part& part) const { return m_evidence.ranks[part.rank].comms[part.span]; }
+    Approach approachOf(std::uint32_t rank, std::int64_t from, std::int64_t to) const;
+    void measure();
+    void explain();
+    double computesLonger(std::size_t rank) const;
+
+    const Recovered& m_recovered;
+    const RunEvidence& m_evidence;
+    std::vector<BusyTime> m_work, m_comms;
+    Arrivals m_result;
+};
+
+void ArrivalFinder::measure()
+{
+    const auto& meetings = m_recovered.meetings.meetings;
+    for (std::size_t i = 0; i < meetings.size(); ++i) {
+        const Meeting& meeting = meetings[i];
+        if (!synchronises(meeting.exchange))
+            continue;
+        Arrival arrival{.meeting = i, .last = 0, .lastStartNs = INT64_MIN, .transferNs = INT64_MAX, .waitNs = {}};
+        for (const Part& part : meeting.parts) {
+            const CommSpan& span = spanOf(part);
+            if (span.startNs > arrival.lastStartNs) {
+                arrival.lastStartNs = span.startNs;
+                arrival.last = part.rank;
+            }
+            arrival.transferNs = std::min(arrival.transferNs, span.endNs - span.startNs);
+        }
+        for (const Part& part : meeting.parts) {
+            arrival.waitNs.push_back(arrival.lastStartNs - spanOf(part).startNs);
+            m_result.ranks[part.rank].waitedNs += arrival.waitNs.back();
+            ++m_result.ranks[part.rank].meetings;
+        }
+        ++m_result.ranks[arrival.last].last;
+        m_result.ranks[arrival.last].causedNs += arrival.waited();
+        m_result.causedNs += arrival.waited();
+        m_result.list.push_back(std::move(arrival));
+    }
+    std::sort(m_result.list.begin(), m_result.list.end(),
+              [](const Arrival& a, const Arrival& b) { return a.lastStartNs < b.lastStartNs; });
+}
+
+Approach ArrivalFinder::approachOf(std::uint32_t rank, std::int64_t from, std::int64_t to) const
+{
+    Approach approach;
+    approach.computes = m_work[rank].within(from, to);
+    approach.communicates = m_comms[rank].beyond(m_work[rank], from, to);
+    approach.idles = std::max<std::int64_t>(0, to - from - approach.computes - approach.communicates);
+    return approach;
+}
+
+/// Over all that was recorded, beside the median of the ranks of its stage. Sums between meetings would not do: fellows that wait
+/// in one may have computed before the last one ended.
+double ArrivalFinder::computesLonger(std::size_t rank) const
+{
+    const auto computed = [this](std::size_t r) { return static_cast<double>(m_work[r].within(INT64_MIN / 2, INT64_MAX / 2)); };
+    std::vector<double> fellows;
+    for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r)
+        if (r != rank && m_recovered.passes.pipelineRank[r] == m_recovered.passes.pipelineRank[rank])
+            fellows.push_back(computed(r));
+    if (fellows.empty())
+        return 0;
+    const auto middle = fellows.begin() + static_cast<std::ptrdiff_t>(fellows.size() / 2);
+    std::nth_element(fellows.begin(), middle, fellows.end());
+    return *middle > 0 ? computed(rank) / *middle - 1 : 0;
+}
+
+/// Beside the fellows of each meeting where it came last: what it did longer since all had ended their last one.
+void ArrivalFinder::explain()
+{
+    const std::size_t ranks = m_evidence.ranks.size();
+    std::vector<std::array<double, 3>> excess(ranks);
+    std::map<std::int32_t, std::int64_t> lastEnd; // of a group's meetings
+    for (const Arrival& arrival : m_result.list) {
+        const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
+        const auto [before, isFirst] = lastEnd.try_emplace(meeting.group, INT64_MIN);
+        const std::int64_t from = before->second;
+        if (from != INT64_MIN && from < arrival.lastStartNs && arrival.waited() > 0) {
+            std::array<std::vector<double>, 3> fellows;
+            std::array<double, 3> own{};
+            for (const Part& part : meeting.parts) {
+                const Approach approach = approachOf(part.rank, from, std::max(from, spanOf(part).startNs));
+                const std::array<double, 3> values{static_cast<double>(approach.computes),
+                                                   static_cast<double>(approach.communicates),
+                                                   static_cast<double>(approach.idles)};
+                if (part.rank == arrival.last)
+                    own = values;
+                else
+                    for (std::size_t k = 0; k < 3; ++k)
+                        fellows[k].push_back(values[k]);
+            }
+            for (std::size_t k = 0; k < 3; ++k) {
+                const auto middle = fellows[k].begin() + static_cast<std::ptrdiff_t>(fellows[k].size() / 2);
+                std::nth_element(fellows[k].begin(), middle, fellows[k].end());
+                excess[arrival.last][k] += own[k] - *middle;
+            }
+        }
+        for (const Part& part : meeting.parts)
+            before->second = std::max(before->second, spanOf(part).endNs);
+    }
+    for (std::size_t r = 0; r < ranks; ++r) {
+        const auto most = static_cast<std::size_t>(std::max_element(excess[r].begin(), excess[r].end()) - excess[r].begin());
+        if (excess[r][most] <= 0)
+            continue;
+        m_result.ranks[r].why = static_cast<Lateness>(most + 1);
+        if (m_result.ranks[r].why == Lateness::computes)
+            m_result.ranks[r].longerBy = computesLonger(r);
+    }
+    const auto worst = std::max_element(m_result.ranks.begin(), m_result.ranks.end(),
+                                        [](const RankArrivals& a, const RankArrivals& b) { return a.causedNs < b.causedNs; });
+    if (worst == m_result.ranks.end() || m_result.causedNs <= 0) {
+        m_result.text =
+            m_result.list.empty() ? "no collective of several recorded ranks was matched" : "nobody waits for anybody";
+        return;
+    }
+    const auto index = static_cast<std::size_t>(worst - m_result.ranks.begin());
+    const RankEvidence& rank = m_evidence.ranks[index];
+    const double share = static_cast<double>(worst->causedNs) / static_cast<double>(m_result.causedNs);
+    if (share >= 1.0 / 3 && share >= 2.0 / static_cast<double>(ranks))
+        m_result.straggler = static_cast<int>(index);
+    m_result.text = "rank " + std::to_string(rank.rank) + (rank.host.empty() ? "" : " on " + rank.host) + " comes last in " +
+                    std::to_string(worst->last) + " of " + std::to_string(worst->meetings) + " collectives and causes " +
+                    percentText(share) + " of the waiting, " +
+                    numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) + " of all ranks' time";
+    if (worst->why != Lateness::none) {
+        m_result.text += ": " + std::string(latenessText(worst->why));
+        if (worst->longerBy > 0.01 && worst->longerBy < 100)
+            m_result.text += ", by " + percentText(worst->longerBy);
+    }
+}
+
+} // namespace
+
+std::string_view latenessText(Lateness lateness)
+{
+    constexpr std::array<std::string_view, 4> kTexts{"", "its kernels take longer", "it is longer in other communication",
+                                                     "its device idles longer, so its host asks late"};
+    return kTexts[static_cast<std::size_t>(lateness)];
+}
+
+std::int64_t Arrival::waited() const
+{
+    return std::accumulate(waitNs.begin(), waitNs.end(), std::int64_t{0});
+}
+
+Arrivals arrivalsOf(const Recovered& recovered)
+{
+    return ArrivalFinder(recovered).find();
+}
+
+} // namespace sim

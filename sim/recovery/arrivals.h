@@ -1,0 +1,45 @@
+// Who waits for whom: of each collective the last to arrive, what it cost the others, and what kept it.
+#pragma once
+
+#include "sim/recovery/recover.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+struct Arrival {
+    std::size_t meeting = 0; ///< index into Meetings::meetings
+    std::uint32_t last = 0;  ///< index into RunEvidence::ranks
+    std::int64_t lastStartNs = 0;
+    std::int64_t transferNs = 0;      ///< what it cost once all were there: the shortest member's time
+    std::vector<std::int64_t> waitNs; ///< by part: last start − own start
+    std::int64_t waited() const;      ///< of all parts
+};
+
+/// What a rank was late with, beside what its fellows did meanwhile.
+enum class Lateness : std::uint8_t { none, computes, communicates, idles };
+std::string_view latenessText(Lateness); ///< "its kernels take longer"
+
+struct RankArrivals {
+    std::size_t meetings = 0, last = 0; ///< that it took part in; where it came last
+    std::int64_t waitedNs = 0;          ///< for others
+    std::int64_t causedNs = 0;          ///< of others' waiting, where it came last
+    Lateness why = Lateness::none;      ///< of most of it
+    double longerBy = 0; ///< of late kernels: how much longer it computes than the median of its stage, 0.3 is 30 %
+};
+
+struct Arrivals {
+    std::vector<Arrival> list;       ///< as meetings that all recorded members share, in the order of their times
+    std::vector<RankArrivals> ranks; ///< as RunEvidence::ranks
+    std::int64_t causedNs = 0;       ///< all waiting
+    int straggler = -1; ///< index of the rank that caused most, if it is at least a third of all and clearly above its share
+    std::string text;   ///< one sentence with the numbers
+};
+
+/// Of collectives that end for all together. On one clock only: without it starts of ranks of other hosts cannot be compared, and
+/// the answer says so. O(parts log spans).
+Arrivals arrivalsOf(const Recovered&);
+
+} // namespace sim

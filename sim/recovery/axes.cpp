@@ -1,0 +1,362 @@
+#include "sim/recovery/axes.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+namespace sim {
+namespace {
+
+/// A shape of groups with what is known of its purpose.
+struct Candidate {
+    Partition partition;
+    GroupRole role = GroupRole::unknown;
+    bool isNamed = false; ///< by a description
+    double sure = 0;
+    std::string why;
+};
+
+std::string groupsText(const Partition& partition)
+{
+    return std::to_string(partition.groups.size()) + (partition.groups.size() == 1 ? " group of " : " groups of ") +
+           std::to_string(partition.size()) + " ranks " + std::to_string(partition.digits.front().stride) + " apart";
+}
+
+/// Groups that a description gives a role are looked at by role: two roles may have one shape, and a role's groups must tile.
+std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::span<const int> recorded,
+                                    std::vector<std::string>& problems)
+{
+    std::map<GroupRole, std::vector<std::size_t>> named;
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const GroupRole role = roleFromDescription(groups[i].description);
+        if (role != GroupRole::ends)
+            all.push_back(i);
+        if (role != GroupRole::unknown && role != GroupRole::ends)
+            named[role].push_back(i);
+    }
+    std::vector<Candidate> candidates;
+    const auto add = [&](const std::vector<std::size_t>& which, GroupRole role) {
+        std::vector<std::vector<int>> members;
+        for (const std::size_t i : which)
+            members.push_back(groups[i].ranks);
+        std::vector<Partition> partitions = partitionsOf(members, recorded);
+        for (Partition& partition : partitions) {
+            for (std::size_t& group : partition.groups)
+                group = which[group];
+            Candidate candidate{.partition = std::move(partition), .role = role, .isNamed = true, .sure = 0, .why = {}};
+            candidate.sure = partitions.size() == 1 ? 0.98 : 0.7;
+            const KnownGroup& first = groups[candidate.partition.groups.front()];
+            candidate.why = groupsText(candidate.partition) + ", called \"" + first.description + "\"";
+            candidates.push_back(std::move(candidate));
+        }
+        if (partitions.size() > 1 && role != GroupRole::composite)
+            problems.push_back("groups called \"" + groups[which.front()].description + "\" have " +
+                               std::to_string(partitions.size()) + " shapes: the job may have made its grid more than once");
+    };
+    for (const auto& [role, which] : named)
+        if (role != GroupRole::composite)
+            add(which, role);
+
+    // What has no name, or none that is an axis, by shape alone.
+    std::set<std::vector<Digit>> known;
+    for (const Candidate& candidate : candidates)
+        known.insert(candidate.partition.digits);
+    std::vector<std::vector<int>> members;
+    for (const std::size_t i : all)
+        members.push_back(groups[i].ranks);
+    for (Partition& partition : partitionsOf(members, recorded)) {
+        if (known.contains(partition.digits))
+            continue;
+        Candidate candidate;
+        bool isComposite = false;
+        Carried carried;
+        for (std::size_t& group : partition.groups) {
+            group = all[group];
+            carried += groups[group].carried;
+            isComposite |= roleFromDescription(groups[group].description) == GroupRole::composite;
+        }
+        candidate.partition = std::move(partition);
+        candidate.why = groupsText(candidate.partition);
+        const std::vector<GuessedRole> guesses = isComposite ? std::vector<GuessedRole>() : rolesFromUse(carried);
+        if (guesses.empty()) {
+            candidate.role = isComposite ? GroupRole::composite : GroupRole::unknown;
+            candidates.push_back(std::move(candidate));
+            continue;
+        }
+        for (const GuessedRole& guessed : guesses) {
+            Candidate fitting = candidate;
+            fitting.role = guessed.role;
+            fitting.sure = guessed.sure;
+            fitting.why += ": " + guessed.why;
+            candidates.push_back(std::move(fitting));
+        }
+    }
+    return candidates;
+}
+
+/// Where digits begin and end, as a chain of divisors from 1 to the world.
+class Cuts {
+public:
+    explicit Cuts(int world) : m_cuts{1, world} {}
+    /// False, and nothing changes, where a digit would begin inside a factor that another one needs whole.
+    bool add(const std::vector<Digit>& digits)
+    {
+        std::set<int> wider = m_cuts;
+        for (const Digit& digit : digits) {
+            wider.insert(digit.stride);
+            wider.insert(digit.end());
+        }
+        int before = 1;
+        for (const int cut : wider) {
+            if (cut % before != 0)
+                return false;
+            before = cut;
+        }
+        if (*wider.rbegin() != *m_cuts.rbegin())
+            return false;
+        m_cuts = std::move(wider);
+        return true;
+    }
+    std::vector<Digit> atoms() const
+    {
+        std::vector<Digit> atoms;
+        for (auto cut = m_cuts.begin(); std::next(cut) != m_cuts.end(); ++cut)
+            atoms.push_back({*cut, *std::next(cut) / *cut});
+        return atoms;
+    }
+
+private:
+    std::set<int> m_cuts;
+};
+
+/// The finest stride first: of the shapes that begin where the last axis ended the smallest, and so on. Gaps are axes too.
+std::vector<Digit> finestStrides(const std::vector<Candidate>& candidates, int world)
+{
+    std::vector<Digit> axes;
+    int stride = 1;
+    while (stride < world) {
+        std::optional<Digit> next;
+        int nearest = world;
+        for (const Candidate& candidate : candidates) {
+            if (candidate.partition.digits.size() != 1)
+                continue;
+            const Digit& digit = candidate.partition.digits.front();
+            const bool isWorld = digit.stride == 1 && digit.size == world;
+            if (isWorld || world % digit.end() != 0)
+                continue;
+            if (digit.stride == stride && (!next || digit.size < next->size))
+                next = digit;
+            else if (digit.stride > stride && digit.stride % stride == 0)
+                nearest = std::min(nearest, digit.stride);
+        }
+        axes.push_back(next.value_or(Digit{stride, nearest / stride}));
+        stride = axes.back().end();
+    }
+    return axes;
+}
+
+class AxisFinder {
+public:
+    AxisFinder(std::vector<Candidate> candidates, int world, RecoveredAxes& result)
+        : m_candidates(std::move(candidates)), m_world(world), m_result(result)
+    {
+    }
+
+    void find()
+    {
+        if (m_world < 2)
+            return;
+        const bool anyRole = std::any_of(m_candidates.begin(), m_candidates.end(), [](const Candidate& c) {
+            return c.role != GroupRole::unknown && c.role != GroupRole::composite;
+        });
+        if (!anyRole)
+            findUnnamed();
+        else
+            findNamed();
+    }
+
+private:
+    void findUnnamed();
+    void findNamed();
+    void addExperts();
+    const Candidate* best(std::initializer_list<GroupRole>, const Digit& atom) const;
+
+    std::vector<Candidate> m_candidates;
+    int m_world;
+    RecoveredAxes& m_result;
+};
+
+void AxisFinder::findUnnamed()
+{
+    m_result.atoms = finestStrides(m_candidates, m_world);
+    if (m_candidates.empty()) {
+        m_result.problems.push_back("nothing tells which of the " + std::to_string(m_world) +
+                                    " ranks form groups: no axes were recovered");
+        return;
+    }
+    for (const Digit& atom : m_result.atoms) {
+        const auto source = std::find_if(m_candidates.begin(), m_candidates.end(),
+                                         [&atom](const Candidate& c) { return c.partition.digits == std::vector<Digit>{atom}; });
+        const bool isSeen = source != m_candidates.end();
+        m_result.axes.push_back({.name = {},
+                                 .size = atom.size,
+                                 .stride = atom.stride,
+                                 .parts = {atom},
+                                 .evidence = (isSeen ? source->why : "no group joins these ranks, others leave room for them") +
+                                             "; nothing says what for",
+                                 .sure = isSeen ? 0.6 : 0.3,
+                                 .partNames = {}});
+    }
+}
+
+/// The smallest shape of one of these roles that holds the atom; what a description says before what use suggests.
+const Candidate* AxisFinder::best(std::initializer_list<GroupRole> roles, const Digit& atom) const
+{
+    const Candidate* found = nullptr;
+    for (const Candidate& candidate : m_candidates) {
+        if (std::find(roles.begin(), roles.end(), candidate.role) == roles.end() || !candidate.partition.holds(atom))
+            continue;
+        const auto rank = [](const Candidate& c) { return std::pair(!c.isNamed, c.partition.size()); };
+        if (found == nullptr || rank(candidate) < rank(*found))
+            found = &candidate;
+    }
+    return found;
+}
+
+void AxisFinder::findNamed()
+{
+    // Roles that cut the dense grid, surest first; what does not fit the cuts so far lies across (experts, shards).
+    constexpr std::array kOrder{GroupRole::tensor,        GroupRole::pipeline,  GroupRole::context,       GroupRole::data,
+                                GroupRole::dataReplicate, GroupRole::dataShard, GroupRole::dataAndContext};
+    Cuts cuts(m_world);
+    for (const bool isNamed : {true, false})
+        for (const GroupRole role : kOrder)
+            for (const Candidate& candidate : m_candidates)
+                if (candidate.role == role && candidate.isNamed == isNamed)
+                    cuts.add(candidate.partition.digits);
+    m_result.atoms = cuts.atoms();
+
+    // An atom belongs to the first of these axes that has it.
+    struct Labelled {
+        std::string name;
+        const Candidate* by = nullptr;
+    };
+    const bool dataIsNamed = std::any_of(m_candidates.begin(), m_candidates.end(),
+                                         [](const Candidate& c) { return c.isNamed && c.role == GroupRole::data; });
+    bool hasData = false;
+    std::vector<Labelled> labels;
+    for (const Digit& atom : m_result.atoms) {
+        Labelled label;
+        if ((label.by = best({GroupRole::tensor}, atom)) != nullptr)
+            label.name = "tp";
+        else if ((label.by = best({GroupRole::pipeline}, atom)) != nullptr)
+            label.name = "pp";
+        else if ((label.by = best({GroupRole::context}, atom)) != nullptr)
+            label.name = "cp";
+        else if ((label.by = best({GroupRole::data, GroupRole::dataReplicate, GroupRole::dataShard}, atom)) != nullptr)
+            label.name = "dp";
+        else if (!dataIsNamed && (label.by = best({GroupRole::dataAndContext}, atom)) != nullptr)
+            label.name = "dp";
+        hasData |= label.name == "dp";
+        labels.push_back(label);
+    }
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const Digit& atom = m_result.atoms[i];
+        std::string name = labels[i].name;
+        std::string why = labels[i].by != nullptr ? labels[i].by->why : std::string();
+        double sure = labels[i].by != nullptr ? labels[i].by->sure : 0.5;
+        if (name.empty() && !hasData) {
+            name = "dp";
+            why = "no group joins these ranks " + std::to_string(atom.stride) +
+                  " apart; what the named axes leave is data parallel";
+        } else if (name.empty()) {
+            why = "ranks " + std::to_string(atom.stride) + " apart that no axis with a name joins";
+            sure = 0.4;
+        }
+        std::string part;
+        if (labels[i].by != nullptr &&
+            (labels[i].by->role == GroupRole::dataReplicate || labels[i].by->role == GroupRole::dataShard))
+            part = groupRoleName(labels[i].by->role);
+        const auto same = std::find_if(m_result.axes.begin(), m_result.axes.end(),
+                                       [&name](const RecoveredAxis& axis) { return !name.empty() && axis.name == name; });
+        if (same == m_result.axes.end()) {
+            m_result.axes.push_back({.name = name,
+                                     .size = atom.size,
+                                     .stride = atom.stride,
+                                     .parts = {atom},
+                                     .evidence = why,
+                                     .sure = sure,
+                                     .partNames = {}});
+            if (!part.empty())
+                m_result.axes.back().partNames.push_back(part);
+            continue;
+        }
+        same->size *= atom.size;
+        if (same->parts.back().end() == atom.stride && part.empty())
+            same->parts.back().size *= atom.size;
+        else
+            same->parts.push_back(atom);
+        same->sure = std::min(same->sure, sure);
+        if (!part.empty())
+            same->partNames.push_back(part);
+        if (same->evidence != why)
+            same->evidence += "; " + why;
+    }
+    addExperts();
+}
+
+void AxisFinder::addExperts()
+{
+    const Candidate* expert = nullptr;
+    for (const Candidate& candidate : m_candidates)
+        if (candidate.role == GroupRole::expert && (expert == nullptr || candidate.isNamed > expert->isNamed ||
+                                                    (candidate.isNamed == expert->isNamed && candidate.sure > expert->sure)))
+            expert = &candidate;
+    if (expert == nullptr)
+        return;
+    m_result.axes.push_back({.name = "ep",
+                             .size = expert->partition.size(),
+                             .stride = expert->partition.digits.front().stride,
+                             .parts = expert->partition.digits,
+                             .evidence = expert->why + "; it lies across the other axes",
+                             .sure = expert->sure,
+                             .partNames = {}});
+}
+
+} // namespace
+
+const RecoveredAxis* RecoveredAxes::find(std::string_view name) const
+{
+    const auto found = std::find_if(axes.begin(), axes.end(), [name](const RecoveredAxis& axis) { return axis.name == name; });
+    return found == axes.end() ? nullptr : &*found;
+}
+
+int RecoveredAxes::sizeOf(std::string_view name) const
+{
+    const RecoveredAxis* axis = find(name);
+    return axis == nullptr ? 1 : axis->size;
+}
+
+int RecoveredAxes::coordinate(const RecoveredAxis& axis, int rank)
+{
+    int coordinate = 0, weight = 1;
+    for (const Digit& part : axis.parts) {
+        coordinate += rank / part.stride % part.size * weight;
+        weight *= part.size;
+    }
+    return coordinate;
+}
+
+RecoveredAxes recoverAxes(std::span<const KnownGroup> groups, int worldSize, std::span<const int> recorded)
+{
+    RecoveredAxes result;
+    result.worldSize = worldSize;
+    AxisFinder(candidatesOf(groups, recorded, result.problems), worldSize, result).find();
+    return result;
+}
+
+} // namespace sim

@@ -1,0 +1,48 @@
+// The grid of ranks from its process groups alone: which axes there are, how long each is, how far apart its ranks lie, and what
+// it is for. Every claim says why and how sure it is.
+#pragma once
+
+#include "sim/recovery/group_role.h"
+#include "sim/recovery/group_shape.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// A group that is known of, with what is known of its use.
+struct KnownGroup {
+    std::string name, description;
+    std::vector<int> ranks; ///< ascending
+    std::string evidence;
+    Carried carried;
+};
+
+struct RecoveredAxis {
+    std::string name; ///< "tp", "cp", "dp", "pp", "ep"; "" where nothing tells
+    int size = 1;
+    int stride = 1;                     ///< between neighbours; of several parts that of the first
+    std::vector<Digit> parts;           ///< more than one where other axes lie between them
+    std::string evidence;               ///< one sentence
+    double sure = 0;                    ///< 0 … 1
+    std::vector<std::string> partNames; ///< "dp_shard", "dp_replicate" where groups name parts; else empty
+};
+
+struct RecoveredAxes {
+    int worldSize = 0;
+    std::vector<RecoveredAxis> axes; ///< of size 2 and more, dense ones by stride, then ep, which lies across them
+    std::vector<Digit> atoms;        ///< the finest digits that groups tell apart: their product is the world
+    std::vector<std::string> problems;
+
+    const RecoveredAxis* find(std::string_view name) const;
+    int sizeOf(std::string_view name) const; ///< 1 where there is no such axis
+    /// Coordinate of a rank on an axis.
+    static int coordinate(const RecoveredAxis&, int rank);
+};
+
+/// `recorded`: ranks whose traces are there; a shape of groups counts only if each of them is in one. Groups with a description
+/// go by it; others by what they carry; without either there are sizes and strides, and no names. O(groups · members).
+RecoveredAxes recoverAxes(std::span<const KnownGroup>, int worldSize, std::span<const int> recorded);
+
+} // namespace sim

@@ -1,0 +1,61 @@
+// Unions of spans, and how much of a window they fill.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+/// Spans that may overlap, joined. Built in O(n log n), asked in O(log n).
+class BusyTime {
+public:
+    using Span = std::pair<std::int64_t, std::int64_t>;
+    BusyTime() = default;
+    explicit BusyTime(std::vector<Span> spans)
+    {
+        std::sort(spans.begin(), spans.end());
+        for (const auto& [start, end] : spans) {
+            if (end <= start)
+                continue;
+            if (m_spans.empty() || start > m_spans.back().second)
+                m_spans.emplace_back(start, end);
+            else
+                m_spans.back().second = std::max(m_spans.back().second, end);
+        }
+        m_before.push_back(0);
+        for (const auto& [start, end] : m_spans)
+            m_before.push_back(m_before.back() + end - start);
+    }
+    /// Filled from `from` to `to`.
+    std::int64_t within(std::int64_t from, std::int64_t to) const { return to <= from ? 0 : until(to) - until(from); }
+    const std::vector<Span>& spans() const { return m_spans; }
+    /// What is in these spans and not in `other`. O(n + m).
+    std::int64_t beyond(const BusyTime& other, std::int64_t from, std::int64_t to) const
+    {
+        std::int64_t sum = 0;
+        auto first = std::lower_bound(m_spans.begin(), m_spans.end(), from,
+                                      [](const Span& span, std::int64_t at) { return span.second < at; });
+        for (; first != m_spans.end() && first->first < to; ++first) {
+            const std::int64_t start = std::max(from, first->first), end = std::min(to, first->second);
+            sum += std::max<std::int64_t>(0, end - start) - other.within(start, end);
+        }
+        return sum;
+    }
+
+private:
+    std::int64_t until(std::int64_t at) const
+    {
+        const auto after =
+            std::upper_bound(m_spans.begin(), m_spans.end(), at, [](std::int64_t t, const Span& span) { return t < span.first; });
+        const auto count = static_cast<std::size_t>(after - m_spans.begin());
+        if (count == 0)
+            return 0;
+        return m_before[count - 1] + std::min(at, m_spans[count - 1].second) - m_spans[count - 1].first;
+    }
+    std::vector<Span> m_spans;
+    std::vector<std::int64_t> m_before; ///< filled before span i
+};
+
+} // namespace sim

@@ -1,0 +1,359 @@
+#include "sim/recovery/clock.h"
+
+#include "sim/quantile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace sim {
+namespace {
+
+/// Ends of one pair's collectives: when (seconds from `since`) and by how much the member's clock is ahead (ns).
+struct EndDifferences {
+    std::vector<double> seconds, aheadNs;
+};
+
+/// What a pair says of the difference of its clocks, linear in time.
+struct PairClock {
+    std::size_t from = 0, to = 0; ///< indices of ranks
+    double offsetNs = 0;          ///< to − from, at `since`
+    double slopePpm = 0;          ///< ns a second are 1e-3 ppm
+    double weight = 1;
+    double slopeWeight = 0; ///< 0: the pair's trace is too short to tell
+};
+
+double medianOf(std::vector<double> values)
+{
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2 == 1)
+        return *middle;
+    return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+/// Theil and Sen's slope over pairs of points that lie half of the points apart: O(n), and a third of them may be off.
+double robustSlope(const EndDifferences& ends)
+{
+    const std::size_t half = ends.seconds.size() / 2;
+    std::vector<double> slopes;
+    for (std::size_t i = 0; i + half < ends.seconds.size(); ++i) {
+        const double apart = ends.seconds[i + half] - ends.seconds[i];
+        if (apart > 0)
+            slopes.push_back((ends.aheadNs[i + half] - ends.aheadNs[i]) / apart);
+    }
+    return slopes.empty() ? 0 : medianOf(std::move(slopes));
+}
+
+double spreadOf(std::vector<double> values)
+{
+    const double middle = medianOf(values);
+    for (double& value : values)
+        value = std::abs(value - middle);
+    return medianOf(std::move(values));
+}
+
+/// x of least Σ w (x[to] − x[from] − d)², x[0] = 0 in each connected part's first rank, by conjugate gradients on the graph's
+/// Laplacian: as many rounds as ranks at most, each O(edges).
+std::vector<double> solveDifferences(std::size_t ranks, const std::vector<PairClock>& pairs, double PairClock::*difference,
+                                     double PairClock::*weight)
+{
+    std::vector<double> x(ranks, 0), rest(ranks, 0), direction, product(ranks);
+    for (const PairClock& pair : pairs) {
+        rest[pair.to] += pair.*weight * (pair.*difference);
+        rest[pair.from] -= pair.*weight * (pair.*difference);
+    }
+    const auto anchored = [](std::vector<double>& values) { values[0] = 0; };
+    anchored(rest);
+    direction = rest;
+    double square = std::inner_product(rest.begin(), rest.end(), rest.begin(), 0.0);
+    const double enough = square * 1e-20;
+    for (std::size_t round = 0; round < 4 * ranks + 16 && square > enough && square > 0; ++round) {
+        std::fill(product.begin(), product.end(), 0.0);
+        for (const PairClock& pair : pairs) {
+            const double flow = pair.*weight * (direction[pair.to] - direction[pair.from]);
+            product[pair.to] += flow;
+            product[pair.from] -= flow;
+        }
+        anchored(product);
+        const double curvature = std::inner_product(direction.begin(), direction.end(), product.begin(), 0.0);
+        if (curvature <= 0)
+            break;
+        const double step = square / curvature;
+        for (std::size_t i = 0; i < ranks; ++i) {
+            x[i] += step * direction[i];
+            rest[i] -= step * product[i];
+        }
+        const double next = std::inner_product(rest.begin(), rest.end(), rest.begin(), 0.0);
+        for (std::size_t i = 0; i < ranks; ++i)
+            direction[i] = rest[i] + next / square * direction[i];
+        square = next;
+    }
+    return x;
+}
+
+PairClock pairOf(const std::pair<std::size_t, std::size_t>& ranks, const EndDifferences& ends)
+{
+    PairClock pair{.from = ranks.first, .to = ranks.second};
+    const std::size_t count = ends.seconds.size();
+    const double length = ends.seconds.back() - ends.seconds.front();
+    const auto levelled = [&ends](double slope) {
+        std::vector<double> level = ends.aheadNs;
+        for (std::size_t i = 0; i < level.size(); ++i)
+            level[i] -= slope * ends.seconds[i];
+        return level;
+    };
+    // A slope is told where what it moves the ends by is more than what they scatter by: 1 ppm is 1 µs in a second.
+    if (count >= 8 && length > 0.05) {
+        const double slope = robustSlope(ends);
+        const double spread = std::max(spreadOf(levelled(slope)), 100.0);
+        const double slopeError = 3 * spread / (length * std::sqrt(static_cast<double>(count)));
+        if (std::abs(slope) < 3e5 && slopeError < 2e4) {
+            pair.slopePpm = slope * 1e-3;
+            pair.slopeWeight = 1 / (slopeError * slopeError);
+        }
+    }
+    std::vector<double> level = levelled(pair.slopeWeight > 0 ? pair.slopePpm * 1e3 : 0);
+    pair.offsetNs = medianOf(level);
+    const double error = std::max(spreadOf(std::move(level)), 100.0);
+    pair.weight = static_cast<double>(count) / (error * error);
+    return pair;
+}
+
+class Aligner {
+public:
+    Aligner(const RunEvidence& evidence, const Meetings& meetings) : m_evidence(evidence), m_meetings(meetings) {}
+
+    ClockAlignment align()
+    {
+        m_result.ranks.resize(m_evidence.ranks.size());
+        if (m_evidence.ranks.size() < 2) {
+            m_result.isAligned = !m_evidence.ranks.empty();
+            m_result.why = "one rank has one clock";
+            return std::move(m_result);
+        }
+        collect();
+        fit();
+        if (!isConnected())
+            return std::move(m_result);
+        solve();
+        measure();
+        return std::move(m_result);
+    }
+
+private:
+    const CommSpan& spanOf(const Part& part) const { return m_evidence.ranks[part.rank].comms[part.span]; }
+    void collect();
+    void fit();
+    bool isConnected();
+    void solve();
+    void measure();
+
+    const RunEvidence& m_evidence;
+    const Meetings& m_meetings;
+    std::map<std::pair<std::size_t, std::size_t>, EndDifferences> m_ends;
+    std::vector<PairClock> m_pairs;
+    ClockAlignment m_result;
+};
+
+void Aligner::collect()
+{
+    std::int64_t first = INT64_MAX, last = INT64_MIN;
+    for (const Meeting& meeting : m_meetings.meetings)
+        for (const Part& part : meeting.parts) {
+            first = std::min(first, spanOf(part).endNs);
+            last = std::max(last, spanOf(part).endNs);
+        }
+    m_result.sinceNs = first > last ? 0 : first + (last - first) / 2;
+    for (const Meeting& meeting : m_meetings.meetings) {
+        if (!synchronises(meeting.exchange))
+            continue;
+        // Any one late end is late by its own jitter alone if pairs share no member: neighbours, so that a group is a chain and a
+        // star.
+        const Part& reference = meeting.parts.front();
+        for (std::size_t i = 1; i < meeting.parts.size(); ++i) {
+            const Part& part = meeting.parts[i];
+            EndDifferences& ends = m_ends[{reference.rank, part.rank}];
+            ends.seconds.push_back(static_cast<double>(spanOf(reference).endNs - m_result.sinceNs) * 1e-9);
+            ends.aheadNs.push_back(static_cast<double>(spanOf(part).endNs - spanOf(reference).endNs));
+        }
+    }
+}
+
+void Aligner::fit()
+{
+    for (const auto& [ranks, ends] : m_ends)
+        m_pairs.push_back(pairOf(ranks, ends));
+}
+
+bool Aligner::isConnected()
+{
+    std::vector<std::size_t> above(m_evidence.ranks.size());
+    std::iota(above.begin(), above.end(), std::size_t{0});
+    const auto root = [&above](std::size_t rank) {
+        while (above[rank] != rank)
+            rank = above[rank] = above[above[rank]];
+        return rank;
+    };
+    for (const PairClock& pair : m_pairs)
+        above[std::max(root(pair.from), root(pair.to))] = std::min(root(pair.from), root(pair.to));
+    std::size_t parts = 0, lonely = above.size();
+    for (std::size_t rank = 0; rank < above.size(); ++rank)
+        if (root(rank) == rank) {
+            ++parts;
+            if (rank != 0 && lonely == above.size())
+                lonely = rank;
+        }
+    if (parts == 1)
+        return true;
+    // A pipeline's ends meet in no collective: transfers there and back bound the difference from both sides.
+    std::map<std::pair<std::size_t, std::size_t>, EndDifferences> slack; // (sender, receiver)
+    for (const Meeting& transfer : m_meetings.transfers) {
+        const Part &send = transfer.parts[0], &receive = transfer.parts[1];
+        if (root(send.rank) == root(receive.rank))
+            continue;
+        EndDifferences& ends = slack[{send.rank, receive.rank}];
+        ends.seconds.push_back(static_cast<double>(spanOf(send).endNs - m_result.sinceNs) * 1e-9);
+        ends.aheadNs.push_back(static_cast<double>(spanOf(receive).endNs - spanOf(send).endNs));
+    }
+    std::vector<PairClock> bounds;
+    for (auto& [link, forward] : slack) {
+        const auto back = slack.find({link.second, link.first});
+        if (link.first > link.second || back == slack.end())
+            continue;
+        // Both ends of a transfer end nearly together; by how much they do not is the same each way, and cancels.
+        const PairClock there = pairOf(link, forward), home = pairOf({link.second, link.first}, back->second);
+        bounds.push_back({.from = link.first,
+                          .to = link.second,
+                          .offsetNs = (there.offsetNs - home.offsetNs) / 2,
+                          .slopePpm = (there.slopePpm - home.slopePpm) / 2,
+                          .weight = std::min(there.weight, home.weight),
+                          .slopeWeight = std::min(there.slopeWeight, home.slopeWeight)});
+    }
+    for (const PairClock& pair : bounds) {
+        m_pairs.push_back(pair);
+        if (root(pair.from) != root(pair.to)) {
+            above[std::max(root(pair.from), root(pair.to))] = std::min(root(pair.from), root(pair.to));
+            --parts;
+        }
+    }
+    if (parts == 1)
+        return true;
+    m_result.why = "not aligned: no collective and no transfer there and back joins rank " +
+                   std::to_string(m_evidence.ranks[lonely].rank) + " to rank " + std::to_string(m_evidence.ranks[0].rank) + " (" +
+                   std::to_string(parts) + " parts); clocks stay as they were recorded";
+    return false;
+}
+
+void Aligner::solve()
+{
+    const std::size_t count = m_evidence.ranks.size();
+    // Clocks that no pair tells the drift of are taken not to drift against each other.
+    const bool anySlope = std::any_of(m_pairs.begin(), m_pairs.end(), [](const PairClock& pair) { return pair.slopeWeight > 0; });
+    std::vector<double> drift(count, 0);
+    if (anySlope) {
+        for (PairClock& pair : m_pairs)
+            if (pair.slopeWeight <= 0)
+                pair.slopeWeight = 1e-12;
+        drift = solveDifferences(count, m_pairs, &PairClock::slopePpm, &PairClock::slopeWeight);
+    }
+    const std::vector<double> offset = solveDifferences(count, m_pairs, &PairClock::offsetNs, &PairClock::weight);
+    for (std::size_t rank = 0; rank < count; ++rank) {
+        m_result.ranks[rank].offsetNs = offset[rank];
+        m_result.ranks[rank].driftPpm = drift[rank];
+    }
+}
+
+void Aligner::measure()
+{
+    m_result.isAligned = true;
+    std::vector<std::vector<double>> residuals(m_evidence.ranks.size());
+    std::vector<double> all, ends;
+    for (const Meeting& meeting : m_meetings.meetings) {
+        if (!synchronises(meeting.exchange))
+            continue;
+        ends.clear();
+        for (const Part& part : meeting.parts)
+            ends.push_back(static_cast<double>(m_result.aligned(part.rank, spanOf(part).endNs) - m_result.sinceNs));
+        const double middle = medianOf(ends);
+        for (std::size_t i = 0; i < ends.size(); ++i)
+            residuals[meeting.parts[i].rank].push_back(std::abs(ends[i] - middle));
+    }
+    for (std::size_t rank = 0; rank < residuals.size(); ++rank) {
+        std::sort(residuals[rank].begin(), residuals[rank].end());
+        m_result.ranks[rank].ends = residuals[rank].size();
+        if (!residuals[rank].empty())
+            m_result.ranks[rank].residualP95Ns = quantileOf(residuals[rank], 0.95);
+        all.insert(all.end(), residuals[rank].begin(), residuals[rank].end());
+    }
+    std::sort(all.begin(), all.end());
+    const double p95 = all.empty() ? 0 : quantileOf(all, 0.95);
+    const std::string microseconds = std::to_string(static_cast<std::int64_t>(std::llround(p95 / 1000)));
+    if (p95 > kMostResidualNs) {
+        m_result = {.isAligned = false,
+                    .why = "not aligned: after the best fit ends of collectives still differ by " + microseconds +
+                           " µs (95 of 100; at most 50 are taken for one clock); clocks stay as they were recorded",
+                    .sinceNs = m_result.sinceNs,
+                    .ranks = std::vector<RankClock>(m_evidence.ranks.size()),
+                    .violations = {}};
+        return;
+    }
+    m_result.why = "aligned by the ends of " + std::to_string(m_meetings.meetings.size()) +
+                   " collectives; 95 of 100 ends agree within " + microseconds + " µs";
+    for (const Meeting& transfer : m_meetings.transfers) {
+        const Part &send = transfer.parts[0], &receive = transfer.parts[1];
+        const std::int64_t before =
+            m_result.aligned(send.rank, spanOf(send).startNs) - m_result.aligned(receive.rank, spanOf(receive).endNs);
+        if (before > 1000 && m_result.violations.size() < 8)
+            m_result.violations.push_back("rank " + std::to_string(m_evidence.ranks[receive.rank].rank) + " has received " +
+                                          std::to_string(before / 1000) + " µs before rank " +
+                                          std::to_string(m_evidence.ranks[send.rank].rank) + " began to send");
+    }
+}
+
+} // namespace
+
+std::int64_t ClockAlignment::aligned(std::size_t rank, std::int64_t timeNs) const
+{
+    if (!isAligned)
+        return timeNs;
+    const RankClock& clock = ranks[rank];
+    const double ahead = clock.offsetNs + clock.driftPpm * 1e-6 * static_cast<double>(timeNs - sinceNs);
+    return timeNs - static_cast<std::int64_t>(std::llround(ahead));
+}
+
+ClockAlignment alignClocks(const RunEvidence& evidence, const Meetings& meetings)
+{
+    return Aligner(evidence, meetings).align();
+}
+
+void applyClock(RunEvidence& evidence, const ClockAlignment& clock)
+{
+    if (!clock.isAligned)
+        return;
+    for (std::size_t rank = 0; rank < evidence.ranks.size(); ++rank) {
+        const auto shift = [&](std::int64_t& time) { time = clock.aligned(rank, time); };
+        for (CommSpan& span : evidence.ranks[rank].comms) {
+            shift(span.startNs);
+            shift(span.endNs);
+        }
+        for (WorkSpan& span : evidence.ranks[rank].work) {
+            shift(span.startNs);
+            shift(span.endNs);
+            if (span.launchNs != INT64_MIN)
+                shift(span.launchNs);
+        }
+        for (MarkSpan& span : evidence.ranks[rank].marks) {
+            shift(span.startNs);
+            shift(span.endNs);
+        }
+        for (StepMark& step : evidence.ranks[rank].steps) {
+            shift(step.startNs);
+            shift(step.endNs);
+        }
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,58 @@
+#include "sim/recovery/evidence.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace sim {
+
+std::string_view exchangeName(Exchange exchange)
+{
+    constexpr std::array<std::string_view, kExchangeCount> kNames{
+        "all-reduce", "all-gather", "reduce-scatter", "all-to-all",       "broadcast",       "reduce",
+        "barrier",    "send",       "receive",        "send and receive", "unknown exchange"};
+    return kNames[static_cast<std::size_t>(exchange)];
+}
+
+Exchange exchangeFromName(std::string_view name)
+{
+    std::string plain;
+    for (const char c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+            plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto has = [&plain](std::string_view part) { return plain.find(part) != std::string::npos; };
+    // The longer words first: "reducescatter" holds "reduce".
+    if (has("reducescatter"))
+        return Exchange::reduceScatter;
+    if (has("allreduce"))
+        return Exchange::allReduce;
+    if (has("allgather") || has("gatherbase"))
+        return Exchange::allGather;
+    if (has("alltoall") || has("all2all"))
+        return Exchange::allToAll;
+    if (has("broadcast"))
+        return Exchange::broadcast;
+    if (has("barrier"))
+        return Exchange::barrier;
+    if (has("sendrecv") || has("coalesced") || has("batchisend"))
+        return Exchange::sendReceive;
+    if (has("recv") || has("receive"))
+        return Exchange::receive;
+    if (has("send"))
+        return Exchange::send;
+    if (has("reduce"))
+        return Exchange::reduce;
+    return Exchange::unknown;
+}
+
+int RunEvidence::worldOrHighest() const
+{
+    int world = worldSize;
+    for (const RankEvidence& rank : ranks)
+        world = std::max(world, rank.rank + 1);
+    for (const GroupEvidence& group : groups)
+        if (!group.ranks.empty())
+            world = std::max(world, group.ranks.back() + 1);
+    return world;
+}
+
+} // namespace sim

@@ -1,0 +1,109 @@
+// What recovery goes by, whatever file it came from: who is recorded, which groups exist, and what each rank's device and
+// annotations did when. Times are nanoseconds of one clock a rank; clocks of ranks may differ (clock.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/// How ranks of a group exchange data. `sendReceive` is a kernel that does both at once: a ring shift, or several transfers in
+/// one.
+enum class Exchange : std::uint8_t {
+    allReduce,
+    allGather,
+    reduceScatter,
+    allToAll,
+    broadcast,
+    reduce,
+    barrier,
+    send,
+    receive,
+    sendReceive,
+    unknown
+};
+inline constexpr int kExchangeCount = 11;
+std::string_view exchangeName(Exchange); ///< "all-reduce"
+/// From what traces write: "allreduce", "nccl:all_reduce", "_allgather_base", "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(…)".
+Exchange exchangeFromName(std::string_view);
+/// Ends for all members together, whoever begins last.
+inline bool synchronises(Exchange e)
+{
+    return e <= Exchange::allToAll || e == Exchange::barrier;
+}
+inline bool reduces(Exchange e)
+{
+    return e == Exchange::allReduce || e == Exchange::reduceScatter || e == Exchange::reduce;
+}
+inline bool isTransfer(Exchange e)
+{
+    return e >= Exchange::send && e <= Exchange::sendReceive;
+}
+
+/// A collective's or transfer's kernel on one rank.
+struct CommSpan {
+    std::int64_t startNs = 0, endNs = 0;
+    Exchange exchange = Exchange::unknown;
+    std::int32_t group = -1;    ///< index into RunEvidence::groups, -1 unknown
+    std::int64_t sequence = -1; ///< the library's own count in its group; -1 unknown
+    std::int64_t bytes = 0;     ///< of the larger of input and output; 0 unknown
+    std::int32_t peer = -1;     ///< global rank of a send's or receive's other end
+    std::uint32_t stream = 0;
+    std::uint32_t name = 0; ///< index into RunEvidence::names
+};
+
+enum class DeviceWork : std::uint8_t { kernel, copy };
+
+/// A kernel or copy on the device that is no communication.
+struct WorkSpan {
+    std::int64_t startNs = 0, endNs = 0;
+    std::uint32_t name = 0;
+    std::uint32_t stream = 0;
+    DeviceWork work = DeviceWork::kernel;
+    std::int64_t launchNs = INT64_MIN; ///< when the host asked for it; INT64_MIN unknown
+};
+
+/// An annotation: record_function, NVTX, a python frame.
+struct MarkSpan {
+    std::int64_t startNs = 0, endNs = 0;
+    std::uint32_t name = 0;
+    bool onDevice = false;        ///< its twin over the kernels that it covers
+    std::int32_t microbatch = -1; ///< where the recorder tells it apart from the name; -1 none
+};
+
+/// A step as the recorder marks it; on the device where it says so.
+struct StepMark {
+    std::int64_t number = 0;
+    std::int64_t startNs = 0, endNs = 0;
+};
+
+struct RankEvidence {
+    int rank = 0;
+    std::string host;
+    std::vector<CommSpan> comms; ///< by start; so are the others
+    std::vector<WorkSpan> work;
+    std::vector<MarkSpan> marks;
+    std::vector<StepMark> steps; ///< by number
+};
+
+struct GroupEvidence {
+    std::string name, description; ///< as the trace gives them; may be empty
+    std::vector<int> ranks;        ///< ascending
+    std::string evidence;          ///< where it is from: "pg_config of rank 0"
+};
+
+struct RunEvidence {
+    int worldSize = 0;               ///< 0 unknown: as many as the highest rank seen says
+    std::vector<RankEvidence> ranks; ///< by rank, each once
+    std::vector<GroupEvidence> groups;
+    std::vector<std::string> names;
+    std::vector<std::string> problems;
+    int slices = 1; ///< parts of a sequence: a mark's micro-batch is then micro-batch · slices + slice
+
+    int worldOrHighest() const;
+};
+
+} // namespace sim

@@ -1,0 +1,235 @@
+#include "sim/recovery/from_recording.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <unordered_map>
+
+namespace sim {
+namespace {
+
+/// Every collective of which the recorder saw the kernel or the time, once.
+class RankReader {
+public:
+    RankReader(const Recording& recording, const RankRecording& rank, RunEvidence& evidence)
+        : m_recording(recording), m_rank(rank), m_evidence(evidence)
+    {
+    }
+
+    RankEvidence read()
+    {
+        m_result.rank = m_rank.rank;
+        m_result.host = m_rank.host;
+        readCollectives();
+        readSpans();
+        for (const RecordedStep& step : m_rank.steps) {
+            const bool onDevice = step.deviceStartNs >= 0 && step.deviceEndNs > step.deviceStartNs;
+            m_result.steps.push_back({.number = step.number,
+                                      .startNs = onDevice ? step.deviceStartNs : step.startNs,
+                                      .endNs = onDevice ? step.deviceEndNs : step.endNs});
+        }
+        const auto byStart = [](const auto& a, const auto& b) { return a.startNs < b.startNs; };
+        std::stable_sort(m_result.comms.begin(), m_result.comms.end(), byStart);
+        std::stable_sort(m_result.work.begin(), m_result.work.end(), byStart);
+        std::stable_sort(m_result.marks.begin(), m_result.marks.end(), byStart);
+        return std::move(m_result);
+    }
+
+private:
+    std::uint32_t streamOf(std::uint32_t span) const
+    {
+        const auto after = std::upper_bound(m_rank.tracks.begin(), m_rank.tracks.end(), span,
+                                            [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
+        return static_cast<std::uint32_t>(after - m_rank.tracks.begin());
+    }
+    void readCollectives();
+    void readSpans();
+
+    const Recording& m_recording;
+    const RankRecording& m_rank;
+    RunEvidence& m_evidence;
+    std::vector<bool> m_isRead; ///< [span] as a collective
+    RankEvidence m_result;
+};
+
+void RankReader::readCollectives()
+{
+    m_isRead.resize(m_rank.spans.size(), false);
+    std::size_t unfinished = 0;
+    std::unordered_map<std::uint32_t, int> partsOf; // kernel -> transfers in it
+    for (const RecordedCollective& collective : m_rank.collectives)
+        if (collective.span != kNoSpan)
+            ++partsOf[collective.span];
+    for (const RecordedCollective& collective : m_rank.collectives) {
+        if (collective.durationNs < 0 || collective.isEnqueuedOnly) {
+            ++unfinished;
+            continue;
+        }
+        const bool hasKernel = collective.span != kNoSpan;
+        CommSpan span;
+        span.startNs = collective.startNs;
+        span.endNs = collective.startNs + collective.durationNs;
+        span.exchange = exchangeFromName(m_recording.names[collective.name]);
+        span.name = hasKernel ? m_rank.spans.name[collective.span] : collective.name;
+        if (span.exchange == Exchange::unknown)
+            span.exchange = exchangeFromName(m_recording.names[span.name]);
+        if (span.exchange == Exchange::unknown && collective.isPointToPoint)
+            span.exchange = Exchange::sendReceive;
+        span.group = collective.group;
+        span.sequence = collective.sequence;
+        if (collective.bytes >= 0) {
+            span.bytes = collective.bytes;
+        } else {
+            const int each = std::max(1, elementBytes(m_recording.names[collective.dtype]));
+            span.bytes = std::max<std::int64_t>({0, collective.inElements, collective.outElements}) * each;
+        }
+        if (span.exchange == Exchange::send)
+            span.peer = collective.destinationRank;
+        else if (span.exchange == Exchange::receive)
+            span.peer = collective.sourceRank;
+        span.stream = hasKernel ? streamOf(collective.span) : 0;
+        if (hasKernel) {
+            // One kernel for many transfers counts once: as what it is, both directions at once.
+            if (m_isRead[collective.span])
+                continue;
+            m_isRead[collective.span] = true;
+            if (partsOf[collective.span] > 1 && isTransfer(span.exchange)) {
+                span.exchange = Exchange::sendReceive;
+                span.peer = -1;
+            }
+        }
+        m_result.comms.push_back(span);
+    }
+    if (unfinished > 0)
+        m_evidence.problems.push_back("rank " + std::to_string(m_rank.rank) + ": " + std::to_string(unfinished) +
+                                      " collectives were begun and never ended; they are left out of times");
+}
+
+void RankReader::readSpans()
+{
+    std::unordered_map<std::uint32_t, std::uint32_t> launchOf;
+    for (const RecordedLink& link : m_rank.links)
+        if (link.kind == RecordedLink::Kind::launch)
+            launchOf.emplace(link.to, link.from);
+    const RecordedSpans& spans = m_rank.spans;
+    for (const RecordedTrack& track : m_rank.tracks)
+        for (std::uint32_t i = track.first; i < track.last; ++i) {
+            const std::int64_t start = spans.startNs[i], end = spans.endNs(i);
+            switch (spans.kind[i]) {
+            case RecordedKind::communication:
+                if (!m_isRead[i])
+                    m_result.comms.push_back({.startNs = start,
+                                              .endNs = end,
+                                              .exchange = exchangeFromName(m_recording.names[spans.name[i]]),
+                                              .stream = streamOf(i),
+                                              .name = spans.name[i]});
+                break;
+            case RecordedKind::kernel:
+            case RecordedKind::memcpy:
+            case RecordedKind::memset: {
+                if (m_isRead[i])
+                    break;
+                WorkSpan work{.startNs = start, .endNs = end, .name = spans.name[i], .stream = streamOf(i)};
+                work.work = spans.kind[i] == RecordedKind::kernel ? DeviceWork::kernel : DeviceWork::copy;
+                if (const auto launch = launchOf.find(i); launch != launchOf.end())
+                    work.launchNs = spans.startNs[launch->second];
+                m_result.work.push_back(work);
+                break;
+            }
+            case RecordedKind::annotation:
+            case RecordedKind::gpuAnnotation:
+                m_result.marks.push_back({.startNs = start,
+                                          .endNs = end,
+                                          .name = spans.name[i],
+                                          .onDevice = spans.kind[i] == RecordedKind::gpuAnnotation || track.isDevice,
+                                          .microbatch = spans.microbatch.empty() ? -1 : spans.microbatch[i]});
+                break;
+            default:
+                break;
+            }
+        }
+}
+
+/// Where collectives carry no group but Rankscope's own number of their meeting: who meets is a group.
+void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
+{
+    std::map<std::uint64_t, std::vector<int>> members;
+    for (const RankRecording& rank : recording.ranks)
+        for (const RecordedCollective& collective : rank.collectives)
+            if (collective.meeting != 0 && rank.rank >= 0 &&
+                (collective.group < 0 || recording.groups[static_cast<std::size_t>(collective.group)].ranks.empty()))
+                members[collective.meeting].push_back(rank.rank);
+    std::map<std::vector<int>, std::int32_t> groupOf;
+    std::map<std::uint64_t, std::int32_t> groupOfMeeting;
+    for (auto& [meeting, ranks] : members) {
+        std::sort(ranks.begin(), ranks.end());
+        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+        if (ranks.size() < 2)
+            continue;
+        const auto [place, isNew] = groupOf.try_emplace(ranks, static_cast<std::int32_t>(evidence.groups.size()));
+        if (isNew)
+            evidence.groups.push_back(
+                {.name = {}, .description = {}, .ranks = ranks, .evidence = "ranks that meet in collectives"});
+        groupOfMeeting[meeting] = place->second;
+    }
+    if (groupOfMeeting.empty())
+        return;
+    std::map<std::pair<int, std::int64_t>, std::vector<std::int32_t>> byStart; // (rank, start) -> groups
+    for (const RankRecording& rank : recording.ranks)
+        for (const RecordedCollective& collective : rank.collectives)
+            if (const auto group = groupOfMeeting.find(collective.meeting); group != groupOfMeeting.end())
+                byStart[{rank.rank, collective.startNs}].push_back(group->second);
+    for (RankEvidence& rank : evidence.ranks)
+        for (CommSpan& span : rank.comms) {
+            const auto found = byStart.find({rank.rank, span.startNs});
+            const bool known = span.group >= 0 && !evidence.groups[static_cast<std::size_t>(span.group)].ranks.empty();
+            if (!known && found != byStart.end() && !found->second.empty()) {
+                const std::string description =
+                    span.group >= 0 ? evidence.groups[static_cast<std::size_t>(span.group)].description : std::string();
+                span.group = found->second.front();
+                found->second.erase(found->second.begin());
+                if (evidence.groups[static_cast<std::size_t>(span.group)].description.empty())
+                    evidence.groups[static_cast<std::size_t>(span.group)].description = description;
+            }
+        }
+}
+
+} // namespace
+
+RunEvidence evidenceOf(const Recording& recording)
+{
+    RunEvidence evidence;
+    evidence.worldSize = recording.worldSize;
+    evidence.slices = recording.slices;
+    for (std::uint32_t i = 0; i < recording.names.size(); ++i)
+        evidence.names.push_back(recording.names[i]);
+    for (const RecordedGroup& group : recording.groups) {
+        const bool saysNothing = group.description.empty() || group.description == "undefined";
+        evidence.groups.push_back({.name = group.name,
+                                   .description = saysNothing ? group.name : group.description,
+                                   .ranks = group.ranks,
+                                   .evidence = group.evidence});
+        std::sort(evidence.groups.back().ranks.begin(), evidence.groups.back().ranks.end());
+    }
+    for (const RankRecording& rank : recording.ranks) {
+        if (rank.rank < 0) {
+            evidence.problems.push_back(
+                "a file does not say which rank it is of, nor does its name: it is left out until somebody says");
+            continue;
+        }
+        if (!evidence.ranks.empty() && evidence.ranks.back().rank == rank.rank) {
+            evidence.problems.push_back("rank " + std::to_string(rank.rank) + " is recorded twice; the second is left out");
+            continue;
+        }
+        evidence.ranks.push_back(RankReader(recording, rank, evidence).read());
+    }
+    groupByMeetingNumbers(recording, evidence);
+    // A group that only its name is known of joins nobody.
+    for (RankEvidence& rank : evidence.ranks)
+        for (CommSpan& span : rank.comms)
+            if (span.group >= 0 && evidence.groups[static_cast<std::size_t>(span.group)].ranks.empty())
+                span.group = -1;
+    return evidence;
+}
+
+} // namespace sim

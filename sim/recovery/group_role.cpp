@@ -1,0 +1,138 @@
+#include "sim/recovery/group_role.h"
+
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <vector>
+
+namespace sim {
+namespace {
+
+struct RoleWord {
+    std::string_view word;
+    GroupRole role;
+};
+
+/// Whole descriptions, in lower case and without a leading "mesh_" and trailing "_group" and "_gloo".
+constexpr RoleWord kRoleWords[] = {
+    {"tensor_model_parallel", GroupRole::tensor},
+    {"tensor_parallel", GroupRole::tensor},
+    {"tp", GroupRole::tensor},
+    {"context_parallel", GroupRole::context},
+    {"cp", GroupRole::context},
+    {"data_parallel", GroupRole::data},
+    {"dp", GroupRole::data},
+    {"data", GroupRole::data},
+    {"ddp", GroupRole::data},
+    {"batch", GroupRole::data},
+    {"data_parallel_with_cp", GroupRole::dataAndContext},
+    {"data_parallel_with_cp_ag", GroupRole::dataAndContext},
+    {"data_parallel_ag", GroupRole::data},
+    {"dp_cp", GroupRole::dataAndContext},
+    {"dp_shard_cp", GroupRole::dataAndContext},
+    {"fsdp", GroupRole::dataAndContext},
+    {"pipeline_model_parallel", GroupRole::pipeline},
+    {"pipeline_parallel", GroupRole::pipeline},
+    {"pipe", GroupRole::pipeline},
+    {"pp", GroupRole::pipeline},
+    {"expert_model_parallel", GroupRole::expert},
+    {"expert_parallel", GroupRole::expert},
+    {"ep", GroupRole::expert},
+    {"dp_replicate", GroupRole::dataReplicate},
+    {"replicate", GroupRole::dataReplicate},
+    {"dp_shard", GroupRole::dataShard},
+    {"shard", GroupRole::dataShard},
+    {"expert_tensor_parallel", GroupRole::expertTensor},
+    {"etp", GroupRole::expertTensor},
+    {"expert_data_parallel", GroupRole::expertData},
+    {"expert_data_parallel_ag", GroupRole::expertData},
+    {"edp", GroupRole::expertData},
+    {"efsdp", GroupRole::expertData},
+    {"dp_shard_mod_ep", GroupRole::expertData},
+    {"embedding", GroupRole::ends},
+    {"embd", GroupRole::ends},
+    {"position_embedding", GroupRole::ends},
+};
+
+} // namespace
+
+std::string_view groupRoleName(GroupRole role)
+{
+    constexpr std::array<std::string_view, 13> kNames{
+        "tp", "cp", "dp", "pp", "ep", "dp_replicate", "dp_shard", "dp_cp", "etp", "edp", "embd", "several axes", ""};
+    return kNames[static_cast<std::size_t>(role)];
+}
+
+GroupRole roleFromDescription(std::string_view description)
+{
+    std::string word;
+    for (const char c : description)
+        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (word.starts_with("mesh_"))
+        word.erase(0, 5);
+    for (const std::string_view ending : {"_gloo", "_group", "_groups"})
+        if (word.ends_with(ending))
+            word.erase(word.size() - ending.size());
+    for (const RoleWord& known : kRoleWords)
+        if (word == known.word)
+            return known.role;
+    // What Megatron calls by two axes, a level of hierarchical context parallelism, an optimizer's instance, a flattened mesh.
+    for (const std::string_view part : {"_parallel", "distributed_optimizer", "hierarchical", "dp_", "_tp", "_cp", "_pp", "_ep"})
+        if (word.find(part) != std::string::npos)
+            return GroupRole::composite;
+    return GroupRole::unknown;
+}
+
+double Carried::total() const
+{
+    return std::accumulate(count.begin(), count.end(), 0.0);
+}
+
+Carried& Carried::operator+=(const Carried& other)
+{
+    const double sum = ranks + other.ranks;
+    if (sum <= 0)
+        return *this;
+    const auto mean = [&](double& mine, double theirs) { mine = (mine * ranks + theirs * other.ranks) / sum; };
+    for (std::size_t i = 0; i < count.size(); ++i) {
+        mean(count[i], other.count[i]);
+        mean(bytes[i], other.bytes[i]);
+    }
+    mean(earlyReduces, other.earlyReduces);
+    mean(attentionGathers, other.attentionGathers);
+    ranks = sum;
+    return *this;
+}
+
+std::vector<GuessedRole> rolesFromUse(const Carried& carried)
+{
+    std::vector<GuessedRole> roles;
+    const double total = carried.total();
+    if (carried.ranks <= 0 || total <= 0)
+        return roles;
+    const auto each = [](double count) { return numberText(count, Unit::number) + " a step and rank"; };
+    const double oneWay = carried.of(Exchange::send) + carried.of(Exchange::receive);
+    const double bothWays = carried.of(Exchange::sendReceive);
+    const double allToAll = carried.of(Exchange::allToAll);
+    const double gathers = carried.of(Exchange::allGather);
+    const double reducing = carried.of(Exchange::allReduce) + carried.of(Exchange::reduceScatter) + carried.of(Exchange::reduce);
+    if (oneWay > 0)
+        roles.push_back({GroupRole::pipeline, 0.9, "sends and receives between neighbours, " + each(oneWay)});
+    if (allToAll > 0)
+        roles.push_back({GroupRole::expert, 0.8, "all-to-alls, " + each(allToAll)});
+    if (carried.earlyReduces > 0)
+        roles.push_back({GroupRole::tensor, 0.8, "sums before any backward has ended, " + each(reducing)});
+    if (bothWays > 0 && oneWay == 0)
+        roles.push_back({GroupRole::context, 0.7, "rings of sends and receives, " + each(bothWays)});
+    else if (carried.earlyReduces <= 0 && carried.attentionGathers >= 1 && carried.attentionGathers >= 0.3 * gathers)
+        roles.push_back({GroupRole::context, 0.6, "all-gathers that attention waits for, " + each(carried.attentionGathers)});
+    if (reducing > 0 && carried.earlyReduces <= 0)
+        roles.push_back({GroupRole::data, 0.7, "sums only after the first backward, " + each(reducing)});
+    else if (gathers > 0 && roles.empty())
+        roles.push_back({GroupRole::data, 0.5, "gathers and never sums, " + each(gathers)});
+    return roles;
+}
+
+} // namespace sim

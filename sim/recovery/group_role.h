@@ -1,0 +1,57 @@
+// What a process group is for: by what its frameworks call it, else by what its members send.
+#pragma once
+
+#include "sim/recovery/evidence.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/// Roles that name an axis first. dataReplicate and dataShard are parts of data, dataAndContext is both.
+enum class GroupRole : std::uint8_t {
+    tensor,
+    context,
+    data,
+    pipeline,
+    expert,
+    dataReplicate,
+    dataShard,
+    dataAndContext,
+    expertTensor,
+    expertData,
+    ends,      ///< first and last rank of a pipeline: tied embeddings
+    composite, ///< tensor and data, a part of another group, an optimizer's instance: no axis of its own
+    unknown
+};
+/// "tp", "cp", "dp", "pp", "ep", "dp_replicate", "dp_shard", "dp_cp", "etp", "edp", "embd", "several axes", "".
+std::string_view groupRoleName(GroupRole);
+
+/// From pg_desc: Megatron's `TENSOR_MODEL_PARALLEL_GROUP`, DeviceMesh's `mesh_tp`, plain `tp`. unknown for "undefined" and the
+/// like.
+GroupRole roleFromDescription(std::string_view);
+
+/// What members of a group did with each other, summed over groups of a shape. Counts are per recorded rank and step.
+struct Carried {
+    std::array<double, kExchangeCount> count{}; ///< by Exchange
+    std::array<double, kExchangeCount> bytes{};
+    double earlyReduces = 0;     ///< all-reduces and reduce-scatters before the first backward can have ended
+    double attentionGathers = 0; ///< all-gathers and rings that the next attention kernel waits for
+    double ranks = 0;            ///< recorded ranks that took part; 0: nothing is known of what it carries
+    double total() const;
+    double of(Exchange e) const { return count[static_cast<std::size_t>(e)]; }
+    Carried& operator+=(const Carried&);
+};
+
+struct GuessedRole {
+    GroupRole role = GroupRole::unknown;
+    double sure = 0; ///< 0 … 1
+    std::string why; ///< "sends and receives, 16 a step and rank"
+};
+/// All that fit, as a job makes one group of the same ranks serve several axes; empty where nothing tells.
+std::vector<GuessedRole> rolesFromUse(const Carried&);
+
+} // namespace sim

@@ -1,0 +1,42 @@
+// Which kernels on different ranks are one collective.
+#pragma once
+
+#include "sim/recovery/evidence.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// One rank's part: index into RunEvidence::ranks and into its comms.
+struct Part {
+    std::uint32_t rank = 0, span = 0;
+};
+
+/// A collective as its recorded members took part in it.
+struct Meeting {
+    std::int32_t group = -1; ///< index into RunEvidence::groups
+    Exchange exchange = Exchange::unknown;
+    std::vector<Part> parts; ///< by rank; two and more
+};
+
+struct Meetings {
+    std::vector<Meeting> meetings; ///< in the order of the lowest member's clock
+    /// Sends with their receives: parts[0] sends, parts[1] receives.
+    std::vector<Meeting> transfers;
+    std::size_t matched = 0, unmatched = 0; ///< kernels
+    std::vector<std::string> problems;      ///< "rank 3 began recording 2 collectives late in group …"
+};
+
+/// By (group, sequence) where the library counts; else by order in the group, once the sequences of (exchange, bytes) are laid
+/// over each other by their longest common run. O(kernels log kernels), and O(n · shift) for groups that must be laid over each
+/// other.
+Meetings matchCollectives(const RunEvidence&);
+
+/// Groups by who meets whom, for kernels whose group is unknown: ranks that a chain of transfers joins, and ranks whose streams
+/// run the same sequence of kernels and end them together (but for a constant: their clocks). Adds them to `groups` with their
+/// evidence and sets CommSpan::group.
+void groupByMeetings(RunEvidence&);
+
+} // namespace sim

@@ -1,0 +1,197 @@
+#include "sim/recovery/passes.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+#include <set>
+
+namespace sim {
+namespace {
+
+/// A number at the front of `text`, which loses it; nothing where there is none.
+std::optional<int> takeNumber(std::string_view& text)
+{
+    int number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || number < 0)
+        return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return number;
+}
+
+std::optional<ActionKind> kindOfLetter(char letter)
+{
+    switch (letter) {
+    case 'F':
+        return ActionKind::forward;
+    case 'B':
+        return ActionKind::backward;
+    case 'I':
+        return ActionKind::backwardInput;
+    case 'W':
+        return ActionKind::backwardWeight;
+    default:
+        return std::nullopt;
+    }
+}
+
+/// "2F0", "2F0.1"; "2F" where the recorder tells the micro-batch apart.
+std::optional<Action> actionOf(std::string_view text, std::int32_t microbatch, int slices)
+{
+    const auto stage = takeNumber(text);
+    if (!stage || text.empty())
+        return std::nullopt;
+    const auto kind = kindOfLetter(text.front());
+    text.remove_prefix(1);
+    if (!kind)
+        return std::nullopt;
+    Action action{.kind = *kind, .stage = *stage, .microbatch = microbatch};
+    if (text.empty())
+        return microbatch >= 0 ? std::optional(action) : std::nullopt;
+    const auto written = takeNumber(text);
+    if (!written)
+        return std::nullopt;
+    action.microbatch = *written;
+    if (text.starts_with('.')) {
+        text.remove_prefix(1);
+        const auto slice = takeNumber(text);
+        if (!slice || *slice >= slices)
+            return std::nullopt;
+        action.microbatch = *written * slices + *slice;
+    }
+    return text.empty() ? std::optional(action) : std::nullopt;
+}
+
+/// What a rank's annotation says, before the stage is known of those that do not name it.
+struct NamedPass {
+    RecoveredPass pass;
+    bool saysStage = true;
+};
+
+std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence& rank, bool onDevice)
+{
+    std::vector<NamedPass> passes;
+    std::int32_t forwards = 0, backwards = 0;
+    for (const MarkSpan& mark : rank.marks) {
+        if (mark.onDevice != onDevice)
+            continue;
+        const std::string_view name = evidence.names[mark.name];
+        for (const Action& action : actionsFromMark(name, mark.microbatch, evidence.slices))
+            passes.push_back({.pass = {action, mark.startNs, mark.endNs}, .saysStage = true});
+        const auto counted = [&](std::string_view word, ActionKind kind) {
+            if (!name.starts_with(word))
+                return;
+            std::string_view rest = name.substr(word.size());
+            const auto number = takeNumber(rest);
+            if (number && rest.empty())
+                passes.push_back({.pass = {{.kind = kind, .microbatch = *number}, mark.startNs, mark.endNs}, .saysStage = false});
+        };
+        counted("Forward ", ActionKind::forward);
+        counted("Backward ", ActionKind::backward);
+        const std::size_t call = name.rfind(": ");
+        const std::string_view frame = call == std::string_view::npos ? name : name.substr(call + 2);
+        if (frame == "forward_step" || frame == "DeepSpeedEngine.forward")
+            passes.push_back({.pass = {{.kind = ActionKind::forward, .microbatch = forwards++}, mark.startNs, mark.endNs},
+                              .saysStage = false});
+        else if (frame == "backward_step")
+            passes.push_back({.pass = {{.kind = ActionKind::backward, .microbatch = backwards++}, mark.startNs, mark.endNs},
+                              .saysStage = false});
+    }
+    return passes;
+}
+
+/// Of passes that each step runs once: those of the step in the middle.
+std::vector<NamedPass> middleStep(const std::vector<NamedPass>& passes, std::size_t steps)
+{
+    std::map<Action, std::size_t> count, seen;
+    for (const NamedPass& named : passes)
+        ++count[named.pass.action];
+    std::vector<NamedPass> middle;
+    for (const NamedPass& named : passes) {
+        const std::size_t times = count[named.pass.action];
+        // A profiler that began within a step holds a part of it first: counted from the end all steps are whole.
+        const std::size_t wanted = times - 1 - std::min(times - 1, (std::max<std::size_t>(steps, 1) - 1) / 2);
+        if (seen[named.pass.action]++ == wanted)
+            middle.push_back(named);
+    }
+    return middle;
+}
+
+} // namespace
+
+bool RecoveredPasses::any() const
+{
+    return std::any_of(ranks.begin(), ranks.end(), [](const auto& passes) { return !passes.empty(); });
+}
+
+std::vector<Action> actionsFromMark(std::string_view name, std::int32_t microbatch, int slices)
+{
+    if (name.starts_with("PP:"))
+        name.remove_prefix(3);
+    constexpr std::string_view kBlock = ")OVERLAP_F_B";
+    if (name.starts_with('(') && name.ends_with(kBlock)) {
+        const std::string_view both = name.substr(1, name.size() - 1 - kBlock.size());
+        const std::size_t middle = both.find(';');
+        if (middle == std::string_view::npos)
+            return {};
+        auto first = actionOf(both.substr(0, middle), -1, slices);
+        const auto second = actionOf(both.substr(middle + 1), -1, slices);
+        if (!first || !second)
+            return {};
+        first->overlapsNext = true;
+        return {*first, *second};
+    }
+    if (const auto action = actionOf(name, microbatch, slices))
+        return {*action};
+    return {};
+}
+
+RecoveredPasses recoverPasses(const RunEvidence& evidence, const RecoveredAxes& axes, std::size_t steps)
+{
+    RecoveredPasses result;
+    result.pipelineRank.assign(evidence.ranks.size(), -1);
+    const RecoveredAxis* pipeline = axes.find("pp");
+    result.pipelineRanks = pipeline == nullptr ? 1 : pipeline->size;
+    std::set<std::vector<int>> stagesTogether;
+    std::vector<std::vector<int>> stagesOf(evidence.ranks.size());
+    bool saysStages = false;
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        const RankEvidence& rank = evidence.ranks[r];
+        if (pipeline != nullptr)
+            result.pipelineRank[r] = RecoveredAxes::coordinate(*pipeline, rank.rank);
+        // The host's marks order what it asked for; the device's twins say when it was done.
+        const std::vector<NamedPass> onDevice = middleStep(passesOf(evidence, rank, true), steps);
+        std::vector<NamedPass> named = onDevice.empty() ? middleStep(passesOf(evidence, rank, false), steps) : onDevice;
+        std::vector<RecoveredPass>& passes = result.ranks.emplace_back();
+        std::set<int> stages;
+        for (NamedPass& pass : named) {
+            saysStages |= pass.saysStage;
+            if (!pass.saysStage)
+                pass.pass.action.stage = std::max(0, result.pipelineRank[r]);
+            stages.insert(pass.pass.action.stage);
+            passes.push_back(pass.pass);
+        }
+        stagesOf[r].assign(stages.begin(), stages.end());
+        if (!stages.empty())
+            stagesTogether.insert(stagesOf[r]);
+    }
+    if (pipeline == nullptr && stagesTogether.size() > 1) {
+        // No groups tell pipeline ranks apart: the stages they run do.
+        result.pipelineRanks = static_cast<int>(stagesTogether.size());
+        for (std::size_t r = 0; r < stagesOf.size(); ++r)
+            if (!stagesOf[r].empty())
+                result.pipelineRank[r] =
+                    static_cast<int>(std::distance(stagesTogether.begin(), stagesTogether.find(stagesOf[r])));
+    } else if (pipeline == nullptr) {
+        std::fill(result.pipelineRank.begin(), result.pipelineRank.end(), 0);
+    }
+    if (result.any()) {
+        result.evidence =
+            saysStages ? "annotations name stage, pass and micro-batch" : "annotations name or count passes and micro-batches";
+        result.sure = saysStages ? 0.98 : 0.85;
+    }
+    return result;
+}
+
+} // namespace sim

@@ -1,0 +1,37 @@
+// Which forward and backward passes each rank ran, of which micro-batch and stage, from annotations.
+#pragma once
+
+#include "sim/recovery/axes.h"
+#include "sim/recovery/evidence.h"
+#include "sim/schedule/schedule.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+struct RecoveredPass {
+    Action action; ///< with slices, its micro-batch is micro-batch · slices + slice
+    std::int64_t startNs = 0, endNs = 0;
+};
+
+struct RecoveredPasses {
+    std::vector<std::vector<RecoveredPass>> ranks; ///< as RunEvidence::ranks, of one step, in order
+    std::vector<int> pipelineRank;                 ///< as RunEvidence::ranks; -1 unknown
+    int pipelineRanks = 1;
+    std::string evidence;
+    double sure = 0;
+    bool any() const;
+};
+
+/// `PP:2F0`, `2F0`, `(0F8;7B4)OVERLAP_F_B`; nothing for sends, gathers and what is no action. Prefixes as PyTorch writes them.
+std::vector<Action> actionsFromMark(std::string_view name, std::int32_t microbatch, int slices);
+
+/// Of the step in the middle. Names: PyTorch's runtime schedules (`PP:2F0`), its single-stage ones (`Forward 3`), python frames
+/// `forward_step`, `backward_step` (counted), Rankscope's own actions.
+RecoveredPasses recoverPasses(const RunEvidence&, const RecoveredAxes&, std::size_t steps);
+
+} // namespace sim

@@ -1,0 +1,174 @@
+#include "sim/recovery/rank_path.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <unordered_map>
+
+namespace sim {
+namespace {
+
+/// Something that occupied a rank's device.
+struct DeviceSpan {
+    std::int64_t startNs = 0, endNs = 0, launchNs = INT64_MIN;
+    std::uint32_t name = 0;
+    std::int32_t comm = -1; ///< index into the rank's comms
+};
+
+class PathFinder {
+public:
+    explicit PathFinder(const Recovered& recovered) : m_recovered(recovered), m_evidence(recovered.evidence) {}
+
+    RankPath find()
+    {
+        m_result.rankNs.assign(m_evidence.ranks.size(), 0);
+        const auto window = m_recovered.middleStep();
+        if (window.empty() || !m_recovered.clock.isAligned)
+            return std::move(m_result);
+        collect(window);
+        walk(window);
+        std::reverse(m_result.segments.begin(), m_result.segments.end());
+        return std::move(m_result);
+    }
+
+private:
+    static std::uint64_t keyOf(std::size_t rank, std::size_t comm) { return (static_cast<std::uint64_t>(rank) << 32U) | comm; }
+    const CommSpan& spanOf(const Part& part) const { return m_evidence.ranks[part.rank].comms[part.span]; }
+    void collect(const std::vector<std::pair<std::int64_t, std::int64_t>>& window);
+    void walk(const std::vector<std::pair<std::int64_t, std::int64_t>>& window);
+    /// What ended last by `at` on the rank.
+    const DeviceSpan* before(std::size_t rank, std::int64_t at) const;
+    void add(std::size_t rank, std::int64_t start, std::int64_t end, PathPart, std::uint32_t name = 0, std::int32_t group = -1);
+
+    const Recovered& m_recovered;
+    const RunEvidence& m_evidence;
+    std::vector<std::vector<DeviceSpan>> m_spans; ///< [rank], by end
+    std::unordered_map<std::uint64_t, const Meeting*> m_meetingOf, m_receiveOf;
+    RankPath m_result;
+};
+
+void PathFinder::collect(const std::vector<std::pair<std::int64_t, std::int64_t>>& window)
+{
+    for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
+        std::vector<DeviceSpan>& spans = m_spans.emplace_back();
+        const auto inside = [&](const auto& span) { return span.startNs >= window[r].first && span.startNs <= window[r].second; };
+        for (const WorkSpan& span : m_evidence.ranks[r].work)
+            if (inside(span))
+                spans.push_back({.startNs = span.startNs, .endNs = span.endNs, .launchNs = span.launchNs, .name = span.name});
+        for (std::size_t i = 0; i < m_evidence.ranks[r].comms.size(); ++i) {
+            const CommSpan& span = m_evidence.ranks[r].comms[i];
+            if (inside(span))
+                spans.push_back(
+                    {.startNs = span.startNs, .endNs = span.endNs, .name = span.name, .comm = static_cast<std::int32_t>(i)});
+        }
+        std::sort(spans.begin(), spans.end(), [](const DeviceSpan& a, const DeviceSpan& b) {
+            return a.endNs != b.endNs ? a.endNs < b.endNs : a.startNs < b.startNs;
+        });
+    }
+    for (const Meeting& meeting : m_recovered.meetings.meetings)
+        if (synchronises(meeting.exchange))
+            for (const Part& part : meeting.parts)
+                m_meetingOf[keyOf(part.rank, part.span)] = &meeting;
+    for (const Meeting& transfer : m_recovered.meetings.transfers)
+        m_receiveOf[keyOf(transfer.parts[1].rank, transfer.parts[1].span)] = &transfer;
+}
+
+const DeviceSpan* PathFinder::before(std::size_t rank, std::int64_t at) const
+{
+    const std::vector<DeviceSpan>& spans = m_spans[rank];
+    auto after =
+        std::upper_bound(spans.begin(), spans.end(), at, [](std::int64_t t, const DeviceSpan& span) { return t < span.endNs; });
+    // What lasts no time leads nowhere.
+    while (after != spans.begin()) {
+        --after;
+        if (after->endNs > after->startNs)
+            return &*after;
+    }
+    return nullptr;
+}
+
+void PathFinder::add(std::size_t rank, std::int64_t start, std::int64_t end, PathPart part, std::uint32_t name,
+                     std::int32_t group)
+{
+    if (end <= start)
+        return;
+    if (!m_result.segments.empty() && m_result.segments.back().rank != rank)
+        ++m_result.jumps;
+    m_result.segments.push_back({static_cast<std::uint32_t>(rank), start, end, part, name, group});
+    m_result.ns[part] += end - start;
+    m_result.rankNs[rank] += end - start;
+}
+
+void PathFinder::walk(const std::vector<std::pair<std::int64_t, std::int64_t>>& window)
+{
+    std::size_t rank = 0;
+    const DeviceSpan* at = nullptr;
+    std::int64_t begin = INT64_MAX;
+    std::size_t budget = 16;
+    for (std::size_t r = 0; r < m_spans.size(); ++r) {
+        begin = std::min(begin, window[r].first);
+        budget += 2 * m_spans[r].size();
+        if (!m_spans[r].empty() && (at == nullptr || m_spans[r].back().endNs > at->endNs)) {
+            rank = r;
+            at = &m_spans[r].back();
+        }
+    }
+    // `until`: the path is known from here to the end. Clocks that differ by microseconds may not lead it forward again.
+    std::int64_t until = at == nullptr ? begin : at->endNs;
+    while (at != nullptr && until > begin && budget-- > 0) {
+        std::int64_t from = at->startNs;
+        std::size_t cause = rank;
+        if (at->comm >= 0) {
+            const std::uint64_t key = keyOf(rank, static_cast<std::size_t>(at->comm));
+            if (const auto meeting = m_meetingOf.find(key); meeting != m_meetingOf.end()) {
+                for (const Part& part : meeting->second->parts)
+                    if (spanOf(part).startNs > from) {
+                        from = spanOf(part).startNs;
+                        cause = part.rank;
+                    }
+            } else if (const auto receive = m_receiveOf.find(key); receive != m_receiveOf.end()) {
+                const Part& send = receive->second->parts[0];
+                // Recorders that begin a receive with its transfer show both starts as one: then what ended last led to it.
+                const auto ended = [&](std::size_t r) {
+                    const DeviceSpan* previous = before(r, from);
+                    return previous == nullptr ? INT64_MIN : previous->endNs;
+                };
+                if (spanOf(send).startNs > from || (spanOf(send).startNs == from && ended(send.rank) > ended(rank))) {
+                    from = spanOf(send).startNs;
+                    cause = send.rank;
+                }
+            }
+        }
+        from = std::min(from, until);
+        const std::int32_t group = at->comm >= 0 ? m_evidence.ranks[rank].comms[static_cast<std::size_t>(at->comm)].group : -1;
+        add(rank, from, until, at->comm >= 0 ? PathPart::communicating : PathPart::computing, at->name, group);
+        until = from;
+        const std::int64_t launch = cause == rank ? at->launchNs : INT64_MIN;
+        rank = cause;
+        const DeviceSpan* previous = before(rank, until);
+        const std::int64_t ended = previous == nullptr ? std::max(begin, window[rank].first) : previous->endNs;
+        if (ended < until) {
+            // The gap until the host asked is the host's; what then passes until the kernel begins is too.
+            add(rank, ended, until, launch > ended ? PathPart::launching : PathPart::idling);
+            until = ended;
+        }
+        at = previous;
+    }
+    if (until > begin)
+        add(rank, begin, until, PathPart::idling);
+}
+
+} // namespace
+
+std::string_view pathPartText(PathPart part)
+{
+    constexpr std::array<std::string_view, 4> kTexts{"computing", "communicating", "waiting for the host", "idle"};
+    return kTexts[static_cast<std::size_t>(part)];
+}
+
+RankPath criticalPathOver(const Recovered& recovered)
+{
+    return PathFinder(recovered).find();
+}
+
+} // namespace sim

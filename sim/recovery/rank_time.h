@@ -1,0 +1,50 @@
+// What each rank's device spent a step on, how much communication computing hid, and which kernels took the time.
+#pragma once
+
+#include "sim/recovery/recover.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// Parts add up to windowNs: computing first, what communication and copies are not hidden by it, the rest idle.
+struct RankTime {
+    std::int64_t windowNs = 0;
+    std::int64_t computingNs = 0;
+    std::int64_t exposedCommNs = 0; ///< communication while nothing computes
+    std::int64_t copyNs = 0;        ///< copies while nothing computes or communicates
+    std::int64_t idleNs = 0;
+    std::int64_t hostBoundNs = 0; ///< of idle: the next kernel was asked for only after the gap had begun
+    std::int64_t commNs = 0;      ///< all communication, hidden or not
+    std::map<std::string, std::int64_t> exposedByAxis, commByAxis; ///< "tp", …; "dp_cp"; "" where the group's use is unknown
+    double overlap() const { return commNs > 0 ? 1 - static_cast<double>(exposedCommNs) / static_cast<double>(commNs) : 0; }
+};
+
+struct KernelTime {
+    std::string name;
+    std::size_t count = 0;
+    std::int64_t totalNs = 0, shortestNs = 0, longestNs = 0;
+};
+
+struct StageTime {
+    int pipelineRank = 0;
+    double computingNs = 0; ///< mean over its recorded ranks
+    std::size_t ranks = 0;
+};
+
+struct RunTimes {
+    std::vector<RankTime> ranks;     ///< as RunEvidence::ranks, in the middle step
+    std::vector<KernelTime> kernels; ///< of all ranks in that step, the longest total first
+    std::vector<StageTime> stages;   ///< empty without a pipeline
+    double imbalance = 1;            ///< slowest stage over the mean: 1 is even
+};
+
+/// The axes whose ranks a group joins: "tp", "dp_cp". "" where they are unknown.
+std::string axesOfGroup(const RecoveredAxes&, const std::vector<int>& ranks);
+
+RunTimes timesOf(const Recovered&);
+
+} // namespace sim

@@ -1,0 +1,197 @@
+#include "sim/recovery/recover.h"
+
+#include "sim/recovery/from_recording.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace sim {
+namespace {
+
+/// Until when no gradient can have been summed: the first backward's begin, else an early part of the step.
+std::int64_t firstBackwardNs(const RunEvidence& evidence, const RankEvidence& rank, std::int64_t begin, std::int64_t end)
+{
+    std::int64_t first = INT64_MAX;
+    for (const bool onDevice : {true, false}) {
+        for (const MarkSpan& mark : rank.marks) {
+            if (mark.onDevice != onDevice || mark.startNs < begin)
+                continue;
+            const std::string& name = evidence.names[mark.name];
+            bool isBackward = name.starts_with("Backward ");
+            for (const Action& action : actionsFromMark(name, mark.microbatch, evidence.slices))
+                isBackward |= action.kind != ActionKind::forward;
+            if (isBackward) {
+                first = mark.startNs;
+                break;
+            }
+        }
+        if (first != INT64_MAX)
+            return first;
+    }
+    const auto kernel = std::lower_bound(rank.work.begin(), rank.work.end(), begin,
+                                         [](const WorkSpan& span, std::int64_t at) { return span.startNs < at; });
+    const std::int64_t computes = kernel == rank.work.end() ? begin : kernel->startNs;
+    return computes + (end - computes) / 12;
+}
+
+bool isAttention(const std::string& kernel)
+{
+    for (const char* word : {"flash", "fmha", "sdpa", "attention", "attn.core", "attn.scores", "softmax", "bmm"})
+        if (kernel.find(word) != std::string::npos)
+            return true;
+    return false;
+}
+
+/// Whether what computes next after a gather is attention, and nothing computes while it runs: parameters are gathered ahead,
+/// keys and values are waited for.
+bool precedesAttention(const RunEvidence& evidence, const RankEvidence& rank, const CommSpan& span)
+{
+    const auto next = std::lower_bound(rank.work.begin(), rank.work.end(), span.endNs,
+                                       [](const WorkSpan& work, std::int64_t at) { return work.startNs < at; });
+    if (next == rank.work.end() || !isAttention(evidence.names[next->name]))
+        return false;
+    const std::int64_t soon = span.startNs + (span.endNs - span.startNs) / 5;
+    return next == rank.work.begin() || std::prev(next)->endNs <= soon;
+}
+
+/// What each group carries in the middle step.
+std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vector<std::pair<std::int64_t, std::int64_t>>& window)
+{
+    std::vector<Carried> carried(evidence.groups.size());
+    std::map<std::pair<std::int32_t, std::size_t>, bool> tookPart;
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        const RankEvidence& rank = evidence.ranks[r];
+        const std::int64_t backward = firstBackwardNs(evidence, rank, window[r].first, window[r].second);
+        for (const CommSpan& span : rank.comms) {
+            if (span.group < 0 || span.startNs < window[r].first || span.startNs > window[r].second)
+                continue;
+            Carried& group = carried[static_cast<std::size_t>(span.group)];
+            const auto exchange = static_cast<std::size_t>(span.exchange);
+            ++group.count[exchange];
+            group.bytes[exchange] += static_cast<double>(span.bytes);
+            if (reduces(span.exchange) && span.endNs <= backward)
+                ++group.earlyReduces;
+            if ((span.exchange == Exchange::allGather || span.exchange == Exchange::sendReceive) &&
+                precedesAttention(evidence, rank, span))
+                ++group.attentionGathers;
+            if (tookPart.try_emplace({span.group, r}, true).second)
+                ++group.ranks;
+        }
+    }
+    for (Carried& group : carried) {
+        if (group.ranks <= 0)
+            continue;
+        for (double& count : group.count)
+            count /= group.ranks;
+        for (double& bytes : group.bytes)
+            bytes /= group.ranks;
+        group.earlyReduces /= group.ranks;
+        group.attentionGathers /= group.ranks;
+    }
+    return carried;
+}
+
+void collectGroups(Recovered& result)
+{
+    const auto window = result.middleStep();
+    const std::vector<Carried> carried =
+        window.empty() ? std::vector<Carried>(result.evidence.groups.size()) : carriedByGroup(result.evidence, window);
+    std::map<std::tuple<std::string, std::string, std::vector<int>>, std::size_t> known;
+    for (std::size_t i = 0; i < result.evidence.groups.size(); ++i) {
+        const GroupEvidence& group = result.evidence.groups[i];
+        if (group.ranks.size() < 2)
+            continue;
+        const auto [place, isNew] = known.try_emplace({group.name, group.description, group.ranks}, result.groups.size());
+        if (isNew)
+            result.groups.push_back({.name = group.name,
+                                     .description = group.description,
+                                     .ranks = group.ranks,
+                                     .evidence = group.evidence,
+                                     .carried = carried[i]});
+        else
+            result.groups[place->second].carried += carried[i];
+    }
+}
+
+void correct(RecoveredAxes& axes, const std::vector<AxisCorrection>& corrections, std::vector<std::string>& problems)
+{
+    for (const AxisCorrection& correction : corrections) {
+        const auto axis = std::find_if(axes.axes.begin(), axes.axes.end(),
+                                       [&](const RecoveredAxis& a) { return a.stride == correction.stride; });
+        if (axis == axes.axes.end()) {
+            std::string strides;
+            for (const RecoveredAxis& other : axes.axes)
+                strides += (strides.empty() ? "" : ", ") + std::to_string(other.stride);
+            problems.push_back("no axis joins ranks " + std::to_string(correction.stride) + " apart; axes have strides " +
+                               strides);
+            continue;
+        }
+        for (RecoveredAxis& other : axes.axes)
+            if (other.name == correction.name && &other != &*axis)
+                other.name.clear();
+        axis->name = correction.name;
+        axis->sure = 1;
+        axis->evidence = "as somebody said";
+    }
+}
+
+} // namespace
+
+std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::middleStep() const
+{
+    std::vector<std::pair<std::int64_t, std::int64_t>> window;
+    if (steps.steps.empty())
+        return window;
+    const RecoveredStep& step = steps.steps[(steps.steps.size() - 1) / 2];
+    for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)
+        window.emplace_back(step.rankStartNs[r], step.rankEndNs[r]);
+    return window;
+}
+
+Recovered recover(const Recording& recording, const RecoverOptions& options)
+{
+    return recover(evidenceOf(recording), options);
+}
+
+Recovered recover(RunEvidence evidence, const RecoverOptions& options)
+{
+    Recovered result;
+    result.evidence = std::move(evidence);
+    groupByMeetings(result.evidence);
+    result.meetings = matchCollectives(result.evidence);
+    if (options.alignClocks) {
+        result.clock = alignClocks(result.evidence, result.meetings);
+        applyClock(result.evidence, result.clock);
+    } else {
+        result.clock.ranks.resize(result.evidence.ranks.size());
+        result.clock.why = "clocks stay as they were recorded";
+    }
+    result.steps = recoverSteps(result.evidence);
+    collectGroups(result);
+    std::vector<int> recorded;
+    for (const RankEvidence& rank : result.evidence.ranks)
+        recorded.push_back(rank.rank);
+    result.axes = recoverAxes(result.groups, result.evidence.worldOrHighest(), recorded);
+    correct(result.axes, options.corrections, result.axes.problems);
+    result.passes = recoverPasses(result.evidence, result.axes, result.steps.steps.size());
+    result.schedule = recoverSchedule(result.evidence, result.axes, result.passes, result.middleStep());
+
+    const auto report = [&result](const std::vector<std::string>& problems) {
+        result.problems.insert(result.problems.end(), problems.begin(), problems.end());
+    };
+    report(result.evidence.problems);
+    report(result.meetings.problems);
+    if (!result.clock.isAligned && result.evidence.ranks.size() > 1)
+        result.problems.push_back("clocks: " + result.clock.why);
+    report(result.clock.violations);
+    report(result.steps.problems);
+    report(result.axes.problems);
+    const int world = result.evidence.worldOrHighest();
+    if (static_cast<int>(recorded.size()) < world && !recorded.empty())
+        result.problems.push_back(std::to_string(recorded.size()) + " of " + std::to_string(world) +
+                                  " ranks are recorded: who waits for the others is not seen");
+    return result;
+}
+
+} // namespace sim

@@ -1,0 +1,49 @@
+// The front door: recordings of a job's ranks in; who is who, when what ran, on one clock, out. Each fact says why and how sure.
+#pragma once
+
+#include "sim/recovery/axes.h"
+#include "sim/recovery/clock.h"
+#include "sim/recovery/evidence.h"
+#include "sim/recovery/matching.h"
+#include "sim/recovery/passes.h"
+#include "sim/recovery/schedule_kind.h"
+#include "sim/recovery/steps.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+struct Recording;
+
+/// What a person knows better: the ranks `stride` apart are this axis.
+struct AxisCorrection {
+    int stride = 1;
+    std::string name; ///< "tp", "cp", "dp", "pp", "ep", or "" for none
+};
+
+struct RecoverOptions {
+    std::vector<AxisCorrection> corrections;
+    bool alignClocks = true; ///< false: times stay as they were recorded
+};
+
+struct Recovered {
+    RunEvidence evidence; ///< on one clock where `clock` is aligned
+    Meetings meetings;
+    ClockAlignment clock;
+    std::vector<KnownGroup> groups; ///< with two members and more, each set and name once
+    RecoveredAxes axes;
+    RecoveredSteps steps;
+    RecoveredPasses passes;
+    std::optional<RecoveredSchedule> schedule;
+    std::vector<std::string> problems; ///< of all parts, for a person
+
+    /// Of the step in the middle, by recorded rank: where analyses look. Empty where there are no steps.
+    std::vector<std::pair<std::int64_t, std::int64_t>> middleStep() const;
+};
+
+Recovered recover(const Recording&, const RecoverOptions& = {});
+Recovered recover(RunEvidence, const RecoverOptions& = {});
+
+} // namespace sim

@@ -1,0 +1,36 @@
+// What a recorded run has to say: the answers of all parts, and the findings with their numbers, largest first.
+#pragma once
+
+#include "sim/recovery/arrivals.h"
+#include "sim/recovery/rank_path.h"
+#include "sim/recovery/rank_time.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace sim {
+
+struct RunFinding {
+    std::string kind;       ///< "late-rank", "exposed-communication", "uneven-stages", "host-bound", "outlier-step", "slow-group"
+    std::string title;      ///< one line, with the number
+    std::string detail;     ///< what it is made of and what would help
+    double seconds = 0;     ///< of a step that it costs, as far as it can be said
+    std::vector<int> ranks; ///< to show: global ranks
+    std::int64_t startNs = 0, endNs = 0; ///< where to look; 0, 0: everywhere
+};
+
+struct RunAnswers {
+    Arrivals arrivals;
+    RunTimes times;
+    RankPath path;
+    std::vector<RunFinding> findings; ///< by seconds, the most first
+};
+
+RunAnswers answersOf(const Recovered&);
+
+nlohmann::ordered_json answersJson(const Recovered&, const RunAnswers&);
+std::string answersText(const Recovered&, const RunAnswers&);
+
+} // namespace sim

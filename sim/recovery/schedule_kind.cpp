@@ -1,0 +1,342 @@
+#include "sim/recovery/schedule_kind.h"
+
+#include "sim/error.h"
+#include "sim/schedule/families/families.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+
+namespace sim {
+namespace {
+
+/// Length of the longest common subsequence over the longer length; for long rows the share of equal places.
+template <class T>
+double likenessOfRows(const std::vector<T>& a, const std::vector<T>& b)
+{
+    const std::size_t longer = std::max(a.size(), b.size());
+    if (longer == 0 || a == b)
+        return 1;
+    if (a.size() * b.size() > 1'000'000) {
+        std::size_t equal = 0;
+        for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+            equal += a[i] == b[i] ? 1U : 0U;
+        return static_cast<double>(equal) / static_cast<double>(longer);
+    }
+    std::vector<std::uint32_t> row(b.size() + 1, 0);
+    for (const T& x : a) {
+        std::uint32_t diagonal = 0;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::uint32_t above = row[j + 1];
+            row[j + 1] = x == b[j] ? diagonal + 1 : std::max(above, row[j]);
+            diagonal = above;
+        }
+    }
+    return row.back() / static_cast<double>(longer);
+}
+
+/// What passes took on each stage, for families that plan by it, in nanoseconds. One entry where a stage is not recorded.
+std::vector<PassTimes> measuredTimes(const RecoveredPasses& passes, int stages)
+{
+    struct Sums {
+        std::array<double, 4> sum{}, count{};
+        double mean(ActionKind kind, double otherwise) const
+        {
+            const auto k = static_cast<std::size_t>(kind);
+            return count[k] > 0 ? sum[k] / count[k] : otherwise;
+        }
+        PassTimes times() const
+        {
+            PassTimes times;
+            times.forward = mean(ActionKind::forward, 1);
+            times.backwardInput = mean(ActionKind::backwardInput, mean(ActionKind::backward, 2 * times.forward) / 2);
+            times.backwardWeight = mean(ActionKind::backwardWeight, mean(ActionKind::backward, 2 * times.forward) / 2);
+            return times;
+        }
+    };
+    std::vector<Sums> byStage(asIndex(stages));
+    Sums all;
+    for (const auto& rank : passes.ranks)
+        for (const RecoveredPass& pass : rank)
+            for (Sums* sums : {&all, pass.action.stage < stages ? &byStage[asIndex(pass.action.stage)] : &all}) {
+                sums->sum[static_cast<std::size_t>(pass.action.kind)] += static_cast<double>(pass.endNs - pass.startNs);
+                ++sums->count[static_cast<std::size_t>(pass.action.kind)];
+            }
+    std::vector<PassTimes> times;
+    for (const Sums& sums : byStage) {
+        if (sums.count[0] <= 0)
+            return {all.times()};
+        times.push_back(sums.times());
+    }
+    return times;
+}
+
+/// A row as passes alone: recorders do not say which two ran as one block.
+std::vector<Action> withoutBlocks(std::vector<Action> row)
+{
+    for (Action& action : row)
+        action.overlapsNext = false;
+    return row;
+}
+
+/// To which pipeline rank each pass sends, in order.
+std::vector<int> destinationsOf(const Schedule& schedule, int rank)
+{
+    std::vector<int> destinations;
+    for (const Action& action : schedule.actions[asIndex(rank)]) {
+        int next = -1;
+        if (action.kind == ActionKind::forward && !schedule.leavesAt(action.stage))
+            next = action.stage + 1;
+        else if ((action.kind == ActionKind::backward || action.kind == ActionKind::backwardInput) &&
+                 !schedule.entersAt(action.stage))
+            next = action.stage - 1;
+        if (next >= 0 && schedule.stageToRank[asIndex(next)] != rank)
+            destinations.push_back(schedule.stageToRank[asIndex(next)]);
+    }
+    return destinations;
+}
+
+/// The families' orders of one size, by how alike the recorded rows are to them.
+class Recogniser {
+public:
+    explicit Recogniser(RecoveredSchedule& result) : m_result(result) {}
+
+    template <class Likeness>
+    void compare(ScheduleRequest request, Likeness&& likeness)
+    {
+        for (const ScheduleFamily& family : scheduleFamilies()) {
+            if (family.isWrittenOut || family.isSearched || (request.slices > 1) != family.cutsSequences())
+                continue;
+            if (request.overlapExpertComm && !family.overlapsExperts)
+                continue;
+            request.kind = family.kind;
+            if (family.unmet(request))
+                continue;
+            try {
+                const Schedule schedule = makeSchedule(request);
+                if (schedule.ranks != request.ranks)
+                    continue;
+                take(family, request, schedule, likeness(schedule));
+            } catch (const Error&) {
+                continue; // a size that this family has no order of
+            }
+        }
+    }
+
+private:
+    /// Of schedules that would look the same, jobs run these most.
+    static int usage(std::string_view kind)
+    {
+        return kind == "1f1b" ? 3 : kind == "interleaved-1f1b" ? 2 : kind == "gpipe" || kind == "looped-bfs" ? 0 : 1;
+    }
+    void take(const ScheduleFamily& family, const ScheduleRequest& request, const Schedule& schedule, double alike)
+    {
+        if (alike >= 1 && m_result.alike >= 1 && family.kind == m_result.kind)
+            return;
+        if (alike >= 1 && m_result.alike >= 1 && usage(family.kind) <= usage(m_result.kind)) {
+            if (std::find(m_result.alsoPossible.begin(), m_result.alsoPossible.end(), family.kind) == m_result.alsoPossible.end())
+                m_result.alsoPossible.emplace_back(family.kind);
+            return;
+        }
+        std::vector<std::string> others;
+        if (alike >= 1 && m_result.alike >= 1) {
+            others = std::move(m_result.alsoPossible);
+            others.push_back(m_result.kind);
+        } else if (alike <= m_result.alike) {
+            return;
+        }
+        m_result.kind = family.kind;
+        m_result.alike = alike;
+        m_result.virtualStages = request.virtualStages;
+        m_result.microbatches = request.microbatches;
+        m_result.slices = request.slices;
+        m_result.microbatchGroup = family.dealsInGroups() ? request.microbatchGroup : 0;
+        m_result.overlapsExperts = request.overlapExpertComm;
+        m_result.stages = schedule.stages();
+        m_result.alsoPossible = std::move(others);
+    }
+
+    RecoveredSchedule& m_result;
+};
+
+std::string possibleText(const std::vector<std::string>& kinds)
+{
+    std::string text;
+    for (const std::string& kind : kinds)
+        text += (text.empty() ? "" : ", ") + kind;
+    return text;
+}
+
+void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
+{
+    std::set<int> stages, chunks;
+    int lastUnit = 0;
+    std::size_t most = 1;
+    int firstBackward = -1, firstGroup = 0;
+    for (const auto& [rank, row] : result.rows) {
+        std::set<int> own;
+        for (const Action& action : row) {
+            own.insert(action.stage);
+            lastUnit = std::max(lastUnit, static_cast<int>(action.microbatch));
+            if (firstBackward < 0 && action.kind != ActionKind::forward)
+                firstBackward = action.microbatch;
+        }
+        most = std::max(most, own.size());
+        stages.insert(own.begin(), own.end());
+        int run = 0;
+        while (run < static_cast<int>(row.size()) && row[asIndex(run)].kind == ActionKind::forward &&
+               row[asIndex(run)].stage == row[0].stage)
+            ++run;
+        firstGroup = std::max(firstGroup, run);
+    }
+    const int p = passes.pipelineRanks, units = lastUnit + 1;
+    result.virtualStages = static_cast<int>(most);
+    result.microbatches = units;
+    result.stages = stages.empty() ? p : std::max(*stages.rbegin() + 1, static_cast<int>(stages.size()));
+
+    const auto likeness = [&](const Schedule& schedule) {
+        double sum = 0;
+        for (const auto& [rank, row] : result.rows)
+            sum += likenessOfRows(withoutBlocks(row), withoutBlocks(schedule.actions[asIndex(rank)]));
+        return sum / static_cast<double>(result.rows.size());
+    };
+    Recogniser recogniser(result);
+    ScheduleRequest request{.ranks = p, .virtualStages = static_cast<int>(most), .microbatches = units};
+    request.times = measuredTimes(passes, result.stages);
+    std::set<int> groups{p};
+    if (most > 1)
+        groups.insert(firstGroup);
+    for (const double weight : {0.5, 0.3, 0.7}) {
+        request.memory.assign(1, PassMemory{.full = 1, .weight = weight});
+        for (const bool overlaps : {false, true})
+            for (const int group : groups) {
+                request.overlapExpertComm = overlaps;
+                request.microbatchGroup = group;
+                recogniser.compare(request, likeness);
+            }
+        if (result.alike >= 1)
+            break;
+    }
+    // The first backward is that of a micro-batch's last slice.
+    if (most == 1 && firstBackward > 0 && units % (firstBackward + 1) == 0) {
+        request.slices = firstBackward + 1;
+        request.overlapExpertComm = false;
+        request.microbatches = units / request.slices;
+        request.microbatchGroup = p;
+        recogniser.compare(request, likeness);
+    }
+    if (result.alike >= 1) {
+        result.sure = (result.alsoPossible.empty() ? 0.97 : 0.85) * passes.sure;
+        result.evidence = "all passes of " + countedText(static_cast<std::int64_t>(result.rows.size()), "pipeline rank") +
+                          " stand as " + result.kind + " puts them";
+        if (!result.alsoPossible.empty())
+            result.evidence += "; " + possibleText(result.alsoPossible) + " would do the same at this size";
+    } else if (result.alike >= 0.75) {
+        result.sure = 0.8 * result.alike * passes.sure;
+        result.evidence =
+            percentText(result.alike) + " of the passes stand as " + result.kind + " puts them, more than any other schedule's";
+    } else {
+        result.evidence =
+            "no known schedule orders passes like this; " + result.kind + " comes nearest with " + percentText(result.alike);
+        result.kind = "custom";
+        result.sure = 0.5 * passes.sure;
+    }
+}
+
+/// Without annotations: whom each rank sends to, one send after the other, tells forwards from backwards.
+bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline,
+                      const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredSchedule& result)
+{
+    const int p = pipeline.size;
+    std::map<int, std::vector<int>> sent; // pipeline rank -> destinations
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        const RankEvidence& rank = evidence.ranks[r];
+        const int self = RecoveredAxes::coordinate(pipeline, rank.rank);
+        if (sent.contains(self))
+            continue;
+        std::vector<int> destinations;
+        for (const CommSpan& span : rank.comms)
+            if (span.exchange == Exchange::send && span.peer >= 0 && span.startNs >= stepWindow[r].first &&
+                span.startNs <= stepWindow[r].second) {
+                const int to = RecoveredAxes::coordinate(pipeline, span.peer);
+                if (to != self)
+                    destinations.push_back(to);
+            }
+        if (!destinations.empty())
+            sent[self] = std::move(destinations);
+    }
+    if (static_cast<int>(sent.size()) != p)
+        return false;
+    std::size_t total = 0;
+    for (const auto& [rank, destinations] : sent)
+        total += destinations.size();
+
+    const auto likeness = [&](const Schedule& schedule) {
+        double sum = 0;
+        for (const auto& [rank, destinations] : sent)
+            sum += likenessOfRows(destinations, destinationsOf(schedule, rank));
+        return sum / p;
+    };
+    Recogniser recogniser(result);
+    for (int v = 1; v <= 8 && result.alike < 1; ++v) {
+        // Each micro-batch crosses every boundary between ranks twice; a V's turn lies within a rank.
+        std::set<int> boundaries{p * v - 1, p * v - 2};
+        for (const int edges : boundaries) {
+            if (edges < 1 || total % (2 * asIndex(edges)) != 0)
+                continue;
+            ScheduleRequest request{.ranks = p,
+                                    .virtualStages = v,
+                                    .microbatches = static_cast<int>(total / (2 * asIndex(edges))),
+                                    .microbatchGroup = p};
+            for (const bool overlaps : {false, true}) {
+                request.overlapExpertComm = overlaps;
+                recogniser.compare(request, likeness);
+            }
+        }
+    }
+    if (result.alike < 0.75)
+        return false;
+    result.sure = (result.alike >= 1 && result.alsoPossible.empty() ? 0.75 : 0.5) * result.alike;
+    result.evidence = "no annotations; ranks send to their neighbours in the order of " + result.kind;
+    if (!result.alsoPossible.empty())
+        result.evidence += " (" + possibleText(result.alsoPossible) + " would send in the same order)";
+    return true;
+}
+
+} // namespace
+
+std::optional<RecoveredSchedule> recoverSchedule(const RunEvidence& evidence, const RecoveredAxes& axes,
+                                                 const RecoveredPasses& passes,
+                                                 const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow)
+{
+    RecoveredSchedule result;
+    result.pipelineRanks = passes.pipelineRanks;
+    for (std::size_t r = 0; r < passes.ranks.size(); ++r) {
+        const int at = passes.pipelineRank[r];
+        if (at < 0 || passes.ranks[r].empty() || result.rows.contains(at))
+            continue;
+        for (const RecoveredPass& pass : passes.ranks[r])
+            result.rows[at].push_back(pass.action);
+    }
+    if (!result.rows.empty()) {
+        recogniseByPasses(passes, result);
+        if (static_cast<int>(result.rows.size()) < result.pipelineRanks) {
+            result.sure *= 0.8;
+            result.evidence += "; " + std::to_string(result.rows.size()) + " of " + std::to_string(result.pipelineRanks) +
+                               " pipeline ranks are recorded";
+        }
+        return result;
+    }
+    const RecoveredAxis* pipeline = axes.find("pp");
+    if (pipeline == nullptr || pipeline->size < 2 || stepWindow.size() != evidence.ranks.size())
+        return std::nullopt;
+    if (recogniseBySends(evidence, *pipeline, stepWindow, result))
+        return result;
+    result = {.kind = {}, .pipelineRanks = pipeline->size, .stages = pipeline->size};
+    result.evidence = "no annotation tells passes apart, and sends and receives are not told apart by peer";
+    return result;
+}
+
+} // namespace sim

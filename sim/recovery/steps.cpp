@@ -1,0 +1,185 @@
+#include "sim/recovery/steps.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+namespace sim {
+namespace {
+
+constexpr std::string_view kStepWord = "ProfilerStep#";
+
+/// The device's twin where there is one.
+std::map<std::int64_t, StepMark> marksOf(const RunEvidence& evidence, const RankEvidence& rank)
+{
+    std::map<std::int64_t, StepMark> steps;
+    for (const StepMark& step : rank.steps)
+        steps[step.number] = step;
+    if (!steps.empty())
+        return steps;
+    for (const bool onDevice : {true, false})
+        for (const MarkSpan& mark : rank.marks) {
+            const std::string_view name = evidence.names[mark.name];
+            if (mark.onDevice != onDevice || !name.starts_with(kStepWord))
+                continue;
+            StepMark step{.number = 0, .startNs = mark.startNs, .endNs = mark.endNs};
+            const char* digits = name.data() + kStepWord.size();
+            if (std::from_chars(digits, name.data() + name.size(), step.number).ec == std::errc())
+                steps.try_emplace(step.number, step);
+        }
+    return steps;
+}
+
+struct Extent {
+    std::int64_t first = INT64_MAX, last = INT64_MIN;
+};
+
+Extent extentOf(const RankEvidence& rank)
+{
+    Extent extent;
+    const auto take = [&extent](const auto& spans) {
+        for (const auto& span : spans) {
+            extent.first = std::min(extent.first, span.startNs);
+            extent.last = std::max(extent.last, span.endNs);
+        }
+    };
+    take(rank.comms);
+    take(rank.work);
+    if (extent.first > extent.last)
+        take(rank.marks);
+    return extent;
+}
+
+/// After how many collectives the order of all of them begins anew: 0 where it never does twice.
+std::size_t periodOf(const RankEvidence& rank)
+{
+    std::vector<std::tuple<Exchange, std::int32_t, std::int64_t>> order;
+    for (const CommSpan& span : rank.comms)
+        if (!isTransfer(span.exchange))
+            order.emplace_back(span.exchange, span.group, span.exchange == Exchange::allToAll ? 0 : span.bytes);
+    // The shortest prefix that the rest repeats (its border): Knuth, Morris and Pratt.
+    std::vector<std::size_t> border(order.size() + 1, 0);
+    for (std::size_t i = 1, k = 0; i < order.size(); ++i) {
+        while (k > 0 && order[i] != order[k])
+            k = border[k];
+        k += order[i] == order[k] ? 1 : 0;
+        border[i + 1] = k;
+    }
+    const std::size_t period = order.size() - border[order.size()];
+    return period * 2 <= order.size() ? period : 0;
+}
+
+void addStep(RecoveredSteps& result, const RunEvidence& evidence, std::int64_t number, const std::vector<Extent>& extents)
+{
+    RecoveredStep step{.number = number, .startNs = INT64_MAX, .endNs = INT64_MIN, .rankStartNs = {}, .rankEndNs = {}};
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        step.rankStartNs.push_back(extents[r].first);
+        step.rankEndNs.push_back(extents[r].last);
+        step.startNs = std::min(step.startNs, extents[r].first);
+        step.endNs = std::max(step.endNs, extents[r].last);
+    }
+    result.steps.push_back(std::move(step));
+}
+
+void judge(RecoveredSteps& result)
+{
+    if (result.steps.empty())
+        return;
+    std::vector<double> times;
+    for (const RecoveredStep& step : result.steps)
+        times.push_back(step.seconds());
+    const auto medianOfTimes = [](std::vector<double> values) {
+        std::sort(values.begin(), values.end());
+        const std::size_t half = values.size() / 2;
+        return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+    };
+    result.medianSeconds = medianOfTimes(times);
+    std::vector<double> deviations;
+    for (const double time : times)
+        deviations.push_back(std::abs(time - result.medianSeconds));
+    const double spread = 1.4826 * medianOfTimes(deviations);
+    for (RecoveredStep& step : result.steps)
+        step.isOutlier = times.size() >= 4 &&
+                         std::abs(step.seconds() - result.medianSeconds) > std::max(3 * spread, 0.05 * result.medianSeconds);
+}
+
+} // namespace
+
+RecoveredSteps recoverSteps(const RunEvidence& evidence)
+{
+    RecoveredSteps result;
+    if (evidence.ranks.empty())
+        return result;
+    std::vector<std::map<std::int64_t, StepMark>> marks;
+    std::set<std::int64_t> numbers;
+    for (const RankEvidence& rank : evidence.ranks) {
+        marks.push_back(marksOf(evidence, rank));
+        for (const auto& [number, step] : marks.back())
+            numbers.insert(number);
+    }
+    for (const std::int64_t number : numbers) {
+        std::vector<Extent> extents;
+        for (std::size_t r = 0; r < marks.size(); ++r) {
+            const auto step = marks[r].find(number);
+            if (step != marks[r].end())
+                extents.push_back({step->second.startNs, step->second.endNs});
+            else
+                result.problems.push_back("rank " + std::to_string(evidence.ranks[r].rank) + " holds no step " +
+                                          std::to_string(number) + "; the step is left out");
+        }
+        if (extents.size() == marks.size())
+            addStep(result, evidence, number, extents);
+    }
+    if (!result.steps.empty()) {
+        result.evidence = "ProfilerStep# marks of " + std::to_string(evidence.ranks.size()) + " ranks";
+        result.sure = 0.98;
+        judge(result);
+        return result;
+    }
+
+    std::vector<Extent> whole;
+    for (const RankEvidence& rank : evidence.ranks)
+        whole.push_back(extentOf(rank));
+    const std::size_t period = periodOf(evidence.ranks.front());
+    std::size_t count = 0;
+    std::vector<std::vector<std::int64_t>> begins(evidence.ranks.size()); // of each period's first collective, by rank
+    if (period > 0) {
+        for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+            std::size_t at = 0;
+            for (const CommSpan& span : evidence.ranks[r].comms)
+                if (!isTransfer(span.exchange) && at++ % period == 0)
+                    begins[r].push_back(span.startNs);
+            count = r == 0 ? begins[r].size() : std::min(count, begins[r].size());
+        }
+        // The shortest order that repeats may be a layer's: a step's holds what happens once in it.
+        if (count > 64)
+            count = 0;
+    }
+    if (count >= 2) {
+        for (std::size_t k = 0; k < count; ++k) {
+            std::vector<Extent> extents;
+            for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
+                extents.push_back(
+                    {k == 0 ? whole[r].first : begins[r][k], k + 1 < begins[r].size() ? begins[r][k + 1] : whole[r].last});
+            addStep(result, evidence, static_cast<std::int64_t>(k), extents);
+        }
+        result.evidence = "no marks; the order of collectives begins anew after every " + std::to_string(period);
+        result.sure = 0.5;
+    } else {
+        if (std::any_of(whole.begin(), whole.end(), [](const Extent& e) { return e.first > e.last; })) {
+            result.problems.push_back("a rank has no spans: no steps were recovered");
+            return result;
+        }
+        addStep(result, evidence, 0, whole);
+        result.evidence = "no marks, and no order of collectives repeats: all that was recorded is taken for one step";
+        result.sure = 0.3;
+    }
+    judge(result);
+    return result;
+}
+
+} // namespace sim

@@ -1,0 +1,31 @@
+// Steps of training: where each begins and ends on every rank, which of them are unlike the others.
+#pragma once
+
+#include "sim/recovery/evidence.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+struct RecoveredStep {
+    std::int64_t number = 0;
+    std::int64_t startNs = 0, endNs = 0;              ///< of the first rank to begin and the last to end
+    std::vector<std::int64_t> rankStartNs, rankEndNs; ///< as RunEvidence::ranks
+    bool isOutlier = false;                           ///< beyond 3 robust deviations and 5 % of the median
+    double seconds() const { return static_cast<double>(endNs - startNs) * 1e-9; }
+};
+
+struct RecoveredSteps {
+    std::vector<RecoveredStep> steps; ///< held by every recorded rank, by number
+    double medianSeconds = 0;
+    std::string evidence;
+    double sure = 0;
+    std::vector<std::string> problems; ///< "rank 3 holds no step 12"
+};
+
+/// From `ProfilerStep#N` where ranks have them; else from how often the order of collectives repeats; else all is one step.
+RecoveredSteps recoverSteps(const RunEvidence&);
+
+} // namespace sim

@@ -1,0 +1,192 @@
+// Grids that frameworks made themselves: their groups in, their axes out, with names and without.
+#include "sim/recovery/axes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <numeric>
+
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::filesystem::path> goldens(const std::string& prefix)
+{
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_TEST_DATA "/groups"))
+        if (entry.path().filename().string().starts_with(prefix))
+            files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+/// Megatron Core's descriptions of the groups that the goldens list.
+const std::map<std::string, std::string> kMegatronDescriptions{
+    {"tp", "TENSOR_MODEL_PARALLEL_GROUP"},
+    {"cp", "CONTEXT_PARALLEL_GROUP"},
+    {"dp", "DATA_PARALLEL_GROUP"},
+    {"dp_cp", "DATA_PARALLEL_GROUP_WITH_CP"},
+    {"pp", "PIPELINE_MODEL_PARALLEL_GROUP"},
+    {"mp", "MODEL_PARALLEL_GROUP"},
+    {"embd", "EMBEDDING_GROUP"},
+    {"pos_embd", "POSITION_EMBEDDING_GROUP"},
+    {"tp_cp", "TENSOR_AND_CONTEXT_PARALLEL_GROUP"},
+    {"tp_dp", "TENSOR_AND_DATA_PARALLEL_GROUP"},
+    {"tp_dp_cp", "TENSOR_AND_DATA_PARALLEL_GROUP_WITH_CP"},
+    {"ep", "EXPERT_MODEL_PARALLEL_GROUP"},
+    {"expt_tp", "EXPERT_TENSOR_PARALLEL_GROUP"},
+    {"expt_dp", "EXPERT_DATA_PARALLEL_GROUP"},
+    {"tp_ep", "EXPERT_TENSOR_AND_MODEL_PARALLEL_GROUP"},
+    {"tp_ep_pp", "EXPERT_TENSOR_MODEL_PIPELINE_PARALLEL_GROUP"},
+    {"intra_dist_opt", "INTRA_DISTRIBUTED_OPTIMIZER_INSTANCE_GROUP"},
+    {"inter_dist_opt", "INTER_DISTRIBUTED_OPTIMIZER_INSTANCE_GROUP"},
+    {"intra_dp_cp", "INTRA_PARTIAL_DATA_PARALLEL_GROUP_WITH_CP"},
+    {"intra_expt_dp", "INTRA_EXPERT_DATA_PARALLEL_GROUP"},
+    {"gtp_remat", "GTP_REMAT_PARALLEL_GROUP"},
+};
+
+std::vector<sim::KnownGroup> groupsOf(const json& golden, bool withNames)
+{
+    std::vector<sim::KnownGroup> groups;
+    for (const auto& [key, lists] : golden["groups"].items()) {
+        std::string description;
+        if (golden["framework"] == "megatron-core") {
+            const auto known = kMegatronDescriptions.find(key);
+            description = known != kMegatronDescriptions.end() ? known->second : "HIERARCHICAL_CONTEXT_PARALLEL_GROUPS_" + key;
+        } else {
+            description = "mesh_" + key;
+        }
+        for (const json& list : lists) {
+            auto ranks = list.get<std::vector<int>>();
+            std::sort(ranks.begin(), ranks.end());
+            groups.push_back({.name = std::to_string(groups.size()),
+                              .description = withNames ? description : "undefined",
+                              .ranks = std::move(ranks),
+                              .evidence = {},
+                              .carried = {}});
+        }
+    }
+    return groups;
+}
+
+std::vector<int> everyRank(int world)
+{
+    std::vector<int> ranks(static_cast<std::size_t>(world));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+}
+
+sim::RecoveredAxes recovered(const json& golden, bool withNames)
+{
+    const int world = golden["input"]["world_size"];
+    return sim::recoverAxes(groupsOf(golden, withNames), world, everyRank(world));
+}
+
+/// Size and stride by name, from the golden's own groups of one axis.
+std::map<std::string, sim::Digit> trueAxes(const json& golden)
+{
+    std::map<std::string, sim::Digit> axes;
+    for (const char* name : {"tp", "cp", "dp", "pp", "ep", "dp_replicate", "dp_shard"})
+        if (golden["groups"].contains(name) && golden["groups"][name][0].size() > 1) {
+            const json& first = golden["groups"][name][0];
+            axes[name] = {first[1].get<int>() - first[0].get<int>(), static_cast<int>(first.size())};
+        }
+    return axes;
+}
+
+json read(const std::filesystem::path& file)
+{
+    std::ifstream in(file);
+    return json::parse(in);
+}
+
+TEST(RecoveredAxes, AreMegatronsWhereItsGroupsAreDescribed)
+{
+    int files = 0;
+    for (const auto& file : goldens("megatron_w")) {
+        SCOPED_TRACE(file.filename());
+        const json golden = read(file);
+        const sim::RecoveredAxes result = recovered(golden, true);
+        auto axes = trueAxes(golden);
+        for (const char* name : {"tp", "cp", "dp", "pp", "ep"}) {
+            const sim::Digit expected = axes.contains(name) ? axes[name] : sim::Digit{1, 1};
+            EXPECT_EQ(result.sizeOf(name), expected.size) << name;
+            if (expected.size == 1)
+                continue;
+            ASSERT_NE(result.find(name), nullptr) << name;
+            EXPECT_EQ(result.find(name)->stride, expected.stride) << name;
+            EXPECT_EQ(result.find(name)->parts.size(), 1U) << name;
+            EXPECT_GT(result.find(name)->sure, 0.9) << name;
+            for (const json& group : golden["groups"][name])
+                for (std::size_t i = 0; i < group.size(); ++i)
+                    EXPECT_EQ(sim::RecoveredAxes::coordinate(*result.find(name), group[i]), static_cast<int>(i));
+        }
+        ++files;
+    }
+    EXPECT_EQ(files, 31);
+}
+
+TEST(RecoveredAxes, AreTheMeshsWhereItNamesItsDimensions)
+{
+    int files = 0;
+    for (const auto& file : goldens("devicemesh")) {
+        SCOPED_TRACE(file.filename());
+        const json golden = read(file);
+        const sim::RecoveredAxes result = recovered(golden, true);
+        auto axes = trueAxes(golden);
+        for (const char* name : {"tp", "cp", "pp"})
+            EXPECT_EQ(result.sizeOf(name), axes.contains(name) ? axes[name].size : 1) << name;
+        int data = 1;
+        for (const char* part : {"dp", "dp_replicate", "dp_shard"})
+            data *= axes.contains(part) ? axes[part].size : 1;
+        EXPECT_EQ(result.sizeOf("dp"), data);
+        const int coordinateParts = axes.contains("dp_shard") ? 2 : 0;
+        EXPECT_EQ(result.find("dp")->partNames.size(), static_cast<std::size_t>(coordinateParts));
+        ++files;
+    }
+    EXPECT_EQ(files, 4);
+}
+
+/// Dense axes as (stride, size), by stride.
+std::vector<sim::Digit> denseDigits(const std::map<std::string, sim::Digit>& axes)
+{
+    std::vector<sim::Digit> digits;
+    for (const auto& [name, digit] : axes)
+        if (name != "ep")
+            digits.push_back(digit);
+    std::sort(digits.begin(), digits.end());
+    return digits;
+}
+
+TEST(RecoveredAxes, HaveTheRightSizesWithoutNamesWhereNoGroupSplitsAnAxis)
+{
+    int exact = 0, files = 0;
+    std::vector<std::string> others;
+    for (const std::string prefix : {"megatron_w", "devicemesh"})
+        for (const auto& file : goldens(prefix)) {
+            const json golden = read(file);
+            const sim::RecoveredAxes result = recovered(golden, false);
+            std::vector<sim::Digit> digits;
+            for (const sim::RecoveredAxis& axis : result.axes) {
+                digits.push_back({axis.stride, axis.size});
+                EXPECT_EQ(axis.name, "");
+            }
+            if (digits == denseDigits(trueAxes(golden)))
+                ++exact;
+            else
+                others.push_back(file.stem().string());
+            ++files;
+        }
+    EXPECT_EQ(files, 35);
+    EXPECT_EQ(exact, 30);
+    // Whether ranks 4 apart are an axis, or a level, an instance or an expert's part of one, only names tell.
+    EXPECT_THAT(others, testing::ElementsAre("megatron_w16_tp1_cp16_ep1_pp1_hcp2x2x4", "megatron_w16_tp2_cp1_ep1_pp2_gtp2",
+                                             "megatron_w16_tp2_cp1_ep1_pp2_ndo2", "megatron_w16_tp4_cp1_ep4_pp1_etp2",
+                                             "megatron_w8_tp1_cp8_ep1_pp1_hcp2x4"));
+}
+
+} // namespace

@@ -1,0 +1,221 @@
+// Clocks of ranks that were set apart on purpose, and found again.
+#include "sim/recovery/clock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace {
+
+struct Truth {
+    sim::RunEvidence evidence;
+    std::vector<double> offsetNs, driftPpm;
+};
+
+struct Circumstances {
+    int tp = 8, dp = 8;
+    int collectives = 30; ///< of each group
+    double lastsSeconds = 2;
+    double offsetNs = 6e6, driftPpm = 20, jitterNs = 3000;
+    unsigned seed = 1;
+    bool outliers = true;
+};
+
+/// A grid of tp x dp ranks whose groups meet in all-reduces over some seconds; 2 in 100 ends are 20 to 400 µs late.
+Truth recordedBy(const Circumstances& how)
+{
+    std::mt19937 random(how.seed);
+    std::uniform_real_distribution<double> part(0, 1);
+    std::exponential_distribution<double> late(1 / how.jitterNs);
+    Truth truth;
+    const int world = how.tp * how.dp;
+    truth.evidence.names = {"ncclDevKernel_AllReduce"};
+    for (int rank = 0; rank < world; ++rank) {
+        truth.evidence.ranks.push_back({.rank = rank, .host = {}, .comms = {}, .work = {}, .marks = {}});
+        truth.offsetNs.push_back(rank == 0 ? 0 : how.offsetNs * (2 * part(random) - 1));
+        truth.driftPpm.push_back(rank == 0 ? 0 : how.driftPpm * (2 * part(random) - 1));
+    }
+    const std::int64_t begin = 1'700'000'000'000'000'000;
+    const auto meet = [&](const std::vector<int>& ranks) {
+        const auto group = static_cast<std::int32_t>(truth.evidence.groups.size());
+        truth.evidence.groups.push_back({.name = std::to_string(group), .description = {}, .ranks = ranks, .evidence = {}});
+        for (int k = 0; k < how.collectives; ++k) {
+            const double seconds = how.lastsSeconds * (k + part(random)) / how.collectives;
+            for (const int rank : ranks) {
+                const auto r = static_cast<std::size_t>(rank);
+                double end = seconds * 1e9 + late(random);
+                if (how.outliers && part(random) < 0.02)
+                    end += 20'000 + 380'000 * part(random);
+                end += truth.offsetNs[r] + truth.driftPpm[r] * 1e-6 * (end - how.lastsSeconds * 5e8);
+                const auto stop = begin + std::llround(end);
+                truth.evidence.ranks[r].comms.push_back({.startNs = stop - 100'000,
+                                                         .endNs = stop,
+                                                         .exchange = sim::Exchange::allReduce,
+                                                         .group = group,
+                                                         .sequence = k,
+                                                         .bytes = 1 << 20,
+                                                         .stream = static_cast<std::uint32_t>(group)});
+            }
+        }
+    };
+    for (int d = 0; d < how.dp; ++d) {
+        std::vector<int> ranks;
+        for (int t = 0; t < how.tp; ++t)
+            ranks.push_back(d * how.tp + t);
+        meet(ranks);
+    }
+    for (int t = 0; t < how.tp && how.dp > 1; ++t) {
+        std::vector<int> ranks;
+        for (int d = 0; d < how.dp; ++d)
+            ranks.push_back(d * how.tp + t);
+        meet(ranks);
+    }
+    return truth;
+}
+
+/// How far the aligned clocks are from each other at the worst time of the recording, ns.
+double worstError(const Truth& truth, const sim::ClockAlignment& clock, double lastsSeconds)
+{
+    double worst = 0;
+    for (const double at : {-lastsSeconds / 2, lastsSeconds / 2}) {
+        std::vector<double> errors;
+        for (std::size_t r = 0; r < truth.offsetNs.size(); ++r) {
+            const double ahead = truth.offsetNs[r] + truth.driftPpm[r] * 1e-6 * at * 1e9;
+            const double found = clock.ranks[r].offsetNs + clock.ranks[r].driftPpm * 1e-6 * at * 1e9;
+            errors.push_back(found - ahead);
+        }
+        std::sort(errors.begin(), errors.end());
+        const double middle = errors[errors.size() / 2];
+        worst = std::max({worst, errors.back() - middle, middle - errors.front()});
+    }
+    return worst;
+}
+
+sim::ClockAlignment aligned(const Truth& truth)
+{
+    return sim::alignClocks(truth.evidence, sim::matchCollectives(truth.evidence));
+}
+
+TEST(AlignedClocks, AreWithinTwentyMicrosecondsAlsoWhereTheyDrift)
+{
+    for (const int dp : {8, 32})
+        for (unsigned seed = 1; seed <= 3; ++seed) {
+            const Circumstances how{.dp = dp, .seed = seed};
+            const Truth truth = recordedBy(how);
+            const sim::ClockAlignment clock = aligned(truth);
+            ASSERT_TRUE(clock.isAligned) << clock.why;
+            EXPECT_LT(worstError(truth, clock, how.lastsSeconds), 20'000);
+        }
+}
+
+TEST(AlignedClocks, NeedFewCollectivesWhereTheyDoNotDrift)
+{
+    const Circumstances how{.collectives = 5, .lastsSeconds = 0.04, .driftPpm = 0};
+    const Truth truth = recordedBy(how);
+    const sim::ClockAlignment clock = aligned(truth);
+    ASSERT_TRUE(clock.isAligned) << clock.why;
+    EXPECT_LT(worstError(truth, clock, 0), 10'000);
+    for (const sim::RankClock& rank : clock.ranks)
+        EXPECT_EQ(rank.driftPpm, 0);
+}
+
+TEST(AlignedClocks, AreRefusedWhereRanksNeverMeet)
+{
+    Truth truth = recordedBy({.tp = 4, .dp = 1});
+    Truth other = recordedBy({.tp = 4, .dp = 1, .seed = 2});
+    for (sim::RankEvidence& rank : other.evidence.ranks) {
+        rank.rank += 4;
+        for (sim::CommSpan& span : rank.comms)
+            span.group += 1;
+        truth.evidence.ranks.push_back(rank);
+    }
+    truth.evidence.groups.push_back({.name = "1", .description = {}, .ranks = {4, 5, 6, 7}, .evidence = {}});
+    const sim::ClockAlignment clock = aligned(truth);
+    EXPECT_FALSE(clock.isAligned);
+    EXPECT_THAT(clock.why, testing::HasSubstr("joins rank 4 to rank 0 (2 parts)"));
+    EXPECT_EQ(clock.aligned(5, 17), 17);
+}
+
+TEST(AlignedClocks, AreRefusedWhereEndsDoNotAgree)
+{
+    const Truth truth = recordedBy({.jitterNs = 300'000});
+    const sim::ClockAlignment clock = aligned(truth);
+    EXPECT_FALSE(clock.isAligned);
+    EXPECT_THAT(clock.why, testing::HasSubstr("at most 50"));
+}
+
+TEST(AlignedClocks, LeadOverTransfersThereAndBackWhereStagesShareNoCollective)
+{
+    // Two ranks that only send to each other: 40 µs on the way, one clock 2 ms ahead.
+    Truth truth;
+    truth.evidence.names = {"ncclDevKernel_SendRecv"};
+    truth.evidence.groups = {{.name = "pp", .description = {}, .ranks = {0, 1}, .evidence = {}}};
+    truth.evidence.ranks.resize(2);
+    truth.evidence.ranks[1].rank = 1;
+    for (int k = 0; k < 20; ++k)
+        for (const int sender : {0, 1}) {
+            const std::int64_t sent = (2 * k + sender) * 1'000'000;
+            const auto at = [](int rank, std::int64_t time) { return time + (rank == 1 ? 2'000'000 : 0); };
+            for (const int rank : {0, 1}) {
+                const bool sends = rank == sender;
+                truth.evidence.ranks[static_cast<std::size_t>(rank)].comms.push_back(
+                    {.startNs = at(rank, sent),
+                     .endNs = at(rank, sent + (sends ? 100'000 : 140'000)),
+                     .exchange = sends ? sim::Exchange::send : sim::Exchange::receive,
+                     .group = 0,
+                     .bytes = 1024,
+                     .peer = 1 - rank});
+            }
+        }
+    const sim::ClockAlignment clock = aligned(truth);
+    ASSERT_TRUE(clock.isAligned) << clock.why;
+    EXPECT_NEAR(clock.ranks[1].offsetNs, 2'000'000, 100);
+    EXPECT_TRUE(clock.violations.empty());
+
+    // A clock that is not set right shows where an effect comes before its cause.
+    sim::RunEvidence wrong = truth.evidence;
+    for (sim::CommSpan& span : wrong.ranks[1].comms)
+        if (span.exchange == sim::Exchange::receive)
+            span.endNs = span.startNs -= 500'000;
+    EXPECT_FALSE(aligned({.evidence = wrong, .offsetNs = {}, .driftPpm = {}}).violations.empty());
+}
+
+TEST(MatchedCollectives, AreLaidOverEachOtherWhereARankBeganToRecordLater)
+{
+    Truth truth = recordedBy({.tp = 2, .dp = 1, .collectives = 20});
+    for (sim::RankEvidence& rank : truth.evidence.ranks) {
+        for (std::size_t k = 0; k < rank.comms.size(); ++k) {
+            rank.comms[k].sequence = -1;
+            rank.comms[k].bytes = static_cast<std::int64_t>(k * k); // no two alike
+        }
+    }
+    truth.evidence.ranks[1].comms.erase(truth.evidence.ranks[1].comms.begin(), truth.evidence.ranks[1].comms.begin() + 3);
+    const sim::Meetings meetings = sim::matchCollectives(truth.evidence);
+    EXPECT_EQ(meetings.meetings.size(), 17U);
+    EXPECT_EQ(meetings.unmatched, 3U);
+    EXPECT_THAT(meetings.problems,
+                testing::ElementsAre(testing::HasSubstr("rank 1 began recording 3 collectives later than rank 0")));
+    for (const sim::Meeting& meeting : meetings.meetings)
+        EXPECT_EQ(truth.evidence.ranks[0].comms[meeting.parts[0].span].bytes,
+                  truth.evidence.ranks[1].comms[meeting.parts[1].span].bytes);
+}
+
+TEST(Groups, AreFoundByWhoEndsWithWhomWhereNothingNamesThem)
+{
+    Truth truth = recordedBy({.tp = 4, .dp = 4, .jitterNs = 1000, .outliers = false});
+    const std::vector<sim::GroupEvidence> expected = truth.evidence.groups;
+    truth.evidence.groups.clear();
+    for (sim::RankEvidence& rank : truth.evidence.ranks)
+        for (sim::CommSpan& span : rank.comms) {
+            span.stream = span.group < 4 ? 7 : 9; // one stream an axis
+            span.group = -1;
+            span.sequence = -1;
+        }
+    // Drift makes ends wander; on one host there is none.
+    sim::groupByMeetings(truth.evidence);
+    EXPECT_EQ(truth.evidence.groups.size(), expected.size());
+}
+
+} // namespace

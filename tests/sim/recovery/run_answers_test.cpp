@@ -1,0 +1,173 @@
+// What recorded runs have to say: a real one of eight GPUs, and simulated ones with a cause that was planted.
+#include "sim/recovery/recovered_json.h"
+#include "sim/recovery/run_answers.h"
+#include "sim/recovery/to_scenario.h"
+
+#include "sim/scenario/document.h"
+#include "tests/support/catalogue.h"
+#include "tests/support/recorded.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace {
+
+/// DLRM on 8 V100s of one node: 8 NCCL kernels a rank, no metadata at all.
+sim::RunEvidence dlrm()
+{
+    std::ifstream in(RANKSCOPE_TEST_DATA "/kineto/dlrm_8rank_nccl.json");
+    const nlohmann::json file = nlohmann::json::parse(in);
+    sim::RunEvidence evidence;
+    evidence.worldSize = 8;
+    evidence.names = {"ncclKernel_SendRecv", "ncclKernel_AllReduce"};
+    for (const auto& kernels : file["ranks"]) {
+        sim::RankEvidence& rank = evidence.ranks.emplace_back();
+        rank.rank = static_cast<int>(evidence.ranks.size()) - 1;
+        for (const auto& kernel : kernels) {
+            const std::uint32_t name = kernel[2] == "SendRecv" ? 0 : 1;
+            const std::int64_t start = kernel[0].get<std::int64_t>() * 1000;
+            rank.comms.push_back({.startNs = start,
+                                  .endNs = start + kernel[1].get<std::int64_t>() * 1000,
+                                  .exchange = sim::exchangeFromName(evidence.names[name]),
+                                  .stream = 84,
+                                  .name = name});
+        }
+    }
+    return evidence;
+}
+
+TEST(RealRun, OfEightGpusHasOneGroupAndALateRankSeven)
+{
+    const sim::Recovered recovered = sim::recover(dlrm());
+    ASSERT_EQ(recovered.groups.size(), 1U);
+    EXPECT_EQ(recovered.groups[0].ranks.size(), 8U);
+    EXPECT_EQ(recovered.meetings.meetings.size(), 8U);
+    ASSERT_TRUE(recovered.clock.isAligned) << recovered.clock.why;
+    for (const sim::RankClock& clock : recovered.clock.ranks) {
+        EXPECT_LT(std::abs(clock.offsetNs), 5000); // one host, one clock
+        EXPECT_LT(clock.residualP95Ns, 7000);
+    }
+    const sim::Arrivals arrivals = sim::arrivalsOf(recovered);
+    std::vector<int> last;
+    for (const sim::Arrival& arrival : arrivals.list)
+        last.push_back(recovered.evidence.ranks[arrival.last].rank);
+    EXPECT_THAT(last, testing::ElementsAre(7, 7, 7, 7, 7, 5, 5, 4));
+    EXPECT_EQ(arrivals.straggler, 7);
+    EXPECT_NEAR(static_cast<double>(arrivals.list[0].waitNs[1]), 7.625e6, 0.01e6);
+}
+
+std::shared_ptr<const sim::Simulation> simulated(const sim::Scenario& scenario)
+{
+    return sim::simulate(scenario, {.full = true});
+}
+
+TEST(PlantedStraggler, IsFoundWithItsCause)
+{
+    sim::Scenario scenario = test::smallScenario(2, 1, 4, 4);
+    scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulated(scenario)));
+    const sim::RunAnswers answers = sim::answersOf(recovered);
+    ASSERT_EQ(answers.arrivals.straggler, 5) << answers.arrivals.text;
+    EXPECT_EQ(answers.arrivals.ranks[5].why, sim::Lateness::computes);
+    EXPECT_NEAR(answers.arrivals.ranks[5].longerBy, 0.4, 0.1);
+    EXPECT_THAT(answers.arrivals.text, testing::HasSubstr("rank 5 on node0 comes last"));
+    ASSERT_FALSE(answers.findings.empty());
+    EXPECT_TRUE(std::any_of(answers.findings.begin(), answers.findings.end(), [](const sim::RunFinding& finding) {
+        return finding.kind == "late-rank" && finding.ranks == std::vector<int>{5} && finding.seconds > 0;
+    }));
+    // The path lies where the work is.
+    EXPECT_EQ(std::max_element(answers.path.rankNs.begin(), answers.path.rankNs.end()) - answers.path.rankNs.begin(), 5);
+
+    const sim::Recovered healthy = sim::recover(test::recordingOf(*simulated(test::smallScenario(2, 1, 4, 4))));
+    EXPECT_EQ(sim::arrivalsOf(healthy).straggler, -1);
+}
+
+TEST(TimeOfARecordedRank, AddsUpAndIsTheSimulators)
+{
+    for (const int pp : {1, 4}) {
+        const auto simulation = simulated(test::smallScenario(2, pp, 2, 8));
+        const sim::Recovered recovered = sim::recover(test::recordingOf(*simulation));
+        const sim::RunTimes times = sim::timesOf(recovered);
+        ASSERT_EQ(times.ranks.size(), 4U * static_cast<std::size_t>(pp));
+        for (std::size_t r = 0; r < times.ranks.size(); ++r) {
+            const sim::RankTime& time = times.ranks[r];
+            EXPECT_EQ(time.computingNs + time.exposedCommNs + time.copyNs + time.idleNs, time.windowNs);
+            EXPECT_GE(time.idleNs, 0);
+            EXPECT_GT(time.exposedByAxis.at("tp"), 0);
+            EXPECT_LE(time.exposedByAxis.at("tp"), time.commByAxis.at("tp"));
+            std::int64_t computed = 0;
+            for (const sim::WorkSpan& span : recovered.evidence.ranks[r].work)
+                computed += span.endNs - span.startNs;
+            EXPECT_EQ(time.computingNs, computed); // one stream computes
+        }
+        EXPECT_EQ(times.stages.size(), pp == 1 ? 0U : 4U);
+    }
+}
+
+TEST(PathOverRanks, CoversTheStepAndNoRankAloneMakesIt)
+{
+    const auto simulation = simulated(test::smallScenario(1, 4, 2, 8));
+    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulation));
+    const sim::RankPath path = sim::criticalPathOver(recovered);
+    ASSERT_FALSE(path.segments.empty());
+    for (std::size_t i = 1; i < path.segments.size(); ++i)
+        EXPECT_EQ(path.segments[i].startNs, path.segments[i - 1].endNs) << i;
+    EXPECT_EQ(path.segments.back().endNs - path.segments.front().startNs,
+              recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs);
+    EXPECT_EQ(simulation->times().endNs, recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs);
+    EXPECT_GE(path.jumps, 6U); // down the pipeline and back
+    std::int64_t sum = 0;
+    for (const auto& [part, ns] : path.ns)
+        sum += ns;
+    EXPECT_EQ(sum, simulation->times().endNs);
+    EXPECT_GT(path.ns.at(sim::PathPart::computing), sum * 8 / 10);
+}
+
+TEST(RecoveredScenario, SimulatesToTheStepThatItWasRecoveredFrom)
+{
+    const sim::Scenario truth = test::smallScenario(2, 4, 2, 8);
+    const auto simulation = simulated(truth);
+    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulation));
+    const auto base = nlohmann::ordered_json::parse(sim::resolvedText(truth)); // the model and cluster that no trace names
+    std::vector<sim::UnknownKey> unknown;
+    const nlohmann::ordered_json scenario = sim::scenarioOf(recovered, base, unknown);
+    EXPECT_EQ(scenario["layout"]["tp"], 2);
+    EXPECT_EQ(scenario["layout"]["pp"], 4);
+    EXPECT_EQ(scenario["layout"]["dp"], 2);
+    EXPECT_EQ(scenario["layout"]["order"], "tp-cp-ep-dp-pp");
+    EXPECT_EQ(scenario["layout"]["zero_stage"], truth.layout.zeroStage);
+    EXPECT_EQ(scenario["schedule"]["kind"], "1f1b");
+    EXPECT_EQ(scenario["training"]["global_batch_size"], 8 * 2 * scenario["training"]["micro_batch_size"].get<int>());
+    EXPECT_TRUE(std::any_of(unknown.begin(), unknown.end(), [](const sim::UnknownKey& key) { return key.pointer == "/model"; }));
+    const sim::Scenario again = sim::resolvedScenario(sim::ScenarioDocument::parse(scenario.dump()), test::catalogue());
+    EXPECT_EQ(sim::simulate(again)->times().endNs, simulation->times().endNs);
+}
+
+TEST(RecoveredJson, HoldsTheKeysThatArePromised)
+{
+    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulated(test::smallScenario(2, 2, 2, 8))));
+    const nlohmann::ordered_json told = sim::recoveredJson(recovered);
+    ASSERT_EQ(told["axes"].size(), 3U) << told["axes"];
+    for (const char* key : {"name", "size", "stride", "evidence", "sure"})
+        EXPECT_TRUE(told["axes"][0].contains(key)) << key;
+    for (const char* key : {"kind", "stages", "virtual_stages", "microbatches", "sure"})
+        EXPECT_TRUE(told["schedule"].contains(key)) << key;
+    for (const char* key : {"rank", "offset_ns", "drift_ppm", "residual_p95_ns"})
+        EXPECT_TRUE(told["clock"][0].contains(key)) << key;
+    for (const char* key : {"name", "description", "ranks", "evidence"})
+        EXPECT_TRUE(told["groups"][0].contains(key)) << key;
+    EXPECT_EQ(told["steps"].size(), 1U);
+    EXPECT_EQ(told["schedule"]["kind"], "1f1b");
+    EXPECT_THAT(sim::recoveredText(recovered), testing::HasSubstr("pp 2, ranks 4 apart"));
+    EXPECT_THAT(sim::answersText(recovered, sim::answersOf(recovered)), testing::HasSubstr("critical path"));
+    EXPECT_TRUE(sim::answersJson(recovered, sim::answersOf(recovered)).contains("findings"));
+    const nlohmann::ordered_json nothing = sim::recoveredJson(sim::recover(sim::RunEvidence{}));
+    EXPECT_TRUE(nothing["axes"].empty());
+    EXPECT_TRUE(nothing["schedule"].is_null());
+}
+
+} // namespace

@@ -93,6 +93,8 @@ void addOps(CLI::App&);
 void addSweep(CLI::App&);
 void addBatch(CLI::App&);
 void addLesson(CLI::App&);
+void addImport(CLI::App&);
+void addExport(CLI::App&);
 
 const Catalogue& catalogue();
 

@@ -427,10 +427,12 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
                         "the batch grows while training: the last, " + std::to_string(*final) + ", is imported");
         }
     }
-    if (reading.peek("rampup_batch_size") != nullptr)
+    if (const auto ramp = reading.any("rampup_batch_size", "/training/global_batch_size")) {
+        const std::vector<std::string> words = wordsOfList(*ramp);
         reading.say("rampup_batch_size", Became::notRepresentable,
-                    "the batch grows from " + wordsOfList(*reading.peek("rampup_batch_size")).front() +
+                    "the batch grows while training" + (words.empty() ? std::string() : ", from " + words.front()) +
                         ": the last one is imported");
+    }
     settleBatch(job);
 
     const std::optional<bool> bf16 = reading.flag("bf16", "/training/precision");

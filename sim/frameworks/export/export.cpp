@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace sim {
 namespace frameworks {
@@ -149,10 +150,30 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     std::vector<std::array<std::string, 3>> lost;
     for (const char* block : {"model", "layout", "schedule", "training"})
         differences(*memberOf(want, block), have.contains(block) ? have[block] : Json::object(), std::string("/") + block, lost);
-    for (const auto& [pointer, value, instead] : lost)
+    // What a form has nothing of at all is told once.
+    const auto isNothingOf = [&](std::string_view block) {
+        if (kind == "huggingface")
+            return block != "/model";
+        return (kind == "deepspeed-json" || kind == "accelerate-yaml") && block == "/model";
+    };
+    for (const char* block : {"/model", "/layout", "/schedule", "/training"})
+        if (isNothingOf(block))
+            out.notes.push_back({block, "", 0, Became::notRepresentable, block, "is no part of this form"});
+    bool toldStack = false;
+    for (auto& [pointer, value, instead] : lost) {
+        if (isNothingOf(pointer.substr(0, pointer.find('/', 1))))
+            continue;
+        if (pointer.starts_with("/training/stack")) {
+            if (std::exchange(toldStack, true))
+                continue;
+            pointer = "/training/stack";
+            value = scenario.training.stack.id;
+            instead = "what belongs to the GPU";
+        }
         if (hasMeaning(scenario, pointer))
             out.notes.push_back({pointer, shownText(value, 80), 0, Became::notRepresentable, pointer,
                                  "not expressible; there it is " + shownText(instead, 80)});
+    }
     if (!scenario.perturbations.empty())
         out.notes.push_back(
             {"/perturbations", "", 0, Became::notRepresentable, "/perturbations", "what is not ideal is no setting"});

@@ -98,6 +98,8 @@ void addSweep(CLI::App&);
 void addBatch(CLI::App&);
 void addLesson(CLI::App&);
 void addTrace(CLI::App&);
+void addImport(CLI::App&);
+void addExport(CLI::App&);
 
 const Catalogue& catalogue();
 

@@ -1,0 +1,336 @@
+// Accelerate's YAML (huggingface/accelerate at 16cb6eb) and axolotl's (axolotl-ai-cloud/axolotl at 067b021): FSDP and
+// ParallelismConfig.
+#include "sim/frameworks/job.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sim::frameworks {
+namespace {
+
+std::string smallWord(std::string word)
+{
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return word;
+}
+
+struct FsdpFacts {
+    int stage = 0;
+    bool isHybrid = false; ///< groups of one node
+    bool keepsParameters = false;
+};
+
+/// Version 1: fsdp_sharding_strategy as a word or a number; version 2: whether parameters are dropped after the forward pass.
+FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
+{
+    FsdpFacts facts{.stage = 3};
+    std::string strategy;
+    for (const std::string& name : {prefix + "fsdp_sharding_strategy", prefix + "sharding_strategy"})
+        if (const auto word = reading.word(name, "/layout/zero_stage"))
+            strategy = *word;
+    for (const std::string& name : {prefix + "fsdp_reshard_after_forward", prefix + "reshard_after_forward"})
+        if (const auto value = reading.word(name, "/layout/zero_stage"))
+            strategy = strategy.empty() || smallWord(*value) == "true" || smallWord(*value) == "false" ? *value : strategy;
+    strategy = smallWord(strategy);
+    if (strategy == "shard_grad_op" || strategy == "2" || strategy == "false")
+        facts.stage = 2;
+    else if (strategy == "no_shard" || strategy == "3")
+        facts.stage = 0;
+    else if (strategy == "hybrid_shard" || strategy == "4")
+        facts.isHybrid = true;
+    else if (strategy == "hybrid_shard_zero2" || strategy == "5") {
+        facts.stage = 2;
+        facts.isHybrid = true;
+    } else if (strategy.empty()) {
+        reading.byDefault(prefix + "fsdp_sharding_strategy", "FULL_SHARD", "/layout/zero_stage");
+    }
+    return facts;
+}
+
+void putOverlapOfFsdp(Job& job, bool isSharded)
+{
+    job.put("/training/overlap/grad_reduce", true);
+    job.put("/training/overlap/param_gather", isSharded);
+    job.put("/training/overlap/tp_comm", false);
+    job.reading.byDefault("FSDP prefetch", true, "/training/overlap/grad_reduce",
+                          "gradients are reduced beside the backward pass");
+}
+
+void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, int replicate)
+{
+    job.layout["zero_stage"] = facts.stage;
+    if (facts.stage == 0)
+        return;
+    const int all = job.dp * job.cp;
+    if (shard && replicate > 1 && *shard * job.cp < all && all % (*shard * job.cp) == 0)
+        job.layout["dp_shard"] = *shard * job.cp;
+    else if (facts.isHybrid) {
+        const int perNode = std::max(1, job.gpusPerNode.value_or(8) / std::max(1, job.tp));
+        if (perNode < all && all % perNode == 0)
+            job.layout["dp_shard"] = perNode;
+    }
+}
+
+} // namespace
+
+void readAccelerate(Job& job)
+{
+    Reading& reading = job.reading;
+    const std::string type = smallWord(reading.wordOr("distributed_type", "/layout/zero_stage", "NO"));
+    const std::optional<int> processes = reading.integer("num_processes", "/cluster");
+    const std::optional<int> machines = reading.integer("num_machines", "/cluster/nodes");
+    if (processes && *processes > 0) {
+        job.gpus = processes;
+        job.gpusFrom = "num_processes";
+        if (machines && *machines > 0 && *processes % *machines == 0)
+            job.gpusPerNode = *processes / *machines;
+    }
+    const std::string prefix = "parallelism_config.parallelism_config_";
+    job.tp = std::max(1, reading.integerOr(prefix + "tp_size", "/layout/tp", 1));
+    job.cp = std::max(1, reading.integerOr(prefix + "cp_size", "/layout/cp", 1));
+    if (const auto sp = reading.integer(prefix + "sp_size", "/layout/cp"); sp && *sp > 1) {
+        job.cp = std::clamp(job.cp, 1, 1 << 15) * std::clamp(*sp, 1, 1 << 15);
+        reading.say(prefix + "sp_size", Became::notRepresentable,
+                    "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
+                    "/layout/cp");
+    }
+    if (const auto tp = reading.integer("megatron_lm_config.megatron_lm_tp_degree", "/layout/tp"); tp && *tp > 0)
+        job.tp = *tp;
+    if (const auto pp = reading.integer("megatron_lm_config.megatron_lm_pp_degree", "/layout/pp"); pp && *pp > 0)
+        job.pp = *pp;
+    const std::optional<int> replicateGiven = reading.integer(prefix + "dp_replicate_size", "/layout/dp_shard");
+    const std::optional<int> shard = reading.integer(prefix + "dp_shard_size", "/layout/dp_shard");
+    const int replicate = std::max(1, replicateGiven.value_or(1));
+    if (!processes && (replicateGiven || shard) && 1LL * replicate * std::max(1, shard.value_or(1)) < (1 << 24))
+        job.givenDp = replicate * std::max(1, shard.value_or(1));
+    settleWorld(job);
+    if (processes && shard && replicate * std::max(1, *shard) != job.dp && 1LL * replicate * *shard < (1 << 24))
+        reading.addNote("num_processes", Became::contradictory,
+                        std::to_string(*processes) + " processes leave dp " + std::to_string(job.dp) +
+                            "; dp_replicate x dp_shard is " + std::to_string(replicate * *shard),
+                        "/layout/dp");
+    if (replicate > 1 && shard.value_or(1) == 1 && job.tp > 1)
+        reading.say(prefix + "dp_replicate_size", Became::contradictory,
+                    "Accelerate refuses replicas without shards beside tensor parallelism (" +
+                        reading.placeOf(prefix + "tp_size") + ")");
+    FsdpFacts facts;
+    if (type == "fsdp") {
+        facts = readFsdp(reading, "fsdp_config.");
+    } else if (type == "deepspeed") {
+        const auto stage = reading.integer("deepspeed_config.zero_stage", "/layout/zero_stage");
+        facts.stage = std::clamp(stage.value_or(2), 0, 3);
+        if (!stage)
+            reading.byDefault("deepspeed_config.zero_stage", 2, "/layout/zero_stage");
+        job.accumulation = reading.integer("deepspeed_config.gradient_accumulation_steps", "/training/global_batch_size");
+    } else if (type == "megatron_lm") {
+        facts.stage =
+            reading.flag("megatron_lm_config.megatron_lm_use_distributed_optimizer", "/layout/zero_stage").value_or(false) ? 1
+                                                                                                                           : 0;
+        job.layout["sequence_parallel"] =
+            reading.flag("megatron_lm_config.megatron_lm_sequence_parallelism", "/layout/sequence_parallel").value_or(false) &&
+            job.tp > 1;
+    }
+    putShardGroup(job, facts, shard, replicate);
+    const auto checkpointing = reading.flag("fsdp_config.fsdp_activation_checkpointing", "/training/recompute");
+    if (!checkpointing)
+        reading.byDefault("fsdp_config.fsdp_activation_checkpointing", false, "/training/recompute");
+    job.training["recompute"] = checkpointing.value_or(false) ? "full" : "none";
+    if (job.accumulation && *job.accumulation < 1)
+        job.accumulation.reset();
+    if (!job.accumulation)
+        if (const auto steps = reading.integer("gradient_accumulation_steps", "/training/global_batch_size"); steps && *steps > 0)
+            job.accumulation = steps;
+    job.ask("/training/global_batch_size",
+            "sequence and batch are not in this file, the training script has them: one micro-batch of each replica is assumed");
+    settleBatch(job);
+    const std::string precision = precisionWord(reading.wordOr("mixed_precision", "/training/precision", "no"));
+    job.training["precision"] = precision.empty() ? "fp32" : precision;
+    putOverlapOfFsdp(job, facts.stage == 3);
+    static constexpr std::array kAccelerateNot = {
+        Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
+        Alias{"deepspeed_config.offload_*_device", "offloading: see training.offload.optimizer"},
+        Alias{"*_cp_comm_strategy", "how context-parallel ranks talk has no key"}};
+    reading.notRepresentable(kAccelerateNot);
+    static constexpr std::array<std::string_view, 24> kAccelerateHarmless = {"compute_environment",
+                                                                             "debug",
+                                                                             "downcast_bf16",
+                                                                             "enable_cpu_affinity",
+                                                                             "machine_rank",
+                                                                             "main_*",
+                                                                             "rdzv_*",
+                                                                             "same_network",
+                                                                             "tpu_*",
+                                                                             "use_cpu",
+                                                                             "dynamo_config*",
+                                                                             "fsdp_config.*",
+                                                                             "deepspeed_config.*",
+                                                                             "megatron_lm_config.*",
+                                                                             "command*",
+                                                                             "commands*",
+                                                                             "gpu_ids",
+                                                                             "parallelism_config.*",
+                                                                             "fp8_config*",
+                                                                             "mpirun_config*",
+                                                                             "num_cpu*",
+                                                                             "log*",
+                                                                             "use_parallelism_config",
+                                                                             "fp16"};
+    reading.harmless(kAccelerateHarmless);
+}
+
+void readAxolotl(Job& job)
+{
+    Reading& reading = job.reading;
+    if (const auto base = reading.word("base_model", "/model/base"))
+        putModelByName(job, "base_model", *base);
+    job.tp = std::max(1, reading.integerOr("tensor_parallel_size", "/layout/tp", 1));
+    job.cp = std::max(1, reading.integerOr("context_parallel_size", "/layout/cp", 1));
+    if (const auto old = reading.integer("sequence_parallel_degree", "/layout/cp"); old && *old > 0)
+        job.cp = *old;
+    const std::optional<int> shard = reading.integer("dp_shard_size", "/layout/dp_shard");
+    const std::optional<int> replicateGiven = reading.integer("dp_replicate_size", "/layout/dp_shard");
+    const std::optional<int> ep = reading.integer("expert_parallel_size", "/layout/ep");
+    const int replicate = std::max(1, replicateGiven.value_or(1));
+    if ((shard || replicateGiven) && 1LL * replicate * std::max(1, shard.value_or(1)) * std::max(1, ep.value_or(1)) < (1 << 24)) {
+        job.givenDp = replicate * std::max(1, shard.value_or(1)) * std::max(1, ep.value_or(1));
+        job.gpusFrom = "dp_shard_size";
+    }
+    settleWorld(job);
+    if (ep && *ep > 1)
+        job.layout["ep"] = *ep;
+    FsdpFacts facts;
+    if (reading.hasPrefix("fsdp_config.") || reading.hasPrefix("fsdp") || shard)
+        facts = readFsdp(reading, "fsdp_config.");
+    else if (const auto file = reading.word("deepspeed", "/layout/zero_stage")) {
+        const std::size_t at = file->find("zero");
+        facts.stage = at != std::string::npos && at + 4 < file->size() && (*file)[at + 4] >= '0' && (*file)[at + 4] <= '3'
+                          ? (*file)[at + 4] - '0'
+                          : 0;
+        reading.say("deepspeed", Became::unknown, "the stage is read from the file's name; give the file too",
+                    "/layout/zero_stage");
+    }
+    putShardGroup(job, facts, shard, replicate);
+    if (const auto length = reading.integer("sequence_len", "/training/sequence_length"))
+        job.training["sequence_length"] = *length;
+    const auto positive = [](std::optional<int> value) { return value && *value > 0 ? value : std::nullopt; };
+    job.microBatch = positive(reading.integer("micro_batch_size", "/training/micro_batch_size"));
+    job.accumulation = positive(reading.integer("gradient_accumulation_steps", "/training/global_batch_size"));
+    if (!job.accumulation)
+        job.accumulation = 1;
+    settleBatch(job);
+    const bool is32 = !reading.peek("bf16") && !reading.peek("fp16");
+    std::string precision = "fp32";
+    for (const char* name : {"fp16", "bf16", "fp8"})
+        if (const auto value = reading.any(name, "/training/precision"); value && *value != Json(false))
+            precision = name;
+    if (is32)
+        reading.byDefault("bf16", false, "/training/precision", "is not given: fp32");
+    job.training["precision"] = precision;
+    bool recomputes = false;
+    for (const char* name :
+         {"gradient_checkpointing", "fsdp_config.activation_checkpointing", "fsdp_config.fsdp_activation_checkpointing"})
+        if (const auto value = reading.any(name, "/training/recompute"))
+            recomputes = recomputes || (*value != Json(false) && *value != Json("false"));
+    if (!reading.has("gradient_checkpointing"))
+        reading.byDefault("gradient_checkpointing", false, "/training/recompute");
+    job.training["recompute"] = recomputes ? "full" : "none";
+    if (const auto name = reading.word("optimizer", "/training/optimizer")) {
+        if (optimizerWord(*name).empty())
+            reading.say("optimizer", Became::notRepresentable, "the scenario has adamw and sgd: adamw is imported");
+        else
+            job.training["optimizer"] = optimizerWord(*name);
+    }
+    if (const auto flash = reading.flag("flash_attention", "/training/flash_attention"))
+        job.training["flash_attention"] = *flash;
+    if (const auto adapter = reading.word("adapter", "/training/lora"); adapter == "lora" || adapter == "qlora") {
+        if (const auto rank = reading.integer("lora_r", "/training/lora/rank"); rank && *rank > 0)
+            job.training["lora"] = {{"rank", *rank}};
+        Json targets = Json::array();
+        if (const auto given = reading.any("lora_target_modules", "/training/lora/targets"))
+            for (const std::string& target : wordsOfList(*given))
+                if (std::find_if(targets.begin(), targets.end(), [&](const Json& one) { return one == Json(target); }) ==
+                        targets.end() &&
+                    (target == "q_proj" || target == "k_proj" || target == "v_proj" || target == "o_proj" ||
+                     target == "gate_proj" || target == "up_proj" || target == "down_proj"))
+                    targets.push_back(target);
+        if (!targets.empty() && job.training.contains("lora"))
+            job.training["lora"]["targets"] = targets;
+        if (adapter == "qlora")
+            reading.say("adapter", Became::notRepresentable, "weights in 4 bits have no key: imported as LoRA");
+    }
+    putOverlapOfFsdp(job, facts.stage == 3);
+    static constexpr std::array kAxolotlNot = {Alias{"fsdp_config.offload_params", "parameters on the host have no key"},
+                                               Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
+                                               Alias{"load_in_8bit", "weights in 8 bits have no key"},
+                                               Alias{"load_in_4bit", "weights in 4 bits have no key"},
+                                               Alias{"sample_packing", "packed documents: see training.documents"},
+                                               Alias{"ring_attn_func", "how context-parallel ranks talk has no key"}};
+    reading.notRepresentable(kAxolotlNot);
+    static constexpr std::array<std::string_view, 64> kAxolotlHarmless = {"datasets*",
+                                                                          "dataset*",
+                                                                          "val_set_size",
+                                                                          "output_dir",
+                                                                          "wandb*",
+                                                                          "num_epochs",
+                                                                          "lr_*",
+                                                                          "learning_rate",
+                                                                          "weight_decay",
+                                                                          "warmup*",
+                                                                          "logging*",
+                                                                          "eval*",
+                                                                          "save*",
+                                                                          "special_tokens*",
+                                                                          "plugins*",
+                                                                          "liger_*",
+                                                                          "tokenizer*",
+                                                                          "chat_template*",
+                                                                          "pad_to_sequence_len",
+                                                                          "train_on_inputs",
+                                                                          "group_by_length",
+                                                                          "tf32",
+                                                                          "resume*",
+                                                                          "debug",
+                                                                          "seed",
+                                                                          "saves_per_epoch",
+                                                                          "max_steps",
+                                                                          "fsdp_version",
+                                                                          "fsdp*",
+                                                                          "strict",
+                                                                          "hub_*",
+                                                                          "model_type",
+                                                                          "trust_remote_code",
+                                                                          "sdp_attention",
+                                                                          "xformers*",
+                                                                          "early_stopping*",
+                                                                          "auto_resume*",
+                                                                          "local_rank",
+                                                                          "gradient_checkpointing_kwargs*",
+                                                                          "adam_*",
+                                                                          "max_grad_norm",
+                                                                          "cosine*",
+                                                                          "lora_*",
+                                                                          "push_*",
+                                                                          "base_model_config",
+                                                                          "is_*",
+                                                                          "use_*",
+                                                                          "load_best*",
+                                                                          "dataloader*",
+                                                                          "ddp*",
+                                                                          "torch_compile*",
+                                                                          "bnb*",
+                                                                          "cut_cross*",
+                                                                          "deepspeed",
+                                                                          "unfrozen*",
+                                                                          "peft*",
+                                                                          "loraplus*",
+                                                                          "shuffle*",
+                                                                          "s2_*",
+                                                                          "neftune*",
+                                                                          "sample_packing*",
+                                                                          "eager_*",
+                                                                          "flex_*",
+                                                                          "mlflow*"};
+    reading.harmless(kAxolotlHarmless);
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,193 @@
+// DeepSpeed's JSON (deepspeedai/DeepSpeed at edaa722), alone and beside the arguments of Megatron-DeepSpeed (at 4efb479).
+#include "sim/frameworks/job.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sim::frameworks {
+namespace {
+
+constexpr std::array kDeepSpeedNotRepresentable = {
+    Alias{"*zero_optimization.offload_optimizer.device", "optimizer states on the host: see training.offload.optimizer"},
+    Alias{"*zero_optimization.offload_param.device", "parameters on the host have no key"},
+    Alias{"*zero_optimization.zero_hpz_partition_size", "secondary partitions have no key"},
+    Alias{"*zero_optimization.zero_quantized_*", "quantized transfers have no key"},
+    Alias{"*seq_parallel_communication_data_type", "the size of Ulysses' groups comes from the launcher (sequence parallel "
+                                                   "size); Ulysses has no key, layout.cp is the nearest"},
+    Alias{"*sequence_parallel_size", "Ulysses sequence parallelism has no key; layout.cp is the nearest"},
+    Alias{"*sparse_attention*", "has no key"},
+    Alias{"*compression_training*", "has no key"},
+    Alias{"*curriculum_learning*", "has no key"},
+    Alias{"*expert_parallel.*", "see layout.ep"},
+};
+
+/// What the JSON says, below `prefix`. Stage, overlap, precision, batch.
+struct DeepSpeedFacts {
+    int stage = 0;
+    std::optional<bool> overlap{};
+    std::string precision{};
+};
+
+DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
+{
+    Reading& reading = job.reading;
+    DeepSpeedFacts facts;
+    facts.stage = std::clamp(reading.integerOr(prefix + "zero_optimization.stage", "/layout/zero_stage", 0), 0, 3);
+    facts.overlap = reading.flag(prefix + "zero_optimization.overlap_comm", "/training/overlap/grad_reduce");
+    const bool bf16 = reading.flag(prefix + "bf16.enabled", "/training/precision").value_or(false) ||
+                      reading.flag(prefix + "bfloat16.enabled", "/training/precision").value_or(false);
+    const bool fp16 = reading.flag(prefix + "fp16.enabled", "/training/precision").value_or(false);
+    facts.precision = bf16 ? "bf16" : fp16 ? "fp16" : "";
+    if (const std::optional<int> shard = reading.integer(prefix + "zero_optimization.mics_shard_size", "/layout/dp_shard");
+        shard && *shard > 0)
+        job.layout["dp_shard"] = *shard;
+    return facts;
+}
+
+void harmlessOfDeepSpeed(Reading& reading)
+{
+    reading.notRepresentable(kDeepSpeedNotRepresentable);
+    reading.harmless(std::array<std::string_view, 34>{"*zero_optimization.*",
+                                                      "*bf16.*",
+                                                      "*fp16.*",
+                                                      "*bfloat16.*",
+                                                      "*scheduler.*",
+                                                      "*optimizer.params.*",
+                                                      "*gradient_clipping",
+                                                      "*steps_per_print",
+                                                      "*wall_clock_breakdown",
+                                                      "*zero_allow_untested_optimizer",
+                                                      "*zero_force_ds_cpu_optimizer",
+                                                      "*prescale_gradients",
+                                                      "*gradient_predivide_factor",
+                                                      "*tensorboard.*",
+                                                      "*wandb.*",
+                                                      "*csv_monitor.*",
+                                                      "*flops_profiler.*",
+                                                      "*aio.*",
+                                                      "*comms_logger.*",
+                                                      "*activation_checkpointing.*",
+                                                      "*dump_state",
+                                                      "*checkpoint.*",
+                                                      "*data_types.*",
+                                                      "*communication_data_type",
+                                                      "*elasticity.*",
+                                                      "*disable_allgather",
+                                                      "*memory_breakdown",
+                                                      "*sparse_gradients",
+                                                      "*amp.*",
+                                                      "*autotuning.*",
+                                                      "*monitor_config.*",
+                                                      "*pipeline.*",
+                                                      "*fp32_allreduce",
+                                                      "*torch_autocast*"});
+}
+
+} // namespace
+
+void readDeepSpeed(Job& job)
+{
+    Reading& reading = job.reading;
+    const DeepSpeedFacts facts = readDeepSpeedJson(job, "");
+    const std::optional<int> tp = reading.integer("tensor_parallel.autotp_size", "/layout/tp");
+    job.tp = std::max(1, tp.value_or(1));
+    if (!tp)
+        reading.addNote("tensor_parallel.autotp_size", Became::byDefault,
+                        "tensor and pipeline sizes are in the program that uses this file: 1", "/layout/tp");
+    if (const std::optional<int> world = reading.integer("world_size", "/cluster"))
+        job.gpus = world;
+    settleWorld(job);
+    job.layout["zero_stage"] = facts.stage;
+    if (const std::optional<int> experts = reading.integer("expert_parallel.autoep_size", "/layout/ep"); experts && *experts > 0)
+        job.layout["ep"] = *experts;
+    const auto positive = [](std::optional<int> value) { return value && *value > 0 ? value : std::nullopt; };
+    job.microBatch = positive(reading.integer("train_micro_batch_size_per_gpu", "/training/micro_batch_size"));
+    job.globalBatch = positive(reading.integer("train_batch_size", "/training/global_batch_size"));
+    job.accumulation = positive(reading.integer("gradient_accumulation_steps", "/training/global_batch_size"));
+    if (!job.globalBatch && !job.microBatch)
+        job.ask("/training/global_batch_size",
+                "the batch is not in the file, or \"auto\": one micro-batch of each replica is assumed");
+    settleBatch(job);
+    job.training["precision"] = facts.precision.empty() ? "fp32" : facts.precision;
+    if (facts.precision.empty())
+        reading.byDefault("bf16.enabled", false, "/training/precision", "is not given, nor fp16: fp32");
+    if (!facts.overlap)
+        reading.byDefault("zero_optimization.overlap_comm", facts.stage == 3, "/training/overlap/grad_reduce",
+                          "is not given: on at stage 3 only");
+    job.put("/training/overlap/grad_reduce", facts.overlap.value_or(facts.stage == 3));
+    job.put("/training/overlap/param_gather", facts.stage == 3);
+    job.put("/training/recompute", "none");
+    if (const std::optional<std::string> type = reading.word("optimizer.type", "/training/optimizer");
+        type && !optimizerWord(*type).empty())
+        job.training["optimizer"] = optimizerWord(*type);
+    if (reading.flag("tensor_parallel.tp_overlap_comm", "/training/overlap/tp_comm").value_or(false))
+        job.put("/training/overlap/tp_comm", true);
+    harmlessOfDeepSpeed(reading);
+}
+
+void readMegatronDeepSpeed(Job& job)
+{
+    Reading& reading = job.reading;
+    useMegatronNames(reading);
+    reading.apply(std::array{Alias{"activation_checkpointing", "recompute_granularity"}});
+    DeepSpeedFacts facts = readDeepSpeedJson(job, "ds_config.");
+    const std::optional<int> stage = reading.integer("zero_stage", "/layout/zero_stage");
+    if (stage && reading.peek("ds_config.zero_optimization.stage") != nullptr && *stage != facts.stage)
+        reading.say("zero_stage", Became::contradictory,
+                    "--zero-stage " + std::to_string(*stage) + " of " + reading.placeOf("zero_stage") + " and stage " +
+                        std::to_string(facts.stage) + " of " + reading.placeOf("ds_config.zero_optimization.stage") +
+                        ": DeepSpeed's file counts");
+    else if (stage && reading.peek("ds_config.zero_optimization.stage") == nullptr)
+        facts.stage = std::clamp(*stage, 0, 3);
+    const bool bf16 = reading.peek("bf16") != nullptr || facts.precision == "bf16";
+    if (facts.stage == 0 && bf16 && reading.has("deepspeed")) {
+        facts.stage = 1;
+        reading.addNote("ds_config.zero_optimization.stage", Became::used,
+                        "BF16_Optimizer shards the optimizer over data-parallel ranks by itself: stage 0 is ZeRO-1",
+                        "/layout/zero_stage");
+    }
+    for (const auto& [name, flag] : {std::pair{"ds_config.train_micro_batch_size_per_gpu", "micro_batch_size"},
+                                     std::pair{"ds_config.train_batch_size", "global_batch_size"}}) {
+        const std::optional<int> inFile = reading.integer(
+            name, flag == std::string_view("micro_batch_size") ? "/training/micro_batch_size" : "/training/global_batch_size");
+        const Json* const asFlag = reading.peek(flag);
+        if (inFile && asFlag != nullptr && valueAs<int>(*asFlag).value_or(*inFile) != *inFile)
+            reading.say(name, Became::contradictory,
+                        std::to_string(*inFile) + ", and " + reading.spelled(flag) + " is " + shownValue(*asFlag) + " on " +
+                            reading.placeOf(flag) + ": the latter counts");
+    }
+    reading.integer("ds_config.gradient_accumulation_steps", "/training/global_batch_size");
+    const std::optional<std::string> partition = reading.word("pp_partition_method", "/schedule/layers_per_stage");
+    readMegatronArguments(job, {.zeroStage = facts.stage, .gradReduce = facts.overlap.value_or(facts.stage == 3)});
+    if (!facts.overlap)
+        reading.byDefault("ds_config.zero_optimization.overlap_comm", facts.stage == 3, "/training/overlap/grad_reduce",
+                          "is not given: on at stage 3 only");
+    if (job.training["precision"] == "fp32" && !facts.precision.empty())
+        job.training["precision"] = facts.precision;
+    const int layers = memberOr<int>(job.model, "num_hidden_layers", 0);
+    if (partition && partition->find("embedding") != std::string::npos && job.pp > 1 && layers > 0) {
+        // Both embeddings count as layers; greedily from the first stage, none with more than the largest must have.
+        const int units = layers + 2, most = (units + job.pp - 1) / job.pp;
+        std::vector<int> counts;
+        for (int left = units, p = 0; p < job.pp; ++p) {
+            counts.push_back(
+                std::min(left, units % job.pp == 0 ? units / job.pp : std::min(most, left - std::min(left, job.pp - 1 - p))));
+            left -= counts.back();
+        }
+        counts.front() -= 1;
+        counts.back() -= 1;
+        if (*std::min_element(counts.begin(), counts.end()) >= 0)
+            job.schedule["layers_per_stage"] = counts;
+        reading.say("pp_partition_method", Became::used,
+                    "embeddings count as layers: " + std::to_string(units) + " over " + std::to_string(job.pp) + " stages",
+                    "/schedule/layers_per_stage");
+    } else if (partition && *partition != "uniform" && !partition->starts_with("type:transformer")) {
+        reading.say("pp_partition_method", Became::notRepresentable, *partition + ": layers are spread evenly",
+                    "/schedule/layers_per_stage");
+    }
+    reading.apply(std::array<Alias, 0>{});
+    harmlessOfDeepSpeed(reading);
+    reading.harmless(std::array<std::string_view, 3>{"ds_config.*", "*_config", "no_pipeline_parallel"});
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,163 @@
+// nanotron's YAML (huggingface/nanotron at 2411b02) and picotron's JSON (huggingface/picotron at 59714b1).
+#include "sim/frameworks/job.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sim::frameworks {
+
+void readNanotron(Job& job)
+{
+    Reading& reading = job.reading;
+    job.tp = std::max(1, reading.integerOr("parallelism.tp", "/layout/tp", 1));
+    job.pp = std::max(1, reading.integerOr("parallelism.pp", "/layout/pp", 1));
+    job.cp = std::max(1, reading.integerOr("parallelism.context_parallel_size", "/layout/cp", 1));
+    job.givenDp = reading.integer("parallelism.dp", "/layout/dp");
+    job.gpusFrom = "parallelism.dp";
+    settleWorld(job);
+    job.layout["order"] = "tp-cp-ep-dp-pp";
+    if (const int ep = reading.integerOr("parallelism.expert_parallel_size", "/layout/ep", 1); ep > 1)
+        reading.say("parallelism.expert_parallel_size", Became::notRepresentable,
+                    "is an axis of nanotron's grid outside of tp x pp x dp x cp and not part of the world: not folded in, ep 1 "
+                    "is imported");
+    job.layout["ep"] = 1;
+    const std::string mode = reading.wordOr("parallelism.tp_mode", "/layout/sequence_parallel", "ALL_REDUCE");
+    const bool scatters =
+        mode == "REDUCE_SCATTER" || mode == "reduce_scatter" || mode == "TensorParallelLinearMode.REDUCE_SCATTER";
+    job.layout["sequence_parallel"] = scatters && job.tp > 1;
+    if (scatters && job.tp == 1)
+        reading.say("parallelism.tp_mode", Became::used, "with tp 1 there is nothing to scatter: false is imported");
+    job.layout["zero_stage"] = std::clamp(reading.integerOr("optimizer.zero_stage", "/layout/zero_stage", 0), 0, 3);
+    std::string engine = reading.wordOr("parallelism.pp_engine", "/schedule/kind", "afab");
+    std::transform(engine.begin(), engine.end(), engine.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    job.schedule["kind"] =
+        engine.find("afab") != std::string::npos || engine.find("allforward") != std::string::npos ? "gpipe" : "1f1b";
+    job.schedule["virtual_stages"] = 1;
+
+    if (const auto length = reading.integer("tokens.sequence_length", "/training/sequence_length"))
+        job.training["sequence_length"] = *length;
+    job.microBatch = reading.integer("tokens.micro_batch_size", "/training/micro_batch_size");
+    job.accumulation = reading.integerOr("tokens.batch_accumulation_per_replica", "/training/global_batch_size", 1);
+    settleBatch(job);
+    const std::string dtype = precisionWord(reading.wordOr("model.dtype", "/training/precision", "bfloat16"));
+    job.training["precision"] = dtype.empty() ? "bf16" : dtype;
+    const bool recomputes = reading.flagOr("parallelism.recompute_layer", "/training/recompute", false);
+    job.training["recompute"] = recomputes ? "full" : "none";
+    job.training["gradient_dtype"] =
+        reading.flagOr("optimizer.accumulate_grad_in_fp32", "/training/gradient_dtype", false) ? "fp32" : "bf16";
+    const bool async = reading.flagOr("parallelism.tp_linear_async_communication", "/training/overlap/tp_comm", false);
+    job.put("/training/overlap/tp_comm", async && job.tp > 1);
+    job.put("/training/overlap/grad_reduce", true);
+    job.put("/training/overlap/param_gather", true);
+    job.put("/training/overlap/p2p", false);
+    reading.byDefault("gradient buckets", true, "/training/overlap/grad_reduce",
+                      "gradients are reduced by bucket beside the backward pass");
+    reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
+    if (const auto name = reading.word("optimizer.optimizer_factory.name", "/training/optimizer");
+        name && !optimizerWord(*name).empty())
+        job.training["optimizer"] = optimizerWord(*name);
+
+    readHuggingFaceModel(job, "model.model_config.");
+    const std::string config = "model.model_config.";
+    if (const auto window = reading.integer(config + "sliding_window_size", "/model/sliding_window"); window && *window > 0) {
+        job.model["sliding_window"] = *window;
+        reading.addNote(config + "sliding_window_size", Became::notRepresentable,
+                        "a window on every layer is imported; which layers have it the file does not say");
+    }
+    job.model["hidden_act"] =
+        reading.peek(config + "hidden_act") != nullptr && *reading.peek(config + "hidden_act") == Json("gelu") ? "gelu" : "silu";
+    job.model["gated_mlp"] = true;
+    job.model["normalization"] = "rmsnorm";
+    job.model["position_embedding"] = "rope";
+    job.model["bias"] = false;
+    if (const auto qkv = reading.flag(config + "attention_bias", "/model/qkv_bias"); qkv.value_or(false))
+        job.model["qkv_bias"] = true;
+    if (reading.flag(config + "qkv_bias", "/model/qkv_bias").value_or(false))
+        job.model["qkv_bias"] = true;
+    if (const auto experts = reading.integer(config + "moe_config.num_experts", "/model/num_experts"); experts && *experts > 0) {
+        job.model["num_experts"] = *experts;
+        job.model["num_experts_per_tok"] = reading.integerOr(config + "moe_config.top_k", "/model/num_experts_per_tok", 1);
+        const int ffn = memberOr<int>(job.model, "intermediate_size", 0);
+        const std::optional<int> moe =
+            reading.integer(config + "moe_config.moe_intermediate_size", "/model/moe_intermediate_size");
+        const int expertSize = moe.value_or(ffn);
+        if (!moe)
+            reading.byDefault(config + "moe_config.moe_intermediate_size", ffn, "/model/moe_intermediate_size",
+                              "is not given: as intermediate_size");
+        job.model["moe_intermediate_size"] = std::max(1, expertSize);
+        if (reading.flag(config + "moe_config.enable_shared_expert", "/model/num_shared_experts").value_or(false)) {
+            const int shared = reading.integer(config + "moe_config.shared_expert_intermediate_size", "/model/num_shared_experts")
+                                   .value_or(expertSize);
+            job.model["num_shared_experts"] = std::max(1, expertSize > 0 ? shared / expertSize : 1);
+        }
+    }
+    static constexpr std::array kNotSaid = {
+        Alias{"parallelism.tp_recompute_allgather", "gathering again in the backward pass has no key"}};
+    reading.notRepresentable(kNotSaid);
+    static constexpr std::array<std::string_view, 20> kNanotronHarmless = {"general.*",
+                                                                           "checkpoints.*",
+                                                                           "logging.*",
+                                                                           "data_stages*",
+                                                                           "lighteval*",
+                                                                           "profiler*",
+                                                                           "s3_upload*",
+                                                                           "metrics_logging*",
+                                                                           "optimizer.*",
+                                                                           "tokenizer.*",
+                                                                           "tokens.train_steps",
+                                                                           "tokens.val_check_interval",
+                                                                           "tokens.limit_*",
+                                                                           "model.init_method*",
+                                                                           "model.make_vocab_size_divisible_by",
+                                                                           "model.ddp_bucket_cap_mb",
+                                                                           "model.model_config.*_token_id",
+                                                                           "model.model_config.is_*",
+                                                                           "model.model_config.moe_config.token_dispatcher_type",
+                                                                           "model.model_config.*"};
+    reading.harmless(kNanotronHarmless);
+}
+
+void readPicotron(Job& job)
+{
+    Reading& reading = job.reading;
+    job.tp = std::max(1, reading.integerOr("distributed.tp_size", "/layout/tp", 1));
+    job.cp = std::max(1, reading.integerOr("distributed.cp_size", "/layout/cp", 1));
+    job.pp = std::max(1, reading.integerOr("distributed.pp_size", "/layout/pp", 1));
+    job.givenDp = reading.integer("distributed.dp_size", "/layout/dp");
+    job.gpusFrom = "distributed.dp_size";
+    settleWorld(job);
+    job.layout["order"] = "tp-cp-pp-dp";
+    job.layout["zero_stage"] = 0;
+    job.layout["sequence_parallel"] = false;
+    job.schedule["kind"] = reading.wordOr("distributed.pp_engine", "/schedule/kind", "1f1b") == "afab" ? "gpipe" : "1f1b";
+    job.schedule["virtual_stages"] = 1;
+    if (const auto name = reading.word("model.name", "/model/base"))
+        putModelByName(job, "model.name", *name);
+    readHuggingFaceModel(job, "model.");
+    const int layers = memberOr<int>(job.model, "num_hidden_layers", 0);
+    if (job.pp > 1 && layers > 0)
+        job.schedule["layers_per_stage"] = evenLayers(layers, std::min(job.pp, 100000));
+    if (const auto length = reading.integer("training.seq_length", "/training/sequence_length"))
+        job.training["sequence_length"] = *length;
+    job.microBatch = reading.integer("training.micro_batch_size", "/training/micro_batch_size");
+    job.accumulation = reading.integerOr("training.gradient_accumulation_steps", "/training/global_batch_size", 1);
+    settleBatch(job);
+    const std::string dtype = precisionWord(reading.wordOr("model.dtype", "/training/precision", "bfloat16"));
+    job.training["precision"] = dtype.empty() ? "bf16" : dtype;
+    job.training["recompute"] = "none";
+    if (const auto flash = reading.flag("model.use_flash_attention", "/training/flash_attention"))
+        job.training["flash_attention"] = *flash;
+    job.put("/training/overlap/grad_reduce", true);
+    job.put("/training/overlap/p2p", false);
+    job.put("/training/overlap/tp_comm", false);
+    reading.byDefault("gradient buckets", true, "/training/overlap/grad_reduce",
+                      "gradients are reduced by bucket beside the backward pass");
+    reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
+    static constexpr std::array<std::string_view, 9> kPicotronHarmless = {
+        "distributed.backend", "distributed.use_cpu", "model.use_fused_adam", "model.name", "training.*", "dataset.*",
+        "checkpoint.*",        "logging.*",           "environment.*"};
+    reading.harmless(kPicotronHarmless);
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,235 @@
+// NeMo 1's YAML (NVIDIA/NeMo-Framework-Launcher at 26e42fa), Megatron's own --yaml-cfg (megatron/training/yaml_arguments.py) and
+// Megatron-Bridge's recipes (NVIDIA-NeMo/Megatron-Bridge at 067f987): other names for Megatron Core's settings.
+#include "sim/frameworks/job.h"
+#include "sim/text/characters.h"
+
+#include <array>
+#include <regex>
+
+namespace sim::frameworks {
+namespace {
+
+constexpr std::array kBlocksOfConfigs = {
+    "model.",     "train.",           "trainer.", "exp_manager.",    "optimizer.",     "ddp.",    "comm_overlap.",
+    "tokenizer.", "dataset.",         "dist.",    "checkpoint.",     "scheduler.",     "logger.", "rng.",
+    "profiling.", "mixed_precision.", "data.",    "language_model.", "model_parallel."};
+
+/// Names of all blocks without the block, where Megatron Core has one name for them.
+void dropBlocks(Reading& reading)
+{
+    reading.rename([](const std::string& name) {
+        for (const std::string_view block :
+             {"model.", "train.", "ddp.", "dist.", "comm_overlap.", "language_model.", "model_parallel."})
+            if (name.starts_with(block))
+                return name.substr(block.size());
+        return name;
+    });
+}
+
+Json zeroOfNemo(const Json& name)
+{
+    return name == Json("mcore_distributed_optim") || name == Json("distributed_fused_adam");
+}
+
+constexpr std::array kNemoAliases = {
+    Alias{"trainer.num_nodes", "@nodes"},
+    Alias{"trainer.devices", "@gpus_per_node"},
+    Alias{"trainer.precision", "@precision"},
+    Alias{"optim.overlap_grad_sync", "overlap_grad_reduce"},
+    Alias{"optim.overlap_param_sync", "overlap_param_gather"},
+    Alias{"optim.name", "use_distributed_optimizer", zeroOfNemo},
+    Alias{"fsdp", "use_torch_fsdp2"},
+    Alias{"fsdp_sharding_strategy", "fsdp_strategy_word"},
+};
+
+constexpr std::array kBridgeAliases = {
+    Alias{"mixed_precision", "@precision"},
+    Alias{"mixed_precision.grad_reduce_in_fp32", "grad_reduce_in_bf16", negated},
+    Alias{"tokenizer.vocab_size", "vocab_size"},
+    Alias{"dataset.seq_length", "seq_length"},
+    Alias{"dataset.sequence_length", "seq_length"},
+    Alias{"optimizer.use_distributed_optimizer", "use_distributed_optimizer"},
+    Alias{"optimizer.optimizer", "optimizer"},
+    Alias{"optimizer.optimizer_cpu_offload", "optimizer_cpu_offload"},
+    Alias{"optimizer.optimizer_offload_fraction", "optimizer_offload_fraction"},
+    Alias{"trainer.num_nodes", "@nodes"},
+    Alias{"trainer.devices", "@gpus_per_node"},
+    Alias{"fp8", "fp8_format"},
+};
+
+/// "model.tensor_model_parallel_size" of "tensor_model_parallel_size".
+std::string spelledInModel(std::string_view name)
+{
+    return name.starts_with('@') || name.find_first_of(". ") != std::string_view::npos ? std::string(name)
+                                                                                       : "model." + std::string(name);
+}
+
+} // namespace
+
+void readNemo(Job& job)
+{
+    Reading& reading = job.reading;
+    dropBlocks(reading);
+    reading.apply(kNemoAliases);
+    useMegatronNames(reading);
+    reading.setSpelling(spelledInModel);
+    if (reading.flag("mcore_gpt", "").has_value())
+        reading.say("mcore_gpt", Became::harmless, "");
+    readMegatronArguments(job, {.groupsNeedFlag = false, .p2pIsOff = true});
+    reading.harmless(std::array<std::string_view, 36>{"trainer.*",
+                                                      "exp_manager.*",
+                                                      "run.*",
+                                                      "optim.*",
+                                                      "data.*",
+                                                      "tokenizer.*",
+                                                      "name",
+                                                      "restore_from_path",
+                                                      "defaults*",
+                                                      "megatron_amp_O2",
+                                                      "nsys_profile.*",
+                                                      "grad_allreduce_chunk_size_mb",
+                                                      "grad_div_ar_fusion",
+                                                      "gradient_as_bucket_view",
+                                                      "gradient_accumulation_fusion",
+                                                      "normalize_attention_scores",
+                                                      "transformer_engine",
+                                                      "use_cpu_initialization",
+                                                      "onnx_safe",
+                                                      "num_micro_batches_with_partial*",
+                                                      "activations_checkpoint_layers_per_pipeline",
+                                                      "hidden_dropout",
+                                                      "persist_layer_norm",
+                                                      "openai_gelu",
+                                                      "use_emha",
+                                                      "ub_tp_*",
+                                                      "sharp",
+                                                      "pre_process",
+                                                      "post_process",
+                                                      "bert_*",
+                                                      "masked_softmax_fusion",
+                                                      "get_attention_mask*",
+                                                      "native_amp*",
+                                                      "apply_*",
+                                                      "reduce_amax",
+                                                      "use_flash_attention"});
+}
+
+void readMegatronYaml(Job& job)
+{
+    dropBlocks(job.reading);
+    useMegatronNames(job.reading);
+    job.reading.setSpelling([](std::string_view name) { return std::string(name); });
+    readMegatronArguments(job, {.groupsNeedFlag = false});
+}
+
+void readBridge(Job& job)
+{
+    Reading& reading = job.reading;
+    // "cfg.model.x", "recipe.model.config.x": what is in front of the first block is the recipe's variable.
+    reading.rename([](const std::string& name) {
+        std::string out = name;
+        for (const std::string_view block : kBlocksOfConfigs)
+            if (const std::size_t at = out.find("." + std::string(block)); at != std::string::npos) {
+                out = out.substr(at + 1);
+                break;
+            }
+        for (const std::string_view word : {"cfg.", "config.", "recipe.", "self."})
+            if (out.starts_with(word))
+                out = out.substr(word.size());
+        for (const std::string_view inner : {"model.config.", "trainer.strategy."})
+            if (out.starts_with(inner))
+                out = "model." + out.substr(inner.size());
+        return out;
+    });
+    reading.apply(kBridgeAliases);
+    dropBlocks(reading);
+    useMegatronNames(reading);
+    reading.setSpelling(spelledInModel);
+
+    // The model's sizes come from a base recipe: its name stands in the function's.
+    std::vector<std::string> words;
+    for (const std::vector<std::string>& list : {reading.comments(), job.fileNames})
+        for (const std::string& text : list)
+            if (words.size() < 200)
+                words.push_back(text.substr(0, 300));
+    const bool hasSizes = reading.peek("hidden_size") != nullptr && reading.peek("num_layers") != nullptr;
+    std::smatch match;
+    static const std::regex kSize("([a-z][a-z0-9.]*(?:[_-][a-z0-9.]+){0,3}?[_-]?[0-9]+(?:x[0-9]+)?b(?:[_-]a[0-9]+b)?)");
+    if (!hasSizes) {
+        for (const std::string& text : words)
+            for (std::sregex_iterator at(text.begin(), text.end(), kSize), end; at != end && !job.model.contains("base"); ++at)
+                if (const std::string id = modelByName(job.catalogue, (*at)[1].str()); !id.empty()) {
+                    job.model["base"] = id;
+                    reading.addNote((*at)[1].str(), Became::used, "a recipe's name: the catalogue's " + id, "/model/base");
+                }
+        if (job.model.contains("base"))
+            reading.addNote("base recipe", Became::unknown,
+                            "sizes that a base recipe sets are not in this file: the catalogue's stand for them");
+    }
+    if (!hasSizes && !job.model.contains("base")) {
+        // Buffers of tensor-parallel overlap are named after the hidden size.
+        const std::string buffers =
+            reading.peek("tp_comm_overlap_cfg") != nullptr ? shownValue(*reading.peek("tp_comm_overlap_cfg")).substr(0, 300) : "";
+        static const std::regex kHidden("_h([0-9]{3,6})_");
+        std::string guess = "llama3-8b";
+        if (std::regex_search(buffers, match, kHidden)) {
+            const int pp = reading.peek("pipeline_model_parallel_size") != nullptr
+                               ? valueAs<int>(*reading.peek("pipeline_model_parallel_size")).value_or(1)
+                               : 1;
+            for (const char* id : {"llama3-8b", "llama3-70b", "llama3-405b", "mixtral-8x7b", "mixtral-8x22b", "gpt3-175b"})
+                if (const Json* const model = job.catalogue.modelJson(id);
+                    model != nullptr && memberOr<int>(*model, "hidden_size", 0) == std::stoi(match[1].str()) && pp > 0)
+                    guess = id;
+        }
+        job.model["base"] = guess;
+        job.ask("/model", "the model is a base recipe's and not in this file: " + guess +
+                              " stands in its place; say it with --set model.base=…");
+    }
+    static const std::regex kGpus("([0-9]{1,6})[ _x-]*gpus?");
+    for (const std::string& text : words)
+        if (!job.askedGpus && !job.gpus && std::regex_search(text, match, kGpus) && std::stoi(match[1].str()) > 0) {
+            job.gpus = std::stoi(match[1].str());
+            reading.addNote(match[0].str(), Became::used, "GPUs, from a recipe's name or words", "/cluster");
+        }
+    static const std::regex kLength("seq(?:len)?_?([0-9]{3,7})");
+    const std::string buffers =
+        reading.peek("tp_comm_overlap_cfg") != nullptr ? shownValue(*reading.peek("tp_comm_overlap_cfg")).substr(0, 300) : "";
+    if (reading.peek("seq_length") == nullptr) {
+        const bool isNamed = std::regex_search(buffers, match, kLength);
+        job.training["sequence_length"] = isNamed ? std::stoi(match[1].str()) : 8192;
+        job.ask("/training/sequence_length", isNamed
+                                                 ? "taken from the name of overlap buffers: " + match[1].str()
+                                                 : std::string("a base recipe's, which is not in this file: 8192 is assumed"));
+    }
+    if (const Json* const table = reading.peek("tp_comm_overlap_cfg");
+        table != nullptr && reading.peek("tp_comm_overlap") == nullptr)
+        reading.addNote("tp_comm_overlap_cfg", Became::notRepresentable,
+                        "buffers of an overlap that is not switched on in this file");
+    readMegatronArguments(job, {.groupsNeedFlag = false, .alwaysShardsOptimizer = true, .modelIsNamed = true});
+    job.reading.harmless(std::array<std::string_view, 24>{"tokenizer.*",
+                                                          "dataset.*",
+                                                          "optimizer.*",
+                                                          "scheduler.*",
+                                                          "checkpoint.*",
+                                                          "logger.*",
+                                                          "rng.*",
+                                                          "profiling.*",
+                                                          "data.*",
+                                                          "trainer.*",
+                                                          "ddp.*",
+                                                          "dist.*",
+                                                          "average_in_collective",
+                                                          "check_for_nan*",
+                                                          "*_target_",
+                                                          "*_partial_",
+                                                          "gradient_accumulation_fusion",
+                                                          "cross_entropy*",
+                                                          "bucket_size",
+                                                          "pad_buckets*",
+                                                          "env.*",
+                                                          "manual_gc*",
+                                                          "should_pad_vocab",
+                                                          "apply_rope_fusion"});
+}
+
+} // namespace sim::frameworks

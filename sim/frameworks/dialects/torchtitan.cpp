@@ -1,0 +1,390 @@
+// torchtitan: TOML of 2024 and 2025 (29624e3 and before), overrides and printed configs of 2026 (b5bcd76).
+#include "sim/frameworks/job.h"
+
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+namespace sim::frameworks {
+namespace {
+
+/// Flavours that the catalogue does not name in the same words, and models for tests, by numbers.
+struct TitanFlavour {
+    std::string_view name, flavour, base;
+};
+constexpr std::array kTitanFlavours = {TitanFlavour{"llama2", "7B", "llama2-7b"},
+                                       TitanFlavour{"llama2", "13B", "llama2-13b"},
+                                       TitanFlavour{"llama2", "70B", "llama2-70b"},
+                                       TitanFlavour{"llama3", "8B", "llama3-8b"},
+                                       TitanFlavour{"llama3", "70B", "llama3-70b"},
+                                       TitanFlavour{"llama3", "405B", "llama3-405b"},
+                                       TitanFlavour{"llama4", "17bx16e", "llama4-scout"},
+                                       TitanFlavour{"llama4", "17bx128e", "llama4-maverick"},
+                                       TitanFlavour{"deepseek_v3", "16B", "deepseek-v2-lite"},
+                                       TitanFlavour{"deepseek_v3", "236B", "deepseek-v2"},
+                                       TitanFlavour{"deepseek_v3", "671B", "deepseek-v3"},
+                                       TitanFlavour{"qwen3", "0.6B", "qwen3-0.6b"},
+                                       TitanFlavour{"qwen3", "8B", "qwen3-8b"},
+                                       TitanFlavour{"qwen3", "32B", "qwen3-32b"},
+                                       TitanFlavour{"qwen3", "30B-A3B", "qwen3-30b-a3b"},
+                                       TitanFlavour{"qwen3", "235B-A22B", "qwen3-235b-a22b"},
+                                       TitanFlavour{"gpt_oss", "20b", "gpt-oss-20b"},
+                                       TitanFlavour{"gpt_oss", "120b", "gpt-oss-120b"}};
+
+/// Names since 2024, as those of the [parallelism] table of 2025.
+constexpr std::array kTitanAliases = {
+    Alias{"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
+    Alias{"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
+    Alias{"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
+    Alias{"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
+    Alias{"training.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"},
+    Alias{"experimental.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"},
+    Alias{"compile.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"},
+    Alias{"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
+    Alias{"experimental.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
+    Alias{"experimental.pipeline_parallel_split_points", "parallelism.pipeline_parallel_split_points"},
+    Alias{"experimental.pipeline_parallel_schedule", "parallelism.pipeline_parallel_schedule"},
+    Alias{"experimental.pipeline_parallel_microbatches", "parallelism.pipeline_parallel_microbatches"},
+    Alias{"parallelism.num_pp_microbatches", "parallelism.pipeline_parallel_microbatches"},
+    Alias{"training.batch_size", "training.local_batch_size"},
+    Alias{"training.max_context_length", "training.seq_len"},
+    Alias{"training.fsdp_reshard_after_forward", "parallelism.fsdp_reshard_after_forward"},
+};
+
+std::string scheduleOfTitan(std::string word)
+{
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (word == "1f1b")
+        return "1f1b";
+    if (word == "gpipe")
+        return "gpipe";
+    if (word == "interleaved1f1b")
+        return "interleaved-1f1b";
+    if (word == "interleavedzerobubble")
+        return "interleaved-zb";
+    if (word == "loopedbfs" || word == "schedulelooped bfs")
+        return "looped-bfs";
+    if (word == "zbvzerobubble")
+        return "zb-v";
+    if (word == "dualpipev")
+        return "dualpipe-v";
+    return "";
+}
+
+void readTitanModel(Job& job)
+{
+    Reading& reading = job.reading;
+    const std::optional<std::string> name = reading.word("model.name", "/model/base");
+    const std::optional<std::string> flavour = reading.word("model.flavor", "/model/base");
+    const std::optional<std::string> config = reading.word("config", "/model/base"); // --config llama3_8b, since 2026
+    if (config)
+        putModelByName(job, "config", *config);
+    if (!name || !flavour)
+        return;
+    for (const TitanFlavour& one : kTitanFlavours)
+        if (one.name == *name && one.flavour == *flavour) {
+            job.model["base"] = one.base;
+            reading.say("model.flavor", Became::used,
+                        "flavour " + *flavour + " of " + *name + ": the catalogue's " + std::string(one.base), "/model/base");
+            return;
+        }
+    if (*flavour == "debugmodel") { // torchtitan's model for tests
+        const bool isOld = reading.hasPrefix("training.tensor_parallel") ||
+                           reading.spelled("training.local_batch_size") == "training.batch_size";
+        job.model = {{"num_hidden_layers", isOld ? 8 : 6}, {"hidden_size", 256},       {"num_attention_heads", 16},
+                     {"num_key_value_heads", 16},          {"intermediate_size", 768}, {"vocab_size", 2048},
+                     {"max_position_embeddings", 8192}};
+        reading.say("model.flavor", Became::used,
+                    std::string("torchtitan's model for tests: ") + (isOld ? "8" : "6") + " layers of 256",
+                    "/model/num_hidden_layers");
+        return;
+    }
+    putModelByName(job, "model.flavor", *name + "-" + *flavour);
+    if (!job.model.contains("base"))
+        reading.say("model.flavor", Became::notRepresentable,
+                    "flavor " + *flavour + " of " + *name + " is not in the catalogue (--set model.base=…)", "/model/base");
+}
+
+} // namespace
+
+void readTorchtitan(Job& job)
+{
+    Reading& reading = job.reading;
+    const bool isOf2024 = reading.hasPrefix("experimental.pipeline") || reading.hasPrefix("training.data_parallel") ||
+                          reading.hasPrefix("training.tensor_parallel");
+    reading.apply(kTitanAliases);
+    reading.setSpelling([](std::string_view name) { return std::string(name); });
+    readTitanModel(job);
+    job.tp = std::max(1, reading.integerOr("parallelism.tensor_parallel_degree", "/layout/tp", 1));
+    job.cp = std::max(1, reading.integerOr("parallelism.context_parallel_degree", "/layout/cp", 1));
+    job.pp = std::max(1, reading.integerOr("parallelism.pipeline_parallel_degree", "/layout/pp", 1));
+    const int replicate = std::max(1, reading.integerOr("parallelism.data_parallel_replicate_degree", "/layout/dp_shard", 1));
+    const int shard = reading.integerOr("parallelism.data_parallel_shard_degree", "/layout/dp_shard", -1);
+    for (const char* name : {"nproc_per_node", "@gpus_per_node"})
+        if (const auto count = reading.integer(name, "/cluster/gpus_per_node"); count && *count > 0)
+            job.gpusPerNode = count;
+    for (const char* name : {"nnodes", "@nodes"})
+        if (const auto count = reading.integer(name, "/cluster/nodes"); count && *count > 0)
+            job.nodes = count;
+    if (shard > 0 && 1LL * shard * replicate < (1 << 24)) {
+        job.givenDp = shard * replicate;
+        job.gpusFrom = "parallelism.data_parallel_shard_degree";
+    } else if (!job.askedGpus && !(job.nodes && job.gpusPerNode)) {
+        static const std::regex kPreset("([0-9]{1,6}) *(?:x *)?(?:[A-Za-z]+[0-9]+[A-Za-z]* *)?(?:GPUs?|A100|H100|H200|B200)");
+        std::smatch match;
+        for (const std::string& comment : reading.comments())
+            if (const std::string head = comment.substr(0, 200);
+                !job.gpus && std::regex_search(head, match, kPreset) && std::stoi(match[1].str()) > 0) {
+                job.gpus = std::stoi(match[1].str());
+                reading.addNote("a comment: " + shownText(comment, 100), Became::used, "GPUs", "/layout/dp");
+            }
+    }
+    settleWorld(job);
+    if (replicate > 1 && job.dp % replicate == 0)
+        job.layout["dp_shard"] = job.dp / replicate * job.cp;
+    job.layout["order"] = "tp-cp-ep-dp-pp";
+    job.layout["sequence_parallel"] =
+        job.tp > 1 && reading.flag("parallelism.enable_sequence_parallel", "/layout/sequence_parallel").value_or(true);
+    reading.byDefault("sequence parallel", job.tp > 1, "/layout/sequence_parallel", "comes with tensor parallelism");
+    job.layout["ep"] = std::max(1, reading.integerOr("parallelism.expert_parallel_degree", "/layout/ep", 1));
+    const int etp = std::max(1, reading.integerOr("parallelism.expert_tensor_parallel_degree", "/layout/etp", 1));
+    job.layout["etp"] = job.layout["ep"] == 1 ? job.tp : etp; // without EP experts are cut as everything is
+    const std::string reshard = reading.wordOr("parallelism.fsdp_reshard_after_forward", "/layout/zero_stage", "default");
+    const bool keeps = reshard == "never" || (reshard != "always" && job.pp > 1);
+    const bool isSharded = job.dp / std::max(1, std::min(replicate, job.dp)) * job.cp > 1 || job.dp == 1;
+    job.layout["zero_stage"] = !isSharded ? 0 : keeps ? 2 : 3;
+    if (keeps && isSharded)
+        reading.addNote("parallelism.fsdp_reshard_after_forward", Became::used,
+                        "parameters stay gathered after the forward pass: gradients and optimizer are sharded (nearest: ZeRO-2)",
+                        "/layout/zero_stage");
+    else if (isSharded)
+        job.layout["reshard_after_forward"] = true;
+
+    // Pipeline.
+    const std::string given = reading.wordOr("parallelism.pipeline_parallel_schedule", "/schedule/kind", "1F1B");
+    std::string kind = scheduleOfTitan(given);
+    if (kind.empty()) {
+        reading.say("parallelism.pipeline_parallel_schedule", Became::notRepresentable, quotedText(given) + ": 1f1b is imported");
+        kind = "1f1b";
+    }
+    const bool isMulti = kind != "1f1b" && kind != "gpipe";
+    int layers = memberOr<int>(job.model, "num_hidden_layers", 0);
+    if (const Json* const base =
+            job.model.contains("base") ? job.catalogue.modelJson(job.model["base"].get<std::string>()) : nullptr)
+        layers = memberOr<int>(*base, "num_hidden_layers", 0);
+    int chunks = isMulti && job.pp > 1 ? 2 : 1;
+    const auto firstLess = reading.integer("parallelism.pipeline_parallel_first_stage_less_layers", "/schedule/layers_per_stage");
+    const auto lastLess = reading.integer("parallelism.pipeline_parallel_last_stage_less_layers", "/schedule/layers_per_stage");
+    const int first = std::clamp(firstLess.value_or(1), 0, 1000), last = std::clamp(lastLess.value_or(1), 0, 1000);
+    if (const auto each = reading.integer("parallelism.pipeline_parallel_layers_per_stage", "/schedule/virtual_stages");
+        each && *each > 0 && layers > 0 && job.pp > 1) {
+        const int stages = (layers + first + last + *each - 1) / *each;
+        if (stages % job.pp == 0)
+            chunks = std::max(1, stages / job.pp);
+        else
+            reading.say("parallelism.pipeline_parallel_layers_per_stage", Became::contradictory,
+                        std::to_string(stages) + " stages of " + std::to_string(*each) + " layers are no multiple of pp " +
+                            std::to_string(job.pp));
+    }
+    job.schedule["kind"] = job.pp > 1 ? kind : "1f1b";
+    job.schedule["virtual_stages"] = chunks;
+    const int stages = std::min(job.pp, 100000) * chunks;
+    std::vector<int> counts;
+    if (const auto points = reading.any("parallelism.pipeline_parallel_split_points", "/schedule/layers_per_stage");
+        points && layers > 0 && job.pp > 1) {
+        int before = 0;
+        for (const std::string& point : wordsOfList(*points))
+            if (const auto at = point.starts_with("layers.") ? wholeNumber<int>(valueOf(point.substr(7))) : std::nullopt;
+                at && *at >= before && *at <= layers) {
+                counts.push_back(*at - before);
+                before = *at;
+            }
+        counts.push_back(layers - before);
+        if (static_cast<int>(counts.size()) % job.pp != 0)
+            counts.clear();
+        else
+            job.schedule["virtual_stages"] = static_cast<int>(counts.size()) / job.pp;
+    } else if (!isOf2024 && job.pp > 1 && layers >= stages) {
+        const int units = layers + first + last;
+        for (int stage = 0; stage < stages; ++stage)
+            counts.push_back(units / stages + (stage < units % stages ? 1 : 0) - (stage == 0 ? first : 0) -
+                             (stage == stages - 1 ? last : 0));
+        if (*std::min_element(counts.begin(), counts.end()) < 1)
+            counts.clear();
+        else if (!firstLess && !lastLess)
+            reading.byDefault("parallelism.pipeline_parallel_first_stage_less_layers", 1, "/schedule/layers_per_stage",
+                              "are not given: the first and the last stage have a layer less, for embedding and output");
+    }
+    if (!counts.empty())
+        job.schedule["layers_per_stage"] = counts;
+
+    // Batch.
+    if (const auto length = reading.integer("training.seq_len", "/training/sequence_length"))
+        job.training["sequence_length"] = *length;
+    else {
+        job.training["sequence_length"] = 2048;
+        reading.byDefault("training.seq_len", 2048, "/training/sequence_length");
+    }
+    const int length = std::max(1, memberOr<int>(job.training, "sequence_length", 2048));
+    int local = 0;
+    if (const auto tokens = reading.integer("training.num_tokens_per_microbatch_per_dp_rank", "/training/micro_batch_size");
+        tokens && *tokens > 0) {
+        local = std::max(1, *tokens / length);
+        if (*tokens % length != 0)
+            reading.say("training.num_tokens_per_microbatch_per_dp_rank", Became::notRepresentable,
+                        std::to_string(*tokens) + " tokens are no whole number of sequences of " + std::to_string(length) + ": " +
+                            std::to_string(local) + " imported");
+        job.microBatch = local;
+        const int parts =
+            job.pp > 1 ? std::max(1, reading.integer("parallelism.pipeline_parallel_microbatches", "/training/global_batch_size")
+                                         .value_or(job.pp))
+                       : 1;
+        local = static_cast<int>(std::min<long long>(1LL * local * parts, 1 << 24));
+    } else {
+        local = std::max(1, reading.integerOr("training.local_batch_size", "/training/micro_batch_size", 8));
+        int micro = local;
+        if (job.pp > 1) {
+            if (const auto parts = reading.integer("parallelism.pipeline_parallel_microbatches", "/training/micro_batch_size");
+                parts && *parts > 0)
+                micro = std::max(1, local / *parts);
+            else if (isOf2024) {
+                micro = std::max(1, local / job.pp);
+                reading.byDefault("experimental.pipeline_parallel_microbatches", job.pp, "/training/micro_batch_size",
+                                  "are not given: as many micro-batches as stages");
+            } else
+                micro = std::clamp(
+                    reading.integerOr("parallelism.pipeline_parallel_microbatch_size", "/training/micro_batch_size", 1), 1,
+                    local);
+        }
+        job.microBatch = micro;
+    }
+    const long long step = std::min<long long>(1LL * local * job.dp, 1 << 30);
+    int global = static_cast<int>(step);
+    if (const auto tokens = reading.any("training.num_tokens_per_train_step", "/training/global_batch_size");
+        tokens && tokens->is_number() && tokens->get<double>() > 0)
+        global = static_cast<int>(std::clamp(tokens->get<double>() / length, 1.0, 1e9));
+    else if (const auto asked = reading.integer("training.global_batch_size", "/training/global_batch_size"); asked && *asked > 0)
+        global = *asked;
+    else
+        reading.byDefault("training.global_batch_size", -1, "/training/global_batch_size",
+                          "is not given: local batch x dp, no accumulation");
+    job.globalBatch = global;
+    settleBatch(job);
+
+    // Precision, recomputation, overlap.
+    std::string precision = "bf16";
+    if (const auto param = reading.word("training.mixed_precision_param", "/training/precision");
+        param && !precisionWord(*param).empty())
+        precision = precisionWord(*param);
+    if (const auto dtype = reading.word("training.dtype", "/training/precision"); dtype && precisionWord(*dtype) == "bf16")
+        precision = "bf16";
+    bool has8 = false;
+    if (const auto converters = reading.any("model.converters", "/training/precision"))
+        for (const std::string& converter : wordsOfList(*converters)) {
+            has8 = has8 || converter.find("float8") != std::string::npos;
+            if (converter.find("mx") != std::string::npos)
+                precision = "mxfp8";
+        }
+    for (const char* name : {"training.enable_float8_linear", "float8.enable_float8_linear"})
+        has8 = reading.flag(name, "/training/precision").value_or(false) || has8;
+    if (has8)
+        precision = "fp8";
+    if (!has8 && reading.hasPrefix("float8."))
+        reading.addNote("[float8]", Became::harmless, "does nothing without model.converters = [\"float8\"]",
+                        "/training/precision");
+    job.training["precision"] = precision;
+    if (const auto reduce = reading.word("training.mixed_precision_reduce", "/training/gradient_dtype");
+        reduce && precisionWord(*reduce) == "bf16")
+        job.training["gradient_dtype"] = "bf16";
+    else
+        job.training["gradient_dtype"] = "fp32";
+
+    std::string mode = reading.wordOr("activation_checkpoint.mode", "/training/recompute", "selective");
+    std::transform(mode.begin(), mode.end(), mode.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::optional<std::string> option = reading.word("activation_checkpoint.selective_ac_option", "/training/recompute");
+    if (mode.starts_with("full")) {
+        job.training["recompute"] = "full";
+        if (option)
+            reading.say("activation_checkpoint.selective_ac_option", Became::harmless, "counts only in the mode selective");
+    } else if (mode.starts_with("selective")) {
+        const std::optional<int> every = wholeNumber<int>(valueOf(option.value_or("2")));
+        if (every && *every > 0) {
+            const int most =
+                counts.empty() ? (layers > 0 ? layers / stages : 0) : *std::max_element(counts.begin(), counts.end());
+            const int some = std::max(1, most / *every);
+            job.training["recompute"] = most > 0 && *every > 1 ? Json({{"kind", "full"}, {"layers", some}}) : Json("full");
+            if (*every > 1)
+                reading.addNote("activation_checkpoint.selective_ac_option", Became::notRepresentable,
+                                "selective activation checkpoint of every " + std::to_string(*every) +
+                                    "-th layer: full recompute of that share of the layers" +
+                                    (most > 0 ? ", the first " + std::to_string(some) + " of each stage" : ""),
+                                "/training/recompute");
+        } else {
+            job.training["recompute"] = "selective";
+            reading.addNote("activation_checkpoint.selective_ac_option", Became::used,
+                            "a list of operators that keeps matrix products and attention: selective is nearest",
+                            "/training/recompute");
+        }
+    } else {
+        job.training["recompute"] = mode == "none" || mode == "false" ? "none" : "full";
+    }
+    const bool async = reading.flagOr("parallelism.enable_async_tensor_parallel", "/training/overlap/tp_comm", false);
+    job.put("/training/overlap/grad_reduce", true);
+    job.put("/training/overlap/param_gather", true);
+    job.put("/training/overlap/tp_comm", async && job.tp > 1);
+    job.put("/training/overlap/p2p", false);
+    job.put("/training/overlap/ep_comm", false);
+    reading.byDefault("FSDP prefetch", true, "/training/overlap/grad_reduce", "FSDP reduces and gathers beside the passes");
+    reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
+    if (const auto name = reading.word("optimizer.name", "/training/optimizer"); name && !optimizerWord(*name).empty())
+        job.training["optimizer"] = optimizerWord(*name);
+    static constexpr std::array kTitanNot = {
+        Alias{"parallelism.context_parallel_rotate_method", "how context-parallel ranks talk has no key"},
+        Alias{"parallelism.module_fqns_per_model_part*", "names of modules: see schedule.layers_per_stage"},
+        Alias{"training.enable_cpu_offload", "see training.offload.optimizer"},
+        Alias{"parallelism.enable_compiled_autograd", "has no key"},
+        Alias{"activation_checkpoint.per_op_sac*", "lists of operators have no key"}};
+    reading.notRepresentable(kTitanNot);
+    static constexpr std::array<std::string_view, 34> kTitanHarmless = {"job.*",
+                                                                        "profiling.*",
+                                                                        "metrics.*",
+                                                                        "optimizer.*",
+                                                                        "lr_scheduler.*",
+                                                                        "checkpoint.*",
+                                                                        "comm.*",
+                                                                        "validation.*",
+                                                                        "experimental.*",
+                                                                        "fault_tolerance.*",
+                                                                        "memory_estimation.*",
+                                                                        "float8.*",
+                                                                        "quantize.*",
+                                                                        "mx.*",
+                                                                        "compile.*",
+                                                                        "training.steps",
+                                                                        "training.dataset*",
+                                                                        "training.max_norm",
+                                                                        "training.warmup_steps",
+                                                                        "training.compile",
+                                                                        "training.seed",
+                                                                        "training.deterministic",
+                                                                        "training.gc_*",
+                                                                        "training.debug*",
+                                                                        "model.tokenizer_path",
+                                                                        "model.norm_type",
+                                                                        "model.print_after_conversion",
+                                                                        "model.hf_assets_path",
+                                                                        "debug.*",
+                                                                        "activation_checkpoint.*",
+                                                                        "parallelism.disable_loss_parallel",
+                                                                        "model.tokenizer*",
+                                                                        "parallelism.context_parallel_load_balancer",
+                                                                        "training.*_folder"};
+    reading.harmless(kTitanHarmless);
+    reading.harmless(std::array<std::string_view, 12>{"module", "model.converters", "rdzv_*", "local_ranks_filter", "role", "tee",
+                                                      "master_*", "node_rank", "hf_assets*", "tokenizer*", "dump_folder",
+                                                      "dataloader.*"});
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,191 @@
+// Writes settings, reads them again as their framework would, and tells what did not come back: so the list of what a framework
+// cannot say is what it cannot say, and not what somebody thought of.
+#include "sim/frameworks/export/writers.h"
+#include "sim/frameworks/frameworks.h"
+
+#include "sim/scenario/document.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sim {
+namespace frameworks {
+
+void onlySchedules(const Scenario& s, const std::string& framework, const std::vector<std::string>& kinds)
+{
+    if (s.layout.pp == 1 || std::find(kinds.begin(), kinds.end(), s.schedule.kind) != kinds.end())
+        return;
+    std::string list;
+    for (const std::string& kind : kinds)
+        list += (list.empty() ? "" : ", ") + kind;
+    throw Error("/schedule/kind: " + framework + " has no schedule " + quotedText(s.schedule.kind) + " for the " +
+                std::to_string(s.layout.pp) + " pipeline stages; it has " + list);
+}
+
+std::string worldLine(const Scenario& s)
+{
+    const Layout& l = s.layout;
+    const int perNode = std::max(1, std::min(s.cluster.gpusPerNode, l.worldSize()));
+    return std::to_string(std::max(1, l.worldSize() / perNode)) + " nodes x " + std::to_string(perNode) + " GPUs: tp " +
+           std::to_string(l.tp) + " x cp " + std::to_string(l.cp) + " x pp " + std::to_string(l.pp) + " x dp " +
+           std::to_string(l.dp) + " = " + std::to_string(l.worldSize()) + "; m " + std::to_string(s.microbatches()) +
+           " micro-batches of " + std::to_string(s.training.microBatchSize);
+}
+
+std::string pythonLiteral(const Json& value)
+{
+    if (value.is_boolean())
+        return value.get<bool>() ? "True" : "False";
+    return value.is_null() ? "None" : value.dump();
+}
+
+std::string yamlText(const Json& value, int indentation)
+{
+    std::string text;
+    const std::string blanks(static_cast<std::size_t>(indentation), ' ');
+    for (const auto& [key, member] : value.items()) {
+        if (member.is_object()) {
+            text += blanks + key + ":\n" + yamlText(member, indentation + 2);
+            continue;
+        }
+        const bool isPlain = member.is_string() && !member.get<std::string>().empty() &&
+                             member.get<std::string>().find_first_of(" :#{}[]*&!|>'\"%@`,?") == std::string::npos &&
+                             member != "no" && member != "32" && member != "16";
+        text += blanks + key + ": " + (isPlain ? member.get<std::string>() : member.dump()) + "\n";
+    }
+    return text;
+}
+
+namespace {
+
+/// Leaves that differ, in `want`'s order. Lists are one value.
+void differences(const Json& want, const Json& have, const std::string& pointer, std::vector<std::array<std::string, 3>>& out)
+{
+    if (want.is_object() && have.is_object()) {
+        for (const auto& [key, value] : want.items()) {
+            const Json* const other = memberOf(have, key);
+            differences(value, other != nullptr ? *other : Json(nullptr), childPointer(pointer, key), out);
+        }
+        for (const auto& [key, value] : have.items())
+            if (!want.contains(key))
+                differences(Json(nullptr), value, childPointer(pointer, key), out);
+        return;
+    }
+    if (want == have)
+        return;
+    // An order that names ep is the same one as without where there are no experts' groups.
+    if (pointer == "/layout/order" && want.is_string() && have.is_string()) {
+        const auto plain = [](std::string order) {
+            if (const std::size_t at = order.find("ep-"); at != std::string::npos)
+                order.erase(at, 3);
+            return order;
+        };
+        if (plain(want.get<std::string>()) == plain(have.get<std::string>()))
+            return;
+    }
+    out.push_back({pointer, want.dump(), have.dump()});
+}
+
+bool hasMeaning(const Scenario& s, const std::string& pointer)
+{
+    if (pointer.ends_with("/base") || pointer.ends_with("/name") || pointer == "/training/tokens")
+        return false;
+    if (s.layout.pp == 1 && (pointer.starts_with("/schedule") || pointer == "/training/overlap/p2p"))
+        return false;
+    if (s.layout.worldSize() == s.layout.tp * s.layout.pp &&
+        (pointer == "/layout/zero_stage" || pointer == "/layout/reshard_after_forward" || pointer == "/layout/dp_shard"))
+        return false;
+    if (s.layout.zeroStage == 0 && (pointer == "/layout/dp_shard" || pointer == "/training/overlap/param_gather"))
+        return false;
+    if (s.layout.zeroStage < 3 && pointer == "/layout/reshard_after_forward")
+        return false;
+    if (s.model.numExperts == 0 &&
+        (pointer == "/layout/etp" || pointer == "/training/overlap/ep_comm" || pointer.starts_with("/training/moe")))
+        return false;
+    return true;
+}
+
+std::string writtenAs(const Scenario& s, std::string_view kind)
+{
+    using Writer = std::string (*)(const Scenario&);
+    static constexpr std::array<std::pair<std::string_view, Writer>, 10> kWriters = {{{"megatron-args", writeMegatron},
+                                                                                      {"nemo-yaml", writeNemo},
+                                                                                      {"bridge-python", writeBridge},
+                                                                                      {"torchtitan-toml", writeTorchtitan},
+                                                                                      {"deepspeed-json", writeDeepSpeed},
+                                                                                      {"nanotron-yaml", writeNanotron},
+                                                                                      {"accelerate-yaml", writeAccelerate},
+                                                                                      {"huggingface", writeHuggingFace},
+                                                                                      {"picotron-json", writePicotron},
+                                                                                      {"maxtext", writeMaxText}}};
+    std::vector<std::string> ids;
+    for (const auto& [id, write] : kWriters) {
+        if (id == kind)
+            return write(s);
+        ids.emplace_back(id);
+    }
+    std::string list;
+    for (const std::string& id : ids)
+        list += (list.empty() ? "" : ", ") + id;
+    throw Error(quotedText(kind) + " is no kind of settings that is written" + nearestWords(kind, ids) + "; there are " + list);
+}
+
+} // namespace
+} // namespace frameworks
+
+Exported exportSettings(const Scenario& scenario, std::string_view kind, const Catalogue& catalogue)
+{
+    using namespace frameworks;
+    Exported out{.kind = std::string(kind), .text = writtenAs(scenario, kind)};
+    const Imported back =
+        importSettings({{"exported", out.text}}, {.kind = std::string(kind), .gpus = scenario.layout.worldSize()}, catalogue);
+    const Json want = Json::parse(resolvedText(scenario));
+    ScenarioDocument document = ScenarioDocument::parse(back.scenario);
+    document.set("/cluster", want["cluster"].dump());
+    const ScenarioDocument::Resolved resolved = document.resolve(catalogue);
+    const Json have = resolved.scenario ? Json::parse(resolvedText(*resolved.scenario)) : Json::parse(back.scenario);
+    std::vector<std::array<std::string, 3>> lost;
+    for (const char* block : {"model", "layout", "schedule", "training"})
+        differences(*memberOf(want, block), have.contains(block) ? have[block] : Json::object(), std::string("/") + block, lost);
+    // What a form has nothing of at all is told once.
+    const auto isNothingOf = [&](std::string_view block) {
+        if (kind == "huggingface")
+            return block != "/model";
+        return (kind == "deepspeed-json" || kind == "accelerate-yaml") && block == "/model";
+    };
+    for (const char* block : {"/model", "/layout", "/schedule", "/training"})
+        if (isNothingOf(block))
+            out.notes.push_back({block, "", 0, Became::notRepresentable, block, "is no part of this form"});
+    bool toldStack = false;
+    for (auto& [pointer, value, instead] : lost) {
+        if (isNothingOf(pointer.substr(0, pointer.find('/', 1))))
+            continue;
+        if (pointer.starts_with("/training/stack")) {
+            if (std::exchange(toldStack, true))
+                continue;
+            pointer = "/training/stack";
+            value = scenario.training.stack.id;
+            instead = "what belongs to the GPU";
+        }
+        if (hasMeaning(scenario, pointer))
+            out.notes.push_back({pointer, shownText(value, 80), 0, Became::notRepresentable, pointer,
+                                 "not expressible; there it is " + shownText(instead, 80)});
+    }
+    if (!scenario.perturbations.empty())
+        out.notes.push_back(
+            {"/perturbations", "", 0, Became::notRepresentable, "/perturbations", "what is not ideal is no setting"});
+    const bool hasComments = kind != "deepspeed-json" && kind != "huggingface" && kind != "picotron-json";
+    if (hasComments) {
+        for (const Note& note : out.notes)
+            out.text += "# not expressible: " + note.setting + (note.value.empty() ? "" : " = " + note.value) + "\n";
+        out.text += "# " + worldLine(scenario) + "\n";
+    } else {
+        out.notes.push_back({"world", worldLine(scenario), 0, Became::used, "", "the launcher starts this many"});
+    }
+    return out;
+}
+
+} // namespace sim

@@ -1,0 +1,174 @@
+// Megatron-LM, NeMo 1 and Megatron-Bridge: one set of settings in three spellings.
+#include "sim/frameworks/export/writers.h"
+
+#include <algorithm>
+
+namespace sim::frameworks {
+
+std::string writeMegatron(const Scenario& s)
+{
+    std::string text = "#!/usr/bin/env bash\nset -euo pipefail\n";
+    if (s.layout.tp > 1 || s.layout.cp > 1)
+        text += "export CUDA_DEVICE_MAX_CONNECTIONS=1 # GPUs before Blackwell\n";
+    const int perNode = std::min(s.cluster.gpusPerNode, s.layout.worldSize());
+    text += "DISTRIBUTED_ARGS=(\n    --nproc_per_node " + std::to_string(perNode) + "\n    --nnodes " +
+            std::to_string(std::max(1, s.layout.worldSize() / std::max(1, perNode))) + "\n)\nMODEL_ARGS=(\n";
+    for (const auto& [name, value] : megatronFlags(s)) {
+        std::string flag = name;
+        std::replace(flag.begin(), flag.end(), '_', '-');
+        text += "    --" + flag;
+        if (value.is_string()) {
+            const std::string word = value.get<std::string>();
+            text +=
+                name == "recompute_modules" || word.find_first_of(" *|([,") == std::string::npos ? " " + word : " '" + word + "'";
+        } else if (!value.is_boolean()) {
+            text += " " + value.dump();
+        }
+        text += "\n";
+    }
+    return text + ")\ntorchrun \"${DISTRIBUTED_ARGS[@]}\" pretrain_gpt.py \"${MODEL_ARGS[@]}\" \"$@\"\n";
+}
+
+namespace {
+
+const Json* flagOf(const MegatronFlags& flags, std::string_view name)
+{
+    const auto found = std::find_if(flags.begin(), flags.end(), [name](const auto& flag) { return flag.first == name; });
+    return found == flags.end() ? nullptr : &found->second;
+}
+
+} // namespace
+
+std::string writeNemo(const Scenario& s)
+{
+    const MegatronFlags flags = megatronFlags(s);
+    const int perNode = std::min(s.cluster.gpusPerNode, s.layout.worldSize());
+    Json model = Json::object();
+    Json optim{{"name", flagOf(flags, "use_distributed_optimizer") != nullptr && s.layout.zeroStage == 1
+                            ? "mcore_distributed_optim"
+                            : "fused_adam"}};
+    static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+        {"seq_length", "encoder_seq_length"},
+        {"num_experts", "num_moe_experts"},
+        {"tp_comm_overlap", "ub_tp_comm_overlap"},
+        {"num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size"},
+        {"recompute_granularity", "activations_checkpoint_granularity"},
+        {"recompute_method", "activations_checkpoint_method"},
+        {"recompute_num_layers", "activations_checkpoint_num_layers"}};
+    for (const auto& [name, value] : flags) {
+        if (name == "disable_bias_linear")
+            model["bias"] = false;
+        else if (name == "untie_embeddings_and_output_weights")
+            model["share_embeddings_and_output_weights"] = false;
+        else if (name == "swiglu")
+            model["activation"] = "fast-swiglu";
+        else if (name == "squared_relu")
+            model["activation"] = "squared-relu";
+        else if (name == "quick_geglu")
+            model["activation"] = "fast-geglu";
+        else if (name == "normalization")
+            model["normalization"] = "rmsnorm";
+        else if (name == "overlap_grad_reduce")
+            optim["overlap_grad_sync"] = true;
+        else if (name == "overlap_param_gather")
+            optim["overlap_param_sync"] = true;
+        else if (name == "fp8_format")
+            model["fp8"] = true;
+        else if (name == "use_megatron_fsdp")
+            model["fsdp"] = true;
+        else if (name != "bf16" && name != "fp16" && name != "group_query_attention" && name != "use_distributed_optimizer" &&
+                 name != "data_parallel_sharding_strategy" && name != "no_overlap_p2p_communication" &&
+                 name != "attention_backend") {
+            std::string own = name;
+            for (const auto& [megatron, nemo] : kNames)
+                if (megatron == name)
+                    own = nemo;
+            model[own] = value;
+        }
+    }
+    if (s.layout.pp > 1 && s.schedule.virtualStages > 1)
+        model["overlap_p2p_comm"] = s.training.overlap.p2p;
+    model["optim"] = optim;
+    const Json root{{"trainer",
+                     {{"num_nodes", std::max(1, s.layout.worldSize() / std::max(1, perNode))},
+                      {"devices", perNode},
+                      {"precision", flagOf(flags, "bf16") != nullptr   ? "bf16"
+                                    : flagOf(flags, "fp16") != nullptr ? "16"
+                                                                       : "32"}}},
+                    {"model", model}};
+    return yamlText(root);
+}
+
+std::string writeBridge(const Scenario& s)
+{
+    const MegatronFlags flags = megatronFlags(s);
+    std::string text =
+        "# Settings on top of any pre-training recipe of Megatron-Bridge; " + std::to_string(s.layout.worldSize()) + " GPUs.\n";
+    const auto line = [&](const std::string& name, const Json& value) {
+        text += "cfg." + name + " = " + pythonLiteral(value) + "\n";
+    };
+    const auto raw = [&](const std::string& name, const char* value) { text += "cfg." + name + " = " + value + "\n"; };
+    line("mixed_precision", s.training.precision == Precision::fp8     ? "bf16_with_fp8_current_scaling_mixed"
+                            : s.training.precision == Precision::mxfp8 ? "bf16_with_mxfp8_mixed"
+                            : s.training.precision == Precision::nvfp4 ? "bf16_with_nvfp4_mixed"
+                            : s.training.precision == Precision::fp16  ? "fp16_mixed"
+                            : s.training.precision == Precision::bf16  ? "bf16_mixed"
+                                                                       : "fp32");
+    raw("model.gated_linear_unit", s.model.gatedMlp ? "True" : "False");
+    raw("model.activation_func", s.model.hiddenAct == HiddenActivation::silu   ? "F.silu"
+                                 : s.model.hiddenAct == HiddenActivation::gelu ? "F.gelu"
+                                                                               : "squared_relu");
+    for (const auto& [name, value] : flags) {
+        if (name == "swiglu" || name == "squared_relu" || name == "quick_geglu" || name == "bf16" || name == "fp16" ||
+            name.starts_with("fp8") || name.starts_with("fp4") || name == "group_query_attention")
+            continue;
+        if (name == "disable_bias_linear")
+            line("model.add_bias_linear", false);
+        else if (name == "untie_embeddings_and_output_weights")
+            line("model.share_embeddings_and_output_weights", false);
+        else if (name == "num_experts")
+            line("model.num_moe_experts", value);
+        else if (name == "micro_batch_size" || name == "global_batch_size")
+            line("train." + name, value);
+        else if (name == "seq_length") {
+            line("model.seq_length", value);
+            line("dataset.seq_length", value);
+        } else if (name == "vocab_size")
+            line("tokenizer.vocab_size", value);
+        else if (name == "num_virtual_stages_per_pipeline_rank")
+            line("model.virtual_pipeline_model_parallel_size", value);
+        else if (name == "decoder_first_pipeline_num_layers")
+            line("model.num_layers_in_first_pipeline_stage", value);
+        else if (name == "decoder_last_pipeline_num_layers")
+            line("model.num_layers_in_last_pipeline_stage", value);
+        else if (name == "microbatch_group_size_per_virtual_pipeline_stage")
+            line("model.microbatch_group_size_per_vp_stage", value);
+        else if (name == "no_overlap_p2p_communication")
+            line("model.overlap_p2p_comm", false);
+        else if (name == "grad_reduce_in_bf16")
+            line("ddp.grad_reduce_in_fp32", false);
+        else if (name == "use_tp_pp_dp_mapping")
+            line("dist.use_tp_pp_dp_mapping", true);
+        else if (name == "tp_comm_overlap" || name == "overlap_moe_expert_parallel_comm")
+            line("comm_overlap." + name, value);
+        else if (name.starts_with("overlap_") || name == "use_megatron_fsdp" || name == "data_parallel_sharding_strategy" ||
+                 name == "use_distributed_optimizer" || name == "num_distributed_optimizer_instances")
+            line("ddp." + name, value);
+        else if (name == "optimizer" || name.starts_with("optimizer_"))
+            line("optimizer." + name, value);
+        else if (name == "recompute_modules") {
+            Json list = Json::array();
+            std::string word;
+            for (const char c : value.get<std::string>() + " ")
+                if (c != ' ')
+                    word += c;
+                else if (!word.empty())
+                    list.push_back(std::exchange(word, {}));
+            line("model.recompute_modules", list);
+        } else
+            line("model." + name, value);
+    }
+    return text;
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,242 @@
+#include "sim/frameworks/dialects/megatron_layers.h"
+#include "sim/frameworks/export/writers.h"
+
+#include "sim/scenario/words.h"
+
+#include <algorithm>
+
+namespace sim::frameworks {
+namespace {
+
+std::string layoutLetters(const std::vector<int>& layers)
+{
+    std::string text = "E";
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        if (i > 0)
+            text += "|";
+        if (layers[i] > 0)
+            text += layers[i] > 1 ? "t*" + std::to_string(layers[i]) : "t";
+    }
+    return text + "L";
+}
+
+void addPipelineFlags(const Scenario& s, MegatronFlags& flags)
+{
+    if (s.layout.pp == 1)
+        return;
+    const std::vector<int>& counts = s.schedule.layersPerStage;
+    const int chunks = s.schedule.virtualStages, pp = s.layout.pp;
+    const bool isEven = std::all_of(counts.begin(), counts.end(), [&](int count) { return count == counts.front(); });
+    const auto add = [&](const char* name, Json value) { flags.emplace_back(name, std::move(value)); };
+    const auto addChunks = [&] {
+        if (chunks > 1)
+            add("num_virtual_stages_per_pipeline_rank", chunks);
+    };
+    if (isEven) {
+        addChunks();
+    } else {
+        int first = 0, last = 0;
+        for (int chunk = 0; chunk < chunks; ++chunk) {
+            first += counts[static_cast<std::size_t>(chunk * pp)];
+            last += counts[static_cast<std::size_t>(chunk * pp + pp - 1)];
+        }
+        std::vector<int> accounted(counts.size(), (s.model.numHiddenLayers + 2) / static_cast<int>(counts.size()));
+        accounted.front() -= 1;
+        accounted.back() -= 1;
+        if ((s.model.numHiddenLayers + 2) % static_cast<int>(counts.size()) == 0 && accounted == counts) {
+            addChunks();
+            add("account_for_embedding_in_pipeline_split", true);
+            add("account_for_loss_in_pipeline_split", true);
+        } else if (layersByFirstAndLast(s.model.numHiddenLayers, pp, chunks, first, last) == counts) {
+            addChunks();
+            add("decoder_first_pipeline_num_layers", first);
+            add("decoder_last_pipeline_num_layers", last);
+        } else {
+            add("pipeline_model_parallel_layout", layoutLetters(counts));
+        }
+    }
+    if (s.schedule.microbatchGroup != pp && chunks > 1)
+        add("microbatch_group_size_per_virtual_pipeline_stage", s.schedule.microbatchGroup);
+    if (chunks > 1 && !s.training.overlap.p2p)
+        add("no_overlap_p2p_communication", true);
+}
+
+void addModelFlags(const Model& m, MegatronFlags& flags)
+{
+    const auto add = [&](const char* name, Json value) { flags.emplace_back(name, std::move(value)); };
+    add("num_layers", m.numHiddenLayers);
+    add("hidden_size", m.hiddenSize);
+    add("ffn_hidden_size", m.intermediateSize);
+    add("num_attention_heads", m.numAttentionHeads);
+    if (m.isLatentAttention()) {
+        add("multi_latent_attention", true);
+        if (m.qLoraRank > 0)
+            add("q_lora_rank", m.qLoraRank);
+        add("kv_lora_rank", m.kvLoraRank);
+        add("qk_head_dim", m.qkNopeHeadDim);
+        add("qk_pos_emb_head_dim", m.qkRopeHeadDim);
+        add("v_head_dim", m.vHeadDim);
+    } else {
+        if (m.numKeyValueHeads != m.numAttentionHeads) {
+            add("group_query_attention", true);
+            add("num_query_groups", m.numKeyValueHeads);
+        }
+        if (m.headDim * m.numAttentionHeads != m.hiddenSize)
+            add("kv_channels", m.headDim);
+    }
+    add("max_position_embeddings", m.maxPositionEmbeddings);
+    add("vocab_size", m.vocabSize);
+    if (m.normalization == Normalization::rmsnorm)
+        add("normalization", "RMSNorm");
+    const double epsilon = m.normalization == Normalization::rmsnorm ? m.rmsNormEps : m.layerNormEpsilon;
+    if (epsilon != 1e-5)
+        add("norm_epsilon", number(epsilon));
+    add("position_embedding_type", m.positionEmbedding == PositionEmbedding::rope      ? "rope"
+                                   : m.positionEmbedding == PositionEmbedding::learned ? "learned_absolute"
+                                                                                       : "none");
+    if (m.positionEmbedding == PositionEmbedding::rope && m.ropeTheta != 10000)
+        add("rotary_base", number(m.ropeTheta));
+    if (m.hiddenAct == HiddenActivation::silu && m.gatedMlp)
+        add("swiglu", true);
+    else if (m.hiddenAct == HiddenActivation::relu2)
+        add("squared_relu", true);
+    else if (m.gatedMlp)
+        add("quick_geglu", true);
+    if (!m.bias)
+        add("disable_bias_linear", true);
+    if (m.qkvBias)
+        add("add_qkv_bias", true);
+    if (m.qkNorm)
+        add("qk_layernorm", true);
+    if (!m.tieWordEmbeddings)
+        add("untie_embeddings_and_output_weights", true);
+    if (m.hiddenDropout != 0.1)
+        add("hidden_dropout", number(m.hiddenDropout));
+    if (m.attentionDropout != 0.1)
+        add("attention_dropout", number(m.attentionDropout));
+    if (m.slidingWindow > 0)
+        add("window_size", std::to_string(m.slidingWindow - 1) + ",0");
+    if (m.numNextnPredictLayers > 0)
+        add("mtp_num_layers", m.numNextnPredictLayers);
+    if (m.numExperts == 0)
+        return;
+    add("num_experts", m.numExperts);
+    add("moe_router_topk", m.numExpertsPerTok);
+    add("moe_ffn_hidden_size", m.moeIntermediateSize);
+    if (m.numSharedExperts > 0)
+        add("moe_shared_expert_intermediate_size", m.numSharedExperts * m.moeIntermediateSize);
+    if (m.firstKDenseReplace > 0) {
+        std::string pattern = "([0]*" + std::to_string(m.firstKDenseReplace) + "+";
+        if (m.moeLayerFreq == 1) {
+            pattern += "[1]*" + std::to_string(m.numHiddenLayers - m.firstKDenseReplace);
+        } else {
+            for (int layer = m.firstKDenseReplace; layer < m.numHiddenLayers; ++layer)
+                pattern += (layer > m.firstKDenseReplace ? "," : "[") + std::string(m.isMoeLayer(layer) ? "1" : "0");
+            pattern += "]";
+        }
+        add("moe_layer_freq", pattern + ")");
+    } else if (m.moeLayerFreq > 1) {
+        add("moe_layer_freq", m.moeLayerFreq);
+    }
+    if (m.routerBias)
+        add("moe_router_enable_expert_bias", true);
+    if (m.scoringFunction == ScoringFunction::sigmoid)
+        add("moe_router_score_function", "sigmoid");
+    if (m.expertGroups > 1) {
+        add("moe_router_num_groups", m.expertGroups);
+        add("moe_router_group_topk", m.chosenGroups);
+    }
+    if (m.routedScalingFactor != 1)
+        add("moe_router_topk_scaling_factor", number(m.routedScalingFactor));
+}
+
+} // namespace
+
+MegatronFlags megatronFlags(const Scenario& s)
+{
+    onlySchedules(s, "Megatron Core", {"1f1b", "interleaved-1f1b"});
+    const Layout& l = s.layout;
+    const Training& t = s.training;
+    if (l.zeroStage == 2)
+        throw Error("/layout/zero_stage: Megatron's data parallelism has no ZeRO-2; take ZeRO-1 (--use-distributed-optimizer), "
+                    "or Megatron-FSDP's optim_grads by hand");
+    if (s.model.numExperts > 0 && l.tp > 1 && !l.sequenceParallel)
+        throw Error("/layout/sequence_parallel: Megatron refuses to train experts with tp " + std::to_string(l.tp) +
+                    " without sequence parallelism; set it to true");
+    if (t.overlap.tpComm && l.tp > 1 && !l.sequenceParallel)
+        throw Error("/training/overlap/tp_comm: Megatron overlaps tensor-parallel communication only with sequence parallelism; "
+                    "set /layout/sequence_parallel to true");
+    const int expertRanks = l.etp * l.ep * l.pp;
+    if (l.worldSize() % expertRanks != 0)
+        throw Error("/layout/etp: Megatron lays experts out on etp " + std::to_string(l.etp) + " x ep " + std::to_string(l.ep) +
+                    " x pp " + std::to_string(l.pp) + " = " + std::to_string(expertRanks) +
+                    " ranks, which do not divide the world of " + std::to_string(l.worldSize()) + "; nearest: etp 1");
+    MegatronFlags flags;
+    const auto add = [&](const char* name, Json value) { flags.emplace_back(name, std::move(value)); };
+    add("tensor_model_parallel_size", l.tp);
+    add("pipeline_model_parallel_size", l.pp);
+    if (l.cp > 1)
+        add("context_parallel_size", l.cp);
+    if (l.ep > 1)
+        add("expert_model_parallel_size", l.ep);
+    if (l.etp != l.tp)
+        add("expert_tensor_parallel_size", l.etp);
+    if (l.sequenceParallel && l.tp > 1)
+        add("sequence_parallel", true);
+    if (l.order == "tp-cp-ep-pp-dp" || l.order == "tp-cp-pp-dp")
+        add("use_tp_pp_dp_mapping", true);
+    if (l.zeroStage == 1)
+        add("use_distributed_optimizer", true);
+    if (l.zeroStage == 3) {
+        add("use_megatron_fsdp", true);
+        add("data_parallel_sharding_strategy", "optim_grads_params");
+        add("use_distributed_optimizer", true);
+    }
+    if (l.zeroStage > 0 && l.dpShard < l.dp * l.cp)
+        add("num_distributed_optimizer_instances", l.dp * l.cp / l.dpShard);
+    addPipelineFlags(s, flags);
+    addModelFlags(s.model, flags);
+    add("seq_length", t.sequenceLength);
+    add("micro_batch_size", t.microBatchSize);
+    add("global_batch_size", t.globalBatchSize);
+    if (t.precision == Precision::fp16)
+        add("fp16", true);
+    else if (t.precision != Precision::fp32 && t.precision != Precision::tf32)
+        add("bf16", true);
+    if (t.precision == Precision::fp8 || t.precision == Precision::mxfp8)
+        add("fp8_format", t.precision == Precision::fp8 ? "hybrid" : "e4m3");
+    if (t.precision == Precision::mxfp8)
+        add("fp8_recipe", "mxfp8");
+    if (t.precision == Precision::nvfp4)
+        add("fp4_format", "e2m1");
+    if (t.optimizer == Optimizer::sgd)
+        add("optimizer", "sgd");
+    if (t.gradientBytes == 2)
+        add("grad_reduce_in_bf16", true);
+    if (t.recompute == Recompute::selective) {
+        add("recompute_granularity", "selective");
+        std::string modules = wordsOf(t.recomputeModules);
+        std::erase(modules, ',');
+        add("recompute_modules", modules);
+    } else if (t.recompute == Recompute::full) {
+        add("recompute_granularity", "full");
+        add("recompute_method", t.recomputeLayers > 0 ? "block" : "uniform");
+        add("recompute_num_layers", std::max(1, t.recomputeLayers));
+    }
+    if (t.overlap.gradReduce)
+        add("overlap_grad_reduce", true);
+    if (t.overlap.paramGather && t.overlap.gradReduce && l.zeroStage > 0)
+        add("overlap_param_gather", true);
+    if (t.overlap.tpComm && l.tp > 1)
+        add("tp_comm_overlap", true);
+    if (t.overlap.epComm && s.model.numExperts > 0)
+        add("overlap_moe_expert_parallel_comm", true);
+    add("attention_backend", t.flashAttention ? "flash" : "unfused");
+    if (t.offload.optimizer > 0) {
+        add("optimizer_cpu_offload", true);
+        add("optimizer_offload_fraction", number(t.offload.optimizer));
+    }
+    return flags;
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,418 @@
+// torchtitan, DeepSpeed, nanotron, picotron, Accelerate, MaxText, Hugging Face: each what it can say of a scenario.
+#include "sim/frameworks/export/writers.h"
+
+#include "sim/scenario/words.h"
+#include "sim/text/nearest.h"
+
+#include <algorithm>
+
+namespace sim::frameworks {
+namespace {
+
+void keyValueHeadsDivide(const Scenario& s, const std::string& framework)
+{
+    const int heads = s.model.numKeyValueHeads;
+    if (!s.model.isLatentAttention() && heads > 0 && heads % s.layout.tp != 0)
+        throw Error("/layout/tp: " + framework + " does not repeat key-value heads: tp " + std::to_string(s.layout.tp) +
+                    " must divide the " + std::to_string(heads) + " of this model" +
+                    nearestNumbers(s.layout.tp, 1, heads, [heads](std::int64_t tp) { return heads % tp == 0; }));
+}
+
+void onlyDense(const Scenario& s, const std::string& framework)
+{
+    if (s.model.numExperts > 0)
+        throw Error("/model/num_experts: " + framework + " has no experts; this model has " + std::to_string(s.model.numExperts) +
+                    ", nearest: a dense model");
+}
+
+const char* dtypeWord(Precision precision)
+{
+    return precision == Precision::fp16                                   ? "float16"
+           : precision == Precision::fp32 || precision == Precision::tf32 ? "float32"
+                                                                          : "bfloat16";
+}
+
+struct TitanModel {
+    std::string_view base, name, flavour;
+};
+constexpr TitanModel kTitanModels[] = {{"llama2-7b", "llama2", "7B"},
+                                       {"llama2-13b", "llama2", "13B"},
+                                       {"llama2-70b", "llama2", "70B"},
+                                       {"llama3-8b", "llama3", "8B"},
+                                       {"llama3-70b", "llama3", "70B"},
+                                       {"llama3-405b", "llama3", "405B"},
+                                       {"llama4-scout", "llama4", "17bx16e"},
+                                       {"llama4-maverick", "llama4", "17bx128e"},
+                                       {"deepseek-v2-lite", "deepseek_v3", "16B"},
+                                       {"deepseek-v2", "deepseek_v3", "236B"},
+                                       {"deepseek-v3", "deepseek_v3", "671B"},
+                                       {"qwen3-0.6b", "qwen3", "0.6B"},
+                                       {"qwen3-8b", "qwen3", "8B"},
+                                       {"qwen3-32b", "qwen3", "32B"},
+                                       {"qwen3-30b-a3b", "qwen3", "30B-A3B"},
+                                       {"qwen3-235b-a22b", "qwen3", "235B-A22B"},
+                                       {"gpt-oss-20b", "gpt_oss", "20b"},
+                                       {"gpt-oss-120b", "gpt_oss", "120b"}};
+
+} // namespace
+
+std::string writeTorchtitan(const Scenario& s)
+{
+    onlySchedules(s, "torchtitan", {"gpipe", "1f1b", "interleaved-1f1b", "looped-bfs", "interleaved-zb", "zb-v", "dualpipe-v"});
+    keyValueHeadsDivide(s, "torchtitan");
+    const Layout& l = s.layout;
+    const Training& t = s.training;
+    const int seqUnit = l.tp * (l.cp > 1 ? 2 * l.cp : 1);
+    if (t.sequenceLength % seqUnit != 0)
+        throw Error("/training/sequence_length: torchtitan cuts sequences of " + std::to_string(t.sequenceLength) +
+                    " by tp x 2 cp = " + std::to_string(seqUnit) +
+                    "; nearest: " + std::to_string(std::max(1, t.sequenceLength / seqUnit) * seqUnit));
+    std::string text = "[model]\n";
+    const TitanModel* found = nullptr;
+    for (const TitanModel& one : kTitanModels)
+        if (one.base == s.model.base)
+            found = &one;
+    text += found != nullptr ? "name = \"" + std::string(found->name) + "\"\nflavor = \"" + std::string(found->flavour) + "\"\n"
+                             : "# torchtitan names models by flavour and has none like this one; add one in its model "
+                               "registry\nname = \"llama3\"\nflavor = \"" +
+                                   (s.model.base.empty() ? std::string("custom") : s.model.base) + "\"\n";
+    if (isNarrow(t.precision))
+        text += t.precision == Precision::fp8 ? "converters = [\"float8\"]\n" : "converters = [\"mx\"]\n";
+    const int microbatches = s.microbatches();
+    const int local = l.pp > 1 ? t.microBatchSize * microbatches : t.microBatchSize;
+    text += "\n[training]\nlocal_batch_size = " + std::to_string(local) +
+            "\nglobal_batch_size = " + std::to_string(t.globalBatchSize) + "\nseq_len = " + std::to_string(t.sequenceLength) +
+            "\n";
+    if (t.precision == Precision::fp32 || t.precision == Precision::fp16)
+        text += "mixed_precision_param = \"" + std::string(dtypeWord(t.precision)) + "\"\n";
+    if (t.gradientBytes == 2)
+        text += "mixed_precision_reduce = \"bfloat16\"\n";
+    const int shardRanks = std::max(1, l.dpShard / l.cp);
+    const bool isDdp = l.zeroStage == 0 && l.dp > 1 && l.cp == 1;
+    const int shard = isDdp ? 1 : std::min(l.dp, shardRanks);
+    text += "\n[parallelism]\ndata_parallel_replicate_degree = " + std::to_string(l.dp / std::max(1, shard)) +
+            "\ndata_parallel_shard_degree = " + std::to_string(shard) + "\ntensor_parallel_degree = " + std::to_string(l.tp) +
+            "\ncontext_parallel_degree = " + std::to_string(l.cp) + "\npipeline_parallel_degree = " + std::to_string(l.pp) + "\n";
+    if (l.zeroStage == 2 || l.zeroStage == 3)
+        text += std::string("fsdp_reshard_after_forward = \"") +
+                (l.zeroStage == 2 || !l.reshardAfterForward ? "never" : "always") + "\"\n";
+    if (t.overlap.tpComm && l.tp > 1)
+        text += "enable_async_tensor_parallel = true\n";
+    if (l.ep > 1)
+        text += "expert_parallel_degree = " + std::to_string(l.ep) +
+                "\nexpert_tensor_parallel_degree = " + std::to_string(l.etp) + "\n";
+    if (l.pp > 1) {
+        static constexpr std::pair<std::string_view, std::string_view> kSchedules[] = {
+            {"gpipe", "GPipe"},
+            {"1f1b", "1F1B"},
+            {"interleaved-1f1b", "Interleaved1F1B"},
+            {"looped-bfs", "LoopedBFS"},
+            {"interleaved-zb", "InterleavedZeroBubble"},
+            {"zb-v", "ZBVZeroBubble"},
+            {"dualpipe-v", "DualPipeV"}};
+        for (const auto& [kind, word] : kSchedules)
+            if (kind == s.schedule.kind)
+                text += "pipeline_parallel_schedule = \"" + std::string(word) + "\"\n";
+        text += "pipeline_parallel_microbatch_size = " + std::to_string(t.microBatchSize) + "\n";
+        std::string points;
+        int layer = 0;
+        for (std::size_t stage = 0; stage + 1 < s.schedule.layersPerStage.size(); ++stage) {
+            layer += s.schedule.layersPerStage[stage];
+            points += (points.empty() ? "\"layers." : ", \"layers.") + std::to_string(layer) + "\"";
+        }
+        text += "pipeline_parallel_split_points = [" + points + "]\n";
+    }
+    text += std::string("\n[activation_checkpoint]\nmode = \"") + std::string(toWord(kRecomputeWords, t.recompute)) + "\"\n";
+    if (t.recompute == Recompute::selective)
+        text += "selective_ac_option = \"op\"\n";
+    if (t.optimizer == Optimizer::sgd)
+        text += "\n[optimizer]\nname = \"SGD\"\n";
+    return text;
+}
+
+std::string writeDeepSpeed(const Scenario& s)
+{
+    onlySchedules(s, "DeepSpeed", {"1f1b"});
+    if (s.layout.cp > 1)
+        throw Error("/layout/cp: DeepSpeed has no context parallelism, only Ulysses; cp is " + std::to_string(s.layout.cp) +
+                    ", nearest: 1");
+    if (s.layout.pp > 1 && s.layout.zeroStage > 1)
+        throw Error("/layout/zero_stage: DeepSpeed's pipeline takes ZeRO 0 and 1, not " + std::to_string(s.layout.zeroStage) +
+                    "; nearest: 1");
+    const Training& t = s.training;
+    Json root{{"train_batch_size", t.globalBatchSize},
+              {"train_micro_batch_size_per_gpu", t.microBatchSize},
+              {"gradient_accumulation_steps", s.microbatches()}};
+    Json zero{{"stage", s.layout.zeroStage}, {"overlap_comm", t.overlap.gradReduce}};
+    if (s.layout.zeroStage == 3 && s.layout.dpShard < s.layout.dp)
+        zero["mics_shard_size"] = s.layout.dpShard;
+    if (t.offload.optimizer > 0)
+        zero["offload_optimizer"] = {{"device", "cpu"}, {"ratio", number(t.offload.optimizer)}};
+    root["zero_optimization"] = zero;
+    if (t.precision == Precision::fp16)
+        root["fp16"] = {{"enabled", true}};
+    else if (t.precision != Precision::fp32 && t.precision != Precision::tf32)
+        root["bf16"] = {{"enabled", true}};
+    if (s.layout.tp > 1)
+        root["tensor_parallel"] = {{"autotp_size", s.layout.tp}};
+    if (t.optimizer == Optimizer::sgd)
+        root["optimizer"] = {{"type", "SGD"}};
+    return prettyText(root);
+}
+
+std::string writeNanotron(const Scenario& s)
+{
+    onlySchedules(s, "nanotron", {"gpipe", "1f1b"});
+    const Layout& l = s.layout;
+    if (l.zeroStage > 1)
+        throw Error("/layout/zero_stage: nanotron has ZeRO 0 and 1, not " + std::to_string(l.zeroStage) + "; nearest: 1");
+    if (l.ep > 1)
+        throw Error("/layout/ep: nanotron cannot make its grid of ranks with expert_parallel_size " + std::to_string(l.ep) +
+                    "; nearest: 1");
+    if (l.cp > 1 && s.training.sequenceLength % (2 * l.cp) != 0)
+        throw Error("/training/sequence_length: nanotron's ring needs a multiple of 2 cp = " + std::to_string(2 * l.cp) +
+                    ", not " + std::to_string(s.training.sequenceLength));
+    const Model& m = s.model;
+    const Training& t = s.training;
+    Json config{{m.qkvBias || m.numExperts > 0 ? "is_qwen2_config" : "is_llama_config", true},
+                {"num_hidden_layers", m.numHiddenLayers},
+                {"hidden_size", m.hiddenSize},
+                {"intermediate_size", m.intermediateSize},
+                {"num_attention_heads", m.numAttentionHeads},
+                {"num_key_value_heads", m.numKeyValueHeads},
+                {"vocab_size", m.vocabSize},
+                {"max_position_embeddings", m.maxPositionEmbeddings},
+                {"tie_word_embeddings", m.tieWordEmbeddings},
+                {"hidden_act", m.hiddenAct == HiddenActivation::gelu ? "gelu" : "silu"}};
+    if (m.qkvBias)
+        config["attention_bias"] = true;
+    if (m.slidingWindow > 0)
+        config["sliding_window_size"] = m.slidingWindow;
+    if (m.numExperts > 0) {
+        Json moe{{"num_experts", m.numExperts},
+                 {"top_k", m.numExpertsPerTok},
+                 {"moe_intermediate_size", m.moeIntermediateSize},
+                 {"enable_shared_expert", m.numSharedExperts > 0}};
+        if (m.numSharedExperts > 0)
+            moe["shared_expert_intermediate_size"] = m.numSharedExperts * m.moeIntermediateSize;
+        config["moe_config"] = moe;
+    }
+    const Json root{
+        {"parallelism",
+         {{"dp", l.dp},
+          {"pp", l.pp},
+          {"tp", l.tp},
+          {"context_parallel_size", l.cp},
+          {"expert_parallel_size", 1},
+          {"pp_engine", s.schedule.kind == "gpipe" ? "afab" : "1f1b"},
+          {"tp_mode", l.sequenceParallel || l.tp == 1 ? "REDUCE_SCATTER" : "ALL_REDUCE"},
+          {"tp_linear_async_communication", t.overlap.tpComm && l.tp > 1},
+          {"recompute_layer", t.recompute == Recompute::full}}},
+        {"tokens",
+         {{"sequence_length", t.sequenceLength},
+          {"micro_batch_size", t.microBatchSize},
+          {"batch_accumulation_per_replica", s.microbatches()}}},
+        {"optimizer", {{"zero_stage", l.zeroStage}, {"accumulate_grad_in_fp32", t.gradientBytes == 4}}},
+        {"model", {{"dtype", dtypeWord(t.precision)}, {"make_vocab_size_divisible_by", 1}, {"model_config", config}}}};
+    return yamlText(root);
+}
+
+std::string writePicotron(const Scenario& s)
+{
+    onlySchedules(s, "picotron", {"gpipe", "1f1b"});
+    onlyDense(s, "picotron");
+    keyValueHeadsDivide(s, "picotron");
+    if (s.model.vocabSize % s.layout.tp != 0)
+        throw Error("/layout/tp: picotron does not pad the vocabulary: tp " + std::to_string(s.layout.tp) + " must divide " +
+                    std::to_string(s.model.vocabSize));
+    const Training& t = s.training;
+    const Json root{{"distributed",
+                     {{"tp_size", s.layout.tp},
+                      {"cp_size", s.layout.cp},
+                      {"pp_size", s.layout.pp},
+                      {"dp_size", s.layout.dp},
+                      {"pp_engine", s.schedule.kind == "gpipe" ? "afab" : "1f1b"},
+                      {"backend", "nccl"},
+                      {"use_cpu", false}}},
+                    {"model",
+                     {{"name", s.model.base.empty() ? "custom" : s.model.base},
+                      {"num_hidden_layers", s.model.numHiddenLayers},
+                      {"num_attention_heads", s.model.numAttentionHeads},
+                      {"num_key_value_heads", s.model.numKeyValueHeads},
+                      {"dtype", dtypeWord(t.precision)},
+                      {"use_flash_attention", t.flashAttention}}},
+                    {"training",
+                     {{"seq_length", t.sequenceLength},
+                      {"micro_batch_size", t.microBatchSize},
+                      {"gradient_accumulation_steps", s.microbatches()}}}};
+    return prettyText(root);
+}
+
+std::string writeAccelerate(const Scenario& s)
+{
+    const Layout& l = s.layout;
+    if (l.pp > 1)
+        throw Error("/layout/pp: Accelerate has no pipeline stages; pp is " + std::to_string(l.pp) + ", nearest: 1");
+    if (l.ep > 1)
+        throw Error("/layout/ep: Accelerate has no expert parallelism; ep is " + std::to_string(l.ep) + ", nearest: 1");
+    const int shard = l.zeroStage == 0 ? 1 : std::max(1, l.dpShard / l.cp);
+    const int replicate = std::max(1, l.dp / shard);
+    if (replicate > 1 && shard == 1 && l.tp > 1)
+        throw Error("/layout/zero_stage: Accelerate refuses replicas (dp " + std::to_string(l.dp) +
+                    ") without shards beside tp " + std::to_string(l.tp) + "; nearest: ZeRO 3");
+    const int perNode = std::max(1, std::min(s.cluster.gpusPerNode, l.worldSize()));
+    Json root{{"compute_environment", "LOCAL_MACHINE"},
+              {"distributed_type", l.zeroStage == 0 && l.tp == 1 && l.cp == 1 ? "MULTI_GPU" : "FSDP"}};
+    if (root["distributed_type"] == "FSDP")
+        root["fsdp_config"] = {{"fsdp_version", 2},
+                               {"fsdp_reshard_after_forward", l.zeroStage != 2},
+                               {"fsdp_activation_checkpointing", s.training.recompute == Recompute::full}};
+    root["mixed_precision"] = s.training.precision == Precision::fp16   ? "fp16"
+                              : isNarrow(s.training.precision)          ? "fp8"
+                              : s.training.precision == Precision::bf16 ? "bf16"
+                                                                        : "no";
+    root["num_machines"] = std::max(1, l.worldSize() / perNode);
+    root["num_processes"] = l.worldSize();
+    root["gradient_accumulation_steps"] = s.microbatches();
+    root["parallelism_config"] = {{"parallelism_config_dp_replicate_size", replicate},
+                                  {"parallelism_config_dp_shard_size", shard},
+                                  {"parallelism_config_tp_size", l.tp},
+                                  {"parallelism_config_cp_size", l.cp}};
+    return yamlText(root);
+}
+
+std::string writeMaxText(const Scenario& s)
+{
+    onlySchedules(s, "MaxText", {"gpipe", "looped-bfs"});
+    const Layout& l = s.layout;
+    const Model& m = s.model;
+    const Training& t = s.training;
+    const int expert = l.ep;
+    if (l.dp % expert != 0)
+        throw Error("/layout/ep: experts are an axis of MaxText's mesh: ep " + std::to_string(expert) + " must divide dp " +
+                    std::to_string(l.dp));
+    const int rest = l.dp / expert;
+    const int shard = l.zeroStage < 1 ? 1 : std::clamp(l.dpShard / l.cp / expert, 1, rest);
+    Json root{{"model_name", "default"},
+              {"base_num_decoder_layers", m.numHiddenLayers},
+              {"base_emb_dim", m.hiddenSize},
+              {"base_mlp_dim", m.numExperts > 0 ? m.moeIntermediateSize : m.intermediateSize},
+              {"base_num_query_heads", m.numAttentionHeads},
+              {"base_num_kv_heads", m.numKeyValueHeads},
+              {"head_dim", m.headDim},
+              {"vocab_size", m.vocabSize}};
+    if (m.numExperts > 0) {
+        root["num_experts"] = m.numExperts;
+        root["num_experts_per_tok"] = m.numExpertsPerTok;
+    }
+    root["ici_data_parallelism"] = rest / shard;
+    root["ici_fsdp_parallelism"] = shard;
+    root[l.sequenceParallel ? "ici_tensor_sequence_parallelism" : "ici_tensor_parallelism"] = l.tp;
+    root["ici_context_parallelism"] = l.cp;
+    root["ici_expert_parallelism"] = expert;
+    root["ici_pipeline_parallelism"] = l.pp;
+    root["max_target_length"] = t.sequenceLength;
+    const int accumulation = l.pp > 1 ? 1 : s.microbatches();
+    root["gradient_accumulation_steps"] = accumulation;
+    root["per_device_batch_size"] = number(static_cast<double>(t.globalBatchSize) / l.worldSize() / accumulation);
+    if (l.pp > 1) {
+        root["num_pipeline_microbatches"] = s.microbatches();
+        root["num_pipeline_repeats"] = s.schedule.virtualStages;
+    }
+    root["dtype"] = dtypeWord(t.precision);
+    if (isNarrow(t.precision))
+        root["quantization"] = "fp8";
+    root["remat_policy"] = t.recompute == Recompute::full ? "full" : t.recompute == Recompute::none ? "none" : "minimal";
+    root["attention"] = t.flashAttention ? "cudnn_flash_te" : "dot_product";
+    return yamlText(root);
+}
+
+Json huggingFaceConfig(const Model& m)
+{
+    const bool isMoe = m.numExperts > 0;
+    const bool isGpt2 = m.normalization == Normalization::layernorm && m.positionEmbedding == PositionEmbedding::learned &&
+                        m.hiddenAct == HiddenActivation::gelu && m.bias;
+    const std::string type = isGpt2 ? "gpt2"
+                             : m.isLatentAttention()
+                                 ? (m.scoringFunction == ScoringFunction::sigmoid ? "deepseek_v3" : "deepseek_v2")
+                             : isMoe                                          ? (m.qkNorm                              ? "qwen3_moe"
+                                                                                 : m.numSharedExperts > 0 || m.qkvBias ? "qwen2_moe"
+                                                                                                                       : "mixtral")
+                             : m.qkNorm                                       ? "qwen3"
+                             : m.qkvBias                                      ? "qwen2"
+                             : m.positionEmbedding == PositionEmbedding::none ? "bloom"
+                                                                              : "llama";
+    Json config{{"model_type", type}};
+    if (isGpt2) {
+        config["n_layer"] = m.numHiddenLayers;
+        config["n_embd"] = m.hiddenSize;
+        config["n_head"] = m.numAttentionHeads;
+        config["n_inner"] = m.intermediateSize;
+        config["n_positions"] = m.maxPositionEmbeddings;
+        config["activation_function"] = "gelu_new";
+        config["layer_norm_epsilon"] = number(m.layerNormEpsilon);
+    } else {
+        config["num_hidden_layers"] = m.numHiddenLayers;
+        config["hidden_size"] = m.hiddenSize;
+        config["num_attention_heads"] = m.numAttentionHeads;
+        config["num_key_value_heads"] = m.numKeyValueHeads;
+        if (!m.isLatentAttention())
+            config["head_dim"] = m.headDim;
+        config["intermediate_size"] = m.intermediateSize;
+        config["max_position_embeddings"] = m.maxPositionEmbeddings;
+        config["hidden_act"] = toWord(kActivationWords, m.hiddenAct);
+        config["rms_norm_eps"] = number(m.rmsNormEps);
+        config["rope_theta"] = number(m.ropeTheta);
+        if (m.normalization == Normalization::layernorm) {
+            config.erase("rms_norm_eps");
+            config["layer_norm_epsilon"] = number(m.layerNormEpsilon);
+        }
+        if (m.bias)
+            config["mlp_bias"] = true;
+        if (m.qkvBias || m.bias)
+            config["attention_bias"] = true;
+    }
+    config["vocab_size"] = m.vocabSize;
+    config["tie_word_embeddings"] = m.tieWordEmbeddings;
+    if (m.slidingWindow > 0) {
+        config["sliding_window"] = m.slidingWindow;
+        config["use_sliding_window"] = true;
+    }
+    if (m.isLatentAttention()) {
+        config["q_lora_rank"] = m.qLoraRank > 0 ? Json(m.qLoraRank) : Json(nullptr);
+        config["kv_lora_rank"] = m.kvLoraRank;
+        config["qk_nope_head_dim"] = m.qkNopeHeadDim;
+        config["qk_rope_head_dim"] = m.qkRopeHeadDim;
+        config["v_head_dim"] = m.vHeadDim;
+    }
+    if (isMoe) {
+        config[type == "mixtral"       ? "num_local_experts"
+               : m.isLatentAttention() ? "n_routed_experts"
+                                       : "num_experts"] = m.numExperts;
+        config["num_experts_per_tok"] = m.numExpertsPerTok;
+        config["moe_intermediate_size"] = m.moeIntermediateSize;
+        if (m.numSharedExperts > 0)
+            config["n_shared_experts"] = m.numSharedExperts;
+        config["first_k_dense_replace"] = m.firstKDenseReplace;
+        config["moe_layer_freq"] = m.moeLayerFreq;
+        config["scoring_func"] = toWord(kScoringWords, m.scoringFunction);
+        if (m.expertGroups > 1) {
+            config["n_group"] = m.expertGroups;
+            config["topk_group"] = m.chosenGroups;
+        }
+        config["routed_scaling_factor"] = number(m.routedScalingFactor);
+        config["norm_topk_prob"] = m.normTopkProb;
+    }
+    if (m.numNextnPredictLayers > 0)
+        config["num_nextn_predict_layers"] = m.numNextnPredictLayers;
+    return config;
+}
+
+std::string writeHuggingFace(const Scenario& s)
+{
+    Json config = huggingFaceConfig(s.model);
+    config["torch_dtype"] = dtypeWord(s.training.precision);
+    return prettyText(config);
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,85 @@
+// What a job is, in no framework's words: dialects fill it in, `scenarioOf` makes the scenario of it.
+#pragma once
+
+#include "sim/frameworks/reading.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim::frameworks {
+
+struct Job {
+    Reading reading;
+    const Catalogue& catalogue;
+    std::optional<int> askedGpus; ///< what the caller said
+    std::vector<std::string> fileNames{};
+
+    // Blocks of the scenario as far as they are known; keys as in the file.
+    Json model = Json::object(), layout = Json::object(), schedule = Json::object(), training = Json::object();
+    int tp = 1, cp = 1, pp = 1;
+    int dp = 1;
+    std::optional<int> givenDp; ///< where the framework is told
+    std::optional<int> gpus, nodes, gpusPerNode;
+    std::string gpusFrom{}; ///< setting that says so
+    std::optional<int> microBatch, globalBatch, accumulation;
+    std::vector<std::string> unknown{};
+
+    /// Writes a value; "/training/overlap/p2p".
+    void put(std::string_view pointer, Json value);
+    void ask(std::string_view pointer, std::string text);
+};
+
+/// dp from GPUs, or GPUs from dp; says what does not fit. After tp, cp, pp and what there is of gpus, nodes, gpusPerNode.
+void settleWorld(Job&);
+/// The three batch numbers from those that are given. `isMultiple`: the framework wants whole micro-batches.
+void settleBatch(Job&);
+/// The model by a name as people write it: catalogue id, Hugging Face id, flavour ("llama3", "70B"); empty if none is meant.
+std::string modelByName(const Catalogue&, std::string_view name);
+/// A catalogue entry with these numbers, as far as they are given; empty if there is none.
+std::string modelByNumbers(const Catalogue&, const Json& numbers);
+/// Names the model in the job; asks for it, with a guess in its place, where the name is not of the catalogue.
+void putModelByName(Job&, std::string_view setting, const std::string& name);
+/// Fills in what nobody said, marks it unknown, writes the scenario's text.
+Imported scenarioOf(Job&&, std::string_view kind);
+
+/// Splits `layers` evenly over `stages`; the first ones get one more.
+std::vector<int> evenLayers(int layers, int stages);
+/// "2048", "1e9" and "_" are understood; the last batch of "0:384 200B:768 400B:1152".
+std::optional<int> lastBatchOf(const std::string& schedule);
+/// bf16 and the like from a framework's word: "bf16-mixed", "bfloat16", "fp8_cs", "16-true"; empty if it is none.
+std::string precisionWord(std::string_view word);
+/// adamw or sgd; empty if it is neither.
+std::string optimizerWord(std::string_view word);
+
+// Dialects. Each fills a job from settings in its framework's words.
+void readMegatron(Job&);
+void readMegatronYaml(Job&);
+void readNemo(Job&);
+void readBridge(Job&);
+void readMegatronDeepSpeed(Job&);
+void readDeepSpeed(Job&);
+void readTorchtitan(Job&);
+void readNanotron(Job&);
+void readAccelerate(Job&);
+void readAxolotl(Job&);
+void readHuggingFace(Job&);
+void readPicotron(Job&);
+void readMaxText(Job&);
+
+/// What Megatron's own arguments mean, under the names of its command line with "_"; for it and all that is built on it.
+struct MegatronRules {
+    bool groupsNeedFlag = true;         ///< --num-query-groups counts only beside --group-query-attention
+    bool alwaysShardsOptimizer = false; ///< Bridge
+    bool p2pIsOff = false;              ///< NeMo: overlap_p2p_comm is false unless given
+    bool modelIsNamed = false;          ///< sizes come from a base recipe unless given
+    std::optional<int> zeroStage{};     ///< decided already: DeepSpeed
+    std::optional<bool> gradReduce{};   ///< likewise
+};
+void readMegatronArguments(Job&, const MegatronRules&);
+/// Names with dashes, "MODEL_ARGS.--x" and "args.--x" as "x"; old spellings as new ones.
+void useMegatronNames(Reading&);
+/// The model block of a config.json, below a prefix ("model.model_config.").
+void readHuggingFaceModel(Job&, const std::string& prefix);
+
+} // namespace sim::frameworks

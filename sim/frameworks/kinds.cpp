@@ -1,0 +1,341 @@
+// The table of kinds, how a file is recognised, and which reader and dialect it goes through.
+#include "sim/frameworks/frameworks.h"
+#include "sim/frameworks/job.h"
+
+#include "sim/text/characters.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sim {
+namespace {
+
+constexpr std::array kKinds = {
+    FrameworkKind{"megatron-args", "Megatron-LM arguments", "2020 to NVIDIA/Megatron-LM d98e8a6 (2026)", ".sh"},
+    FrameworkKind{"megatron-yaml", "Megatron-LM --yaml-cfg", "NVIDIA/Megatron-LM d98e8a6", ".yaml", false},
+    FrameworkKind{"nemo-yaml", "NeMo 1 YAML", "NeMo-Framework-Launcher 26e42fa (NeMo 1.x)", ".yaml"},
+    FrameworkKind{"bridge-python", "Megatron-Bridge recipe", "NVIDIA-NeMo/Megatron-Bridge 067f987", ".py"},
+    FrameworkKind{"torchtitan-toml", "torchtitan TOML", "early 2024 to v0.2.0 (29624e3), overrides of b5bcd76 (2026)", ".toml"},
+    FrameworkKind{"deepspeed-json", "DeepSpeed JSON", "deepspeedai/DeepSpeed edaa722", ".json"},
+    FrameworkKind{"megatron-deepspeed", "Megatron-DeepSpeed arguments",
+                  "deepspeedai/Megatron-DeepSpeed 4efb479, bigscience 9e64ede", ".sh", false},
+    FrameworkKind{"nanotron-yaml", "nanotron YAML", "huggingface/nanotron 2411b02", ".yaml"},
+    FrameworkKind{"accelerate-yaml", "Accelerate YAML", "huggingface/accelerate 16cb6eb", ".yaml"},
+    FrameworkKind{"axolotl-yaml", "axolotl YAML", "axolotl-ai-cloud/axolotl 067b021", ".yaml", false},
+    FrameworkKind{"huggingface", "Hugging Face config.json", "huggingface/transformers 008e574", ".json"},
+    FrameworkKind{"picotron-json", "picotron JSON", "huggingface/picotron 59714b1", ".json"},
+    FrameworkKind{"maxtext", "MaxText YAML", "AI-Hypercomputer/maxtext e591f30", ".yml"},
+};
+
+} // namespace
+
+std::span<const FrameworkKind> frameworkKinds()
+{
+    return kKinds;
+}
+
+std::string_view wordOf(Became became)
+{
+    switch (became) {
+    case Became::used:
+        return "used";
+    case Became::byDefault:
+        return "default";
+    case Became::harmless:
+        return "harmless";
+    case Became::notRepresentable:
+        return "not_representable";
+    case Became::contradictory:
+        return "contradictory";
+    case Became::unknown:
+        break;
+    }
+    return "unknown";
+}
+
+namespace frameworks {
+namespace {
+
+char firstCharacter(const std::string& text)
+{
+    const std::size_t at = text.find_first_not_of(" \t\n");
+    return at == std::string::npos ? ' ' : text[at];
+}
+
+/// "name:" at the beginning of a line, with blanks and quotes in front allowed.
+bool hasKey(const std::string& text, std::string_view key)
+{
+    for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
+        std::size_t before = at;
+        while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '"' || text[before - 1] == '\''))
+            --before;
+        std::size_t after = at + key.size();
+        while (after < text.size() && (text[after] == '"' || text[after] == '\'' || text[after] == ' '))
+            ++after;
+        if ((before == 0 || text[before - 1] == '\n' || text[before - 1] == '{' || text[before - 1] == ',') &&
+            after < text.size() && text[after] == ':')
+            return true;
+    }
+    return false;
+}
+
+bool contains(const std::string& text, std::initializer_list<std::string_view> words)
+{
+    return std::any_of(words.begin(), words.end(),
+                       [&text](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
+/// "--flag: value" a line: a mapping of arguments as YAML.
+bool isMappingOfFlags(const std::string& text)
+{
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        std::size_t start = text.find_first_not_of(" \t\"'", at);
+        if (start != std::string::npos && start < end && text.compare(start, 2, "--") == 0) {
+            const std::size_t stop = text.find_first_of(" \t:=\"'\n", start);
+            if (stop != std::string::npos) {
+                const std::size_t colon = text.find_first_not_of("\"' ", stop);
+                return colon != std::string::npos && text[colon] == ':';
+            }
+            return false;
+        }
+        at = end + 1;
+    }
+    return false;
+}
+
+bool isMegatronText(const std::string& text)
+{
+    return contains(text, {"tensor-model-parallel-size", "pipeline-model-parallel-size", "--num-layers", "--hidden-size",
+                           "--micro-batch-size", "--global-batch-size", "tensor_model_parallel_size ..", "--model-parallel-size",
+                           "--seq-length", "--expert-model-parallel-size"});
+}
+
+std::string kindOfText(const std::string& name, const std::string& text)
+{
+    const bool isJson = firstCharacter(text) == '{';
+    if (isMegatronText(text) || looksLikeArgumentDump(text))
+        return contains(text, {"--deepspeed", "--zero-stage", "ds_config"}) ? "megatron-deepspeed" : "megatron-args";
+    if (contains(text, {"--parallelism.", "--training.local_batch_size", "--training.seq_len"}))
+        return "torchtitan-toml";
+    if (contains(text, {"ici_fsdp_parallelism", "ici_tensor_parallelism", "ici_data_parallelism", "dcn_data_parallelism",
+                        "dcn_fsdp_parallelism", "base_emb_dim", "max_target_length"}))
+        return "maxtext";
+    if (contains(text, {"zero_optimization", "train_micro_batch_size_per_gpu"}) && isJson)
+        return "deepspeed-json";
+    if (isJson && contains(text, {"\"tp_size\"", "\"pp_engine\""}))
+        return "picotron-json";
+    if (isJson && contains(text, {"tensor_parallel_degree", "data_parallel_shard_degree"}))
+        return "torchtitan-toml";
+    if (isJson && contains(text, {"\"model_type\"", "\"architectures\"", "\"num_hidden_layers\"", "\"n_layer\""}))
+        return "huggingface";
+    if (name.ends_with(".toml") || contains(text, {"[parallelism]", "[training]", "[activation_checkpoint]"}))
+        return "torchtitan-toml";
+    if (hasKey(text, "parallelism") && hasKey(text, "tokens"))
+        return "nanotron-yaml";
+    if (hasKey(text, "distributed_type") || hasKey(text, "parallelism_config"))
+        return "accelerate-yaml";
+    if (hasKey(text, "base_model"))
+        return "axolotl-yaml";
+    if (hasKey(text, "language_model") || hasKey(text, "model_parallel"))
+        return "megatron-yaml";
+    if (contains(text, {"_target_:", "cfg.model", "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
+                        "model.tensor_model_parallel_size=", "model.pipeline_model_parallel_size ="}))
+        return "bridge-python";
+    if (hasKey(text, "trainer") && hasKey(text, "model"))
+        return "nemo-yaml";
+    if (hasKey(text, "tensor_model_parallel_size"))
+        return hasKey(text, "train") ? "bridge-python" : "nemo-yaml";
+    return "";
+}
+
+/// "name=value" words of a command, as MaxText takes them.
+Sheet readAssignedWords(const std::string& file, const std::string& text)
+{
+    Sheet sheet;
+    int line = 1;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(" \t\n\\;", at), text.size());
+        const std::string word = text.substr(at, end - at);
+        const std::size_t equals = word.find('=');
+        if (equals != std::string::npos && equals > 0 && equals < 80 &&
+            std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
+                        [](char c) { return startsName(c) || isDigit(c); })) {
+            std::string value = word.substr(equals + 1);
+            std::erase_if(value, [](char c) { return c == '"' || c == '\''; });
+            if (sheet.settings.size() > kMostSettings)
+                failAt(file, line, "has more than " + std::to_string(kMostSettings) + " settings");
+            const std::string name = word.substr(0, equals);
+            sheet.settings.push_back({name, valueOf(value), line, name, file});
+        }
+        if (end < text.size() && text[end] == '\n')
+            ++line;
+        at = end + 1;
+    }
+    return sheet;
+}
+
+Sheet sheetOf(const std::string& kind, const std::string& file, const std::string& text)
+{
+    if (firstCharacter(text) == '{')
+        return readJson(file, text);
+    if (kind == "megatron-args" || kind == "megatron-deepspeed") {
+        if (isMappingOfFlags(text))
+            return readYaml(file, text);
+        return looksLikeArgumentDump(text) && !contains(text, {"--num-layers", "--hidden-size"}) ? readArgumentDump(file, text)
+                                                                                                 : readShell(file, text);
+    }
+    if (kind == "torchtitan-toml") {
+        if (!contains(text, {"--parallelism.", "--training.", "--model."}))
+            return readToml(file, text);
+        return readShell(file, text);
+    }
+    if (kind == "bridge-python")
+        return contains(text, {"_target_:"}) || (!contains(text, {"="}) && contains(text, {":"})) ? readYaml(file, text)
+                                                                                                  : readPython(file, text);
+    if (kind == "maxtext")
+        return contains(text, {"_parallelism:", "per_device_batch_size:", "base_emb_dim:", "model_name:"})
+                   ? readYaml(file, text)
+                   : readAssignedWords(file, text);
+    return readYaml(file, text);
+}
+
+using Dialect = void (*)(Job&);
+Dialect dialectOf(const std::string& kind)
+{
+    static constexpr std::array<std::pair<std::string_view, Dialect>, 13> kDialects = {
+        {{"megatron-args", readMegatron},
+         {"megatron-yaml", readMegatronYaml},
+         {"nemo-yaml", readNemo},
+         {"bridge-python", readBridge},
+         {"torchtitan-toml", readTorchtitan},
+         {"deepspeed-json", readDeepSpeed},
+         {"megatron-deepspeed", readMegatronDeepSpeed},
+         {"nanotron-yaml", readNanotron},
+         {"accelerate-yaml", readAccelerate},
+         {"axolotl-yaml", readAxolotl},
+         {"huggingface", readHuggingFace},
+         {"picotron-json", readPicotron},
+         {"maxtext", readMaxText}}};
+    for (const auto& [id, dialect] : kDialects)
+        if (id == kind)
+            return dialect;
+    return nullptr;
+}
+
+std::string idsOfKinds()
+{
+    std::string text;
+    for (const FrameworkKind& kind : frameworkKinds())
+        text += (text.empty() ? "" : ", ") + std::string(kind.id);
+    return text;
+}
+
+void checkKind(const std::string& kind)
+{
+    if (dialectOf(kind) != nullptr)
+        return;
+    std::vector<std::string> ids;
+    for (const FrameworkKind& one : frameworkKinds())
+        ids.emplace_back(one.id);
+    throw Error(quotedText(kind) + " is no kind of settings" + nearestWords(kind, ids) + "; there are " + idsOfKinds());
+}
+
+} // namespace
+} // namespace frameworks
+
+std::string recognisedKind(const SettingsFile& file)
+{
+    return frameworks::kindOfText(file.name, file.text);
+}
+
+Imported importSettings(const std::vector<SettingsFile>& files, const ImportOptions& options, const Catalogue& catalogue)
+{
+    using namespace frameworks;
+    if (files.empty())
+        throw Error("no file of settings is given");
+    if (options.gpus && *options.gpus < 1)
+        throw Error(std::to_string(*options.gpus) + " GPUs train nothing; give 1 or more");
+    if (!options.kind.empty())
+        checkKind(options.kind);
+    struct Part {
+        std::string name, text, kind;
+    };
+    std::vector<Part> parts;
+    for (const SettingsFile& file : files) {
+        std::string text = cleanText(file.name, file.text);
+        std::string kind = kindOfText(file.name, text);
+        parts.push_back({file.name, std::move(text), std::move(kind)});
+    }
+    // The one that says most about the layout leads; a DeepSpeed file or a model's config beside it says the rest.
+    std::size_t lead = 0;
+    const auto isBeside = [](const std::string& kind) {
+        return kind == "deepspeed-json" || kind == "huggingface" || kind.empty();
+    };
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (!options.kind.empty() ? parts[i].kind == options.kind : isBeside(parts[lead].kind) && !isBeside(parts[i].kind)) {
+            lead = i;
+            break;
+        }
+    std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
+    if (kind.empty())
+        throw Error(parts[lead].name + ": is none of the kinds of settings known here (" + idsOfKinds() +
+                    "); say which with --from");
+    const bool hasDeepSpeed =
+        std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.kind == "deepspeed-json"; });
+    if (kind == "megatron-args" && hasDeepSpeed && options.kind.empty())
+        kind = "megatron-deepspeed";
+    Sheet sheet = sheetOf(kind, parts[lead].name, parts[lead].text);
+    Json model = Json::object();
+    std::vector<Note> others;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (i == lead)
+            continue;
+        const Part& part = parts[i];
+        if (part.kind == "deepspeed-json" && kind == "megatron-deepspeed") {
+            for (Setting& setting : readJson(part.name, part.text).settings) {
+                setting.name = "ds_config." + setting.name;
+                sheet.settings.push_back(std::move(setting));
+            }
+        } else if (part.kind == "huggingface") {
+            Job beside{.reading = Reading(readJson(part.name, part.text)), .catalogue = catalogue};
+            readHuggingFace(beside);
+            model = beside.model;
+            for (Note& note : beside.reading.takeNotes())
+                if (note.pointer.starts_with("/model") || note.became == Became::harmless)
+                    others.push_back(std::move(note));
+        } else if (part.kind == kind) {
+            for (Setting& setting : sheetOf(kind, part.name, part.text).settings)
+                sheet.settings.push_back(std::move(setting));
+        } else {
+            others.push_back({part.name, "", 0, Became::unknown, "",
+                              "a file of the kind " + (part.kind.empty() ? std::string("that is not known") : part.kind) +
+                                  " beside one of the kind " + kind + " is not read",
+                              part.name});
+        }
+    }
+    if (sheet.settings.empty())
+        throw Error(parts[lead].name + ": has no settings of the kind " + kind + "; say which kind it is with --from (" +
+                    idsOfKinds() + ")");
+    if (files.size() == 1)
+        for (Setting& setting : sheet.settings)
+            setting.file.clear();
+    Job job{.reading = Reading(std::move(sheet)), .catalogue = catalogue, .askedGpus = options.gpus};
+    for (const Part& part : parts)
+        job.fileNames.push_back(part.name);
+    dialectOf(kind)(job);
+    if (!model.empty())
+        job.model = std::move(model);
+    Imported out = scenarioOf(std::move(job), kind);
+    for (Note& note : others)
+        out.notes.push_back(std::move(note));
+    if (std::none_of(out.notes.begin(), out.notes.end(), [](const Note& note) { return note.became == Became::used; }))
+        throw Error(parts[lead].name + ": nothing in it is a setting of the kind " + kind + " that says something about a job; " +
+                    std::to_string(out.notes.size()) + " lines were looked at" +
+                    (options.kind.empty() ? "; say which kind it is with --from" : ""));
+    return out;
+}
+
+} // namespace sim

@@ -1,0 +1,384 @@
+// From framework-neutral facts to a scenario: world, batch, cluster, and what has to be asked for.
+#include "sim/frameworks/job.h"
+
+#include "sim/scenario/document.h"
+#include "sim/text/characters.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <numeric>
+
+namespace sim::frameworks {
+
+void Job::put(std::string_view pointer, Json value)
+{
+    const std::vector<std::string> segments = splitPointer(pointer);
+    Json* at = segments[0] == "model"      ? &model
+               : segments[0] == "layout"   ? &layout
+               : segments[0] == "schedule" ? &schedule
+                                           : &training;
+    for (std::size_t i = 1; i + 1 < segments.size(); ++i)
+        at = &(*at)[segments[i]];
+    (*at)[segments.back()] = std::move(value);
+}
+
+void Job::ask(std::string_view pointer, std::string text)
+{
+    if (std::find(unknown.begin(), unknown.end(), pointer) == unknown.end())
+        unknown.emplace_back(pointer);
+    std::string key(pointer.substr(1));
+    std::replace(key.begin(), key.end(), '/', '.');
+    reading.addNote(key, Became::unknown, std::move(text), pointer);
+}
+
+void settleWorld(Job& job)
+{
+    const long long model = 1LL * job.tp * job.cp * job.pp;
+    std::optional<int> fromFile = job.gpus;
+    if (!fromFile && job.nodes && job.gpusPerNode && 1LL * *job.nodes * *job.gpusPerNode < (1 << 30))
+        fromFile = *job.nodes * *job.gpusPerNode;
+    const std::string text = "tp " + std::to_string(job.tp) + " x cp " + std::to_string(job.cp) + " x pp " +
+                             std::to_string(job.pp) + " = " + std::to_string(model);
+    if (model > (1 << 24)) {
+        job.reading.addNote("world", Became::contradictory,
+                            text + " ranks are more than any cluster has; one replica is imported");
+    }
+    std::optional<int> world = job.askedGpus ? job.askedGpus : fromFile;
+    if (job.askedGpus && fromFile && *job.askedGpus != *fromFile)
+        job.reading.addNote(job.gpusFrom.empty() ? "GPUs" : job.gpusFrom, Became::contradictory,
+                            "the file says " + std::to_string(*fromFile) + " GPUs, --gpus says " +
+                                std::to_string(*job.askedGpus) + ": --gpus counts");
+    if (job.givenDp) {
+        job.dp = std::max(1, *job.givenDp);
+        if (world && model * job.dp != *world)
+            job.reading.addNote(job.gpusFrom.empty() ? "GPUs" : job.gpusFrom, Became::contradictory,
+                                text + ", x dp " + std::to_string(job.dp) + " is " + std::to_string(model * job.dp) +
+                                    " ranks, not the " + std::to_string(*world) + " GPUs given: the product counts",
+                                "/layout/dp");
+    } else if (!world) {
+        job.dp = 1;
+        job.ask("/layout/dp", "the file does not say how many GPUs there are: one replica of " + std::to_string(model) +
+                                  (model == 1 ? " rank" : " ranks") + " is assumed; give --gpus N");
+    } else if (*world % model != 0 || *world < model) {
+        const long long below = *world / model * model;
+        job.reading.addNote(job.gpusFrom.empty() ? "GPUs" : job.gpusFrom, Became::contradictory,
+                            std::to_string(*world) + " GPUs are no multiple of " + text +
+                                "; nearest: " + (below > 0 ? std::to_string(below) + ", " : "") + std::to_string(below + model) +
+                                ", which is taken",
+                            "/layout/dp");
+        job.dp = static_cast<int>(std::min<long long>((*world + model - 1) / model, 1 << 20));
+    } else {
+        job.dp = static_cast<int>(*world / model);
+    }
+    const long long ranks = std::min<long long>(model * job.dp, 1 << 24);
+    job.gpus = static_cast<int>(ranks);
+    job.layout["tp"] = job.tp;
+    job.layout["cp"] = job.cp;
+    job.layout["pp"] = job.pp;
+    job.layout["dp"] = job.dp;
+}
+
+void settleBatch(Job& job)
+{
+    const auto text = [](long long value) { return std::to_string(value); };
+    if (!job.microBatch && job.globalBatch && job.accumulation) {
+        const long long parts = 1LL * std::max(1, *job.accumulation) * job.dp;
+        job.microBatch = static_cast<int>(std::max<long long>(1, *job.globalBatch / parts));
+    }
+    if (!job.microBatch) {
+        job.microBatch = 1;
+        job.ask("/training/micro_batch_size", "the micro-batch is not in the file: 1 is assumed");
+    }
+    const long long step = 1LL * *job.microBatch * job.dp;
+    if (!job.globalBatch && job.accumulation)
+        job.globalBatch = static_cast<int>(std::min<long long>(step * *job.accumulation, 1 << 30));
+    else if (job.globalBatch && job.accumulation && step * *job.accumulation != *job.globalBatch)
+        job.reading.addNote("global batch", Became::contradictory,
+                            "global batch " + text(*job.globalBatch) + " is not micro-batch " + text(*job.microBatch) +
+                                " x accumulation " + text(*job.accumulation) + " x dp " + text(job.dp) + " = " +
+                                text(step * *job.accumulation) + ": the global batch counts",
+                            "/training/global_batch_size");
+    if (!job.globalBatch) {
+        job.globalBatch = static_cast<int>(std::min<long long>(step, 1 << 30));
+        job.reading.byDefault("global batch", *job.globalBatch, "/training/global_batch_size",
+                              "is not given: one micro-batch of each of the dp " + text(job.dp) + " replicas");
+    } else if (*job.globalBatch % step != 0) {
+        const long long below = *job.globalBatch / step * step;
+        job.reading.addNote("global batch", Became::contradictory,
+                            "global batch " + text(*job.globalBatch) + " is not a multiple of micro-batch " +
+                                text(*job.microBatch) + " x dp " + text(job.dp) + " = " + text(step) +
+                                "; nearest: " + (below > 0 ? text(below) + ", " : "") + text(below + step),
+                            "/training/global_batch_size");
+    }
+    job.training["micro_batch_size"] = *job.microBatch;
+    job.training["global_batch_size"] = *job.globalBatch;
+}
+
+std::vector<int> evenLayers(int layers, int stages)
+{
+    std::vector<int> out;
+    for (int i = 0; i < stages; ++i)
+        out.push_back(layers / stages + (i < layers % stages ? 1 : 0));
+    return out;
+}
+
+std::optional<int> lastBatchOf(const std::string& schedule)
+{
+    const std::size_t colon = schedule.rfind(':');
+    if (colon == std::string::npos)
+        return std::nullopt;
+    return wholeNumber<int>(valueOf(schedule.substr(colon + 1)));
+}
+
+std::string precisionWord(std::string_view given)
+{
+    std::string word;
+    for (const char c : given)
+        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto has = [&word](std::string_view part) { return word.find(part) != std::string::npos; };
+    if (has("nvfp4") || has("fp4"))
+        return "nvfp4";
+    if (has("mxfp8"))
+        return "mxfp8";
+    if (has("fp8") || has("float8"))
+        return "fp8";
+    if (has("bf16") || has("bfloat16"))
+        return "bf16";
+    if (has("fp16") || has("float16") || word == "16" || word.starts_with("16-"))
+        return "fp16";
+    if (has("fp32") || has("float32") || word == "32" || word.starts_with("32-") || word == "no")
+        return "fp32";
+    return "";
+}
+
+std::string optimizerWord(std::string_view given)
+{
+    std::string word;
+    for (const char c : given)
+        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return word.find("adam") != std::string::npos || word.find("adafused") != std::string::npos ? "adamw"
+           : word == "sgd"                                                                      ? "sgd"
+                                                                                                : "";
+}
+
+namespace {
+
+/// Letters and digits, small; versions and endings of Llama's and others' names made one.
+std::string plainModelName(std::string_view given)
+{
+    std::string name;
+    const std::size_t slash = given.rfind('/');
+    for (const char c : slash == std::string_view::npos ? given : given.substr(slash + 1))
+        if (isLetter(c) || isDigit(c))
+            name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto replaceStart = [&name](std::string_view from, std::string_view to) {
+        if (name.starts_with(from))
+            name = std::string(to) + name.substr(from.size());
+    };
+    replaceStart("metallama", "llama");
+    for (const char* version : {"llama318b", "llama3170b", "llama31405b", "llama3370b"})
+        replaceStart(version, "llama3" + std::string(version).substr(7));
+    if (name.starts_with("llama3370b"))
+        name = "llama370b";
+    replaceStart("gpt3175b", "gpt3175b");
+    return name;
+}
+
+int numberIn(const Json& object, std::string_view key)
+{
+    return memberOr<int>(object, key, 0);
+}
+
+} // namespace
+
+std::string modelByName(const Catalogue& catalogue, std::string_view name)
+{
+    const std::string plain = plainModelName(name);
+    std::string best;
+    std::size_t length = 0;
+    for (const Catalogue::Entry& entry : catalogue.models()) {
+        const std::string id = plainModelName(entry.id);
+        if (plain == id)
+            return entry.id;
+        if (id.size() > length && id.size() >= 6 && plain.find(id) != std::string::npos) {
+            best = entry.id;
+            length = id.size();
+        }
+    }
+    return best;
+}
+
+std::string modelByNumbers(const Catalogue& catalogue, const Json& numbers)
+{
+    for (const Catalogue::Entry& entry : catalogue.models()) {
+        const Json* const model = catalogue.modelJson(entry.id);
+        bool matches = model != nullptr;
+        for (const char* key : {"num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size",
+                                "num_key_value_heads", "vocab_size", "num_experts"}) {
+            const int wanted = numberIn(numbers, key);
+            matches = matches && (wanted == 0 || numberIn(*model, key) == 0 || wanted == numberIn(*model, key));
+        }
+        if (matches)
+            return entry.id;
+    }
+    return "";
+}
+
+namespace {
+
+/// The entry whose hidden size is nearest, in ratio.
+std::string nearestModel(const Catalogue& catalogue, int hiddenSize)
+{
+    std::string best = "llama3-8b";
+    double distance = 1e9;
+    for (const Catalogue::Entry& entry : catalogue.models()) {
+        const int hidden = numberIn(*catalogue.modelJson(entry.id), "hidden_size");
+        if (hidden == 0 || hiddenSize <= 0)
+            continue;
+        const double away = std::abs(std::log(static_cast<double>(hidden) / hiddenSize));
+        if (away < distance) {
+            distance = away;
+            best = entry.id;
+        }
+    }
+    return best;
+}
+
+std::string modelsNear(const Catalogue& catalogue, const std::string& name)
+{
+    // Those that share the most letters at the beginning.
+    const std::string plain = plainModelName(name);
+    std::vector<std::pair<std::size_t, std::string>> found;
+    for (const Catalogue::Entry& entry : catalogue.models()) {
+        const std::string id = plainModelName(entry.id);
+        const auto [a, b] = std::mismatch(id.begin(), id.end(), plain.begin(), plain.end());
+        found.emplace_back(static_cast<std::size_t>(a - id.begin()), entry.id);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string text;
+    for (std::size_t i = 0; i < found.size() && i < 3; ++i)
+        text += (i > 0 ? ", " : "") + found[i].second;
+    return text;
+}
+
+struct ClusterHint {
+    std::string_view word, id;
+    int perNode;
+};
+constexpr std::array kClusterHints = {
+    ClusterHint{"gb300", "gb300-nvl72", 72},   ClusterHint{"gb200", "gb200-nvl72", 72},  ClusterHint{"b300", "dgx-b300", 8},
+    ClusterHint{"b200", "dgx-b200", 8},        ClusterHint{"h200", "dgx-h200", 8},       ClusterHint{"h800", "h800-ib400", 8},
+    ClusterHint{"h100", "h100-sxm-ib400", 8},  ClusterHint{"a100", "dgx-a100", 8},       ClusterHint{"v100", "dgx-2-v100", 16},
+    ClusterHint{"mi300", "mi300x-roce400", 8}, ClusterHint{"mi355", "mi355x-roce400", 8}};
+
+Json clusterOf(Job& job)
+{
+    std::string words;
+    for (const std::string& name : job.fileNames)
+        words += name + " ";
+    for (const std::string& comment : job.reading.comments())
+        words += comment + " ";
+    std::transform(words.begin(), words.end(), words.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    ClusterHint chosen{"", "h100-sxm-ib400", 8};
+    for (const ClusterHint& hint : kClusterHints)
+        if (chosen.word.empty() && words.find(hint.word) != std::string::npos)
+            chosen = hint;
+    job.ask("/cluster", chosen.word.empty()
+                            ? "no file says what GPUs and network these are: " + std::string(chosen.id) +
+                                  " is assumed; others: dgx-a100, dgx-b200, gb200-nvl72, mi300x-roce400 (--set cluster.base=…)"
+                            : "a name or comment speaks of " + std::string(chosen.word) + ": " + std::string(chosen.id) +
+                                  " is assumed (--set cluster.base=…)");
+    const int gpus = job.gpus.value_or(1);
+    int perNode = job.gpusPerNode.value_or(chosen.perNode);
+    perNode = std::clamp(perNode, 1, std::max(1, gpus));
+    if (gpus % perNode != 0)
+        perNode = std::gcd(gpus, perNode);
+    const Json* const base = job.catalogue.clusterJson(chosen.id);
+    Json cluster{{"base", chosen.id}, {"nodes", gpus / perNode}};
+    if (base == nullptr || numberIn(*base, "gpus_per_node") != perNode)
+        cluster["gpus_per_node"] = perNode;
+    return cluster;
+}
+
+} // namespace
+
+void putModelByName(Job& job, std::string_view setting, const std::string& name)
+{
+    const std::string id = modelByName(job.catalogue, name);
+    if (!id.empty()) {
+        job.model["base"] = id;
+        job.reading.say(setting, Became::used, "the catalogue's " + id, "/model/base");
+        return;
+    }
+    job.reading.say(setting, Became::unknown,
+                    quotedText(name) + " is not in the catalogue; nearest: " + modelsNear(job.catalogue, name) +
+                        " (--set model.base=…, or give its config.json too)",
+                    "/model/base");
+}
+
+Imported scenarioOf(Job&& job, std::string_view kind)
+{
+    Json& model = job.model;
+    const bool isWritten = numberIn(model, "num_hidden_layers") > 0 && numberIn(model, "hidden_size") > 0 &&
+                           numberIn(model, "num_attention_heads") > 0;
+    if (!model.contains("base") && !isWritten) {
+        const std::string guess = numberIn(model, "hidden_size") > 0 ? nearestModel(job.catalogue, numberIn(model, "hidden_size"))
+                                                                     : std::string("llama3-8b");
+        Json with{{"base", guess}};
+        for (const auto& [key, value] : model.items())
+            with[key] = value;
+        model = std::move(with);
+        job.ask("/model", "the model is not in the file: " + guess +
+                              " stands in its place; say it with --set model.base=…, or give its config.json too");
+    }
+    if (!model.contains("base") && !model.contains("vocab_size")) {
+        std::string near = modelByNumbers(job.catalogue, model);
+        if (near.empty())
+            near = nearestModel(job.catalogue, numberIn(model, "hidden_size"));
+        const int size = numberIn(*job.catalogue.modelJson(near), "vocab_size");
+        model["vocab_size"] = size;
+        job.ask("/model/vocab_size", "the vocabulary comes from the tokenizer: the " + std::to_string(size) + " of " + near +
+                                         " is assumed; others: 32000 (Llama 2), 50257 (GPT-2), 128256 (Llama 3), 151936 (Qwen3)");
+    }
+    if (!job.training.contains("sequence_length")) {
+        job.training["sequence_length"] = 2048;
+        job.ask("/training/sequence_length", "the sequence length is not in the file: 2048 is assumed");
+    }
+    if (!job.training.contains("micro_batch_size"))
+        settleBatch(job);
+    if (job.pp > 1 && !job.schedule.contains("kind"))
+        job.schedule["kind"] = "1f1b";
+    const Json cluster = clusterOf(job);
+
+    std::string name = job.fileNames.empty() ? "Imported" : job.fileNames.front();
+    name = name.substr(name.find_last_of('/') + 1);
+    std::string description = "Imported from settings of the kind " + std::string(kind) + ".";
+    if (!job.unknown.empty()) {
+        description += " Not in the file, and guessed:";
+        for (std::size_t i = 0; i < job.unknown.size(); ++i)
+            description += (i > 0 ? ", " : " ") + ("`" + job.unknown[i] + "`");
+        description += ".";
+    }
+    Json scenario{{"format", "rankscope-scenario"},
+                  {"version", 1},
+                  {"name", shownText(name, 80)},
+                  {"description", description},
+                  {"model", model},
+                  {"cluster", cluster},
+                  {"layout", job.layout}};
+    if (!job.schedule.empty())
+        scenario["schedule"] = job.schedule;
+    scenario["training"] = job.training;
+
+    Imported out;
+    out.kind = kind;
+    out.scenario = prettyText(scenario);
+    out.notes = job.reading.takeNotes();
+    out.unknown = std::move(job.unknown);
+    return out;
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,264 @@
+#include "sim/frameworks/read/setting.h"
+#include "sim/text/characters.h"
+
+#include <optional>
+
+namespace sim::frameworks {
+namespace {
+
+/// Reads what is data in Python: `a.b.c = literal`, and `a.b = Name(x=literal, …)`. Anything else is passed over.
+class PythonReader {
+public:
+    PythonReader(std::string file, const std::string& text) : m_file(std::move(file)), m_text(text) {}
+
+    Sheet read()
+    {
+        while (m_at < m_text.size()) {
+            statement();
+            skipRestOfLine();
+        }
+        return std::move(m_sheet);
+    }
+
+private:
+    bool has(char c) const { return m_at < m_text.size() && m_text[m_at] == c; }
+    char take()
+    {
+        const char c = m_text[m_at++];
+        if (c == '\n')
+            ++m_line;
+        return c;
+    }
+    void skipBlanks(bool alsoLines = false)
+    {
+        while (m_at < m_text.size()) {
+            const char c = m_text[m_at];
+            if (c == ' ' || c == '\t' || (alsoLines && c == '\n'))
+                take();
+            else if (c == '#' && alsoLines)
+                comment();
+            else
+                return;
+        }
+    }
+    void comment()
+    {
+        const std::size_t end = std::min(m_text.find('\n', m_at), m_text.size());
+        if (m_sheet.comments.size() < 1000)
+            m_sheet.comments.push_back(m_text.substr(m_at + 1, std::min<std::size_t>(end - m_at - 1, 200)));
+        m_at = end;
+    }
+    void skipRestOfLine()
+    {
+        while (m_at < m_text.size() && m_text[m_at] != '\n') {
+            if (m_text[m_at] == '#')
+                comment();
+            else
+                take();
+        }
+        if (m_at < m_text.size())
+            take();
+    }
+    std::string dottedName()
+    {
+        std::string name;
+        while (m_at < m_text.size() &&
+               (startsName(m_text[m_at]) || isDigit(m_text[m_at]) || (m_text[m_at] == '.' && !name.empty())))
+            name += take();
+        return name;
+    }
+
+    void statement()
+    {
+        skipBlanks();
+        const int line = m_line;
+        if (has('"') || has('\'')) { // a docstring says what a recipe is for; or "model.x": value of a dict, one a line
+            const std::optional<Json> text = literal(0);
+            skipBlanks();
+            if (text && text->is_string() && has(':')) {
+                take();
+                skipBlanks();
+                if (const std::optional<Json> value = literal(0))
+                    add(text->get<std::string>(), *value, line);
+                return;
+            }
+            if (text && text->is_string() && m_sheet.comments.size() < 1000)
+                m_sheet.comments.push_back(text->get<std::string>().substr(0, 400));
+            return;
+        }
+        const std::size_t start = m_at;
+        const std::string name = dottedName();
+        if (name == "def" || name == "return" || name == "class") {
+            const std::size_t end = std::min(m_text.find('\n', start), m_text.size());
+            m_sheet.comments.push_back(m_text.substr(start, std::min<std::size_t>(end - start, 200)));
+            return;
+        }
+        skipBlanks();
+        if (has(':') && !name.empty()) { // an annotation
+            take();
+            while (m_at < m_text.size() && m_text[m_at] != '=' && m_text[m_at] != '\n')
+                take();
+        }
+        if (name.empty() || !has('='))
+            return;
+        take();
+        if (has('='))
+            return;
+        assigned(name, line, 0);
+    }
+
+    /// What stands behind "=": a literal, or a call whose keyword arguments are settings below `name`.
+    void assigned(const std::string& name, int line, int level)
+    {
+        skipBlanks(level > 0);
+        const std::size_t before = m_at;
+        const int beforeLine = m_line;
+        if (const std::optional<Json> value = literal(0)) {
+            skipBlanks();
+            if (m_at >= m_text.size() || m_text[m_at] == '\n' || m_text[m_at] == '#' || m_text[m_at] == ',' ||
+                m_text[m_at] == ')') {
+                add(name, *value, line);
+                return;
+            }
+        }
+        m_at = before;
+        m_line = beforeLine;
+        const std::string callee = dottedName();
+        if (callee.empty() || !has('(')) {
+            const std::size_t end = std::min(m_text.find_first_of(level > 0 ? ",)\n" : "\n", before), m_text.size());
+            if (name.find('.') != std::string::npos || level > 0)
+                m_sheet.undecided.push_back(
+                    {name, m_text.substr(before, std::min<std::size_t>(end - before, 120)), line, name, m_file});
+            m_at = end;
+            return;
+        }
+        m_sheet.comments.push_back(callee);
+        take();
+        if (level > 8)
+            return;
+        while (m_at < m_text.size()) {
+            skipBlanks(true);
+            if (has(')')) {
+                take();
+                return;
+            }
+            const int argumentLine = m_line;
+            const std::string argument = dottedName();
+            skipBlanks();
+            if (!argument.empty() && has('=')) {
+                take();
+                assigned(name + "." + argument, argumentLine, level + 1);
+            } else { // by position: no name to know it by
+                int open = 0;
+                while (m_at < m_text.size() && (open > 0 || (m_text[m_at] != ',' && m_text[m_at] != ')'))) {
+                    const char c = take();
+                    open += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+                }
+            }
+            skipBlanks(true);
+            if (has(','))
+                take();
+            else if (!has(')'))
+                return;
+        }
+    }
+
+    std::optional<Json> literal(int level)
+    {
+        if (m_at >= m_text.size() || level > 16)
+            return std::nullopt;
+        const char c = m_text[m_at];
+        if (c == '"' || c == '\'')
+            return text(c);
+        if (c == '[' || c == '(') {
+            const char end = c == '[' ? ']' : ')';
+            take();
+            Json list = Json::array();
+            while (true) {
+                skipBlanks(true);
+                if (has(end)) {
+                    take();
+                    return list;
+                }
+                const std::optional<Json> item = literal(level + 1);
+                if (!item || list.size() > kMostSettings)
+                    return std::nullopt;
+                list.push_back(*item);
+                skipBlanks(true);
+                if (has(','))
+                    take();
+                else if (!has(end))
+                    return std::nullopt;
+            }
+        }
+        std::string word;
+        while (m_at < m_text.size() && (startsName(m_text[m_at]) || isDigit(m_text[m_at]) || m_text[m_at] == '.' ||
+                                        m_text[m_at] == '-' || m_text[m_at] == '+'))
+            word += take();
+        if (word.empty())
+            return std::nullopt;
+        Json value = valueOf(word);
+        const bool isName =
+            word.starts_with("torch.") || word.starts_with("F.") || word == "squared_relu" || word == "quick_gelu";
+        if (value.is_string() && !isName)
+            return std::nullopt;
+        if (!value.is_number())
+            return value;
+        while (true) { // 4 * 1024
+            skipBlanks();
+            if (!has('*') || (m_at + 1 < m_text.size() && m_text[m_at + 1] == '*'))
+                return value;
+            take();
+            skipBlanks();
+            std::string factor;
+            while (m_at < m_text.size() && (isDigit(m_text[m_at]) || m_text[m_at] == '_' || m_text[m_at] == '.'))
+                factor += take();
+            const Json other = factor.empty() ? Json(nullptr) : valueOf(factor);
+            if (!other.is_number())
+                return std::nullopt;
+            value = sim::number(value.get<double>() * other.get<double>());
+        }
+    }
+
+    std::optional<Json> text(char quote)
+    {
+        const bool isTriple = m_text.compare(m_at, 3, std::string(3, quote)) == 0;
+        const std::string end(isTriple ? 3 : 1, quote);
+        m_at += end.size();
+        std::string out;
+        while (m_at < m_text.size()) {
+            if (m_text.compare(m_at, end.size(), end) == 0) {
+                m_at += end.size();
+                return Json(out);
+            }
+            if (m_text[m_at] == '\n' && !isTriple)
+                return std::nullopt;
+            if (m_text[m_at] == '\\' && m_at + 1 < m_text.size())
+                take();
+            out += take();
+        }
+        return std::nullopt;
+    }
+
+    void add(const std::string& name, const Json& value, int line)
+    {
+        if (m_sheet.settings.size() > kMostSettings)
+            failAt(m_file, line, "has more than " + std::to_string(kMostSettings) + " settings");
+        m_sheet.settings.push_back({name, value, line, name, m_file});
+    }
+
+    std::string m_file;
+    const std::string& m_text;
+    std::size_t m_at = 0;
+    int m_line = 1;
+    Sheet m_sheet;
+};
+
+} // namespace
+
+Sheet readPython(const std::string& file, const std::string& text)
+{
+    return PythonReader(file, text).read();
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,176 @@
+#include "sim/frameworks/read/shell_values.h"
+
+#include "sim/text/characters.h"
+
+#include <charconv>
+
+namespace sim::frameworks {
+
+std::string joined(const ShellVariable& variable)
+{
+    std::string text;
+    if (variable.isArray)
+        return variable.elements.empty() ? "" : variable.elements.front().text;
+    for (const ShellText& piece : variable.pieces)
+        text += piece.text;
+    return text;
+}
+
+namespace {
+
+constexpr long long kMostNumber = 1LL << 52;
+
+std::optional<long long> wholeOf(std::string_view text)
+{
+    long long number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number > kMostNumber || number < -kMostNumber)
+        return std::nullopt;
+    return number;
+}
+
+class Arithmetic {
+public:
+    Arithmetic(std::string_view text, const ShellVariables& variables, int depth)
+        : m_text(text), m_variables(variables), m_depth(depth)
+    {
+    }
+
+    std::optional<long long> value()
+    {
+        const std::optional<long long> result = sum(0);
+        blanks();
+        return m_at == m_text.size() ? result : std::nullopt;
+    }
+
+private:
+    void blanks()
+    {
+        while (m_at < m_text.size() && (m_text[m_at] == ' ' || m_text[m_at] == '\n' || m_text[m_at] == '\t'))
+            ++m_at;
+    }
+    bool take(char c)
+    {
+        blanks();
+        if (m_at >= m_text.size() || m_text[m_at] != c)
+            return false;
+        ++m_at;
+        return true;
+    }
+    static std::optional<long long> checked(std::optional<long long> value)
+    {
+        return value && *value <= kMostNumber && *value >= -kMostNumber ? value : std::nullopt;
+    }
+    std::optional<long long> sum(int level)
+    {
+        std::optional<long long> left = product(level);
+        while (left) {
+            const bool isPlus = take('+');
+            if (!isPlus && !take('-'))
+                return left;
+            const std::optional<long long> right = product(level);
+            left = right ? checked(*left + (isPlus ? *right : -*right)) : std::nullopt;
+        }
+        return left;
+    }
+    std::optional<long long> product(int level)
+    {
+        std::optional<long long> left = factor(level);
+        while (left) {
+            blanks();
+            const char op = m_at < m_text.size() ? m_text[m_at] : ' ';
+            if (op != '*' && op != '/' && op != '%')
+                return left;
+            ++m_at;
+            const std::optional<long long> right = factor(level);
+            if (!right || (op != '*' && *right == 0))
+                return std::nullopt;
+            const double size = static_cast<double>(*left) * static_cast<double>(*right);
+            if (op == '*' && (size > 4e15 || size < -4e15))
+                return std::nullopt;
+            left = op == '*' ? *left * *right : op == '/' ? *left / *right : *left % *right;
+        }
+        return left;
+    }
+    std::optional<long long> factor(int level)
+    {
+        if (level > 32)
+            return std::nullopt;
+        if (take('(')) {
+            const std::optional<long long> inner = sum(level + 1);
+            return take(')') ? inner : std::nullopt;
+        }
+        if (take('-')) {
+            const std::optional<long long> inner = factor(level + 1);
+            return inner ? std::optional(-*inner) : std::nullopt;
+        }
+        blanks();
+        take('$');
+        const bool isBraced = take('{');
+        std::string word;
+        while (m_at < m_text.size() && (startsName(m_text[m_at]) || isDigit(m_text[m_at])))
+            word += m_text[m_at++];
+        if (isBraced && !take('}'))
+            return std::nullopt;
+        if (word.empty())
+            return std::nullopt;
+        if (isDigit(word[0]))
+            return wholeOf(word);
+        const auto found = m_variables.find(word);
+        if (found == m_variables.end() || m_depth > 8)
+            return std::nullopt;
+        return shellArithmetic(joined(found->second), m_variables, m_depth + 1);
+    }
+
+    std::string_view m_text;
+    const ShellVariables& m_variables;
+    int m_depth;
+    std::size_t m_at = 0;
+};
+
+} // namespace
+
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables, int depth)
+{
+    return expression.size() > 4096 ? std::nullopt : Arithmetic(expression, variables, depth).value();
+}
+
+std::optional<bool> shellTest(const std::vector<std::string>& given)
+{
+    std::vector<std::string> words = given;
+    bool isNegated = false;
+    while (!words.empty() && words.front() == "!") {
+        isNegated = !isNegated;
+        words.erase(words.begin());
+    }
+    const auto say = [isNegated](bool value) { return std::optional(value != isNegated); };
+    if (words.size() <= 2 && !words.empty() && (words[0] == "-z" || words[0] == "-n")) {
+        const bool isEmpty = words.size() == 1 || words[1].empty() || isUnsetText(words[1]);
+        return say(words[0] == "-z" ? isEmpty : !isEmpty);
+    }
+    if (words.size() != 3 || isUnsetText(words[0]) || isUnsetText(words[2]))
+        return std::nullopt;
+    if (words[1] == "=" || words[1] == "==")
+        return say(words[0] == words[2]);
+    if (words[1] == "!=")
+        return say(words[0] != words[2]);
+    const std::optional<long long> a = wholeOf(words[0]), b = wholeOf(words[2]);
+    if (!a || !b)
+        return std::nullopt;
+    const std::string& op = words[1];
+    if (op == "-eq")
+        return say(*a == *b);
+    if (op == "-ne")
+        return say(*a != *b);
+    if (op == "-gt")
+        return say(*a > *b);
+    if (op == "-ge")
+        return say(*a >= *b);
+    if (op == "-lt")
+        return say(*a < *b);
+    if (op == "-le")
+        return say(*a <= *b);
+    return std::nullopt;
+}
+
+} // namespace sim::frameworks

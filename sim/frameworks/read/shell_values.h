@@ -1,0 +1,41 @@
+// What variables of a shell script hold, and arithmetic on them; for the reader of scripts.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim::frameworks {
+
+/// Text and the line that it was written in. Lines go on inside of it with each '\n' and each kContinuation.
+struct ShellText {
+    std::string text;
+    int line = 0;
+};
+/// A backslash at the end of a line inside quotes: blank, but no end of a command.
+inline constexpr char kContinuation = '\x1f';
+
+struct ShellVariable {
+    std::vector<ShellText> pieces{};   ///< of a scalar, one after the other
+    std::vector<ShellText> elements{}; ///< of an array
+    bool isArray = false;
+};
+using ShellVariables = std::map<std::string, ShellVariable, std::less<>>;
+
+std::string joined(const ShellVariable&);
+
+/// The value of "2 * (A + B)"; nothing where something in it is not known or it is no arithmetic.
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&, int depth = 0);
+
+/// What "[ a = b ]" says of words between the brackets; nothing where it cannot be known here.
+std::optional<bool> shellTest(const std::vector<std::string>& words);
+
+/// A variable that the script does not set stays as "${NAME}".
+inline bool isUnsetText(std::string_view text)
+{
+    return text.find("${") != std::string_view::npos || text.find("$(") != std::string_view::npos;
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,327 @@
+#include "sim/frameworks/reading.h"
+
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sim::frameworks {
+
+Json negated(const Json& value)
+{
+    return value.is_boolean() ? Json(!value.get<bool>()) : value;
+}
+
+bool matchesPattern(std::string_view name, std::string_view pattern)
+{
+    const bool openEnd = pattern.ends_with('*');
+    const bool openStart = pattern.starts_with('*');
+    if (openEnd)
+        pattern.remove_suffix(1);
+    if (openStart)
+        pattern.remove_prefix(1);
+    if (openStart && openEnd)
+        return name.find(pattern) != std::string_view::npos;
+    return openStart ? name.ends_with(pattern) : openEnd ? name.starts_with(pattern) : name == pattern;
+}
+
+Reading::Reading(Sheet sheet) : m_settings(std::move(sheet.settings)), m_comments(std::move(sheet.comments))
+{
+    m_states.resize(m_settings.size());
+    for (const Setting& setting : sheet.undecided)
+        m_more.push_back({setting.spelled, shownText(shownValue(setting.value), 120), setting.line, Became::unknown, "",
+                          "is code, which is not run", setting.file});
+    m_spelling = [](std::string_view name) { return std::string(name); };
+}
+
+void Reading::rename(const std::function<std::string(const std::string&)>& nameOf)
+{
+    for (Setting& setting : m_settings)
+        setting.name = nameOf(setting.name);
+}
+
+void Reading::apply(std::span<const Alias> aliases)
+{
+    for (Setting& setting : m_settings) {
+        const auto found =
+            std::find_if(aliases.begin(), aliases.end(), [&](const Alias& alias) { return alias.own == setting.name; });
+        if (found == aliases.end())
+            continue;
+        setting.name = found->canonical;
+        if (found->change != nullptr)
+            setting.value = found->change(setting.value);
+    }
+}
+
+int Reading::indexOf(std::string_view name) const
+{
+    int unset = -1; // null says no more than nothing does
+    for (std::size_t i = m_settings.size(); i-- > 0;) {
+        if (m_settings[i].name != name)
+            continue;
+        if (!m_settings[i].value.is_null())
+            return static_cast<int>(i);
+        if (unset < 0)
+            unset = static_cast<int>(i);
+    }
+    return unset;
+}
+
+bool Reading::has(std::string_view name) const
+{
+    return indexOf(name) >= 0;
+}
+
+const Json* Reading::peek(std::string_view name) const
+{
+    const int index = indexOf(name);
+    return index < 0 || m_settings[static_cast<std::size_t>(index)].value.is_null()
+               ? nullptr
+               : &m_settings[static_cast<std::size_t>(index)].value;
+}
+
+bool Reading::hasPrefix(std::string_view prefix) const
+{
+    return std::any_of(m_settings.begin(), m_settings.end(),
+                       [prefix](const Setting& setting) { return setting.name.starts_with(prefix); });
+}
+
+const Json* Reading::take(std::string_view name, std::string_view pointer)
+{
+    m_asked.emplace_back(name);
+    const int last = indexOf(name);
+    if (last < 0)
+        return nullptr;
+    const Setting& chosen = m_settings[static_cast<std::size_t>(last)];
+    for (std::size_t i = 0; i < m_settings.size(); ++i) {
+        if (m_settings[i].name != name)
+            continue;
+        State& state = m_states[i];
+        if (state.isTaken && i == static_cast<std::size_t>(last)) {
+            if (state.pointer.empty())
+                state.pointer = pointer;
+            continue;
+        }
+        state.isTaken = true;
+        state.pointer = pointer;
+        if (i != static_cast<std::size_t>(last) && !m_settings[i].value.is_null() && m_settings[i].value != chosen.value) {
+            state.became = Became::contradictory;
+            state.text = shownText(m_settings[i].spelled) + " is " + quotedText(shownValue(m_settings[i].value)) + " on line " +
+                         std::to_string(m_settings[i].line) + " and " + shownText(chosen.spelled) + " is " +
+                         quotedText(shownValue(chosen.value)) + " on line " + std::to_string(chosen.line) +
+                         ": the later one counts";
+        }
+    }
+    State& state = m_states[static_cast<std::size_t>(last)];
+    if (chosen.value.is_null()) {
+        state.became = Became::byDefault;
+        state.text = "null: the framework's default";
+        return nullptr;
+    }
+    return &chosen.value;
+}
+
+void Reading::refuse(std::string_view name, const char* what)
+{
+    const int index = indexOf(name);
+    State& state = m_states[static_cast<std::size_t>(index)];
+    state.became = Became::unknown;
+    const std::string value = shownValue(m_settings[static_cast<std::size_t>(index)].value);
+    state.text = value.find('$') != std::string::npos
+                     ? quotedText(value) + " is decided outside of the file" +
+                           (state.pointer.empty() ? std::string() : ": say it with --set " + state.pointer.substr(1) + "=…")
+                 : value == "auto"
+                     ? "\"auto\" is filled in by who starts it" +
+                           (state.pointer.empty() ? std::string() : ": say it with --set " + state.pointer.substr(1) + "=…")
+                     : quotedText(value) + " is not " + what;
+    std::replace(state.text.begin(), state.text.end(), '\n', ' ');
+}
+
+std::optional<Json> Reading::any(std::string_view name, std::string_view pointer)
+{
+    const Json* const value = take(name, pointer);
+    return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+std::optional<int> Reading::integer(std::string_view name, std::string_view pointer)
+{
+    const Json* value = take(name, pointer);
+    if (value == nullptr)
+        return std::nullopt;
+    if (value->is_array() && !value->empty())
+        value = &value->front();
+    const Json read = value->is_string() ? valueOf(value->get<std::string>()) : *value;
+    if (const auto whole = wholeNumber<int>(read))
+        return whole;
+    refuse(name, "a whole number");
+    return std::nullopt;
+}
+
+std::optional<double> Reading::real(std::string_view name, std::string_view pointer)
+{
+    const Json* const value = take(name, pointer);
+    if (value == nullptr)
+        return std::nullopt;
+    const Json read = value->is_string() ? valueOf(value->get<std::string>()) : *value;
+    if (read.is_number())
+        return read.get<double>();
+    refuse(name, "a number");
+    return std::nullopt;
+}
+
+std::optional<bool> Reading::flag(std::string_view name, std::string_view pointer)
+{
+    const Json* value = take(name, pointer);
+    if (value == nullptr)
+        return std::nullopt;
+    if (value->is_array())
+        return true; // a flag with words behind it
+    const Json read = value->is_string() ? valueOf(value->get<std::string>()) : *value;
+    if (read.is_boolean())
+        return read.get<bool>();
+    if (read.is_number())
+        return read.get<double>() != 0;
+    refuse(name, "true or false");
+    return std::nullopt;
+}
+
+std::optional<std::string> Reading::word(std::string_view name, std::string_view pointer)
+{
+    const Json* const value = take(name, pointer);
+    if (value == nullptr)
+        return std::nullopt;
+    std::string text = shownValue(*value);
+    if (text.find("${") == std::string::npos && text.find("$(") == std::string::npos)
+        return text;
+    refuse(name, "a word");
+    return std::nullopt;
+}
+
+void Reading::byDefault(std::string_view name, const Json& value, std::string_view pointer, std::string text)
+{
+    if (text.empty())
+        text = "is not given: the framework's default";
+    m_more.push_back({m_spelling(name), shownValue(value), 0, Became::byDefault, std::string(pointer), std::move(text)});
+}
+
+int Reading::integerOr(std::string_view name, std::string_view pointer, int fallback)
+{
+    if (const std::optional<int> value = integer(name, pointer))
+        return *value;
+    byDefault(name, fallback, pointer);
+    return fallback;
+}
+
+bool Reading::flagOr(std::string_view name, std::string_view pointer, bool fallback)
+{
+    if (const std::optional<bool> value = flag(name, pointer))
+        return *value;
+    byDefault(name, fallback, pointer);
+    return fallback;
+}
+
+std::string Reading::wordOr(std::string_view name, std::string_view pointer, const std::string& fallback)
+{
+    if (const std::optional<std::string> value = word(name, pointer))
+        return *value;
+    byDefault(name, fallback, pointer);
+    return fallback;
+}
+
+void Reading::say(std::string_view name, Became became, std::string text, std::string_view pointer)
+{
+    take(name, pointer);
+    const int index = indexOf(name);
+    if (index < 0)
+        return;
+    State& state = m_states[static_cast<std::size_t>(index)];
+    state.became = became;
+    state.text = std::move(text);
+    if (!pointer.empty())
+        state.pointer = pointer;
+}
+
+void Reading::addNote(std::string_view name, Became became, std::string text, std::string_view pointer)
+{
+    const int index = indexOf(name);
+    Note note{spelled(name), "", lineOf(name), became, std::string(pointer), std::move(text)};
+    if (index >= 0) {
+        note.value = shownText(shownValue(m_settings[static_cast<std::size_t>(index)].value), 200);
+        note.file = m_settings[static_cast<std::size_t>(index)].file;
+    }
+    m_more.push_back(std::move(note));
+}
+
+void Reading::harmless(std::span<const std::string_view> patterns)
+{
+    for (std::size_t i = 0; i < m_settings.size(); ++i)
+        if (!m_states[i].isTaken && std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
+                return matchesPattern(m_settings[i].name, pattern);
+            }))
+            m_states[i] = {.isTaken = true, .became = Became::harmless};
+}
+
+void Reading::notRepresentable(std::span<const Alias> namesAndWhy)
+{
+    for (std::size_t i = 0; i < m_settings.size(); ++i) {
+        if (m_states[i].isTaken)
+            continue;
+        const auto found = std::find_if(namesAndWhy.begin(), namesAndWhy.end(),
+                                        [&](const Alias& one) { return matchesPattern(m_settings[i].name, one.own); });
+        if (found == namesAndWhy.end())
+            continue;
+        const Json& value = m_settings[i].value;
+        const bool isOff = value.is_null() || value == Json(false) || value == Json(0) || value == Json("none");
+        m_states[i] = isOff ? State{.isTaken = true, .became = Became::harmless, .text = "is switched off"}
+                            : State{.isTaken = true, .became = Became::notRepresentable, .text = std::string(found->canonical)};
+    }
+}
+
+int Reading::lineOf(std::string_view name) const
+{
+    const int index = indexOf(name);
+    return index < 0 ? 0 : m_settings[static_cast<std::size_t>(index)].line;
+}
+
+std::string Reading::spelled(std::string_view name) const
+{
+    const int index = indexOf(name);
+    return index < 0 ? m_spelling(name) : m_settings[static_cast<std::size_t>(index)].spelled;
+}
+
+std::string Reading::placeOf(std::string_view name) const
+{
+    const int index = indexOf(name);
+    if (index < 0)
+        return "its default";
+    const Setting& setting = m_settings[static_cast<std::size_t>(index)];
+    return "line " + std::to_string(setting.line) + (setting.file.empty() ? "" : " of " + setting.file);
+}
+
+std::vector<Note> Reading::takeNotes()
+{
+    std::vector<Note> notes;
+    std::vector<std::string> asked;
+    for (const std::string& name : std::set<std::string>(m_asked.begin(), m_asked.end()))
+        asked.push_back(m_spelling(name));
+    int unknown = 0;
+    for (std::size_t i = 0; i < m_settings.size(); ++i) {
+        const Setting& setting = m_settings[i];
+        State& state = m_states[i];
+        if (!state.isTaken && setting.name.starts_with("@env.")) {
+            state = {.isTaken = true, .became = Became::harmless, .text = "a variable of the script"};
+        } else if (!state.isTaken) {
+            state.became = Became::unknown;
+            state.text = "is not known here" +
+                         (++unknown <= 50 && setting.spelled.size() < 80 ? nearestWords(setting.spelled, asked) : std::string());
+        }
+        notes.push_back({setting.spelled, shownText(shownValue(setting.value), 200), setting.line, state.became, state.pointer,
+                         state.text, setting.file});
+    }
+    std::move(m_more.begin(), m_more.end(), std::back_inserter(notes));
+    m_more.clear();
+    return notes;
+}
+
+} // namespace sim::frameworks

@@ -138,6 +138,15 @@ void LessonPanel::stop()
     updateButtons();
 }
 
+void LessonPanel::setSuspended(bool suspended)
+{
+    m_isSuspended = suspended;
+    if (suspended || !m_play || m_isAtEnd)
+        return;
+    m_sceneName.clear();
+    goTo(m_at);
+}
+
 void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember)
 {
     m_play = std::move(play);
@@ -416,7 +425,7 @@ void LessonPanel::hint()
 void LessonPanel::updateChallenge()
 {
     const sim::Challenge* goal = challenge();
-    if (goal == nullptr || m_goalState == nullptr || !m_desk.session().isOpen())
+    if (goal == nullptr || m_goalState == nullptr || m_isSuspended || !m_desk.session().isOpen())
         return;
     const sim::ScenarioDocument& mine = m_desk.session().document();
     const SimulationPtr& step = m_desk.simulation();

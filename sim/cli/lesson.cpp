@@ -227,8 +227,8 @@ void addLesson(CLI::App& app)
         ->type_name("ANSWERS")
         ->required()
         ->check(notEmpty());
-    CLI::Option* results = mark->add_flag("--results", arguments->results,
-                                          "Results as JSON, answers, scenario hash and version with them");
+    CLI::Option* results =
+        mark->add_flag("--results", arguments->results, "Results as JSON, answers, scenario hash and version with them");
     mark->add_flag("--csv", arguments->csv, "Results as CSV, one row a learner and question")->excludes(results);
 }
 

@@ -12,7 +12,19 @@ namespace {
 
 constexpr std::array<std::string_view, 11> kResultColumns{"learner", "lesson", "seed",    "question",      "answer", "engine",
                                                           "right",   "sure",   "seconds", "scenario_hash", "version"};
-enum ResultColumn : std::size_t { kLearner, kLesson, kSeed, kQuestion, kAnswer, kEngine, kRight, kSure, kSeconds, kHash, kProgram };
+enum ResultColumn : std::size_t {
+    kLearner,
+    kLesson,
+    kSeed,
+    kQuestion,
+    kAnswer,
+    kEngine,
+    kRight,
+    kSure,
+    kSeconds,
+    kHash,
+    kProgram
+};
 constexpr std::size_t kMostRows = 1'000'000;
 
 std::string csvCell(const std::string& text)
@@ -35,7 +47,8 @@ std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::
     std::string cell;
     bool isQuoted = false, wasQuoted = false;
     const auto endCell = [&] {
-        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' && std::string_view("=+@\t\r").find(cell[1]) != std::string_view::npos)
+        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' &&
+            std::string_view("=+@\t\r").find(cell[1]) != std::string_view::npos)
             cell.erase(0, 1);
         row.push_back(std::exchange(cell, {}));
         wasQuoted = false;
@@ -205,16 +218,16 @@ std::string resultsCsv(const LessonValue& results)
     for (const LessonValue& learner : results.at("learners"))
         for (const LessonValue& mark : learner.at("marks")) {
             const std::array<std::string, kResultColumns.size()> cells{learner.at("learner").get<std::string>(),
-                                                                      results.at("lesson").get<std::string>(),
-                                                                      json(results, "seed"),
-                                                                      mark.at("id").get<std::string>(),
-                                                                      json(mark, "given"),
-                                                                      json(mark, "answer"),
-                                                                      json(mark, "right"),
-                                                                      json(mark, "sure"),
-                                                                      json(mark, "seconds"),
-                                                                      results.at("scenario_hash").get<std::string>(),
-                                                                      results.at("program").get<std::string>()};
+                                                                       results.at("lesson").get<std::string>(),
+                                                                       json(results, "seed"),
+                                                                       mark.at("id").get<std::string>(),
+                                                                       json(mark, "given"),
+                                                                       json(mark, "answer"),
+                                                                       json(mark, "right"),
+                                                                       json(mark, "sure"),
+                                                                       json(mark, "seconds"),
+                                                                       results.at("scenario_hash").get<std::string>(),
+                                                                       results.at("program").get<std::string>()};
             for (std::size_t i = 0; i < cells.size(); ++i)
                 text += (i == 0 ? "" : ",") + csvCell(cells[i]);
             text += "\n";

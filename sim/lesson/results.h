@@ -10,8 +10,8 @@
 
 namespace sim {
 
-/// Of all scenarios and pipelines that a lesson's questions are about, as they are now (the gallery's file, not only its name): 16
-/// hexadecimal digits, FNV-1a of 64 bits. Not made to withstand forgery.
+/// Of all scenarios and pipelines that a lesson's questions are about, as they are now (the gallery's file, not only its name):
+/// 16 hexadecimal digits, FNV-1a of 64 bits. Not made to withstand forgery.
 std::string scenarioHash(const Lesson&, const LessonCases&);
 
 /// {"format":"rankscope-results","version":1,"lesson","title","seed","program","scenario_hash","learners":[{"learner","right","of",
@@ -20,12 +20,12 @@ std::string scenarioHash(const Lesson&, const LessonCases&);
 LessonValue resultsOf(const Paper&, const std::vector<LessonValue>& answers, const std::string& fileName,
                       std::string_view program);
 
-/// One row a learner and question: learner,lesson,seed,question,answer,engine,right,sure,seconds,scenario_hash,version. Answers are
-/// JSON; what was not answered or not said is empty.
+/// One row a learner and question: learner,lesson,seed,question,answer,engine,right,sure,seconds,scenario_hash,version. Answers
+/// are JSON; what was not answered or not said is empty.
 std::string resultsCsv(const LessonValue& results);
 
-/// The answer files in an answer file, in results as JSON, or in results as CSV, in their order; without marks. Never empty. Throws
-/// ScenarioError that says where it is none of them.
+/// The answer files in an answer file, in results as JSON, or in results as CSV, in their order; without marks. Never empty.
+/// Throws ScenarioError that says where it is none of them.
 std::vector<LessonValue> answersIn(std::string_view text, const std::string& fileName);
 
 /// What a result file says of itself, for who marks it again: "marked by version 0.3 with other scenarios (0123…, now 4567…)";

@@ -25,7 +25,8 @@ std::optional<double> voteNumber(std::string_view word)
     word = trimmedVote(word);
     double value = 0;
     const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), value);
-    return failure == std::errc() && end == word.data() + word.size() && std::isfinite(value) ? std::optional(value) : std::nullopt;
+    return failure == std::errc() && end == word.data() + word.size() && std::isfinite(value) ? std::optional(value)
+                                                                                              : std::nullopt;
 }
 
 bool isLettered(QuestionInput input)
@@ -224,7 +225,8 @@ std::vector<std::pair<LessonValue, int>> typedVotes(const AskedQuestion& asked, 
             constexpr std::string_view kTimes = "\xC3\x97"; // ×
             std::size_t mark = given.find(kTimes), width = kTimes.size();
             for (std::size_t i = 1; mark == std::string_view::npos && i < given.size(); ++i)
-                if ((given[i] == 'x' || given[i] == 'X' || given[i] == '*') && (given[i - 1] == ' ' || !isLettered(question.input))) {
+                if ((given[i] == 'x' || given[i] == 'X' || given[i] == '*') &&
+                    (given[i - 1] == ' ' || !isLettered(question.input))) {
                     mark = i;
                     width = 1;
                 }

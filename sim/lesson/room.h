@@ -1,5 +1,5 @@
-// What a room answers to a question, vote after vote: everybody commits, counts are typed or answer files imported, the room talks
-// and is asked again (Mazur 1997, Peer Instruction). Counted so that it can be drawn beside the engine's answer.
+// What a room answers to a question, vote after vote: everybody commits, counts are typed or answer files imported, the room
+// talks and is asked again (Mazur 1997, Peer Instruction). Counted so that it can be drawn beside the engine's answer.
 #pragma once
 
 #include "sim/lesson/question.h"
@@ -23,7 +23,7 @@ struct RoomBar {
 
 class RoomVotes {
 public:
-    static constexpr int kVotes = 2;              ///< before and after the room has talked
+    static constexpr int kVotes = 2;               ///< before and after the room has talked
     static constexpr int kMostAnswers = 1'000'000; ///< in a vote: a number typed by mistake is told
 
     /// The question must live as long.
@@ -33,6 +33,7 @@ public:
     /// or more than kMostAnswers.
     void add(int vote, const LessonValue& answer, int times = 1);
     void clear(int vote);
+    void keep(int vote, const RoomVotes& before) { m_ballots[vote] = before.m_ballots[vote]; }
     int answers(int vote) const;
     double rightShare(int vote) const; ///< 0 where nobody answered
     bool hasVoted(int vote) const { return answers(vote) > 0; }

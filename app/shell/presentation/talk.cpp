@@ -85,6 +85,10 @@ public:
     }
     int size() const override { return static_cast<int>(m_slides.size()); }
     Slide goTo(int index) override { return m_slides[static_cast<std::size_t>(index)]; }
+    QString upNext(int index) const override
+    {
+        return index + 1 < size() ? m_slides[static_cast<std::size_t>(index) + 1].caption : QString();
+    }
 
 private:
     std::vector<Slide> m_slides;

@@ -1,5 +1,6 @@
 #include "app/shell/window/commands.h"
 
+#include "app/lessons/lesson_panel.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/live/live_panel.h"
@@ -32,6 +33,7 @@ struct CommandTable {
     static bool isEditing(const W& w) { return w.isWorkspaceShown() && w.m_workspace->isEditing(); }
     static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare->view().comparison(); }
     static bool isPinned(const W& w) { return w.m_baseline.isPinned(); }
+    static bool isPlayingLesson(const W& w) { return w.m_lesson->isPlaying(); }
     static bool isTraining(const W& w) { return w.runIsActive(); }
     static bool answers(const W& w) { return isTraining(w) && w.m_run->status().phase != LivePhase::lost; }
     /// One that was started here can be ended by force.
@@ -124,6 +126,16 @@ std::span<const Command> CommandTable::rows()
                  hasStep, [](W& w) { w.exportFilm(); }),
         inWindow(exportPage, file, "Export &Page…", "", "Scenario, numbers and pictures as one file that any browser opens",
                  canWriteFile, [](W& w) { w.exportPage(); }),
+        inWindow(
+            handout, file, "&Hand-out of the Lesson…", "",
+            "The lesson on paper: questions with room to answer, key on its own sheet",
+            [](const W& w) { return isPlayingLesson(w) && !w.m_fileExport.isBusy(); }, [](W& w) { w.exportHandout(); },
+            {.startsGroup = true}),
+        inWindow(
+            exportResults, file, "Lesson Res&ults…", "", "What was answered, and the engine's answers, as CSV or JSON",
+            [](const W& w) { return isPlayingLesson(w) && !w.m_fileExport.isBusy(); }, [](W& w) { w.exportResults(); }),
+        inWindow(recordLesson, file, "Recor&d a Lesson…", "", "Make a lesson of what the window shows, step by step", onWorkspace,
+                 [](W& w) { w.recordLesson(); }),
         inWindow(copyLink, file, "Copy &Link", "Ctrl+Alt+C", "The scenario as a rankscope: link, to be sent in a message",
                  onScenario, [](W& w) { w.copyLink(); }),
         inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasStep,
@@ -300,8 +312,10 @@ std::span<const Command> CommandTable::rows()
         inView<ViewCommand::lensNow>(lensNow, view, "Lens: Now", "7", "In the rank grid: what each rank does at the time cursor"),
         inView<ViewCommand::switchArrangement>(switchArrangement, view, "Logical or Physical", "H",
                                                "Lay the rank grid out by axes, or as the hardware lies"),
-        inWindow(present, view, "Pr&esentation", "F9", "The pictures before an audience: large text, steered by a clicker",
-                 hasStep, [](W& w) { w.present(); }, {.startsGroup = true}),
+        inWindow(
+            present, view, "Pr&esentation", "F9",
+            "The pictures, or the lesson, before an audience: large text, steered by a clicker",
+            [](const W& w) { return hasStep(w) || isPlayingLesson(w); }, [](W& w) { w.present(); }, {.startsGroup = true}),
         inWindow(fullScreen, view, "&Full Screen", "F11", "Fill the screen", always,
                  [](W& w) { w.setWindowState(w.windowState() ^ Qt::WindowFullScreen); },
                  {.checked = [](const W& w) { return w.isFullScreen(); }}),

@@ -96,6 +96,8 @@ MainWindow::~MainWindow()
     m_textSize.set(kSmallestSizePercent); // while there is a window to be laid out anew
     // Parts go before what they refer to, and nobody tells anybody about it.
     m_lessonWorker.stop();
+    if (m_presentation)
+        m_presentation->disconnect(m_lesson);
     delete m_presentation;
     m_run.reset();
     m_session.undoStack().disconnect(this);

@@ -23,8 +23,8 @@ const AskedQuestion& askedOf(const Paper& paper, const std::string& id)
 
 LessonValue answersOf(const std::string& learner, LessonValue given)
 {
-    return {{"format", "rankscope-answers"}, {"version", 1}, {"lesson", "one-f-one-b"},
-            {"seed", 1},                     {"learner", learner}, {"answers", std::move(given)}};
+    return {{"format", "rankscope-answers"}, {"version", 1}, {"lesson", "one-f-one-b"}, {"seed", 1}, {"learner", learner},
+            {"answers", std::move(given)}};
 }
 
 } // namespace

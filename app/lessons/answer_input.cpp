@@ -1,5 +1,7 @@
 #include "app/lessons/answer_input.h"
 
+#include "app/lessons/curve_input.h"
+#include "app/lessons/lesson_text.h"
 #include "app/lessons/list_inputs.h"
 #include "app/shell/form/groove_slider.h"
 #include "app/shell/widgets/format.h"
@@ -125,7 +127,7 @@ public:
             QAbstractButton* button =
                 many ? static_cast<QAbstractButton*>(new QCheckBox) : static_cast<QAbstractButton*>(new QRadioButton);
             button->setAccessibleName(option);
-            auto* label = new QLabel(option);
+            auto* label = new QLabel(safeMarkdown(option));
             label->setWordWrap(true);
             label->setTextFormat(Qt::MarkdownText);
             label->setBuddy(button);
@@ -314,7 +316,7 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
         QStringList places;
         for (const LessonValue& place : asked.valueOf(question.over))
             places << QString::fromStdString(sim::writtenValue(place, ""));
-        return new BarsInput(places, unit, *range, question.step, parent);
+        return new CurveInput(places, unit, *range, question.asksPercent() ? 100 : 1, question.step, parent);
     }
     case tensor:
         return new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {0, 1e6}, 1, parent);

@@ -1,5 +1,6 @@
 #include "app/lessons/handout.h"
 
+#include "app/canvas/qt/fonts.h"
 #include "app/canvas/qt/qpainter_canvas.h"
 #include "app/lessons/answer_input.h"
 #include "app/session/view_state.h"
@@ -10,13 +11,14 @@
 
 #include <QBuffer>
 #include <QCoreApplication>
+#include <QHashSeed>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QTextDocument>
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <set>
 
 namespace app {
 namespace {
@@ -63,7 +65,7 @@ public:
         for (QString block : markdown.split(QStringLiteral("\n\n"), Qt::SkipEmptyParts)) {
             block.replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! ["));
             QTextDocument document;
-            QFont font = m_painter.font();
+            QFont font = qtFont(FontFace::body);
             font.setPixelSize(pixels);
             font.setBold(bold);
             document.setDefaultFont(font);
@@ -92,7 +94,7 @@ public:
     {
         keep(kRuled);
         m_y += kRuled * 0.75;
-        QFont font = m_painter.font();
+        QFont font = qtFont(FontFace::body);
         font.setPixelSize(kBody);
         m_painter.setFont(font);
         m_painter.setPen(Qt::black);
@@ -150,7 +152,7 @@ public:
         keep(kHigh + 30);
         const double width = kTextWidth - kLeft - 10;
         const QRectF area(kMargin + kLeft, m_y, width, kHigh);
-        QFont font = m_painter.font();
+        QFont font = qtFont(FontFace::body);
         font.setPixelSize(kSmall);
         m_painter.setFont(font);
         m_painter.setPen(QPen(Qt::lightGray, 0.6));
@@ -177,7 +179,7 @@ public:
 private:
     void drawFoot()
     {
-        QFont font = m_painter.font();
+        QFont font = qtFont(FontFace::body);
         font.setPixelSize(kSmall);
         font.setBold(false);
         m_painter.setFont(font);
@@ -203,6 +205,8 @@ public:
         m_sheets.blank(tr("Name:"), {}, 320);
         m_sheets.space(10);
         bool hasAsked = false;
+        for (std::size_t at = 0; at < m_play.steps() && m_play.asked(at) == nullptr; ++at)
+            m_open.insert(m_play.shownName(at));
         for (std::size_t at = 0; at < m_play.steps(); ++at) {
             const sim::AskedQuestion* asked = m_play.asked(at);
             const bool isChallenge = m_play.step(at).challenge.has_value();
@@ -287,11 +291,14 @@ public:
 private:
     static QString tr(const char* text) { return QCoreApplication::translate("app::Handout", text); }
 
-    /// What is on screen when it is asked, once each.
+    /// What is on screen when it is asked, once each. On paper all is seen at once: what an earlier answer uncovers is left out,
+    /// but for what a question or a challenge is itself about.
     void pictures(std::size_t at)
     {
         const sim::ScenarioDocument* shown = m_play.shown(at);
-        if (shown == nullptr)
+        const sim::LessonStep& asking = m_play.step(at);
+        const bool isAboutIt = asking.challenge || (asking.predict && asking.predict->on == m_play.shownName(at));
+        if (shown == nullptr || (!isAboutIt && !m_open.contains(m_play.shownName(at))))
             return;
         std::vector<const PictureInfo*> wanted;
         const sim::LessonValue& view = m_play.view(at);
@@ -313,6 +320,7 @@ private:
             selection.ranks = state.ranks;
             selection.selectedRank = state.rank;
         }
+        m_sheets.keep(static_cast<double>(wanted.size()) * (kPictureHeight + 24) + 140); // with the question under them
         for (const PictureInfo* info : wanted) {
             const auto drawn = info->make(selection, themeFor(ThemeChoice::light), nullptr);
             drawn->setStep(step);
@@ -391,7 +399,8 @@ private:
     const sim::LessonPlay& m_play;
     std::uint64_t m_seed;
     int m_number = 0;
-    std::string m_drawn; ///< case and view of the pictures drawn last
+    std::string m_drawn;          ///< case and view of the pictures drawn last
+    std::set<std::string> m_open; ///< cases that are seen before anything is asked
 };
 
 } // namespace
@@ -403,6 +412,7 @@ QByteArray handoutPdf(const sim::LessonPlay& play, std::uint64_t seed, const QSt
     QByteArray bytes;
     QBuffer buffer(&bytes);
     buffer.open(QIODevice::WriteOnly);
+    QHashSeed::setDeterministicGlobalSeed(); // Qt writes the fonts in the order of a hash
     {
         QPdfWriter pdf(&buffer);
         pdf.setResolution(kDotsPerInch);
@@ -421,6 +431,7 @@ QByteArray handoutPdf(const sim::LessonPlay& play, std::uint64_t seed, const QSt
         handout.questions();
         handout.key();
     }
+    QHashSeed::resetRandomGlobalSeed();
     // The one thing in it that differs from run to run: when it was made.
     constexpr QByteArrayView kMade = "/CreationDate (D:";
     if (const qsizetype at = bytes.indexOf(kMade); at >= 0)

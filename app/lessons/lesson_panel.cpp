@@ -1,5 +1,7 @@
 #include "app/lessons/lesson_panel.h"
 
+#include "app/lessons/curve_input.h"
+#include "app/lessons/lesson_text.h"
 #include "app/shell/widgets/style.h"
 #include "sim/scenario/json_text.h"
 
@@ -53,9 +55,7 @@ QFrame* card(QVBoxLayout*& column)
 
 QLabel* paragraph(const QString& markdown, const char* role)
 {
-    // Words of a file from anywhere: no HTML, no pictures.
-    auto* label = new QLabel(
-        QString(markdown).replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! [")));
+    auto* label = new QLabel(safeMarkdown(markdown));
     label->setTextFormat(Qt::MarkdownText);
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -372,6 +372,11 @@ void LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedA
         const auto range =
             asked.question().range.empty() ? std::pair(std::min({0.0, a, b}), std::max({0.0, a, b})) : asked.range();
         column->addWidget(new AnswerAxis(range.first, range.second, a, b, yours, engines, frame));
+    } else if (asked.question().input == sim::QuestionInput::sketch) {
+        auto* both = static_cast<CurveInput*>(makeAnswerInput(asked, m_desk, frame));
+        both->setValue(answer.value);
+        both->setEngines(right.get<std::vector<double>>());
+        column->addWidget(both);
     } else {
         column->addWidget(paragraph(tr("You: %1").arg(yours), "muted"));
         if (!answer.isRight)

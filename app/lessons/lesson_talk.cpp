@@ -1,6 +1,7 @@
 #include "app/lessons/lesson_talk.h"
 
 #include "app/lessons/answer_input.h"
+#include "app/lessons/lesson_text.h"
 #include "app/lessons/room_dialog.h"
 #include "app/lessons/room_histogram.h"
 #include "app/shell/widgets/style.h"
@@ -27,12 +28,6 @@ QString withoutMarks(const QString& markdown)
     return document.toPlainText().simplified();
 }
 
-/// Words of a file from anywhere: no HTML, no pictures.
-QString harmless(QString markdown)
-{
-    return markdown.replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! ["));
-}
-
 /// Paragraphs above each other, and at last what the room answered.
 class LessonSlidePanel final : public SlidePanel {
 public:
@@ -46,7 +41,7 @@ public:
     {
         if (markdown.isEmpty())
             return;
-        auto* label = new QLabel(harmless(markdown));
+        auto* label = new QLabel(safeMarkdown(markdown));
         label->setTextFormat(Qt::MarkdownText);
         label->setWordWrap(true);
         label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);

@@ -103,6 +103,7 @@ enum class CommandId {
     showMemory,
     showTraffic,
     showStorage,
+    showBlock,
     resetLayout,
     showForm,
     showDetails,

@@ -477,8 +477,8 @@ void MainWindow::stepChanged()
 
 void MainWindow::showPointed()
 {
-    if (!isWorkspaceShown())
-        return; // another page has the status bar
+    if (!isWorkspaceShown() || m_masksNumbers)
+        return; // another page has the status bar; or its numbers are asked for
     const QString pointed = m_workspace->pointedText();
     m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
 }

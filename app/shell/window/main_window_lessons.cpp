@@ -292,7 +292,11 @@ void MainWindow::maskNumbers(bool masked)
     m_header->setVisible(!masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;
+    const bool tellsAnswer = masked && m_lesson->play() != nullptr && m_lesson->play()->showsWhatIsAsked(m_lesson->at());
+    m_workspace->setMasked(tellsAnswer);
+    m_ops->setVisible(!masked);
     showStatus();
+    updateActions();
 }
 
 } // namespace app

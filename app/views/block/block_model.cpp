@@ -4,6 +4,7 @@
 #include "sim/engine/classes.h"
 #include "sim/index.h"
 #include "sim/simulate/action_class.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 
@@ -128,7 +129,8 @@ private:
             if (op.layer != m_layer || !isShown(op) || (forward && isBackward(op)) || (!forward && isForward(op)))
                 continue;
             const sim::OpShape& shape = pass.shapes[i];
-            BlockRow row{.name = m_simulation.program().labels[op.label], .opClass = sim::opClassOf(op), .again = op.again};
+            const std::string& label = m_simulation.program().labels[op.label];
+            BlockRow row{.name = sim::spokenOp(label), .opClass = sim::opClassOf(op), .again = op.again};
             row.ns =
                 sim::opDurationNs(m_simulation.prices(), m_simulation.classes(), m_simulation.program(), m_class, step, i, 0);
             if (op.kind == sim::OpKind::collective) {
@@ -141,7 +143,7 @@ private:
                 row.flops = shape.flops;
                 row.bytes = shape.kernel == sim::KernelKind::memoryBound ? shape.bytes : 0;
                 if (shape.kernel == sim::KernelKind::gemm || shape.kernel == sim::KernelKind::groupedGemm)
-                    row.matrices = matricesOf(row.name);
+                    row.matrices = matricesOf(label);
                 out.ns += row.ns;
             }
             if (!out.rows.empty() && row.isCollective() && out.rows.back().name == row.name && out.rows.back().role == row.role) {
@@ -170,7 +172,7 @@ private:
                                      label[tensor.usedBy.size()] == ' ');
                 if (!isUsed)
                     continue;
-                BlockMatrix matrix{.name = std::string(tensor.name),
+                BlockMatrix matrix{.name = sim::spokenOp(tensor.name),
                                    .rows = tensor.rows,
                                    .columns = tensor.columns,
                                    .split = tensor.split,
@@ -222,7 +224,7 @@ std::string collectiveText(sim::CommunicatorRole role, sim::CollectiveKind kind)
                        : kind == allToAll      ? "all-to-all"
                                                : "ring shift";
     const bool isShard = role == sim::CommunicatorRole::dpShard;
-    return std::string(isShard ? "dp" : sim::communicatorRoleName(role)) + " " + what;
+    return sim::spokenGroup(isShard ? "dp" : sim::communicatorRoleName(role)) + " " + what;
 }
 
 Block blockOf(const sim::Simulation& simulation, int rank)

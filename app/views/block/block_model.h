@@ -21,7 +21,7 @@ struct BlockMatrix {
 };
 
 struct BlockRow {
-    std::string name;  ///< "attn.qkv"
+    std::string name;  ///< "attention QKV"
     std::string shape; ///< "4,096 × 8,192 · 8,192 × 1,280"; of a collective what it moves
     sim::OpClass opClass = sim::OpClass::other;
     sim::CommunicatorRole role = sim::CommunicatorRole::none; ///< none: a kernel

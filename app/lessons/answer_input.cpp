@@ -21,6 +21,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace app {
@@ -326,7 +327,12 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
         QStringList rows;
         for (const LessonValue& row : asked.valueOf(question.on + ".ranks"))
             rows << QString::fromStdString(row.get<std::string>());
-        return new ActionsInput(rows, parent);
+        std::array<double, 4> times{1, 1, 1, 0};
+        if (const sim::CaseSubject* subject = asked.names().subject(question.on))
+            if (const auto* pipeline = std::get_if<LessonValue>(subject))
+                if (const auto given = sim::memberOr<std::vector<double>>(*pipeline, "times", {}); given.size() == times.size())
+                    std::copy(given.begin(), given.end(), times.begin());
+        return new ActionsInput(rows, times, parent);
     }
     }
     return nullptr;

@@ -58,6 +58,7 @@ ALLOWED = {
     "app/views/traffic": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/memory": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/storage": ["app/canvas", "app/step", "app/views/common", "sim"],
+    "app/views/block": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/order": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/live": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/compare": ["app/canvas", "app/step", "app/views/common", "app/views/timeline", "sim"],
@@ -73,7 +74,8 @@ ALLOWED = {
     "app/shell/ops": ["app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/compare": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/live": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim", "live/stream"],
-    "app/lessons": ["app/step", "app/session", "app/shell/widgets", "app/shell/form", "sim"],
+    "app/lessons": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "app/shell/form",
+                    "app/shell/presentation", "sim"],
     "app/shell/window": ["app", "sim", "live/stream"],
 }
 # Folders that must not see these outside headers.

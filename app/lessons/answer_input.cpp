@@ -1,5 +1,7 @@
 #include "app/lessons/answer_input.h"
 
+#include "app/lessons/curve_input.h"
+#include "app/lessons/lesson_text.h"
 #include "app/lessons/list_inputs.h"
 #include "app/shell/form/groove_slider.h"
 #include "app/shell/widgets/format.h"
@@ -19,6 +21,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace app {
@@ -125,7 +128,7 @@ public:
             QAbstractButton* button =
                 many ? static_cast<QAbstractButton*>(new QCheckBox) : static_cast<QAbstractButton*>(new QRadioButton);
             button->setAccessibleName(option);
-            auto* label = new QLabel(option);
+            auto* label = new QLabel(safeMarkdown(option));
             label->setWordWrap(true);
             label->setTextFormat(Qt::MarkdownText);
             label->setBuddy(button);
@@ -314,7 +317,7 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
         QStringList places;
         for (const LessonValue& place : asked.valueOf(question.over))
             places << QString::fromStdString(sim::writtenValue(place, ""));
-        return new BarsInput(places, unit, *range, question.step, parent);
+        return new CurveInput(places, unit, *range, question.asksPercent() ? 100 : 1, question.step, parent);
     }
     case tensor:
         return new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {0, 1e6}, 1, parent);
@@ -324,7 +327,12 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
         QStringList rows;
         for (const LessonValue& row : asked.valueOf(question.on + ".ranks"))
             rows << QString::fromStdString(row.get<std::string>());
-        return new ActionsInput(rows, parent);
+        std::array<double, 4> times{1, 1, 1, 0};
+        if (const sim::CaseSubject* subject = asked.names().subject(question.on))
+            if (const auto* pipeline = std::get_if<LessonValue>(subject))
+                if (const auto given = sim::memberOr<std::vector<double>>(*pipeline, "times", {}); given.size() == times.size())
+                    std::copy(given.begin(), given.end(), times.begin());
+        return new ActionsInput(rows, times, parent);
     }
     }
     return nullptr;

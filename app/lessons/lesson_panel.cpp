@@ -1,5 +1,7 @@
 #include "app/lessons/lesson_panel.h"
 
+#include "app/lessons/curve_input.h"
+#include "app/lessons/lesson_text.h"
 #include "app/shell/widgets/style.h"
 #include "sim/scenario/json_text.h"
 
@@ -53,9 +55,7 @@ QFrame* card(QVBoxLayout*& column)
 
 QLabel* paragraph(const QString& markdown, const char* role)
 {
-    // Words of a file from anywhere: no HTML, no pictures.
-    auto* label = new QLabel(
-        QString(markdown).replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! [")));
+    auto* label = new QLabel(safeMarkdown(markdown));
     label->setTextFormat(Qt::MarkdownText);
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -136,6 +136,15 @@ void LessonPanel::stop()
     m_isAtEnd = false;
     rebuild();
     updateButtons();
+}
+
+void LessonPanel::setSuspended(bool suspended)
+{
+    m_isSuspended = suspended;
+    if (suspended || !m_play || m_isAtEnd)
+        return;
+    m_sceneName.clear();
+    goTo(m_at);
 }
 
 void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember)
@@ -363,6 +372,11 @@ void LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedA
         const auto range =
             asked.question().range.empty() ? std::pair(std::min({0.0, a, b}), std::max({0.0, a, b})) : asked.range();
         column->addWidget(new AnswerAxis(range.first, range.second, a, b, yours, engines, frame));
+    } else if (asked.question().input == sim::QuestionInput::sketch) {
+        auto* both = static_cast<CurveInput*>(makeAnswerInput(asked, m_desk, frame));
+        both->setValue(answer.value);
+        both->setEngines(right.get<std::vector<double>>());
+        column->addWidget(both);
     } else {
         column->addWidget(paragraph(tr("You: %1").arg(yours), "muted"));
         if (!answer.isRight)
@@ -416,7 +430,7 @@ void LessonPanel::hint()
 void LessonPanel::updateChallenge()
 {
     const sim::Challenge* goal = challenge();
-    if (goal == nullptr || m_goalState == nullptr || !m_desk.session().isOpen())
+    if (goal == nullptr || m_goalState == nullptr || m_isSuspended || !m_desk.session().isOpen())
         return;
     const sim::ScenarioDocument& mine = m_desk.session().document();
     const SimulationPtr& step = m_desk.simulation();

@@ -39,6 +39,9 @@ public:
     void stop(); ///< shows and watches nothing any more
     bool isPlaying() const { return m_play != nullptr; }
     const sim::LessonPlay* play() const { return m_play.get(); }
+    std::shared_ptr<const sim::LessonPlay> sharedPlay() const { return m_play; }
+    /// Somebody else shows the lesson: challenges are not watched meanwhile, and the step is shown anew afterwards.
+    void setSuspended(bool);
     std::size_t at() const { return m_at; }
     /// A question is open: what the window says of the step would give it away.
     bool masks() const;
@@ -79,7 +82,7 @@ private:
     Desk& m_desk;
     LessonProgress& m_progress;
     std::shared_ptr<sim::LessonPlay> m_play;
-    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_solutionShown = false;
+    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_solutionShown = false, m_isSuspended = false;
     std::size_t m_at = 0, m_hintsShown = 0;
     std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
     QElapsedTimer m_sinceAsked;

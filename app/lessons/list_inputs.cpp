@@ -1,5 +1,6 @@
 #include "app/lessons/list_inputs.h"
 
+#include "app/lessons/order_editor_dialog.h"
 #include "app/shell/widgets/style.h"
 #include "sim/scenario/json_text.h"
 
@@ -104,8 +105,12 @@ void OrderInput::setValue(const LessonValue& value)
     Q_EMIT changed();
 }
 
-ActionsInput::ActionsInput(const QStringList& rows, QWidget* parent) : AnswerInput(parent)
+ActionsInput::ActionsInput(const QStringList& rows, std::array<double, 4> times, QWidget* parent)
+    : AnswerInput(parent), m_times(times), m_editor(new QToolButton)
 {
+    m_editor->setText(tr("Order Editor…"));
+    m_editor->setToolTip(tr("Drag the actions in a larger picture that tells what the order costs"));
+    connect(m_editor, &QToolButton::clicked, this, &ActionsInput::openEditor);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     auto* hint = new QLabel(tr("Drag an action, or move it with Ctrl + arrow keys."));
@@ -121,25 +126,54 @@ ActionsInput::ActionsInput(const QStringList& rows, QWidget* parent) : AnswerInp
         column->addWidget(row);
         m_rows.append(row);
         connect(row, &SortedList::sorted, this, [this] {
+            m_editor->setEnabled(draftOfRows(this->rows()).has_value());
             m_isTouched = true;
             Q_EMIT changed();
         });
     }
     column->addWidget(hint);
+    column->addWidget(m_editor, 0, Qt::AlignLeft);
+    m_editor->setEnabled(draftOfRows(rows).has_value());
     if (!m_rows.isEmpty())
         setFocusProxy(m_rows.front());
 }
 
-LessonValue ActionsInput::value() const
+void ActionsInput::openEditor()
 {
-    LessonValue rows = LessonValue::array();
+    auto draft = draftOfRows(rows(), m_times[0], m_times[1], m_times[2], m_times[3]);
+    if (!draft)
+        return; // an order that hangs is mended in the lists
+    const Theme& theme = palette().color(QPalette::Window).lightness() < 128 ? darkTheme() : lightTheme();
+    auto* dialog = new OrderEditorDialog(std::move(*draft), theme, this);
+    connect(dialog, &OrderEditorDialog::orderChanged, this, [this, dialog] {
+        if (!isEnabled())
+            return; // committed
+        LessonValue rows = LessonValue::array();
+        for (const QString& row : dialog->rows())
+            rows.push_back(row.toStdString());
+        setValue(rows);
+    });
+    dialog->show();
+}
+
+QStringList ActionsInput::rows() const
+{
+    QStringList rows;
     for (const SortedList* list : m_rows) {
         QStringList cells;
         for (int i = 0; i < list->count(); ++i)
             cells << list->item(i)->text();
-        rows.push_back(cells.join(QLatin1Char(' ')).toStdString());
+        rows << cells.join(QLatin1Char(' '));
     }
-    return m_isTouched ? rows : LessonValue();
+    return rows;
+}
+
+LessonValue ActionsInput::value() const
+{
+    LessonValue all = LessonValue::array();
+    for (const QString& row : rows())
+        all.push_back(row.toStdString());
+    return m_isTouched ? all : LessonValue();
 }
 
 void ActionsInput::setValue(const LessonValue& value)
@@ -151,6 +185,7 @@ void ActionsInput::setValue(const LessonValue& value)
         m_rows[rank]->clear();
         m_rows[rank]->addItems(cells);
     }
+    m_editor->setEnabled(draftOfRows(this->rows()).has_value());
     m_isTouched = true;
     Q_EMIT changed();
 }

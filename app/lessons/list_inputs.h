@@ -5,6 +5,10 @@
 
 #include <QListWidget>
 
+#include <array>
+
+class QToolButton;
+
 namespace app {
 
 /// A list whose entries change places.
@@ -34,14 +38,19 @@ private:
     bool m_isTouched = false;
 };
 
-/// Lines of actions, one a rank.
+/// Lines of actions, one a rank: in lists here, or in the order editor beside the window.
 class ActionsInput : public AnswerInput {
 public:
-    ActionsInput(const QStringList& rows, QWidget* parent);
+    /// How long passes are: forward, input and weight gradient, communication; in the pipeline's units.
+    ActionsInput(const QStringList& rows, std::array<double, 4> times, QWidget* parent);
     sim::LessonValue value() const override;
     void setValue(const sim::LessonValue&) override;
 
 private:
+    void openEditor();
+    QStringList rows() const;
+    const std::array<double, 4> m_times;
+    QToolButton* m_editor;
     QList<SortedList*> m_rows;
     bool m_isTouched = false;
 };

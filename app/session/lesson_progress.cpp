@@ -6,6 +6,7 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <QLockFile>
 #include <QRandomGenerator>
 #include <QStandardPaths>
 
@@ -22,18 +23,26 @@ using sim::memberOr;
 constexpr std::array kDaysUntilAsked{1, 3, 8}; // Execute Program's and Anki's first steps, facts of spaced practice
 constexpr std::size_t kLargestFile = 16U << 20U;
 
+/// Nothing where it cannot be read.
+std::optional<LessonValue> progressIn(const QString& path)
+{
+    try {
+        LessonValue all = sim::parseStrict(sim::readFile(path.toStdString(), kLargestFile), path.toStdString());
+        return all.is_object() ? std::optional(std::move(all)) : std::nullopt;
+    } catch (const sim::Error&) {
+        return std::nullopt;
+    }
+}
+
 } // namespace
 
 LessonProgress::LessonProgress(QString path) : m_path(std::move(path))
 {
     if (m_path.isEmpty() || !QFileInfo::exists(m_path))
         return;
-    try {
-        LessonValue all = sim::parseStrict(sim::readFile(m_path.toStdString(), kLargestFile), m_path.toStdString());
-        if (!all.is_object())
-            throw sim::Error("no object");
-        m_all = std::move(all);
-    } catch (const sim::Error&) {
+    if (auto all = progressIn(m_path)) {
+        m_all = std::move(*all);
+    } else {
         QFile::remove(m_path + QStringLiteral(".unread"));
         QFile::rename(m_path, m_path + QStringLiteral(".unread"));
     }
@@ -44,9 +53,9 @@ QString LessonProgress::usualPath()
     return QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + QStringLiteral("/rankscope/lessons.json");
 }
 
-LessonValue& LessonProgress::of(const std::string& lesson)
+LessonValue& LessonProgress::of(LessonValue& all, const std::string& lesson)
 {
-    LessonValue& entry = m_all[lesson];
+    LessonValue& entry = all[lesson];
     if (!entry.is_object())
         entry = LessonValue::object();
     return entry;
@@ -57,14 +66,24 @@ const LessonValue* LessonProgress::find(const std::string& lesson) const
     return memberOf(m_all, lesson);
 }
 
-bool LessonProgress::write() const
+bool LessonProgress::update(const std::function<void(LessonValue& all)>& change)
 {
-    if (m_path.isEmpty())
+    if (m_path.isEmpty()) {
+        change(m_all);
         return true;
+    }
+    constexpr int kMostMs = 2000;
+    QDir().mkpath(QFileInfo(m_path).path());
+    QLockFile lock(m_path + QStringLiteral(".lock"));
+    const bool isLocked = lock.tryLock(kMostMs);
+    if (isLocked && QFileInfo::exists(m_path))
+        if (auto all = progressIn(m_path))
+            m_all = std::move(*all);
+    change(m_all);
     try {
-        QDir().mkpath(QFileInfo(m_path).path());
-        sim::replaceFile(m_path.toStdString(), sim::prettyText(m_all));
-        return true;
+        if (isLocked)
+            sim::replaceFile(m_path.toStdString(), sim::prettyText(m_all));
+        return isLocked;
     } catch (const sim::Error&) {
         return false;
     }
@@ -93,11 +112,13 @@ bool LessonProgress::commit(const std::string& lesson, const std::string& questi
     LessonValue entry{{"value", answer.value}, {"right", answer.isRight}, {"seconds", answer.seconds}};
     if (answer.sure)
         entry["sure"] = *answer.sure;
-    LessonValue& answers = of(lesson)["answers"];
-    if (!answers.is_object())
-        answers = LessonValue::object();
-    answers[question] = std::move(entry);
-    return write();
+    return update([&](LessonValue& all) {
+        LessonValue& answers = of(all, lesson)["answers"];
+        if (!answers.is_object())
+            answers = LessonValue::object();
+        if (!answers.contains(question)) // in another window
+            answers[question] = std::move(entry);
+    });
 }
 
 std::size_t LessonProgress::step(const std::string& lesson) const
@@ -108,16 +129,16 @@ std::size_t LessonProgress::step(const std::string& lesson) const
 
 void LessonProgress::setStep(const std::string& lesson, std::size_t step)
 {
-    of(lesson)["step"] = step;
-    write();
+    update([&](LessonValue& all) { of(all, lesson)["step"] = step; });
 }
 
 void LessonProgress::finish(const std::string& lesson, const QDateTime& now)
 {
-    LessonValue& entry = of(lesson);
-    if (!entry.contains("finished"))
-        entry["finished"] = now.toUTC().toString(Qt::ISODate).toStdString();
-    write();
+    update([&](LessonValue& all) {
+        LessonValue& entry = of(all, lesson);
+        if (!entry.contains("finished"))
+            entry["finished"] = now.toUTC().toString(Qt::ISODate).toStdString();
+    });
 }
 
 bool LessonProgress::isFinished(const std::string& lesson) const
@@ -142,18 +163,18 @@ double LessonProgress::share(const sim::Lesson& lesson) const
 
 std::uint64_t LessonProgress::seed(const std::string& lesson)
 {
-    LessonValue& entry = of(lesson);
-    if (!entry.contains("seed")) {
-        entry["seed"] = m_path.isEmpty() ? 1U : QRandomGenerator::global()->bounded(1U, 1U << 31U);
-        write();
-    }
-    return memberOr<std::uint64_t>(entry, "seed", 1);
+    if (const LessonValue* entry = find(lesson); entry == nullptr || !entry->is_object() || !entry->contains("seed"))
+        update([&](LessonValue& all) {
+            LessonValue& fresh = of(all, lesson);
+            if (!fresh.contains("seed"))
+                fresh["seed"] = m_path.isEmpty() ? 1U : QRandomGenerator::global()->bounded(1U, 1U << 31U);
+        });
+    return memberOr<std::uint64_t>(*find(lesson), "seed", 1);
 }
 
 void LessonProgress::forget(const std::string& lesson)
 {
-    m_all.erase(lesson);
-    write();
+    update([&](LessonValue& all) { all.erase(lesson); });
 }
 
 std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QDateTime& now) const
@@ -179,13 +200,14 @@ std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QD
 
 void LessonProgress::remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now)
 {
-    LessonValue& asked = of(lesson)["remember"];
-    if (!asked.is_object())
-        asked = LessonValue::object();
-    const LessonValue* last = memberOf(asked, question);
-    const auto times = last != nullptr ? memberOr<std::size_t>(*last, "times", 0) : 0;
-    asked[question] = {{"times", wasRight ? times + 1 : 0}, {"at", now.toUTC().toString(Qt::ISODate).toStdString()}};
-    write();
+    update([&](LessonValue& all) {
+        LessonValue& asked = of(all, lesson)["remember"];
+        if (!asked.is_object())
+            asked = LessonValue::object();
+        const LessonValue* last = memberOf(asked, question);
+        const auto times = last != nullptr ? memberOr<std::size_t>(*last, "times", 0) : 0;
+        asked[question] = {{"times", wasRight ? times + 1 : 0}, {"at", now.toUTC().toString(Qt::ISODate).toStdString()}};
+    });
 }
 
 sim::LessonValue LessonProgress::answers(const std::string& lesson) const

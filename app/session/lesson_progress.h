@@ -1,5 +1,6 @@
 // How far a learner has come: one JSON file beside the settings, never sent anywhere. What was committed stays committed;
-// questions to remember come back after 1, 3 and 8 days.
+// questions to remember come back after 1, 3 and 8 days. Several windows may write the file: each takes over what the others
+// wrote before it adds its own.
 #pragma once
 
 #include "sim/lesson/lesson.h"
@@ -8,6 +9,7 @@
 #include <QString>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,9 +52,10 @@ public:
     sim::LessonValue answers(const std::string& lesson) const;
 
 private:
-    sim::LessonValue& of(const std::string& lesson);
+    /// `change` is made to what the file holds by now. False where it cannot be written: then it is kept here alone.
+    bool update(const std::function<void(sim::LessonValue& all)>& change);
+    static sim::LessonValue& of(sim::LessonValue& all, const std::string& lesson);
     const sim::LessonValue* find(const std::string& lesson) const;
-    bool write() const;
     QString m_path;
     sim::LessonValue m_all = sim::LessonValue::object();
 };

@@ -1,5 +1,6 @@
 #include "app/views/pictures.h"
 
+#include "app/views/block/block_view.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/memory/memory_view.h"
 #include "app/views/storage/storage_view.h"
@@ -29,6 +30,7 @@ constexpr std::array kPictures{
     PictureInfo{Picture::memory, "memory", "Memory", make<MemoryView>, MemoryView::prepare},
     PictureInfo{Picture::traffic, "traffic", "Traffic", make<TrafficView>, TrafficView::prepare},
     PictureInfo{Picture::storage, "storage", "Storage", make<StorageView>, nullptr},
+    PictureInfo{Picture::block, "block", "Block", make<BlockView>, nullptr, true},
 };
 
 } // namespace

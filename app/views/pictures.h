@@ -11,7 +11,7 @@
 
 namespace app {
 
-enum class Picture { grid, timeline, memory, traffic, storage };
+enum class Picture { grid, timeline, memory, traffic, storage, block };
 
 struct PictureInfo {
     Picture picture;
@@ -21,6 +21,7 @@ struct PictureInfo {
     std::unique_ptr<StepView> (*make)(Selection&, const Theme&, TimeZoom*);
     /// What takes long of showing a step, on a worker: for setStep(). Nothing takes long: nullptr, as its answer may be.
     PictureModelPtr (*prepare)(const ShownStep&);
+    bool whenAsked = false; ///< hidden until somebody wants it
 };
 
 std::span<const PictureInfo> pictures();

@@ -3,21 +3,23 @@
 
 #include "sim/lesson/check.h"
 #include "sim/lesson/paper.h"
+#include "sim/lesson/results.h"
 #include "sim/scenario/json_text.h"
 #include "sim/text/number_text.h"
 
 #include <chrono>
 #include <iostream>
+#include <map>
 #include <memory>
 
 namespace sim::cli {
 namespace {
 
 struct LessonArguments {
-    std::vector<std::string> files;
-    std::string file, learner;
+    std::vector<std::string> files, learners;
+    std::string file;
     std::uint64_t seed = 1;
-    bool json = false;
+    bool json = false, results = false, csv = false;
 };
 
 /// Whatever is wrong with it.
@@ -102,23 +104,8 @@ void printKey(const LessonArguments& arguments)
     }
 }
 
-void printMarks(const LessonArguments& arguments)
+void printMark(const LessonValue& result, const std::string& fileName)
 {
-    constexpr std::size_t kMostBytes = 4U << 20U;
-    const LessonValue answers = parseStrict(readFile(arguments.learner, kMostBytes, Pipes::read), arguments.learner);
-    LessonArguments asked = arguments;
-    if (const LessonValue* seed = memberOf(answers, "seed")) { // of the paper that was answered
-        const auto number = valueAs<std::uint64_t>(*seed);
-        if (!number)
-            throw ScenarioError({{arguments.learner, "/seed", shownValue(*seed) + " is no whole number"}});
-        asked.seed = *number;
-    }
-    const Paper paper = paperOf(asked);
-    const LessonValue result = paper.mark(answers, arguments.learner);
-    if (arguments.json) {
-        std::cout << result.dump() << "\n";
-        return;
-    }
     const auto learner = result.at("learner").get<std::string>();
     std::cout << result.at("title").get<std::string>() << (learner.empty() ? "" : ", " + shownText(learner)) << ": "
               << result.at("right") << " of " << result.at("of") << " right\n";
@@ -134,7 +121,78 @@ void printMarks(const LessonArguments& arguments)
     }
     if (result.contains("problems"))
         for (const LessonValue& problem : result.at("problems"))
-            std::cerr << linesForAPerson(arguments.learner + ": " + problem.get<std::string>());
+            std::cerr << linesForAPerson(fileName + ": " + problem.get<std::string>());
+}
+
+/// Answers to one paper, from however many files; several papers (exams with seeds of their own) are marked each by its own.
+void printMarks(const LessonArguments& arguments)
+{
+    struct Sheet {
+        std::string file;
+        LessonValue answers;
+    };
+    constexpr std::size_t kMostBytes = 64U << 20U;
+    std::map<std::uint64_t, std::vector<Sheet>> sheets;
+    std::vector<std::pair<std::string, std::string>> files;
+    for (const std::string& file : arguments.learners) {
+        const auto& [name, text] = files.emplace_back(file, readFile(file, kMostBytes, Pipes::read));
+        for (LessonValue& answers : answersIn(text, name)) {
+            std::uint64_t seed = arguments.seed;
+            if (const LessonValue* said = memberOf(answers, "seed")) { // of the paper that was answered
+                const auto number = valueAs<std::uint64_t>(*said);
+                if (!number)
+                    throw ScenarioError({{file, "/seed", shownValue(*said) + " is no whole number"}});
+                seed = *number;
+            }
+            sheets[seed].push_back({file, std::move(answers)});
+        }
+    }
+    LessonValue all = LessonValue::array();
+    bool hasHeader = false, isFirst = true;
+    for (const auto& [seed, ofSeed] : sheets) {
+        LessonArguments asked = arguments;
+        asked.seed = seed;
+        const Paper paper = paperOf(asked);
+        if (isFirst) // what was marked before, by whom
+            for (const auto& [name, text] : files)
+                if (const std::string changed =
+                        changedSince(text, name, scenarioHash(paper.lesson(), paper.cases()), RANKSCOPE_VERSION);
+                    !changed.empty())
+                    std::cerr << linesForAPerson(name + ": " + changed);
+        if (arguments.results || arguments.csv) {
+            std::vector<LessonValue> answers;
+            for (const Sheet& sheet : ofSeed)
+                answers.push_back(sheet.answers);
+            LessonValue results = resultsOf(paper, answers, ofSeed.front().file, RANKSCOPE_VERSION);
+            if (arguments.csv) {
+                const std::string csv = resultsCsv(results);
+                std::cout << (hasHeader ? csv.substr(csv.find('\n') + 1) : csv);
+                hasHeader = true;
+            } else {
+                all.push_back(std::move(results));
+            }
+            isFirst = false;
+            continue;
+        }
+        for (const Sheet& sheet : ofSeed) {
+            LessonValue result = paper.mark(sheet.answers, sheet.file);
+            if (arguments.json) {
+                all.push_back(std::move(result));
+                isFirst = false;
+                continue;
+            }
+            std::cout << (isFirst ? "" : "\n");
+            printMark(result, sheet.file);
+            isFirst = false;
+        }
+    }
+    if (arguments.csv || all.empty())
+        return;
+    if (arguments.results && all.size() > 1)
+        throw ScenarioError({{arguments.learners.front(), "/seed",
+                              "--results is about one paper, and these answer those of " + std::to_string(all.size()) +
+                                  " seeds; --csv takes them all"}});
+    std::cout << (all.size() == 1 ? all.front() : all).dump() << "\n"; // one learner: one object
 }
 
 } // namespace
@@ -163,10 +221,15 @@ void addLesson(CLI::App& app)
     takeFile(add("key", "The engine's answers", printKey));
     CLI::App* mark = add("mark", "Marks what a learner answered", printMarks);
     takeFile(mark);
-    mark->add_option("--learner", arguments->learner, "Answers: { \"format\": \"rankscope-answers\", \"version\": 1, … }")
-        ->type_name("ANSWERS.json")
+    mark->add_option("--learner", arguments->learners,
+                     "Answers: { \"format\": \"rankscope-answers\", \"version\": 1, … }, or results as --results and --csv write "
+                     "them, to be marked again; several files are a class")
+        ->type_name("ANSWERS")
         ->required()
         ->check(notEmpty());
+    CLI::Option* results =
+        mark->add_flag("--results", arguments->results, "Results as JSON, answers, scenario hash and version with them");
+    mark->add_flag("--csv", arguments->csv, "Results as CSV, one row a learner and question")->excludes(results);
 }
 
 } // namespace sim::cli

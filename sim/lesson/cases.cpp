@@ -56,13 +56,13 @@ bool hasExpressionIn(const LessonValue& value)
     return isExpressionText(value) || (value.is_structured() && std::any_of(value.begin(), value.end(), hasExpressionIn));
 }
 
-void requireShape(const LessonValue& schedule, const Catalogue& catalogue)
+} // namespace
+
+void requirePipeline(const LessonValue& schedule, const Catalogue& catalogue)
 {
     if (auto problems = lessonSchema(catalogue).check(schedule, "", "schedule"); !problems.empty())
         throw ScenarioError(std::move(problems));
 }
-
-} // namespace
 
 ScenarioDocument namedScenario(const std::string& name, const std::string& fileName, const std::string& pointer,
                                const Catalogue& catalogue)
@@ -153,7 +153,7 @@ CaseSubject Cases::start(const CaseDefinition& definition) const
     }
     if (const LessonValue* schedule = memberOf(given, "schedule")) {
         LessonValue value = workedOut(*schedule, *this);
-        requireShape(value, m_catalogue);
+        requirePipeline(value, m_catalogue);
         return value;
     }
     if (m_ownDocument)
@@ -179,7 +179,7 @@ void Cases::add(const CaseDefinition& definition)
         if (const LessonValue* keys = memberOf(given, "set"))
             setKeys(subject, workedOut(*keys, *this));
         if (const auto* schedule = std::get_if<LessonValue>(&subject))
-            requireShape(*schedule, m_catalogue);
+            requirePipeline(*schedule, m_catalogue);
         put(name, std::move(subject));
     } catch (const ScenarioError& error) {
         if (!error.problems().empty() && error.problems().front().file == m_fileName)

@@ -63,6 +63,9 @@ private:
 /// Does a definition ask for a question's numbers?
 bool hasExpressions(const CaseDefinition&);
 
+/// Has a pipeline the keys and values that the schema's definition "schedule" allows? Throws ScenarioError.
+void requirePipeline(const LessonValue& schedule, const Catalogue&);
+
 /// Sets and erases keys of a subject. Throws Error.
 void setKeys(CaseSubject&, const LessonValue& keys);
 

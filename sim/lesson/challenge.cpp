@@ -91,6 +91,12 @@ ChallengeState stateOf(const Challenge& challenge, const CaseSubject& mine, cons
             return state;
         }
     } else {
+        try { // an answer file has any values that somebody wrote
+            requirePipeline(std::get<LessonValue>(mine), cases.catalogue());
+        } catch (const Error& error) {
+            state.problem = error.what();
+            return state;
+        }
         state.changed = changedOf(std::get<LessonValue>(start), std::get<LessonValue>(mine));
     }
     for (const std::string& key : state.changed)

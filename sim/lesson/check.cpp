@@ -4,6 +4,7 @@
 #include "sim/lesson/live_text.h"
 #include "sim/lesson/paper.h"
 #include "sim/lesson/question.h"
+#include "sim/lesson/time_limit.h"
 #include "sim/scenario/json_text.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
@@ -232,7 +233,7 @@ private:
 std::vector<Problem> checkLesson(const Lesson& lesson, const Catalogue& catalogue)
 {
     try {
-        return LessonCheck(lesson, catalogue).run();
+        return withinTime(lesson.fileName, [&] { return LessonCheck(lesson, catalogue).run(); });
     } catch (const ScenarioError& error) {
         return error.problems();
     } catch (const Error& error) {

@@ -2,6 +2,7 @@
 
 #include "sim/lesson/challenge.h"
 #include "sim/lesson/live_text.h"
+#include "sim/lesson/time_limit.h"
 #include "sim/scenario/json_text.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
@@ -85,6 +86,11 @@ Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_
 
 LessonValue Paper::key() const
 {
+    return withinTime(lesson().fileName, [this] { return workedKey(); });
+}
+
+LessonValue Paper::workedKey() const
+{
     const Source& own = *m_sources.front();
     LessonValue questions = LessonValue::array(), challenges = LessonValue::array();
     for (const PaperQuestion& question : m_questions) {
@@ -129,6 +135,11 @@ LessonValue Paper::key() const
 }
 
 LessonValue Paper::mark(const LessonValue& answers, const std::string& fileName) const
+{
+    return withinTime(lesson().fileName, [&] { return marked(answers, fileName); });
+}
+
+LessonValue Paper::marked(const LessonValue& answers, const std::string& fileName) const
 {
     const Source& own = *m_sources.front();
     const auto refuse = [&](const std::string& pointer, const std::string& message) {

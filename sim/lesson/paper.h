@@ -40,6 +40,8 @@ public:
 
 private:
     struct Source; ///< a lesson and its cases
+    LessonValue workedKey() const;
+    LessonValue marked(const LessonValue& answers, const std::string& fileName) const;
     std::uint64_t m_seed;
     std::vector<std::unique_ptr<Source>> m_sources; ///< the paper's own first
     std::vector<PaperQuestion> m_questions;

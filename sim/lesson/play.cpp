@@ -1,6 +1,7 @@
 #include "sim/lesson/play.h"
 
 #include "sim/lesson/live_text.h"
+#include "sim/lesson/time_limit.h"
 
 #include <utility>
 
@@ -54,12 +55,14 @@ LessonPlay::LessonPlay(Lesson given, std::uint64_t seed, const Catalogue& catalo
         drawn.as.predict = question.asked->question();
         m_steps.insert(m_steps.begin() + static_cast<std::ptrdiff_t>(place++), std::move(drawn));
     }
-    for (Step& step : m_steps)
-        try {
-            workOut(step);
-        } catch (const Error& error) {
-            throw ScenarioError({{lesson().fileName, step.as.pointer, error.what()}});
-        }
+    withinTime(lesson().fileName, [this] {
+        for (Step& step : m_steps)
+            try {
+                workOut(step);
+            } catch (const Error& error) {
+                throw ScenarioError({{lesson().fileName, step.as.pointer, error.what()}});
+            }
+    });
 }
 
 /// All that is shown, and all that is asked of the engine later.
@@ -123,6 +126,29 @@ std::string LessonPlay::shownName(std::size_t at) const
         if (const std::string& name = showsOf(step(i)); scenarioOf(name) != nullptr)
             return name;
     return {};
+}
+
+bool LessonPlay::showsWhatIsAsked(std::size_t at) const
+{
+    const AskedQuestion* question = asked(at);
+    const std::string shown = shownName(at);
+    if (question == nullptr || shown.empty())
+        return false;
+    std::vector<std::string> expressions{question->question().answer};
+    for (const QuestionOption& option : question->question().options)
+        expressions.push_back(option.rightIf);
+    for (const QuestionPart& part : question->question().parts)
+        expressions.push_back(part.value);
+    const auto isWord = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    };
+    for (const std::string& expression : expressions)
+        for (std::size_t i = expression.find(shown); i != std::string::npos; i = expression.find(shown, i + 1)) {
+            const std::size_t end = i + shown.size();
+            if ((i == 0 || !isWord(expression[i - 1])) && end < expression.size() && expression[end] == '.')
+                return true;
+        }
+    return false;
 }
 
 const ScenarioDocument* LessonPlay::shown(std::size_t at) const

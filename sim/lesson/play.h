@@ -41,6 +41,8 @@ public:
     const ScenarioDocument* compared(std::size_t at) const;
     /// The case's name; empty likewise.
     std::string shownName(std::size_t at) const;
+    /// Is the open question of a step about the scenario that is on screen? Then its pictures tell the answer.
+    bool showsWhatIsAsked(std::size_t at) const;
 
 private:
     struct Step {

@@ -278,13 +278,17 @@ bool AskedQuestion::isNear(const LessonValue& given, const LessonValue& value) c
             if (!isWithin((*a)[i], (*b)[i], allowed))
                 return false;
         return true;
-    case QuestionInput::sketch: { // a curve is drawn by hand: what counts is how far it is off on the whole
-        double off = 0, most = 0;
+    case QuestionInput::sketch: { // a curve is drawn by hand: it may be off on the whole, and nowhere by far more
+        constexpr double kAtOnePlace = 2.5;
+        double off = 0, farthest = 0, most = 0;
         for (std::size_t i = 0; i < a->size(); ++i) {
-            off += std::abs((*a)[i] - (*b)[i]) / static_cast<double>(a->size());
+            const double here = std::abs((*a)[i] - (*b)[i]);
+            off += here / static_cast<double>(a->size());
+            farthest = std::max(farthest, here);
             most = std::max(most, std::abs((*b)[i]));
         }
-        return off <= std::max(allowed.absolute, allowed.relative * most) + kRounding * std::max(1.0, most);
+        const double within = std::max(allowed.absolute, allowed.relative * most) + kRounding * std::max(1.0, most);
+        return off <= within && farthest <= kAtOnePlace * within;
     }
     default:
         return *a == *b;

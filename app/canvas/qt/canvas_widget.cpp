@@ -1,5 +1,6 @@
 #include "app/canvas/qt/canvas_widget.h"
 
+#include "app/canvas/masked_canvas.h"
 #include "app/canvas/qt/canvas_accessible.h"
 #include "app/canvas/qt/gl_canvas.h"
 #include "app/canvas/qt/imgui_canvas.h"
@@ -169,6 +170,7 @@ struct CanvasWidget::Data {
     int frames = 0;
     std::vector<Node> nodes;
     bool nodesStale = true;
+    bool isMasked = false;
     GlCanvas* gl = nullptr; ///< child of the widget
     QTimer nextFrame;       ///< of an animation; runs only between two of its frames
     QElapsedTimer sinceFrame;
@@ -239,6 +241,27 @@ bool CanvasWidget::frameIsCurrent() const
     return !m_data->stale && m_data->framePixels == pixelSize() && m_data->drawList->atlas().scale() == scale();
 }
 
+void CanvasWidget::drawView(Canvas& canvas) const
+{
+    if (!m_data->isMasked)
+        return m_data->view.draw(canvas);
+    MaskedCanvas masked(canvas);
+    m_data->view.draw(masked);
+}
+
+std::string CanvasWidget::tipNow() const
+{
+    return m_data->isMasked ? withoutQuantities(m_data->view.tooltip()) : m_data->view.tooltip();
+}
+
+void CanvasWidget::setMasked(bool masked)
+{
+    if (m_data->isMasked == masked)
+        return;
+    m_data->isMasked = masked;
+    requestFrame();
+}
+
 /// The view's primitives for the present size, in device pixels.
 void CanvasWidget::prepareFrame()
 {
@@ -249,7 +272,7 @@ void CanvasWidget::prepareFrame()
     m_data->framePixels = pixelSize();
     m_data->drawList->begin(m_data->framePixels.width(), m_data->framePixels.height());
     ImGuiCanvas canvas(*m_data->drawList, area());
-    m_data->view.draw(canvas);
+    drawView(canvas);
     if (m_data->focusRing) {
         const QColor ring = palette().color(QPalette::Highlight);
         canvas.strokeRect(area(), Color::rgb(ring.rgb() & 0xFFFFFFU), 2, LineStyle::solid);
@@ -293,7 +316,7 @@ const std::vector<Node>& CanvasWidget::nodes() const
         unseen.begin(pixelSize().width(), pixelSize().height());
         m_data->nodes.clear();
         ImGuiCanvas canvas(unseen, area(), &m_data->nodes);
-        m_data->view.draw(canvas);
+        drawView(canvas);
         const auto by = static_cast<float>(m_data->magnification);
         for (Node& node : m_data->nodes)
             node.rect = {node.rect.left * by, node.rect.top * by, node.rect.right * by, node.rect.bottom * by};
@@ -323,7 +346,7 @@ void CanvasWidget::sendPointer(const PointerEvent& event)
     if (const Qt::CursorShape shape = toQt(m_data->view.cursor()); shape != cursor().shape())
         setCursor(shape);
     // A tooltip that is up follows what the pointer is over.
-    if (!m_data->tip.empty() && QToolTip::isVisible() && m_data->view.tooltip() != m_data->tip)
+    if (!m_data->tip.empty() && QToolTip::isVisible() && tipNow() != m_data->tip)
         showTip(mapToGlobal(QPointF(event.at.x, event.at.y) * m_data->magnification).toPoint());
     if (changed)
         afterChange();
@@ -331,7 +354,7 @@ void CanvasWidget::sendPointer(const PointerEvent& event)
 
 void CanvasWidget::showTip(QPoint globalPosition)
 {
-    m_data->tip = m_data->view.tooltip();
+    m_data->tip = tipNow();
     if (m_data->tip.empty())
         return QToolTip::hideText();
     const QString text = plainTip(m_data->tip);

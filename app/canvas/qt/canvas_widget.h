@@ -23,6 +23,9 @@ public:
     void setMagnification(qreal);
     qreal magnification() const;
 
+    /// Quantities are neither drawn nor spoken nor told in tooltips (masked_canvas.h).
+    void setMasked(bool);
+
     void requestFrame();                    ///< something changed; coalesced
     Renderer renderer() const;              ///< software or openGl: what was asked for, if it can be had
     int framesDrawn() const;                ///< how often the view was asked to draw for the screen
@@ -43,6 +46,8 @@ private:
     float scale() const;
     QSize pixelSize() const;
     bool frameIsCurrent() const;
+    void drawView(Canvas&) const;
+    std::string tipNow() const;
     void prepareFrame();
     void nextFrameIfAnimating();
     void afterChange();

@@ -3,18 +3,22 @@
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/canvas/type_metrics.h"
 #include "app/session/desk.h"
+#include "app/shell/presentation/notes_window.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/workspace.h"
 
 #include <QCursor>
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QScreen>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace app {
@@ -97,12 +101,16 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     connect(&m_desk, &Desk::zoomChanged, this, &Presentation::requestFrames);
     m_workspace.setCovered(true);
     goTo(0);
+    if (QGuiApplication::screens().size() > 1)
+        showNotes(true);
 }
 
 Presentation::~Presentation()
 {
     m_desk.disconnect(this);
+    delete m_notes;
     m_workspace.setCovered(false);
+    Q_EMIT left();
 }
 
 void Presentation::goTo(int place)
@@ -110,12 +118,49 @@ void Presentation::goTo(int place)
     if (place < 0 || place >= m_talk->size())
         return;
     m_place = place;
-    const Slide slide = m_talk->goTo(place);
-    m_heading->setText(slide.heading);
+    m_slide = m_talk->goTo(place);
+    m_heading->setText(m_slide.heading);
     m_count->setText(tr("%1 of %2").arg(place + 1).arg(m_talk->size()));
-    m_caption->setText(slide.caption);
-    m_caption->setVisible(!slide.caption.isEmpty());
-    show(slide.pictures);
+    m_caption->setText(m_slide.caption);
+    m_caption->setVisible(!m_slide.caption.isEmpty());
+    delete m_panel;
+    m_panel = m_slide.beside ? m_slide.beside(this) : nullptr;
+    if (m_panel != nullptr) {
+        m_row->insertWidget(0, m_panel);
+        m_panel->show();
+    }
+    show(m_slide.pictures);
+    tellNotes();
+}
+
+NotesWindow* Presentation::notes() const
+{
+    return m_notes;
+}
+
+void Presentation::showNotes(bool wanted)
+{
+    if (!wanted) {
+        delete m_notes;
+        return;
+    }
+    if (m_notes)
+        return m_notes->raise();
+    m_notes = new NotesWindow(*this);
+    tellNotes();
+    const QScreen* mine = screen();
+    for (const QScreen* other : QGuiApplication::screens())
+        if (other != mine) {
+            m_notes->setGeometry(other->availableGeometry());
+            return m_notes->showMaximized();
+        }
+    m_notes->show();
+}
+
+void Presentation::tellNotes()
+{
+    if (m_notes)
+        m_notes->tell(m_count->text(), m_slide.notes, m_talk->upNext(m_place));
 }
 
 /// What is shown already keeps its canvas.
@@ -218,7 +263,9 @@ void Presentation::moveSpot(QPointF global)
 /// As large as it can be read from afar: texts grow with the screen, pictures with their smallest text.
 void Presentation::fit()
 {
-    const int text = std::max(kSmallestText, height() / kLinesOnScreen);
+    int text = std::max(kSmallestText, height() / kLinesOnScreen);
+    if (m_panel != nullptr)
+        text = fitPanel(text);
     for (const Shown& shown : m_shown)
         shown.canvas->setMagnification(text / static_cast<qreal>(fontPixels(FontFace::small)));
     const auto sized = [](QLabel& label, int pixels, int weight) {
@@ -228,6 +275,34 @@ void Presentation::fit()
     sized(*m_count, text, QFont::Normal);
     sized(*m_caption, text * 7 / 6, QFont::Normal);
     m_black->setGeometry(rect());
+}
+
+/// Words and pictures share the width; where words are many they get more of it, and at last all. The size of its text.
+int Presentation::fitPanel(int text)
+{
+    constexpr std::array kShares{0.36, 0.46, 0.6};
+    constexpr int kFootAndHead = 3; // lines that they take, with their margins
+    const int room = height() - kFootAndHead * text;
+    const auto take = [&](int pixels, int across, bool withPictures) {
+        m_panel->setTextPixels(pixels);
+        m_panel->setFixedWidth(across);
+        for (const Shown& shown : m_shown)
+            shown.canvas->setVisible(withPictures);
+    };
+    for (const double share : kShares)
+        for (const int pixels : {text * 7 / 6, text, kSmallestText}) {
+            if (m_shown.empty())
+                break;
+            m_panel->setTextPixels(pixels);
+            if (m_panel->neededHeight(static_cast<int>(width() * share)) <= room) {
+                take(pixels, static_cast<int>(width() * share), true);
+                return text;
+            }
+        }
+    take(text, width(), false);
+    if (m_panel->neededHeight(width()) > room)
+        m_panel->setTextPixels(kSmallestText);
+    return text;
 }
 
 bool Presentation::event(QEvent* event)
@@ -274,6 +349,11 @@ void Presentation::keyPressEvent(QKeyEvent* event)
         return setBlack(!isBlack());
     case Qt::Key_S:
         return setSpot(!m_hasSpot);
+    case Qt::Key_N:
+        return showNotes(m_notes == nullptr);
+    case Qt::Key_A:
+        m_talk->askRoom(m_place, m_notes ? static_cast<QWidget*>(m_notes) : this, [this] { goTo(m_place); });
+        return;
     case Qt::Key_P:
     case Qt::Key_Return:
     case Qt::Key_Enter:

@@ -5,6 +5,7 @@
 #include "app/canvas/renderer.h"
 #include "app/shell/presentation/talk.h"
 
+#include <QPointer>
 #include <QWidget>
 
 #include <memory>
@@ -17,6 +18,7 @@ namespace app {
 
 class CanvasWidget;
 class Desk;
+class NotesWindow;
 class Workspace;
 
 class Presentation : public QWidget {
@@ -36,6 +38,13 @@ public:
     QString caption() const;
     bool isBlack() const;
     bool hasSpot() const { return m_hasSpot; }
+    SlidePanel* panel() const { return m_panel; } ///< nullptr: the slide has none
+    NotesWindow* notes() const;                   ///< nullptr while it is closed
+    /// What only the presenter sees, with what comes next: on another screen where there is one, else a window of its own.
+    void showNotes(bool);
+
+Q_SIGNALS:
+    void left(); ///< it is over
 
 protected:
     bool event(QEvent*) override;
@@ -52,12 +61,17 @@ private:
     void setSpot(bool);
     void moveSpot(QPointF global);
     void fit();
+    int fitPanel(int text);
+    void tellNotes();
 
     Desk& m_desk;
     Workspace& m_workspace;
     const std::unique_ptr<Talk> m_talk;
     const Renderer m_renderer;
     int m_place = -1;
+    Slide m_slide; ///< that is shown
+    SlidePanel* m_panel = nullptr;
+    QPointer<NotesWindow> m_notes;
     struct Shown {
         Picture picture{};
         CanvasWidget* canvas = nullptr;

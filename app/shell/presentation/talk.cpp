@@ -49,6 +49,7 @@ std::vector<Picture> picturesOf(const QString& passage)
         Topic{Picture::grid, "grid|ranks?|groups?|hover|nodes?|tensor|pipeline|replicas?|stages?|order"},
         Topic{Picture::memory, "memory|GiB|peak|activations?|fits?|recompute\\w*|offload\\w*"},
         Topic{Picture::traffic, "NVLink|InfiniBand|network|links?|GB/s|gradients|all-to-all|all-reduce|sends?|Slingshot|traffic"},
+        Topic{Picture::block, "block|operators?|column-parallel|row-parallel"},
         Topic{Picture::storage, "ZeRO|shard\\w*|weights|states|optimizer|copy|copies|parameters"},
     };
     std::vector<std::pair<qsizetype, Picture>> scores;
@@ -85,6 +86,10 @@ public:
     }
     int size() const override { return static_cast<int>(m_slides.size()); }
     Slide goTo(int index) override { return m_slides[static_cast<std::size_t>(index)]; }
+    QString upNext(int index) const override
+    {
+        return index + 1 < size() ? m_slides[static_cast<std::size_t>(index) + 1].caption : QString();
+    }
 
 private:
     std::vector<Slide> m_slides;

@@ -1,5 +1,6 @@
 #include "app/shell/window/application.h"
 
+#include "app/lessons/handout.h"
 #include "app/lessons/lesson_panel.h"
 
 #include "app/canvas/qt/figure.h"
@@ -203,6 +204,15 @@ int savePage(const sim::Catalogue& catalogue, const StartOptions& options)
     return 0;
 }
 
+/// A lesson on paper, without a window.
+int saveHandoutOf(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    const std::string path = MainWindow::lessonPath(options.lesson, catalogue).toStdString();
+    const sim::LessonPlay play(sim::readLesson(path, catalogue), options.seed, catalogue);
+    saveWhole(options.handout, handoutPdf(play, options.seed, QCoreApplication::applicationVersion()));
+    return 0;
+}
+
 /// One view as a file, without a window.
 int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
 {
@@ -324,8 +334,8 @@ int runApplication(int argc, char** argv, const QString& version)
             qputenv(kPlatform, "offscreen"); // the same picture with and without a display
     }
     if (!hasDisplay()) {
-        tell(QStringLiteral(
-            "there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot, --figure and --page need none"));
+        tell(QStringLiteral("there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot, --figure, --page and "
+                            "--handout need none"));
         return kBadInput;
     }
     const Settings settings = readSettings();
@@ -341,6 +351,8 @@ int runApplication(int argc, char** argv, const QString& version)
             installTranslation(application, QString::fromStdString(catalogue.assets().string()), settings.language);
         if (!options.film.isEmpty())
             return saveFilmOf(catalogue, options);
+        if (!options.handout.isEmpty() && options.screenshot.isEmpty())
+            return saveHandoutOf(catalogue, options);
         int code = options.isPicture() && options.screenshot.isEmpty() ? 0 : runWindow(application, catalogue, options);
         if (code == 0 && !options.figureFile.isEmpty())
             code = saveFigureOf(catalogue, options);

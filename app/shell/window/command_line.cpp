@@ -14,6 +14,7 @@ namespace {
 constexpr int kCalledWrongly = 2;
 constexpr double kShortestFilm = 0.1, kLongestFilm = 600; ///< seconds
 constexpr int kMostFramesPerSecond = 120;
+constexpr quint64 kLargestSeed = 9'007'199'254'740'992; ///< what any JSON reader keeps
 constexpr int kSmallestSide = 320, kLargestSide = 16384;
 const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for the parser, which knows only options with one
 
@@ -67,11 +68,18 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                                   QStringLiteral("NAME"));
     const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Play a lesson: its id, one-f-one-b, or its file."),
                                     QStringLiteral("ID"));
+    const QCommandLineOption handout(QStringLiteral("handout"),
+                                     QStringLiteral("Save the --lesson on paper, questions and key, and exit; needs no display."),
+                                     QStringLiteral("OUT.pdf"));
+    const QCommandLineOption seed(QStringLiteral("seed"),
+                                  QStringLiteral("Numbers of questions that vary: the same seed, the same paper; 1 by default."),
+                                  QStringLiteral("N"));
     const QCommandLineOption compare(QStringLiteral("compare"),
                                      QStringLiteral("Compare FILE with OTHER, the baseline; --figure then also knows “compare”."),
                                      QStringLiteral("OTHER"));
-    const QCommandLineOption present(QStringLiteral("present"),
-                                     QStringLiteral("Show FILE before an audience: large text, steered by a clicker."));
+    const QCommandLineOption present(
+        QStringLiteral("present"),
+        QStringLiteral("Show FILE, or the --lesson, before an audience: large text, steered by a clicker."));
     const QCommandLineOption live(QStringLiteral("live"), QStringLiteral("Really train FILE on this machine, and watch."));
     const QCommandLineOption attach(QStringLiteral("attach"),
                                     QStringLiteral("Watch a training that listens there, as in tcp://127.0.0.1:5555."),
@@ -111,8 +119,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption theme(QStringLiteral("theme"),
                                    QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions({help, versionOption, view, lesson, present, live, attach, key, serverKey, screenshot, page, size, figure,
-                       film, seconds, fps, set, theme, compare});
+    parser.addOptions({help,       versionOption, view, lesson, handout, seed,    present, live, attach, key,    serverKey,
+                       screenshot, page,          size, figure, film,    seconds, fps,     set,  theme,  compare});
 
     if (!parser.parse(joined))
         return wrong(parser.errorText());
@@ -135,6 +143,22 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     options.lesson = parser.value(lesson);
     if (parser.isSet(lesson) && (options.lesson.isEmpty() || !files.isEmpty()))
         return wrong(QStringLiteral("--lesson plays one lesson, by its id or file, and takes no other FILE"));
+    if (parser.isSet(handout)) {
+        options.handout = parser.value(handout);
+        if (options.lesson.isEmpty())
+            return wrong(QStringLiteral("--handout is about a --lesson, and none was given"));
+        if (QFileInfo(options.handout).suffix().toLower() != QLatin1String("pdf"))
+            return wrong(QStringLiteral("--handout %1: the file must end in .pdf").arg(options.handout));
+    }
+    if (parser.isSet(seed)) {
+        bool isNumber = false;
+        options.seed = parser.value(seed).toULongLong(&isNumber);
+        if (options.handout.isEmpty())
+            return wrong(QStringLiteral("--seed is about --handout, and none was asked for"));
+        if (!isNumber || options.seed > kLargestSeed)
+            return wrong(
+                QStringLiteral("--seed %1: a whole number from 0 to %2 is needed").arg(parser.value(seed)).arg(kLargestSeed));
+    }
     options.theme = parser.value(theme);
     options.present = parser.isSet(present);
     options.live = parser.isSet(live);
@@ -145,8 +169,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     if (parser.isSet(compare) && (options.file.isEmpty() || options.compare.isEmpty()))
         return wrong(QStringLiteral("--compare compares FILE with another, and %1 was given")
                          .arg(options.file.isEmpty() ? QStringLiteral("no FILE") : QStringLiteral("no other file")));
-    if (options.present && options.file.isEmpty())
-        return wrong(QStringLiteral("--present shows FILE, and no FILE was given"));
+    if (options.present && options.file.isEmpty() && options.lesson.isEmpty())
+        return wrong(QStringLiteral("--present shows FILE or a --lesson, and no FILE was given"));
     if (options.live && options.file.isEmpty())
         return wrong(QStringLiteral("--live trains FILE, and no FILE was given"));
     if (options.live && parser.isSet(attach))

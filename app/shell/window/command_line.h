@@ -11,9 +11,11 @@ inline constexpr const char* kComparisonFigure = "compare"; ///< of --figure, be
 
 struct StartOptions {
     QString file;
-    QString view;   ///< "grid", "timeline" or empty: both
-    QString lesson; ///< id or file of one to play
-    QString theme;  ///< "light", "dark", "high-contrast" or empty: as remembered
+    QString view;     ///< "grid", "timeline" or empty: both
+    QString lesson;   ///< id or file of one to play
+    QString handout;  ///< .pdf of it
+    quint64 seed = 1; ///< of that paper's numbers
+    QString theme;    ///< "light", "dark", "high-contrast" or empty: as remembered
     QStringList overrides;
     QString compare;        ///< file of the baseline
     bool present = false;   ///< before an audience
@@ -29,7 +31,10 @@ struct StartOptions {
     QSize size{1600, 900};
     bool sizeGiven = false; ///< false: a figure is no higher than its rows can use, a film is 1920x1080
     bool isLive() const { return live || !attach.isEmpty(); }
-    bool isPicture() const { return !screenshot.isEmpty() || !figureFile.isEmpty() || !film.isEmpty() || !page.isEmpty(); }
+    bool isPicture() const
+    {
+        return !screenshot.isEmpty() || !figureFile.isEmpty() || !film.isEmpty() || !page.isEmpty() || !handout.isEmpty();
+    }
 };
 
 struct CommandLine {

@@ -1,5 +1,6 @@
 #include "app/shell/window/commands.h"
 
+#include "app/lessons/lesson_panel.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/live/live_panel.h"
@@ -26,19 +27,22 @@ struct CommandTable {
     static bool onScenario(const W& w) { return w.isWorkspaceShown() || w.isCompareShown(); }
     static bool onPictures(const W& w) { return !w.isStartShown(); }
     static bool hasStep(const W& w) { return w.isWorkspaceShown() && w.m_desk.simulation(); }
+    /// What takes numbers of the step elsewhere waits while a lesson asks for one of them.
+    static bool maySay(const W& w) { return hasStep(w) && !w.m_masksNumbers; }
     static bool hasRun(const W& w) { return w.m_run != nullptr; }
-    static bool canWriteFile(const W& w) { return hasStep(w) && !w.m_fileExport.isBusy(); }
+    static bool canWriteFile(const W& w) { return maySay(w) && !w.m_fileExport.isBusy(); }
     static bool isOpen(const W& w) { return w.m_session.isOpen(); }
     static bool isEditing(const W& w) { return w.isWorkspaceShown() && w.m_workspace->isEditing(); }
     static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare->view().comparison(); }
     static bool isPinned(const W& w) { return w.m_baseline.isPinned(); }
+    static bool isPlayingLesson(const W& w) { return w.m_lesson->isPlaying(); }
     static bool isTraining(const W& w) { return w.runIsActive(); }
     static bool answers(const W& w) { return isTraining(w) && w.m_run->status().phase != LivePhase::lost; }
     /// One that was started here can be ended by force.
     static bool canStop(const W& w) { return isTraining(w) && (answers(w) || w.m_run->isOwn()); }
     static bool isPaused(const W& w) { return w.m_run && w.m_run->status().phase == LivePhase::paused; }
     static bool isFrozen(const W& w) { return w.m_run && w.m_run->pinned().has_value(); }
-    static bool canTrain(const W& w) { return !w.isStartShown() && w.m_desk.simulation(); }
+    static bool canTrain(const W& w) { return !w.isStartShown() && w.m_desk.simulation() && !w.m_masksNumbers; }
     static bool canFindSchedule(const W& w)
     {
         const auto& scenario = w.m_session.scenario();
@@ -114,19 +118,29 @@ std::span<const Command> CommandTable::rows()
                      if (w.isGalleryShown())
                          w.refreshGallery();
                  }),
-        inWindow(exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides", hasStep,
+        inWindow(exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides", maySay,
                  [](W& w) { w.exportFigure(); }, {.startsGroup = true}),
-        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", hasStep,
+        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", maySay,
                  [](W& w) { w.exportTable(); }),
         inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
                  [](W& w) { w.exportTrace(); }),
-        inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs",
-                 hasStep, [](W& w) { w.exportFilm(); }),
+        inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs", maySay,
+                 [](W& w) { w.exportFilm(); }),
         inWindow(exportPage, file, "Export &Page…", "", "Scenario, numbers and pictures as one file that any browser opens",
                  canWriteFile, [](W& w) { w.exportPage(); }),
+        inWindow(
+            handout, file, "&Hand-out of the Lesson…", "",
+            "The lesson on paper: questions with room to answer, key on its own sheet",
+            [](const W& w) { return isPlayingLesson(w) && !w.m_fileExport.isBusy(); }, [](W& w) { w.exportHandout(); },
+            {.startsGroup = true}),
+        inWindow(
+            exportResults, file, "Lesson Res&ults…", "", "What was answered, and the engine's answers, as CSV or JSON",
+            [](const W& w) { return isPlayingLesson(w) && !w.m_fileExport.isBusy(); }, [](W& w) { w.exportResults(); }),
+        inWindow(recordLesson, file, "Recor&d a Lesson…", "", "Make a lesson of what the window shows, step by step", onWorkspace,
+                 [](W& w) { w.recordLesson(); }),
         inWindow(copyLink, file, "Copy &Link", "Ctrl+Alt+C", "The scenario as a rankscope: link, to be sent in a message",
                  onScenario, [](W& w) { w.copyLink(); }),
-        inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasStep,
+        inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", maySay,
                  [](W& w) { w.copyFigure(); }),
         inWindow(exportComparison, file, "Export Co&mparison…", "", "What differs from the baseline, and what that does, as CSV",
                  isComparing, [](W& w) { w.exportComparison(); }),
@@ -245,6 +259,8 @@ std::span<const Command> CommandTable::rows()
         ofPicture<Picture::memory>(showMemory, "&Memory", "Alt+7", "What fills the GPUs, rank by rank and over the step"),
         ofPicture<Picture::traffic>(showTraffic, "T&raffic", "Alt+8", "Who sends how much to whom, over which link"),
         ofPicture<Picture::storage>(showStorage, "What a GP&U Stores", "Alt+9", "Which slice of every tensor a rank holds"),
+        ofPicture<Picture::block>(showBlock, "A Bloc&k on a Rank", "Ctrl+Alt+B",
+                                  "The operators of one layer as a rank runs them, with its collectives, forward and backward"),
         inWindow(showForm, view, "&Scenario", "Alt+3", "Go to the scenario form; again: hide it", onWorkspace,
                  [](W& w) { w.goToOrHide(*w.m_formDock, showForm); }, {.checked = isOn<showForm>}),
         inWindow(showDetails, view, "&Details", "Alt+4", "Go to the numbers; again: hide them", onWorkspace,
@@ -280,9 +296,11 @@ std::span<const Command> CommandTable::rows()
                          w.m_session.isOpen() ? w.showWorkspace() : w.showGallery();
                  },
                  {.checked = [](const W& w) { return w.isLiveShown(); }}),
-        inWindow(showCompare, view, "&Compare", "Alt+6", "Lay the scenario on the baseline, and back", isOpen,
-                 [](W& w) { w.isCompareShown() ? w.showWorkspace() : w.showCompare(); },
-                 {.checked = [](const W& w) { return w.isCompareShown(); }}),
+        inWindow(
+            showCompare, view, "&Compare", "Alt+6", "Lay the scenario on the baseline, and back",
+            [](const W& w) { return isOpen(w) && !w.m_masksNumbers; },
+            [](W& w) { w.isCompareShown() ? w.showWorkspace() : w.showCompare(); },
+            {.checked = [](const W& w) { return w.isCompareShown(); }}),
         inWindow(swapSides, view, "S&wap A and B", "Shift+X", "In the comparison: the other way round", isComparing,
                  [](W& w) {
                      w.m_compare->swapSides();
@@ -300,8 +318,10 @@ std::span<const Command> CommandTable::rows()
         inView<ViewCommand::lensNow>(lensNow, view, "Lens: Now", "7", "In the rank grid: what each rank does at the time cursor"),
         inView<ViewCommand::switchArrangement>(switchArrangement, view, "Logical or Physical", "H",
                                                "Lay the rank grid out by axes, or as the hardware lies"),
-        inWindow(present, view, "Pr&esentation", "F9", "The pictures before an audience: large text, steered by a clicker",
-                 hasStep, [](W& w) { w.present(); }, {.startsGroup = true}),
+        inWindow(
+            present, view, "Pr&esentation", "F9",
+            "The pictures, or the lesson, before an audience: large text, steered by a clicker",
+            [](const W& w) { return hasStep(w) || isPlayingLesson(w); }, [](W& w) { w.present(); }, {.startsGroup = true}),
         inWindow(fullScreen, view, "&Full Screen", "F11", "Fill the screen", always,
                  [](W& w) { w.setWindowState(w.windowState() ^ Qt::WindowFullScreen); },
                  {.checked = [](const W& w) { return w.isFullScreen(); }}),

@@ -96,6 +96,8 @@ MainWindow::~MainWindow()
     m_textSize.set(kSmallestSizePercent); // while there is a window to be laid out anew
     // Parts go before what they refer to, and nobody tells anybody about it.
     m_lessonWorker.stop();
+    if (m_presentation)
+        m_presentation->disconnect(m_lesson);
     delete m_presentation;
     m_run.reset();
     m_session.undoStack().disconnect(this);
@@ -475,8 +477,8 @@ void MainWindow::stepChanged()
 
 void MainWindow::showPointed()
 {
-    if (!isWorkspaceShown())
-        return; // another page has the status bar
+    if (!isWorkspaceShown() || m_masksNumbers)
+        return; // another page has the status bar; or its numbers are asked for
     const QString pointed = m_workspace->pointedText();
     m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
 }

@@ -44,8 +44,10 @@ class OpsPanel;
 class Presentation;
 class ProblemBanner;
 class ProblemPage;
+class RecordWindow;
 class ScenarioForm;
 class ScenarioHeader;
+class Talk;
 class WorkerDialog;
 
 struct LessonScene;
@@ -72,6 +74,7 @@ public:
     void showGallery();
     /// Plays a lesson: a file, or the id of one that came with the program. What is wrong comes back as from openFile.
     Problems openLesson(const QString& idOrPath);
+    static QString lessonPath(const QString& idOrPath, const sim::Catalogue&);
     /// Shows the run and goes to the Live view; a run before it ends if it was started here.
     void train(const sim::Scenario&);
     void attach(const QString& endpoint, const std::optional<live::ViewerKeys>& keys = {});
@@ -103,6 +106,7 @@ public:
     ComparePage& comparePage() { return *m_compare; }
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
     Presentation* presentation() const;        ///< nullptr: none is given
+    RecordWindow* recorder() const;            ///< nullptr: no lesson is recorded
     bool isGalleryShown() const;
     bool isLiveShown() const;
     bool isCompareShown() const;
@@ -168,11 +172,14 @@ private:
     void showStatus();
     void buildLesson(); // these are in main_window_lessons.cpp
     static bool isLessonFile(const QString& path);
-    QString lessonPath(const QString& idOrPath) const;
     void showLessonDock();
     void leaveLesson();
     void showScene(const LessonScene&);
     void maskNumbers(bool masked);
+    std::unique_ptr<Talk> talkOfLesson();
+    void exportHandout();
+    void exportResults();
+    void recordLesson();
     void buildFindings(); // these are in main_window_docks.cpp
     void buildOps();
     void placeFindings();
@@ -247,6 +254,7 @@ private:
     ComparePage* m_compare = nullptr;
     ProblemPage* m_problemPage = nullptr;
     QPointer<Presentation> m_presentation;
+    QPointer<RecordWindow> m_recorder;
     ScenarioForm* m_form = nullptr;
     DetailsPanel* m_details = nullptr;
     FindingsPanel* m_findings = nullptr;
@@ -256,6 +264,7 @@ private:
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
     bool m_showsScene = false; ///< what is on screen is the lesson's
     bool m_opensScene = false; ///< just now
+    int m_lessonTalkStart = 0; ///< slide of the step that the player is at
     OpsPanel* m_ops = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;

@@ -202,12 +202,19 @@ void MainWindow::present()
         m_presentation->activateWindow();
         return;
     }
-    const auto& scenario = m_session.scenario();
-    auto talk = talkOfScenario(m_session.displayName(), scenario ? QString::fromStdString(scenario->description) : QString());
+    auto talk = m_lesson->isPlaying() ? talkOfLesson() : nullptr;
+    const int place = talk ? m_lessonTalkStart : 0;
+    if (!talk) {
+        const auto& scenario = m_session.scenario();
+        talk = talkOfScenario(m_session.displayName(), scenario ? QString::fromStdString(scenario->description) : QString());
+    }
     m_presentation =
         new Presentation(m_desk, *m_workspace, std::move(talk), m_options.renderer, themeFor(m_settings.theme), this);
+    if (place > 0)
+        m_presentation->goTo(place);
     m_presentation->setGeometry(geometry()); // so that it fills the screen that the window is on
     m_presentation->showFullScreen();
+    connect(m_presentation, &Presentation::left, m_lesson, [this] { m_lesson->setSuspended(false); });
 }
 
 void MainWindow::chooseSchedule()

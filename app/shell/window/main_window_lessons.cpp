@@ -1,6 +1,10 @@
 // Lessons in the window: what the player's steps put on the desk, what is hidden while a question is open, and the way in and
 // out.
+#include "app/canvas/qt/save_whole.h"
+#include "app/lessons/handout.h"
 #include "app/lessons/lesson_panel.h"
+#include "app/lessons/lesson_talk.h"
+#include "app/lessons/record_window.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
 #include "app/shell/form/scenario_form.h"
@@ -10,11 +14,19 @@
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/problem_page.h"
+#include "sim/lesson/results.h"
+#include "sim/scenario/json_text.h"
 
 #include <QAction>
+#include <QCoreApplication>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QFileInfo>
+#include <QInputDialog>
+#include <QSettings>
 #include <QStatusBar>
+
+#include <limits>
 
 namespace app {
 namespace {
@@ -34,6 +46,7 @@ void MainWindow::buildLesson()
     m_lessonDock->setFeatures(QDockWidget::NoDockWidgetFeatures); // left by its own button
     m_lessonDock->hide();
     addDockWidget(Qt::RightDockWidgetArea, m_lessonDock);
+    connect(m_lesson, &LessonPanel::started, this, &MainWindow::updateActions);
     connect(m_lesson, &LessonPanel::sceneChanged, this, &MainWindow::showScene);
     connect(m_lesson, &LessonPanel::maskChanged, this, &MainWindow::maskNumbers);
     connect(m_lesson, &LessonPanel::left, this, [this] {
@@ -57,18 +70,18 @@ bool MainWindow::isLessonFile(const QString& path)
     return QFileInfo(path).isFile() && file.open(QIODevice::ReadOnly) && file.read(kBeginning).contains("\"rankscope-lesson\"");
 }
 
-QString MainWindow::lessonPath(const QString& idOrPath) const
+QString MainWindow::lessonPath(const QString& idOrPath, const sim::Catalogue& catalogue)
 {
     if (QFileInfo::exists(idOrPath))
         return idOrPath;
-    return QString::fromStdString((sim::lessonFolder(m_session.catalogue()) / (idOrPath.toStdString() + ".json")).string());
+    return QString::fromStdString((sim::lessonFolder(catalogue) / (idOrPath.toStdString() + ".json")).string());
 }
 
 Problems MainWindow::openLesson(const QString& idOrPath)
 {
     if (!mayLoseChanges())
         return {};
-    const QString path = lessonPath(idOrPath);
+    const QString path = lessonPath(idOrPath, m_session.catalogue());
     std::optional<sim::Lesson> lesson;
     Problems problems = problemsOf(path, [&]() -> Problems {
         lesson = sim::readLesson(path.toStdString(), m_session.catalogue());
@@ -186,6 +199,91 @@ void MainWindow::showScene(const LessonScene& scene)
     }
 }
 
+/// The lesson that is played, before a class, from the step where the player is.
+std::unique_ptr<Talk> MainWindow::talkOfLesson()
+{
+    const std::size_t at = m_lesson->at();
+    m_lesson->setSuspended(true);
+    auto talk = std::make_unique<LessonTalk>(m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson().id),
+                                             [this](const LessonScene& scene) { showScene(scene); });
+    m_lessonTalkStart = talk->firstOf(at);
+    return talk;
+}
+
+/// For a class, with numbers of its own.
+void MainWindow::exportHandout()
+{
+    bool ok = false;
+    const int seed = QInputDialog::getInt(this, tr("Hand-out"), tr("Seed: the same seed, the same paper"), 1, 0,
+                                          std::numeric_limits<int>::max(), 1, &ok);
+    if (!ok)
+        return;
+    const QString name = QString::fromStdString(m_lesson->play()->lesson().id) + QStringLiteral(".pdf");
+    QString path = QFileDialog::getSaveFileName(this, tr("Hand-out"), name, tr("PDF (*.pdf)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".pdf");
+    statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
+    m_fileExport.start(path, [path, file = m_lesson->play()->lesson().fileName, catalogue = m_session.catalogue(),
+                              number = static_cast<std::uint64_t>(seed), version = QCoreApplication::applicationVersion()] {
+        const sim::LessonPlay play(sim::readLesson(file, catalogue), number, catalogue);
+        saveWhole(path, handoutPdf(play, number, version));
+    });
+    updateActions();
+}
+
+void MainWindow::exportResults()
+{
+    const QString key = QStringLiteral("lessons/learner");
+    bool ok = false;
+    const QString learner = QInputDialog::getText(this, tr("Lesson Results"), tr("Who answered; it may stay empty"),
+                                                  QLineEdit::Normal, userSettings().value(key).toString(), &ok);
+    if (!ok)
+        return;
+    if (!m_options.reproducible)
+        userSettings().setValue(key, learner);
+    const sim::Lesson& lesson = m_lesson->play()->lesson();
+    QString path =
+        QFileDialog::getSaveFileName(this, tr("Lesson Results"), QString::fromStdString(lesson.id) + QStringLiteral(".csv"),
+                                     tr("Tables (*.csv)") + QStringLiteral(";;") + tr("To be marked again (*.json)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".csv");
+    sim::LessonValue answers = m_lessonProgress->answers(lesson.id);
+    answers["learner"] = learner.toStdString();
+    m_fileExport.start(path, [path, file = lesson.fileName, catalogue = m_session.catalogue(), answers = std::move(answers),
+                              seed = m_lessonProgress->seed(lesson.id), version = QCoreApplication::applicationVersion()] {
+        const sim::Paper paper(sim::readLesson(file, catalogue), seed, catalogue);
+        const sim::LessonValue results = sim::resultsOf(paper, {answers}, path.toStdString(), version.toStdString());
+        const bool isTable = path.endsWith(QStringLiteral(".csv"), Qt::CaseInsensitive);
+        saveWhole(path, QByteArray::fromStdString(isTable ? sim::resultsCsv(results) : sim::prettyText(results)));
+    });
+    updateActions();
+}
+
+void MainWindow::recordLesson()
+{
+    if (!m_recorder) {
+        const auto now = [this]() -> std::optional<RecordWindow::Now> {
+            if (!m_session.isOpen() || !m_session.isLegal())
+                return std::nullopt;
+            return RecordWindow::Now{m_session.document(), sim::LessonValue::parse(viewStateJson(viewState()))};
+        };
+        m_recorder = new RecordWindow(m_session.catalogue(), now, this);
+        m_recorder->setAttribute(Qt::WA_DeleteOnClose);
+        connect(m_recorder, &RecordWindow::saved, this, [this](const QString& path) { tellSaved(path); });
+    }
+    m_recorder->show();
+    m_recorder->raise();
+}
+
+RecordWindow* MainWindow::recorder() const
+{
+    return m_recorder;
+}
+
 /// What tells numbers of the step says nothing while one of them is asked for.
 void MainWindow::maskNumbers(bool masked)
 {
@@ -194,7 +292,11 @@ void MainWindow::maskNumbers(bool masked)
     m_header->setVisible(!masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;
+    const bool tellsAnswer = masked && m_lesson->play() != nullptr && m_lesson->play()->showsWhatIsAsked(m_lesson->at());
+    m_workspace->setMasked(tellsAnswer);
+    m_ops->setVisible(!masked);
     showStatus();
+    updateActions();
 }
 
 } // namespace app

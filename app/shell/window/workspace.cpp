@@ -136,6 +136,8 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
             bringUpToDate(at(picture));
         Q_EMIT picturesChanged();
     });
+    if (info.whenAsked)
+        shown.dock->hide();
     m_pictures.push_back(std::move(shown));
 }
 
@@ -275,14 +277,28 @@ void Workspace::setTheme(const Theme& theme, const QString& assets)
 
 void Workspace::setCovered(bool covered)
 {
+    m_isCovered = covered;
     setUpdatesEnabled(!covered);
+    letAsk();
+    requestFrames();
+}
+
+void Workspace::setMasked(bool masked)
+{
+    m_isMasked = masked;
+    for (Shown& shown : m_pictures)
+        shown.canvas->setMasked(masked);
+    letAsk();
+}
+
+void Workspace::letAsk()
+{
     for (Shown& shown : m_pictures) {
-        if (covered)
+        if (m_isCovered || m_isMasked)
             shown.view->setAskBecause({});
         else
             answerBecause(shown);
     }
-    requestFrames();
 }
 
 void Workspace::requestFrames(const CanvasWidget* except)
@@ -674,7 +690,7 @@ void Workspace::showTabMenu(QTabBar& bar, QPoint at)
 void Workspace::resetLayout()
 {
     for (const Shown& shown : m_pictures)
-        shown.dock->show();
+        shown.dock->setHidden(pictureInfo(shown.picture).whenAsked);
     arrange();
 }
 

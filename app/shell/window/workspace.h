@@ -43,6 +43,8 @@ public:
     void setTheme(const Theme&, const QString& assets);
     /// Another window shows the pictures: here nothing is drawn, and nobody is asked where a number comes from.
     void setCovered(bool);
+    /// Quantities in the pictures are not told, nor where they come from: somebody is asked about them.
+    void setMasked(bool);
 
     /// Lights all spans of that name and shows the first; how many there are.
     std::size_t findSpans(const QString& text);
@@ -67,7 +69,7 @@ public:
 
     QByteArray saveLayout() const;
     void restoreLayout(const QByteArray&); ///< of another version, or nothing: the usual one
-    void resetLayout();                    ///< shows them all
+    void resetLayout();                    ///< shows all but those that wait to be asked for
 
 Q_SIGNALS:
     void picturesChanged(); ///< shown or hidden
@@ -91,6 +93,7 @@ private:
     };
     void addPicture(const PictureInfo&, Renderer);
     void answerBecause(Shown&);
+    void letAsk();
     std::size_t placeOf(const Shown&) const;
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
@@ -131,6 +134,7 @@ private:
     bool m_isUsual = false; ///< nobody has moved a dock since they were arranged
     bool m_wasWide = false; ///< when that was
     bool m_isPlacing = false;
+    bool m_isMasked = false, m_isCovered = false;
     bool m_isArranged = false;
     bool m_timelineWanted = true; ///< when nothing is edited
 };

@@ -1,14 +1,24 @@
 // Every lesson played from end to end: by one who answers right, and by one who makes each mistake that the lesson names.
+#include "app/canvas/masked_canvas.h"
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/lessons/curve_input.h"
 #include "app/lessons/lesson_panel.h"
+#include "app/lessons/lesson_text.h"
+#include "app/lessons/list_inputs.h"
+#include "app/lessons/order_editor_dialog.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAccessible>
+#include <QKeyEvent>
 #include <QLabel>
+#include <QMouseEvent>
 #include <QPushButton>
 #include <QRadioButton>
+#include <QRegularExpression>
 #include <QTemporaryDir>
+#include <QToolButton>
 
 #include <gtest/gtest.h>
 
@@ -247,6 +257,137 @@ TEST(LessonProgressFile, KeepsWhatWasCommittedAndAsksAgainAfterDays)
     progress.remembered(lesson.id, lesson.remember[0].id, false, day0.addDays(4));
     EXPECT_EQ(progress.due(lesson, day0.addDays(5)).size(), lesson.remember.size()) << "a wrong one comes back tomorrow";
     EXPECT_EQ(progress.answers(lesson.id).at("answers").at("peak").at("value"), 17.0);
+}
+
+TEST(LessonProgressFile, TwoWindowsKeepEachOthersAnswers)
+{
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("lessons.json"));
+    LessonProgress one(path), other(path);
+    EXPECT_TRUE(one.commit("bubble", "p", {.value = 1, .isRight = true, .sure = {}, .seconds = 1}));
+    EXPECT_TRUE(other.commit("one-f-one-b", "peak", {.value = 17, .isRight = true, .sure = {}, .seconds = 1}));
+    EXPECT_TRUE(one.commit("one-f-one-b", "peak", {.value = 40, .isRight = false, .sure = {}, .seconds = 1}));
+    const LessonProgress both(path);
+    ASSERT_TRUE(both.answer("bubble", "p"));
+    ASSERT_TRUE(both.answer("one-f-one-b", "peak"));
+    EXPECT_EQ(both.answer("one-f-one-b", "peak")->value, 17) << "the first one counts, whoever gave it";
+}
+
+TEST(LessonText, LongWordsBreakAndNothingIsMarkup)
+{
+    const QString word(80, QLatin1Char('x'));
+    const QString safe = safeMarkdown(word + QStringLiteral(" <b>![p](file)"));
+    for (const QString& part : safe.split(QRegularExpression(QStringLiteral("[\\s\u200B]"))))
+        EXPECT_LE(part.size(), 26) << qPrintable(part);
+    EXPECT_EQ(QString(safe).remove(QChar(0x200B)), word + QStringLiteral(" &lt;b>! [p](file)"));
+    EXPECT_EQ(safeMarkdown(QStringLiteral("short words **stay**")), QStringLiteral("short words **stay**"));
+}
+
+TEST(CurveInput, IsDrawnByDraggingAndByKeysAndSpoken)
+{
+    CurveInput curve({QStringLiteral("0"), QStringLiteral("1"), QStringLiteral("2"), QStringLiteral("3")}, QStringLiteral("GiB"),
+                     {0, 10}, 1, 1);
+    curve.resize(300, 200);
+    int changes = 0;
+    QObject::connect(&curve, &AnswerInput::changed, &curve, [&] { ++changes; });
+    const auto mouse = [&](QEvent::Type type, QPointF at) {
+        QMouseEvent event(type, at, at, Qt::LeftButton, type == QEvent::MouseButtonRelease ? Qt::NoButton : Qt::LeftButton,
+                          Qt::NoModifier);
+        QCoreApplication::sendEvent(&curve, &event);
+    };
+    EXPECT_TRUE(curve.value().is_null());
+    mouse(QEvent::MouseButtonPress, {0, 0});
+    EXPECT_TRUE(curve.value().is_null()) << "one place of four";
+    EXPECT_TRUE(curve.accessibleDescription().contains(QStringLiteral("3 of 4 places are empty")))
+        << qPrintable(curve.accessibleDescription());
+    mouse(QEvent::MouseMove, {299, 199}); // fast, over all places
+    mouse(QEvent::MouseButtonRelease, {299, 199});
+    const auto drawn = curve.value().get<std::vector<double>>();
+    ASSERT_EQ(drawn.size(), 4U);
+    EXPECT_EQ(drawn.front(), 10);
+    EXPECT_EQ(drawn.back(), 0);
+    EXPECT_NEAR(drawn[1], 10 - 10.0 / 3, 0.01) << "what the drag jumped over lies between";
+    const auto key = [&](Qt::Key pressed) {
+        QKeyEvent event(QEvent::KeyPress, pressed, Qt::NoModifier);
+        QCoreApplication::sendEvent(&curve, &event);
+    };
+    key(Qt::Key_Home);
+    key(Qt::Key_Right);
+    EXPECT_EQ(curve.place(), 1);
+    key(Qt::Key_Down);
+    EXPECT_NEAR(curve.value()[1].get<double>(), drawn[1] - 1, 1e-9);
+    EXPECT_TRUE(curve.accessibleDescription().startsWith(QStringLiteral("At 1: 5.67 GiB")))
+        << qPrintable(curve.accessibleDescription());
+    key(Qt::Key_PageUp);
+    EXPECT_EQ(curve.value()[1].get<double>(), 10) << "not over the range";
+    EXPECT_GE(changes, 4);
+    curve.setEngines({1, 2, 3, 4});
+    key(Qt::Key_Down);
+    EXPECT_EQ(curve.value()[1].get<double>(), 10) << "what is committed stays";
+    EXPECT_TRUE(curve.accessibleDescription().contains(QStringLiteral("the engine: 2 GiB")))
+        << qPrintable(curve.accessibleDescription());
+}
+
+TEST(ActionsInput, TakesWhatIsDoneInTheOrderEditor)
+{
+    ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);
+    auto* open = input.findChild<QToolButton*>();
+    ASSERT_TRUE(open);
+    ASSERT_TRUE(open->isEnabled());
+    open->click();
+    auto* editor = input.findChild<OrderEditorDialog*>();
+    ASSERT_TRUE(editor);
+    EXPECT_TRUE(input.value().is_null()) << "nothing has been moved";
+    editor->canvas().runCommand(ViewCommand::stepDown);
+    editor->canvas().runCommand(ViewCommand::stepRight);
+    for (int i = 0; i < 8 && input.value().is_null(); ++i) {
+        editor->canvas().runCommand(ViewCommand::moveLater);
+        editor->canvas().runCommand(ViewCommand::stepRight);
+    }
+    ASSERT_TRUE(input.value().is_array());
+    EXPECT_NE(input.value(), (sim::LessonValue{"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1"}));
+    input.setValue(sim::LessonValue{"0B0 0F0 0F1 0B1", "1F0 1F1 1B0 1B1"});
+    EXPECT_FALSE(open->isEnabled()) << "an order that cannot run is mended in the lists";
+}
+
+TEST(MaskedText, QuantitiesAreHiddenAndNamesStay)
+{
+    EXPECT_EQ(withoutQuantities("Rank 13 · pp 1, 33.8 GiB of 1,024.5 GiB"), "Rank 13 · pp 1, … GiB of … GiB");
+    EXPECT_EQ(withoutQuantities("step 753 ms, 41.3 %, 2.5 GB/s"), "step … ms, … %, … GB/s");
+    EXPECT_EQ(withoutQuantities("F0 B7, 8 micro-batches, layer 3 of 40"), "F0 B7, 8 micro-batches, layer 3 of 40");
+    EXPECT_EQ(withoutQuantities("3 sends"), "3 sends") << "no seconds";
+    EXPECT_EQ(withoutQuantities("12."), "12.");
+    EXPECT_EQ(withoutQuantities(""), "");
+}
+
+TEST(LessonWindow, TakesNothingAwayWhileItIsAskedFor)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1280, 800);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    const std::vector<CommandId> telling{CommandId::exportFigure, CommandId::exportTable,  CommandId::exportTrace,
+                                         CommandId::exportFilm,   CommandId::exportPage,   CommandId::copyFigure,
+                                         CommandId::showCompare,  CommandId::trainScenario};
+    for (const CommandId id : telling)
+        EXPECT_TRUE(window.isEnabled(id)) << plainText(command(id)).toStdString();
+    while (!window.lesson().masks())
+        window.lesson().next();
+    for (const CommandId id : telling)
+        EXPECT_FALSE(window.isEnabled(id)) << plainText(command(id)).toStdString();
+    // This one asks about another case than the one on screen: its pictures may be read. One that asks about it may not.
+    const auto tellsQuantity = [&] {
+        for (const Node& node : window.workspace().canvas(Picture::memory).nodes())
+            if (node.name.find("27.6 GiB") != std::string::npos)
+                return true;
+        return false;
+    };
+    window.workspace().setPictureVisible(Picture::memory, true);
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && !window.workspace().canvas(Picture::memory).nodes().empty(); }));
+    EXPECT_TRUE(tellsQuantity() || !window.lesson().play()->showsWhatIsAsked(window.lesson().at()));
+    window.workspace().setMasked(true);
+    EXPECT_FALSE(tellsQuantity());
 }
 
 TEST(LessonProgressFile, OneThatCannotBeReadIsPutAside)

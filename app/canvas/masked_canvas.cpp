@@ -1,0 +1,60 @@
+#include "app/canvas/masked_canvas.h"
+
+#include <array>
+
+namespace app {
+namespace {
+
+constexpr std::string_view kHidden = "\xE2\x80\xA6"; // …
+constexpr std::array<std::string_view, 34> kUnits{
+    "%",      "B",      "KiB",    "MiB",     "GiB",     "TiB",     "kB",       "KB",   "MB",    "GB",    "TB",    "ns",
+    "µs",     "us",     "ms",     "s",       "min",     "h",       "GB/s",     "TB/s", "MB/s",  "GFLOP", "TFLOP", "PFLOP",
+    "GFLOPs", "TFLOPs", "PFLOPs", "GFLOP/s", "TFLOP/s", "PFLOP/s", "tokens/s", "×",    "GiB/s", "TFLOPS"};
+
+bool isDigitAt(std::string_view text, std::size_t at)
+{
+    return at < text.size() && text[at] >= '0' && text[at] <= '9';
+}
+bool isPartOfWord(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// Does a unit stand there, after a blank or at once? A narrow or unbroken blank counts, too.
+bool isUnitAt(std::string_view text, std::size_t at)
+{
+    for (const std::string_view blank : {std::string_view(" "), std::string_view("\xC2\xA0"), std::string_view("\xE2\x80\xAF")})
+        if (text.substr(at).starts_with(blank)) {
+            at += blank.size();
+            break;
+        }
+    for (const std::string_view unit : kUnits)
+        if (text.substr(at).starts_with(unit)) {
+            const std::size_t end = at + unit.size();
+            if (end == text.size() || !(isPartOfWord(text[end]) || text[end] == '/'))
+                return true;
+        }
+    return false;
+}
+
+} // namespace
+
+std::string withoutQuantities(std::string_view text)
+{
+    std::string out;
+    for (std::size_t i = 0; i < text.size();) {
+        if (!isDigitAt(text, i) || (i > 0 && isPartOfWord(text[i - 1]))) {
+            out += text[i++];
+            continue;
+        }
+        std::size_t end = i;
+        while (isDigitAt(text, end) || (end < text.size() && (text[end] == '.' || text[end] == ',') && isDigitAt(text, end + 1)))
+            ++end;
+        const bool isQuantity = isUnitAt(text, end);
+        out += isQuantity ? kHidden : text.substr(i, end - i);
+        i = end;
+    }
+    return out;
+}
+
+} // namespace app

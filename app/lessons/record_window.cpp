@@ -1,0 +1,237 @@
+#include "app/lessons/record_window.h"
+
+#include "app/canvas/qt/save_whole.h"
+#include "app/shell/widgets/style.h"
+#include "sim/lesson/check.h"
+#include "sim/scenario/json_text.h"
+
+#include <QCloseEvent>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMessageBox>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace app {
+
+RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::optional<Now>()> now, QWidget* parent)
+    : QDialog(parent), m_catalogue(catalogue), m_now(std::move(now)), m_title(new QLineEdit), m_breaks(new QLineEdit),
+      m_ask(new QLineEdit), m_steps(new QListWidget), m_say(new QPlainTextEdit), m_notes(new QPlainTextEdit),
+      m_metric(new QComboBox), m_kind(new QComboBox), m_add(new QPushButton(tr("Add Step"))),
+      m_remove(new QPushButton(tr("Remove"))), m_up(new QPushButton(tr("Up"))), m_down(new QPushButton(tr("Down"))),
+      m_save(new QPushButton(tr("Save Lesson…"))), m_told(new QLabel)
+{
+    setWindowTitle(tr("Record a Lesson"));
+    setModal(false);
+    auto* how = new QLabel(tr("Put the window as it should be seen: scenario, pictures, lens, ranks. Then add the step."));
+    how->setWordWrap(true);
+    setRole(how, "muted");
+    m_title->setPlaceholderText(tr("Same time, less memory"));
+    m_breaks->setPlaceholderText(tr("1F1B is faster than GPipe"));
+    m_say->setPlaceholderText(tr("What is to be seen. **Bold** and live numbers, {case_1.peak_memory_gib|gib}, work here."));
+    m_notes->setPlaceholderText(tr("For whoever presents it; only you see them"));
+    for (QPlainTextEdit* edit : {m_say, m_notes}) {
+        edit->setTabChangesFocus(true);
+        edit->setFixedHeight(3 * fontMetrics().lineSpacing() + 16);
+    }
+    m_metric->addItem(tr("nothing: the step is only shown"));
+    for (const sim::RecordedMetric& metric : sim::recordedMetrics())
+        m_metric->addItem(QString::fromUtf8(metric.words.data(), static_cast<qsizetype>(metric.words.size())),
+                          QString::fromUtf8(metric.name.data(), static_cast<qsizetype>(metric.name.size())));
+    m_kind->addItem(tr("how much it is"));
+    m_kind->addItem(tr("less, the same or more than in the step before"));
+    m_ask->setPlaceholderText(tr("The question; without one it is made from what is asked for"));
+    setRole(m_add, "primary");
+    m_add->setDefault(true);
+    m_told->setWordWrap(true);
+    m_told->setTextFormat(Qt::PlainText);
+    m_told->setTextInteractionFlags(Qt::TextSelectableByMouse);
+
+    auto* form = new QFormLayout;
+    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    form->addRow(tr("Title"), m_title);
+    form->addRow(tr("Breaks the belief"), m_breaks);
+    form->addRow(tr("Steps"), m_steps);
+    auto* change = new QHBoxLayout;
+    for (QPushButton* button : {m_up, m_down, m_remove})
+        change->addWidget(button);
+    change->addStretch();
+    form->addRow(QString(), change);
+    form->addRow(tr("Say"), m_say);
+    form->addRow(tr("Notes"), m_notes);
+    form->addRow(tr("First ask for"), m_metric);
+    form->addRow(tr("Ask"), m_kind);
+    form->addRow(tr("Question"), m_ask);
+    auto* foot = new QHBoxLayout;
+    foot->addWidget(m_add);
+    foot->addStretch();
+    foot->addWidget(m_save);
+    auto* column = new QVBoxLayout(this);
+    column->addWidget(how);
+    column->addLayout(form, 1);
+    column->addWidget(m_told);
+    column->addLayout(foot);
+    m_steps->setAccessibleName(tr("Steps that are recorded"));
+    m_told->setAccessibleName(tr("What the check says"));
+    resize(520, 640);
+
+    connect(m_add, &QPushButton::clicked, this, &RecordWindow::addStep);
+    connect(m_remove, &QPushButton::clicked, this, &RecordWindow::removeStep);
+    connect(m_up, &QPushButton::clicked, this, [this] { moveStep(-1); });
+    connect(m_down, &QPushButton::clicked, this, [this] { moveStep(1); });
+    connect(m_save, &QPushButton::clicked, this, &RecordWindow::chooseFile);
+    connect(m_steps, &QListWidget::currentRowChanged, this, &RecordWindow::updateButtons);
+    connect(m_metric, &QComboBox::currentIndexChanged, this, &RecordWindow::updateButtons);
+    connect(m_title, &QLineEdit::textChanged, this, &RecordWindow::updateButtons);
+    updateButtons();
+}
+
+QString RecordWindow::told() const
+{
+    return m_told->text();
+}
+
+void RecordWindow::tell(const QString& text)
+{
+    m_told->setText(text);
+}
+
+void RecordWindow::addStep()
+{
+    auto now = m_now();
+    if (!now)
+        return tell(tr("The window shows no scenario that can run: open one first."));
+    sim::RecordedStep step{std::move(now->shown),
+                           std::move(now->view),
+                           m_say->toPlainText().toStdString(),
+                           m_notes->toPlainText().toStdString(),
+                           {}};
+    if (const QString metric = m_metric->currentData().toString(); !metric.isEmpty()) {
+        using Kind = sim::RecordedQuestion::Kind;
+        step.questions.push_back(
+            {metric.toStdString(), m_kind->currentIndex() == 1 ? Kind::compared : Kind::number, m_ask->text().toStdString(), {}});
+    }
+    m_recording.steps.push_back(std::move(step));
+    m_isUnsaved = true;
+    m_say->clear();
+    m_notes->clear();
+    m_ask->clear();
+    m_metric->setCurrentIndex(0);
+    listSteps();
+    m_steps->setCurrentRow(m_steps->count() - 1);
+    tell(tr("Step %1 is added.").arg(m_recording.steps.size()));
+}
+
+void RecordWindow::removeStep()
+{
+    const int row = m_steps->currentRow();
+    if (row < 0)
+        return;
+    m_recording.steps.erase(m_recording.steps.begin() + row);
+    m_isUnsaved = true;
+    listSteps();
+    m_steps->setCurrentRow(std::min(row, m_steps->count() - 1));
+}
+
+void RecordWindow::moveStep(int by)
+{
+    const int row = m_steps->currentRow(), to = row + by;
+    if (row < 0 || to < 0 || to >= m_steps->count())
+        return;
+    std::swap(m_recording.steps[static_cast<std::size_t>(row)], m_recording.steps[static_cast<std::size_t>(to)]);
+    m_isUnsaved = true;
+    listSteps();
+    m_steps->setCurrentRow(to);
+}
+
+void RecordWindow::listSteps()
+{
+    m_steps->clear();
+    for (std::size_t i = 0; i < m_recording.steps.size(); ++i) {
+        const sim::RecordedStep& step = m_recording.steps[i];
+        const std::string name =
+            sim::memberOr<std::string>(sim::LessonValue::parse(step.shown.text(), nullptr, false), "name", {});
+        const QString what = QString::fromStdString(step.say.empty() ? name : step.say).simplified();
+        const QString asks = step.questions.empty() ? QString() : tr("asks, ");
+        m_steps->addItem(QStringLiteral("%1. %2%3").arg(i + 1).arg(asks, what));
+    }
+    updateButtons();
+}
+
+void RecordWindow::updateButtons()
+{
+    const int row = m_steps->currentRow();
+    m_remove->setEnabled(row >= 0);
+    m_up->setEnabled(row > 0);
+    m_down->setEnabled(row >= 0 && row + 1 < m_steps->count());
+    m_save->setEnabled(m_steps->count() > 0 && !m_title->text().trimmed().isEmpty());
+    m_kind->setEnabled(m_metric->currentIndex() > 0);
+    m_ask->setEnabled(m_metric->currentIndex() > 0);
+}
+
+void RecordWindow::chooseFile()
+{
+    const QString name = QString::fromStdString(sim::lessonIdOf(m_title->text().toStdString())) + QStringLiteral(".json");
+    QString path = QFileDialog::getSaveFileName(this, tr("Save Lesson"), name, tr("Lessons (*.json)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".json");
+    saveTo(path);
+}
+
+bool RecordWindow::saveTo(const QString& path)
+{
+    m_recording.title = m_title->text().trimmed().toStdString();
+    m_recording.breaks = m_breaks->text().trimmed().toStdString();
+    try {
+        const sim::LessonValue file = m_recording.file(sim::lessonIdOf(m_recording.title), m_catalogue);
+        const std::string text = sim::prettyText(file), name = path.toStdString();
+        const auto problems = sim::checkLesson(sim::parseLesson(text, name, m_catalogue), m_catalogue);
+        saveWhole(path, QByteArray::fromStdString(text)); // also with problems: the work is not lost
+        m_isUnsaved = false;
+        QStringList told;
+        for (const sim::Problem& problem : problems)
+            told << QString::fromStdString(problem.text()).trimmed();
+        tell(told.isEmpty() ? tr("Saved. The check finds nothing wrong.") : told.join(QLatin1Char('\n')));
+        Q_EMIT saved(path);
+        return true;
+    } catch (const sim::ScenarioError& error) {
+        QStringList told;
+        for (const sim::Problem& problem : error.problems())
+            told << QString::fromStdString(problem.text()).trimmed();
+        tell(told.join(QLatin1Char('\n')));
+    } catch (const sim::Error& error) {
+        tell(QString::fromUtf8(error.what()));
+    }
+    return false;
+}
+
+bool RecordWindow::mayLose()
+{
+    return !m_isUnsaved ||
+           QMessageBox::question(this, tr("Record a Lesson"), tr("Give up the steps that were recorded?"),
+                                 QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Cancel) == QMessageBox::Discard;
+}
+
+void RecordWindow::closeEvent(QCloseEvent* event)
+{
+    if (!mayLose())
+        return event->ignore();
+    m_isUnsaved = false;
+    QDialog::closeEvent(event);
+}
+
+void RecordWindow::reject()
+{
+    close();
+}
+
+} // namespace app

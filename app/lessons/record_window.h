@@ -1,0 +1,68 @@
+// Records a lesson from the window: put it as wanted, say what is to be seen, add the step. Stands beside the window, which goes
+// on working.
+#pragma once
+
+#include "sim/lesson/recording.h"
+#include "sim/scenario/catalogue.h"
+
+#include <QDialog>
+
+#include <functional>
+#include <optional>
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QListWidget;
+class QPlainTextEdit;
+class QPushButton;
+
+namespace app {
+
+class RecordWindow : public QDialog {
+    Q_OBJECT
+public:
+    struct Now {
+        sim::ScenarioDocument shown;
+        sim::LessonValue view;
+    };
+    /// `now`: what the window shows, or nothing while it shows no scenario that can run.
+    RecordWindow(const sim::Catalogue&, std::function<std::optional<Now>()> now, QWidget* parent = nullptr);
+
+    const sim::LessonRecording& recording() const { return m_recording; }
+    bool hasUnsaved() const { return m_isUnsaved; }
+    QString told() const; ///< what is wrong, or that all is right
+
+public Q_SLOTS:
+    void addStep();
+    void removeStep();
+    void moveStep(int by);
+    /// False: it was not written, and told() says why. What is written passes `lesson check`, or its problems are told.
+    bool saveTo(const QString& path);
+
+Q_SIGNALS:
+    void saved(const QString& path);
+
+protected:
+    void closeEvent(QCloseEvent*) override;
+    void reject() override;
+
+private:
+    bool mayLose();
+    void chooseFile();
+    void listSteps();
+    void tell(const QString&);
+    void updateButtons();
+    const sim::Catalogue& m_catalogue;
+    const std::function<std::optional<Now>()> m_now;
+    sim::LessonRecording m_recording;
+    bool m_isUnsaved = false;
+    QLineEdit *m_title, *m_breaks, *m_ask;
+    QListWidget* m_steps;
+    QPlainTextEdit *m_say, *m_notes;
+    QComboBox *m_metric, *m_kind;
+    QPushButton *m_add, *m_remove, *m_up, *m_down, *m_save;
+    QLabel* m_told;
+};
+
+} // namespace app

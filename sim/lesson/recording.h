@@ -1,0 +1,53 @@
+// A lesson that is put together without code: what is on screen becomes a step, with the cases, views and questions that a lesson
+// file needs. What comes out passes `lesson check`.
+#pragma once
+
+#include "sim/lesson/lesson.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/// A number of a step that can be asked for, by the expression language's name.
+struct RecordedMetric {
+    std::string_view name;  ///< "peak_memory_gib"
+    std::string_view words; ///< "peak memory"
+    std::string_view unit;  ///< of the question; "%" is asked in percent
+};
+std::span<const RecordedMetric> recordedMetrics();
+
+struct RecordedQuestion {
+    enum class Kind : std::uint8_t {
+        number,  ///< on a slider where the engine's answer leaves room at both ends, else typed
+        compared ///< less, about the same or more than in the step before, which must be of a scenario
+    };
+    std::string metric; ///< one of recordedMetrics()
+    Kind kind = Kind::number;
+    std::string ask;     ///< live text; empty: made of the metric's words
+    std::string because; ///< live text, may be empty
+};
+
+struct RecordedStep {
+    ScenarioDocument shown;
+    LessonValue view; ///< as a scenario's /view; null: none
+    std::string say, notes;
+    std::vector<RecordedQuestion> questions; ///< at most one; asked before the step is shown
+};
+
+struct LessonRecording {
+    std::string title, breaks;
+    std::vector<RecordedStep> steps;
+
+    /// The file, with `id`: cases each once, as changes of an earlier one where these are few. Metrics are worked out by the
+    /// engine for the sliders' ranges. Throws Error where nothing was recorded, there is no title, a step cannot be simulated, or
+    /// a question compares with nothing.
+    LessonValue file(const std::string& id, const Catalogue&) const;
+};
+
+/// Letters, digits and - of a title: "Same time, less memory" is same-time-less-memory; "lesson" where none are left.
+std::string lessonIdOf(std::string_view title);
+
+} // namespace sim

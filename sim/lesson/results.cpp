@@ -1,0 +1,293 @@
+#include "sim/lesson/results.h"
+
+#include "sim/scenario/json_text.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace sim {
+namespace {
+
+constexpr std::array<std::string_view, 11> kResultColumns{"learner", "lesson", "seed",    "question",      "answer", "engine",
+                                                          "right",   "sure",   "seconds", "scenario_hash", "version"};
+enum ResultColumn : std::size_t {
+    kLearner,
+    kLesson,
+    kSeed,
+    kQuestion,
+    kAnswer,
+    kEngine,
+    kRight,
+    kSure,
+    kSeconds,
+    kHash,
+    kProgram
+};
+constexpr std::size_t kMostRows = 1'000'000;
+
+std::string csvCell(const std::string& text)
+{
+    // A cell that begins like a formula is one to spreadsheets: it becomes text.
+    const bool isFormula = !text.empty() && std::string_view("=+@\t\r").find(text.front()) != std::string_view::npos;
+    if (!isFormula && text.find_first_of(",\"\r\n") == std::string::npos)
+        return text;
+    std::string quoted = isFormula ? "\"'" : "\"";
+    for (const char c : text)
+        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + "\"";
+}
+
+/// Rows of cells as RFC 4180 has them.
+std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::string& fileName)
+{
+    std::vector<std::vector<std::string>> rows;
+    std::vector<std::string> row;
+    std::string cell;
+    bool isQuoted = false, wasQuoted = false;
+    const auto endCell = [&] {
+        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' &&
+            std::string_view("=+@\t\r").find(cell[1]) != std::string_view::npos)
+            cell.erase(0, 1);
+        row.push_back(std::exchange(cell, {}));
+        wasQuoted = false;
+    };
+    const auto endRow = [&] {
+        endCell();
+        if (row.size() > 1 || !row.front().empty())
+            rows.push_back(std::move(row));
+        row.clear();
+        if (rows.size() > kMostRows)
+            throw ScenarioError({{fileName, "", "more than " + std::to_string(kMostRows) + " rows"}});
+    };
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (isQuoted) {
+            if (c != '"')
+                cell += c;
+            else if (i + 1 < text.size() && text[i + 1] == '"')
+                cell += text[++i];
+            else
+                isQuoted = false;
+        } else if (c == '"' && cell.empty()) {
+            isQuoted = wasQuoted = true;
+        } else if (c == ',') {
+            endCell();
+        } else if (c == '\n') {
+            endRow();
+        } else if (c != '\r') {
+            cell += c;
+        }
+    }
+    if (isQuoted)
+        throw ScenarioError({{fileName, "", "a quoted cell is never closed"}});
+    if (!cell.empty() || !row.empty())
+        endRow();
+    return rows;
+}
+
+bool isResultsCsv(std::string_view text)
+{
+    constexpr std::string_view kMark = "\xEF\xBB\xBF"; // some spreadsheets begin with it
+    if (text.substr(0, kMark.size()) == kMark)
+        text.remove_prefix(kMark.size());
+    return text.substr(0, kResultColumns[kLearner].size() + 1) == "learner,";
+}
+
+std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& fileName)
+{
+    const auto rows = csvRows(text.substr(text.find("learner")), fileName);
+    std::array<std::size_t, kResultColumns.size()> at{};
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        const auto found = std::find(rows.front().begin(), rows.front().end(), kResultColumns[i]);
+        if (found == rows.front().end()) // whoever leaves a column out, or puts them in another order
+            at[i] = rows.front().size();
+        else
+            at[i] = static_cast<std::size_t>(found - rows.front().begin());
+    }
+    for (const std::size_t needed : {kLesson, kQuestion, kAnswer})
+        if (at[needed] == rows.front().size())
+            throw ScenarioError({{fileName, "", "there is no column " + quotedText(kResultColumns[needed])}});
+    std::vector<LessonValue> all;
+    for (std::size_t r = 1; r < rows.size(); ++r) {
+        const auto cell = [&](ResultColumn column) { return at[column] < rows[r].size() ? rows[r][at[column]] : std::string(); };
+        const std::string where = "row " + std::to_string(r + 1);
+        const auto value = [&](ResultColumn column) {
+            return cell(column).empty() ? LessonValue() : parseStrict(cell(column), fileName + ", " + where);
+        };
+        const LessonValue seed = value(kSeed);
+        const auto belongs = [&](const LessonValue& sheet) {
+            return sheet.at("learner") == LessonValue(cell(kLearner)) && sheet.at("lesson") == LessonValue(cell(kLesson)) &&
+                   memberOr<std::uint64_t>(sheet, "seed", 0) == valueAs<std::uint64_t>(seed).value_or(0);
+        };
+        auto sheet = std::find_if(all.begin(), all.end(), belongs);
+        if (sheet == all.end()) {
+            all.push_back({{"format", "rankscope-answers"},
+                           {"version", 1},
+                           {"lesson", cell(kLesson)},
+                           {"learner", cell(kLearner)},
+                           {"answers", LessonValue::object()}});
+            if (!seed.is_null())
+                all.back()["seed"] = seed;
+            sheet = all.end() - 1;
+        }
+        const LessonValue answer = value(kAnswer);
+        if (answer.is_null())
+            continue;
+        LessonValue entry{{"value", answer}};
+        if (const LessonValue sure = value(kSure); sure.is_number())
+            entry["sure"] = sure;
+        if (const LessonValue seconds = value(kSeconds); seconds.is_number())
+            entry["seconds"] = seconds;
+        (*sheet)["answers"][cell(kQuestion)] = std::move(entry);
+    }
+    return all;
+}
+
+} // namespace
+
+std::string scenarioHash(const Lesson& lesson, const LessonCases& cases)
+{
+    std::uint64_t hash = 0xcbf29ce484222325ULL; // Fowler, Noll, Vo
+    const auto add = [&](std::string_view text) {
+        for (const char c : text)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+        hash = (hash ^ 0xFFU) * 0x100000001b3ULL; // so that "a","bc" is not "ab","c"
+    };
+    for (const CaseDefinition& definition : lesson.cases) {
+        add(definition.name);
+        const CaseSubject* subject = cases.all().subject(definition.name);
+        if (subject == nullptr) // made anew for every asking
+            add(definition.given.dump());
+        else if (const auto* document = std::get_if<ScenarioDocument>(subject))
+            add(LessonValue::parse(document->text()).dump());
+        else
+            add(std::get<LessonValue>(*subject).dump());
+    }
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+    return text;
+}
+
+LessonValue resultsOf(const Paper& paper, const std::vector<LessonValue>& answers, const std::string& fileName,
+                      std::string_view program)
+{
+    LessonValue learners = LessonValue::array();
+    for (const LessonValue& sheet : answers) {
+        LessonValue marked = paper.mark(sheet, fileName);
+        LessonValue given = LessonValue::object();
+        for (const LessonValue& mark : marked.at("marks")) {
+            if (mark.at("given").is_null())
+                continue;
+            LessonValue entry{{"value", mark.at("given")}};
+            for (const char* key : {"sure", "seconds"})
+                if (mark.contains(key))
+                    entry[key] = mark.at(key);
+            given[mark.at("id").get<std::string>()] = std::move(entry);
+        }
+        LessonValue learner{{"learner", marked.at("learner")},
+                            {"right", marked.at("right")},
+                            {"of", marked.at("of")},
+                            {"answers", std::move(given)},
+                            {"marks", std::move(marked.at("marks"))}};
+        if (marked.contains("problems"))
+            learner["problems"] = std::move(marked.at("problems"));
+        learners.push_back(std::move(learner));
+    }
+    return {{"format", "rankscope-results"},
+            {"version", 1},
+            {"lesson", paper.lesson().id},
+            {"title", paper.lesson().title},
+            {"seed", paper.seed()},
+            {"program", program},
+            {"scenario_hash", scenarioHash(paper.lesson(), paper.cases())},
+            {"learners", std::move(learners)}};
+}
+
+std::string resultsCsv(const LessonValue& results)
+{
+    std::string text;
+    for (std::size_t i = 0; i < kResultColumns.size(); ++i)
+        text += (i == 0 ? "" : ",") + std::string(kResultColumns[i]);
+    text += "\n";
+    const auto json = [](const LessonValue& object, const char* key) {
+        const LessonValue* value = memberOf(object, key);
+        return value == nullptr || value->is_null() ? std::string() : value->dump();
+    };
+    for (const LessonValue& learner : results.at("learners"))
+        for (const LessonValue& mark : learner.at("marks")) {
+            const std::array<std::string, kResultColumns.size()> cells{learner.at("learner").get<std::string>(),
+                                                                       results.at("lesson").get<std::string>(),
+                                                                       json(results, "seed"),
+                                                                       mark.at("id").get<std::string>(),
+                                                                       json(mark, "given"),
+                                                                       json(mark, "answer"),
+                                                                       json(mark, "right"),
+                                                                       json(mark, "sure"),
+                                                                       json(mark, "seconds"),
+                                                                       results.at("scenario_hash").get<std::string>(),
+                                                                       results.at("program").get<std::string>()};
+            for (std::size_t i = 0; i < cells.size(); ++i)
+                text += (i == 0 ? "" : ",") + csvCell(cells[i]);
+            text += "\n";
+        }
+    return text;
+}
+
+std::vector<LessonValue> answersIn(std::string_view text, const std::string& fileName)
+{
+    const auto refuse = [&](const std::string& message) { throw ScenarioError({{fileName, "", message}}); };
+    std::vector<LessonValue> all;
+    if (isResultsCsv(text)) {
+        all = answersInCsv(text, fileName);
+    } else {
+        const LessonValue file = parseStrict(text, fileName);
+        if (memberOr<std::string>(file, "format", {}) != "rankscope-results")
+            return {file}; // Paper::mark says what is wrong with it
+        const LessonValue* learners = memberOf(file, "learners");
+        if (memberOr(file, "version", 0) != 1 || learners == nullptr || !learners->is_array())
+            refuse(R"(results are { "format": "rankscope-results", "version": 1, "learners": [ … ] })");
+        for (const LessonValue& learner : *learners) {
+            LessonValue sheet{{"format", "rankscope-answers"}, {"version", 1}};
+            for (const char* key : {"lesson", "seed"})
+                if (const LessonValue* value = memberOf(file, key))
+                    sheet[key] = *value;
+            for (const char* key : {"learner", "answers"})
+                if (const LessonValue* value = memberOf(learner, key))
+                    sheet[key] = *value;
+            all.push_back(std::move(sheet));
+        }
+    }
+    if (all.empty())
+        refuse("it holds no learner's answers");
+    return all;
+}
+
+std::string changedSince(std::string_view text, const std::string& fileName, const std::string& hashNow,
+                         std::string_view programNow)
+{
+    std::string hash, program;
+    if (isResultsCsv(text)) {
+        const auto rows = csvRows(text.substr(text.find("learner")), fileName);
+        const auto cell = [&](ResultColumn column) {
+            const auto found = std::find(rows.front().begin(), rows.front().end(), kResultColumns[column]);
+            const auto at = static_cast<std::size_t>(found - rows.front().begin());
+            return rows.size() > 1 && at < rows[1].size() ? rows[1][at] : std::string();
+        };
+        hash = cell(kHash);
+        program = cell(kProgram);
+    } else {
+        const LessonValue file = parseStrict(text, fileName);
+        hash = memberOr<std::string>(file, "scenario_hash", {});
+        program = memberOr<std::string>(file, "program", {});
+    }
+    std::string changed;
+    if (!program.empty() && program != programNow)
+        changed = "marked by version " + shownText(program) + ", now by " + std::string(programNow);
+    if (!hash.empty() && hash != hashNow)
+        changed += (changed.empty() ? "" : "; ") + ("marked with scenarios " + shownText(hash) + ", now with " + hashNow);
+    return changed;
+}
+
+} // namespace sim

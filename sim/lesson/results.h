@@ -1,0 +1,36 @@
+// Results of a lesson or an exam that can be taken away and marked again: JSON with the answers themselves, CSV for a table. Both
+// say with which scenarios and which version they were marked, so that a mark which has changed since can be told.
+#pragma once
+
+#include "sim/lesson/paper.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/// Of all scenarios and pipelines that a lesson's questions are about, as they are now (the gallery's file, not only its name):
+/// 16 hexadecimal digits, FNV-1a of 64 bits. Not made to withstand forgery.
+std::string scenarioHash(const Lesson&, const LessonCases&);
+
+/// {"format":"rankscope-results","version":1,"lesson","title","seed","program","scenario_hash","learners":[{"learner","right","of",
+/// "answers":{id: {"value","sure","seconds"}},"marks":[… as Paper::mark has them]}]}. `answers` are answer files, all to this
+/// paper; `program` is the version. Throws ScenarioError as Paper::mark.
+LessonValue resultsOf(const Paper&, const std::vector<LessonValue>& answers, const std::string& fileName,
+                      std::string_view program);
+
+/// One row a learner and question: learner,lesson,seed,question,answer,engine,right,sure,seconds,scenario_hash,version. Answers
+/// are JSON; what was not answered or not said is empty.
+std::string resultsCsv(const LessonValue& results);
+
+/// The answer files in an answer file, in results as JSON, or in results as CSV, in their order; without marks. Never empty.
+/// Throws ScenarioError that says where it is none of them.
+std::vector<LessonValue> answersIn(std::string_view text, const std::string& fileName);
+
+/// What a result file says of itself, for who marks it again: "marked by version 0.3 with other scenarios (0123…, now 4567…)";
+/// empty for answers that were never marked, and where nothing has changed.
+std::string changedSince(std::string_view text, const std::string& fileName, const std::string& hashNow,
+                         std::string_view programNow);
+
+} // namespace sim

@@ -1,0 +1,282 @@
+// A lesson before a class: steps by clicker, notes, what the room answers, the hand-out, and a lesson recorded in the window.
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/lessons/handout.h"
+#include "app/lessons/lesson_talk.h"
+#include "app/lessons/record_window.h"
+#include "app/lessons/room_dialog.h"
+#include "app/lessons/room_histogram.h"
+#include "app/shell/presentation/notes_window.h"
+#include "app/shell/presentation/presentation.h"
+#include "app/shell/window/main_window.h"
+#include "sim/lesson/check.h"
+#include "tests/app/session/session_fixtures.h"
+
+#include <QAccessible>
+#include <QApplication>
+#include <QComboBox>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+std::string lessonFile(const char* id)
+{
+    return std::string(RANKSCOPE_SOURCE_DIR "/assets/lessons/") + id + ".json";
+}
+
+std::shared_ptr<const sim::LessonPlay> playOf(const std::string& file, std::uint64_t seed = 1)
+{
+    return std::make_shared<const sim::LessonPlay>(sim::readLesson(file, catalogue()), seed, catalogue());
+}
+
+QString shownText(const QWidget& widget)
+{
+    QStringList all;
+    for (const QLabel* label : widget.findChildren<QLabel*>())
+        if (!label->isHidden())
+            all << label->text();
+    return all.join(QLatin1Char('\n'));
+}
+
+void press(QWidget* widget, Qt::Key key)
+{
+    QKeyEvent event(QEvent::KeyPress, key, Qt::NoModifier);
+    QCoreApplication::sendEvent(widget, &event);
+    for (int round = 0; round < 5; ++round)
+        QCoreApplication::processEvents();
+}
+
+/// The window, presenting a lesson as large as a projector shows it.
+struct Class {
+    explicit Class(const char* id = "one-f-one-b")
+        : window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software})
+    {
+        window.resize(1280, 800);
+        window.show();
+        window.openLesson(QString::fromLatin1(id));
+        waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); });
+        window.present();
+        window.presentation()->showNormal();
+        window.presentation()->setFixedSize(1920, 1080);
+        settle();
+    }
+    void settle()
+    {
+        waitFor([&] { return window.isSettled(); });
+        for (int round = 0; round < 5; ++round)
+            QCoreApplication::processEvents();
+    }
+    Presentation& presentation() { return *window.presentation(); }
+    void next()
+    {
+        press(&presentation(), Qt::Key_PageDown);
+        settle();
+    }
+    MainWindow window;
+};
+
+} // namespace
+
+TEST(LessonTalk, AsksFirstAndTellsTheAnswerAtTheNextClick)
+{
+    std::vector<LessonScene> scenes;
+    LessonTalk talk(playOf(lessonFile("one-f-one-b")), 1, [&](const LessonScene& scene) { scenes.push_back(scene); });
+    QWidget parent;
+    int asks = 0;
+    for (int i = 0; i < talk.size(); ++i) {
+        const Slide slide = talk.goTo(i);
+        const std::unique_ptr<SlidePanel> panel(slide.beside(&parent));
+        const QString text = shownText(*panel);
+        EXPECT_FALSE(text.isEmpty()) << i;
+        if (talk.part(i) == LessonTalk::Part::ask) {
+            ++asks;
+            EXPECT_FALSE(text.contains(QStringLiteral("The engine:"))) << qPrintable(text);
+            EXPECT_TRUE(slide.notes.contains(QStringLiteral("The engine:"))) << "the presenter knows it";
+            EXPECT_EQ(talk.part(i + 1), LessonTalk::Part::answer);
+            EXPECT_EQ(talk.upNext(i), QStringLiteral("the answer"));
+        }
+        if (talk.part(i) == LessonTalk::Part::answer) {
+            EXPECT_TRUE(text.contains(QStringLiteral("The engine:"))) << qPrintable(text);
+        }
+    }
+    EXPECT_GE(asks, 4);
+    EXPECT_EQ(talk.part(talk.firstOf(2)), LessonTalk::Part::ask);
+    EXPECT_FALSE(scenes.empty());
+    EXPECT_TRUE(talk.upNext(talk.size() - 1).isEmpty());
+}
+
+/// On 1920 × 1080 with text of 24 pixels and more: every step of every lesson and of the exam.
+TEST(LessonTalk, NoStepIsCutBeforeAClass)
+{
+    QWidget parent;
+    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/assets/lessons")) {
+        if (entry.path().extension() != ".json")
+            continue;
+        LessonTalk talk(playOf(entry.path().string()), 1, [](const LessonScene&) {});
+        for (int i = 0; i < talk.size(); ++i) {
+            SCOPED_TRACE(entry.path().stem().string() + ", slide " + std::to_string(i + 1));
+            const Slide slide = talk.goTo(i);
+            const std::unique_ptr<SlidePanel> panel(slide.beside(&parent));
+            panel->setTextPixels(Presentation::kSmallestText);
+            const double share = slide.pictures.empty() ? 1 : 0.6;
+            EXPECT_LE(panel->neededHeight(static_cast<int>(1920 * share)), 1080 - 3 * Presentation::kSmallestText);
+        }
+    }
+}
+
+TEST(LessonClass, ClickersTurnTheStepsAndTheWindowIsAsItWasAfterwards)
+{
+    Class room;
+    ASSERT_TRUE(room.presentation().panel());
+    const QString first = shownText(*room.presentation().panel());
+    room.next();
+    EXPECT_NE(shownText(*room.presentation().panel()), first);
+    EXPECT_EQ(room.presentation().place(), 1);
+    for (const QLabel* label : room.presentation().panel()->findChildren<QLabel*>()) {
+        EXPECT_GE(QFontInfo(label->font()).pixelSize(), Presentation::kSmallestText) << qPrintable(label->text());
+        EXPECT_GE(label->height(), label->heightForWidth(label->width())) << "cut: " << qPrintable(label->text());
+    }
+    press(&room.presentation(), Qt::Key_PageUp);
+    EXPECT_EQ(shownText(*room.presentation().panel()), first);
+    for (int i = 0; i < 40; ++i)
+        room.next(); // over the end: nothing happens
+    const LessonPanel& player = room.window.lesson();
+    press(&room.presentation(), Qt::Key_Escape);
+    EXPECT_TRUE(waitFor([&] { return room.window.presentation() == nullptr && room.window.isSettled(); }));
+    EXPECT_EQ(player.at(), 0U) << "who plays it has gone no further";
+    EXPECT_FALSE(player.text().contains(QStringLiteral("Right.")));
+}
+
+TEST(LessonClass, NotesAreForThePresenterAlone)
+{
+    Class room;
+    EXPECT_EQ(room.presentation().notes(), nullptr);
+    press(&room.presentation(), Qt::Key_N);
+    NotesWindow* notes = room.presentation().notes();
+    ASSERT_TRUE(notes);
+    EXPECT_TRUE(notes->isWindow());
+    while (!shownText(*room.presentation().panel()).contains(QStringLiteral("**A**")))
+        press(notes, Qt::Key_PageDown); // its keys are the presentation's
+    EXPECT_TRUE(notes->text().contains(QStringLiteral("The engine: about the same"))) << qPrintable(notes->text());
+    EXPECT_TRUE(notes->text().contains(QStringLiteral("Next: the answer")));
+    EXPECT_FALSE(shownText(room.presentation()).contains(QStringLiteral("The engine:")));
+    EXPECT_FALSE(QAccessible::queryAccessibleInterface(notes)->text(QAccessible::Name).isEmpty());
+    press(notes, Qt::Key_N);
+    EXPECT_TRUE(waitFor([&] { return room.presentation().notes() == nullptr; }));
+}
+
+TEST(LessonClass, TheRoomIsAskedAndAskedAgain)
+{
+    Class room;
+    while (!shownText(*room.presentation().panel()).contains(QStringLiteral("**A**")))
+        room.next();
+    press(&room.presentation(), Qt::Key_A);
+    auto* dialog = room.presentation().findChild<RoomDialog*>();
+    ASSERT_TRUE(dialog);
+    const auto counts = dialog->findChildren<QSpinBox*>();
+    ASSERT_EQ(counts.size(), 6) << "three options, two votes";
+    for (const QSpinBox* count : counts)
+        EXPECT_FALSE(QAccessible::queryAccessibleInterface(const_cast<QSpinBox*>(count))->text(QAccessible::Name).isEmpty());
+    counts[0]->setValue(14);
+    counts[1]->setValue(6);
+    counts[4]->setValue(19);
+    const QTemporaryDir folder;
+    const auto write = [&](const char* name, const char* text) {
+        QFile file(folder.filePath(QString::fromLatin1(name)));
+        EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(text);
+        return file.fileName();
+    };
+    const QString good = write("good.json", R"({"format":"rankscope-answers","version":1,"lesson":"one-f-one-b","seed":7,
+        "answers":{"bubble":{"value":1,"sure":0.6}}})");
+    const QString other = write("other.json", R"({"format":"rankscope-answers","version":1,"lesson":"bubble","answers":{}})");
+    dialog->importFiles(1, {good, other});
+    EXPECT_TRUE(dialog->told().contains(QStringLiteral("not to “one-f-one-b”"))) << qPrintable(dialog->told());
+    dialog->accept();
+    const auto spoken = [&] {
+        for (QWidget* each : room.presentation().panel()->findChildren<QWidget*>())
+            if (each->accessibleName() == QStringLiteral("What the room answered"))
+                return each->accessibleDescription();
+        return QString();
+    };
+    EXPECT_TRUE(spoken().contains(QStringLiteral("A: 14 at first, then 0; B: 6 at first, then 20"))) << qPrintable(spoken());
+    EXPECT_FALSE(spoken().contains(QStringLiteral("engine"))) << "not before the answer";
+    room.next();
+    EXPECT_TRUE(spoken().contains(QStringLiteral("then 20, the engine's"))) << qPrintable(spoken());
+}
+
+TEST(LessonHandout, TheSameSeedIsTheSamePaper)
+{
+    const auto exam = lessonFile("exam");
+    const QByteArray paper = handoutPdf(*playOf(exam, 3), 3, QStringLiteral("1.0"));
+    EXPECT_TRUE(paper.startsWith("%PDF-"));
+    EXPECT_EQ(handoutPdf(*playOf(exam, 3), 3, QStringLiteral("1.0")), paper);
+    EXPECT_NE(handoutPdf(*playOf(exam, 4), 4, QStringLiteral("1.0")), paper);
+    const auto pages = [](const QByteArray& pdf) { return pdf.count("/Type /Page\n"); };
+    EXPECT_GE(pages(paper), 3) << "questions, and the key on its own sheet";
+}
+
+TEST(LessonHandout, EveryLessonFitsOnPaper)
+{
+    for (const char* id : {"one-f-one-b", "cut-the-matrix", "cut-finer", "forward-input-weight"}) {
+        SCOPED_TRACE(id);
+        EXPECT_GT(handoutPdf(*playOf(lessonFile(id)), 1, QStringLiteral("1.0")).size(), 10'000);
+    }
+}
+
+TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1280, 800);
+    window.show();
+    ASSERT_TRUE(window.openFile(galleryFile("16-schedule-gpipe.json")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    window.run(CommandId::recordLesson);
+    RecordWindow* recorder = window.recorder();
+    ASSERT_TRUE(recorder);
+    const auto edits = recorder->findChildren<QPlainTextEdit*>();
+    const auto button = [&](const char* text) {
+        for (QPushButton* each : recorder->findChildren<QPushButton*>())
+            if (each->text() == QLatin1String(text))
+                return each;
+        return static_cast<QPushButton*>(nullptr);
+    };
+    edits[0]->setPlainText(QStringLiteral("GPipe keeps everything."));
+    edits[1]->setPlainText(QStringLiteral("Let them guess."));
+    button("Add Step")->click();
+    Edit edit;
+    edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
+    window.session().edit(edit);
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    auto* metric = recorder->findChild<QComboBox*>();
+    metric->setCurrentIndex(metric->findData(QStringLiteral("peak_memory_gib")));
+    button("Add Step")->click();
+    EXPECT_FALSE(button("Save Lesson…")->isEnabled()) << "without a title";
+    recorder->findChild<QLineEdit*>()->setText(QStringLiteral("My lesson"));
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("my-lesson.json"));
+    ASSERT_TRUE(button("Save Lesson…")->isEnabled());
+    EXPECT_TRUE(recorder->saveTo(path)) << qPrintable(recorder->told());
+    EXPECT_TRUE(recorder->told().contains(QStringLiteral("nothing wrong"))) << qPrintable(recorder->told());
+    EXPECT_FALSE(recorder->hasUnsaved());
+    const sim::Lesson lesson = sim::readLesson(path.toStdString(), catalogue());
+    EXPECT_TRUE(sim::checkLesson(lesson, catalogue()).empty());
+    EXPECT_EQ(lesson.steps.size(), 3U);
+    EXPECT_EQ(lesson.steps[0].notes, "Let them guess.");
+    EXPECT_TRUE(window.openFile(path).empty()) << "and it is played by opening it";
+    EXPECT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+}
+
+} // namespace app

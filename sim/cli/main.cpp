@@ -12,7 +12,7 @@ namespace {
 /// Commands that are announced and that this version does not have: named so that the answer is plain, not listed.
 void addMissing(CLI::App& app)
 {
-    for (const char* name : {"plan", "import", "export", "trace"})
+    for (const char* name : {"import", "export", "trace"})
         app.add_subcommand(name)->group("")->prefix_command()->callback([name] {
             throw sim::cli::UsageError("the command " + std::string(name) + " is not part of version " RANKSCOPE_VERSION);
         });
@@ -38,6 +38,7 @@ int main(int argc, char** argv)
     sim::cli::addOps(app);
     sim::cli::addSweep(app);
     sim::cli::addBatch(app);
+    sim::cli::addPlan(app);
     sim::cli::addLesson(app);
     addMissing(app);
     try {

@@ -28,8 +28,10 @@ ALLOWED = {
                      "sim/engine", "sim/simulate", "sim/trace"],
     # A layout from somebody else's trace: what was recorded, the words of layouts and schedules, and nothing that simulates.
     "sim/recovery": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/legal", "sim/trace"],
+    "sim/planner": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/program", "sim/cost",
+                    "sim/engine", "sim/simulate", "sim/analysis"],
     "sim/answers": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/engine", "sim/simulate",
-                    "sim/analysis", "sim/trace"],
+                    "sim/analysis", "sim/trace", "sim/recovery", "sim/planner"],
     "sim/lesson": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/simulate", "sim/analysis", "sim/answers"],
     "sim/frameworks": ["sim/text", "sim/scenario", "sim/schedule", "sim/legal", "sim/mesh", "sim/model", "sim/simulate"],
     "sim/frameworks/read": ["sim/text", "sim/scenario"],

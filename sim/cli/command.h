@@ -96,6 +96,7 @@ void addTraffic(CLI::App&);
 void addOps(CLI::App&);
 void addSweep(CLI::App&);
 void addBatch(CLI::App&);
+void addPlan(CLI::App&);
 void addLesson(CLI::App&);
 void addTrace(CLI::App&);
 void addImport(CLI::App&);

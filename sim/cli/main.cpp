@@ -7,19 +7,6 @@
 #include <iostream>
 #include <new>
 
-namespace {
-
-/// Commands that are announced and that this version does not have: named so that the answer is plain, not listed.
-void addMissing(CLI::App& app)
-{
-    for (const char* name : {"plan"})
-        app.add_subcommand(name)->group("")->prefix_command()->callback([name] {
-            throw sim::cli::UsageError("the command " + std::string(name) + " is not part of version " RANKSCOPE_VERSION);
-        });
-}
-
-} // namespace
-
 int main(int argc, char** argv)
 {
     using sim::cli::ExitCode;
@@ -38,11 +25,11 @@ int main(int argc, char** argv)
     sim::cli::addOps(app);
     sim::cli::addSweep(app);
     sim::cli::addBatch(app);
+    sim::cli::addPlan(app);
     sim::cli::addLesson(app);
     sim::cli::addTrace(app);
     sim::cli::addImport(app);
     sim::cli::addExport(app);
-    addMissing(app);
     try {
         app.parse(argc, argv); // runs the chosen command
         std::cout.flush();

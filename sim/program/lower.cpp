@@ -5,6 +5,7 @@
 #include "sim/program/overlap_block.h"
 #include "sim/program/pass_builder.h"
 #include "sim/program/program.h"
+#include "sim/program/stage_content.h"
 #include "sim/program/states.h"
 #include "sim/scenario/about_key.h"
 
@@ -16,15 +17,6 @@
 
 namespace sim {
 namespace {
-
-/// What makes two stages compute the same: their layers' kinds and the ends of the model.
-struct ContentKey {
-    std::vector<LayerKind> layers;
-    bool embedding = false, head = false;
-    bool ownsEmbedding = false; ///< where the head or a prediction module needs it, the embedding is here already
-    int slice = 0;              ///< of the sequence: later ones attend to more
-    auto operator<=>(const ContentKey&) const = default;
-};
 
 class Lowering {
 public:
@@ -90,34 +82,7 @@ int Lowering::contentOf(const ContentKey& key)
     const auto [position, isNew] = m_contentIndex.try_emplace(key, static_cast<int>(m_contents.size()));
     if (!isNew)
         return position->second;
-    const Training& training = m_scenario.training;
-    StageContent content;
-    m_sharding.slice = key.slice;
-    m_sharding.beginsTraining = key.embedding && m_scenario.model.lora.isOn();
-    const Model& model = m_scenario.model;
-    const bool tied = model.tieWordEmbeddings, predicts = model.numNextnPredictLayers > 0;
-    if (key.embedding)
-        content.buckets.push_back(
-            {.list = operatorsOf(model, m_sharding, ModelPart::embedding), .usedAgain = key.head && (tied || predicts)});
-    const auto addLayer = [&](OperatorList list, int layer) {
-        const bool recomputed =
-            training.recompute == Recompute::full && (training.recomputeLayers <= 0 || layer < training.recomputeLayers);
-        m_sharding.beginsTraining = m_sharding.beginsTraining && list.endsBackward;
-        content.buckets.push_back({.list = std::move(list), .layer = layer, .recomputed = recomputed});
-    };
-    const int layers = static_cast<int>(key.layers.size());
-    for (int i = 0; i < layers; ++i)
-        addLayer(operatorsOf(model, m_sharding, key.layers[asIndex(i)]), i);
-    if (key.head) {
-        const bool isEmbedding = tied && key.ownsEmbedding;
-        content.buckets.push_back(
-            {.list = operatorsOf(model, m_sharding, ModelPart::head, isEmbedding), .usedAgain = predicts && !isEmbedding});
-        for (int i = 0; i < model.numNextnPredictLayers; ++i) {
-            // A tied head is the embedding; and the first module's copy serves the others.
-            addLayer(operatorsOf(model, m_sharding, ModelPart::prediction, key.ownsEmbedding || tied || i > 0), layers + i);
-            content.buckets.push_back({.list = operatorsOf(model, m_sharding, ModelPart::head, true)});
-        }
-    }
+    StageContent content = makeStageContent(m_scenario, m_sharding, key);
     std::size_t operators = 0;
     for (const Bucket& bucket : content.buckets)
         operators += bucket.list.operators.size();

@@ -1,0 +1,260 @@
+#include "sim/cli/command.h"
+#include "sim/cli/table.h"
+
+#include "sim/answers/plan.h"
+#include "sim/planner/planner.h"
+
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+namespace sim::cli {
+namespace {
+
+std::atomic<bool> isInterrupted{false};
+extern "C" void interruptPlan(int)
+{
+    isInterrupted = true;
+}
+
+struct PlanArguments {
+    ScenarioArguments scenario;
+    int gpus = 0;
+    std::string objective = "time";
+    double price = 0;
+    std::vector<std::string> fixed, freed, why;
+    double margin = 0;
+    std::string framework;
+    int top = 5, jobs = 0, most = 200;
+    std::string part;
+    std::vector<std::string> merge;
+    bool json = false;
+};
+
+PlanSetting settingOf(const std::string& assignment, const char* option)
+{
+    const std::size_t equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == assignment.size())
+        throw UsageError(std::string(option) + " takes POINTER=VALUE, as layout.tp=8; it got " + assignment);
+    return {assignment.substr(0, equals), assignment.substr(equals + 1)};
+}
+
+void readPart(const std::string& text, PlanRequest& request)
+{
+    if (text.empty())
+        return;
+    const char* const end = text.data() + text.size();
+    int part = 0, parts = 0;
+    const auto [slash, first] = std::from_chars(text.data(), end, part);
+    if (first != std::errc() || slash == end || *slash != '/')
+        throw UsageError("--part takes I/N, as 1/4; it got " + text);
+    const auto [rest, second] = std::from_chars(slash + 1, end, parts);
+    if (second != std::errc() || rest != end || parts < 1 || part < 1 || part > parts)
+        throw UsageError("--part takes I/N with I from 1 to N, as 1/4; it got " + text);
+    request.part = part - 1;
+    request.parts = parts;
+}
+
+PlanRequest requestOf(const PlanArguments& arguments)
+{
+    PlanRequest request{.document = arguments.scenario.document()};
+    request.gpus = arguments.gpus;
+    request.objective = arguments.objective == "headroom"    ? PlanObjective::headroom
+                        : arguments.objective == "gpu-hours" ? PlanObjective::gpuHours
+                        : arguments.objective == "cost"      ? PlanObjective::cost
+                                                             : PlanObjective::time;
+    request.price = arguments.price;
+    if (request.objective == PlanObjective::cost && request.price <= 0)
+        throw UsageError("--objective cost needs --price, of a GPU for an hour");
+    for (const std::string& assignment : arguments.fixed)
+        request.fixed.push_back(settingOf(assignment, "--fix"));
+    request.freed = arguments.freed;
+    request.marginGib = arguments.margin;
+    request.framework = arguments.framework;
+    request.top = arguments.top;
+    request.jobs = arguments.jobs;
+    request.mostSimulated = arguments.most;
+    readPart(arguments.part, request);
+    return request;
+}
+
+std::string valueIn(const Answer& settings, const char* pointer)
+{
+    if (!settings.contains(pointer))
+        return "-";
+    const Answer& value = settings.at(pointer);
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// From the JSON, so that what is merged prints like what was searched.
+void print(const Answer& answer)
+{
+    const Answer& best = answer.at("best");
+    const auto count = [&](const char* key) { return grouped(answer.at(key).get<std::int64_t>()); };
+    std::cout << count("covered") << " legal layouts on " << answer.at("gpus").get<int>() << " GPUs, " << count("evaluated")
+              << " evaluated, " << count("tightened") << " laid out, " << count("simulated") << " simulated; ";
+    if (best.empty())
+        std::cout << "none that was reached fits\n";
+    else if (answer.at("proved").get<bool>())
+        std::cout << "the first is proved best\n";
+    else
+        std::cout << "not proved: another may be faster by " << fixed(100 * answer.at("gap").get<double>(), 2) << " %\n";
+    if (answer.at("stopped").get<bool>())
+        std::cout << "stopped: what was found until then\n";
+    if (!best.empty()) {
+        std::cout << "\n";
+        Table table({"", "tp", "cp", "pp", "dp", "ep", "schedule", "v", "micro-batch", "zero", "shard", "sp", "recompute", "step",
+                     "closed form", "GiB", ""});
+        int place = 0;
+        for (const Answer& layout : best) {
+            const Answer& settings = layout.at("settings");
+            const auto value = [&](const char* pointer) { return valueIn(settings, pointer); };
+            table.add({std::to_string(++place), value("/layout/tp"), value("/layout/cp"), value("/layout/pp"), value("/layout/dp"),
+                       value("/layout/ep"), value("/schedule/kind"), value("/schedule/virtual_stages"),
+                       value("/training/micro_batch_size"), value("/layout/zero_stage"), value("/layout/dp_shard"),
+                       value("/layout/sequence_parallel"), value("/training/recompute"),
+                       seconds(layout.at("step_time_s").get<double>()), seconds(layout.at("closed_form_s").get<double>()),
+                       fixed(layout.at("peak_memory_gib").get<double>(), 1),
+                       layout.at("tie_with_first").get<bool>() ? "tie with the first" : ""});
+        }
+        table.print(std::cout);
+    }
+    std::map<std::string, int> reasons;
+    for (const Answer& grid : answer.at("rejected"))
+        ++reasons[grid.at("reason").get<std::string>()];
+    std::cout << "\nGrids not chosen:";
+    for (const auto& [reason, number] : reasons)
+        std::cout << " " << number << " " << reason;
+    std::cout << "\n";
+    for (const Answer& grid : answer.at("rejected")) {
+        if (grid.at("reason") == "rule")
+            continue;
+        std::cout << "  tp " << grid.at("tp") << ", cp " << grid.at("cp") << ", pp " << grid.at("pp") << ", dp " << grid.at("dp");
+        if (grid.at("ep") != 1)
+            std::cout << ", ep " << grid.at("ep") << ", etp " << grid.at("etp");
+        std::cout << ": " << grid.at("reason").get<std::string>() << ": " << grid.at("text").get<std::string>() << "\n";
+    }
+    std::cout << "\nHeld:";
+    for (const auto& [pointer, value] : answer.at("held_fixed").items())
+        std::cout << " " << pointer << "=" << value.dump();
+    std::cout << "\n";
+}
+
+void printWhy(const Answer& why)
+{
+    std::cout << "\nWhy not " << why.at("asked").at("pointer").get<std::string>() << " = " << why.at("asked").at("value").dump() << "? ";
+    if (why.at("best").is_null()) {
+        std::cout << why.at("text").get<std::string>() << "\n";
+        return;
+    }
+    const double delta = why.at("delta_s").get<double>();
+    std::cout << "The best with it takes " << seconds(why.at("best").at("step_time_s").get<double>()) << ", "
+              << seconds(std::abs(delta)) << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>() << "):\n";
+    for (const Answer& term : why.at("terms")) {
+        const double seconds_ = term.at("delta_s").get<double>();
+        std::cout << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " -") << seconds(std::abs(seconds_)) << "\n";
+    }
+}
+
+Answer mergedOf(const PlanArguments& arguments)
+{
+    std::vector<Answer> parts;
+    for (const std::string& file : arguments.merge) {
+        std::ifstream in(file, std::ios::binary);
+        if (!in)
+            throw Error(file + ": cannot be read");
+        std::ostringstream text;
+        text << in.rdbuf();
+        Answer part = Answer::parse(text.str(), nullptr, false);
+        if (part.is_discarded())
+            throw Error(file + ": is not JSON");
+        parts.push_back(std::move(part));
+    }
+    return mergedPlans(parts, arguments.top);
+}
+
+void runPlan(const PlanArguments& arguments)
+{
+    if (!arguments.merge.empty()) {
+        const Answer merged = mergedOf(arguments);
+        if (arguments.json)
+            std::cout << merged.dump() << "\n";
+        else
+            print(merged);
+        return;
+    }
+    if (arguments.scenario.file.empty())
+        throw UsageError("plan needs a FILE, or --merge with the answers of parts");
+    const PlanRequest request = requestOf(arguments);
+    isInterrupted = false;
+    const auto before = std::signal(SIGINT, interruptPlan);
+    const CancelScope scope(isInterrupted);
+    bool told = false;
+    PlanAnswer answer;
+    std::vector<PlanWhy> reasons;
+    attributed(arguments.scenario.file, [&] {
+        answer = plan(request, catalogue(), [&](const PlanProgress& now) {
+            if (now.bestSeconds > 0 || told) {
+                std::cerr << "\rplan: " << now.tightened << " laid out, " << now.simulated << " simulated, best "
+                          << seconds(now.bestSeconds) << ", floor " << seconds(now.floorSeconds) << "   " << std::flush;
+                told = true;
+            }
+        });
+        for (const std::string& asked : arguments.why)
+            reasons.push_back(whyNot(request, catalogue(), answer, settingOf(asked, "--why")));
+    });
+    std::signal(SIGINT, before);
+    if (told)
+        std::cerr << "\n";
+    Answer json = planAnswer(answer, request);
+    Answer whys = Answer::array();
+    for (const PlanWhy& why : reasons)
+        whys.push_back(whyAnswer(why));
+    if (!whys.empty())
+        json["why"] = whys;
+    if (arguments.json) {
+        std::cout << json.dump() << "\n";
+    } else {
+        print(json);
+        for (const Answer& why : whys)
+            printWhy(why);
+    }
+    if (answer.best.empty())
+        throw Error(arguments.scenario.file + ": no layout on " + std::to_string(answer.gpus) +
+                    " GPUs was found that is legal and fits" + (answer.stopped ? " before it was stopped" : "") +
+                    "; more GPUs (--gpus), a smaller --margin or fewer --fix may help");
+}
+
+} // namespace
+
+void addPlan(CLI::App& app)
+{
+    const auto arguments = std::make_shared<PlanArguments>();
+    CLI::App* command = app.add_subcommand("plan", "The best layout of a job, proved by the engine, and why each other one lost");
+    arguments->scenario.addTo(*command)->required(false);
+    command->add_option("--gpus", arguments->gpus, "Ranks; as many as the file's layout has unless given")
+        ->check(CLI::Range(1, 1 << 20));
+    command->add_option("--objective", arguments->objective, "What is best")
+        ->check(CLI::IsMember({"time", "headroom", "gpu-hours", "cost"}));
+    command->add_option("--price", arguments->price, "Of a GPU for an hour")->check(CLI::NonNegativeNumber);
+    command->add_option("--fix", arguments->fixed, "POINTER=VALUE: held there, as layout.tp=8; repeatable")->take_all();
+    command->add_option("--free", arguments->freed, "POINTER: searched as well, as layout.order; repeatable")->take_all();
+    command->add_option("--margin", arguments->margin, "GiB of each GPU that stay free")->check(CLI::NonNegativeNumber);
+    command->add_option("--for", arguments->framework, "Only what this framework can do: megatron, torchtitan, ...");
+    command->add_option("--top", arguments->top, "So many of the best")->check(CLI::Range(1, 1000));
+    command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")->take_all();
+    command->add_option("-j,--jobs", arguments->jobs, "Threads; the answer is the same for any number")->check(CLI::Range(1, 4096));
+    command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
+        ->check(CLI::Range(1, 1'000'000));
+    CLI::Option* part = command->add_option("--part", arguments->part, "I/N: the I-th of N parts of the grids");
+    command->add_option("--merge", arguments->merge, "Puts the --json of all parts together")->take_all()->excludes(part);
+    command->add_flag("--json", arguments->json, "One JSON document");
+    command->callback([arguments] { runPlan(*arguments); });
+}
+
+} // namespace sim::cli

@@ -1,0 +1,539 @@
+#include "sim/planner/floors.h"
+
+#include "sim/index.h"
+#include "sim/memory_limit.h"
+#include "sim/mesh/mesh.h"
+#include "sim/mesh/placement.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace sim {
+namespace {
+
+/// Streams that have nothing on them hold nobody up.
+constexpr double kLongAgo = -1e30;
+
+/// When the last kernel of a pass has ended, counted from when its kernels may begin; messages are there already.
+struct PassReplay {
+    double chainNs = 0, kernelNs = 0;
+    double keptBytes = 0, peakBytes = 0;
+};
+
+class PassPricer {
+public:
+    PassPricer(const CostModel& cost, const GroupGeometry& groups) : m_cost(cost), m_groups(groups) {}
+
+    PassReplay operator()(const Pass& pass) const
+    {
+        PassReplay replay;
+        std::array<double, kStreamCount> tail{};
+        tail.fill(kLongAgo);
+        double& compute = tail[asIndex(Stream::compute)];
+        compute = 0;
+        double bytes = 0;
+        for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+            const Op& op = pass.ops[i];
+            bytes += static_cast<double>(op.allocBytes);
+            replay.peakBytes = std::max(replay.peakBytes, bytes);
+            bytes -= static_cast<double>(op.freeBytes);
+            double start = tail[asIndex(op.stream)];
+            for (unsigned waits = op.waits; waits != 0; waits &= waits - 1)
+                start = std::max(start, tail[asIndex(std::countr_zero(waits))]);
+            double ns = 0;
+            if (op.kind == OpKind::compute) {
+                ns = static_cast<double>(m_cost.kernelNs(pass.shapes[i]));
+                replay.kernelNs += ns;
+            } else if (op.kind == OpKind::collective) {
+                ns = static_cast<double>(m_cost.collectiveNs(pass.shapes[i], m_groups.shapes[asIndex(op.group)], op.group));
+            }
+            tail[asIndex(op.stream)] = start + ns;
+        }
+        replay.chainNs = compute;
+        replay.keptBytes = bytes;
+        return replay;
+    }
+    /// Until the last kernel, or what it waits for, has ended; at the prices of a pass with its launches.
+    double updateNs(Pass pass) const
+    {
+        Program program;
+        program.passes.push_back(std::move(pass));
+        const OpDurations durations = m_cost.price(program, m_groups);
+        std::array<double, kStreamCount> tail{};
+        const Pass& of = program.passes.front();
+        for (std::size_t i = 0; i < of.ops.size(); ++i) {
+            double start = tail[asIndex(of.ops[i].stream)];
+            for (unsigned waits = of.ops[i].waits; waits != 0; waits &= waits - 1)
+                start = std::max(start, tail[asIndex(std::countr_zero(waits))]);
+            tail[asIndex(of.ops[i].stream)] = start + static_cast<double>(durations[0][i]);
+        }
+        return tail[asIndex(Stream::compute)];
+    }
+    /// Of the streams of data parallelism alone.
+    double dataParallelNs(const Pass& pass) const
+    {
+        double ns = 0;
+        for (std::size_t i = 0; i < pass.ops.size(); ++i)
+            if (const Op& op = pass.ops[i]; op.kind == OpKind::collective && op.stream == Stream::dp)
+                ns += static_cast<double>(m_cost.collectiveNs(pass.shapes[i], m_groups.shapes[asIndex(op.group)], op.group));
+        return ns;
+    }
+
+private:
+    const CostModel& m_cost;
+    const GroupGeometry& m_groups;
+};
+
+GroupGeometry geometryAt(const Scenario& scenario, const Mesh& mesh, const Placement& placement, int rank)
+{
+    GroupGeometry geometry;
+    const auto set = [&](CommunicatorRole role, std::vector<int> members) {
+        if (members.size() > 1)
+            geometry.shapes[asIndex(role)] = placement.shape(members);
+    };
+    const auto membersOf = [&](ProcessGroup group) {
+        const int index = mesh.groupOf(group, rank);
+        return index < 0 ? std::vector<int>{} : mesh.members(group, index);
+    };
+    set(CommunicatorRole::tp, membersOf(ProcessGroup::tp));
+    set(CommunicatorRole::cp, membersOf(ProcessGroup::cp));
+    set(CommunicatorRole::ep, membersOf(ProcessGroup::ep));
+    set(CommunicatorRole::exptTp, membersOf(ProcessGroup::expt_tp));
+    set(CommunicatorRole::exptDp, membersOf(ProcessGroup::expt_dp));
+    set(CommunicatorRole::embd, membersOf(ProcessGroup::embd));
+    const std::vector<int> data = membersOf(ProcessGroup::dp_cp);
+    const auto shard = asIndex(communicatorSize(CommunicatorRole::dpShard, scenario));
+    const auto place = asIndex(mesh.indexInGroup(ProcessGroup::dp_cp, rank));
+    std::vector<int> shards, replicas;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+        if (i / shard == place / shard)
+            shards.push_back(data[i]);
+        if (i % shard == place % shard)
+            replicas.push_back(data[i]);
+    }
+    set(CommunicatorRole::dpShard, std::move(shards));
+    set(CommunicatorRole::dpReplicate, std::move(replicas));
+    return geometry;
+}
+
+double bytesOf(const ModelStates& states)
+{
+    return static_cast<double>(states.parameters + states.gradients + states.optimizer + states.buffers);
+}
+
+} // namespace
+
+PassFloors& PassFloors::operator+=(const PassFloors& other)
+{
+    forward += other.forward;
+    backward += other.backward;
+    input += other.input;
+    weight += other.weight;
+    kernelForward += other.kernelForward;
+    kernelBackward += other.kernelBackward;
+    kept += other.kept;
+    transient = std::max(transient, other.transient);
+    return *this;
+}
+
+PassFloors PassFloors::operator-(const PassFloors& other) const
+{
+    return {.forward = forward - other.forward,
+            .backward = backward - other.backward,
+            .input = input - other.input,
+            .weight = weight - other.weight,
+            .kernelForward = kernelForward - other.kernelForward,
+            .kernelBackward = kernelBackward - other.kernelBackward,
+            .kept = kept - other.kept,
+            .transient = transient};
+}
+
+PassFloors PassFloors::operator*(double times) const
+{
+    return {.forward = forward * times,
+            .backward = backward * times,
+            .input = input * times,
+            .weight = weight * times,
+            .kernelForward = kernelForward * times,
+            .kernelBackward = kernelBackward * times,
+            .kept = kept * times,
+            .transient = times > 0 ? transient : 0};
+}
+
+PipelineGeometry pipelineGeometry(const Scenario& scenario)
+{
+    const Layout& layout = scenario.layout;
+    const Mesh mesh(layout);
+    const Placement placement(layout, scenario.cluster);
+    PipelineGeometry geometry{.groups = geometryAt(scenario, mesh, placement, 0)};
+    int tier = static_cast<int>(scenario.cluster.tiers.size()) - 1;
+    for (int p = 1; p < layout.pp; ++p) {
+        const int rank = mesh.rank(0, 0, 0, p), before = mesh.rank(0, 0, 0, p - 1);
+        tier = std::min(tier, placement.tierBetween(before, rank));
+        const int stride = rank - before;
+        if (layout.placement == PlacementRule::packed && stride % scenario.cluster.gpusPerNode == 0)
+            continue; // lies on its nodes as the one before does, unless domains of nodes end between them
+        const GroupGeometry here = geometryAt(scenario, mesh, placement, rank);
+        for (std::size_t role = 0; role < here.shapes.size(); ++role) {
+            const auto better = [](const GroupShape& a, const GroupShape& b) {
+                return std::pair(a.spanningTier(), a.domains) < std::pair(b.spanningTier(), b.domains);
+            };
+            if (here.shapes[role].size > 1 && better(here.shapes[role], geometry.groups.shapes[role]))
+                geometry.groups.shapes[role] = here.shapes[role];
+        }
+    }
+    geometry.sendTier = tier;
+    return geometry;
+}
+
+Floors::Floors(const PlanSpace& space) : m_space(space)
+{
+    const Model& model = space.base.model;
+    for (int layer = 0; layer < model.numHiddenLayers; ++layer) {
+        const LayerKind kind = model.layerKind(layer);
+        const auto found = std::find(m_kinds.begin(), m_kinds.end(), kind);
+        m_kindOfLayer.push_back(static_cast<int>(found - m_kinds.begin()));
+        if (found == m_kinds.end())
+            m_kinds.push_back(kind);
+    }
+    m_layersTo.assign(m_kinds.size(), std::vector<int>(asIndex(model.numHiddenLayers + 1), 0));
+    for (std::size_t kind = 0; kind < m_kinds.size(); ++kind)
+        for (int layer = 0; layer < model.numHiddenLayers; ++layer)
+            m_layersTo[kind][asIndex(layer + 1)] =
+                m_layersTo[kind][asIndex(layer)] + (m_kindOfLayer[asIndex(layer)] == static_cast<int>(kind) ? 1 : 0);
+}
+
+PartFloors Floors::priceParts(const Scenario& given) const
+{
+    Scenario scenario = given;
+    scenario.training.offload.activationLayers = 0;
+    const PipelineGeometry geometry = pipelineGeometry(scenario);
+    const CostModel cost(scenario);
+    const PassPricer price(cost, geometry.groups);
+    Labels labels;
+    const Sharding sharding = Sharding::of(scenario);
+
+    const auto passesOf = [&](const ContentKey& key, int recomputed) {
+        scenario.training.recompute =
+            recomputed > 0 ? Recompute::full : given.training.recompute == Recompute::full ? Recompute::none : given.training.recompute;
+        scenario.training.recomputeLayers = recomputed;
+        const StageContent content = makeStageContent(scenario, sharding, key);
+        PassBuilder builder(scenario, labels);
+        const PassReplay forward = price(builder.forward(content, {}, nullptr));
+        const PassReplay backward = price(builder.backward(content, ActionKind::backward, {}));
+        const PassReplay input = price(builder.backward(content, ActionKind::backwardInput, {}));
+        const PassReplay weight = price(builder.backward(content, ActionKind::backwardWeight, {}));
+        return PassFloors{.forward = forward.chainNs,
+                          .backward = backward.chainNs,
+                          .input = input.chainNs,
+                          .weight = weight.chainNs,
+                          .kernelForward = forward.kernelNs,
+                          .kernelBackward = backward.kernelNs,
+                          .kept = forward.keptBytes,
+                          .transient = backward.peakBytes};
+    };
+    const auto elementsOf = [&](const ContentKey& key) { return makeStageContent(scenario, sharding, key).parameters(); };
+
+    PartFloors parts;
+    const bool mayRecompute = given.training.recompute != Recompute::selective;
+    for (const LayerKind& kind : m_kinds) {
+        std::array<PassFloors, 2> more, trailing;
+        for (int recomputed = 0; recomputed < (mayRecompute ? 2 : 1); ++recomputed) {
+            const PassFloors one = passesOf({.layers = {kind}}, recomputed);
+            const PassFloors two = passesOf({.layers = {kind, kind}}, 2 * recomputed);
+            more[asIndex(recomputed)] = two - one;
+            more[asIndex(recomputed)].transient = one.transient;
+            trailing[asIndex(recomputed)] = more[asIndex(recomputed)] - one;
+        }
+        parts.layer.push_back(more);
+        parts.trailing.push_back(trailing);
+        parts.layerElements.push_back(elementsOf({.layers = {kind}}));
+    }
+    const LayerKind first = m_kinds[asIndex(m_kindOfLayer.front())], last = m_kinds[asIndex(m_kindOfLayer.back())];
+    parts.embedding = passesOf({.layers = {first}, .embedding = true}, 0) - passesOf({.layers = {first}}, 0);
+    parts.embedding.transient = 0;
+    const auto headOf = [&](bool owning) {
+        const PassFloors with = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 0);
+        PassFloors head = with - passesOf({.layers = {last}}, 0);
+        head.transient = with.transient;
+        return head;
+    };
+    parts.head = headOf(false);
+    parts.headOwning = headOf(true);
+    parts.embeddingAlone = passesOf({.layers = {}, .embedding = true}, 0);
+    parts.headAlone = passesOf({.layers = {}, .head = true}, 0);
+    parts.embeddingElements = elementsOf({.layers = {}, .embedding = true});
+    parts.headElements = elementsOf({.layers = {}, .head = true});
+    parts.headOwningElements = elementsOf({.layers = {}, .head = true, .ownsEmbedding = true});
+    const std::int64_t sendBytes = sharding.localTokens() * scenario.model.hiddenSize * sharding.bytesPerElement /
+                                   (scattersSends(scenario) ? scenario.layout.tp : 1);
+    parts.sendNs = scenario.layout.pp > 1 ? static_cast<double>(cost.sendNs(sendBytes, geometry.sendTier)) : 0;
+    return parts;
+}
+
+std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Scenario& scenario) const
+{
+    const auto geometry = geometryOf({choice.grid, choice.order, 0, 1}, scenario);
+    const auto shapeOf = [&](CommunicatorRole role) { return geometry->groups.shapes[asIndex(role)]; };
+    const PlanGrid& grid = choice.grid;
+    const Key key{grid.tp,
+                  grid.cp,
+                  grid.ep,
+                  grid.etp,
+                  grid.pp > 1,
+                  choice.order,
+                  choice.microBatch,
+                  choice.sequenceParallel,
+                  choice.recompute == Recompute::selective,
+                  geometry->sendTier,
+                  {shapeOf(CommunicatorRole::tp), shapeOf(CommunicatorRole::cp), shapeOf(CommunicatorRole::ep),
+                   shapeOf(CommunicatorRole::exptTp)}};
+    {
+        const std::lock_guard guard(m_lock);
+        if (const auto found = m_parts.find(key); found != m_parts.end())
+            return found->second;
+    }
+    auto made = std::make_shared<const PartFloors>(priceParts(scenario));
+    const std::lock_guard guard(m_lock);
+    return m_parts.try_emplace(key, std::move(made)).first->second;
+}
+
+double Floors::leastOf(const Choice& choice, const Scenario& scenario, bool mayOverlap) const
+{
+    const auto parts = partsOf(choice, scenario);
+    double ns = 0;
+    for (std::size_t k = 0; k < m_kinds.size(); ++k) {
+        const auto of = [&](std::size_t recomputed) {
+            const PassFloors& layer = parts->layer[k][recomputed];
+            return mayOverlap ? layer.kernelForward + layer.kernelBackward
+                              : layer.forward + std::min(layer.backward, layer.input + layer.weight);
+        };
+        // A pass ends before what only a next layer waits for.
+        const PassFloors& trailing = parts->trailing[k][0];
+        const double waits = mayOverlap ? 0 : std::max(0.0, trailing.forward) + std::max({0.0, trailing.backward, trailing.input + trailing.weight});
+        ns += m_layersTo[k].back() * std::max(0.0, of(0) - waits);
+    }
+    return ns * scenario.microbatches() / choice.grid.pp;
+}
+
+std::shared_ptr<const PipelineGeometry> Floors::geometryOf(const ShardKey& key, const Scenario& scenario) const
+{
+    {
+        const std::lock_guard guard(m_lock);
+        if (const auto found = m_geometries.find(key); found != m_geometries.end())
+            return found->second;
+    }
+    auto made = std::make_shared<const PipelineGeometry>(pipelineGeometry(scenario));
+    const std::lock_guard guard(m_lock);
+    return m_geometries.try_emplace(key, std::move(made)).first->second;
+}
+
+namespace {
+std::tuple<PlanGrid, int, int, int> shardKey(const Choice& choice)
+{
+    return {choice.grid, choice.order, choice.zeroStage, choice.dpShard};
+}
+} // namespace
+
+ShardFloors Floors::priceShards(const Scenario& given) const
+{
+    Scenario scenario = given;
+    scenario.training.recompute = Recompute::none;
+    scenario.training.microBatchSize = 1;
+    const PipelineGeometry geometry = pipelineGeometry(scenario);
+    const CostModel cost(scenario);
+    const PassPricer price(cost, geometry.groups);
+    Labels labels;
+    const Sharding sharding = Sharding::of(scenario);
+    PassBuilder builder(scenario, labels);
+    const auto reduceOf = [&](const StageContent& content) {
+        return price.dataParallelNs(builder.backward(content, ActionKind::backward, {.reducesGradients = true}));
+    };
+    const auto gatherOf = [&](const StageContent& content) {
+        return content.buckets.empty() ? 0 : price.dataParallelNs(builder.gather(content.buckets.front()));
+    };
+    ShardFloors shards;
+    for (const LayerKind& kind : m_kinds) {
+        const StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
+        shards.layerReduce.push_back(reduceOf(content));
+        shards.layerGather.push_back(gatherOf(content));
+    }
+    const StageContent embedding = makeStageContent(scenario, sharding, {.layers = {}, .embedding = true});
+    const StageContent head = makeStageContent(scenario, sharding, {.layers = {}, .head = true});
+    shards.embeddingReduce = reduceOf(embedding);
+    shards.embeddingGather = gatherOf(embedding);
+    shards.headReduce = reduceOf(head);
+    shards.headGather = gatherOf(head);
+    return shards;
+}
+
+std::shared_ptr<const ShardFloors> Floors::shardsOf(const Choice& choice, const Scenario& scenario) const
+{
+    const ShardKey key = shardKey(choice);
+    {
+        const std::lock_guard guard(m_lock);
+        if (const auto found = m_shards.find(key); found != m_shards.end())
+            return found->second;
+    }
+    auto made = std::make_shared<const ShardFloors>(priceShards(scenario));
+    const std::lock_guard guard(m_lock);
+    return m_shards.try_emplace(key, std::move(made)).first->second;
+}
+
+/// What comes after the last gradient is there.
+double Floors::updateNs(const Choice& choice, const Scenario& scenario, ParameterElements elements) const
+{
+    const ShardKey key = shardKey(choice);
+    const ParameterElements trained = elements.trained();
+    const std::pair<std::int64_t, std::int64_t> size{trained.dense, trained.routed};
+    {
+        const std::lock_guard guard(m_lock);
+        const auto& known = m_updates[key];
+        if (const auto found = known.find(size); found != known.end())
+            return found->second;
+    }
+    const auto geometry = geometryOf(key, scenario);
+    const CostModel cost(scenario);
+    Labels labels;
+    PassBuilder builder(scenario, labels);
+    const double ns = PassPricer(cost, geometry->groups).updateNs(builder.finish(trained, false, 0));
+    const std::lock_guard guard(m_lock);
+    return m_updates[key].try_emplace(size, ns).first->second;
+}
+
+LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, const PartFloors& parts,
+                            const ShardFloors& shards) const
+{
+    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
+    const Layout& layout = scenario.layout;
+    const Overlap& overlap = scenario.training.overlap;
+    const int ranks = choice.grid.pp, copies = family.modelCopies;
+    const int microbatches = scenario.microbatches();
+    const int stages = ranks * choice.chunks / copies;
+    const std::string_view kind = family.kind;
+    const bool isV = kind == "zb-v" || kind == "v-half" || kind == "v-min" || kind == "dualpipe-v";
+    // Two passes as one block hide each other's communication; input and weight gradients apart may end on a weight's.
+    const bool blocks = copies > 1 || kind == "dualpipe-v" || overlap.epComm;
+    const bool splits = blocks || kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched;
+    const auto rankOf = [&](int s) { return isV && s >= ranks ? 2 * ranks - 1 - s : s % ranks; };
+    const bool usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
+    const bool owning = usesTwice && (copies > 1 ? ranks == 1 || stages == ranks : rankOf(stages - 1) == 0);
+
+    struct Stage {
+        PassFloors passes;
+        ParameterElements elements;
+        double reduce = 0, gather = 0, lastReduce = 0; ///< all buckets; the bucket that is reduced last
+    };
+    std::vector<Stage> all(asIndex(stages));
+    int layer = 0;
+    for (int s = 0; s < stages; ++s) {
+        Stage& stage = all[asIndex(s)];
+        const int count = scenario.schedule.layersPerStage[asIndex(s)];
+        const int again = choice.recompute != Recompute::full ? 0
+                          : choice.recomputeLayers > 0        ? std::min(count, choice.recomputeLayers)
+                                                              : count;
+        for (std::size_t k = 0; k < m_kinds.size(); ++k) {
+            const std::vector<int>& to = m_layersTo[k];
+            const int recomputed = to[asIndex(layer + again)] - to[asIndex(layer)];
+            const int both = to[asIndex(layer + count)] - to[asIndex(layer)];
+            stage.passes += parts.layer[k][1] * recomputed;
+            stage.passes += parts.layer[k][0] * (both - recomputed);
+            const ParameterElements& of = parts.layerElements[k];
+            stage.elements += {.dense = of.dense * both,
+                               .routed = of.routed * both,
+                               .frozenDense = of.frozenDense * both,
+                               .frozenRouted = of.frozenRouted * both};
+            stage.reduce += shards.layerReduce[k] * both;
+            stage.gather += shards.layerGather[k] * both;
+        }
+        const bool begins = s == 0, ends = s == stages - 1;
+        if (count > 0) {
+            const auto lastKind = asIndex(m_kindOfLayer[asIndex(layer + count - 1)]);
+            const double kept = stage.passes.kept;
+            stage.passes = stage.passes - parts.trailing[lastKind][again == count ? 1 : 0];
+            stage.passes.kept = kept;
+            if (begins)
+                stage.passes += parts.embedding;
+            if (ends)
+                stage.passes += owning ? parts.headOwning : parts.head;
+            stage.lastReduce = shards.layerReduce[asIndex(m_kindOfLayer[asIndex(layer)])];
+        } else {
+            if (begins)
+                stage.passes = parts.embeddingAlone;
+            else if (ends)
+                stage.passes = parts.headAlone;
+            stage.lastReduce = ends ? shards.headReduce : 0;
+        }
+        if (begins) {
+            stage.elements += parts.embeddingElements;
+            stage.reduce += shards.embeddingReduce;
+            stage.gather += shards.embeddingGather;
+            stage.lastReduce = shards.embeddingReduce;
+        }
+        if (ends) {
+            stage.elements += owning ? parts.headOwningElements : parts.headElements;
+            stage.reduce += owning ? 0 : shards.headReduce;
+            stage.gather += owning ? 0 : shards.headGather;
+        }
+        layer += count;
+    }
+
+    const bool everyUse = layout.zeroStage >= 3 && layout.reshardAfterForward;
+    const bool everyStep = !everyUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
+    const double m = microbatches / static_cast<double>(copies);
+    const double reductions = !overlap.gradReduce ? 0 : reducesEveryMicrobatch(scenario) ? m : 1;
+    // Prefetched or not, the weight gradient's pass gathers nothing; a frozen embedding's is not gathered for its backward pass.
+    const double gathers = everyUse ? m : everyStep ? 1 : 0;
+    const bool reduces = overlap.gradReduce && !usesTwice; // shared weights may be reduced elsewhere
+
+    LayoutFloor floor;
+    double before = everyStep && overlap.paramGather ? (usesTwice ? 0 : all[0].lastReduce > 0 ? shards.embeddingGather : 0) : 0;
+    double after = 0, tailOfFirst = 0, chain = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+        double work = 0, kernels = 0, kept = 0, dp = 0, lastReduce = 1e300;
+        ParameterElements held;
+        int chunksHere = 0;
+        const auto take = [&](int s) {
+            const Stage& of = all[asIndex(s)];
+            work += m * (of.passes.forward +
+                         (splits ? std::min(of.passes.backward, of.passes.input + of.passes.weight) : of.passes.backward));
+            kernels += m * (of.passes.kernelForward + of.passes.kernelBackward);
+            kept = chunksHere == 0 ? of.passes.kept : std::min(kept, of.passes.kept);
+            held += of.elements;
+            dp += reductions * of.reduce + gathers * of.gather;
+            lastReduce = std::min(lastReduce, of.lastReduce);
+            ++chunksHere;
+        };
+        for (int chunk = 0; chunk * ranks + rank < stages; ++chunk)
+            take(isV && chunk == 1 ? 2 * ranks - 1 - rank : chunk * ranks + rank);
+        if (copies > 1)
+            take(stages - 1 - rank);
+        const double update = updateNs(choice, scenario, held);
+        const double tail = update + (reduces ? lastReduce : 0);
+        if (rank == 0)
+            tailOfFirst = tail;
+        const double busy = blocks ? kernels + tail
+                            : splits ? before + work + tail
+                                     : before + work + std::max(tail, after + tailOfFirst);
+        floor.stepNs = std::max({floor.stepNs, busy, usesTwice ? 0 : dp + update});
+        if (rank < stages) {
+            before += all[asIndex(rank)].passes.forward + parts.sendNs;
+            after += all[asIndex(rank)].passes.backward + parts.sendNs;
+        }
+        const int inFlight = kind == "1f1b" || kind == "zb-h1" ? std::min(microbatches, ranks - rank)
+                             : kind == "gpipe"                 ? microbatches
+                                                               : 1;
+        const double bytes = bytesOf(modelStates(scenario, held)) + inFlight * kept;
+        if (bytes > floor.bytes) {
+            floor.bytes = bytes;
+            floor.fullestRank = rank;
+        }
+    }
+    for (const Stage& of : all) // one micro-batch through the model
+        chain += blocks ? 0 : of.passes.forward + std::min(of.passes.backward, of.passes.input);
+    floor.stepNs = std::max(floor.stepNs, chain);
+    return floor;
+}
+
+} // namespace sim

@@ -1,0 +1,93 @@
+// What no step of a layout can go below, from the engine's own prices: kernels and the collectives that they wait for, along one
+// pipeline of ranks, each transfer with its links to itself. Layers alike are priced once for all layouts that split them alike.
+// Private to sim/planner.
+#pragma once
+
+#include "sim/cost/cost.h"
+#include "sim/planner/space.h"
+#include "sim/program/stage_content.h"
+#include "sim/program/states.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+namespace sim {
+
+/// Nanoseconds of the four passes, and what they keep.
+struct PassFloors {
+    double forward = 0, backward = 0, input = 0, weight = 0;
+    double kernelForward = 0, kernelBackward = 0; ///< of these, kernels alone: where two passes run as one block
+    double kept = 0;                              ///< bytes from a forward pass on
+    double transient = 0;                         ///< bytes that a backward pass needs beside what is kept
+    PassFloors& operator+=(const PassFloors&);
+    PassFloors operator-(const PassFloors&) const;
+    PassFloors operator*(double) const;
+};
+
+/// How ranks lie on the cluster, as seen along the pipeline through rank 0; where ranks of it differ, the best of each.
+struct PipelineGeometry {
+    GroupGeometry groups;
+    int sendTier = 0; ///< the innermost between neighbours
+};
+PipelineGeometry pipelineGeometry(const Scenario&);
+
+/// Parts of the model under one split: everything of a choice that a layer's passes depend on.
+struct PartFloors {
+    /// [kind of layer][recomputed]: of one more such layer.
+    std::vector<std::array<PassFloors, 2>> layer;
+    std::vector<std::array<PassFloors, 2>> trailing; ///< of these, what only a next one waits for
+    PassFloors embedding, head, headOwning;          ///< beside layers
+    PassFloors embeddingAlone, headAlone;
+    std::vector<ParameterElements> layerElements;    ///< [kind]
+    ParameterElements embeddingElements, headElements, headOwningElements;
+    double sendNs = 0;
+};
+
+/// What data-parallel ranks do for each other, under one way of sharding.
+struct ShardFloors {
+    std::vector<double> layerReduce, layerGather; ///< [kind], nanoseconds on the stream of data parallelism
+    double embeddingReduce = 0, embeddingGather = 0, headReduce = 0, headGather = 0;
+};
+
+/// A choice's floor, and the memory it takes at least.
+struct LayoutFloor {
+    double stepNs = 0;
+    double bytes = 0;
+    int fullestRank = 0;
+};
+
+/// Thread-safe; what it remembers does not change what it says.
+class Floors {
+public:
+    explicit Floors(const PlanSpace&);
+    /// Step and memory of one choice. `parts` of the same choice.
+    LayoutFloor floorOf(const Choice&, const Scenario&, const PartFloors&, const ShardFloors&) const;
+    std::shared_ptr<const ShardFloors> shardsOf(const Choice&, const Scenario&) const;
+    std::shared_ptr<const PartFloors> partsOf(const Choice&, const Scenario&) const;
+    /// Of every layout with this grid, micro-batch, sequence parallelism and recomputation: its kernels, dealt evenly.
+    double leastOf(const Choice&, const Scenario&, bool mayOverlap) const;
+    int kindOfLayer(int layer) const { return m_kindOfLayer[asIndex(layer)]; }
+
+private:
+    PartFloors priceParts(const Scenario&) const;
+    ShardFloors priceShards(const Scenario&) const;
+    double updateNs(const Choice&, const Scenario&, ParameterElements) const;
+    const PlanSpace& m_space;
+    std::vector<LayerKind> m_kinds;
+    std::vector<int> m_kindOfLayer;            ///< [layer]
+    std::vector<std::vector<int>> m_layersTo;  ///< [kind][layer]: how many of the kind lie before it
+    using Key = std::tuple<int, int, int, int, bool, int, int, bool, bool, int, std::array<GroupShape, 4>>;
+    mutable std::mutex m_lock;
+    mutable std::map<Key, std::shared_ptr<const PartFloors>> m_parts;
+    using ShardKey = std::tuple<PlanGrid, int, int, int>;
+    mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
+    mutable std::map<ShardKey, std::map<std::pair<std::int64_t, std::int64_t>, double>> m_updates;
+    mutable std::map<ShardKey, std::shared_ptr<const PipelineGeometry>> m_geometries;
+    std::shared_ptr<const PipelineGeometry> geometryOf(const ShardKey&, const Scenario&) const;
+};
+
+} // namespace sim

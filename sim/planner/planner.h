@@ -1,0 +1,117 @@
+// Which layout is best: a search over every legal layout of a job, proved by the engine, with a reason for each that lost.
+//
+// Every layout has a floor, which no step of it can go below: prices of the engine's own tables, added up along what has to happen
+// one after the other (floors.h). Layouts are taken in the order of their floors, made tighter once (tight_floor.h), and simulated;
+// when the least floor left is no better than the best step so far, that one is proved.
+#pragma once
+
+#include "sim/analysis/compare.h"
+#include "sim/mesh/dimension.h"
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/document.h"
+#include "sim/simulate/metrics.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+enum class PlanObjective : std::uint8_t { time, headroom, gpuHours, cost };
+
+/// POINTER=VALUE: "layout.tp" or "/layout/tp", and the value as JSON.
+using PlanSetting = std::pair<std::string, std::string>;
+
+struct PlanRequest {
+    ScenarioDocument document;        ///< the job: what is not free is taken from it
+    int gpus = 0;                     ///< ranks of the layouts; 0: as many as the document's own layout has
+    PlanObjective objective = PlanObjective::time;
+    double price = 0;                 ///< of a GPU for an hour, in the user's money; 0: not known
+    std::vector<PlanSetting> fixed;   ///< held at a value
+    std::vector<std::string> freed;   ///< searched besides what always is: layout.order
+    double marginGib = 0;             ///< of each GPU's memory, left free
+    std::string framework;            ///< keep to what it can do; empty: to nothing but what is legal
+    int top = 5;                      ///< so many of the best
+    int mostSimulated = 200;          ///< then the search ends unproved and says how far it is
+    int jobs = 0;                     ///< threads; 0: as many as there are cores. Changes no number of the answer
+    int part = 0, parts = 1;          ///< of the grids, every parts-th from the part-th
+};
+
+/// The sizes of the parallel dimensions.
+struct PlanGrid {
+    int tp = 1, cp = 1, pp = 1, dp = 1, ep = 1, etp = 1;
+    auto operator<=>(const PlanGrid&) const = default;
+    std::string text() const; ///< "tp 8, pp 4, dp 2": those above 1
+};
+
+/// A layout that was simulated.
+struct PlannedLayout {
+    PlanGrid grid;
+    std::vector<PlanSetting> settings; ///< every pointer that was free; set in the document they simulate to this
+    double stepSeconds = 0;            ///< of the engine
+    double closedFormSeconds = 0;      ///< passes one after the other, nothing shared: what it was ordered by
+    double floorSeconds = 0;           ///< of the first, cheap kind
+    double tokensPerSecond = 0, peakMemoryGib = 0, headroomGib = 0;
+    double gpuHours = 0, cost = 0; ///< of the run's tokens, where the document says how many; else of a step
+    bool tieWithFirst = false;     ///< the model cannot tell it from the first
+    ByStepPart<std::int64_t> use;  ///< the step in nanoseconds, by what it went to; adds up to the step
+};
+
+enum class PlanReason : std::uint8_t { rule, memory, floor, slower };
+const char* planReasonName(PlanReason);
+
+/// Why a grid was not chosen.
+struct RejectedGrid {
+    PlanGrid grid;
+    PlanReason reason = PlanReason::rule;
+    std::string text;                  ///< with the numbers
+    double leastFloorSeconds = 0;      ///< of what is legal of it and may fit; 0: nothing is
+    std::optional<PlannedLayout> best; ///< of it, where one was simulated
+};
+
+struct PlanAnswer {
+    std::int64_t covered = 0;   ///< legal layouts: evaluated, or cut by a bound
+    std::int64_t evaluated = 0; ///< had their floor worked out
+    std::int64_t tightened = 0; ///< had their passes lowered and laid end to end
+    std::int64_t simulated = 0; ///< by the engine
+    bool proved = false;        ///< no layout that was not simulated can be better than the first
+    double gap = 0;             ///< else one could be better by at most this part
+    bool stopped = false;       ///< by the caller, before it was done
+    double seconds = 0;         ///< that it took; the only number that is not deterministic
+    int gpus = 0;
+    std::int64_t gpusOfCluster = 0;
+    std::map<std::string, std::string> heldFixed; ///< pointer -> JSON
+    std::vector<PlannedLayout> best;              ///< best first
+    std::vector<PlannedLayout> pareto;            ///< of step time and headroom, among those simulated
+    std::vector<RejectedGrid> rejected;           ///< every grid but the first one's, in the order of grids
+    ScenarioDocument firstDocument(const PlanRequest&) const; ///< the request's with the first one's settings
+};
+
+struct PlanProgress {
+    std::int64_t grids = 0, gridsDone = 0, tightened = 0, simulated = 0;
+    double bestSeconds = 0, floorSeconds = 0; ///< 0: none yet
+};
+
+/// `progress` is called on this thread, some times a second; a CancelScope around it ends the search with what was found. Throws
+/// Error: a key that cannot be searched, no layout that is legal and fits (with what comes nearest), jobs whose kernels vary.
+PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(const PlanProgress&)>& progress = {});
+
+/// The document with settings in it, as they are searched with: gpus included.
+ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>&);
+
+/// "Why not layout.tp = 16?": the best with it beside the best of all, and the step's parts that differ.
+struct PlanWhy {
+    PlanSetting asked;
+    std::optional<PlannedLayout> other; ///< the best with it
+    std::string text;                   ///< where there is none: why
+    double deltaSeconds = 0;            ///< of the other's step
+    std::vector<std::pair<StepPart, double>> terms; ///< seconds; they add up to it
+    std::string sure;                   ///< how sure the difference is
+};
+PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const PlanSetting& asked);
+
+} // namespace sim

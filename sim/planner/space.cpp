@@ -1,0 +1,434 @@
+#include "sim/planner/space.h"
+
+#include "sim/legal/legal.h"
+#include "sim/scenario/balanced_layers.h"
+#include "sim/scenario/words.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace sim {
+namespace {
+
+struct FreeKeyFacts {
+    std::string_view pointer;
+    bool FreeKeys::*isFree;
+};
+constexpr std::array<FreeKeyFacts, 14> kFreeKeys{{{"layout.tp", &FreeKeys::tp},
+                                                  {"layout.cp", &FreeKeys::cp},
+                                                  {"layout.pp", &FreeKeys::pp},
+                                                  {"layout.dp", &FreeKeys::dp},
+                                                  {"layout.ep", &FreeKeys::ep},
+                                                  {"layout.etp", &FreeKeys::etp},
+                                                  {"layout.order", &FreeKeys::order},
+                                                  {"training.micro_batch_size", &FreeKeys::microBatch},
+                                                  {"layout.sequence_parallel", &FreeKeys::sequenceParallel},
+                                                  {"layout.zero_stage", &FreeKeys::zeroStage},
+                                                  {"layout.dp_shard", &FreeKeys::dpShard},
+                                                  {"schedule.kind", &FreeKeys::kind},
+                                                  {"schedule.virtual_stages", &FreeKeys::chunks},
+                                                  {"training.recompute", &FreeKeys::recompute}}};
+constexpr int kMostMicroBatch = 64;
+constexpr int kMostChunks = 64;
+constexpr int kMostPlannedGpus = 1 << 20;
+
+/// "/layout/tp" and "layout.tp" alike as the second.
+std::string dotted(std::string pointer)
+{
+    if (pointer.starts_with('/'))
+        pointer.erase(0, 1);
+    std::replace(pointer.begin(), pointer.end(), '/', '.');
+    return pointer;
+}
+
+std::vector<int> divisorsOf(int number)
+{
+    std::vector<int> low, high;
+    for (int i = 1; i <= number / i; ++i)
+        if (number % i == 0) {
+            low.push_back(i);
+            if (i != number / i)
+                high.push_back(number / i);
+        }
+    low.insert(low.end(), high.rbegin(), high.rend());
+    return low;
+}
+
+std::string unquoted(std::string text)
+{
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+        text = text.substr(1, text.size() - 2);
+    return text;
+}
+
+std::string nearestFreeKey(const std::string& asked)
+{
+    std::vector<std::string> known;
+    std::string all;
+    for (const FreeKeyFacts& key : kFreeKeys) {
+        known.emplace_back(key.pointer);
+        all += (all.empty() ? "" : ", ") + known.back();
+    }
+    return nearestWords(asked, known) + "; searched can be " + all;
+}
+
+} // namespace
+
+PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m_request(request), m_document(request.document)
+{
+    for (const auto& [pointer, value] : request.fixed) {
+        m_document.set(dotted(pointer), value);
+        for (const FreeKeyFacts& key : kFreeKeys)
+            if (key.pointer == dotted(pointer))
+                free.*key.isFree = false;
+    }
+    for (const std::string& pointer : request.freed) {
+        const auto found = std::find_if(kFreeKeys.begin(), kFreeKeys.end(),
+                                        [&](const FreeKeyFacts& key) { return key.pointer == dotted(pointer); });
+        if (found == kFreeKeys.end())
+            throw Error(quotedText(pointer) + " is not something that is searched over" + nearestFreeKey(dotted(pointer)));
+        free.*found->isFree = true;
+    }
+    if (const auto perturbed = m_document.get("perturbations"); perturbed && perturbed->find("\"jitter\"") != std::string::npos)
+        throw Error("kernels that vary (perturbations: jitter) have no floor that a plan could be proved by; plan without them");
+    if (!request.framework.empty())
+        requireFramework(request.framework);
+
+    const auto sizeIn = [&](const char* pointer) { return heldInt(pointer, 1); };
+    const std::int64_t written = std::int64_t{sizeIn("layout.tp")} * sizeIn("layout.cp") * sizeIn("layout.pp") * sizeIn("layout.dp");
+    const std::int64_t asked = request.gpus > 0 ? request.gpus : written;
+    if (asked < 1 || asked > kMostPlannedGpus)
+        throw Error("a plan is for 1 to " + std::to_string(kMostPlannedGpus) + " GPUs, asked for " + std::to_string(asked));
+    gpus = static_cast<int>(asked);
+
+    ScenarioDocument neutral = withSettings(request, {});
+    for (const char* pointer : {"layout", "schedule", "perturbations"})
+        neutral.erase(pointer);
+    for (const char* pointer : {"layout.tp", "layout.dp"})
+        neutral.set(pointer, "1");
+    for (const char* pointer : {"layout.placement", "layout.reshard_after_forward"})
+        if (const auto value = m_document.get(pointer)) {
+            if (value->starts_with('['))
+                throw Error("ranks placed by a list (layout.placement) leave no other layout to search; erase the list");
+            neutral.set(pointer, *value);
+        }
+    neutral.set("training.micro_batch_size", "1");
+    neutral.erase("training.recompute");
+    const std::string selective = m_document.get("training.recompute").value_or("\"none\"");
+    const bool hasModules = selective.find("\"modules\"") != std::string::npos;
+    selectiveJson = hasModules ? selective : "\"selective\"";
+    if (hasModules)
+        neutral.set("training.recompute", selective);
+    base = resolvedScenario(neutral, catalogue);
+    const int nodes = (gpus + base.cluster.gpusPerNode - 1) / base.cluster.gpusPerNode;
+    if (m_document.get("cluster.nodes") && request.gpus > 0)
+        m_nodes = nodes;
+    if (m_nodes > 0 || !m_document.get("cluster.nodes"))
+        base.cluster.nodes = nodes; // as many as the layout needs
+    base.training.recompute = Recompute::none;
+    if (base.training.documents.areGiven())
+        throw Error("sequences packed from documents take times of their own (training.documents); plan without them");
+    if (const auto imbalance = m_document.get("training.moe.imbalance"); imbalance && imbalance->starts_with('['))
+        base.training.moe.imbalance = 1; // it follows from ep; no layout has less
+    readHeld();
+}
+
+int PlanSpace::heldInt(std::string_view pointer, int otherwise) const
+{
+    const auto text = m_document.get(pointer);
+    if (!text)
+        return otherwise;
+    int value = otherwise;
+    const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (problem != std::errc() || end != text->data() + text->size())
+        throw Error(std::string(pointer) + " is " + *text + "; it must be a whole number");
+    return value;
+}
+
+void PlanSpace::readHeld()
+{
+    const auto wordIn = [&](const char* pointer, const std::string& otherwise) {
+        const auto text = m_document.get(pointer);
+        return text ? unquoted(*text) : otherwise;
+    };
+    held.grid = {.tp = heldInt("layout.tp", 1),
+                 .cp = heldInt("layout.cp", 1),
+                 .pp = heldInt("layout.pp", 1),
+                 .dp = heldInt("layout.dp", 1),
+                 .ep = heldInt("layout.ep", 1),
+                 .etp = heldInt("layout.etp", 0)};
+    m_etpGiven = held.grid.etp > 0;
+    held.microBatch = heldInt("training.micro_batch_size", 1);
+    held.sequenceParallel = wordIn("layout.sequence_parallel", "false") == "true";
+    held.zeroStage = heldInt("layout.zero_stage", 0);
+    held.dpShard = heldInt("layout.dp_shard", 0);
+    m_shardGiven = held.dpShard > 0;
+    held.chunks = heldInt("schedule.virtual_stages", 0);
+    m_group = heldInt("schedule.microbatch_group", 0);
+    m_slices = heldInt("schedule.sequence_slices", 0);
+    m_reshardGiven = m_document.get("layout.reshard_after_forward").has_value();
+
+    const std::string order = wordIn("layout.order", "tp-cp-ep-dp-pp");
+    orders.push_back(order);
+    if (free.order)
+        for (const char* other : {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"})
+            if (order != other)
+                orders.emplace_back(other);
+
+    const std::string kind = wordIn("schedule.kind", held.chunks > 1 ? "interleaved-1f1b" : "1f1b");
+    if (free.kind) {
+        for (const ScheduleFamily& family : scheduleFamilies())
+            if (!family.isSearched && !family.isWrittenOut && !family.cutsSequences())
+                kinds.emplace_back(family.kind);
+    } else {
+        if (scheduleFamily(kind).isWrittenOut)
+            throw Error("an order that is written out (schedule.kind " + kind + ") belongs to one layout; free schedule.kind");
+        kinds.push_back(kind);
+    }
+    if (const auto layers = m_document.get("schedule.layers_per_stage")) {
+        m_layersGiven = true;
+        int number = -1;
+        for (const char c : *layers + ",")
+            if (c >= '0' && c <= '9')
+                number = std::min(std::max(number, 0) * 10 + (c - '0'), 100'000);
+            else if (number >= 0)
+                heldLayersPerStage.push_back(std::exchange(number, -1));
+    }
+    if (!free.recompute) {
+        const std::string recompute = m_document.get("training.recompute").value_or("\"none\"");
+        held.recompute = recompute.find("full") != std::string::npos        ? Recompute::full
+                         : recompute.find("selective") != std::string::npos ? Recompute::selective
+                                                                            : Recompute::none;
+        held.recomputeLayers = heldInt("training.recompute.layers", 0);
+    }
+}
+
+std::vector<PlanGrid> PlanSpace::grids() const
+{
+    const Model& model = base.model;
+    const bool moe = model.numExperts > 0;
+    std::vector<PlanGrid> all;
+    const auto takes = [](bool isFree, int value, int wanted) { return isFree || value == wanted; };
+    for (const int tp : divisorsOf(gpus))
+        for (const int cp : divisorsOf(gpus / tp))
+            for (const int pp : divisorsOf(gpus / tp / cp)) {
+                const int dp = gpus / tp / cp / pp;
+                if (!takes(free.tp, tp, held.grid.tp) || !takes(free.cp, cp, held.grid.cp) || !takes(free.pp, pp, held.grid.pp) ||
+                    !takes(free.dp, dp, held.grid.dp))
+                    continue;
+                if (!moe) {
+                    all.push_back({.tp = tp, .cp = cp, .pp = pp, .dp = dp, .ep = 1, .etp = tp});
+                    continue;
+                }
+                for (const int ep : divisorsOf(gpus / pp)) {
+                    if (model.numExperts % ep != 0 || !takes(free.ep, ep, held.grid.ep))
+                        continue;
+                    for (const int etp : divisorsOf(gpus / pp / ep))
+                        if (takes(free.etp, etp, m_etpGiven ? held.grid.etp : tp))
+                            all.push_back({.tp = tp, .cp = cp, .pp = pp, .dp = dp, .ep = ep, .etp = etp});
+                }
+            }
+    return all;
+}
+
+std::vector<int> PlanSpace::microBatches(const PlanGrid& grid) const
+{
+    std::vector<int> sizes;
+    if (!free.microBatch) {
+        sizes.push_back(held.microBatch);
+        return sizes;
+    }
+    const int batch = base.training.globalBatchSize;
+    if (batch % grid.dp != 0)
+        return sizes;
+    for (const int size : divisorsOf(batch / grid.dp))
+        if (size <= kMostMicroBatch)
+            sizes.push_back(size);
+    return sizes;
+}
+
+std::vector<int> PlanSpace::zeroStages(const PlanGrid& grid) const
+{
+    if (!free.zeroStage)
+        return {held.zeroStage};
+    const bool hasReplicas = grid.dp * grid.cp > 1 || gpus / (grid.pp * grid.ep * grid.etp) > 1;
+    return hasReplicas ? std::vector<int>{0, 1, 2, 3} : std::vector<int>{0};
+}
+
+std::vector<int> PlanSpace::shards(const PlanGrid& grid, int zeroStage) const
+{
+    const int ranks = grid.dp * grid.cp;
+    if (!free.dpShard && m_shardGiven)
+        return {held.dpShard};
+    if (zeroStage == 0 || ranks == 1 || !free.dpShard)
+        return {ranks};
+    std::vector<int> sizes = divisorsOf(ranks);
+    sizes.erase(sizes.begin()); // shards of one are whole
+    return sizes;
+}
+
+std::vector<bool> PlanSpace::sequenceParallels(const PlanGrid& grid) const
+{
+    if (!free.sequenceParallel)
+        return {held.sequenceParallel};
+    return grid.tp > 1 ? std::vector<bool>{false, true} : std::vector<bool>{false};
+}
+
+std::vector<Recompute> PlanSpace::recomputes() const
+{
+    if (!free.recompute)
+        return {held.recompute};
+    return {Recompute::none, Recompute::selective, Recompute::full};
+}
+
+std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
+{
+    const ScheduleFamily& family = scheduleFamily(kinds[asIndex(kind)]);
+    if (!free.chunks)
+        return {held.chunks > 0 ? held.chunks : family.chunks.least};
+    if (grid.pp == 1 && free.kind && family.kind != "1f1b")
+        return {}; // one rank has one order worth having
+    std::vector<int> counts;
+    const int most = std::min(family.chunks.most > 0 ? family.chunks.most : kMostChunks,
+                              std::max(1, (base.model.numHiddenLayers + 1) / grid.pp * family.modelCopies + 1));
+    for (int chunks = family.chunks.least; chunks <= most; ++chunks)
+        if (!m_layersGiven || heldLayersPerStage.size() == asIndex(grid.pp * chunks / family.modelCopies))
+            counts.push_back(chunks);
+    return counts;
+}
+
+Scenario PlanSpace::scenarioOf(const Choice& choice) const
+{
+    Scenario scenario = base;
+    applyTo(scenario, choice);
+    return scenario;
+}
+
+void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
+{
+    Layout& layout = scenario.layout;
+    const PlanGrid& grid = choice.grid;
+    layout.tp = grid.tp;
+    layout.cp = grid.cp;
+    layout.pp = grid.pp;
+    layout.dp = grid.dp;
+    layout.ep = grid.ep;
+    layout.etp = grid.etp;
+    layout.order = orders[asIndex(choice.order)];
+    layout.sequenceParallel = choice.sequenceParallel;
+    layout.zeroStage = choice.zeroStage;
+    layout.dpShard = choice.dpShard;
+    if (!m_reshardGiven)
+        layout.reshardAfterForward = grid.pp == 1;
+    scenario.schedule.kind = kinds[asIndex(choice.kind)];
+    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
+    scenario.schedule.virtualStages = choice.chunks;
+    scenario.schedule.microbatchGroup = m_group > 0 ? m_group : grid.pp;
+    scenario.schedule.sequenceSlices = m_slices > 0 ? m_slices : family.usualSlices;
+    if (!family.cutsSequences())
+        scenario.schedule.sequenceSlices = 1;
+    const int stages = std::max(1, scenario.stages());
+    scenario.schedule.layersPerStage =
+        m_layersGiven ? heldLayersPerStage : balancedLayers(scenario.model.numHiddenLayers, stages);
+    scenario.training.microBatchSize = choice.microBatch;
+    scenario.training.recompute = choice.recompute;
+    scenario.training.recomputeLayers = choice.recompute == Recompute::full ? choice.recomputeLayers : 0;
+}
+
+int PlanSpace::layersOfChunk(const Choice& choice) const
+{
+    if (m_layersGiven)
+        return *std::max_element(heldLayersPerStage.begin(), heldLayersPerStage.end());
+    const int copies = scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies;
+    const int stages = std::max(1, choice.grid.pp * choice.chunks / copies);
+    return (base.model.numHiddenLayers + stages - 1) / stages;
+}
+
+std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
+{
+    std::vector<PlanSetting> settings;
+    const auto add = [&](bool isFree, const char* pointer, std::string value) {
+        if (isFree)
+            settings.emplace_back(pointer, std::move(value));
+    };
+    const PlanGrid& grid = choice.grid;
+    add(free.tp, "layout.tp", std::to_string(grid.tp));
+    add(free.cp, "layout.cp", std::to_string(grid.cp));
+    add(free.pp, "layout.pp", std::to_string(grid.pp));
+    add(free.dp, "layout.dp", std::to_string(grid.dp));
+    const bool moe = base.model.numExperts > 0;
+    add(free.ep, "layout.ep", std::to_string(grid.ep));
+    add(free.etp && (moe || m_etpGiven), "layout.etp", std::to_string(grid.etp));
+    add(free.order, "layout.order", "\"" + orders[asIndex(choice.order)] + "\"");
+    add(free.sequenceParallel, "layout.sequence_parallel", choice.sequenceParallel ? "true" : "false");
+    add(free.zeroStage, "layout.zero_stage", std::to_string(choice.zeroStage));
+    add(free.dpShard, "layout.dp_shard", std::to_string(choice.dpShard));
+    add(free.kind, "schedule.kind", "\"" + kinds[asIndex(choice.kind)] + "\"");
+    add(free.chunks, "schedule.virtual_stages", std::to_string(choice.chunks));
+    add(free.microBatch, "training.micro_batch_size", std::to_string(choice.microBatch));
+    add(free.recompute, "training.recompute",
+        choice.recompute == Recompute::none        ? "\"none\""
+        : choice.recompute == Recompute::selective ? selectiveJson
+                                                   : "{\"kind\":\"full\",\"layers\":" + std::to_string(choice.recomputeLayers) + "}");
+    if (m_nodes > 0)
+        settings.emplace_back("cluster.nodes", std::to_string(m_nodes));
+    return settings;
+}
+
+std::map<std::string, std::string> PlanSpace::heldFixed() const
+{
+    std::map<std::string, std::string> all;
+    const auto hold = [&](const std::string& pointer, const std::string& otherwise) {
+        all["/" + [&] {
+            std::string slashed = pointer;
+            std::replace(slashed.begin(), slashed.end(), '.', '/');
+            return slashed;
+        }()] = m_document.get(pointer).value_or(otherwise);
+    };
+    const auto quoted = [](std::string_view word) { return "\"" + std::string(word) + "\""; };
+    for (const FreeKeyFacts& key : kFreeKeys)
+        if (!(free.*key.isFree))
+            hold(std::string(key.pointer), key.pointer == "layout.order" ? quoted(orders.front())
+                                           : key.isFree == &FreeKeys::kind ? quoted(kinds.front())
+                                           : key.isFree == &FreeKeys::recompute ? quoted("none")
+                                           : key.isFree == &FreeKeys::sequenceParallel ? "false" : key.isFree == &FreeKeys::zeroStage ? "0" : "1");
+    hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
+    hold("training.sequence_length", std::to_string(base.training.sequenceLength));
+    hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
+    hold("layout.placement", quoted("packed"));
+    hold("schedule.layers_per_stage", quoted("balanced"));
+    hold("schedule.microbatch_group", quoted("pp"));
+    if (free.kind)
+        all["/schedule/kind"] = quoted("of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom");
+    return all;
+}
+
+ScenarioDocument withSettings(const PlanRequest& request, const std::vector<PlanSetting>& settings)
+{
+    ScenarioDocument document = request.document;
+    for (const auto& [pointer, value] : request.fixed)
+        document.set(dotted(pointer), value);
+    for (const auto& [pointer, value] : settings) {
+        if (pointer == "schedule.kind" && document.get("schedule.actions"))
+            document.erase("schedule.actions");
+        document.set(pointer, value);
+    }
+    return document;
+}
+
+std::string PlanGrid::text() const
+{
+    std::string words;
+    for (const auto& [name, size] : {std::pair{"tp", tp}, {"cp", cp}, {"pp", pp}, {"dp", dp}, {"ep", ep}})
+        if (size > 1)
+            words += (words.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(size);
+    if (etp != tp)
+        words += (words.empty() ? "" : ", ") + std::string("etp ") + std::to_string(etp);
+    return words.empty() ? "one GPU" : words;
+}
+
+} // namespace sim

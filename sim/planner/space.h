@@ -1,0 +1,83 @@
+// The layouts of a job: what is free, what values it can take, and how a choice becomes a scenario. Private to sim/planner.
+#pragma once
+
+#include "sim/planner/planner.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/// Everything that is searched over.
+struct Choice {
+    PlanGrid grid;
+    int order = 0; ///< index into PlanSpace::orders
+    int microBatch = 1;
+    bool sequenceParallel = false;
+    int zeroStage = 0;
+    int dpShard = 1;
+    int kind = 0; ///< index into PlanSpace::kinds
+    int chunks = 1;
+    Recompute recompute = Recompute::none;
+    int recomputeLayers = 0; ///< of each chunk, with full
+    auto operator<=>(const Choice&) const = default;
+};
+
+/// A key of the scenario that may be searched, and whether it is.
+struct FreeKeys {
+    bool tp = true, cp = true, pp = true, dp = true, ep = true, etp = true, order = false, microBatch = true,
+         sequenceParallel = true, zeroStage = true, dpShard = true, kind = true, chunks = true, recompute = true;
+};
+
+class PlanSpace {
+public:
+    PlanSpace(const PlanRequest&, const Catalogue&);
+
+    int gpus = 1;
+    Scenario base; ///< on one GPU: model, cluster and what else is held
+    FreeKeys free;
+    Choice held;   ///< values of what is not free
+    std::vector<std::string> orders;
+    std::vector<std::string> kinds;
+    std::string selectiveJson; ///< what recompute says where it is selective
+    std::vector<int> heldLayersPerStage; ///< empty: balanced
+
+    std::vector<PlanGrid> grids() const;           ///< by divisors of gpus, in ascending order
+    std::vector<int> microBatches(const PlanGrid&) const;
+    std::vector<int> zeroStages(const PlanGrid&) const;
+    std::vector<int> shards(const PlanGrid&, int zeroStage) const;
+    std::vector<bool> sequenceParallels(const PlanGrid&) const;
+    std::vector<Recompute> recomputes() const;
+    std::vector<int> chunkCounts(const PlanGrid&, int kind) const;
+
+    /// As the reader would resolve it.
+    Scenario scenarioOf(const Choice&) const;
+    /// The same into a scenario that was made here before: nothing but what is searched is touched.
+    void applyTo(Scenario&, const Choice&) const;
+    /// Of the fullest chunk.
+    int layersOfChunk(const Choice&) const;
+    /// Keys that are free; `all`: those that are not, too, but hold a place of the job.
+    std::vector<PlanSetting> settingsOf(const Choice&) const;
+    std::map<std::string, std::string> heldFixed() const;
+
+    const PlanRequest& request() const { return m_request; }
+
+private:
+    void readHeld();
+    int heldInt(std::string_view pointer, int otherwise) const;
+    const PlanRequest& m_request;
+    ScenarioDocument m_document; ///< with what is fixed
+    bool m_layersGiven = false, m_shardGiven = false, m_etpGiven = false;
+    bool m_reshardGiven = false;
+    int m_group = 0, m_slices = 0; ///< 0: as usual
+    int m_nodes = 0; ///< that the cluster is told to have; 0: nothing is said
+};
+
+/// What a framework cannot do, as data; empty text: it can.
+std::string frameworkLimit(std::string_view framework, const Scenario&);
+/// Throws Error, with those there are, if there is none of that name.
+void requireFramework(std::string_view);
+
+} // namespace sim

@@ -9,17 +9,20 @@ Numbers are those of `rankscope-sim`, key by key: this package starts that progr
 """
 
 from ._program import ProgramError, ScenarioError, Problem, version
+from .attach import Attachment, attach
 from .figure import Figure, figure
 from .result import Columns, Result
 from .simulator import describe, groups, memory, schedule, simulate, sweep, traffic, validate
 
 __all__ = [
+    "Attachment",
     "Columns",
     "Figure",
     "Problem",
     "ProgramError",
     "Result",
     "ScenarioError",
+    "attach",
     "describe",
     "figure",
     "groups",

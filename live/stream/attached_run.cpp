@@ -117,7 +117,7 @@ AttachedRun::Answer AttachedRun::receive(const std::string& peer, std::span<cons
     }
     ++m_ignored;
     const Rank* const rank = rankOf(peer);
-    Answer answer{.message = header("refused"), .cut = true, .why = rank ? rankName(rank->recorder.rank) + ": " + why : why};
+    Answer answer{.message = header("refused"), .cut = true, .why = rank ? rankName(rank->recorder->rank) + ": " + why : why};
     (*answer.message)["message"] = why;
     return answer;
 }
@@ -165,9 +165,11 @@ AttachedRun::Answer AttachedRun::understand(const std::string& peer, const Json&
     return {};
 }
 
-std::string AttachedRun::whyNot(const std::string& job, int rank, int worldSize, const std::string& peer,
-                                std::int64_t nowNs) const
+std::string AttachedRun::whyNot(const Json& json, const std::string& peer, std::int64_t nowNs) const
 {
+    const std::string job = textIn(json, "job", kMostOfRank.textBytes), host = textIn(json, "host", kMostOfRank.textBytes);
+    const auto worldSize = static_cast<int>(numberIn(json, "world_size")), rank = static_cast<int>(numberIn(json, "rank"));
+    const auto processId = static_cast<std::int64_t>(numberIn(json, "process_id"));
     const int here = present();
     if (job != m_job && here > 0)
         return "another job is attached here (" + std::to_string(here) + " ranks of " + m_job +
@@ -177,7 +179,8 @@ std::string AttachedRun::whyNot(const std::string& job, int rank, int worldSize,
                std::to_string(worldSize);
     const auto place = m_ranks.find(rank);
     constexpr std::int64_t kAliveNs = 2'000'000'000;
-    if (place != m_ranks.end() && place->second->peer != peer && place->second->presence == Presence::present &&
+    const bool isSame = place != m_ranks.end() && place->second->processId == processId && place->second->host == host;
+    if (place != m_ranks.end() && !isSame && place->second->peer != peer && place->second->presence == Presence::present &&
         nowNs - place->second->heardNs < kAliveNs)
         return "rank " + std::to_string(rank) + " of this job is attached already, by process " +
                std::to_string(place->second->processId) + " on " + place->second->host;
@@ -191,7 +194,7 @@ AttachedRun::Answer AttachedRun::takeHello(const std::string& peer, const Json& 
     const std::string job = textIn(json, "job", kMostOfRank.textBytes);
     const std::int64_t offset = wholeIn(json, "offset_ns", -kRunBudget.amount, kRunBudget.amount);
     const std::int64_t uncertainty = wholeIn(json, "uncertainty_ns", 0, kRunBudget.amount);
-    if (const std::string why = whyNot(job, number, worldSize, peer, nowNs); !why.empty()) {
+    if (const std::string why = whyNot(json, peer, nowNs); !why.empty()) {
         Answer answer{.message = header("refused"), .why = why};
         (*answer.message)["message"] = why;
         return answer;
@@ -245,7 +248,7 @@ AttachedRun::Answer AttachedRun::takeHello(const std::string& peer, const Json& 
 void AttachedRun::releaseAll(Rank& rank)
 {
     for (const Held& held : rank.held) {
-        rank.recorder.spans.push(held.span);
+        rank.recorder->spans.push(held.span);
         if (const auto meeting = m_meetings.find(held.meeting);
             meeting != m_meetings.end() && ++meeting->second.released >= meeting->second.came)
             m_meetings.erase(meeting);
@@ -346,7 +349,7 @@ void AttachedRun::takeData(Rank& rank, const Json& json, std::span<const std::st
     takeKinds(rank, json);
     const std::uint64_t dropped = std::min<std::uint64_t>(numberIn(json, "dropped"), std::uint64_t{1} << 60U);
     if (dropped > rank.dropped)
-        rank.recorder.spans.lost(dropped - rank.dropped);
+        rank.recorder->spans.lost(dropped - rank.dropped);
     rank.dropped = std::max(rank.dropped, dropped);
     std::size_t frame = 0;
     const auto nextFrame = [&] {
@@ -363,7 +366,7 @@ void AttachedRun::takeData(Rank& rank, const Json& json, std::span<const std::st
         std::vector<RankSpan> spans;
         unpackSpans(nextFrame(), limits, spans);
         for (const RankSpan& span : spans) {
-            if (span.rank != rank.recorder.rank)
+            if (span.rank != rank.recorder->rank)
                 refuseRank("a span of rank " + std::to_string(span.rank));
             takeSpan(rank, span.span, nowNs);
         }
@@ -373,10 +376,10 @@ void AttachedRun::takeData(Rank& rank, const Json& json, std::span<const std::st
         unpackMemory(nextFrame(), limits, values);
         for (const RankMemory& value : values) {
             const std::int64_t time = value.value.timeNs + rank.offsetNs;
-            if (value.rank != rank.recorder.rank || value.value.value < 0 || value.value.value > kRunBudget.heldBytes)
+            if (value.rank != rank.recorder->rank || value.value.value < 0 || value.value.value > kRunBudget.heldBytes)
                 refuseRank("memory of " + std::to_string(value.value.value) + " bytes of rank " + std::to_string(value.rank));
             if (value.value.timeNs >= 0 && time >= m_begunNs - kMostOfRank.beforeNs && time <= nowNs + kMostOfRank.aheadNs)
-                rank.recorder.memory.push({time, value.value.value});
+                rank.recorder->memory.push({time, value.value.value});
         }
     }
     takeSteps(rank, json);
@@ -451,7 +454,7 @@ void AttachedRun::takeSpan(Rank& rank, SpanRecord span, std::int64_t nowNs)
         span.step += m_stepBase;
     }
     if (!isTime || !isPossible(span, nowNs)) {
-        rank.recorder.spans.lost(1);
+        rank.recorder->spans.lost(1);
         return;
     }
     Held held{.span = span, .arrivedNs = nowNs};
@@ -479,7 +482,7 @@ void AttachedRun::release(Rank& rank, std::int64_t nowNs)
             if (++here.released >= here.came)
                 m_meetings.erase(meeting);
         }
-        rank.recorder.spans.push(held.span);
+        rank.recorder->spans.push(held.span);
         rank.held.pop_front();
     }
 }
@@ -734,8 +737,12 @@ std::string AttachedRun::text(std::int64_t nowNs) const
     const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
     if (m_ranks.size() < static_cast<std::size_t>(m_worldSize))
         add(std::to_string(m_ranks.size()) + " of " + std::to_string(m_worldSize) + " ranks have attached");
-    if (by.contains(Presence::lost))
-        add(ranksText(by[Presence::lost]) + " ended without a goodbye");
+    if (by.contains(Presence::lost)) {
+        const std::vector<int>& lost = by[Presence::lost];
+        const int first = *std::min_element(lost.begin(), lost.end(),
+                                            [&](int a, int b) { return m_ranks.at(a)->heardNs < m_ranks.at(b)->heardNs; });
+        add(ranksText(lost) + " ended without a goodbye" + (lost.size() > 1 ? ", rank " + std::to_string(first) + " first" : ""));
+    }
     if (by.contains(Presence::failed))
         add(ranksText(by[Presence::failed]) + " failed");
     if (by.contains(Presence::silent))

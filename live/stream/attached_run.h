@@ -97,8 +97,8 @@ private:
     };
     enum class Presence : std::uint8_t { present, silent, lost /**< its connection ended without a goodbye */, left, failed };
     struct Rank {
-        explicit Rank(int number) : recorder(number) {}
-        Recorder recorder;
+        explicit Rank(int number) : recorder(std::make_shared<Recorder>(number)) {}
+        std::shared_ptr<Recorder> recorder; ///< the collector's too
         std::string peer, host, message, file;
         std::int64_t processId = 0, offsetNs = 0, uncertaintyNs = 0, heardNs = 0;
         Presence presence = Presence::present;
@@ -119,7 +119,7 @@ private:
 
     Answer understand(const std::string& peer, const Json&, std::span<const std::string_view> frames, std::int64_t nowNs);
     Answer takeHello(const std::string& peer, const Json&, std::int64_t nowNs);
-    std::string whyNot(const std::string& job, int rank, int worldSize, const std::string& peer, std::int64_t nowNs) const;
+    std::string whyNot(const Json& hello, const std::string& peer, std::int64_t nowNs) const;
     void takeGroups(Rank&, const Json&, std::int64_t nowNs);
     std::uint32_t groupNumber(const Json&);
     void takeData(Rank&, const Json&, std::span<const std::string_view> frames, std::int64_t nowNs);

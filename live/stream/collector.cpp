@@ -49,10 +49,11 @@ void Collector::describe(RunDescription description)
     m_isDescribed = true;
 }
 
-void Collector::add(Recorder& recorder)
+void Collector::add(std::shared_ptr<Recorder> recorder)
 {
     const std::lock_guard taking(m_takingMutex);
-    m_recorders.push_back(&recorder);
+    m_recorders.push_back(recorder.get());
+    m_kept.push_back(std::move(recorder));
 }
 
 void Collector::collect()

@@ -42,8 +42,8 @@ public:
     /// Once.
     void describe(RunDescription);
     bool isDescribed() const { return m_isDescribed; }
-    /// One more, of a rank that came later.
-    void add(Recorder&);
+    /// One more, of a rank that came later: kept as long as this.
+    void add(std::shared_ptr<Recorder>);
     void stepDone(const StepFacts&);
     /// Takes what was recorded before, so that a last word comes last.
     void setStatus(RunStatus, const std::string& message = "");
@@ -97,6 +97,7 @@ private:
 
     std::mutex m_takingMutex; ///< one reader of the recorders' rings at a time
     std::vector<Recorder*> m_recorders;
+    std::vector<std::shared_ptr<Recorder>> m_kept;
     std::vector<RankSpan> m_taken;
     std::vector<RankMemory> m_takenMemory;
     std::vector<SpanRecord> m_spans;

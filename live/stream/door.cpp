@@ -90,7 +90,8 @@ void Door::listen()
         throw sim::Error("cannot listen at " + endpoint +
                          " without keys: it may be reached from other machines. Give the run a key file and the public keys of "
                          "its " +
-                         m_options.who + "s, or listen at tcp://127.0.0.1:0 and reach it through an SSH tunnel");
+                         m_options.who + (m_options.who.ends_with('s') ? "es" : "s") +
+                         ", or listen at tcp://127.0.0.1:0 and reach it through an SSH tunnel");
     if (m_options.keys && m_options.keys->allowedViewers.empty())
         throw sim::Error("cannot listen at " + endpoint + " with keys: no " + m_options.who +
                          "'s public key is allowed, so nobody could attach");

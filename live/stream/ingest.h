@@ -42,8 +42,8 @@ struct IngestCounts {
 
 class Ingest {
 public:
-    /// A collector without description: it gets one once the ranks have come. Both must outlive it, and the ingest must be
-    /// stopped before the collector is read for the last time. Throws sim::Error as Publisher does.
+    /// A collector without description: it gets one once the ranks have come. Collector and kinds must outlive it. Throws
+    /// sim::Error as Publisher does.
     Ingest(Collector&, SpanKinds&, const IngestOptions&);
     ~Ingest();
     Ingest(const Ingest&) = delete;

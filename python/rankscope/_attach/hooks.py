@@ -65,7 +65,7 @@ class Hooks:
         self._stage, self._microbatch, self._letter = 0, -1, None
         self._in_stage = False
         self._forwards = 0
-        self._root = None
+        self._root, self._is_found = None, False  # the model whose forward pass runs, while models are found
         self._roots = weakref.WeakSet()
         self._hooked = 0
         self._backward = None  # the module whose backward runs
@@ -178,20 +178,19 @@ class Hooks:
             from torch.distributed import device_mesh
         except ImportError:
             return
-        make = getattr(device_mesh, "init_device_mesh", None)
-        if make is None:
+        # The class: a script may hold init_device_mesh since before this.
+        mesh_class = getattr(device_mesh, "DeviceMesh", None)
+        if mesh_class is None:
             return
+        make = mesh_class.__init__
         watch = self._guarded(self.watch_mesh)
 
         @functools.wraps(make)
-        def made(*arguments, **named):
-            mesh = make(*arguments, **named)
+        def made(mesh, *arguments, **named):
+            make(mesh, *arguments, **named)
             watch(mesh)
-            return mesh
 
-        self._patch(device_mesh, "init_device_mesh", made)
-        if getattr(self.torch.distributed, "init_device_mesh", None) is make:
-            self._patch(self.torch.distributed, "init_device_mesh", made)
+        self._patch(mesh_class, "__init__", made)
 
     def _before_operation(self, key, args):
         recorder = self.recorder
@@ -360,15 +359,18 @@ class Hooks:
     def _first_before(self, module):
         if self._root is not None or self.torch.compiler.is_compiling():
             return
-        if next(module.parameters(), None) is None or module in self._roots:
-            return
-        self._root = module
-        self.watch_model(module)
-        self._enter_root(module)
+        if module in self._roots:
+            self._root, self._is_found = module, False
+        elif next(module.parameters(), None) is not None:
+            self._root, self._is_found = module, True
+            self.watch_model(module)
+            self._enter_root(module)
 
     def _first_after(self, module, output):
-        if module is self._root:
-            self._root = None
+        if module is not self._root:
+            return
+        self._root = None
+        if self._is_found:
             self._leave_root(module, output)
 
     def watch_model(self, model):

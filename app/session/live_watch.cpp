@@ -103,7 +103,11 @@ LiveStatus statusOf(const Facts& f)
     case live::RunStatus::paused:
         return {LivePhase::paused, QObject::tr("Paused after step %1 of %2").arg(done).arg(planned), message};
     default:
-        return {LivePhase::training, QObject::tr("Training · step %1 of %2").arg(done).arg(planned), message};
+        // A job that something else started does not say how many it will make.
+        return {LivePhase::training,
+                planned > 0 ? QObject::tr("Training · step %1 of %2").arg(done).arg(planned)
+                            : QObject::tr("Training · step %1").arg(done),
+                message};
     }
 }
 

@@ -4,9 +4,9 @@
 
 namespace live::cli {
 
-void ScenarioArguments::addTo(CLI::App& command)
+void ScenarioArguments::addTo(CLI::App& command, bool required)
 {
-    command.add_option("FILE", file, "Scenario file")->type_name("")->required();
+    command.add_option("FILE", file, "Scenario file")->type_name("")->required(required);
     command.add_option("--set", overrides, "Override a key of the file, such as layout.tp=4 or /layout/tp=4; repeatable")
         ->type_name("POINTER=VALUE")
         ->allow_extra_args(false);

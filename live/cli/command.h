@@ -18,7 +18,7 @@ enum ExitCode : int { kGood = 0, kBadInput = 1, kCalledWrongly = 2 };
 struct ScenarioArguments {
     std::string file;
     std::vector<std::string> overrides;
-    void addTo(CLI::App&);
+    void addTo(CLI::App&, bool required = true);
     sim::Scenario read() const;
 };
 
@@ -26,6 +26,7 @@ struct ScenarioArguments {
 sim::Scenario readScenario(const std::string& file, const sim::Catalogue&, const std::vector<std::string>& overrides);
 
 void addRun(CLI::App&);
+void addCollect(CLI::App&);
 void addKeys(CLI::App&);
 void addProfile(CLI::App&);
 void addValidate(CLI::App&);

@@ -17,6 +17,7 @@ int main(int argc, char** argv)
     app.require_subcommand(1);
     app.failure_message(sim::cli::callFailed);
     live::cli::addRun(app);
+    live::cli::addCollect(app);
     live::cli::addKeys(app);
     live::cli::addProfile(app);
     live::cli::addValidate(app);

@@ -50,6 +50,12 @@ sim::SpanKind SpanKinds::of(std::uint32_t id) const
     return m_kinds.at(id);
 }
 
+std::size_t SpanKinds::size() const
+{
+    const std::lock_guard lock(m_mutex);
+    return m_kinds.size();
+}
+
 std::int64_t nowNs()
 {
     return clockNs(CLOCK_MONOTONIC);

@@ -42,6 +42,7 @@ public:
     std::uint32_t id(const sim::SpanKind&);
     std::vector<sim::SpanKind> from(std::size_t first = 0) const; ///< in the order of their numbers
     sim::SpanKind of(std::uint32_t id) const;
+    std::size_t size() const;
 
 private:
     mutable std::mutex m_mutex;
@@ -94,6 +95,8 @@ public:
         }
         m_tail.store(tail, std::memory_order_release);
     }
+    /// Records that were lost before they came here.
+    void lost(std::uint64_t count) { m_dropped.fetch_add(count, std::memory_order_relaxed); }
     std::uint64_t pushed() const { return m_head.load(std::memory_order_relaxed); }
     std::uint64_t dropped() const { return m_dropped.load(std::memory_order_relaxed); }
 

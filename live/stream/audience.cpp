@@ -29,8 +29,7 @@ std::string runMessage(const Collector& collector, bool controllable)
 } // namespace
 
 Audience::Audience(Collector& collector, const PublishOptions& options, Send send)
-    : m_collector(collector), m_options(options), m_send(std::move(send)),
-      m_runMessage(runMessage(collector, static_cast<bool>(options.control)))
+    : m_collector(collector), m_options(options), m_send(std::move(send))
 {
 }
 
@@ -152,6 +151,14 @@ bool Audience::hasPlace(const std::string& name, Clock::time_point now)
 
 void Audience::attach(const std::string& name, const Json& json, Clock::time_point now)
 {
+    if (!m_collector.isDescribed()) {
+        if (m_early.size() < m_options.mostViewers)
+            m_early.insert(name);
+        return;
+    }
+    m_early.clear();
+    if (m_runMessage.empty())
+        m_runMessage = runMessage(m_collector, static_cast<bool>(m_options.control));
     if (!hasPlace(name, now) || !m_send(name, {{m_runMessage, nullptr}}))
         return;
     Viewer viewer;

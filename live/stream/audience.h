@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +45,8 @@ public:
     void end() { m_ending = true; }
     bool everybodyKnowsTheEnd() const;
     void sayEnd(); ///< to those who do not
-    bool contains(const std::string& viewer) const { return m_viewers.contains(viewer); }
+    /// Whether it has a place, or waits for a run that nobody knows yet.
+    bool contains(const std::string& viewer) const { return m_viewers.contains(viewer) || m_early.contains(viewer); }
     std::size_t size() const { return m_viewers.size(); }
 
     PublisherCounts counts() const; ///< any thread
@@ -87,6 +89,7 @@ private:
     std::string m_runMessage;
     Viewers m_viewers;
     std::map<std::string, Newcomer> m_waiting; ///< for a place
+    std::set<std::string> m_early;             ///< came before the run was described: say hello again until it is
     bool m_ending = false;
     mutable std::mutex m_countsMutex;
     PublisherCounts m_counts;

@@ -72,7 +72,39 @@ struct ViewerBudget {
     std::chrono::milliseconds betweenLogs{1000}; ///< of cut connections: the first one, and the first after so long a peace
 };
 
+/// What a collector takes from a rank of a job that Rankscope did not start.
+struct RankBudget {
+    /// A hello names its groups with their members: 64 groups of 1,024 ranks are 0.4 MB.
+    JsonBudget header{.bytes = std::size_t{1} << 20U, .depth = 6, .values = std::size_t{1} << 17U};
+    std::size_t frameBytes = std::size_t{1} << 20U; ///< 8,192 records whose columns do not pack at all have 0.72 MB
+    std::size_t frames = 3;                         ///< header, spans, memory
+    std::size_t unfinishedBytes = std::size_t{5} << 19U;
+    int receiveQueue = 8; ///< messages of a rank that wait to be read
+    int sendQueue = 64;   ///< answers to a rank that does not read them
+    int ranks = 1 << 14;  ///< as the simulator's largest job; a rank that has come costs 40 kB and what it has on the way
+    std::size_t groups = (std::size_t{1} << 16U) - 1;    ///< that the ranks name together, pairs of pipelines included
+    std::size_t groupsOfRank = 4096;                     ///< that one of them names
+    std::size_t membersOfGroups = std::size_t{1} << 22U; ///< over all groups: 16 MB
+    std::size_t kinds = std::size_t{1} << 14U;           ///< all ranks' together; spans of more are of one kind "other kinds"
+    std::size_t kindsOfRank = std::size_t{1} << 13U;
+    std::int64_t spanBytes = std::int64_t{1} << 36U;            ///< of one transfer
+    std::int64_t beforeNs = std::int64_t{3600} * 1'000'000'000; ///< spans may be so much older than the collector…
+    std::int64_t aheadNs = std::int64_t{10} * 1'000'000'000;    ///< …and so much ahead of its clock
+    int stepJump = 2000; ///< a step may be so far from the newest: viewers take steps 4,096 late at most
+    std::size_t stepsOfMessage = 4096;
+    std::size_t openSteps = 256;                      ///< of which not all ranks have told the end
+    std::size_t openMeetings = std::size_t{1} << 16U; ///< collectives of which not all members' spans came…
+    std::size_t heldOfRank = std::size_t{1} << 14U;   ///< …and spans that wait for them, so that a rank's stay in order
+    std::chrono::milliseconds meetingPatience{1500};  ///< after which the others' arrival is given up
+    std::chrono::milliseconds hello{10'000};          ///< until a connection must have become a rank's
+    std::chrono::milliseconds silence{5000};          ///< after which a rank counts as silent; its heart beats every 500 ms
+    std::size_t spareConnections = 64;                ///< beside one a rank
+    std::size_t textBytes = 256, messageBytes = 4096;
+    std::chrono::milliseconds betweenLogs{1000};
+};
+
 inline constexpr RunBudget kRunBudget{};
+inline constexpr RankBudget kRankBudget{};
 inline constexpr ViewerBudget kViewerBudget{};
 
 } // namespace live

@@ -11,9 +11,19 @@ namespace live {
 
 Collector::Collector(RunDescription description, const SpanKinds& kinds, std::vector<Recorder*> recorders,
                      CollectorOptions options)
-    : m_description(std::move(description)), m_kinds(kinds), m_recorders(std::move(recorders)), m_options(options)
+    : m_kinds(kinds), m_options(options), m_recorders(std::move(recorders))
 {
-    m_history.description = m_description;
+    describe(std::move(description));
+    start();
+}
+
+Collector::Collector(const SpanKinds& kinds, CollectorOptions options) : m_kinds(kinds), m_options(options)
+{
+    start();
+}
+
+void Collector::start()
+{
     m_thread = std::jthread([this](const std::stop_token& stop) {
         std::mutex mutex;
         std::condition_variable_any sleep;
@@ -28,6 +38,22 @@ Collector::~Collector()
     m_thread.request_stop();
     m_thread.join();
     collect();
+}
+
+void Collector::describe(RunDescription description)
+{
+    const std::lock_guard lock(m_mutex);
+    assert(!m_isDescribed);
+    m_description = std::move(description);
+    m_history.description = m_description;
+    m_isDescribed = true;
+}
+
+void Collector::add(std::shared_ptr<Recorder> recorder)
+{
+    const std::lock_guard taking(m_takingMutex);
+    m_recorders.push_back(recorder.get());
+    m_kept.push_back(std::move(recorder));
 }
 
 void Collector::collect()

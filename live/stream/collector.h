@@ -5,6 +5,7 @@
 #include "live/record/recorder.h"
 #include "live/stream/history.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -31,11 +32,18 @@ class Collector {
 public:
     /// Kinds and recorders must outlive it; recorder i may be of any rank below the world size.
     Collector(RunDescription, const SpanKinds&, std::vector<Recorder*>, CollectorOptions = {});
+    /// Of a run that nobody knows yet: viewers wait until it is described.
+    explicit Collector(const SpanKinds&, CollectorOptions = {});
     ~Collector(); ///< takes what is left
     Collector(const Collector&) = delete;
     Collector& operator=(const Collector&) = delete;
 
     // Any thread, all of these.
+    /// Once.
+    void describe(RunDescription);
+    bool isDescribed() const { return m_isDescribed; }
+    /// One more, of a rank that came later: kept as long as this.
+    void add(std::shared_ptr<Recorder>);
     void stepDone(const StepFacts&);
     /// Takes what was recorded before, so that a last word comes last.
     void setStatus(RunStatus, const std::string& message = "");
@@ -70,6 +78,7 @@ public:
     News since(Cursor&, const Portion&) const;
     /// A cursor before all that is kept.
     Cursor beginning() const;
+    /// Does not change once it is there.
     const RunDescription& description() const { return m_description; }
 
 private:
@@ -79,12 +88,16 @@ private:
     void touch(int step);
     void changeState();
 
-    const RunDescription m_description;
+    void start();
+
+    RunDescription m_description;
+    std::atomic<bool> m_isDescribed{false};
     const SpanKinds& m_kinds;
-    const std::vector<Recorder*> m_recorders;
     const CollectorOptions m_options;
 
     std::mutex m_takingMutex; ///< one reader of the recorders' rings at a time
+    std::vector<Recorder*> m_recorders;
+    std::vector<std::shared_ptr<Recorder>> m_kept;
     std::vector<RankSpan> m_taken;
     std::vector<RankMemory> m_takenMemory;
     std::vector<SpanRecord> m_spans;

@@ -50,14 +50,23 @@ const char* runStatusName(RunStatus status)
     return kNames[static_cast<std::size_t>(status)];
 }
 
-RunDescription describeRun(const sim::Scenario& scenario, const sim::Mesh& mesh, std::string scenarioJson)
+RunDescription describeHere()
 {
     RunDescription run;
     run.runId = randomId();
-    run.name = scenario.name;
-    run.scenarioJson = std::move(scenarioJson);
     run.host = hostName();
     run.processId = ::getpid();
+    run.startedNs = nowNs();
+    run.startedUnixNs =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    return run;
+}
+
+RunDescription describeRun(const sim::Scenario& scenario, const sim::Mesh& mesh, std::string scenarioJson)
+{
+    RunDescription run = describeHere();
+    run.name = scenario.name;
+    run.scenarioJson = std::move(scenarioJson);
     run.worldSize = mesh.worldSize();
     for (int rank = 0; rank < run.worldSize; ++rank) {
         const sim::Coordinates where = mesh.coordinates(rank);
@@ -72,9 +81,6 @@ RunDescription describeRun(const sim::Scenario& scenario, const sim::Mesh& mesh,
     run.groupSizes["world"] = run.worldSize;
     if (scenario.layout.dpShard != 0 && scenario.layout.dpShard != scenario.layout.dp * scenario.layout.cp)
         run.groupSizes.erase("dp_cp"); // hybrid sharding gives this name to its smaller groups too
-    run.startedNs = nowNs();
-    run.startedUnixNs =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     return run;
 }
 

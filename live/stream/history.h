@@ -48,6 +48,8 @@ struct RunDescription {
     std::int64_t startedUnixNs = 0;        ///< the same instant on the calendar's clock
     bool controllable = false;             ///< whether viewers may pause, resume, stop and checkpoint it
 };
+/// Id, host, process and clocks from here and now, and nothing else.
+RunDescription describeHere();
 /// Name, ranks and groups from the scenario; id, host, process and clocks from here and now. The caller adds the rest.
 RunDescription describeRun(const sim::Scenario&, const sim::Mesh&, std::string scenarioJson);
 

@@ -9,12 +9,14 @@ Numbers are those of `rankscope-sim`, key by key: this package starts that progr
 """
 
 from ._program import ProgramError, ScenarioError, Problem, version
+from .attach import Attachment, attach
 from .figure import Figure, figure
 from .planning import Settings, Trace, export_settings, import_settings, open_trace, plan
 from .result import Columns, Result
 from .simulator import describe, groups, memory, schedule, simulate, sweep, traffic, validate
 
 __all__ = [
+    "Attachment",
     "Columns",
     "Figure",
     "Problem",
@@ -23,6 +25,7 @@ __all__ = [
     "ScenarioError",
     "Settings",
     "Trace",
+    "attach",
     "describe",
     "export_settings",
     "figure",

@@ -280,6 +280,11 @@ void LivePanel::show(const LiveUpdate& update)
         m_run = update.run;
         m_name->setText(QString::fromStdString(m_run->name));
         m_curves.setPlannedSteps(m_run->plannedSteps);
+        if (m_run->scenarioJson.empty()) { // a job that something else started: nothing to compare it with
+            setClock(LiveClock::wall);
+            m_grid.setHint(tr("This job told no scenario: rankscope-live collect FILE lays its ranks out, and predicts them.")
+                               .toStdString());
+        }
     }
     if (update.prediction) {
         if (update.prediction->calibrated && m_prediction && !m_prediction->calibrated && m_prediction->simulation)
@@ -458,7 +463,10 @@ void LivePanel::showTimelines()
         else if (m_prediction && !m_prediction->simulation)
             m_differences->showNothing(tr("There is no prediction: %1").arg(m_prediction->problem));
         else
-            m_differences->showNothing(shown.problem.isEmpty() ? tr("The first whole step tells.") : shown.problem);
+            m_differences->showNothing(!shown.problem.isEmpty() ? shown.problem
+                                       : m_run && m_run->scenarioJson.empty()
+                                           ? tr("There is no prediction: the job told no scenario.")
+                                           : tr("The first whole step tells."));
         m_curves.setShownStep(picture->step, m_pinned.has_value());
     }
     m_timelines.setLower(std::move(side));

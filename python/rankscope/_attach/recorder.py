@@ -1,0 +1,162 @@
+"""What a rank did, in a bounded queue: whoever records never waits, what does not fit is counted. Any thread may record."""
+import collections
+import threading
+import time
+
+
+class CpuClock:
+    """Time is known at once."""
+
+    stamp = staticmethod(time.monotonic_ns)
+
+    @staticmethod
+    def resolve(stamp):
+        return stamp
+
+
+class CudaClock:
+    """A stamp is an event on the current stream, whose time is known once the GPU has passed it. Nobody waits for that."""
+
+    REBASE_NS = 10_000_000_000  # CUDA tells differences in milliseconds as 32-bit floats: over ten seconds within a microsecond
+
+    def __init__(self, torch):
+        self._torch = torch
+        self._stream = torch.cuda.Stream()
+        self._bases = []
+        self._base()
+
+    def _base(self):
+        event = self._torch.cuda.Event(enable_timing=True)
+        event.record(self._stream)
+        event.synchronize()
+        self._bases = self._bases[-2:] + [(event, time.monotonic_ns())]
+
+    def stamp(self):
+        event = self._torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def resolve(self, stamp):
+        if isinstance(stamp, int):
+            return stamp
+        if not stamp.query():
+            return None
+        event, at = self._bases[-1]
+        if time.monotonic_ns() - at > self.REBASE_NS:
+            self._base()
+        return at + int(event.elapsed_time(stamp) * 1e6)
+
+
+class Recorder:
+    def __init__(self, clock=None, most=65536, first_step=0):
+        self.clock = clock or CpuClock()
+        self.step = first_step
+        self.dropped = 0
+        self.enabled = True
+        # As they are told. More kinds than are taken are one.
+        self.kinds, self.groups = [{"name": "other kinds", "class": 12, "stage": -1, "layer": -1, "group": ""}], []
+        self._queue = collections.deque()
+        self._most = most
+        self._kind_numbers, self._group_numbers = {}, {}
+        self._lock = threading.Lock()
+        self._step_began = None
+        self._facts = {}
+
+    def kind(self, name, op_class, stage=-1, layer=-1, group=""):
+        key = (name, op_class, stage, layer, group)
+        number = self._kind_numbers.get(key)
+        if number is None:
+            with self._lock:
+                number = self._kind_numbers.get(key)
+                if number is None:
+                    number = len(self.kinds)
+                    if number >= 8000:
+                        return 0
+                    self.kinds.append({"name": name, "class": op_class, "stage": stage, "layer": layer, "group": group})
+                    self._kind_numbers[key] = number
+        return number
+
+    def group(self, name, kind, ranks):
+        """Its number. kind: tp, cp, ep, pp, dp, world, other, or pair (a sender and its receiver)."""
+        key = (name, kind, tuple(ranks))
+        number = self._group_numbers.get(key)
+        if number is None:
+            with self._lock:
+                number = self._group_numbers.get(key)
+                if number is None:
+                    number = len(self.groups)
+                    if number >= 4096:  # as many as are taken: its spans are there, and joined to nobody's
+                        return -1
+                    self.groups.append({"name": name, "kind": kind, "ranks": list(ranks)})
+                    self._group_numbers[key] = number
+        return number
+
+    def span(self, track, kind, start, end, microbatch=-1, size=0, correlation=0, step=None):
+        """Times are the clock's stamps."""
+        queue = self._queue
+        if len(queue) >= self._most:
+            self.dropped += 1
+            return
+        queue.append((track, self.step if step is None else step, kind, microbatch, start, end, size, correlation))
+
+    def facts(self, **facts):
+        """Of the step that runs: loss, gradient_norm, tokens."""
+        self._facts.update(facts)
+
+    def step_done(self, start=None):
+        now = self.clock.stamp()
+        began = self._step_began if start is None else start
+        if len(self._queue) < self._most + 64:  # steps may be a little more than full
+            self._queue.append((None, self.step, self._facts, now if began is None else began, now, held_bytes(self.clock)))
+        self._facts = {}
+        self._step_began = now
+        self.step += 1
+
+    def begin(self):
+        if self._step_began is None:
+            self._step_began = self.clock.stamp()
+
+    def __len__(self):
+        return len(self._queue)
+
+    def take(self, most):
+        """(spans, steps, memory) that are complete, with times in ns."""
+        spans, steps, memory = [], [], []
+        queue, resolve = self._queue, self.clock.resolve
+        while queue and len(spans) < most:
+            head = queue[0]
+            if head[0] is None:
+                start, end = resolve(head[3]), resolve(head[4])
+                if start is None or end is None:
+                    break
+                facts = head[2]
+                steps.append([head[1], start, max(start, end)] + [number(facts.get(name)) for name in ("loss", "gradient_norm", "tokens")])
+                if head[5] is not None:
+                    memory.append((end, head[5]))
+            else:
+                start, end = resolve(head[4]), resolve(head[5])
+                if start is None or end is None:
+                    break
+                spans.append((head[0], head[1], head[2], head[3], start, max(start, end), head[6], head[7]))
+            queue.popleft()
+        return spans, steps, memory
+
+
+def number(value):
+    """A tensor's value too: read here, by the thread that sends."""
+    try:
+        value = float(value)
+        return value if abs(value) < 1e300 else None
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def held_bytes(clock):
+    """Of the GPU where there is one, else the process's resident memory."""
+    try:
+        if isinstance(clock, CudaClock):
+            return int(clock._torch.cuda.memory_allocated())
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+    except (OSError, ValueError, IndexError):
+        return None

@@ -1,0 +1,293 @@
+"""A PyTorch job shown live: what its ranks compute, send and wait for, in the views that simulations have.
+
+    rankscope-live collect --listen tcp://127.0.0.1:5555        # where somebody watches: rankscope --attach tcp://127.0.0.1:5555
+    RANKSCOPE_ATTACH=tcp://127.0.0.1:5556 torchrun … -m rankscope.run train.py
+
+or, in the script,
+
+    with rankscope.attach("tcp://127.0.0.1:5556"):
+        train()
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import socket
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from typing import Any, Optional
+
+
+def attach(
+    endpoint: Optional[str] = None,
+    key: Optional[str] = None,
+    server_key: Optional[str] = None,
+    *,
+    first_step: int = 0,
+    most_spans: int = 65536,
+    hang_s: float = 30.0,
+    folder: Optional[str] = None,
+    profile: Optional[tuple] = None,
+) -> "Attachment":
+    """Watches this process from now on; a context manager, or call close().
+
+    endpoint: of `rankscope-live collect` (RANKSCOPE_ATTACH where none is given). key: this process's key file, server_key: the collector's
+    public key or its file (RANKSCOPE_KEY, RANKSCOPE_SERVER_KEY), for endpoints on other machines. first_step: the number of the step
+    that comes first. most_spans: kept while nobody takes them; more are dropped, and counted. hang_s: an operation under way for longer
+    is told, with a flight record in `folder` (the system's for temporary files). profile: (first, last) steps recorded with
+    torch.profiler too, into `folder`.
+
+    Raises ValueError where no endpoint is known and RuntimeError where torch or pyzmq is missing; after that nothing that goes wrong here
+    reaches the job.
+    """
+    endpoint = endpoint or os.environ.get("RANKSCOPE_ATTACH")
+    if not endpoint:
+        raise ValueError('rankscope.attach: where to? As in rankscope.attach("tcp://127.0.0.1:5556") or RANKSCOPE_ATTACH=…')
+    if not endpoint.startswith(("tcp://", "ipc://")):
+        raise ValueError(f"rankscope.attach: {endpoint!r} is no endpoint; as in tcp://127.0.0.1:5556 or ipc://PATH")
+    return Attachment(endpoint, key or os.environ.get("RANKSCOPE_KEY"), server_key or os.environ.get("RANKSCOPE_SERVER_KEY"),
+                      first_step, most_spans, hang_s, folder, profile)
+
+
+class Attachment:
+    """What attach() gives. `dropped`, `sent`, `overhead_s` say how it goes."""
+
+    def __init__(self, endpoint, key, server_key, first_step, most_spans, hang_s, folder, profile):
+        try:
+            import torch
+            import torch.distributed
+        except ImportError:
+            raise RuntimeError("rankscope.attach needs PyTorch: there is no module torch here") from None
+        from ._attach import hooks, recorder, sender
+
+        self._torch, self._hang_ns, self._process = torch, int(hang_s * 1e9), os.getpid()
+        self._folder = folder or tempfile.gettempdir()
+        self._profile, self._profiler = profile, None
+        self._sender_class, self._sender, self._hooks_class, self._hooks = sender.Sender, None, hooks.Hooks, None
+        self._endpoint, self._keys = endpoint, (key, server_key)
+        self._rank, self._flight_file, self._waited = int(os.environ.get("RANK", 0)), "", False
+        cuda = torch.cuda.is_available() and os.environ.get("RANKSCOPE_CLOCK") != "cpu"
+        self._recorder = recorder.Recorder(None, most_spans, first_step)
+        self._make_clock = (lambda: recorder.CudaClock(torch)) if cuda else None
+        for name in (key, server_key):  # told here, where somebody sees it
+            if name and not os.path.exists(name) and len(name) != 40:
+                raise ValueError(f"rankscope.attach: there is no key file {name}")
+        import importlib.util
+
+        if importlib.util.find_spec("zmq") is None:
+            raise RuntimeError("rankscope.attach needs pyzmq: pip install pyzmq (Debian: python3-zmq)")
+        self._hooks = self._hooks_class(torch, self._recorder, self._rank, self._hook_failed)
+        self._hooks.on_step = self._on_step
+        self._restore = None
+        if torch.distributed.is_initialized():
+            self._begin()
+        else:
+            self._wait_for_job()
+        atexit.register(self.close)
+
+    def __enter__(self) -> "Attachment":
+        return self
+
+    def __exit__(self, kind, error, _) -> None:
+        self._end(failed=error is not None, message="" if error is None else f"{kind.__name__}: {error}")
+
+    @property
+    def dropped(self) -> int:
+        """Spans that were not taken in time."""
+        return self._recorder.dropped
+
+    @property
+    def sent(self) -> int:
+        return self._sender.sent if self._sender else 0
+
+    @property
+    def state(self) -> str:
+        """connecting, attached, refused or closed."""
+        return self._sender.state if self._sender else "connecting"
+
+    @property
+    def overhead_s(self) -> float:
+        """Processor time of the thread that sends."""
+        return self._sender.seconds if self._sender else 0.0
+
+    def log(self, **facts: Any) -> None:
+        """Of the step that runs, before its optimizer's step: loss, gradient_norm, tokens (of this rank)."""
+        unknown = set(facts) - {"loss", "gradient_norm", "tokens"}
+        if unknown:
+            raise TypeError(f"log() knows loss, gradient_norm and tokens, not {', '.join(sorted(unknown))}")
+        self._recorder.facts(**facts)
+
+    def watch(self, model: Any) -> None:
+        """A model that is first used after the first step: others are found by themselves."""
+        self._hooks.watch_model(model)
+
+    def watch_mesh(self, mesh: Any) -> None:
+        """A DeviceMesh that was made before attach()."""
+        self._hooks.watch_mesh(mesh)
+
+    def step(self) -> None:
+        """Ends a step where no optimizer does."""
+        self._hooks.step_done()
+
+    def profile(self, steps: int = 1, first: Optional[int] = None) -> None:
+        """Records so many steps with torch.profiler too, from the next one (or `first`) on, into the folder."""
+        start = self._recorder.step + 1 if first is None else first
+        self._profile = (start, start + steps - 1)
+
+    def close(self) -> None:
+        """Sends what is left, and leaves the job as it was."""
+        self._end()
+
+    def _begin(self):
+        """The job is known."""
+        dist = self._torch.distributed
+        if self._sender is not None:
+            return
+        self._rank = self._hooks.rank = dist.get_rank()
+        if self._make_clock is not None:
+            self._recorder.clock = self._make_clock()
+        device = self._torch.cuda.get_device_name() if self._make_clock else "CPU"
+        run = os.environ.get("TORCHELASTIC_RUN_ID", "")
+        job = f"{os.environ.get('MASTER_ADDR', socket.gethostname())}:{os.environ.get('MASTER_PORT', '')}"
+        if run and run != "none":
+            job = run
+        job += f"/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
+        identity = {"job": job, "rank": self._rank, "world_size": dist.get_world_size(), "device": f"{device}, torch {self._torch.__version__}"}
+        self._hooks.watch_groups()
+        self._hooks.watch_meshes()
+        self._hooks.watch_stages()
+        self._hooks.watch_modules()
+        self._hooks.watch_optimizers()
+        self._sender = self._sender_class(self._recorder, identity, self._endpoint, *self._keys, on_welcome=self._on_welcome, hung=self._hung)
+
+    def _wait_for_job(self):
+        """Until torch.distributed is there."""
+        dist = self._torch.distributed
+        c10d = dist.distributed_c10d
+        original = c10d.init_process_group
+
+        def init_process_group(*arguments, **named):
+            result = original(*arguments, **named)
+            restore()
+            try:
+                self._begin()
+            except Exception as error:
+                print(f"rankscope: this process cannot be watched: {error}", file=sys.stderr)
+            return result
+
+        init_process_group.__doc__ = original.__doc__
+
+        def restore():
+            for place in (c10d, dist):
+                if getattr(place, "init_process_group", None) is init_process_group:
+                    place.init_process_group = original
+            self._restore = None
+
+        c10d.init_process_group = dist.init_process_group = init_process_group
+        self._restore = restore
+
+    def _end(self, failed=False, message=""):
+        if os.getpid() != self._process:  # a child that was forked: not its job
+            return
+        if self._restore is not None:
+            self._restore()
+        atexit.unregister(self.close)
+        self._stop_profiling()
+        if self._hooks is not None:
+            self._hooks.leave()
+        if self._sender is not None and self._sender.state != "closed":
+            self._sender.close(failed, message)
+        self._recorder.enabled = False
+
+    def _hook_failed(self, where, error, last):
+        if last or self._hooks.errors == 1:
+            print(f"rankscope: {where}: {type(error).__name__}: {error}" + ("; nothing more is recorded" if last else ""), file=sys.stderr)
+
+    def _on_welcome(self, said):
+        steps = said.get("profile")
+        if self._profile is None and isinstance(steps, list) and len(steps) == 2 and all(isinstance(step, int) for step in steps):
+            self._profile = tuple(steps)
+
+    # --- a window of torch.profiler ---------------------------------------------------------------------------------------------
+
+    def _on_step(self, step):
+        if self._profile is None and self._profiler is None:
+            return
+        if self._profiler is not None:
+            self._profiler.step()
+            if step > self._profile[1]:
+                self._stop_profiling()
+                self._profile = None
+        elif self._profile[0] <= step <= self._profile[1]:
+            self._profiler = self._torch.profiler.profile(record_shapes=True)
+            self._profiler.start()
+        elif step > self._profile[1]:
+            self._profile = None
+
+    def _stop_profiling(self):
+        profiler, self._profiler = self._profiler, None
+        if profiler is None:
+            return
+        try:
+            profiler.stop()
+            path = os.path.join(self._folder, f"rankscope-{socket.gethostname()}-rank{self._rank}-step{self._profile[0]}.json")
+            profiler.export_chrome_trace(path)
+            print(f"rankscope: steps {self._profile[0]} to {self._profile[1]} of rank {self._rank} are in {path}", file=sys.stderr)
+        except Exception as error:
+            print(f"rankscope: no profile: {type(error).__name__}: {error}", file=sys.stderr)
+
+    # --- hangs ------------------------------------------------------------------------------------------------------------------
+
+    def _hung(self):
+        """Called by the sender's thread, once a second."""
+        waits = self._hooks.waits(self._hang_ns)
+        if not waits:
+            waited, self._waited = self._waited, False
+            self._flight_file = "" if waited else self._flight_file
+            return {"waits": [], "file": ""} if waited else None
+        self._waited = True
+        if not self._flight_file:
+            self._flight_file = self._write_flight_record()
+        return {"waits": waits, "file": self._flight_file}
+
+    def _write_flight_record(self):
+        """What PyTorch's flight recorder holds, and beside it where each thread stands."""
+        path = os.path.join(self._folder, f"rankscope-flight-{socket.gethostname()}-rank{self._rank}.json")
+        c10d = self._torch._C._distributed_c10d
+        try:
+            with open(path[:-5] + ".txt", "w") as file:
+                names = {thread.ident: thread.name for thread in threading.enumerate()}
+                for identity, frame in sys._current_frames().items():
+                    file.write(f"{names.get(identity, identity)}\n{''.join(traceback.format_stack(frame))}\n")
+            for name in ("_dump_fr_trace_json", "_dump_nccl_trace_json"):
+                with contextlib.suppress(Exception):
+                    dump = getattr(c10d, name)()
+                    dump = dump.decode() if isinstance(dump, bytes) else dump
+                    json.loads(dump)
+                    with open(path, "w") as file:
+                        file.write(dump)
+                    return path
+            return path[:-5] + ".txt"
+        except OSError:
+            return ""
+
+
+def attach_where_asked() -> Optional[Attachment]:
+    """With RANKSCOPE_ATTACH set, attaches this process; says why where that cannot be, and lets the job go on."""
+    if not os.environ.get("RANKSCOPE_ATTACH"):
+        return None
+    try:
+        first = os.environ.get("RANKSCOPE_PROFILE", "")
+        window = None
+        if first:
+            begin, _, end = first.partition("-")
+            window = (int(begin), int(end or begin))
+        return attach(profile=window, hang_s=float(os.environ.get("RANKSCOPE_HANG_S", 30)), folder=os.environ.get("RANKSCOPE_FOLDER"))
+    except Exception as error:
+        print(f"rankscope: this process is not watched: {error}", file=sys.stderr)
+        return None

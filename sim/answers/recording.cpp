@@ -92,7 +92,10 @@ Json traceInfoAnswer(const Recording& recording, const Json* recovered)
     answer["clock"] = Json::array();
     if (recovered != nullptr)
         for (const auto& [key, value] : recovered->items())
-            answer[key] = value;
+            if (key == "problems") // beside those of reading
+                answer[key].insert(answer[key].end(), value.begin(), value.end());
+            else
+                answer[key] = value;
     answer["skipped"] = Json::array();
     for (const RecordedSkip& skip : recording.skipped)
         answer["skipped"].push_back({{"what", skip.what},

@@ -3,9 +3,13 @@
 #include "sim/cli/table.h"
 
 #include "sim/answers/recording.h"
+#include "sim/recovery/recovered_json.h"
+#include "sim/recovery/run_answers.h"
 #include "sim/trace/export.h"
 #include "sim/trace/readers/read_recording.h"
 #include "sim/trace/recorded_trace.h"
+
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -141,11 +145,16 @@ void printInfo(const Recording& recording)
 void info(const TraceArguments& arguments)
 {
     const Recording recording = readFor(arguments);
+    const Recovered recovered = recover(recording);
+    const RunAnswers answers = answersOf(recovered);
     if (arguments.json) {
-        std::cout << traceInfoAnswer(recording).dump(1) << "\n";
+        nlohmann::ordered_json parts = recoveredJson(recovered);
+        parts["answers"] = answersJson(recovered, answers);
+        std::cout << traceInfoAnswer(recording, &parts).dump(1) << "\n";
         return;
     }
     printInfo(recording);
+    std::cout << "\n" << linesForAPerson(recoveredText(recovered)) << "\n" << linesForAPerson(answersText(recovered, answers));
     warn(recording);
 }
 

@@ -108,11 +108,11 @@ void RecordWindow::addStep()
     auto now = m_now();
     if (!now)
         return tell(tr("The window shows no scenario that can run: open one first."));
-    sim::RecordedStep step{std::move(now->shown),
-                           std::move(now->view),
-                           m_say->toPlainText().toStdString(),
-                           m_notes->toPlainText().toStdString(),
-                           {}};
+    sim::RecordedLessonStep step{std::move(now->shown),
+                                 std::move(now->view),
+                                 m_say->toPlainText().toStdString(),
+                                 m_notes->toPlainText().toStdString(),
+                                 {}};
     if (const QString metric = m_metric->currentData().toString(); !metric.isEmpty()) {
         using Kind = sim::RecordedQuestion::Kind;
         step.questions.push_back(
@@ -155,7 +155,7 @@ void RecordWindow::listSteps()
 {
     m_steps->clear();
     for (std::size_t i = 0; i < m_recording.steps.size(); ++i) {
-        const sim::RecordedStep& step = m_recording.steps[i];
+        const sim::RecordedLessonStep& step = m_recording.steps[i];
         const std::string name =
             sim::memberOr<std::string>(sim::LessonValue::parse(step.shown.text(), nullptr, false), "name", {});
         const QString what = QString::fromStdString(step.say.empty() ? name : step.say).simplified();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -90,10 +91,11 @@ Json traceInfoAnswer(const Recording& recording, const Json* recovered)
     answer["axes"] = Json::array();
     answer["schedule"] = nullptr;
     answer["clock"] = Json::array();
+    Json problems = recording.problems;
     if (recovered != nullptr)
         for (const auto& [key, value] : recovered->items())
             if (key == "problems") // beside those of reading
-                answer[key].insert(answer[key].end(), value.begin(), value.end());
+                problems.insert(problems.end(), value.begin(), value.end());
             else
                 answer[key] = value;
     answer["skipped"] = Json::array();
@@ -103,7 +105,7 @@ Json traceInfoAnswer(const Recording& recording, const Json* recovered)
                                      {"why", skip.why},
                                      {"byte", skip.firstByte >= 0 ? Json(skip.firstByte) : Json(nullptr)},
                                      {"file", said(skip.file)}});
-    answer["problems"] = recording.problems;
+    answer["problems"] = std::move(problems);
     return answer;
 }
 

@@ -222,7 +222,7 @@ LessonValue LessonRecording::file(const std::string& id, const Catalogue& catalo
     LessonValue written = LessonValue::array();
     std::string before;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        const RecordedStep& step = steps[i];
+        const RecordedLessonStep& step = steps[i];
         const auto named = [&](const Error& error) { return Error("step " + std::to_string(i + 1) + ": " + error.what()); };
         try {
             const std::string shown = writer.caseOf(step.shown);

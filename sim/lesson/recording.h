@@ -30,7 +30,7 @@ struct RecordedQuestion {
     std::string because; ///< live text, may be empty
 };
 
-struct RecordedStep {
+struct RecordedLessonStep {
     ScenarioDocument shown;
     LessonValue view; ///< as a scenario's /view; null: none
     std::string say, notes;
@@ -39,7 +39,7 @@ struct RecordedStep {
 
 struct LessonRecording {
     std::string title, breaks;
-    std::vector<RecordedStep> steps;
+    std::vector<RecordedLessonStep> steps;
 
     /// The file, with `id`: cases each once, as changes of an earlier one where these are few. Metrics are worked out by the
     /// engine for the sliders' ranges. Throws Error where nothing was recorded, there is no title, a step cannot be simulated, or

@@ -230,15 +230,15 @@ private:
         m_builder.skip("damaged event", "the first at byte " + std::to_string(byte) + ": " + why, byte);
     }
 
-    /// Goes on at the next event that begins behind `from`. `isEnd`: the text holds no more than the window.
+    /// Goes on at the next event that begins behind `from`: a comma, a brace, a key. `isEnd`: the text holds no more than the
+    /// window, and where no event follows it ends in this one.
     bool resume(const char* from, bool isEnd)
     {
         const std::int64_t byte = m_window.byteOf(from);
         const char* at = from + 1;
+        char before = 0; // the last character that is no space
         for (;;) {
-            const std::string_view rest(at, static_cast<std::size_t>(m_window.end() - at));
-            const std::size_t brace = rest.find('}');
-            if (brace == std::string_view::npos) {
+            if (at >= m_window.end()) {
                 m_window.at = m_window.end();
                 if (!m_window.advance())
                     return isEnd ? false : (damagedAt(byte, "it never ends"), false);
@@ -246,41 +246,34 @@ private:
                 at = m_window.at;
                 continue;
             }
-            const char* place = at + brace + 1;
-            skipSpace(place, m_window.end());
-            if (place < m_window.end() && *place == ',') {
-                ++place;
-                skipSpace(place, m_window.end());
-            } else if (place < m_window.end() && *place == ']') {
-                // The end of the events, or of a list inside the damaged one: events end where a key or the end follows.
-                const char* after = place + 1;
-                skipSpace(after, m_window.end());
-                if (after == m_window.end() || *after == ',' || *after == '}') {
-                    const char* key = after < m_window.end() ? after + 1 : after;
-                    skipSpace(key, m_window.end());
-                    if (after == m_window.end() || *after == '}' || (key < m_window.end() && *key == '"')) {
-                        damagedAt(byte, "it is no JSON");
-                        m_window.at = place;
-                        return true;
+            const char c = *at;
+            if ((c == '{' && before == ',') || (c == ']' && before == '}')) {
+                const char* next = at + 1;
+                skipSpace(next, m_window.end());
+                if (c == ']' && next < m_window.end() && *next == ',') { // of the events a key of the document follows
+                    ++next;
+                    skipSpace(next, m_window.end());
+                    if (next < m_window.end() && *next == '{')
+                        next = nullptr; // of a list in the damaged event
+                }
+                if (next == m_window.end()) {
+                    m_window.at = at;
+                    if (m_window.advance()) {
+                        reportProgress();
+                        at = m_window.at;
+                        continue;
                     }
+                    return isEnd ? false : (damagedAt(byte, "it never ends"), false);
+                }
+                if (next != nullptr && (*next == '"' || (c == ']' && *next == '}'))) {
+                    damagedAt(byte, "it is no JSON");
+                    m_window.at = at;
+                    return true;
                 }
             }
-            if (place + 1 >= m_window.end()) { // too little is seen: read on from the brace
-                m_window.at = at + brace;
-                if (!m_window.advance())
-                    return isEnd ? false : (damagedAt(byte, "it is no JSON"), false);
-                reportProgress();
-                at = m_window.at;
-                continue;
-            }
-            const char* key = place + 1;
-            skipSpace(key, m_window.end());
-            if (*place == '{' && key < m_window.end() && *key == '"') {
-                damagedAt(byte, "it is no JSON");
-                m_window.at = place;
-                return true;
-            }
-            at += brace + 1;
+            if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
+                before = c;
+            ++at;
         }
     }
     void damagedAt(std::int64_t byte, const std::string& why)

@@ -95,7 +95,11 @@ private:
 
     void takeTransfer(const json& transfer, const std::string& start, bool isPointToPoint)
     {
-        constexpr double kMostUs = 4e15, kUsToNs = 1000;
+        constexpr double kMostUs = 4e15;
+        // Whole microseconds since 1970 are exact in a double; as nanoseconds they are not.
+        const auto nanoseconds = [](double us) {
+            return std::llround(std::floor(us)) * 1000 + std::llround((us - std::floor(us)) * 1000);
+        };
         const double lasted = real(transfer, start + "_exec_time_us", -1);
         const json* times = part(transfer, "event_trace_ts");
         const double began = times == nullptr ? -1 : real(*times, start + "_start_ts", -1);
@@ -123,8 +127,8 @@ private:
         collective.isPointToPoint = isPointToPoint;
         collective.group = groupOfHeader();
         const std::uint32_t track = m_builder.track("NCCL", "communicator " + m_id);
-        collective.hostSpan = m_builder.addSpan(track, static_cast<std::int64_t>(at * kUsToNs), std::llround(length * kUsToNs),
-                                                collective.name, RecordedKind::hostCommunication);
+        collective.hostSpan =
+            m_builder.addSpan(track, nanoseconds(at), nanoseconds(length), collective.name, RecordedKind::hostCommunication);
         m_builder.addCollective(collective, 0);
     }
 

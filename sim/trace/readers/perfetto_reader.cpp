@@ -674,7 +674,7 @@ private:
             m_builder.skip("instant", "instants have no length");
             return;
         default:
-            m_builder.skip("event of type " + std::to_string(event.type), "such events have no place in a timeline of spans");
+            m_builder.skip("event of another type", "such events have no place in a timeline of spans");
         }
     }
 

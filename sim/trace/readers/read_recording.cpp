@@ -146,7 +146,10 @@ ReadingFile readingOf(const std::string& path, std::uint64_t bytes, const ReadOp
     file.path = path;
     file.bytes = bytes;
     file.pythonFunctions = options.pythonFunctions;
-    file.windowBytes = std::max<std::size_t>(options.windowBytes, 64);
+    // A small file needs no large window; packed text is rarely over thirty times as long.
+    constexpr std::uint64_t kLeast = 65536, kMostPacked = 32, kLarge = std::uint64_t{1} << 40;
+    const std::uint64_t enough = bytes == 0 || bytes > kLarge ? kLarge : std::max(kLeast, bytes * kMostPacked);
+    file.windowBytes = std::max<std::size_t>(static_cast<std::size_t>(std::min<std::uint64_t>(options.windowBytes, enough)), 64);
     return file;
 }
 

@@ -30,7 +30,7 @@ bool isDigit(char c)
 
 std::string readAll(ByteSource& source, const ReadingFile& file, std::size_t most)
 {
-    constexpr std::size_t kPiece = std::size_t{1} << 20;
+    constexpr std::size_t kPiece = std::size_t{128} << 10;
     std::string text;
     for (;;) {
         checkCancelled();

@@ -415,6 +415,16 @@ void RecordingBuilder::nameCollectivesByAnnotations()
 
 Recording RecordingBuilder::finish(std::int64_t baseNs)
 {
+    // Sums and differences of what is within these bounds fit 64 bits.
+    constexpr std::int64_t kMost = 4'000'000'000'000'000'000;
+    if (baseNs != 0 && m_spans.size() > 0) {
+        const auto [least, most] = std::minmax_element(m_spans.startNs.begin(), m_spans.startNs.end());
+        if ((baseNs > 0 && *most > kMost - baseNs) || (baseNs < 0 && *least < -kMost - baseNs)) {
+            recording.problems.push_back(file().path + ": its times and their base " + std::to_string(baseNs) +
+                                         " ns do not go together; they are kept as they stand");
+            baseNs = 0;
+        }
+    }
     {
         const std::vector<std::uint32_t> order = sortedSpans();
         checkCancelled();
@@ -541,8 +551,10 @@ void RecordingBuilder::splitIntoRanks()
             Part& of = parts[span == kNoSpan ? 0 : partOf(span)];
             if (collective.span != kNoSpan)
                 collective.span -= firstSpan(of);
+            if (collective.hostSpan != kNoSpan && &parts[partOf(collective.hostSpan)] != &of)
+                collective.hostSpan = kNoSpan; // of another process
             if (collective.hostSpan != kNoSpan)
-                collective.hostSpan -= std::min(collective.hostSpan, firstSpan(of));
+                collective.hostSpan -= firstSpan(of);
             of.rank.collectives.push_back(collective);
         }
         for (Part& of : parts)
@@ -554,7 +566,8 @@ void RecordingBuilder::splitIntoRanks()
         flow.fromSpan -= firstSpan(parts[flow.fromRank]);
         flow.toSpan -= firstSpan(parts[flow.toRank]);
     }
-    for (auto& [key, of] : m_counters) {
+    for (auto& entry : m_counters) {
+        CounterOf& of = entry.second;
         std::vector<std::uint32_t> order(of.counter.timeNs.size());
         std::iota(order.begin(), order.end(), 0U);
         std::stable_sort(order.begin(), order.end(),

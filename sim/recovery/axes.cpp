@@ -170,6 +170,21 @@ public:
     {
         if (m_world < 2)
             return;
+        // What a description says of a role holds; a group of the whole world, which carries sums of losses and norms, is tensor
+        // or context parallel only where it is the one group there is.
+        const auto isNamedRole = [this](GroupRole role) {
+            return std::any_of(m_candidates.begin(), m_candidates.end(),
+                               [role](const Candidate& c) { return c.isNamed && c.role == role; });
+        };
+        const std::vector<Digit> whole{{1, m_world}};
+        const bool isOnlyOne = std::all_of(m_candidates.begin(), m_candidates.end(),
+                                           [&whole](const Candidate& c) { return c.partition.digits == whole; });
+        std::erase_if(m_candidates, [&](const Candidate& c) {
+            if (c.isNamed || c.role == GroupRole::unknown || c.role == GroupRole::composite)
+                return false;
+            const bool isGuessed = c.role == GroupRole::tensor;
+            return isNamedRole(c.role) || (isGuessed && !isOnlyOne && c.partition.digits == whole);
+        });
         const bool anyRole = std::any_of(m_candidates.begin(), m_candidates.end(), [](const Candidate& c) {
             return c.role != GroupRole::unknown && c.role != GroupRole::composite;
         });

@@ -61,6 +61,9 @@ void RankReader::readCollectives()
         if (collective.span != kNoSpan)
             ++partsOf[collective.span];
     for (const RecordedCollective& collective : m_rank.collectives) {
+        // Where kernels were recorded, a call that none belongs to says when the host asked, not when ranks met.
+        if (collective.span == kNoSpan && !partsOf.empty())
+            continue;
         if (collective.durationNs < 0 || collective.isEnqueuedOnly) {
             ++unfinished;
             continue;

@@ -298,7 +298,8 @@ bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline
     }
     if (result.alike < 0.75)
         return false;
-    result.sure = (result.alike >= 1 && result.alsoPossible.empty() ? 0.75 : 0.5) * result.alike;
+    // Orders of sends alone leave several schedules open: as sure of each as of the others.
+    result.sure = 0.75 * result.alike / static_cast<double>(1 + result.alsoPossible.size());
     result.evidence = "no annotations; ranks send to their neighbours in the order of " + result.kind;
     if (!result.alsoPossible.empty())
         result.evidence += " (" + possibleText(result.alsoPossible) + " would send in the same order)";

@@ -190,3 +190,26 @@ TEST(RecoveredAxes, HaveTheRightSizesWithoutNamesWhereNoGroupSplitsAnAxis)
 }
 
 } // namespace
+
+namespace {
+
+TEST(RecoveredAxes, AreNotMisledByTheGroupOfTheWholeWorld)
+{
+    // tp named, dp named, and a default group that sums something before any backward.
+    std::vector<sim::KnownGroup> groups;
+    for (const std::vector<int>& ranks : {std::vector<int>{0, 1}, {2, 3}, {4, 5}, {6, 7}})
+        groups.push_back({.name = "1", .description = "mesh_tp", .ranks = ranks, .evidence = {}, .carried = {}});
+    for (const std::vector<int>& ranks : {std::vector<int>{0, 2, 4, 6}, {1, 3, 5, 7}})
+        groups.push_back({.name = "2", .description = "mesh_dp", .ranks = ranks, .evidence = {}, .carried = {}});
+    sim::KnownGroup world{.name = "0", .description = "default_pg", .ranks = everyRank(8), .evidence = {}, .carried = {}};
+    world.carried.ranks = 8;
+    world.carried.count[static_cast<std::size_t>(sim::Exchange::allReduce)] = 2;
+    world.carried.earlyReduces = 1;
+    groups.push_back(world);
+    const sim::RecoveredAxes axes = sim::recoverAxes(groups, 8, everyRank(8));
+    EXPECT_EQ(axes.sizeOf("tp"), 2);
+    EXPECT_EQ(axes.sizeOf("dp"), 4);
+    EXPECT_EQ(axes.axes.size(), 2U);
+}
+
+} // namespace

@@ -36,16 +36,24 @@ void Job::ask(std::string_view pointer, std::string text)
 
 void settleWorld(Job& job)
 {
+    constexpr int kMostOfAxis = 1 << 12;
+    constexpr long long kMostRanks = 1 << 24;
+    const auto product = [&job] { return static_cast<double>(job.tp) * job.cp * job.pp; };
+    if (product() > static_cast<double>(kMostRanks)) {
+        job.reading.addNote("world", Became::contradictory,
+                            "tp " + std::to_string(job.tp) + " x cp " + std::to_string(job.cp) + " x pp " +
+                                std::to_string(job.pp) + " are more ranks than any cluster has: at most " +
+                                std::to_string(kMostOfAxis) + " of tp and of pp are taken, cp 1");
+        job.tp = std::min(job.tp, kMostOfAxis);
+        job.pp = std::min(job.pp, kMostOfAxis);
+        job.cp = 1;
+    }
     const long long model = 1LL * job.tp * job.cp * job.pp;
     std::optional<int> fromFile = job.gpus;
     if (!fromFile && job.nodes && job.gpusPerNode && 1LL * *job.nodes * *job.gpusPerNode < (1 << 30))
         fromFile = *job.nodes * *job.gpusPerNode;
     const std::string text = "tp " + std::to_string(job.tp) + " x cp " + std::to_string(job.cp) + " x pp " +
                              std::to_string(job.pp) + " = " + std::to_string(model);
-    if (model > (1 << 24)) {
-        job.reading.addNote("world", Became::contradictory,
-                            text + " ranks are more than any cluster has; one replica is imported");
-    }
     std::optional<int> world = job.askedGpus ? job.askedGpus : fromFile;
     if (job.askedGpus && fromFile && *job.askedGpus != *fromFile)
         job.reading.addNote(job.gpusFrom.empty() ? "GPUs" : job.gpusFrom, Became::contradictory,
@@ -73,7 +81,8 @@ void settleWorld(Job& job)
     } else {
         job.dp = static_cast<int>(*world / model);
     }
-    const long long ranks = std::min<long long>(model * job.dp, 1 << 24);
+    job.dp = static_cast<int>(std::min<long long>(job.dp, kMostRanks / model));
+    const long long ranks = model * job.dp;
     job.gpus = static_cast<int>(ranks);
     job.layout["tp"] = job.tp;
     job.layout["cp"] = job.cp;
@@ -84,6 +93,13 @@ void settleWorld(Job& job)
 void settleBatch(Job& job)
 {
     const auto text = [](long long value) { return std::to_string(value); };
+    for (std::optional<int>* const size : {&job.microBatch, &job.globalBatch, &job.accumulation})
+        if (*size && **size < 1) {
+            job.reading.addNote("batch", Became::contradictory,
+                                "a batch of " + text(**size) + " trains nothing: as if it were not given",
+                                "/training/global_batch_size");
+            size->reset();
+        }
     if (!job.microBatch && job.globalBatch && job.accumulation) {
         const long long parts = 1LL * std::max(1, *job.accumulation) * job.dp;
         job.microBatch = static_cast<int>(std::max<long long>(1, *job.globalBatch / parts));

@@ -62,7 +62,7 @@ void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, i
     if (facts.stage == 0)
         return;
     const int all = job.dp * job.cp;
-    if (shard && replicate > 1 && *shard * job.cp < all && all % (*shard * job.cp) == 0)
+    if (shard && replicate > 1 && 1LL * *shard * job.cp < all && all % (*shard * job.cp) == 0)
         job.layout["dp_shard"] = *shard * job.cp;
     else if (facts.isHybrid) {
         const int perNode = std::max(1, job.gpusPerNode.value_or(8) / std::max(1, job.tp));
@@ -99,8 +99,10 @@ void readAccelerate(Job& job)
     if (const auto pp = reading.integer("megatron_lm_config.megatron_lm_pp_degree", "/layout/pp"); pp && *pp > 0)
         job.pp = *pp;
     const std::optional<int> replicateGiven = reading.integer(prefix + "dp_replicate_size", "/layout/dp_shard");
-    const std::optional<int> shard = reading.integer(prefix + "dp_shard_size", "/layout/dp_shard");
-    const int replicate = std::max(1, replicateGiven.value_or(1));
+    std::optional<int> shard = reading.integer(prefix + "dp_shard_size", "/layout/dp_shard");
+    if (shard)
+        shard = std::clamp(*shard, 1, 1 << 14);
+    const int replicate = std::clamp(replicateGiven.value_or(1), 1, 1 << 10);
     if (!processes && (replicateGiven || shard) && 1LL * replicate * std::max(1, shard.value_or(1)) < (1 << 24))
         job.givenDp = replicate * std::max(1, shard.value_or(1));
     settleWorld(job);
@@ -187,10 +189,14 @@ void readAxolotl(Job& job)
     job.cp = std::max(1, reading.integerOr("context_parallel_size", "/layout/cp", 1));
     if (const auto old = reading.integer("sequence_parallel_degree", "/layout/cp"); old && *old > 0)
         job.cp = *old;
-    const std::optional<int> shard = reading.integer("dp_shard_size", "/layout/dp_shard");
+    std::optional<int> shard = reading.integer("dp_shard_size", "/layout/dp_shard");
+    if (shard)
+        shard = std::clamp(*shard, 1, 1 << 14);
     const std::optional<int> replicateGiven = reading.integer("dp_replicate_size", "/layout/dp_shard");
-    const std::optional<int> ep = reading.integer("expert_parallel_size", "/layout/ep");
-    const int replicate = std::max(1, replicateGiven.value_or(1));
+    std::optional<int> ep = reading.integer("expert_parallel_size", "/layout/ep");
+    if (ep)
+        ep = std::clamp(*ep, 1, 1 << 10);
+    const int replicate = std::clamp(replicateGiven.value_or(1), 1, 1 << 10);
     if ((shard || replicateGiven) && 1LL * replicate * std::max(1, shard.value_or(1)) * std::max(1, ep.value_or(1)) < (1 << 24)) {
         job.givenDp = replicate * std::max(1, shard.value_or(1)) * std::max(1, ep.value_or(1));
         job.gpusFrom = "dp_shard_size";

@@ -96,6 +96,17 @@ void readDeepSpeed(Job& job)
                         "tensor and pipeline sizes are in the program that uses this file: 1", "/layout/tp");
     if (const std::optional<int> world = reading.integer("world_size", "/cluster"))
         job.gpus = world;
+    const auto size = [&reading](std::string_view name) {
+        const Json* const value = reading.peek(name);
+        return value == nullptr ? 0LL : std::max<long long>(0, valueAs<int>(*value).value_or(0));
+    };
+    const long long each = size("train_micro_batch_size_per_gpu") * size("gradient_accumulation_steps");
+    if (const long long all = size("train_batch_size");
+        !job.askedGpus && !job.gpus && each > 0 && all > 0 && all % each == 0 && all / each < (1 << 20)) {
+        job.givenDp = static_cast<int>(all / each);
+        reading.addNote("train_batch_size", Became::used,
+                        "over micro-batch and accumulation it leaves dp " + std::to_string(all / each), "/layout/dp");
+    }
     settleWorld(job);
     job.layout["zero_stage"] = facts.stage;
     if (const std::optional<int> experts = reading.integer("expert_parallel.autoep_size", "/layout/ep"); experts && *experts > 0)

@@ -321,6 +321,8 @@ void readMegatronPipeline(Job& job)
     if (layers == 0 && job.model.contains("base"))
         if (const Json* const base = job.catalogue.modelJson(job.model["base"].get<std::string>()))
             layers = memberOr<int>(*base, "num_hidden_layers", 0);
+    if (layers < 0 || layers > 1000000)
+        layers = 0;
     int chunks = 1;
     const std::optional<int> byStages = reading.integer("num_virtual_stages_per_pipeline_rank", "/schedule/virtual_stages");
     const std::optional<int> byLayers = reading.integer("num_layers_per_virtual_pipeline_stage", "/schedule/virtual_stages");
@@ -364,7 +366,7 @@ void readMegatronPipeline(Job& job)
     }
     if (job.pp == 1)
         chunks = 1;
-    chunks = std::clamp(chunks, 1, 10000);
+    chunks = std::clamp(chunks, 1, std::max(1, 100000 / job.pp));
     const int stages = job.pp * chunks;
     if (counts.empty() && (first || last)) {
         counts = layersByFirstAndLast(layers, job.pp, chunks, first.value_or(-1), last.value_or(-1));

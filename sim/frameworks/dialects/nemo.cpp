@@ -185,7 +185,7 @@ void readBridge(Job& job)
         job.ask("/model", "the model is a base recipe's and not in this file: " + guess +
                               " stands in its place; say it with --set model.base=…");
     }
-    static const std::regex kGpus("([0-9]{1,6})[ _x-]*gpus?");
+    static const std::regex kGpus("([0-9]{1,6})[ _x-]*gpus?", std::regex::icase);
     for (const std::string& text : words)
         if (!job.askedGpus && !job.gpus && std::regex_search(text, match, kGpus) && std::stoi(match[1].str()) > 0) {
             job.gpus = std::stoi(match[1].str());

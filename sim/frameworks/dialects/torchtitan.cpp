@@ -120,7 +120,8 @@ void readTorchtitan(Job& job)
     job.tp = std::max(1, reading.integerOr("parallelism.tensor_parallel_degree", "/layout/tp", 1));
     job.cp = std::max(1, reading.integerOr("parallelism.context_parallel_degree", "/layout/cp", 1));
     job.pp = std::max(1, reading.integerOr("parallelism.pipeline_parallel_degree", "/layout/pp", 1));
-    const int replicate = std::max(1, reading.integerOr("parallelism.data_parallel_replicate_degree", "/layout/dp_shard", 1));
+    const int replicate =
+        std::clamp(reading.integerOr("parallelism.data_parallel_replicate_degree", "/layout/dp_shard", 1), 1, 1 << 14);
     const int shard = reading.integerOr("parallelism.data_parallel_shard_degree", "/layout/dp_shard", -1);
     for (const char* name : {"nproc_per_node", "@gpus_per_node"})
         if (const auto count = reading.integer(name, "/cluster/gpus_per_node"); count && *count > 0)
@@ -179,7 +180,7 @@ void readTorchtitan(Job& job)
     const auto lastLess = reading.integer("parallelism.pipeline_parallel_last_stage_less_layers", "/schedule/layers_per_stage");
     const int first = std::clamp(firstLess.value_or(1), 0, 1000), last = std::clamp(lastLess.value_or(1), 0, 1000);
     if (const auto each = reading.integer("parallelism.pipeline_parallel_layers_per_stage", "/schedule/virtual_stages");
-        each && *each > 0 && layers > 0 && job.pp > 1) {
+        each && *each > 0 && *each < 1000000 && layers > 0 && job.pp > 1) {
         const int stages = (layers + first + last + *each - 1) / *each;
         if (stages % job.pp == 0)
             chunks = std::max(1, stages / job.pp);

@@ -179,11 +179,18 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("context_parallel_size", l.cp);
     if (l.ep > 1)
         add("expert_model_parallel_size", l.ep);
-    if (l.etp != l.tp)
-        add("expert_tensor_parallel_size", l.etp);
+    // Where pp is not last, the experts' grid must have it at the same stride, in dense models too.
+    const bool isDpLast = l.order == "tp-cp-ep-pp-dp" || l.order == "tp-cp-pp-dp";
+    const bool needsExpertRanks = isDpLast && l.pp > 1 && l.etp * l.ep != l.tp * l.cp;
+    if (needsExpertRanks && (s.model.numExperts > 0 || l.tp * l.cp % l.ep != 0))
+        throw Error("/layout/order: with pp before dp Megatron wants etp x ep = tp x cp, here " + std::to_string(l.etp * l.ep) +
+                    " and " + std::to_string(l.tp * l.cp) + "; nearest: tp-cp-ep-dp-pp");
+    const int etp = needsExpertRanks ? l.tp * l.cp / l.ep : l.etp;
+    if (etp != l.tp)
+        add("expert_tensor_parallel_size", etp);
     if (l.sequenceParallel && l.tp > 1)
         add("sequence_parallel", true);
-    if (l.order == "tp-cp-ep-pp-dp" || l.order == "tp-cp-pp-dp")
+    if (isDpLast)
         add("use_tp_pp_dp_mapping", true);
     if (l.zeroStage == 1)
         add("use_distributed_optimizer", true);

@@ -63,7 +63,10 @@ public:
     bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override
     {
         const std::string_view what = error.what();
-        const std::size_t at = what.find("syntax error");
+        const std::size_t syntax = what.find("syntax error"), bracket = what.find("] ");
+        const std::size_t at = syntax != std::string_view::npos    ? syntax
+                               : bracket == std::string_view::npos ? bracket
+                                                                   : bracket + 2;
         failAt(m_file, m_line, "is no JSON: " + shownText(at == std::string_view::npos ? what : what.substr(at), 200));
     }
 

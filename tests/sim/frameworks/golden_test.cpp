@@ -164,8 +164,8 @@ TEST_P(InteropCase, SaysWhatIsExpectedOfIt)
             << note.setting << ": " << note.text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Frameworks, InteropCase, testing::ValuesIn(goldenNames()), [](const auto& info) {
-    std::string name = info.param;
+INSTANTIATE_TEST_SUITE_P(Frameworks, InteropCase, testing::ValuesIn(goldenNames()), [](const auto& one) {
+    std::string name = one.param;
     std::replace_if(
         name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
     return name;

@@ -46,20 +46,20 @@ const std::string kFlags =
 TEST(ImportForms, OrderEqualsSignsQuotesCommentsAndLineEndsDoNotMatter)
 {
     const Json plain = meaningOf(importText("python pretrain_gpt.py " + kFlags));
-    for (const std::string& text :
-         {std::string("torchrun pretrain_gpt.py --bf16 --pipeline-model-parallel-size=4 --tensor-model-parallel-size \"2\" "
-                      "\\\r\n  --global-batch-size 64 "
-                      "--micro-batch-size=2 --max-position-embeddings '2048' --seq-length 2048 --num-attention-heads 16 "
-                      "--hidden-size 2048 --num-layers 24\r\n"),
-          "ARGS=(\n  --num-layers 24 # layers\n  --hidden-size $((16 * 128))\n" + kFlags.substr(kFlags.find("--num-att")) +
-              "\n)\nsrun python pretrain_gpt.py ${ARGS[@]}\n",
-          "TP=${TP:-2}\nOPTIONS=\" \\\n  " + kFlags.substr(0, kFlags.find("--tensor")) +
-              " \\\n  --tensor-model-parallel-size ${TP} --pipeline-model-parallel-size $((TP * 2)) --bf16\"\n"
-              "run_cmd=\"torchrun pretrain_gpt.py ${OPTIONS}\"\neval $run_cmd\n",
-          "MODEL_ARGS:\n  --num-layers: 24\n  --hidden-size: 2048\n  --num-attention-heads: 16\n  --seq-length: 2048\n  "
-          "--max-position-embeddings: 2048\n  --micro-batch-size: 2\n"
-          "  --global-batch-size: 64\n  --tensor-model-parallel-size: 2\n  --pipeline-model-parallel-size: 4\n  --bf16: "
-          "true\n"}) {
+    for (const std::string& text : std::vector<std::string>{
+             std::string("torchrun pretrain_gpt.py --bf16 --pipeline-model-parallel-size=4 --tensor-model-parallel-size \"2\" "
+                         "\\\r\n  --global-batch-size 64 "
+                         "--micro-batch-size=2 --max-position-embeddings '2048' --seq-length 2048 --num-attention-heads 16 "
+                         "--hidden-size 2048 --num-layers 24\r\n"),
+             "ARGS=(\n  --num-layers 24 # layers\n  --hidden-size $((16 * 128))\n" + kFlags.substr(kFlags.find("--num-att")) +
+                 "\n)\nsrun python pretrain_gpt.py ${ARGS[@]}\n",
+             "TP=${TP:-2}\nOPTIONS=\" \\\n  " + kFlags.substr(0, kFlags.find("--tensor")) +
+                 " \\\n  --tensor-model-parallel-size ${TP} --pipeline-model-parallel-size $((TP * 2)) --bf16\"\n"
+                 "run_cmd=\"torchrun pretrain_gpt.py ${OPTIONS}\"\neval $run_cmd\n",
+             "MODEL_ARGS:\n  --num-layers: 24\n  --hidden-size: 2048\n  --num-attention-heads: 16\n  --seq-length: 2048\n  "
+             "--max-position-embeddings: 2048\n  --micro-batch-size: 2\n"
+             "  --global-batch-size: 64\n  --tensor-model-parallel-size: 2\n  --pipeline-model-parallel-size: 4\n  --bf16: "
+             "true\n"}) {
         EXPECT_EQ(meaningOf(importText(text)), plain) << text;
     }
 }

@@ -259,7 +259,7 @@ std::span<const Command> CommandTable::rows()
         ofPicture<Picture::memory>(showMemory, "&Memory", "Alt+7", "What fills the GPUs, rank by rank and over the step"),
         ofPicture<Picture::traffic>(showTraffic, "T&raffic", "Alt+8", "Who sends how much to whom, over which link"),
         ofPicture<Picture::storage>(showStorage, "What a GP&U Stores", "Alt+9", "Which slice of every tensor a rank holds"),
-        ofPicture<Picture::block>(showBlock, "A Bloc&k on a Rank", "Ctrl+Alt+B",
+        ofPicture<Picture::block>(showBlock, "A Block on a Rank", "Ctrl+Alt+B",
                                   "The operators of one layer as a rank runs them, with its collectives, forward and backward"),
         inWindow(showForm, view, "&Scenario", "Alt+3", "Go to the scenario form; again: hide it", onWorkspace,
                  [](W& w) { w.goToOrHide(*w.m_formDock, showForm); }, {.checked = isOn<showForm>}),

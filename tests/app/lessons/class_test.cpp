@@ -150,7 +150,7 @@ TEST(LessonClass, ClickersTurnTheStepsAndTheWindowIsAsItWasAfterwards)
     }
     press(&room.presentation(), Qt::Key_PageUp);
     EXPECT_EQ(shownText(*room.presentation().panel()), first);
-    for (int i = 0; i < 40; ++i)
+    for (int i = 0; i < 18; ++i)
         room.next(); // over the end: nothing happens
     const LessonPanel& player = room.window.lesson();
     press(&room.presentation(), Qt::Key_Escape);
@@ -249,7 +249,7 @@ TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
     const auto edits = recorder->findChildren<QPlainTextEdit*>();
     const auto button = [&](const char* text) {
         for (QPushButton* each : recorder->findChildren<QPushButton*>())
-            if (each->text() == QLatin1String(text))
+            if (each->text() == QString::fromUtf8(text))
                 return each;
         return static_cast<QPushButton*>(nullptr);
     };

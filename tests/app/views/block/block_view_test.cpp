@@ -80,7 +80,9 @@ struct BlockPicture {
 
 TEST(BlockModel, TensorParallelBlocksReduceTwiceOnTheWayThereAndTwiceBack)
 {
-    const auto simulation = sim::simulate(test::smallScenario(4, 1, 1));
+    sim::Scenario scenario = test::smallScenario(4, 1, 1);
+    scenario.layout.sequenceParallel = false;
+    const auto simulation = sim::simulate(scenario);
     const Block block = blockOf(*simulation, 1);
     EXPECT_EQ(countOf(block.forward, "tp all-reduce"), 2);
     EXPECT_EQ(countOf(block.backward, "tp all-reduce"), 2);
@@ -156,7 +158,7 @@ TEST(BlockView, IsWalkedWithTheKeys)
         const auto all = picture.nodes();
         const auto current = std::find_if(all.begin(), all.end(), [](const Node& node) { return node.selected; });
         ASSERT_NE(current, all.end());
-        if (current->name.find("tp all-reduce") != std::string::npos)
+        if (current->name.find("tp all-gather") != std::string::npos)
             break;
     }
     EXPECT_TRUE(picture.view.command(ViewCommand::mark, false, picture.area));

@@ -521,9 +521,16 @@ LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, cons
             before += all[asIndex(rank)].passes.forward + parts.sendNs;
             after += all[asIndex(rank)].passes.backward + parts.sendNs;
         }
-        const int inFlight = kind == "1f1b" || kind == "zb-h1" ? std::min(microbatches, ranks - rank)
-                             : kind == "gpipe"                 ? microbatches
-                                                               : 1;
+        // Passes whose activations a rank holds at once: of a chunk each, the least of them. Others hold one at least.
+        double inFlight = 1;
+        if (kind == "1f1b" || kind == "zb-h1")
+            inFlight = std::min(microbatches, ranks - rank);
+        else if (kind == "gpipe")
+            inFlight = microbatches;
+        else if (kind == "looped-bfs")
+            inFlight = static_cast<double>(microbatches) * choice.chunks;
+        else if (kind == "interleaved-1f1b" && scenario.schedule.microbatchGroup == ranks && !overlap.epComm)
+            inFlight = std::min(microbatches * choice.chunks, 2 * (ranks - rank - 1) + (choice.chunks - 1) * ranks + 1);
         const double bytes = bytesOf(modelStates(scenario, held)) + inFlight * kept;
         if (bytes > floor.bytes) {
             floor.bytes = bytes;

@@ -42,7 +42,7 @@ public:
     std::vector<std::string> orders;
     std::vector<std::string> kinds;
     std::string selectiveJson; ///< what recompute says where it is selective
-    std::vector<int> heldLayersPerStage; ///< empty: balanced
+    std::vector<int> givenLayersPerStage; ///< where there are as many stages; else, or where it is empty, balanced
 
     std::vector<PlanGrid> grids() const;           ///< by divisors of gpus, in ascending order
     std::vector<int> microBatches(const PlanGrid&) const;
@@ -66,10 +66,11 @@ public:
 
 private:
     void readHeld();
+    std::vector<int> layersOfStages(int stages) const;
     int heldInt(std::string_view pointer, int otherwise) const;
     const PlanRequest& m_request;
     ScenarioDocument m_document; ///< with what is fixed
-    bool m_layersGiven = false, m_shardGiven = false, m_etpGiven = false;
+    bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
     bool m_reshardGiven = false;
     int m_group = 0, m_slices = 0; ///< 0: as usual
     int m_nodes = 0; ///< that the cluster is told to have; 0: nothing is said

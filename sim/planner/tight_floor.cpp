@@ -114,12 +114,13 @@ TightFloor tightFloor(const Scenario& scenario)
                 const Step& step = steps[here.step];
                 double& compute = here.tails[asIndex(Stream::compute)];
                 if (step.receiveSlot != kNoSlot) {
-                    const double arrival = here.mailbox[asIndex(step.receiveSlot)];
-                    if (arrival == kNoMessageYet)
+                    if (here.mailbox[asIndex(step.receiveSlot)] == kNoMessageYet)
                         break;
-                    compute = std::max(compute, arrival);
                 }
+                const double arrival = step.receiveSlot != kNoSlot ? here.mailbox[asIndex(step.receiveSlot)] : kNeverBusy;
                 const PassEnds& ends = passes[step.pass];
+                if (!ends.usesDataParallel)
+                    compute = std::max(compute, arrival);
                 here.peak = std::max(here.peak, here.bytes + ends.peakBytes);
                 here.bytes += ends.keptBytes;
                 double sent = compute + ends.send;
@@ -130,6 +131,7 @@ TightFloor tightFloor(const Scenario& scenario)
                     compute = from;
                     here.tails[asIndex(Stream::dp)] = dp;
                     here.tails[asIndex(Stream::replicas)] = replicas;
+                    here.tails[asIndex(Stream::receive)] = arrival; // parameters are gathered before it is there
                     sent = runPass(program.passes[step.pass], durations[step.pass], here.tails);
                 } else {
                     compute += ends.compute;

@@ -36,7 +36,8 @@ std::string termsText(const PlannedLayout& other, const PlannedLayout& first)
     std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
     std::string text;
     for (const auto& [delta, part] : terms)
-        text += (text.empty() ? "" : ", ") + std::string(factsOf(part).name) + (delta > 0 ? " +" : " -") + secondsText(std::abs(delta));
+        text += (text.empty() ? "" : ", ") + std::string(factsOf(part).name) + (delta > 0 ? " +" : " -") +
+                secondsText(std::abs(delta));
     return text;
 }
 
@@ -98,15 +99,16 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, d
         rejected.reason = PlanReason::memory;
         rejected.leastFloorSeconds = 0;
         const Choice& least = record.fullest;
-        rejected.text = "pipeline rank " + std::to_string(record.fullestRank) + " holds at least " + gibText(record.leastBytes) + " of " +
-                        gibText(capacityBytes) + ", with micro-batches of " + std::to_string(least.microBatch) +
+        rejected.text = "pipeline rank " + std::to_string(record.fullestRank) + " holds at least " + gibText(record.leastBytes) +
+                        " of " + gibText(capacityBytes) + ", with micro-batches of " + std::to_string(least.microBatch) +
                         ", zero_stage " + std::to_string(least.zeroStage) +
                         (least.recompute == Recompute::full ? " and full recomputation" : "");
         return rejected;
     }
     rejected.reason = PlanReason::floor;
     if (first == nullptr)
-        rejected.text = "its floor is " + secondsText(rejected.leastFloorSeconds) + ", and the search was stopped before one fitted";
+        rejected.text =
+            "its floor is " + secondsText(rejected.leastFloorSeconds) + ", and the search was stopped before one fitted";
     else
         rejected.text = "nothing of it that may fit is faster than " + secondsText(rejected.leastFloorSeconds) +
                         ", and the first takes " + secondsText(first->stepSeconds);

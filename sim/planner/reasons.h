@@ -15,8 +15,8 @@ namespace sim {
 struct GridRecord {
     PlanGrid grid;
     std::int64_t legal = 0, evaluated = 0;
-    std::string rule; ///< where nothing is legal
-    double openNs = std::numeric_limits<double>::infinity(); ///< the least floor of what was left when the search ended
+    std::string rule;                                            ///< where nothing is legal
+    double openNs = std::numeric_limits<double>::infinity();     ///< the least floor of what was left when the search ended
     double leastBytes = std::numeric_limits<double>::infinity(); ///< of what does not fit
     int fullestRank = 0;
     Choice fullest; ///< that takes leastBytes

@@ -49,9 +49,7 @@ struct Later {
             return a.key > b.key;
         if (a.rung != b.rung)
             return a.rung < b.rung;
-        const auto parts = [](const Waiting& w) {
-            return std::int64_t{w.choice.grid.tp} * w.choice.grid.cp * w.choice.grid.pp;
-        };
+        const auto parts = [](const Waiting& w) { return std::int64_t{w.choice.grid.tp} * w.choice.grid.cp * w.choice.grid.pp; };
         if (parts(a) != parts(b))
             return parts(a) > parts(b);
         return a.choice > b.choice;
@@ -301,8 +299,7 @@ void Search::pushDeeper(const Waiting& failed, double bytes, int fullestRank)
         const double each = (failed.shallowBytes - bytes) / (failed.choice.recomputeLayers - failed.shallowLayers);
         more = std::max(1, static_cast<int>(std::min(1e4, (bytes - m_capacityBytes) / each)));
     }
-    deeper.choice.recomputeLayers =
-        std::min(failed.choice.recomputeLayers + more, m_space.layersOfChunk(failed.choice));
+    deeper.choice.recomputeLayers = std::min(failed.choice.recomputeLayers + more, m_space.layersOfChunk(failed.choice));
     deeper.shallowBytes = bytes;
     deeper.shallowLayers = failed.choice.recomputeLayers;
     deeper.rung = Rung::leaf;
@@ -401,9 +398,8 @@ void Search::report(bool always)
     if (!m_progress || (!always && now - m_told < std::chrono::milliseconds(200)))
         return;
     m_told = now;
-    PlanProgress progress{.grids = static_cast<std::int64_t>(m_grids.size()),
-                          .tightened = m_answer.tightened,
-                          .simulated = m_answer.simulated};
+    PlanProgress progress{
+        .grids = static_cast<std::int64_t>(m_grids.size()), .tightened = m_answer.tightened, .simulated = m_answer.simulated};
     for (const Found& found : m_found)
         progress.bestSeconds =
             progress.bestSeconds > 0 ? std::min(progress.bestSeconds, found.layout.stepSeconds) : found.layout.stepSeconds;
@@ -504,7 +500,8 @@ PlanAnswer Search::run()
 PlanAnswer plan(const PlanRequest& request, const Catalogue& catalogue, const std::function<void(const PlanProgress&)>& progress)
 {
     if (request.parts < 1 || request.part < 0 || request.part >= request.parts)
-        throw Error("part " + std::to_string(request.part + 1) + " of " + std::to_string(request.parts) + "; parts are 1 to N of N");
+        throw Error("part " + std::to_string(request.part + 1) + " of " + std::to_string(request.parts) +
+                    "; parts are 1 to N of N");
     return Search(request, catalogue, progress).run();
 }
 

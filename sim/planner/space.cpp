@@ -100,7 +100,8 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         requireFramework(request.framework);
 
     const auto sizeIn = [&](const char* pointer) { return heldInt(pointer, 1); };
-    const std::int64_t written = std::int64_t{sizeIn("layout.tp")} * sizeIn("layout.cp") * sizeIn("layout.pp") * sizeIn("layout.dp");
+    const std::int64_t written =
+        std::int64_t{sizeIn("layout.tp")} * sizeIn("layout.cp") * sizeIn("layout.pp") * sizeIn("layout.dp");
     const std::int64_t asked = request.gpus > 0 ? request.gpus : written;
     if (asked < 1 || asked > kMostPlannedGpus)
         throw Error("a plan is for 1 to " + std::to_string(kMostPlannedGpus) + " GPUs, asked for " + std::to_string(asked));
@@ -377,9 +378,10 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     add(free.chunks, "schedule.virtual_stages", std::to_string(choice.chunks));
     add(free.microBatch, "training.micro_batch_size", std::to_string(choice.microBatch));
     add(free.recompute, "training.recompute",
-        choice.recompute == Recompute::none        ? "\"none\""
-        : choice.recompute == Recompute::selective ? selectiveJson
-                                                   : "{\"kind\":\"full\",\"layers\":" + std::to_string(choice.recomputeLayers) + "}");
+        choice.recompute == Recompute::none ? "\"none\""
+        : choice.recompute == Recompute::selective
+            ? selectiveJson
+            : "{\"kind\":\"full\",\"layers\":" + std::to_string(choice.recomputeLayers) + "}");
     if (m_layersGiven && !m_layersFixed) {
         std::string list;
         const int stages = std::max(1, grid.pp * choice.chunks / scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies);
@@ -405,10 +407,12 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     const auto quoted = [](std::string_view word) { return "\"" + std::string(word) + "\""; };
     for (const FreeKeyFacts& key : kFreeKeys)
         if (!(free.*key.isFree))
-            hold(std::string(key.pointer), key.pointer == "layout.order" ? quoted(orders.front())
-                                           : key.isFree == &FreeKeys::kind ? quoted(kinds.front())
-                                           : key.isFree == &FreeKeys::recompute ? quoted("none")
-                                           : key.isFree == &FreeKeys::sequenceParallel ? "false" : key.isFree == &FreeKeys::zeroStage ? "0" : "1");
+            hold(std::string(key.pointer), key.pointer == "layout.order"               ? quoted(orders.front())
+                                           : key.isFree == &FreeKeys::kind             ? quoted(kinds.front())
+                                           : key.isFree == &FreeKeys::recompute        ? quoted("none")
+                                           : key.isFree == &FreeKeys::sequenceParallel ? "false"
+                                           : key.isFree == &FreeKeys::zeroStage        ? "0"
+                                                                                       : "1");
     hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
     hold("training.sequence_length", std::to_string(base.training.sequenceLength));
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));

@@ -58,8 +58,7 @@ PassEnds endsOfPass(const Pass& pass, const std::vector<std::int64_t>& durations
         bytes += static_cast<double>(op.allocBytes);
         ends.peakBytes = std::max(ends.peakBytes, bytes);
         bytes -= static_cast<double>(op.freeBytes);
-        ends.usesDataParallel =
-            ends.usesDataParallel || ((op.waits | maskOf(op.stream)) & kDataParallelStreams) != 0;
+        ends.usesDataParallel = ends.usesDataParallel || ((op.waits | maskOf(op.stream)) & kDataParallelStreams) != 0;
     }
     ends.keptBytes = bytes;
     Tails tails;
@@ -148,8 +147,8 @@ TightFloor tightFloor(const Scenario& scenario)
         for (const double tail : standing[r].tails)
             floor.stepNs = std::max(floor.stepNs, tail);
         const ModelStates& states = program.ranks[r].states;
-        const double bytes = standing[r].peak + static_cast<double>(states.parameters + states.gradients + states.optimizer +
-                                                                    states.buffers);
+        const double bytes =
+            standing[r].peak + static_cast<double>(states.parameters + states.gradients + states.optimizer + states.buffers);
         if (bytes > floor.peakBytes) {
             floor.peakBytes = bytes;
             floor.fullestRank = static_cast<int>(r);

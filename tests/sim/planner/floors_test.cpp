@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <random>
 #include <vector>
 
@@ -45,8 +46,8 @@ TEST(TightFloor, IsNoMoreThanTheStepAndHoldsWhatTheEngineHolds)
 {
     std::mt19937 random(181);
     std::vector<double> errors;
-    for (int i = 0; i < 700; ++i) {
-        Scenario scenario = test::randomScenario(random, 64);
+    for (int i = 0; i < 130; ++i) {
+        Scenario scenario = test::randomScenario(random, 32);
         scenario.perturbations.clear();
         if (!canBePlanned(scenario))
             continue;
@@ -58,11 +59,9 @@ TEST(TightFloor, IsNoMoreThanTheStepAndHoldsWhatTheEngineHolds)
         EXPECT_NEAR(floor.peakBytes / kBytesPerGib, step->metrics().peakMemoryGib, 1e-9);
         errors.push_back(1 - floor.stepNs / ns);
     }
-    ASSERT_GT(errors.size(), 300U);
+    ASSERT_GT(errors.size(), 60U);
     std::sort(errors.begin(), errors.end());
     const double p50 = errors[errors.size() / 2], p95 = errors[errors.size() * 95 / 100];
-    RecordProperty("p50_per_mille", static_cast<int>(1000 * p50));
-    RecordProperty("p95_per_mille", static_cast<int>(1000 * p95));
     std::printf("closed form below the engine by %.2f %% (median), %.2f %% (p95), %.2f %% (most) of %zu\n", 100 * p50, 100 * p95,
                 100 * errors.back(), errors.size());
     EXPECT_LT(p50, 0.03);
@@ -73,14 +72,15 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
     std::mt19937 random(182);
     double sum = 0;
     int count = 0;
-    for (int i = 0; i < 400; ++i) {
-        Scenario scenario = test::randomScenario(random, 64);
+    for (int i = 0; i < 130; ++i) {
+        Scenario scenario = test::randomScenario(random, 32);
         scenario.perturbations.clear();
         if (!canBePlanned(scenario) || scheduleFamily(scenario.schedule.kind).cutsSequences())
             continue;
         SCOPED_TRACE(test::describe(scenario));
         PlanRequest request{.document = ScenarioDocument::parse(resolvedText(scenario))};
-        request.fixed = {{"schedule.kind", scenario.schedule.kind}, {"schedule.layers_per_stage", *request.document.get("schedule.layers_per_stage")}};
+        request.fixed = {{"schedule.kind", scenario.schedule.kind},
+                         {"schedule.layers_per_stage", *request.document.get("schedule.layers_per_stage")}};
         const PlanSpace space(request, test::catalogue());
         const Choice choice = choiceOf(scenario);
         const Scenario made = space.scenarioOf(choice);
@@ -94,12 +94,15 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
         const auto step = simulate(scenario);
         const double ns = step->metrics().stepTimeSeconds * 1e9;
         EXPECT_LE(floor.stepNs, ns + 1);
-        EXPECT_LE(floors.leastOf(choice, made, scenario.modelCopies() > 1 || scenario.schedule.kind == "dualpipe-v" || scenario.training.overlap.epComm), ns + 1);
+        EXPECT_LE(floors.leastOf(choice, made,
+                                 scenario.modelCopies() > 1 || scenario.schedule.kind == "dualpipe-v" ||
+                                     scenario.training.overlap.epComm),
+                  ns + 1);
         EXPECT_LE(floor.bytes, step->metrics().peakMemoryGib * kBytesPerGib + 1);
         sum += floor.stepNs / ns;
         ++count;
     }
-    ASSERT_GT(count, 150);
+    ASSERT_GT(count, 50);
     std::printf("floor is %.1f %% of the step on average of %d\n", 100 * sum / count, count);
     EXPECT_GT(sum / count, 0.6);
 }

@@ -257,6 +257,10 @@ PartFloors Floors::priceParts(const Scenario& given) const
     const auto headOf = [&](bool owning) {
         const PassFloors with = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 0);
         PassFloors head = with - passesOf({.layers = {last}}, 0);
+        if (mayRecompute && scenario.model.numNextnPredictLayers > 0) { // a prediction module may be run again, too
+            const PassFloors again = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 2);
+            head.kept = std::min(head.kept, again.kept - passesOf({.layers = {last}}, 1).kept);
+        }
         head.transient = with.transient;
         return head;
     };

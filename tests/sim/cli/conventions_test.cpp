@@ -46,7 +46,7 @@ TEST(Program, ListsItsCommandsAndHelpsWithEach)
 TEST(Program, SaysPlainlyWhatItDoesNotHaveYet)
 {
     const std::string help = run("--help").out;
-    for (const std::string command : {"plan", "import", "export", "trace"}) {
+    for (const std::string command : {"import", "export", "trace"}) {
         const Outcome outcome = run(command + " some.json --top 3");
         EXPECT_EQ(outcome.code, 2) << command;
         EXPECT_THAT(outcome.err, HasSubstr("the command " + command + " is not part of version"));

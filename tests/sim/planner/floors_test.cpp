@@ -46,7 +46,7 @@ TEST(TightFloor, IsNoMoreThanTheStepAndHoldsWhatTheEngineHolds)
 {
     std::mt19937 random(181);
     std::vector<double> errors;
-    for (int i = 0; i < 130; ++i) {
+    for (int i = 0; i < 90; ++i) {
         Scenario scenario = test::randomScenario(random, 32);
         scenario.perturbations.clear();
         if (!canBePlanned(scenario))
@@ -59,7 +59,7 @@ TEST(TightFloor, IsNoMoreThanTheStepAndHoldsWhatTheEngineHolds)
         EXPECT_NEAR(floor.peakBytes / kBytesPerGib, step->metrics().peakMemoryGib, 1e-9);
         errors.push_back(1 - floor.stepNs / ns);
     }
-    ASSERT_GT(errors.size(), 60U);
+    ASSERT_GT(errors.size(), 40U);
     std::sort(errors.begin(), errors.end());
     const double p50 = errors[errors.size() / 2], p95 = errors[errors.size() * 95 / 100];
     std::printf("closed form below the engine by %.2f %% (median), %.2f %% (p95), %.2f %% (most) of %zu\n", 100 * p50, 100 * p95,

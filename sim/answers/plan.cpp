@@ -130,12 +130,13 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top)
             const int index = part.at("part").at(0).get<int>(), of = part.at("part").at(1).get<int>();
             seen.resize(asIndex(std::max(of, 1)), false);
             if (of != static_cast<int>(parts.size()) || index < 1 || index > of || seen[asIndex(index - 1)])
-                throw Error("part " + std::to_string(index) + "/" + std::to_string(of) + " among " + std::to_string(parts.size()) +
-                            " files: each of the " + std::to_string(of) + " parts is wanted once");
+                throw Error("part " + std::to_string(index) + "/" + std::to_string(of) + " among " +
+                            std::to_string(parts.size()) + " files: each of the " + std::to_string(of) + " parts is wanted once");
             seen[asIndex(index - 1)] = true;
             if (part.at("gpus") != merged.at("gpus") || part.at("objective") != merged.at("objective") ||
                 part.at("held_fixed") != merged.at("held_fixed"))
-                throw Error("part " + std::to_string(index) + " is of another search: its GPUs, objective or what is held differ");
+                throw Error("part " + std::to_string(index) +
+                            " is of another search: its GPUs, objective or what is held differ");
             for (const char* count : {"covered", "evaluated", "tightened", "simulated"})
                 merged[count] = merged[count].get<std::int64_t>() + part.at(count).get<std::int64_t>();
             for (const Answer& layout : part.at("best"))
@@ -189,7 +190,8 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top)
         for (const char* key : gridKeys)
             grid[key] = lost.at("settings").value("/layout/" + std::string(key), 1);
         grid["reason"] = "slower";
-        grid["text"] = "its best takes " + std::to_string(timeOf(lost)) + " s, the first " + std::to_string(timeOf(*first)) + " s";
+        grid["text"] =
+            "its best takes " + std::to_string(timeOf(lost)) + " s, the first " + std::to_string(timeOf(*first)) + " s";
         grid["best"] = lost;
         rejected.push_back(std::move(grid));
     }

@@ -114,8 +114,8 @@ void print(const Answer& answer)
         for (const Answer& layout : best) {
             const Answer& settings = layout.at("settings");
             const auto value = [&](const char* pointer) { return valueIn(settings, pointer); };
-            table.add({std::to_string(++place), value("/layout/tp"), value("/layout/cp"), value("/layout/pp"), value("/layout/dp"),
-                       value("/layout/ep"), value("/schedule/kind"), value("/schedule/virtual_stages"),
+            table.add({std::to_string(++place), value("/layout/tp"), value("/layout/cp"), value("/layout/pp"),
+                       value("/layout/dp"), value("/layout/ep"), value("/schedule/kind"), value("/schedule/virtual_stages"),
                        value("/training/micro_batch_size"), value("/layout/zero_stage"), value("/layout/dp_shard"),
                        value("/layout/sequence_parallel"), value("/training/recompute"),
                        seconds(layout.at("step_time_s").get<double>()), seconds(layout.at("closed_form_s").get<double>()),
@@ -147,17 +147,20 @@ void print(const Answer& answer)
 
 void printWhy(const Answer& why)
 {
-    std::cout << "\nWhy not " << why.at("asked").at("pointer").get<std::string>() << " = " << why.at("asked").at("value").dump() << "? ";
+    std::cout << "\nWhy not " << why.at("asked").at("pointer").get<std::string>() << " = " << why.at("asked").at("value").dump()
+              << "? ";
     if (why.at("best").is_null()) {
         std::cout << why.at("text").get<std::string>() << "\n";
         return;
     }
     const double delta = why.at("delta_s").get<double>();
     std::cout << "The best with it takes " << seconds(why.at("best").at("step_time_s").get<double>()) << ", "
-              << seconds(std::abs(delta)) << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>() << "):\n";
+              << seconds(std::abs(delta)) << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>()
+              << "):\n";
     for (const Answer& term : why.at("terms")) {
         const double seconds_ = term.at("delta_s").get<double>();
-        std::cout << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " -") << seconds(std::abs(seconds_)) << "\n";
+        std::cout << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " -") << seconds(std::abs(seconds_))
+                  << "\n";
     }
 }
 
@@ -247,8 +250,10 @@ void addPlan(CLI::App& app)
     command->add_option("--margin", arguments->margin, "GiB of each GPU that stay free")->check(CLI::NonNegativeNumber);
     command->add_option("--for", arguments->framework, "Only what this framework can do: megatron, torchtitan, ...");
     command->add_option("--top", arguments->top, "So many of the best")->check(CLI::Range(1, 1000));
-    command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")->take_all();
-    command->add_option("-j,--jobs", arguments->jobs, "Threads; the answer is the same for any number")->check(CLI::Range(1, 4096));
+    command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")
+        ->take_all();
+    command->add_option("-j,--jobs", arguments->jobs, "Threads; the answer is the same for any number")
+        ->check(CLI::Range(1, 4096));
     command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
         ->check(CLI::Range(1, 1'000'000));
     CLI::Option* part = command->add_option("--part", arguments->part, "I/N: the I-th of N parts of the grids");

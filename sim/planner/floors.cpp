@@ -215,8 +215,9 @@ PartFloors Floors::priceParts(const Scenario& given) const
     const Sharding sharding = Sharding::of(scenario);
 
     const auto passesOf = [&](const ContentKey& key, int recomputed) {
-        scenario.training.recompute =
-            recomputed > 0 ? Recompute::full : given.training.recompute == Recompute::full ? Recompute::none : given.training.recompute;
+        scenario.training.recompute = recomputed > 0                                ? Recompute::full
+                                      : given.training.recompute == Recompute::full ? Recompute::none
+                                                                                    : given.training.recompute;
         scenario.training.recomputeLayers = recomputed;
         const StageContent content = makeStageContent(scenario, sharding, key);
         PassBuilder builder(scenario, labels);
@@ -256,6 +257,10 @@ PartFloors Floors::priceParts(const Scenario& given) const
     const auto headOf = [&](bool owning) {
         const PassFloors with = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 0);
         PassFloors head = with - passesOf({.layers = {last}}, 0);
+        if (mayRecompute && scenario.model.numNextnPredictLayers > 0) { // a prediction module may be run again, too
+            const PassFloors again = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 2);
+            head.kept = std::min(head.kept, again.kept - passesOf({.layers = {last}}, 1).kept);
+        }
         head.transient = with.transient;
         return head;
     };
@@ -311,7 +316,9 @@ double Floors::leastOf(const Choice& choice, const Scenario& scenario, bool mayO
         };
         // A pass ends before what only a next layer waits for.
         const PassFloors& trailing = parts->trailing[k][0];
-        const double waits = mayOverlap ? 0 : std::max(0.0, trailing.forward) + std::max({0.0, trailing.backward, trailing.input + trailing.weight});
+        const double waits =
+            mayOverlap ? 0
+                       : std::max(0.0, trailing.forward) + std::max({0.0, trailing.backward, trailing.input + trailing.weight});
         ns += m_layersTo[k].back() * std::max(0.0, of(0) - waits);
     }
     return ns * scenario.microbatches() / choice.grid.pp;
@@ -415,7 +422,8 @@ LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, cons
     const bool isV = kind == "zb-v" || kind == "v-half" || kind == "v-min" || kind == "dualpipe-v";
     // Two passes as one block hide each other's communication; input and weight gradients apart may end on a weight's.
     const bool blocks = copies > 1 || kind == "dualpipe-v" || overlap.epComm;
-    const bool splits = blocks || kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched;
+    const bool splits =
+        blocks || kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched;
     const auto rankOf = [&](int s) { return isV && s >= ranks ? 2 * ranks - 1 - s : s % ranks; };
     const bool usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
     const bool owning = usesTwice && (copies > 1 ? ranks == 1 || stages == ranks : rankOf(stages - 1) == 0);
@@ -513,7 +521,7 @@ LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, cons
         const double tail = update + (reduces ? lastReduce : 0);
         if (rank == 0)
             tailOfFirst = tail;
-        const double busy = blocks ? kernels + tail
+        const double busy = blocks   ? kernels + tail
                             : splits ? before + work + tail
                                      : before + work + std::max(tail, after + tailOfFirst);
         floor.stepNs = std::max({floor.stepNs, busy, usesTwice ? 0 : dp + update});
@@ -521,10 +529,18 @@ LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, cons
             before += all[asIndex(rank)].passes.forward + parts.sendNs;
             after += all[asIndex(rank)].passes.backward + parts.sendNs;
         }
-        const int inFlight = kind == "1f1b" || kind == "zb-h1" ? std::min(microbatches, ranks - rank)
-                             : kind == "gpipe"                 ? microbatches
-                                                               : 1;
-        const double bytes = bytesOf(modelStates(scenario, held)) + inFlight * kept;
+        // Passes whose activations a rank holds at once: of a chunk each, the least of them. Others hold one at least.
+        double inFlight = 1;
+        if (kind == "1f1b" || kind == "zb-h1")
+            inFlight = std::min(microbatches, ranks - rank);
+        else if (kind == "gpipe")
+            inFlight = microbatches;
+        else if (kind == "looped-bfs")
+            inFlight = static_cast<double>(microbatches) * choice.chunks;
+        else if (kind == "interleaved-1f1b" && scenario.schedule.microbatchGroup == ranks && !overlap.epComm)
+            inFlight = std::min(microbatches * choice.chunks, 2 * (ranks - rank - 1) + (choice.chunks - 1) * ranks + 1);
+        const double bytes = bytesOf(modelStates(scenario, held)) +
+                             (scenario.training.offload.activationLayers > 0 ? 0 : inFlight * kept); // else it lies with the host
         if (bytes > floor.bytes) {
             floor.bytes = bytes;
             floor.fullestRank = rank;

@@ -42,7 +42,7 @@ struct PartFloors {
     std::vector<std::array<PassFloors, 2>> trailing; ///< of these, what only a next one waits for
     PassFloors embedding, head, headOwning;          ///< beside layers
     PassFloors embeddingAlone, headAlone;
-    std::vector<ParameterElements> layerElements;    ///< [kind]
+    std::vector<ParameterElements> layerElements; ///< [kind]
     ParameterElements embeddingElements, headElements, headOwningElements;
     double sendNs = 0;
 };
@@ -78,8 +78,8 @@ private:
     double updateNs(const Choice&, const Scenario&, ParameterElements) const;
     const PlanSpace& m_space;
     std::vector<LayerKind> m_kinds;
-    std::vector<int> m_kindOfLayer;            ///< [layer]
-    std::vector<std::vector<int>> m_layersTo;  ///< [kind][layer]: how many of the kind lie before it
+    std::vector<int> m_kindOfLayer;           ///< [layer]
+    std::vector<std::vector<int>> m_layersTo; ///< [kind][layer]: how many of the kind lie before it
     using Key = std::tuple<int, int, int, int, bool, int, int, bool, bool, int, std::array<GroupShape, 4>>;
     mutable std::mutex m_lock;
     mutable std::map<Key, std::shared_ptr<const PartFloors>> m_parts;

@@ -21,12 +21,15 @@ bool isOneOf(const std::string& kind, std::initializer_list<std::string_view> ki
     return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-constexpr std::array<std::string_view, 7> kPlannedFrameworks{"megatron",  "torchtitan", "deepspeed", "nanotron",
+constexpr std::array<std::string_view, 7> kPlannedFrameworks{"megatron", "torchtitan",  "deepspeed", "nanotron",
                                                              "picotron", "huggingface", "maxtext"};
 
 const std::array kFrameworkLimits{
     // Megatron-LM, training/arguments.py and core/parallel_state.py
-    FrameworkLimit{"megatron", [](const Scenario& s) { return !isOneOf(s.schedule.kind, {"1f1b", "interleaved-1f1b"}); },
+    FrameworkLimit{"megatron",
+                   [](const Scenario& s) {
+                       return !isOneOf(s.schedule.kind, {"1f1b", "interleaved-1f1b"});
+                   },
                    "its pipelines run 1f1b or interleaved-1f1b"},
     FrameworkLimit{"megatron",
                    [](const Scenario& s) {
@@ -35,11 +38,10 @@ const std::array kFrameworkLimits{
                    },
                    "query groups and tp must divide one another"},
     FrameworkLimit{"megatron",
-                   [](const Scenario& s) {
-                       return s.model.numHiddenLayers % (s.layout.pp * s.schedule.virtualStages) != 0;
-                   },
+                   [](const Scenario& s) { return s.model.numHiddenLayers % (s.layout.pp * s.schedule.virtualStages) != 0; },
                    "layers must divide by pp x virtual stages, unless the first and last stage are told apart"},
-    FrameworkLimit{"megatron", [](const Scenario& s) { return s.model.numExperts > 0 && s.layout.tp > 1 && !s.layout.sequenceParallel; },
+    FrameworkLimit{"megatron",
+                   [](const Scenario& s) { return s.model.numExperts > 0 && s.layout.tp > 1 && !s.layout.sequenceParallel; },
                    "experts with tp > 1 require sequence parallelism"},
     FrameworkLimit{"megatron", [](const Scenario& s) { return s.layout.zeroStage >= 2; },
                    "its distributed optimizer is ZeRO 1; more is FSDP, which excludes pipelines"},
@@ -62,10 +64,16 @@ const std::array kFrameworkLimits{
     FrameworkLimit{"deepspeed", [](const Scenario& s) { return s.schedule.kind != "1f1b"; }, "its pipelines run 1f1b"},
     FrameworkLimit{"deepspeed", [](const Scenario& s) { return s.layout.dp % s.layout.ep != 0; }, "ep must divide dp"},
     // nanotron, config/parallelism_config.py; picotron, train.py
-    FrameworkLimit{"nanotron", [](const Scenario& s) { return !isOneOf(s.schedule.kind, {"1f1b", "gpipe"}); },
+    FrameworkLimit{"nanotron",
+                   [](const Scenario& s) {
+                       return !isOneOf(s.schedule.kind, {"1f1b", "gpipe"});
+                   },
                    "its pipeline engines are 1f1b and all forward, all backward"},
     FrameworkLimit{"nanotron", [](const Scenario& s) { return s.layout.zeroStage >= 2; }, "it has ZeRO 1"},
-    FrameworkLimit{"picotron", [](const Scenario& s) { return !isOneOf(s.schedule.kind, {"1f1b", "gpipe"}); },
+    FrameworkLimit{"picotron",
+                   [](const Scenario& s) {
+                       return !isOneOf(s.schedule.kind, {"1f1b", "gpipe"});
+                   },
                    "its pipeline engines are 1f1b and all forward, all backward"},
     FrameworkLimit{"picotron", [](const Scenario& s) { return s.layout.zeroStage > 0; }, "it has no ZeRO"},
     FrameworkLimit{"picotron", [](const Scenario& s) { return s.model.numKeyValueHeads % s.layout.tp != 0; },
@@ -93,7 +101,8 @@ void requireFramework(std::string_view framework)
         known.emplace_back(name);
         all += (all.empty() ? "" : ", ") + known.back();
     }
-    throw Error("there is no framework " + quotedText(std::string(framework)) + nearestWords(std::string(framework), known) + "; known: " + all);
+    throw Error("there is no framework " + quotedText(std::string(framework)) + nearestWords(std::string(framework), known) +
+                "; known: " + all);
 }
 
 } // namespace sim

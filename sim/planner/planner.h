@@ -1,8 +1,8 @@
 // Which layout is best: a search over every legal layout of a job, proved by the engine, with a reason for each that lost.
 //
-// Every layout has a floor, which no step of it can go below: prices of the engine's own tables, added up along what has to happen
-// one after the other (floors.h). Layouts are taken in the order of their floors, made tighter once (tight_floor.h), and simulated;
-// when the least floor left is no better than the best step so far, that one is proved.
+// Every layout has a floor, which no step of it can go below: prices of the engine's own tables, added up along what has to
+// happen one after the other (floors.h). Layouts are taken in the order of their floors, made tighter once (tight_floor.h), and
+// simulated; when the least floor left is no better than the best step so far, that one is proved.
 #pragma once
 
 #include "sim/analysis/compare.h"
@@ -27,18 +27,18 @@ enum class PlanObjective : std::uint8_t { time, headroom, gpuHours, cost };
 using PlanSetting = std::pair<std::string, std::string>;
 
 struct PlanRequest {
-    ScenarioDocument document;        ///< the job: what is not free is taken from it
-    int gpus = 0;                     ///< ranks of the layouts; 0: as many as the document's own layout has
+    ScenarioDocument document; ///< the job: what is not free is taken from it
+    int gpus = 0;              ///< ranks of the layouts; 0: as many as the document's own layout has
     PlanObjective objective = PlanObjective::time;
-    double price = 0;                 ///< of a GPU for an hour, in the user's money; 0: not known
-    std::vector<PlanSetting> fixed;   ///< held at a value
-    std::vector<std::string> freed;   ///< searched besides what always is: layout.order
-    double marginGib = 0;             ///< of each GPU's memory, left free
-    std::string framework;            ///< keep to what it can do; empty: to nothing but what is legal
-    int top = 5;                      ///< so many of the best
-    int mostSimulated = 200;          ///< then the search ends unproved and says how far it is
-    int jobs = 0;                     ///< threads; 0: as many as there are cores. Changes no number of the answer
-    int part = 0, parts = 1;          ///< of the grids, every parts-th from the part-th
+    double price = 0;               ///< of a GPU for an hour, in the user's money; 0: not known
+    std::vector<PlanSetting> fixed; ///< held at a value
+    std::vector<std::string> freed; ///< searched besides what always is: layout.order
+    double marginGib = 0;           ///< of each GPU's memory, left free
+    std::string framework;          ///< keep to what it can do; empty: to nothing but what is legal
+    int top = 5;                    ///< so many of the best
+    int mostSimulated = 200;        ///< then the search ends unproved and says how far it is
+    int jobs = 0;                   ///< threads; 0: as many as there are cores. Changes no number of the answer
+    int part = 0, parts = 1;        ///< of the grids, every parts-th from the part-th
 };
 
 /// The sizes of the parallel dimensions.
@@ -84,10 +84,10 @@ struct PlanAnswer {
     double seconds = 0;         ///< that it took; the only number that is not deterministic
     int gpus = 0;
     std::int64_t gpusOfCluster = 0;
-    std::map<std::string, std::string> heldFixed; ///< pointer -> JSON
-    std::vector<PlannedLayout> best;              ///< best first
-    std::vector<PlannedLayout> pareto;            ///< of step time and headroom, among those simulated
-    std::vector<RejectedGrid> rejected;           ///< every grid but the first one's, in the order of grids
+    std::map<std::string, std::string> heldFixed;             ///< pointer -> JSON
+    std::vector<PlannedLayout> best;                          ///< best first
+    std::vector<PlannedLayout> pareto;                        ///< of step time and headroom, among those simulated
+    std::vector<RejectedGrid> rejected;                       ///< every grid but the first one's, in the order of grids
     ScenarioDocument firstDocument(const PlanRequest&) const; ///< the request's with the first one's settings
 };
 
@@ -106,11 +106,11 @@ ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>
 /// "Why not layout.tp = 16?": the best with it beside the best of all, and the step's parts that differ.
 struct PlanWhy {
     PlanSetting asked;
-    std::optional<PlannedLayout> other; ///< the best with it
-    std::string text;                   ///< where there is none: why
-    double deltaSeconds = 0;            ///< of the other's step
+    std::optional<PlannedLayout> other;             ///< the best with it
+    std::string text;                               ///< where there is none: why
+    double deltaSeconds = 0;                        ///< of the other's step
     std::vector<std::pair<StepPart, double>> terms; ///< seconds; they add up to it
-    std::string sure;                   ///< how sure the difference is
+    std::string sure;                               ///< how sure the difference is
 };
 PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const PlanSetting& asked);
 

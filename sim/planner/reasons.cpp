@@ -36,7 +36,8 @@ std::string termsText(const PlannedLayout& other, const PlannedLayout& first)
     std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
     std::string text;
     for (const auto& [delta, part] : terms)
-        text += (text.empty() ? "" : ", ") + std::string(factsOf(part).name) + (delta > 0 ? " +" : " -") + secondsText(std::abs(delta));
+        text += (text.empty() ? "" : ", ") + std::string(factsOf(part).name) + (delta > 0 ? " +" : " -") +
+                secondsText(std::abs(delta));
     return text;
 }
 
@@ -76,7 +77,7 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
     return firstMessage.empty() ? "no schedule takes these numbers" : firstMessage;
 }
 
-RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, const PlanSpace& space, double capacityBytes)
+RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, double capacityBytes)
 {
     RejectedGrid rejected{.grid = record.grid};
     if (record.legal == 0) {
@@ -84,7 +85,7 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
         rejected.text = record.rule;
         return rejected;
     }
-    rejected.leastFloorSeconds = std::isfinite(record.leastFloorNs) ? record.leastFloorNs * 1e-9 : 0;
+    rejected.leastFloorSeconds = std::isfinite(record.openNs) ? record.openNs * 1e-9 : 0;
     if (record.best && first != nullptr) {
         rejected.reason = PlanReason::slower;
         rejected.best = record.best;
@@ -94,26 +95,23 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
                         (delta >= 0 ? " more" : " less") + (terms.empty() ? "" : ": " + terms);
         return rejected;
     }
-    if (!record.mayFit && record.evaluated > 0) {
+    if (!std::isfinite(record.openNs)) { // nothing is left of it, and nothing ran
         rejected.reason = PlanReason::memory;
         rejected.leastFloorSeconds = 0;
         const Choice& least = record.fullest;
-        rejected.text = "pipeline rank " + std::to_string(record.fullestRank) + " holds at least " + gibText(record.leastBytes) + " of " +
-                        gibText(capacityBytes) + ", with micro-batches of " + std::to_string(least.microBatch) +
+        rejected.text = "pipeline rank " + std::to_string(record.fullestRank) + " holds at least " + gibText(record.leastBytes) +
+                        " of " + gibText(capacityBytes) + ", with micro-batches of " + std::to_string(least.microBatch) +
                         ", zero_stage " + std::to_string(least.zeroStage) +
                         (least.recompute == Recompute::full ? " and full recomputation" : "");
         return rejected;
     }
     rejected.reason = PlanReason::floor;
     if (first == nullptr)
-        rejected.text = "its floor is " + secondsText(rejected.leastFloorSeconds) + ", and the search was stopped before one fitted";
-    else if (rejected.leastFloorSeconds >= first->stepSeconds)
-        rejected.text = "no layout of it is faster than " + secondsText(rejected.leastFloorSeconds) + ", and the first takes " +
-                        secondsText(first->stepSeconds);
+        rejected.text =
+            "its floor is " + secondsText(rejected.leastFloorSeconds) + ", and the search was stopped before one fitted";
     else
-        rejected.text = "what of it may fit is no faster than the first's " + secondsText(first->stepSeconds) +
-                        "; kernels alone take " + secondsText(rejected.leastFloorSeconds);
-    (void)space;
+        rejected.text = "nothing of it that may fit is faster than " + secondsText(rejected.leastFloorSeconds) +
+                        ", and the first takes " + secondsText(first->stepSeconds);
     return rejected;
 }
 

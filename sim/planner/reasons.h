@@ -15,9 +15,8 @@ namespace sim {
 struct GridRecord {
     PlanGrid grid;
     std::int64_t legal = 0, evaluated = 0;
-    std::string rule; ///< where nothing is legal
-    double leastFloorNs = std::numeric_limits<double>::infinity();
-    bool mayFit = false;
+    std::string rule;                                            ///< where nothing is legal
+    double openNs = std::numeric_limits<double>::infinity();     ///< the least floor of what was left when the search ended
     double leastBytes = std::numeric_limits<double>::infinity(); ///< of what does not fit
     int fullestRank = 0;
     Choice fullest; ///< that takes leastBytes
@@ -37,6 +36,6 @@ struct GridRecord {
 std::string whyIllegal(const PlanSpace&, const PlanGrid&);
 
 /// `first`: what was chosen, or null.
-RejectedGrid rejectionOf(const GridRecord&, const PlannedLayout* first, const PlanSpace&, double capacityBytes);
+RejectedGrid rejectionOf(const GridRecord&, const PlannedLayout* first, double capacityBytes);
 
 } // namespace sim

@@ -37,6 +37,8 @@ struct Waiting {
     std::int32_t grid = 0;
     Choice choice;
     double floorNs = 0, tightNs = 0, bytes = 0;
+    double shallowBytes = 0; ///< of the one with fewer layers run again that did not fit
+    int shallowLayers = 0;
 };
 
 /// Least key first; of equals the one that splits the model least.
@@ -47,9 +49,7 @@ struct Later {
             return a.key > b.key;
         if (a.rung != b.rung)
             return a.rung < b.rung;
-        const auto parts = [](const Waiting& w) {
-            return std::int64_t{w.choice.grid.tp} * w.choice.grid.cp * w.choice.grid.pp;
-        };
+        const auto parts = [](const Waiting& w) { return std::int64_t{w.choice.grid.tp} * w.choice.grid.cp * w.choice.grid.pp; };
         if (parts(a) != parts(b))
             return parts(a) > parts(b);
         return a.choice > b.choice;
@@ -91,7 +91,11 @@ private:
     Floors m_floors;
     double m_capacityBytes;
     std::vector<GridRecord> m_grids;
-    std::priority_queue<Waiting, std::vector<Waiting>, Later> m_queue;
+    /// A heap that can be looked through.
+    struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, Later> {
+        const std::vector<Waiting>& all() const { return c; }
+    };
+    Queue m_queue;
     struct Found {
         Waiting from;
         PlannedLayout layout;
@@ -177,7 +181,6 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                                      .grid = static_cast<std::int32_t>(index),
                                      .choice = choice,
                                      .floorNs = ns});
-                    record.leastFloorNs = std::min(record.leastFloorNs, ns);
                 }
             }
         }
@@ -254,7 +257,6 @@ void Search::expandNode(const Waiting& node, std::vector<Waiting>& leaves, GridR
                     record.noteMemory(floor.bytes, floor.fullestRank, leaf);
                     continue;
                 }
-                record.mayFit = true;
                 leaves.push_back({.key = keyOf(floor.stepNs, floor.bytes),
                                   .rung = Rung::leaf,
                                   .grid = node.grid,
@@ -275,7 +277,6 @@ void Search::expand(const std::vector<Waiting>& nodes)
         GridRecord& record = m_grids[asIndex(nodes[i].grid)];
         record.evaluated += records[i].evaluated;
         m_answer.evaluated += records[i].evaluated;
-        record.mayFit = record.mayFit || records[i].mayFit;
         if (records[i].leastBytes < record.leastBytes)
             record.noteMemory(records[i].leastBytes, records[i].fullestRank, records[i].fullest);
         for (Waiting& leaf : leaves[i])
@@ -292,7 +293,15 @@ void Search::pushDeeper(const Waiting& failed, double bytes, int fullestRank)
         failed.choice.recomputeLayers >= m_space.layersOfChunk(failed.choice))
         return;
     Waiting deeper = failed;
-    ++deeper.choice.recomputeLayers;
+    // Each further layer saves no more than the one before, so that going on as until now never goes too far.
+    int more = 1;
+    if (failed.shallowLayers > 0 && failed.shallowBytes > bytes) {
+        const double each = (failed.shallowBytes - bytes) / (failed.choice.recomputeLayers - failed.shallowLayers);
+        more = std::max(1, static_cast<int>(std::min(1e4, (bytes - m_capacityBytes) / each)));
+    }
+    deeper.choice.recomputeLayers = std::min(failed.choice.recomputeLayers + more, m_space.layersOfChunk(failed.choice));
+    deeper.shallowBytes = bytes;
+    deeper.shallowLayers = failed.choice.recomputeLayers;
     deeper.rung = Rung::leaf;
     const Scenario scenario = m_space.scenarioOf(deeper.choice);
     const LayoutFloor floor = m_floors.floorOf(deeper.choice, scenario, *m_floors.partsOf(deeper.choice, scenario),
@@ -389,9 +398,8 @@ void Search::report(bool always)
     if (!m_progress || (!always && now - m_told < std::chrono::milliseconds(200)))
         return;
     m_told = now;
-    PlanProgress progress{.grids = static_cast<std::int64_t>(m_grids.size()),
-                          .tightened = m_answer.tightened,
-                          .simulated = m_answer.simulated};
+    PlanProgress progress{
+        .grids = static_cast<std::int64_t>(m_grids.size()), .tightened = m_answer.tightened, .simulated = m_answer.simulated};
     for (const Found& found : m_found)
         progress.bestSeconds =
             progress.bestSeconds > 0 ? std::min(progress.bestSeconds, found.layout.stepSeconds) : found.layout.stepSeconds;
@@ -463,10 +471,14 @@ void Search::finish(PlanAnswer& answer)
             most = found->layout.headroomGib;
             answer.pareto.push_back(found->layout);
         }
+    for (const Waiting& waiting : m_queue.all()) {
+        GridRecord& record = m_grids[asIndex(waiting.grid)];
+        record.openNs = std::min(record.openNs, byHeadroom() ? waiting.floorNs : waiting.key);
+    }
     const PlannedLayout* const first = answer.best.empty() ? nullptr : &answer.best.front();
     for (const GridRecord& record : m_grids)
         if (first == nullptr || record.grid != first->grid)
-            answer.rejected.push_back(rejectionOf(record, first, m_space, m_capacityBytes));
+            answer.rejected.push_back(rejectionOf(record, first, m_capacityBytes));
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begun).count();
 }
 
@@ -488,7 +500,8 @@ PlanAnswer Search::run()
 PlanAnswer plan(const PlanRequest& request, const Catalogue& catalogue, const std::function<void(const PlanProgress&)>& progress)
 {
     if (request.parts < 1 || request.part < 0 || request.part >= request.parts)
-        throw Error("part " + std::to_string(request.part + 1) + " of " + std::to_string(request.parts) + "; parts are 1 to N of N");
+        throw Error("part " + std::to_string(request.part + 1) + " of " + std::to_string(request.parts) +
+                    "; parts are 1 to N of N");
     return Search(request, catalogue, progress).run();
 }
 

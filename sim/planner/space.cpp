@@ -82,6 +82,7 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
 {
     for (const auto& [pointer, value] : request.fixed) {
         m_document.set(dotted(pointer), value);
+        m_layersFixed = m_layersFixed || dotted(pointer) == "schedule.layers_per_stage";
         for (const FreeKeyFacts& key : kFreeKeys)
             if (key.pointer == dotted(pointer))
                 free.*key.isFree = false;
@@ -99,7 +100,8 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         requireFramework(request.framework);
 
     const auto sizeIn = [&](const char* pointer) { return heldInt(pointer, 1); };
-    const std::int64_t written = std::int64_t{sizeIn("layout.tp")} * sizeIn("layout.cp") * sizeIn("layout.pp") * sizeIn("layout.dp");
+    const std::int64_t written =
+        std::int64_t{sizeIn("layout.tp")} * sizeIn("layout.cp") * sizeIn("layout.pp") * sizeIn("layout.dp");
     const std::int64_t asked = request.gpus > 0 ? request.gpus : written;
     if (asked < 1 || asked > kMostPlannedGpus)
         throw Error("a plan is for 1 to " + std::to_string(kMostPlannedGpus) + " GPUs, asked for " + std::to_string(asked));
@@ -196,7 +198,7 @@ void PlanSpace::readHeld()
             if (c >= '0' && c <= '9')
                 number = std::min(std::max(number, 0) * 10 + (c - '0'), 100'000);
             else if (number >= 0)
-                heldLayersPerStage.push_back(std::exchange(number, -1));
+                givenLayersPerStage.push_back(std::exchange(number, -1));
     }
     if (!free.recompute) {
         const std::string recompute = m_document.get("training.recompute").value_or("\"none\"");
@@ -296,7 +298,7 @@ std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
     const int most = std::min(family.chunks.most > 0 ? family.chunks.most : kMostChunks,
                               std::max(1, (base.model.numHiddenLayers + 1) / grid.pp * family.modelCopies + 1));
     for (int chunks = family.chunks.least; chunks <= most; ++chunks)
-        if (!m_layersGiven || heldLayersPerStage.size() == asIndex(grid.pp * chunks / family.modelCopies))
+        if (!m_layersFixed || givenLayersPerStage.size() == asIndex(grid.pp * chunks / family.modelCopies))
             counts.push_back(chunks);
     return counts;
 }
@@ -332,19 +334,24 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
     if (!family.cutsSequences())
         scenario.schedule.sequenceSlices = 1;
     const int stages = std::max(1, scenario.stages());
-    scenario.schedule.layersPerStage =
-        m_layersGiven ? heldLayersPerStage : balancedLayers(scenario.model.numHiddenLayers, stages);
+    scenario.schedule.layersPerStage = layersOfStages(stages);
     scenario.training.microBatchSize = choice.microBatch;
     scenario.training.recompute = choice.recompute;
     scenario.training.recomputeLayers = choice.recompute == Recompute::full ? choice.recomputeLayers : 0;
 }
 
+std::vector<int> PlanSpace::layersOfStages(int stages) const
+{
+    return givenLayersPerStage.size() == asIndex(stages) ? givenLayersPerStage
+                                                         : balancedLayers(base.model.numHiddenLayers, stages);
+}
+
 int PlanSpace::layersOfChunk(const Choice& choice) const
 {
-    if (m_layersGiven)
-        return *std::max_element(heldLayersPerStage.begin(), heldLayersPerStage.end());
     const int copies = scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies;
     const int stages = std::max(1, choice.grid.pp * choice.chunks / copies);
+    if (givenLayersPerStage.size() == asIndex(stages))
+        return *std::max_element(givenLayersPerStage.begin(), givenLayersPerStage.end());
     return (base.model.numHiddenLayers + stages - 1) / stages;
 }
 
@@ -371,9 +378,17 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     add(free.chunks, "schedule.virtual_stages", std::to_string(choice.chunks));
     add(free.microBatch, "training.micro_batch_size", std::to_string(choice.microBatch));
     add(free.recompute, "training.recompute",
-        choice.recompute == Recompute::none        ? "\"none\""
-        : choice.recompute == Recompute::selective ? selectiveJson
-                                                   : "{\"kind\":\"full\",\"layers\":" + std::to_string(choice.recomputeLayers) + "}");
+        choice.recompute == Recompute::none ? "\"none\""
+        : choice.recompute == Recompute::selective
+            ? selectiveJson
+            : "{\"kind\":\"full\",\"layers\":" + std::to_string(choice.recomputeLayers) + "}");
+    if (m_layersGiven && !m_layersFixed) {
+        std::string list;
+        const int stages = std::max(1, grid.pp * choice.chunks / scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies);
+        for (const int layers : layersOfStages(stages))
+            list += (list.empty() ? "[" : ",") + std::to_string(layers);
+        settings.emplace_back("schedule.layers_per_stage", list + "]");
+    }
     if (m_nodes > 0)
         settings.emplace_back("cluster.nodes", std::to_string(m_nodes));
     return settings;
@@ -392,15 +407,18 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     const auto quoted = [](std::string_view word) { return "\"" + std::string(word) + "\""; };
     for (const FreeKeyFacts& key : kFreeKeys)
         if (!(free.*key.isFree))
-            hold(std::string(key.pointer), key.pointer == "layout.order" ? quoted(orders.front())
-                                           : key.isFree == &FreeKeys::kind ? quoted(kinds.front())
-                                           : key.isFree == &FreeKeys::recompute ? quoted("none")
-                                           : key.isFree == &FreeKeys::sequenceParallel ? "false" : key.isFree == &FreeKeys::zeroStage ? "0" : "1");
+            hold(std::string(key.pointer), key.pointer == "layout.order"               ? quoted(orders.front())
+                                           : key.isFree == &FreeKeys::kind             ? quoted(kinds.front())
+                                           : key.isFree == &FreeKeys::recompute        ? quoted("none")
+                                           : key.isFree == &FreeKeys::sequenceParallel ? "false"
+                                           : key.isFree == &FreeKeys::zeroStage        ? "0"
+                                                                                       : "1");
     hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
     hold("training.sequence_length", std::to_string(base.training.sequenceLength));
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
     hold("layout.placement", quoted("packed"));
-    hold("schedule.layers_per_stage", quoted("balanced"));
+    if (m_layersFixed || !m_layersGiven)
+        hold("schedule.layers_per_stage", quoted("balanced"));
     hold("schedule.microbatch_group", quoted("pp"));
     if (free.kind)
         all["/schedule/kind"] = quoted("of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom");

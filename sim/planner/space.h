@@ -38,13 +38,13 @@ public:
     int gpus = 1;
     Scenario base; ///< on one GPU: model, cluster and what else is held
     FreeKeys free;
-    Choice held;   ///< values of what is not free
+    Choice held; ///< values of what is not free
     std::vector<std::string> orders;
     std::vector<std::string> kinds;
-    std::string selectiveJson; ///< what recompute says where it is selective
-    std::vector<int> heldLayersPerStage; ///< empty: balanced
+    std::string selectiveJson;            ///< what recompute says where it is selective
+    std::vector<int> givenLayersPerStage; ///< where there are as many stages; else, or where it is empty, balanced
 
-    std::vector<PlanGrid> grids() const;           ///< by divisors of gpus, in ascending order
+    std::vector<PlanGrid> grids() const; ///< by divisors of gpus, in ascending order
     std::vector<int> microBatches(const PlanGrid&) const;
     std::vector<int> zeroStages(const PlanGrid&) const;
     std::vector<int> shards(const PlanGrid&, int zeroStage) const;
@@ -66,13 +66,14 @@ public:
 
 private:
     void readHeld();
+    std::vector<int> layersOfStages(int stages) const;
     int heldInt(std::string_view pointer, int otherwise) const;
     const PlanRequest& m_request;
     ScenarioDocument m_document; ///< with what is fixed
-    bool m_layersGiven = false, m_shardGiven = false, m_etpGiven = false;
+    bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
     bool m_reshardGiven = false;
     int m_group = 0, m_slices = 0; ///< 0: as usual
-    int m_nodes = 0; ///< that the cluster is told to have; 0: nothing is said
+    int m_nodes = 0;               ///< that the cluster is told to have; 0: nothing is said
 };
 
 /// What a framework cannot do, as data; empty text: it can.

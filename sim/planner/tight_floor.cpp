@@ -58,8 +58,7 @@ PassEnds endsOfPass(const Pass& pass, const std::vector<std::int64_t>& durations
         bytes += static_cast<double>(op.allocBytes);
         ends.peakBytes = std::max(ends.peakBytes, bytes);
         bytes -= static_cast<double>(op.freeBytes);
-        ends.usesDataParallel =
-            ends.usesDataParallel || ((op.waits | maskOf(op.stream)) & kDataParallelStreams) != 0;
+        ends.usesDataParallel = ends.usesDataParallel || ((op.waits | maskOf(op.stream)) & kDataParallelStreams) != 0;
     }
     ends.keptBytes = bytes;
     Tails tails;
@@ -114,12 +113,13 @@ TightFloor tightFloor(const Scenario& scenario)
                 const Step& step = steps[here.step];
                 double& compute = here.tails[asIndex(Stream::compute)];
                 if (step.receiveSlot != kNoSlot) {
-                    const double arrival = here.mailbox[asIndex(step.receiveSlot)];
-                    if (arrival == kNoMessageYet)
+                    if (here.mailbox[asIndex(step.receiveSlot)] == kNoMessageYet)
                         break;
-                    compute = std::max(compute, arrival);
                 }
+                const double arrival = step.receiveSlot != kNoSlot ? here.mailbox[asIndex(step.receiveSlot)] : kNeverBusy;
                 const PassEnds& ends = passes[step.pass];
+                if (!ends.usesDataParallel)
+                    compute = std::max(compute, arrival);
                 here.peak = std::max(here.peak, here.bytes + ends.peakBytes);
                 here.bytes += ends.keptBytes;
                 double sent = compute + ends.send;
@@ -130,6 +130,7 @@ TightFloor tightFloor(const Scenario& scenario)
                     compute = from;
                     here.tails[asIndex(Stream::dp)] = dp;
                     here.tails[asIndex(Stream::replicas)] = replicas;
+                    here.tails[asIndex(Stream::receive)] = arrival; // parameters are gathered before it is there
                     sent = runPass(program.passes[step.pass], durations[step.pass], here.tails);
                 } else {
                     compute += ends.compute;
@@ -146,8 +147,8 @@ TightFloor tightFloor(const Scenario& scenario)
         for (const double tail : standing[r].tails)
             floor.stepNs = std::max(floor.stepNs, tail);
         const ModelStates& states = program.ranks[r].states;
-        const double bytes = standing[r].peak + static_cast<double>(states.parameters + states.gradients + states.optimizer +
-                                                                    states.buffers);
+        const double bytes =
+            standing[r].peak + static_cast<double>(states.parameters + states.gradients + states.optimizer + states.buffers);
         if (bytes > floor.peakBytes) {
             floor.peakBytes = bytes;
             floor.fullestRank = static_cast<int>(r);

@@ -10,8 +10,8 @@ namespace sim {
 
 struct TightFloor {
     double stepNs = 0;
-    double peakBytes = 0;  ///< of the fullest rank, model states included
-    int fullestRank = 0;   ///< pipeline coordinate
+    double peakBytes = 0; ///< of the fullest rank, model states included
+    int fullestRank = 0;  ///< pipeline coordinate
 };
 
 /// Throws what planSchedule and lowerProgram do. O(passes' ops, steps).

@@ -1,0 +1,205 @@
+// What the planner promises: it finds what trying everything finds, says the same for any number of threads, and its numbers are
+// those of the scenario that it proposes.
+#include "sim/planner/planner.h"
+
+#include "sim/answers/plan.h"
+#include "sim/simulate/simulation.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+using namespace sim;
+
+namespace {
+
+constexpr const char* kTinyJob = R"({
+  "format": "rankscope-scenario", "version": 1,
+  "model": {"num_hidden_layers": 4, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8,
+            "num_key_value_heads": 4, "vocab_size": 4096, "max_position_embeddings": 1024},
+  "cluster": {"base": "h100-sxm-ib400"},
+  "layout": {"tp": 2, "pp": 2, "dp": 1},
+  "training": {"sequence_length": 512, "global_batch_size": 8}
+})";
+
+PlanRequest tinyJob(std::vector<PlanSetting> fixed = {})
+{
+    return {.document = ScenarioDocument::parse(kTinyJob), .fixed = std::move(fixed)};
+}
+
+/// All that an answer says, but for how long it took.
+std::string said(const PlanRequest& request)
+{
+    Answer answer = planAnswer(plan(request, test::catalogue()), request);
+    answer.erase("seconds");
+    return answer.dump();
+}
+
+double simulated(const ScenarioDocument& document)
+{
+    return simulate(resolvedScenario(document, test::catalogue()))->metrics().stepTimeSeconds;
+}
+
+} // namespace
+
+TEST(Planner, FindsWhatTryingEverythingFinds)
+{
+    for (const char* kind : {"1f1b", "gpipe"}) {
+        const PlanRequest request = tinyJob({{"schedule.kind", kind}, {"training.recompute", "none"}});
+        const PlanAnswer answer = plan(request, test::catalogue());
+        ASSERT_FALSE(answer.best.empty());
+        EXPECT_TRUE(answer.proved);
+        EXPECT_EQ(answer.gap, 0);
+
+        double best = 1e9;
+        std::int64_t legal = 0;
+        for (const int tp : {1, 2, 4})
+            for (const int cp : {1, 2, 4})
+                for (const int pp : {1, 2, 4}) {
+                    if (4 % (tp * cp * pp) != 0)
+                        continue;
+                    const int dp = 4 / (tp * cp * pp);
+                    for (const int microBatch : {1, 2, 4, 8})
+                        for (const bool sp : {false, true})
+                            for (const int zero : {0, 1, 2, 3})
+                                for (const int shard : {1, 2, 4}) {
+                                    const bool isWhole = shard == dp * cp;
+                                    if ((sp && tp == 1) || (zero > 0 && dp * cp == 1) || dp * cp % shard != 0 ||
+                                        (zero == 0 && !isWhole) || (shard == 1 && !isWhole))
+                                        continue;
+                                    ScenarioDocument document = request.document;
+                                    document.set("schedule.kind", kind);
+                                    document.set("layout.tp", std::to_string(tp));
+                                    document.set("layout.cp", std::to_string(cp));
+                                    document.set("layout.pp", std::to_string(pp));
+                                    document.set("layout.dp", std::to_string(dp));
+                                    document.set("layout.zero_stage", std::to_string(zero));
+                                    document.set("layout.dp_shard", std::to_string(shard));
+                                    document.set("layout.sequence_parallel", sp ? "true" : "false");
+                                    document.set("training.micro_batch_size", std::to_string(microBatch));
+                                    const auto resolved = document.resolve(test::catalogue());
+                                    if (!resolved.scenario)
+                                        continue;
+                                    ++legal;
+                                    const auto step = simulate(*resolved.scenario);
+                                    if (step->metrics().fits)
+                                        best = std::min(best, step->metrics().stepTimeSeconds);
+                                }
+                }
+        EXPECT_EQ(answer.best.front().stepSeconds, best) << kind;
+        EXPECT_EQ(answer.covered, legal) << kind;
+    }
+}
+
+TEST(Planner, PrintsWhatItsProposalSimulatesTo)
+{
+    const PlanRequest request = tinyJob();
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_GE(answer.best.size(), 2U);
+    for (const PlannedLayout& layout : answer.best)
+        EXPECT_EQ(simulated(withSettings(request, layout.settings)), layout.stepSeconds);
+    EXPECT_EQ(simulated(answer.firstDocument(request)), answer.best.front().stepSeconds);
+    for (const PlannedLayout& layout : answer.best) {
+        EXPECT_LE(layout.floorSeconds, layout.stepSeconds + 1e-9);
+        EXPECT_LE(layout.closedFormSeconds, layout.stepSeconds + 1e-9);
+        EXPECT_EQ(layout.use.total(), std::llround(layout.stepSeconds * 1e9));
+    }
+}
+
+TEST(Planner, SaysTheSameForAnyNumberOfThreads)
+{
+    PlanRequest one = tinyJob(), three = tinyJob();
+    one.jobs = 1;
+    three.jobs = 3;
+    EXPECT_EQ(said(one), said(three));
+}
+
+TEST(Planner, GivesEveryGridOneReason)
+{
+    const PlanAnswer answer = plan(tinyJob(), test::catalogue());
+    std::set<PlanGrid> seen{answer.best.front().grid};
+    for (const RejectedGrid& rejected : answer.rejected) {
+        EXPECT_TRUE(seen.insert(rejected.grid).second) << rejected.grid.text();
+        EXPECT_FALSE(rejected.text.empty());
+        EXPECT_EQ(rejected.reason == PlanReason::slower, rejected.best.has_value());
+        if (rejected.reason == PlanReason::floor) {
+            EXPECT_GE(rejected.leastFloorSeconds, answer.best.front().stepSeconds);
+        }
+    }
+    EXPECT_EQ(seen.size(), 10U); // of 4 = tp x cp x pp x dp
+}
+
+TEST(Planner, IsNeverWorseWithMoreMemoryOrMoreToChooseFrom)
+{
+    const auto bestOf = [](const PlanRequest& request) { return plan(request, test::catalogue()).best.front().stepSeconds; };
+    const double all = bestOf(tinyJob());
+    EXPECT_LE(all, bestOf(tinyJob({{"layout.tp", "4"}})));
+    EXPECT_LE(all, bestOf(tinyJob({{"schedule.kind", "1f1b"}})));
+    PlanRequest tight = tinyJob();
+    tight.marginGib = 79.8;
+    EXPECT_LE(all, bestOf(tight));
+}
+
+TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
+{
+    const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const PlanWhy why = whyNot(request, test::catalogue(), answer, {"layout.tp", "4"});
+    ASSERT_TRUE(why.other);
+    EXPECT_EQ(why.other->grid.tp, 4);
+    double sum = 0;
+    for (const auto& [part, seconds] : why.terms)
+        sum += seconds;
+    EXPECT_NEAR(sum, why.deltaSeconds, 1e-12);
+    EXPECT_NEAR(why.deltaSeconds, why.other->stepSeconds - answer.best.front().stepSeconds, 1e-12);
+    EXPECT_FALSE(whyNot(request, test::catalogue(), answer, {"layout.tp", "3"}).other);
+}
+
+TEST(Planner, MergesPartsIntoTheSameFirst)
+{
+    const PlanRequest whole = tinyJob();
+    std::vector<Answer> parts;
+    for (int part = 0; part < 3; ++part) {
+        PlanRequest request = whole;
+        request.part = part;
+        request.parts = 3;
+        parts.push_back(planAnswer(plan(request, test::catalogue()), request));
+    }
+    const Answer merged = mergedPlans(parts, 5), all = planAnswer(plan(whole, test::catalogue()), whole);
+    EXPECT_EQ(merged["best"][0]["step_time_s"], all["best"][0]["step_time_s"]);
+    EXPECT_EQ(merged["covered"], all["covered"]);
+    EXPECT_EQ(merged["proved"], true);
+    EXPECT_EQ(merged["rejected"].size(), all["rejected"].size());
+    parts.pop_back();
+    EXPECT_THROW(mergedPlans(parts, 5), Error);
+}
+
+TEST(Planner, RefusesWhatCannotBeSearched)
+{
+    PlanRequest request = tinyJob();
+    request.freed = {"training.sequence_length"};
+    EXPECT_THROW(plan(request, test::catalogue()), Error);
+    request = tinyJob();
+    request.framework = "megatrn";
+    EXPECT_THROW(plan(request, test::catalogue()), Error);
+    EXPECT_THROW(plan(tinyJob({{"layout.tp", "\"two\""}}), test::catalogue()), Error);
+    EXPECT_TRUE(plan(tinyJob({{"layout.tp", "3"}}), test::catalogue()).best.empty());
+}
+
+TEST(Planner, KeepsToWhatAFrameworkCanDo)
+{
+    PlanRequest request = tinyJob();
+    request.framework = "megatron";
+    const PlanAnswer answer = plan(request, test::catalogue());
+    for (const PlannedLayout& layout : answer.best)
+        for (const auto& [pointer, value] : layout.settings) {
+            if (pointer == "schedule.kind") {
+                EXPECT_THAT(value, testing::AnyOf("\"1f1b\"", "\"interleaved-1f1b\""));
+            }
+        }
+    EXPECT_LT(answer.covered, plan(tinyJob(), test::catalogue()).covered);
+}

@@ -670,10 +670,11 @@ int AttachedRun::present() const
 
 bool AttachedRun::isOver(std::int64_t nowNs) const
 {
+    const bool allCame = m_ranks.size() == static_cast<std::size_t>(m_worldSize); // the others may be slow to begin
     return !m_ranks.empty() && std::all_of(m_ranks.begin(), m_ranks.end(), [&](const auto& entry) {
         const Rank& rank = *entry.second;
-        return rank.presence == Presence::left || rank.presence == Presence::failed ||
-               (rank.presence != Presence::present && nowNs - rank.heardNs > m_options.patienceNs);
+        const bool hasLeft = rank.presence == Presence::left || rank.presence == Presence::failed;
+        return (hasLeft && allCame) || (rank.presence != Presence::present && nowNs - rank.heardNs > m_options.patienceNs);
     });
 }
 

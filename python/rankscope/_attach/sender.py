@@ -60,7 +60,7 @@ class Sender:
         self._thread = threading.Thread(target=self._run, name="rankscope", daemon=True)
         self._thread.start()
 
-    def close(self, failed=False, message="", most=2.0):
+    def close(self, failed=False, message="", most=5.0):
         """Sends what is left, at most so many seconds."""
         self._goodbye = (failed, message, time.monotonic() + most)
         self._stop.set()
@@ -104,7 +104,8 @@ class Sender:
     def _serve(self, context):
         self._open(context)
         self._begin()
-        since, warned = time.monotonic(), False
+        since = begun = time.monotonic()
+        warned = False
         while True:
             stopping = self._stop.is_set()
             if self.state != "attached":
@@ -115,7 +116,7 @@ class Sender:
             else:
                 self._beat()
                 since, warned = time.monotonic(), False
-            if stopping and self.state != "attached" and self._pings == 0:
+            if stopping and self.state != "attached" and self._pings == 0 and time.monotonic() - begun > 1.0:
                 break  # nobody was ever there
             if stopping and (not len(self._recorder) and self._unsent is None and self.state == "attached" or time.monotonic() > self._goodbye[2]):
                 break

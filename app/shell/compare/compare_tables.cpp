@@ -334,6 +334,8 @@ void CompareTables::headSeveral(QTableWidget* of, const QStringList& names, cons
         item->setToolTip(names[i]);
         of->setHorizontalHeaderItem(i + 1, item);
     }
+    constexpr int kWidestColumn = 110; // long lists end in …, their tooltips have them whole
+    of->horizontalHeader()->setMaximumSectionSize(kWidestColumn);
     of->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     of->setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
     of->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);

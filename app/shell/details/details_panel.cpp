@@ -162,10 +162,10 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     cards->addWidget(m_bubble, 1, 1);
     cards->addWidget(m_goodput, 2, 0, 1, 2);
     cards->addWidget(m_memory, 3, 0, 1, 2);
-    cards->addWidget(m_exposed, 4, 0, 1, 2);
-    cards->addWidget(m_run, 5, 0, 1, 2);
     m_reality = new RealityCard;
-    cards->addWidget(m_reality, 6, 0, 1, 2);
+    cards->addWidget(m_reality, 4, 0, 1, 2);
+    cards->addWidget(m_exposed, 5, 0, 1, 2);
+    cards->addWidget(m_run, 6, 0, 1, 2);
     cards->setColumnStretch(0, 1);
     cards->setColumnStretch(1, 1);
     cards->setColumnMinimumWidth(0, 100);

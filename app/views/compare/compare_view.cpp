@@ -157,7 +157,7 @@ struct CompareView::Data {
     SeveralFrame severalFrame(Rect area) const
     {
         constexpr float kAround = 8;
-        const float wanted = bars.suitableHeight() + kAround;
+        const float wanted = bars.suitableHeight(area.height()) + kAround;
         const bool withTimelines = area.height() - wanted - kAround >= kLeastStacked;
         const float bottom = withTimelines ? area.top + kAround + wanted : area.bottom;
         return {{area.left + kMargin, area.top + kAround, area.right - kMargin, bottom},

@@ -11,7 +11,7 @@
 namespace app {
 namespace {
 
-constexpr float kBarRow = 24, kBarInset = 3, kBarsHead = 22;
+constexpr float kBarRow = 24, kBarInset = 2, kBarsHead = 22;
 constexpr std::uint64_t kStepBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 57);
 
 Color fillOf(sim::StepPart part, const Theme& theme)
@@ -82,9 +82,11 @@ StepBars::Frame StepBars::frame(Rect area) const
     return f;
 }
 
-float StepBars::suitableHeight() const
+float StepBars::suitableHeight(float available) const
 {
-    return kBarsHead + kBarRow * static_cast<float>(m_steps.size()) + 4;
+    constexpr float kShare = 0.22F, kLowestRow = 16;
+    const auto count = static_cast<float>(std::max<std::size_t>(1, m_steps.size()));
+    return kBarsHead + std::clamp((available * kShare - kBarsHead) / count, kLowestRow, kBarRow) * count + 4;
 }
 
 void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const

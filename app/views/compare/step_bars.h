@@ -24,7 +24,7 @@ public:
     StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names);
 
     const std::vector<Step>& steps() const { return m_steps; }
-    float suitableHeight() const;
+    float suitableHeight(float available = 1000) const; ///< lower where timelines need the room, too
     void paint(Canvas&, const Theme&, Rect area) const;
     std::string describe(Rect area, Point) const; ///< what is there; empty for nothing
 

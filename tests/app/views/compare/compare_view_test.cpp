@@ -363,7 +363,7 @@ std::vector<CompareView::Further> furtherOf(const CompareView::Side& a, std::ini
 TEST(SeveralCompared, LieOnOneAxisWithWhatEachIsMadeOf)
 {
     Compare compare;
-    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2", "interleaved-1f1b", "seq-1f1b"}));
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2", "zb-1p", "zb-2p"}));
     ASSERT_TRUE(compare.view.showsSeveral());
     EXPECT_FALSE(compare.view.canBlend()) << "that is between two";
     const RecorderCanvas canvas = compare.draw();

@@ -84,9 +84,9 @@ StepBars::Frame StepBars::frame(Rect area) const
 
 float StepBars::suitableHeight(float available) const
 {
-    constexpr float kShare = 0.22F, kLowestRow = 16;
+    constexpr float kShare = 0.22F, kLowestBarRow = 16;
     const auto count = static_cast<float>(std::max<std::size_t>(1, m_steps.size()));
-    return kBarsHead + std::clamp((available * kShare - kBarsHead) / count, kLowestRow, kBarRow) * count + 4;
+    return kBarsHead + std::clamp((available * kShare - kBarsHead) / count, kLowestBarRow, kBarRow) * count + 4;
 }
 
 void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const

@@ -347,7 +347,8 @@ TEST_F(CompareTest, SixScenariosLieOnOneAxisAndASeventhIsRefused)
     for (int row = 0; row < page().tables().severalKeys().rowCount(); ++row)
         namesKind = namesKind || page().tables().severalKeys().item(row, 0)->text() == QStringLiteral("schedule kind");
     EXPECT_TRUE(namesKind);
-    EXPECT_EQ(page().csv().section(QLatin1Char('\n'), 0, 0).count(QLatin1Char(',')), 7);
+    EXPECT_TRUE(page().csv().startsWith(QStringLiteral("name,unit,A: Pipeline schedules 1: GPipe,B: ")))
+        << page().csv().left(200).toStdString();
     EXPECT_TRUE(page().headline().isEmpty() || page().headline().contains(QStringLiteral("6 scenarios")));
 
     EXPECT_FALSE(window.isEnabled(CommandId::compareWithMore));

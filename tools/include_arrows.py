@@ -63,6 +63,7 @@ ALLOWED = {
     "app/views/block": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/order": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/live": ["app/canvas", "app/step", "app/views/common", "sim"],
+    "app/views/glossary": ["app/canvas", "app/step", "app/views/common", "sim"],
     "app/views/compare": ["app/canvas", "app/step", "app/views/common", "app/views/timeline", "sim"],
     "app/views": ["app/canvas", "app/step", "app/views", "sim"],
     "app/session": ["app/canvas", "app/canvas/qt", "app/step", "sim", "live/stream", "live/record"],

@@ -3,6 +3,7 @@
 #include <QObject>
 #include <QStringList>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -177,6 +178,42 @@ QString comparisonCsv(const std::vector<ComparisonRow>& rows, const std::vector<
                      {},
                      {},
                      {}});
+    return out;
+}
+
+std::vector<SeveralRow> severalRows(const std::vector<std::vector<ComparisonRow>>& toA)
+{
+    std::vector<SeveralRow> out;
+    for (std::size_t other = 0; other < toA.size(); ++other) {
+        std::size_t place = 0; // where a row that is not there yet goes: after the one before it
+        for (const ComparisonRow& row : toA[other]) {
+            const auto found = std::find_if(out.begin(), out.end(), [&](const SeveralRow& r) { return r.name == row.name; });
+            if (found == out.end()) {
+                out.insert(out.begin() + static_cast<std::ptrdiff_t>(place),
+                           {row.name, row.unit, row.isTotal, row.lowerIsBetter, std::vector<double>(toA.size() + 1, 0.0)});
+            } else {
+                place = static_cast<std::size_t>(found - out.begin());
+            }
+            out[place].values[0] = row.a;
+            out[place].values[other + 1] = row.b;
+            ++place;
+        }
+    }
+    return out;
+}
+
+QString severalCsv(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA)
+{
+    QStringList head{QStringLiteral("name"), QStringLiteral("unit")};
+    for (qsizetype i = 0; i < names.size(); ++i)
+        head << QStringLiteral("%1: %2").arg(QChar(u'A' + static_cast<char16_t>(i))).arg(names[i]);
+    QString out = line(head);
+    for (const SeveralRow& row : severalRows(toA)) {
+        QStringList cells{row.name, QString::fromLatin1(unitName(row.unit))};
+        for (const double value : row.values)
+            cells << number(value);
+        out += line(cells);
+    }
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/analysis/explain/explain_rank.h"
 
 #include <QString>
+#include <QStringList>
 
 #include <functional>
 #include <optional>
@@ -36,5 +37,17 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison&, const std::str
 /// "kind,name,unit,A,B,difference,likely low,likely high": the rows in full precision, with the interval of the difference where
 /// it is known, then the keys that differ. RFC 4180, newline at the end.
 QString comparisonCsv(const std::vector<ComparisonRow>&, const std::vector<ScenarioChange>&);
+
+/// Rows of several comparisons with A as one table: a name, its unit, and the value of each scenario, 0 where one lacks it.
+struct SeveralRow {
+    QString name;
+    RowUnit unit = RowUnit::seconds;
+    bool isTotal = false;
+    std::optional<bool> lowerIsBetter = true;
+    std::vector<double> values; ///< [scenario], A first
+};
+std::vector<SeveralRow> severalRows(const std::vector<std::vector<ComparisonRow>>& toA);
+/// "name,unit,A: …,B: …": those rows in full precision. RFC 4180, newline at the end.
+QString severalCsv(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA);
 
 } // namespace app

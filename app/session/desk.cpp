@@ -36,9 +36,12 @@ Desk::Desk(sim::Catalogue catalogue, const QString& autosaveFolder, std::vector<
         m_historyIndex = index;
     });
     connect(&m_baseline, &Baseline::changed, this, [this] {
+        if (!m_baseline.isPinned())
+            m_lineup.clear();
         Q_EMIT comparedToChanged();
         settleIfDone();
     });
+    connect(&m_lineup, &Lineup::changed, this, &Desk::settleIfDone);
     connect(&m_playback, &Playback::moved, this, &Desk::setCursor);
 }
 
@@ -49,6 +52,7 @@ Desk::~Desk()
     m_session.disconnect(this);
     m_session.undoStack().disconnect(this);
     m_baseline.disconnect(this);
+    m_lineup.disconnect(this);
     m_playback.disconnect(this);
 }
 
@@ -368,7 +372,7 @@ bool Desk::isSettled() const
         if (m_isSeen[picture] && !m_models[picture].isReady)
             return false;
     return !m_awaits.step && !m_awaits.kernels && !m_awaits.legalValues && !m_awaits.findings && m_awaits.edits == 0 &&
-           m_baseline.isPinned() == m_baseline.isReady();
+           m_baseline.isPinned() == m_baseline.isReady() && m_lineup.isReady();
 }
 
 void Desk::settleIfDone()

@@ -4,6 +4,7 @@
 
 #include "app/session/baseline.h"
 #include "app/session/legal_values.h"
+#include "app/session/lineup.h"
 #include "app/session/make_step.h"
 #include "app/session/playback.h"
 #include "app/session/schedule_candidates.h"
@@ -39,6 +40,9 @@ public:
     const Session& session() const { return m_session; }
     Baseline& baseline() { return m_baseline; }
     const Baseline& baseline() const { return m_baseline; }
+    /// What is compared beside the two; nothing without a baseline.
+    Lineup& lineup() { return m_lineup; }
+    const Lineup& lineup() const { return m_lineup; }
 
     /// The newest step of the scenario: of its last legal state; nullptr while there is none, and then why.
     const SimulationPtr& simulation() const { return m_actions.simulation; }
@@ -130,6 +134,7 @@ private:
     const SimulateFunction m_simulate;
     Session m_session;
     Baseline m_baseline;
+    Lineup m_lineup;
     ShownStep m_actions, m_step;
     std::optional<sim::Goodput> m_goodput; ///< of m_actions
     std::vector<Model> m_models;           ///< of m_step, as m_prepare

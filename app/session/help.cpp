@@ -28,6 +28,7 @@ HelpEntry termOf(const QJsonObject& json)
         out.also << word.toString();
     for (const QJsonValue& pointer : json.value(QLatin1String("settings")).toArray())
         out.settings.push_back(pointer.toString().toStdString());
+    out.picture = json.value(QLatin1String("picture")).toObject();
     return out;
 }
 

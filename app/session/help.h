@@ -2,6 +2,7 @@
 // manual (docs/manual.md). Found by what people call things, too: "OOM", "cost", "NVLink".
 #pragma once
 
+#include <QJsonObject>
 #include <QString>
 #include <QStringList>
 
@@ -18,6 +19,7 @@ struct HelpEntry {
     QStringList also;                  ///< other words for it
     QString text;                      ///< of a term plain, of the manual Markdown
     std::vector<std::string> settings; ///< pointers of keys that decide it
+    QJsonObject picture = {};          ///< of a term: what its drawing shows (app/views/glossary/term_picture.h)
 };
 
 class Help {

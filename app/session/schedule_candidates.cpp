@@ -2,6 +2,7 @@
 
 #include "app/session/edit.h"
 #include "app/session/failure.h"
+#include "app/session/pass_times.h"
 #include "sim/cancel.h"
 #include "sim/legal/schedule_request.h"
 #include "sim/schedule/families/families.h"
@@ -29,6 +30,18 @@ std::optional<ScheduleSketch> sketchOf(const sim::ScheduleFamily& family)
     ScheduleSketch sketch{family.make(request), {}};
     sketch.times = sim::evaluateSchedule(sketch.schedule);
     return sketch;
+}
+
+/// This job's own passes, as long as they take in it; nothing where so many would be a blur.
+std::optional<ScheduleSketch> sketchOf(const sim::Simulation& simulation, const sim::Trace& actions)
+{
+    constexpr int kMostRanks = 16;
+    constexpr std::size_t kMostActions = 160; ///< of a rank
+    const sim::Schedule& schedule = simulation.schedule();
+    if (schedule.ranks > kMostRanks || schedule.actions.front().size() > kMostActions)
+        return std::nullopt;
+    const std::vector<sim::PassTimes> times = measurePasses(actions, schedule);
+    return ScheduleSketch{schedule, sim::evaluateSchedule(schedule, times, std::vector<sim::PassMemory>{{}})};
 }
 
 /// As sim::ScheduleTimes::idleOfSpan, of passes as they were simulated: with what they wait for within.
@@ -59,13 +72,13 @@ double mostMicrobatchesHeld(const sim::Schedule& schedule)
     return *std::max_element(peaks.begin(), peaks.end()) * unit;
 }
 
-ScheduleWorth worthOf(const sim::Simulation& simulation)
+ScheduleWorth worthOf(const sim::Simulation& simulation, const sim::Trace& actions)
 {
     const auto& ranks = simulation.metrics().perPipelineRank;
     const auto fullest = std::max_element(ranks.begin(), ranks.end(),
                                           [](const auto& a, const auto& b) { return a.memory.total() < b.memory.total(); });
     return {.stepSeconds = simulation.metrics().stepTimeSeconds,
-            .idleOfSpan = idleBetweenPasses(simulation.trace(sim::TraceDetail::actions)),
+            .idleOfSpan = idleBetweenPasses(actions),
             .activationBytes = fullest->memory.activations,
             .peakMicrobatches = mostMicrobatchesHeld(simulation.schedule())};
 }
@@ -100,8 +113,15 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         candidate.whyNot = firstError(resolved.problems);
         try {
             candidate.sketch = sketchOf(family);
-            if (resolved.scenario)
-                candidate.worth = worthOf(*sim::simulate(*resolved.scenario));
+            if (resolved.scenario) {
+                const auto simulation = sim::simulate(*resolved.scenario);
+                const sim::Trace actions = simulation->trace(sim::TraceDetail::actions);
+                candidate.worth = worthOf(*simulation, actions);
+                if (auto own = sketchOf(*simulation, actions)) {
+                    candidate.sketch = std::move(own);
+                    candidate.isSketchOwn = true;
+                }
+            }
         } catch (const sim::Cancelled&) {
             throw;
         } catch (...) { // the others can be had all the same

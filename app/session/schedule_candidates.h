@@ -11,7 +11,7 @@
 
 namespace app {
 
-/// A small schedule of the family, to be drawn.
+/// A schedule to be drawn: of the job with the family, or, where its ranks and passes are too many to be told apart, a small one.
 struct ScheduleSketch {
     sim::Schedule schedule;
     sim::ScheduleTimes times;
@@ -32,6 +32,7 @@ struct ScheduleCandidate {
     std::string whyNot; ///< what stands in its way and what would do; empty if it can be chosen
     std::optional<ScheduleWorth> worth;
     std::optional<ScheduleSketch> sketch;
+    bool isSketchOwn = false; ///< of the job
 };
 
 /// In the order of sim::scheduleFamilies(). Kinds that are not available yet are left out, and `custom` where it is not what the

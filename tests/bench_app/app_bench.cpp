@@ -1,10 +1,12 @@
 // How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
 // and from starting the program to its first picture. Offscreen, software canvas. An argument chooses files by a part of their
-// name; --frames measures single frames, an idle window and the start of the gallery; --live the Live view of a real training.
+// name; --frames measures single frames, an idle window and the start of the gallery; --live the Live view of a real training;
+// --slots the longest that the window's thread is held while the gallery is clicked through.
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/window/main_window.h"
 #include "tests/bench_app/frame_bench.h"
 #include "tests/bench_app/live_bench.h"
+#include "tests/bench_app/slot_bench.h"
 
 #include <QApplication>
 #include <QDir>
@@ -89,10 +91,12 @@ int showFirstPicture(app::MainWindow& window, const QString& file, QImage& pictu
 int main(int argc, char** argv)
 {
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    const QApplication application(argc, argv);
+    app::TimedApplication application(argc, argv);
     qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
     if (argc == 2 && qstrcmp(argv[1], "--live") == 0)
         return app::benchLive();
+    if (argc == 2 && qstrcmp(argv[1], "--slots") == 0)
+        return app::benchSlots(application);
     if (argc == 2 && qstrcmp(argv[1], "--frames") == 0)
         return app::benchFrames();
     if (argc == 2 && qstrcmp(argv[1], "--gallery") == 0)

@@ -8,11 +8,18 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools" / "accuracy"))
 import calibrate  # noqa: E402
+import reality  # noqa: E402
 import rows as published  # noqa: E402
 import score  # noqa: E402
 import validate  # noqa: E402
 
 PROGRAM = sys.argv.pop()
+
+
+class Reality(unittest.TestCase):
+    def test_the_window_quotes_the_rows_as_they_are(self):
+        with open(ROOT / "assets" / "reality.json", encoding="utf-8") as file:
+            self.assertEqual(file.read(), reality.text(), "python3 tools/accuracy/reality.py --write")
 
 
 class Published(unittest.TestCase):

@@ -103,6 +103,9 @@ public:
             set("deadline", "realtime");
             set("cpu-used", "8");
             set("row-mt", "1");
+            set("tile-columns", "2");
+            set("lag-in-frames", "0");
+            set("tune-content", "screen"); // much stands still, edges are sharp
             set("crf", "24");
             m_codec->bit_rate = 0;
         } else if (!m_isGif) {

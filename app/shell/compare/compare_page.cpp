@@ -31,11 +31,11 @@ QString timeOf(const SimulationPtr& simulation)
 } // namespace
 
 ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
-    : QWidget(parent), m_desk(desk), m_session(desk.session()), m_baseline(desk.baseline()), m_view(m_selection, lightTheme()),
-      m_nameA(new ElidedLabel("heading")), m_nameB(new ElidedLabel("heading")), m_letterA(new QLabel(QStringLiteral("A"))),
-      m_letterB(new QLabel(QStringLiteral("B"))), m_timeA(new QLabel), m_timeB(new QLabel), m_difference(new QLabel),
-      m_ratio(new QLabel), m_problem(new QLabel), m_buttons(new QHBoxLayout), m_splitter(new QSplitter(Qt::Horizontal)),
-      m_tables(new CompareTables), m_canvas(new CanvasWidget(m_view, renderer))
+    : QWidget(parent), m_desk(desk), m_session(desk.session()), m_baseline(desk.baseline()), m_lineup(desk.lineup()),
+      m_view(m_selection, lightTheme()), m_nameA(new ElidedLabel("heading")), m_nameB(new ElidedLabel("heading")),
+      m_letterA(new QLabel(QStringLiteral("A"))), m_letterB(new QLabel(QStringLiteral("B"))), m_timeA(new QLabel),
+      m_timeB(new QLabel), m_difference(new QLabel), m_ratio(new QLabel), m_problem(new QLabel), m_buttons(new QHBoxLayout),
+      m_splitter(new QSplitter(Qt::Horizontal)), m_tables(new CompareTables), m_canvas(new CanvasWidget(m_view, renderer))
 {
     auto* header = new QFrame;
     setRole(header, "header");
@@ -95,6 +95,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     connect(m_tables, &CompareTables::becauseRequested, this, &ComparePage::askOfRow);
     connect(m_tables, &CompareTables::stageBecauseRequested, this, &ComparePage::askOfStage);
     connect(&m_baseline, &Baseline::changed, this, &ComparePage::stepChanged);
+    connect(&m_lineup, &Lineup::changed, this, &ComparePage::stepChanged);
     connect(&m_desk, &Desk::opened, this, &ComparePage::stepChanged);
     connect(&m_desk, &Desk::stepChanged, this, &ComparePage::stepChanged);
     connect(&m_desk, &Desk::waits, this, [this] {
@@ -185,12 +186,19 @@ void ComparePage::refresh()
     m_awaitsComparison = baseline.simulation || current.simulation;
     if (!m_awaitsComparison)
         return show(std::move(baseline), std::move(current), {});
+    std::vector<CompareView::Side> further; // those that are there already
+    for (const Lineup::Entry& entry : m_lineup.entries())
+        if (entry.step.simulation && baseline.simulation && current.simulation)
+            further.push_back({entry.step.simulation, entry.step.trace, entry.name.toStdString(), {}});
     m_worker.ask(
         0,
-        [a = ShownStep{baseline.simulation, baseline.actions}, b = ShownStep{current.simulation, current.actions}] {
-            return CompareView::prepare(a, b);
+        [a = ShownStep{baseline.simulation, baseline.actions}, b = ShownStep{current.simulation, current.actions}, further] {
+            Made made{.prepared = CompareView::prepare(a, b), .further = {}};
+            for (const CompareView::Side& side : further)
+                made.further.push_back(CompareView::prepareFurther(a, side));
+            return made;
         },
-        [this, baseline, current](const CompareView::Prepared& prepared) { show(baseline, current, prepared); },
+        [this, baseline, current](const Made& made) { show(baseline, current, made); },
         [this, baseline, current](const QString& why) {
             CompareView::Side none = current;
             none.simulation = nullptr;
@@ -199,19 +207,26 @@ void ComparePage::refresh()
         });
 }
 
-void ComparePage::show(CompareView::Side a, CompareView::Side b, CompareView::Prepared prepared)
+void ComparePage::show(CompareView::Side a, CompareView::Side b, Made made)
 {
     m_awaitsComparison = false;
-    m_view.setSides(std::move(a), std::move(b), std::move(prepared));
+    m_view.setFurther({}); // they are compared with another A
+    m_view.setSides(std::move(a), std::move(b), std::move(made.prepared));
+    m_view.setFurther(std::move(made.further));
     m_changes.clear();
     if (const auto& comparison = m_view.comparison()) {
         const auto& document = m_baseline.document();
         const auto &pinned = m_baseline.simulation()->scenario(), &now = m_desk.simulation()->scenario();
         m_changes = m_swapped ? scenarioChanges(m_session.document(), now, document, pinned)
                               : scenarioChanges(document, pinned, m_session.document(), now);
-        m_tables->showChanges(m_changes, !m_swapped);
-        m_tables->showRows(rows());
-        m_tables->showStages(comparison->stages);
+        if (m_view.showsSeveral()) {
+            showSeveral();
+        } else {
+            m_tables->showSeveral({}, {}, {});
+            m_tables->showChanges(m_changes, !m_swapped);
+            m_tables->showRows(rows());
+            m_tables->showStages(comparison->stages);
+        }
     } else {
         m_tables->clear();
     }
@@ -229,6 +244,14 @@ void ComparePage::showHeader()
     m_nameB->setText(m_swapped ? pinned : now);
     m_timeA->setText(timeOf(m_swapped ? m_desk.simulation() : m_baseline.simulation()));
     m_timeB->setText(timeOf(m_swapped ? m_baseline.simulation() : m_desk.simulation()));
+    if (m_view.showsSeveral()) {
+        for (QLabel* label : {m_difference, m_ratio})
+            label->setVisible(true);
+        const auto count = m_view.further().size() + 2;
+        m_difference->setText(tr("%1 scenarios").arg(count));
+        m_ratio->setText(tr("against A, on one axis"));
+        return;
+    }
     const auto& comparison = m_view.comparison();
     m_difference->setVisible(comparison.has_value());
     m_ratio->setVisible(comparison.has_value());
@@ -298,9 +321,36 @@ void ComparePage::showProblem()
 
 std::vector<ComparisonRow> ComparePage::rows() const
 {
-    const std::string a = purposeName(*m_baseline.simulation(), sim::Dimension::dp);
-    const std::string b = purposeName(*m_desk.simulation(), sim::Dimension::dp);
-    return comparisonRows(*m_view.comparison(), a == b ? a : "dp", m_gpuHourPrice);
+    return rowsOf(*m_view.comparison(), *m_baseline.simulation(), *m_desk.simulation());
+}
+
+std::vector<ComparisonRow> ComparePage::rowsOf(const sim::Comparison& of, const sim::Simulation& a,
+                                               const sim::Simulation& b) const
+{
+    const std::string dataA = purposeName(a, sim::Dimension::dp), dataB = purposeName(b, sim::Dimension::dp);
+    return comparisonRows(of, dataA == dataB ? dataA : "dp", m_gpuHourPrice);
+}
+
+/// A column each: numbers beside each other, and the keys that any of them has otherwise than A.
+void ComparePage::showSeveral()
+{
+    const ComparedSteps two = steps();
+    std::vector<std::vector<ComparisonRow>> rowsToA{rows()};
+    std::vector<std::vector<ScenarioChange>> changes{m_changes};
+    QStringList names{m_nameA->text(), m_nameB->text()};
+    const bool baselineIsA = !m_swapped;
+    const sim::ScenarioDocument& documentA = baselineIsA ? m_baseline.document() : m_session.document();
+    for (const CompareView::Further& further : m_view.further()) {
+        rowsToA.push_back(rowsOf(further.toA, *two.a, *further.side.simulation));
+        names << QString::fromStdString(further.side.name);
+        for (const Lineup::Entry& entry : m_lineup.entries())
+            if (entry.step.simulation == further.side.simulation) {
+                changes.push_back(
+                    scenarioChanges(documentA, two.a->scenario(), entry.document, entry.step.simulation->scenario()));
+                break;
+            }
+    }
+    m_tables->showSeveral(names, rowsToA, changes);
 }
 
 QString ComparePage::headline() const
@@ -310,7 +360,17 @@ QString ComparePage::headline() const
 
 QString ComparePage::csv() const
 {
-    return m_view.comparison() ? comparisonCsv(rows(), m_changes) : QString();
+    if (!m_view.comparison())
+        return {};
+    if (!m_view.showsSeveral())
+        return comparisonCsv(rows(), m_changes);
+    QStringList names{m_nameA->text(), m_nameB->text()};
+    std::vector<std::vector<ComparisonRow>> toA{rows()};
+    for (const CompareView::Further& further : m_view.further()) {
+        toA.push_back(rowsOf(further.toA, *steps().a, *further.side.simulation));
+        names << QString::fromStdString(further.side.name);
+    }
+    return severalCsv(names, toA);
 }
 
 } // namespace app

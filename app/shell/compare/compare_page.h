@@ -51,10 +51,17 @@ protected:
 private:
     void stepChanged();
     void refresh();
-    void show(CompareView::Side a, CompareView::Side b, CompareView::Prepared);
+    /// What is made on the worker of all that is compared.
+    struct Made {
+        CompareView::Prepared prepared;
+        std::vector<CompareView::Further> further;
+    };
+    void show(CompareView::Side a, CompareView::Side b, Made);
     void showHeader();
     void showProblem();
     std::vector<ComparisonRow> rows() const;
+    std::vector<ComparisonRow> rowsOf(const sim::Comparison&, const sim::Simulation& a, const sim::Simulation& b) const;
+    void showSeveral();
     void adopt(int change);
     void askOfRow(int row, int column);
     void askOfStage(int row, int column);
@@ -64,6 +71,7 @@ private:
     Desk& m_desk;
     Session& m_session;   ///< of the desk
     Baseline& m_baseline; ///< likewise
+    Lineup& m_lineup;     ///< likewise
     Selection m_selection;
     CompareView m_view; ///< before the canvas that shows it
     bool m_swapped = false;

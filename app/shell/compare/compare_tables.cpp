@@ -13,6 +13,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 
 namespace app {
@@ -140,7 +141,9 @@ CompareTables::CompareTables(QWidget* parent)
       m_changes(table({tr("Key"), tr("A"), tr("B"), {}}, tr("Keys that differ"))),
       m_rows(table({tr("Mean of ranks"), tr("A"), tr("B"), tr("Difference")}, tr("Numbers of the step"))),
       m_stages(
-          table({tr("Rank"), tr("Computing"), tr("Exposed"), tr("Bubble"), tr("Memory")}, tr("Differences by pipeline rank")))
+          table({tr("Rank"), tr("Computing"), tr("Exposed"), tr("Bubble"), tr("Memory")}, tr("Differences by pipeline rank"))),
+      m_severalKeys(table({tr("Key")}, tr("Keys that differ, a column a scenario"))),
+      m_severalRows(table({tr("Mean of ranks")}, tr("Numbers of the steps, a column a scenario")))
 {
     setRole(this, "side");
     // Keys are short and say what it is about; long values (names of clusters) give way, and their tooltips have the rest.
@@ -158,8 +161,8 @@ CompareTables::CompareTables(QWidget* parent)
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(12, 0, 8, 12);
     column->setSpacing(2);
-    for (QWidget* part : std::initializer_list<QWidget*>{m_changesTitle, m_changesNote, m_changes, m_rowsTitle, m_rows, m_sure,
-                                                         m_stagesTitle, m_stages})
+    for (QWidget* part : std::initializer_list<QWidget*>{m_changesTitle, m_changesNote, m_changes, m_severalKeys, m_rowsTitle,
+                                                         m_rows, m_severalRows, m_sure, m_stagesTitle, m_stages})
         column->addWidget(part);
     column->addStretch(1);
     auto* scroll = new QScrollArea;
@@ -191,6 +194,7 @@ void CompareTables::clear()
     showChanges({}, true);
     showRows({});
     showStages({});
+    showSeveral({}, {}, {});
     m_changesNote->hide();
     m_changesTitle->hide();
 }
@@ -317,6 +321,79 @@ void CompareTables::showStages(const std::vector<sim::StageComparison>& stages)
     m_stagesTitle->setVisible(worthIt);
     m_stages->setVisible(worthIt);
     fit(m_stages);
+}
+
+void CompareTables::headSeveral(QTableWidget* of, const QStringList& names, const QString& first) const
+{
+    of->setRowCount(0);
+    of->setColumnCount(static_cast<int>(names.size()) + 1);
+    of->setHorizontalHeaderItem(0, new QTableWidgetItem(first));
+    of->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    for (int i = 0; i < static_cast<int>(names.size()); ++i) {
+        auto* item = new QTableWidgetItem(QString(QChar(u'A' + static_cast<char16_t>(i))));
+        item->setToolTip(names[i]);
+        of->setHorizontalHeaderItem(i + 1, item);
+    }
+    constexpr int kWidestColumn = 110; // long lists end in …, their tooltips have them whole
+    of->horizontalHeader()->setMaximumSectionSize(kWidestColumn);
+    of->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    of->setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
+    of->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+}
+
+void CompareTables::showSeveral(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA,
+                                const std::vector<std::vector<ScenarioChange>>& changes)
+{
+    const bool isSeveral = !toA.empty();
+    for (QWidget* part : std::initializer_list<QWidget*>{m_severalKeys, m_severalRows})
+        part->setVisible(isSeveral);
+    if (!isSeveral)
+        return;
+    for (QWidget* part : std::initializer_list<QWidget*>{m_changes, m_changesNote, m_rows, m_sure, m_stagesTitle, m_stages})
+        part->hide();
+    headSeveral(m_severalKeys, names, tr("Key"));
+    headSeveral(m_severalRows, names, tr("Mean of ranks"));
+
+    std::vector<ScenarioChange> keys; // of any; its A is A's
+    for (const std::vector<ScenarioChange>& some : changes)
+        for (const ScenarioChange& change : some)
+            if (std::none_of(keys.begin(), keys.end(),
+                             [&](const ScenarioChange& k) { return k.key.pointer == change.key.pointer; }))
+                keys.push_back(change);
+    std::stable_partition(keys.begin(), keys.end(), [](const ScenarioChange& key) { return !key.follows; });
+    const QStringList keyTexts = keyNames(keys);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const Tint tint = keys[i].follows ? Tint::muted : Tint::none;
+        std::vector<Cell> cells{{keyTexts[static_cast<qsizetype>(i)], QString::fromStdString(keys[i].key.pointer), tint},
+                                {QString::fromStdString(keys[i].textA), {}, tint}};
+        for (const std::vector<ScenarioChange>& some : changes) {
+            const auto own = std::find_if(some.begin(), some.end(),
+                                          [&](const ScenarioChange& c) { return c.key.pointer == keys[i].key.pointer; });
+            cells.push_back(
+                {QString::fromStdString(own == some.end() ? keys[i].textA : own->textB), {}, tint, own != some.end()});
+        }
+        addRow(m_severalKeys, cells);
+    }
+    for (const SeveralRow& row : app::severalRows(toA)) {
+        std::vector<Cell> cells{
+            {(row.isTotal ? QString() : QStringLiteral("   ")) + row.name, row.name, Tint::none, row.isTotal}};
+        for (std::size_t i = 0; i < row.values.size(); ++i) {
+            const double delta = row.values[i] - row.values[0];
+            const Tint tint = i == 0 || delta == 0 || !row.lowerIsBetter ? Tint::none
+                              : (delta < 0) == *row.lowerIsBetter        ? Tint::better
+                                                                         : Tint::worse;
+            cells.push_back({valueText(row.unit, row.values[i]),
+                             i == 0 ? QString() : tr("%1 against A").arg(deltaText(row.unit, delta)), tint, row.isTotal});
+        }
+        addRow(m_severalRows, cells);
+    }
+    m_changesTitle->setVisible(!keys.empty());
+    m_rowsTitle->show();
+    for (QTableWidget* of : {m_severalKeys, m_severalRows}) {
+        constexpr int kScrollBar = 12;
+        fit(of);
+        of->setFixedHeight(of->height() + kScrollBar);
+    }
 }
 
 } // namespace app

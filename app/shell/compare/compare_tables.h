@@ -5,6 +5,7 @@
 #include "app/views/common/theme.h"
 
 #include <QFrame>
+#include <QStringList>
 
 #include <vector>
 
@@ -22,12 +23,17 @@ public:
     void showChanges(const std::vector<ScenarioChange>&, bool baselineIsA);
     void showRows(const std::vector<ComparisonRow>&);
     void showStages(const std::vector<sim::StageComparison>&);
+    /// Instead of the three above: a column each. `toA`, `changes`: of A with each of the others; none: the table is not there.
+    void showSeveral(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA,
+                     const std::vector<std::vector<ScenarioChange>>& changes);
     void clear();
     void setTheme(const Theme&); ///< of what is shown next
 
     QTableWidget& changes() const { return *m_changes; }
     QTableWidget& rows() const { return *m_rows; }
     QTableWidget& stages() const { return *m_stages; }
+    QTableWidget& severalRows() const { return *m_severalRows; }
+    QTableWidget& severalKeys() const { return *m_severalKeys; }
 
 Q_SIGNALS:
     void adoptRequested(int change); ///< the baseline's value of that change is wanted
@@ -46,10 +52,11 @@ private:
     void letAsk(QTableWidget*, void (CompareTables::*requested)(int row, int column));
     void addRow(QTableWidget*, const std::vector<Cell>&);
     void fit(QTableWidget*) const;
+    void headSeveral(QTableWidget*, const QStringList& names, const QString& first) const;
 
     const Theme* m_theme;
     QLabel *m_changesTitle, *m_changesNote, *m_rowsTitle, *m_sure, *m_stagesTitle;
-    QTableWidget *m_changes, *m_rows, *m_stages;
+    QTableWidget *m_changes, *m_rows, *m_stages, *m_severalKeys, *m_severalRows;
 };
 
 } // namespace app

@@ -1,5 +1,6 @@
 #include "app/shell/details/details_panel.h"
 
+#include "app/shell/details/reality_card.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
@@ -161,8 +162,10 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     cards->addWidget(m_bubble, 1, 1);
     cards->addWidget(m_goodput, 2, 0, 1, 2);
     cards->addWidget(m_memory, 3, 0, 1, 2);
-    cards->addWidget(m_exposed, 4, 0, 1, 2);
-    cards->addWidget(m_run, 5, 0, 1, 2);
+    m_reality = new RealityCard;
+    cards->addWidget(m_reality, 4, 0, 1, 2);
+    cards->addWidget(m_exposed, 5, 0, 1, 2);
+    cards->addWidget(m_run, 6, 0, 1, 2);
     cards->setColumnStretch(0, 1);
     cards->setColumnStretch(1, 1);
     cards->setColumnMinimumWidth(0, 100);
@@ -209,6 +212,7 @@ void DetailsPanel::openBecause(MetricCard* card, std::function<std::vector<Becau
 
 void DetailsPanel::follow(Desk& desk)
 {
+    m_reality->setCatalogue(desk.session().catalogue());
     const auto showStep = [this, &desk] {
         m_baselineName = desk.baseline().isReady() ? std::optional(desk.baseline().name()) : std::nullopt;
         setSimulation(desk.simulation(), desk.comparedTo(), desk.goodput());
@@ -244,6 +248,7 @@ void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulati
     m_before = before;
     m_failing = goodput;
     widget()->setVisible(m_simulation != nullptr && !m_isMasked);
+    m_reality->setSimulation(m_simulation);
     if (m_simulation)
         showMetrics();
     showRank();
@@ -291,6 +296,7 @@ void DetailsPanel::setTheme(const Theme& theme)
 {
     m_theme = &theme;
     m_exposedBar->setTheme(theme);
+    m_reality->setTheme(theme);
     m_memoryBar->setTheme(theme);
     setSimulation(m_simulation, m_before, m_failing);
 }

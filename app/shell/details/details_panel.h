@@ -23,6 +23,7 @@ class QToolButton;
 namespace app {
 
 struct BecauseSubject;
+class RealityCard;
 
 class DetailsPanel : public QScrollArea {
     Q_OBJECT
@@ -45,6 +46,7 @@ public:
     /// As shown, for tests.
     QString rankText() const;
     QString spanText() const;
+    const RealityCard& reality() const { return *m_reality; }
 
 Q_SIGNALS:
     /// What an explanation speaks of.
@@ -72,6 +74,7 @@ private:
     std::optional<int> m_rank, m_selectedRank;
     const Theme* m_theme;
     MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_goodput, *m_run, *m_parameters, *m_exposed, *m_memory;
+    RealityCard* m_reality;
     QToolButton* m_price; ///< of a GPU hour
     double m_gpuHourPrice = 0;
     StackedBar *m_exposedBar, *m_memoryBar;

@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/help_dialog.h"
 
 #include "app/shell/widgets/style.h"
+#include "app/shell/widgets/term_image.h"
 
 #include <QHBoxLayout>
 #include <QImage>
@@ -26,7 +27,7 @@ protected:
     QVariant loadResource(int type, const QUrl& name) override
     {
         const QVariant loaded = QTextBrowser::loadResource(type, name);
-        if (type != QTextDocument::ImageResource)
+        if (type != QTextDocument::ImageResource || name.scheme() == QLatin1String("data")) // a term's drawing
             return loaded;
         constexpr int kMargin = 32;
         const QImage image = QImage::fromData(loaded.toByteArray());
@@ -37,8 +38,8 @@ protected:
 
 } // namespace
 
-HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&)>& nameOf, QWidget* parent)
-    : QDialog(parent), m_help(std::move(help)), m_nameOf(nameOf), m_line(new QLineEdit), m_list(new QListWidget),
+HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&)>& nameOf, const Theme& theme, QWidget* parent)
+    : QDialog(parent), m_help(std::move(help)), m_theme(theme), m_nameOf(nameOf), m_line(new QLineEdit), m_list(new QListWidget),
       m_text(new ManualBrowser)
 {
     constexpr int kListWidth = 240;
@@ -98,7 +99,8 @@ void HelpDialog::tell()
         m_text->setMarkdown(QStringLiteral("## %1\n").arg(entry.title) + entry.text);
         return;
     }
-    QString html = QStringLiteral("<h2>%1</h2><p>%2</p>").arg(entry.title.toHtmlEscaped(), entry.text.toHtmlEscaped());
+    QString html = QStringLiteral("<h2>%1</h2><p>%2</p>").arg(entry.title.toHtmlEscaped(), entry.text.toHtmlEscaped()) +
+                   termImageHtml(entry, m_theme);
     if (!entry.also.isEmpty())
         html += QStringLiteral("<p style=\"color:%1\">%2</p>")
                     .arg(palette().color(QPalette::PlaceholderText).name(),
@@ -127,6 +129,11 @@ QStringList HelpDialog::listed() const
     for (int i = 0; i < m_list->count(); ++i)
         out << m_list->item(i)->text();
     return out;
+}
+
+bool HelpDialog::showsPicture() const
+{
+    return m_text->toHtml().contains(QLatin1String("data:image/png"));
 }
 
 QString HelpDialog::told() const

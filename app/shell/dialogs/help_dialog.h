@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/help.h"
+#include "app/views/common/theme.h"
 
 #include <QDialog>
 
@@ -17,10 +18,11 @@ class HelpDialog : public QDialog {
     Q_OBJECT
 public:
     /// `nameOf`: what the form calls a key; empty: it does not have it.
-    HelpDialog(Help, const std::function<QString(const std::string& pointer)>& nameOf, QWidget* parent = nullptr);
+    HelpDialog(Help, const std::function<QString(const std::string& pointer)>& nameOf, const Theme&, QWidget* parent = nullptr);
     void showEntry(const QString& title);
     QStringList listed() const;
     QString told() const;
+    bool showsPicture() const; ///< a drawing of the term
 
 Q_SIGNALS:
     void settingRequested(const QString& pointer);
@@ -30,6 +32,7 @@ private:
     void tell();
 
     Help m_help;
+    const Theme& m_theme;
     std::function<QString(const std::string&)> m_nameOf;
     std::vector<const HelpEntry*> m_found;
     QLineEdit* m_line;

@@ -237,7 +237,8 @@ QString spoken(const ScheduleCandidate& candidate)
 
 ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     : QDialog(parent), m_theme(theme), m_candidates(std::make_unique<ScheduleCandidates>()), m_order(new QComboBox),
-      m_list(new QListWidget), m_source(new QLabel), m_note(new QLabel), m_use(new QPushButton(tr("Use This Schedule")))
+      m_list(new QListWidget), m_source(new QLabel), m_note(new QLabel), m_use(new QPushButton(tr("Use This Schedule"))),
+      m_compare(new QPushButton(tr("Add to Comparison")))
 {
     setObjectName(QStringLiteral("scheduleChooser"));
     setWindowTitle(tr("Choose a Schedule"));
@@ -274,6 +275,12 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     m_use->setDefault(true);
     m_use->setEnabled(false);
     connect(m_use, &QPushButton::clicked, this, &ScheduleChooser::choose);
+    m_compare->setEnabled(false);
+    m_compare->setToolTip(tr("Lays this job with that schedule beside the others of the comparison, up to six"));
+    connect(m_compare, &QPushButton::clicked, this, [this] {
+        if (const ScheduleCandidate* candidate = selected(); candidate && candidate->whyNot.empty())
+            Q_EMIT compareRequested(QString::fromStdString(candidate->kind));
+    });
     auto* cancel = new QPushButton(tr("Cancel"));
     connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
     auto* words = new QVBoxLayout;
@@ -283,6 +290,7 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     auto* bottom = new QHBoxLayout;
     bottom->setSpacing(8);
     bottom->addLayout(words, 1);
+    bottom->addWidget(m_compare, 0, Qt::AlignBottom);
     bottom->addWidget(cancel, 0, Qt::AlignBottom);
     bottom->addWidget(m_use, 0, Qt::AlignBottom);
 
@@ -302,7 +310,10 @@ void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
 {
     *m_candidates = candidates;
     m_note->setText(tr("This job with each of them, simulated. Idle: time between passes of the rank that takes longest; the "
-                       "step's bubble is the mean of all ranks. Activations at the peak of the fullest rank."));
+                       "step's bubble is the mean of all ranks. Activations at the peak of the fullest rank.") +
+                    (std::any_of(candidates.begin(), candidates.end(), [](const ScheduleCandidate& c) { return c.isSketchOwn; })
+                         ? QString()
+                         : QLatin1Char(' ') + tr("So many passes are a blur: the drawings are of four ranks.")));
     fill();
 }
 
@@ -345,6 +356,7 @@ void ScheduleChooser::showSelected()
 {
     const ScheduleCandidate* candidate = selected();
     m_use->setEnabled(candidate && candidate->whyNot.empty());
+    m_compare->setEnabled(m_use->isEnabled());
     QString text;
     if (candidate) {
         text = tr("Source: %1").arg(fromView(candidate->source));
@@ -361,6 +373,11 @@ void ScheduleChooser::choose()
         return;
     Q_EMIT chosen(QString::fromStdString(candidate->kind));
     accept();
+}
+
+void ScheduleChooser::tell(const QString& what)
+{
+    m_note->setText(what);
 }
 
 void ScheduleChooser::setOrder(Order order)

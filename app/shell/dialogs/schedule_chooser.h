@@ -29,12 +29,14 @@ public:
     void setCandidates(const ScheduleCandidates&);
     /// Why it stays empty.
     void setFailure(const QString& why);
+    void tell(const QString& what); ///< below the list
     void setOrder(Order);
     QStringList kindsShown() const; ///< top to bottom
     void select(const QString& kind);
 
 Q_SIGNALS:
     void chosen(const QString& kind);
+    void compareRequested(const QString& kind); ///< beside what is compared; the dialog stays
 
 private:
     void fill();
@@ -47,7 +49,7 @@ private:
     QComboBox* m_order;
     QListWidget* m_list;
     QLabel *m_source, *m_note;
-    QPushButton* m_use;
+    QPushButton *m_use, *m_compare;
 };
 
 } // namespace app

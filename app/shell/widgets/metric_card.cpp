@@ -118,6 +118,40 @@ void MetricCard::setExplained(bool explained)
     m_because->setToolTip(tr("Where this number comes from"));
 }
 
+void MetricCard::setTerm(const QString& term)
+{
+    m_term = term;
+    m_title->setCursor(Qt::WhatsThisCursor);
+    m_title->setAccessibleDescription(tr("What “%1” means").arg(term));
+    m_title->removeEventFilter(this);
+    m_title->installEventFilter(this);
+}
+
+bool MetricCard::eventFilter(QObject* of, QEvent* event)
+{
+    const auto underline = [this](bool on) {
+        QFont font = m_title->font();
+        font.setUnderline(on);
+        m_title->setFont(font);
+    };
+    switch (event->type()) {
+    case QEvent::Enter:
+        underline(true);
+        break;
+    case QEvent::Leave:
+        underline(false);
+        break;
+    case QEvent::MouseButtonPress: // else the card takes it for a question about the number
+        return true;
+    case QEvent::MouseButtonRelease:
+        Q_EMIT termRequested();
+        return true;
+    default:
+        break;
+    }
+    return QFrame::eventFilter(of, event);
+}
+
 void MetricCard::mousePressEvent(QMouseEvent* event)
 {
     event->setAccepted(isExplained() && event->button() == Qt::LeftButton);

@@ -31,8 +31,12 @@ public:
     QString deltaText() const;
     /// The number can say where it comes from: a mark shows it, a click or Enter asks.
     void setExplained(bool);
+    /// The title can say what it means: it is underlined under the pointer, a click on it asks.
+    void setTerm(const QString& term);
+    const QString& term() const { return m_term; } ///< empty: it is explained nowhere
 
 Q_SIGNALS:
+    void termRequested();
     void explanationRequested();
 
 protected:
@@ -40,11 +44,14 @@ protected:
     void mouseReleaseEvent(QMouseEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
 
+    bool eventFilter(QObject*, QEvent*) override; ///< of the title
+
 private:
     bool isExplained() const { return focusPolicy() != Qt::NoFocus; }
 
     Better m_better;
     DeltaUnit m_deltaUnit;
+    QString m_term;
     QLabel *m_title, *m_value, *m_unit, *m_delta, *m_note, *m_because;
     QVBoxLayout* m_column;
 };

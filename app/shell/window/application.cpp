@@ -178,7 +178,15 @@ int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options,
                                  .name = of->scenario().name,
                                  .message = {}};
     };
-    view.setSides(side(sim::simulate(sim::readScenario(options.compare.toStdString(), catalogue))), side(simulation));
+    std::vector<CompareView::Side> others;
+    for (const QString& path : options.compare)
+        others.push_back(side(sim::simulate(sim::readScenario(path.toStdString(), catalogue))));
+    const ShownStep first{others.front().simulation, others.front().actions};
+    view.setSides(others.front(), side(simulation));
+    std::vector<CompareView::Further> further;
+    for (std::size_t i = 1; i < others.size(); ++i)
+        further.push_back(CompareView::prepareFurther(first, others[i]));
+    view.setFurther(std::move(further));
     saveFigure(view, options.figureFile, options.size);
     return 0;
 }
@@ -294,7 +302,7 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
         return QApplication::exec();
     }
     if (!options.compare.isEmpty())
-        if (const Problems problems = window.compareWith(options.compare); !problems.empty()) {
+        if (const Problems problems = window.compareWithAll(options.compare); !problems.empty()) {
             tell(problems);
             if (options.isPicture())
                 return kBadInput;

@@ -15,6 +15,7 @@ constexpr int kCalledWrongly = 2;
 constexpr double kShortestFilm = 0.1, kLongestFilm = 600; ///< seconds
 constexpr int kMostFramesPerSecond = 120;
 constexpr quint64 kLargestSeed = 9'007'199'254'740'992; ///< what any JSON reader keeps
+constexpr qsizetype kMostCompared = 5; ///< with FILE six
 constexpr int kSmallestSide = 320, kLargestSide = 16384;
 const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for the parser, which knows only options with one
 
@@ -74,9 +75,11 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption seed(QStringLiteral("seed"),
                                   QStringLiteral("Numbers of questions that vary: the same seed, the same paper; 1 by default."),
                                   QStringLiteral("N"));
-    const QCommandLineOption compare(QStringLiteral("compare"),
-                                     QStringLiteral("Compare FILE with OTHER, the baseline; --figure then also knows “compare”."),
-                                     QStringLiteral("OTHER"));
+    const QCommandLineOption compare(
+        QStringLiteral("compare"),
+        QStringLiteral("Compare FILE with OTHER, the baseline; repeatable, up to five on one axis with FILE. "
+                       "--figure then also knows “compare”."),
+        QStringLiteral("OTHER"));
     const QCommandLineOption present(
         QStringLiteral("present"),
         QStringLiteral("Show FILE, or the --lesson, before an audience: large text, steered by a clicker."));
@@ -165,10 +168,13 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     options.attach = parser.value(attach);
     options.key = parser.value(key);
     options.serverKey = parser.value(serverKey);
-    options.compare = parser.value(compare);
-    if (parser.isSet(compare) && (options.file.isEmpty() || options.compare.isEmpty()))
+    options.compare = parser.values(compare);
+    if (parser.isSet(compare) && (options.file.isEmpty() || options.compare.contains(QString())))
         return wrong(QStringLiteral("--compare compares FILE with another, and %1 was given")
                          .arg(options.file.isEmpty() ? QStringLiteral("no FILE") : QStringLiteral("no other file")));
+    if (options.compare.size() > kMostCompared)
+        return wrong(
+            QStringLiteral("--compare takes up to %1 files beside FILE, not %2").arg(kMostCompared).arg(options.compare.size()));
     if (options.present && options.file.isEmpty() && options.lesson.isEmpty())
         return wrong(QStringLiteral("--present shows FILE or a --lesson, and no FILE was given"));
     if (options.live && options.file.isEmpty())

@@ -17,7 +17,7 @@ struct StartOptions {
     quint64 seed = 1; ///< of that paper's numbers
     QString theme;    ///< "light", "dark", "high-contrast" or empty: as remembered
     QStringList overrides;
-    QString compare;        ///< file of the baseline
+    QStringList compare;    ///< files of the baseline and of further scenarios
     bool present = false;   ///< before an audience
     bool live = false;      ///< train FILE at once
     QString attach;         ///< endpoint of a run to watch

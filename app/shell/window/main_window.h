@@ -81,6 +81,7 @@ public:
     void showLive();
     /// Takes a file as the baseline and goes to the Compare page. What is wrong comes back and stands in the banner.
     Problems compareWith(const QString& path);
+    Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
     void showCompare();
     void showOnly(Picture);
     void present(); ///< the description, slide by slide, over the whole screen
@@ -149,6 +150,9 @@ private:
     void forgetBaseline();
     void partFromBaseline();
     void chooseBaseline();
+    void chooseFurther();
+    void keepInComparison();
+    QString compareWithSchedule(const QString& kind);
     void exportComparison();
     bool runIsActive() const;
     bool mayEndRun();
@@ -213,6 +217,7 @@ private:
     void copyLink();
     void openFromClipboard();
     void readHelp();
+    void showTermsOnCards();
     void showHelp(const QString& title);
     void showSetting(const QString& pointer);
     void copyFigure();

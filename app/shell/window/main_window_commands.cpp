@@ -225,6 +225,8 @@ void MainWindow::chooseSchedule()
     connect(chooser, &ScheduleChooser::chosen, this, [this](const QString& kind) {
         m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind.toStdString()));
     });
+    connect(chooser, &ScheduleChooser::compareRequested, this,
+            [this, chooser](const QString& kind) { chooser->tell(compareWithSchedule(kind)); });
     m_desk.requestCandidates();
     chooser->open();
 }

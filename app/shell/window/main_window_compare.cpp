@@ -1,5 +1,6 @@
 // Comparing in the main window: the baseline, the Compare page, what the numbers are compared with.
 #include "app/canvas/qt/save_whole.h"
+#include "app/session/edit.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -23,6 +24,10 @@ void MainWindow::connectComparison()
 {
     connect(&m_baseline, &Baseline::failed, this, [this](const QString& message) {
         m_banner->tell(tr("The baseline cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
+    });
+    connect(&m_desk.lineup(), &Lineup::failed, this, [this](const QString& message) {
+        m_banner->tell(tr("It cannot be simulated and is compared no more"),
+                       {{{}, {}, message.toStdString(), sim::Severity::error}});
     });
     connect(m_compare, &ComparePage::compared, this, [this] {
         updateActions();
@@ -103,6 +108,21 @@ Problems MainWindow::compareWith(const QString& path)
     return {};
 }
 
+/// The first is the baseline unless there is one, the others are laid beside it.
+Problems MainWindow::compareWithAll(const QStringList& paths)
+{
+    for (const QString& path : paths) {
+        Problems problems = m_baseline.isPinned() ? m_desk.lineup().open(path, m_session.catalogue()) : compareWith(path);
+        if (!problems.empty()) {
+            m_banner->tell(tr("%1 cannot be compared with").arg(QFileInfo(path).fileName()), problems);
+            return problems;
+        }
+    }
+    m_banner->dismiss();
+    showCompare();
+    return {};
+}
+
 void MainWindow::chooseBaseline()
 {
     const QString path = QFileDialog::getOpenFileName(this, tr("Compare With"),
@@ -110,6 +130,42 @@ void MainWindow::chooseBaseline()
                                                       tr("Scenarios (*.json);;All files (*)"));
     if (!path.isEmpty())
         compareWith(path);
+}
+
+void MainWindow::chooseFurther()
+{
+    const QStringList paths = QFileDialog::getOpenFileNames(
+        this, tr("Compare With More"), m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
+        tr("Scenarios (*.json);;All files (*)"));
+    if (!paths.isEmpty())
+        compareWithAll(paths);
+}
+
+/// The scenario as it is now stays on the axis while it is edited further.
+void MainWindow::keepInComparison()
+{
+    if (!m_baseline.isPinned())
+        return pinBaseline();
+    const Problems problems = m_desk.lineup().add(m_session.displayName(), m_session.document(), m_session.catalogue());
+    if (!problems.empty())
+        statusBar()->showMessage(QString::fromStdString(problems.front().text()), kTellMs);
+    else
+        statusBar()->showMessage(tr("Kept beside the baseline: Alt+6 shows all of them on one axis"), kTellMs);
+}
+
+/// What came of it, for people.
+QString MainWindow::compareWithSchedule(const QString& kind)
+{
+    if (!m_baseline.isPinned())
+        pinBaseline();
+    if (!m_baseline.isPinned())
+        return tr("Only a scenario that works can be compared with");
+    sim::ScenarioDocument document = m_session.document();
+    apply(document, makeScheduleEdit(document, m_session.scenario(), kind.toStdString()));
+    const Problems problems = m_desk.lineup().add(kind, document, m_session.catalogue());
+    if (!problems.empty())
+        return QString::fromStdString(problems.front().text());
+    return tr("%1 is compared: %2 of 6. Alt+6 shows them on one axis.").arg(kind).arg(m_desk.lineup().entries().size() + 2);
 }
 
 void MainWindow::exportComparison()

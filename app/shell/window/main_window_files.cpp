@@ -457,6 +457,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
     m_compare->setTheme(theme);
+    showTermsOnCards();
     updateIcons();
     updateActions();
 }

@@ -4,8 +4,11 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/style.h"
+#include "app/shell/widgets/term_image.h"
 #include "app/shell/window/main_window.h"
 
+#include <QApplication>
 #include <QDockWidget>
 
 namespace app {
@@ -19,20 +22,37 @@ void MainWindow::readHelp()
     if (!problems.empty())
         m_banner->tell(tr("The glossary cannot be read"), problems);
     for (MetricCard* card : findChildren<MetricCard*>())
-        if (const HelpEntry* entry = m_help.about(card->title()))
-            card->setToolTip(QStringLiteral("<p>%1</p>").arg(entry->text.toHtmlEscaped())); // as HTML it is wrapped
+        if (m_help.about(card->title()))
+            connect(card, &MetricCard::termRequested, this, [this, card] {
+                if (const HelpEntry* entry = m_help.about(card->title())) // its title says more with a step
+                    showHelp(entry->title);
+            });
+    showTermsOnCards();
 }
 
-/// At that entry; of nothing: the whole.
-void MainWindow::showHelp(const QString& title)
+/// Two sentences and a drawing each, in the theme's colours.
+void MainWindow::showTermsOnCards()
 {
+    for (MetricCard* card : findChildren<MetricCard*>())
+        if (const HelpEntry* entry = m_help.about(card->title())) {
+            card->setTerm(entry->title);
+            card->setToolTip(QStringLiteral("<p>%1</p>").arg(entry->text.toHtmlEscaped()) + // as HTML it is wrapped
+                             termImageHtml(*entry, themeFor(m_settings.theme)));
+        }
+}
+
+/// At that entry; of nothing: at the term of the card that has the focus, else the whole.
+void MainWindow::showHelp(const QString& wanted)
+{
+    const auto* focused = qobject_cast<MetricCard*>(QApplication::focusWidget());
+    const QString title = wanted.isEmpty() && focused ? focused->term() : wanted;
     auto* dialog = findChild<HelpDialog*>();
     if (!dialog) {
         const auto nameOf = [](const std::string& pointer) {
             const ScenarioKey* key = findScenarioKey(pointer);
             return key ? tr(key->label) : QString();
         };
-        dialog = new HelpDialog(m_help, nameOf, this);
+        dialog = new HelpDialog(m_help, nameOf, themeFor(m_settings.theme), this);
         connect(dialog, &HelpDialog::settingRequested, this, &MainWindow::showSetting);
     }
     dialog->showEntry(title);

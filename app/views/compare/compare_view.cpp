@@ -7,6 +7,8 @@
 #include "app/views/compare/compare_geometry.h"
 #include "app/views/compare/delta_ribbons.h"
 #include "app/views/compare/memory_pair.h"
+#include "app/views/compare/stacked_timelines_view.h"
+#include "app/views/compare/step_bars.h"
 #include "app/views/compare/waterfall.h"
 
 #include <algorithm>
@@ -16,6 +18,8 @@ namespace {
 
 constexpr float kMostRibbons = 0.35F; ///< of the timelines' height: beyond, there are none
 constexpr double kBlendStep = 0.05, kFastBlendStep = 0.25;
+
+constexpr float kLeastStacked = 120; ///< below that bars alone
 
 const char* const kNothingYet = "Pin a baseline with Ctrl+B, or drop a second scenario here.";
 
@@ -29,6 +33,13 @@ std::string layoutText(const sim::Layout& layout)
     return text.empty() ? "one GPU" : text;
 }
 
+/// "ZB-H1  ·  pp 4  ·  412 ms"
+std::string noteOf(const std::string& name, const sim::Simulation& simulation)
+{
+    return name + "  ·  " + layoutText(simulation.scenario().layout) + "  ·  " +
+           durationText(simulation.metrics().stepTimeSeconds * 1e9);
+}
+
 } // namespace
 
 struct CompareView::Data {
@@ -38,6 +49,10 @@ struct CompareView::Data {
     Side a, b;
     std::optional<sim::Comparison> comparison;
     std::optional<Waterfall> waterfall;
+    std::vector<Further> further;
+    PictureModelPtr timelineA, timelineB; ///< of the two, for several
+    StepBars bars;
+    StackedTimelinesView several;
     sim::MatchedActions matched;
     DeltaRibbons ribbons;
     ComparedTimelinesView stacked;
@@ -50,7 +65,7 @@ struct CompareView::Data {
     enum class Held : std::uint8_t { nothing, controls, timelines } held = Held::nothing;
     Rect laidOutFor{};
 
-    Data(Selection& s, const Theme& t) : theme(t), selection(s), stacked(s, t), blended(blendSelection, t)
+    Data(Selection& s, const Theme& t) : theme(t), selection(s), several(t), stacked(s, t), blended(blendSelection, t)
     {
         stacked.setTitle("Comparison");
         stacked.setMemoryVisible(false);
@@ -94,8 +109,7 @@ struct CompareView::Data {
                                             .message = from.message,
                                             .model = model};
             if (from.simulation) {
-                out.note += "  ·  " + layoutText(from.simulation->scenario().layout) + "  ·  " +
-                            durationText(from.simulation->metrics().stepTimeSeconds * 1e9);
+                out.note = noteOf(from.name, *from.simulation);
                 out.because = [of = from.simulation] {
                     return Becauses{{"", [of] { return sim::explain(*of, sim::MetricId::stepTime); }}};
                 };
@@ -105,6 +119,49 @@ struct CompareView::Data {
         stacked.setUpper(side(a, "A", prepared.timelineA));
         stacked.setLower(side(b, "B", prepared.timelineB));
         stacked.setAlignment(alignment);
+        timelineA = prepared.timelineA;
+        timelineB = prepared.timelineB;
+        takeFurther();
+    }
+
+    bool isSeveral() const { return isComplete() && !further.empty(); }
+    void takeFurther()
+    {
+        bars = {};
+        if (!isSeveral()) {
+            several.setSteps({});
+            return;
+        }
+        std::vector<sim::Comparison> comparisons{*comparison};
+        std::vector<std::string> names{a.name, b.name};
+        std::vector<StackedTimelinesView::Step> steps;
+        const auto add = [&](const Side& side, const PictureModelPtr& model) {
+            steps.push_back({.step = {side.simulation, side.actions},
+                             .model = model,
+                             .letter = std::string(1, static_cast<char>('A' + steps.size())),
+                             .note = noteOf(side.name, *side.simulation)});
+        };
+        add(a, timelineA);
+        add(b, timelineB);
+        for (const Further& one : further) {
+            comparisons.push_back(one.toA);
+            names.push_back(one.side.name);
+            add(one.side, one.timeline);
+        }
+        bars = StepBars(comparisons, names);
+        several.setSteps(std::move(steps));
+    }
+    struct SeveralFrame {
+        Rect bars, timelines;
+    };
+    SeveralFrame severalFrame(Rect area) const
+    {
+        constexpr float kAround = 8;
+        const float wanted = bars.suitableHeight(area.height()) + kAround;
+        const bool withTimelines = area.height() - wanted - kAround >= kLeastStacked;
+        const float bottom = withTimelines ? area.top + kAround + wanted : area.bottom;
+        return {{area.left + kMargin, area.top + kAround, area.right - kMargin, bottom},
+                {area.left, bottom, area.right, area.bottom}};
     }
 
     void makeRibbons()
@@ -199,9 +256,38 @@ void CompareView::setSides(Side a, Side b)
     setSides(std::move(a), std::move(b), std::move(prepared));
 }
 
+CompareView::Further CompareView::prepareFurther(const ShownStep& a, Side side)
+{
+    PictureModelPtr timeline = TimelineView::prepare({side.simulation, side.actions});
+    sim::Comparison toA = sim::compare(*a.simulation, *side.simulation);
+    return {.side = std::move(side), .timeline = std::move(timeline), .toA = std::move(toA)};
+}
+
+void CompareView::setFurther(std::vector<Further> further)
+{
+    m_data->further = std::move(further);
+    m_data->takeFurther();
+}
+
+const std::vector<CompareView::Further>& CompareView::further() const
+{
+    return m_data->further;
+}
+
+bool CompareView::showsSeveral() const
+{
+    return m_data->isSeveral();
+}
+
+std::int64_t CompareView::cursorNs() const
+{
+    return m_data->several.cursorNs();
+}
+
 void CompareView::setTheme(const Theme& theme)
 {
     m_data->theme = theme;
+    m_data->several.setTheme(theme);
     m_data->stacked.setTheme(theme);
     m_data->blended.setTheme(theme);
 }
@@ -210,6 +296,7 @@ void CompareView::setTheme(const Theme& theme)
 void CompareView::setAskBecause(AskBecause ask)
 {
     m_data->stacked.setAskBecause(ask);
+    m_data->several.setAskBecause(ask);
     AskedView::setAskBecause(std::move(ask));
 }
 
@@ -220,6 +307,8 @@ Becauses CompareView::becauseOf(std::optional<Point> at) const
         return {};
     if (!at)
         return Waterfall::becauseOfDifference(d.steps());
+    if (d.isSeveral())
+        return d.several.becauseAt(*at);
     const CompareFrame f = d.frame();
     if (f.waterfall.contains(*at))
         return d.waterfall->becauseAt(f.waterfall, *at, d.steps());
@@ -259,7 +348,7 @@ double CompareView::blend() const
 
 bool CompareView::canBlend() const
 {
-    return m_data->controls.canBlend();
+    return !m_data->isSeveral() && m_data->controls.canBlend();
 }
 
 const std::optional<sim::Comparison>& CompareView::comparison() const
@@ -269,6 +358,8 @@ const std::optional<sim::Comparison>& CompareView::comparison() const
 
 TimeRange CompareView::visibleRange() const
 {
+    if (m_data->isSeveral())
+        return m_data->several.visibleRange();
     return isBlending() ? m_data->blended.visibleRange() : m_data->stacked.visibleRange();
 }
 
@@ -286,6 +377,17 @@ void CompareView::draw(Canvas& canvas)
         return;
     }
     const Rect area = canvas.area();
+    if (d.isSeveral()) {
+        d.laidOutFor = area;
+        canvas.fillRect(area, d.theme.canvas);
+        const Data::SeveralFrame frame = d.severalFrame(area);
+        d.bars.paint(canvas, d.theme, frame.bars);
+        if (frame.timelines.height() > 0) {
+            AreaCanvas part(canvas, frame.timelines);
+            d.several.draw(part);
+        }
+        return;
+    }
     d.prepare(area);
     canvas.fillRect(area, d.theme.canvas);
     const CompareFrame f = d.frame();
@@ -305,6 +407,13 @@ bool CompareView::pointer(const PointerEvent& event, Rect area)
     Data& d = *m_data;
     if (!d.isComplete())
         return false;
+    if (d.isSeveral()) {
+        const Rect timelines = d.severalFrame(area).timelines;
+        d.pointerAt = event.at;
+        d.pointerInside = event.kind != PointerEvent::Kind::leave;
+        d.laidOutFor = area;
+        return timelines.height() > 0 && d.several.pointer(event, timelines);
+    }
     d.prepare(area);
     const bool wasOnNumber = isNumberAt(d.pointed());
     d.pointerAt = event.at;
@@ -336,6 +445,8 @@ bool CompareView::command(ViewCommand command, bool fast, Rect area)
     Data& d = *m_data;
     if (!d.isComplete())
         return false;
+    if (d.isSeveral())
+        return d.several.command(command, fast, d.severalFrame(area).timelines);
     d.prepare(area);
     if (d.controls.isBlending() && (command == ViewCommand::next || command == ViewCommand::previous)) {
         const double step = fast ? kFastBlendStep : kBlendStep;
@@ -355,6 +466,8 @@ CursorShape CompareView::cursor() const
     const Data& d = *m_data;
     if (!d.isComplete() || !d.pointerInside)
         return CursorShape::arrow;
+    if (d.isSeveral())
+        return d.several.cursor();
     const CompareFrame f = d.frame();
     if (d.held == Data::Held::controls || f.controls.contains(d.pointerAt))
         return d.controls.cursor();
@@ -368,6 +481,10 @@ std::string CompareView::tooltip() const
     const Data& d = *m_data;
     if (!d.isComplete() || !d.pointerInside)
         return {};
+    if (d.isSeveral()) {
+        const std::string bar = d.bars.describe(d.severalFrame(d.laidOutFor).bars, d.pointerAt);
+        return bar.empty() ? d.several.tooltip() : bar;
+    }
     const CompareFrame f = d.frame();
     const std::string told = f.waterfall.contains(d.pointerAt) ? d.waterfall->describe(f.waterfall, d.pointerAt)
                              : f.memory.contains(d.pointerAt)  ? describeMemoryPair(*d.comparison, f.memory, d.pointerAt)

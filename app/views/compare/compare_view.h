@@ -1,5 +1,5 @@
 // Two scenarios laid on each other: where their difference in time comes from, what they hold, and their timelines, one above the
-// other or one becoming the other.
+// other or one becoming the other. Further ones, up to six in all: what each is made of, and all timelines on one axis.
 #pragma once
 
 #include "app/views/common/asked_view.h"
@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace app {
 
@@ -34,6 +35,17 @@ public:
     /// A is what one compares with, B what one looks at. How they are laid on each other stays.
     void setSides(Side a, Side b, Prepared);
     void setSides(Side a, Side b); ///< prepares them here and now
+    /// C, D … beside A and B; none: the two alone.
+    struct Further {
+        Side side;                ///< with a simulation
+        PictureModelPtr timeline; ///< as TimelineView prepares it
+        sim::Comparison toA;      ///< of A with it
+    };
+    static Further prepareFurther(const ShownStep& a, Side);
+    void setFurther(std::vector<Further>);
+    const std::vector<Further>& further() const;
+    bool showsSeveral() const;     ///< more than A and B, all there
+    std::int64_t cursorNs() const; ///< of several: the one time cursor
     void setTheme(const Theme&);
     void setAskBecause(AskBecause) override;
 

@@ -186,6 +186,11 @@ QWidget* Driver::focus() const
 
 void Driver::key(const QString& sequence)
 {
+    if (QApplication::activePopupWidget() == nullptr && QApplication::activeModalWidget() == nullptr &&
+        !m_window.isActiveWindow()) { // a dialog beside it had the keys, or has just gone
+        m_window.activateWindow();
+        QCoreApplication::processEvents();
+    }
     QTest::keySequence(focus(), QKeySequence(sequence));
     settle();
 }

@@ -2,6 +2,7 @@
 #include "app/session/baseline.h"
 
 #include "app/session/comparison_rows.h"
+#include "app/session/lineup.h"
 #include "app/session/scenario_changes.h"
 #include "tests/app/session/session_fixtures.h"
 
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 namespace app {
 namespace {
@@ -255,6 +257,68 @@ TEST(Session, ContentIsReplacedInOneStepThatCanBeUndone)
     EXPECT_EQ(session.undoStack().count(), 1);
     session.undoStack().undo();
     EXPECT_EQ(session.document().text(), before);
+}
+
+TEST(Lineup, TakesFourBesideTheTwoAndNoMore)
+{
+    Lineup lineup;
+    for (const char* name : {kTiny, kSixteen, "17-schedule-1f1b.json", "16-schedule-gpipe.json"})
+        ASSERT_TRUE(lineup.open(galleryFile(name), catalogue()).empty()) << name;
+    EXPECT_TRUE(lineup.isFull());
+    EXPECT_FALSE(lineup.isReady());
+    const Problems refused = lineup.open(galleryFile(kTiny), catalogue());
+    ASSERT_FALSE(refused.empty());
+    EXPECT_NE(refused.front().text().find("six"), std::string::npos) << refused.front().text();
+    ASSERT_TRUE(waitFor([&] { return lineup.isReady(); }));
+    for (const Lineup::Entry& entry : lineup.entries())
+        EXPECT_EQ(entry.step.simulation->scenario().name, entry.name.toStdString());
+    lineup.remove(1);
+    ASSERT_EQ(lineup.entries().size(), 3U);
+    EXPECT_TRUE(lineup.isReady()) << "the others keep their steps";
+    lineup.remove(7);
+    EXPECT_EQ(lineup.entries().size(), 3U);
+    lineup.clear();
+    EXPECT_TRUE(lineup.entries().empty());
+    EXPECT_TRUE(lineup.isReady());
+}
+
+TEST(Lineup, OneThatIsTakenOutOnItsWayLeavesTheOthersTheirOwnSteps)
+{
+    Lineup lineup;
+    ASSERT_TRUE(lineup.open(galleryFile(kSixteen), catalogue()).empty());
+    ASSERT_TRUE(lineup.open(galleryFile(kTiny), catalogue()).empty());
+    lineup.remove(0); // while it is simulated
+    ASSERT_TRUE(waitFor([&] { return lineup.isReady(); }));
+    ASSERT_EQ(lineup.entries().size(), 1U);
+    EXPECT_EQ(lineup.entries()[0].step.simulation->mesh().worldSize(), 8);
+    const QTemporaryDir folder;
+    EXPECT_FALSE(lineup.open(folder.filePath(QStringLiteral("none.json")), catalogue()).empty());
+    EXPECT_EQ(lineup.entries().size(), 1U);
+}
+
+TEST(SeveralRows, HaveAValueForEachAndAreWhatPairsOfThemSay)
+{
+    const Simulated a(document("17-schedule-1f1b.json")), b(document("16-schedule-gpipe.json")), c(document(kTiny));
+    const auto toB = comparisonRows(sim::compare(*a.simulation, *b.simulation));
+    const auto toC = comparisonRows(sim::compare(*a.simulation, *c.simulation));
+    const std::vector<SeveralRow> rows = severalRows({toB, toC});
+    std::set<QString> names;
+    for (const SeveralRow& row : rows) {
+        ASSERT_EQ(row.values.size(), 3U);
+        EXPECT_TRUE(names.insert(row.name).second) << row.name.toStdString() << " twice";
+        for (const auto& [pair, place] : {std::pair{&toB, 1U}, {&toC, 2U}})
+            for (const ComparisonRow& of : *pair)
+                if (of.name == row.name) {
+                    EXPECT_EQ(row.values[0], of.a);
+                    EXPECT_EQ(row.values[place], of.b);
+                }
+    }
+    for (const auto* pair : {&toB, &toC})
+        for (const ComparisonRow& of : *pair)
+            EXPECT_TRUE(names.contains(of.name));
+    const QString csv = severalCsv({QStringLiteral("1F1B"), QStringLiteral("GPipe"), QStringLiteral("Tiny, small")}, {toB, toC});
+    EXPECT_EQ(csv.section(QLatin1Char('\n'), 0, 0), QStringLiteral("name,unit,A: 1F1B,B: GPipe,\"C: Tiny, small\""));
+    EXPECT_EQ(csv.count(QLatin1Char('\n')), static_cast<qsizetype>(rows.size()) + 1);
 }
 
 } // namespace

@@ -64,6 +64,22 @@ TEST(ScheduleCandidates, ListEveryFamilyThatCanBeMade)
     EXPECT_TRUE(find(candidatesOf(kByHand), "custom").isCurrent);
 }
 
+TEST(ScheduleCandidates, AreDrawnAsThisJobRunsWhereItsPassesCanBeToldApart)
+{
+    sim::ScenarioDocument d = document(kFourStages);
+    d.set("/training/global_batch_size", "64"); // sixteen micro-batches: the small ones have eight
+    const sim::Scenario s = scenario(d);
+    for (const ScheduleCandidate& c : scheduleCandidates(d, catalogue(), s)) {
+        EXPECT_EQ(c.isSketchOwn, c.worth.has_value()) << c.kind;
+        if (!c.isSketchOwn)
+            continue;
+        EXPECT_EQ(c.sketch->schedule.ranks, s.layout.pp) << c.kind;
+        EXPECT_EQ(c.sketch->schedule.microbatches, s.microbatches() * c.sketch->schedule.slices) << c.kind;
+        EXPECT_NEAR(c.sketch->times.makespan, c.worth->stepSeconds * 1e9, c.worth->stepSeconds * 1e9 * 0.3)
+            << c.kind << ": passes as long as they take in it";
+    }
+}
+
 TEST(ScheduleCandidates, SayWhatChoosingThemGives)
 {
     for (const char* file : {kFourStages, "45-llama3-70b-64-gpus.json"}) {

@@ -49,7 +49,14 @@ TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
 {
     const CommandLine result = parse("a.json --compare b.json --figure compare out.svg");
     ASSERT_LT(result.exitCode, 0) << result.output.toStdString();
-    EXPECT_EQ(result.options.compare, QStringLiteral("b.json"));
+    EXPECT_EQ(result.options.compare, QStringList{QStringLiteral("b.json")});
+    const CommandLine several =
+        parse("a.json --compare b.json --compare c.json --compare d.json --compare e.json --compare f.json");
+    EXPECT_EQ(several.exitCode, -1) << several.output.toStdString();
+    EXPECT_EQ(several.options.compare.size(), 5);
+    const CommandLine tooMany = parse("a.json --compare b --compare c --compare d --compare e --compare f --compare g");
+    EXPECT_EQ(tooMany.exitCode, 2);
+    EXPECT_TRUE(tooMany.output.contains(QStringLiteral("up to 5 files beside FILE, not 6"))) << tooMany.output.toStdString();
     EXPECT_EQ(result.options.figureView, QStringLiteral("compare"));
 }
 

@@ -327,5 +327,59 @@ TEST_F(CompareTest, KeysReachTheBlend)
     EXPECT_NEAR(page().view().blend(), 0.3, 1e-9);
 }
 
+TEST_F(CompareTest, SixScenariosLieOnOneAxisAndASeventhIsRefused)
+{
+    open(k1F1B);
+    const QStringList others{galleryFile("16-schedule-gpipe.json"), galleryFile("18-schedule-interleaved-1f1b.json"),
+                             galleryFile(kZeroBubble), galleryFile("66-schedule-zb-2p.json"),
+                             galleryFile("67-schedule-zb-v.json")};
+    ASSERT_TRUE(window.compareWithAll(others).empty());
+    settle();
+    ASSERT_TRUE(page().view().showsSeveral());
+    for (const char* letter : {"A: ", "B: ", "C: ", "D: ", "E: ", "F: "})
+        EXPECT_TRUE(says(letter)) << letter;
+    const QTableWidget& rows = page().tables().severalRows();
+    EXPECT_TRUE(rows.isVisible());
+    EXPECT_EQ(rows.columnCount(), 7);
+    EXPECT_EQ(rows.item(0, 0)->text(), QStringLiteral("Step time"));
+    EXPECT_FALSE(page().tables().rows().isVisible()) << "the table of two gives way";
+    bool namesKind = false;
+    for (int row = 0; row < page().tables().severalKeys().rowCount(); ++row)
+        namesKind = namesKind || page().tables().severalKeys().item(row, 0)->text() == QStringLiteral("schedule kind");
+    EXPECT_TRUE(namesKind);
+    EXPECT_TRUE(page().csv().startsWith(QStringLiteral("name,unit,A: Pipeline schedules 1: GPipe,B: ")))
+        << page().csv().left(200).toStdString();
+    EXPECT_TRUE(page().headline().isEmpty() || page().headline().contains(QStringLiteral("6 scenarios")));
+
+    EXPECT_FALSE(window.isEnabled(CommandId::compareWithMore));
+    EXPECT_FALSE(window.compareWithAll({galleryFile(kTiny)}).empty());
+    EXPECT_EQ(window.desk().lineup().entries().size(), Lineup::kMost);
+    window.run(CommandId::endComparison);
+    settle();
+    EXPECT_FALSE(page().view().showsSeveral());
+    EXPECT_TRUE(page().tables().rows().isVisible());
+    window.run(CommandId::forgetBaseline);
+    EXPECT_FALSE(window.isEnabled(CommandId::endComparison));
+}
+
+TEST_F(CompareTest, WhatIsKeptStaysAsItWasWhileTheScenarioGoesOn)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    setTp(1);
+    window.run(CommandId::keepInComparison);
+    settle();
+    ASSERT_EQ(window.desk().lineup().entries().size(), 1U);
+    setTp(4);
+    window.showCompare();
+    settle();
+    ASSERT_TRUE(page().view().showsSeveral());
+    EXPECT_EQ(page().view().further()[0].side.simulation->scenario().layout.tp, 1);
+    EXPECT_EQ(window.desk().simulation()->scenario().layout.tp, 4);
+    page().swapSides();
+    settle();
+    EXPECT_TRUE(page().view().showsSeveral()) << "the other way round, too";
+}
+
 } // namespace
 } // namespace app

@@ -3,11 +3,15 @@
 #include "app/shell/dialogs/help_dialog.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/term_image.h"
 #include "app/shell/window/palette_sources.h"
 #include "sim/error.h"
 #include "tests/app/shell/window_fixture.h"
 
+#include <QJsonDocument>
+#include <QLabel>
 #include <QTemporaryDir>
+#include <QTest>
 
 #include <gtest/gtest.h>
 
@@ -61,6 +65,29 @@ TEST(Help, ATermIsTwoSentencesAndItsSettingsAreOnesOfTheForm)
     EXPECT_GT(titles.size(), 40U);
 }
 
+TEST(Help, EveryTermHasADrawingOfItsOwn)
+{
+    std::set<QByteArray> seen;
+    for (const HelpEntry& entry : help().entries()) {
+        if (entry.kind != HelpEntry::Kind::term)
+            continue;
+        SCOPED_TRACE(entry.title.toStdString());
+        EXPECT_NE(termPictureOf(entry).kind, TermPicture::Kind::none);
+        const QImage image = termImage(entry, lightTheme());
+        EXPECT_FALSE(image.isNull());
+        EXPECT_NE(image, termImage(entry, darkTheme())) << "in the theme's colours";
+        EXPECT_TRUE(seen.insert(QByteArray(reinterpret_cast<const char*>(image.constBits()), image.sizeInBytes())).second)
+            << "drawn like another term";
+    }
+    HelpEntry bad{.title = QStringLiteral("Bad"), .also = {}, .text = {}, .settings = {}};
+    for (const char* json : {R"({"kind": "photo"})", R"({"kind": "rows", "rows": [["pp 0", "Q"]]})",
+                             R"({"kind": "grid", "columns": 1, "cells": ["0"], "lit": [1]})"}) {
+        bad.picture = QJsonDocument::fromJson(json).object();
+        EXPECT_THROW(termPictureOf(bad), sim::Error) << json;
+        EXPECT_TRUE(termImage(bad, lightTheme()).isNull());
+    }
+}
+
 TEST(Help, ADamagedGlossaryIsToldWithItsFile)
 {
     const QTemporaryDir folder;
@@ -100,6 +127,28 @@ TEST_F(HelpTest, EveryCardHasItsTermAndSaysWhatItMeans)
     open(kTiny); // titles that say more
     for (const MetricCard* card : cards)
         EXPECT_TRUE(help().about(card->title())) << card->title().toStdString();
+}
+
+TEST_F(HelpTest, ACardsTitleOpensItsTermWithItsDrawing)
+{
+    open(kTiny);
+    MetricCard* bubble = nullptr;
+    for (MetricCard* card : window.findChildren<MetricCard*>())
+        if (card->term() == QStringLiteral("Bubble"))
+            bubble = card;
+    ASSERT_TRUE(bubble);
+    EXPECT_TRUE(bubble->toolTip().contains(QStringLiteral("<img"))) << "the tooltip has the drawing, too";
+    QLabel* title = nullptr;
+    for (QLabel* label : bubble->findChildren<QLabel*>())
+        if (label->text() == bubble->title())
+            title = label;
+    ASSERT_TRUE(title);
+    QTest::mouseClick(title, Qt::LeftButton);
+    auto* dialog = window.findChild<HelpDialog*>();
+    ASSERT_TRUE(dialog);
+    EXPECT_TRUE(dialog->told().startsWith(QStringLiteral("Bubble")));
+    EXPECT_TRUE(dialog->showsPicture());
+    dialog->close();
 }
 
 TEST_F(HelpTest, ThePaletteFindsTermsAndSettingsBeforeWhatMerelyHasTheLetters)

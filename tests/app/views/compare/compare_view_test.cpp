@@ -5,6 +5,7 @@
 #include "app/views/compare/compare_view.h"
 #include "app/views/compare/delta_ribbons.h"
 #include "app/views/compare/memory_pair.h"
+#include "app/views/compare/step_bars.h"
 #include "app/views/compare/waterfall.h"
 #include "tests/support/scenarios.h"
 
@@ -349,6 +350,99 @@ TEST(CompareFrame, PartsNeverLeaveTheAreaNorLieOnEachOther)
             EXPECT_TRUE(intersected(f.waterfall, f.memory) == Rect{});
             EXPECT_LE(f.controls.bottom, f.timelines.top);
         }
+}
+
+std::vector<CompareView::Further> furtherOf(const CompareView::Side& a, std::initializer_list<const char*> kinds)
+{
+    std::vector<CompareView::Further> out;
+    for (const char* kind : kinds)
+        out.push_back(CompareView::prepareFurther({a.simulation, a.actions}, sideOf(pipeline(kind))));
+    return out;
+}
+
+TEST(SeveralCompared, LieOnOneAxisWithWhatEachIsMadeOf)
+{
+    Compare compare;
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2", "zb-1p", "zb-2p"}));
+    ASSERT_TRUE(compare.view.showsSeveral());
+    EXPECT_FALSE(compare.view.canBlend()) << "that is between two";
+    const RecorderCanvas canvas = compare.draw();
+    EXPECT_TRUE(canvas.clipsAreBalanced());
+    EXPECT_EQ(canvas.nodesOf("bar").size(), 6U);
+    const auto captions = canvas.nodesOf("caption");
+    ASSERT_EQ(captions.size(), 6U);
+    for (std::size_t i = 0; i < captions.size(); ++i) {
+        EXPECT_EQ(captions[i].name.front(), static_cast<char>('A' + i));
+        if (i > 0) {
+            EXPECT_GT(captions[i].rect.top, captions[i - 1].rect.bottom) << "one below the other";
+        }
+    }
+    std::int64_t longest = std::max(compare.a.actions->endNs, compare.b.actions->endNs);
+    for (const CompareView::Further& further : compare.view.further())
+        longest = std::max(longest, further.side.actions->endNs);
+    EXPECT_EQ(compare.view.visibleRange(), (TimeRange{0, longest}));
+    compare.view.setFurther({});
+    EXPECT_FALSE(compare.view.showsSeveral());
+    EXPECT_EQ(compare.draw().nodesOf("caption").size(), 2U) << "the two alone again";
+}
+
+TEST(SeveralCompared, BarsAddUpToTheStepsAndSayTheDifferenceToA)
+{
+    Compare compare;
+    std::vector<sim::Comparison> toA{*compare.view.comparison()};
+    for (const CompareView::Further& further : furtherOf(compare.a, {"zb-h1"}))
+        toA.push_back(further.toA);
+    const StepBars bars(toA, {"gpipe", "1f1b", "zb-h1"});
+    ASSERT_EQ(bars.steps().size(), 3U);
+    for (const StepBars::Step& step : bars.steps()) {
+        std::int64_t sum = 0;
+        for (const auto& [part, ns] : step.parts)
+            sum += ns;
+        EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(step.ns), 16) << step.name;
+    }
+    EXPECT_TRUE(bars.steps()[0].difference.empty());
+    EXPECT_TRUE(bars.steps()[2].difference.starts_with("−")) << "ZB-H1 is shorter than GPipe";
+    const Rect area{0, 0, 900, bars.suitableHeight()};
+    EXPECT_NE(bars.describe(area, {300, area.bottom - 16}).find("zb-h1"), std::string::npos);
+    EXPECT_EQ(bars.describe(area, {300, 2}), "");
+}
+
+TEST(SeveralCompared, OneCursorStepsThroughAll)
+{
+    Compare compare;
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1"}));
+    compare.draw();
+    std::int64_t before = compare.view.cursorNs();
+    EXPECT_EQ(before, 0);
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_TRUE(compare.view.command(ViewCommand::next, false, kCompareArea));
+        EXPECT_GT(compare.view.cursorNs(), before) << "the next action of any of them";
+        before = compare.view.cursorNs();
+    }
+    const auto captions = compare.draw().nodesOf("caption");
+    for (const Node& caption : captions)
+        EXPECT_NE(caption.name.find("at the cursor: "), std::string::npos) << caption.name;
+    EXPECT_TRUE(compare.view.command(ViewCommand::previous, false, kCompareArea));
+    EXPECT_LT(compare.view.cursorNs(), before);
+    while (compare.view.command(ViewCommand::next, true, kCompareArea)) {
+    }
+    EXPECT_FALSE(compare.view.command(ViewCommand::next, false, kCompareArea)) << "there is no action after the last";
+}
+
+TEST(SeveralCompared, ZoomTogetherAndFitSmallPlaces)
+{
+    Compare compare;
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2"}));
+    compare.draw();
+    const TimeRange all = compare.view.visibleRange();
+    const Node caption = compare.draw().nodesOf("caption").back();
+    const Point at{600, caption.rect.bottom + 20};
+    compare.view.pointer({.kind = PointerEvent::Kind::move, .at = at}, kCompareArea);
+    EXPECT_TRUE(compare.view.command(ViewCommand::zoomIn, true, kCompareArea)) << "over the last of them";
+    const TimeRange zoomed = compare.view.visibleRange();
+    EXPECT_LT(zoomed.endNs - zoomed.beginNs, all.endNs - all.beginNs) << "and the first went along";
+    for (const Rect small : {Rect{0, 0, 640, 420}, Rect{0, 0, 360, 300}, Rect{0, 0, 300, 90}})
+        EXPECT_TRUE(compare.draw(small).clipsAreBalanced());
 }
 
 } // namespace

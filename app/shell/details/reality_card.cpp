@@ -1,0 +1,205 @@
+#include "app/shell/details/reality_card.h"
+
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+#include "sim/error.h"
+
+#include <QLabel>
+#include <QPainter>
+#include <QPainterPath>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+constexpr int kBandHeight = 10, kBarRoom = 18;
+
+QString nameOf(Measurement::Quantity quantity)
+{
+    switch (quantity) {
+    case Measurement::Quantity::stepTime:
+        return QObject::tr("Step time");
+    case Measurement::Quantity::modelFlopRate:
+        return QObject::tr("Model FLOP/s a GPU");
+    case Measurement::Quantity::peakMemory:
+        return QObject::tr("Peak memory");
+    }
+    return {};
+}
+
+Quantity shown(Measurement::Quantity quantity, double value)
+{
+    constexpr double kTera = 1e12;
+    switch (quantity) {
+    case Measurement::Quantity::stepTime:
+        return durationQuantity(value);
+    case Measurement::Quantity::modelFlopRate:
+        return flopRateQuantity(value * kTera);
+    case Measurement::Quantity::peakMemory:
+        return memoryQuantity(value);
+    }
+    return {};
+}
+
+QString intervalText(Measurement::Quantity quantity, const BesideMeasured& beside)
+{
+    const Quantity low = shown(quantity, beside.low), high = shown(quantity, beside.high);
+    return (low.unit == high.unit ? low.number : low.text()) + QStringLiteral("–") + high.text();
+}
+
+/// "0.4 % more than measured"
+QString errorText(double predicted, double measured)
+{
+    const double ratio = predicted / measured;
+    return QObject::tr("%1 %2 than measured").arg(ratioText(ratio), ratio >= 1 ? QObject::tr("more") : QObject::tr("less"));
+}
+
+} // namespace
+
+IntervalBar::IntervalBar(QWidget* parent) : QWidget(parent), m_theme(&lightTheme())
+{
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+void IntervalBar::setValues(double measured, const BesideMeasured& beside)
+{
+    m_measured = measured;
+    m_beside = beside;
+    update();
+}
+
+void IntervalBar::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+    update();
+}
+
+QSize IntervalBar::sizeHint() const
+{
+    return {200, kBarRoom};
+}
+
+void IntervalBar::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double least = std::min(m_beside.low, m_measured), most = std::max(m_beside.high, m_measured);
+    const double room = std::max((most - least) * 0.15, most * 1e-6); // beside the ends
+    const auto at = [&](double value) { return (value - least + room) / (most - least + 2 * room) * width(); };
+    const double middle = height() / 2.0, top = middle - kBandHeight / 2.0;
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(toQColor(m_theme->border));
+    painter.drawRoundedRect(QRectF(0, middle - 1, width(), 2), 1, 1);
+    QColor band = toQColor(m_theme->accent);
+    band.setAlphaF(0.28F);
+    painter.setBrush(band);
+    painter.drawRoundedRect(QRectF(at(m_beside.low), top, at(m_beside.high) - at(m_beside.low), kBandHeight), 3, 3);
+    painter.setBrush(toQColor(m_theme->accent));
+    painter.drawRect(QRectF(at(m_beside.predicted) - 1, top - 3, 2, kBandHeight + 6));
+    constexpr double kHalf = 5.5;
+    const QPointF centre(at(m_measured), middle);
+    QPainterPath diamond(centre - QPointF(0, kHalf));
+    for (const QPointF& corner : {QPointF(kHalf, 0), QPointF(0, kHalf), QPointF(-kHalf, 0)})
+        diamond.lineTo(centre + corner);
+    diamond.closeSubpath();
+    painter.setPen(QPen(toQColor(m_theme->panel), 1.5));
+    painter.setBrush(m_beside.isInside(m_measured) ? toQColor(m_theme->text) : toQColor(m_theme->error));
+    painter.drawPath(diamond);
+}
+
+RealityCard::RealityCard(QWidget* parent) : QFrame(parent), m_theme(&lightTheme())
+{
+    setRole(this, "card");
+    setAccessibleName(tr("Measured by others"));
+    auto* title = new QLabel(tr("Measured by others"));
+    setRole(title, "small");
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(10, 8, 8, 8);
+    column->setSpacing(2);
+    column->addWidget(title);
+    m_rows = new QVBoxLayout;
+    m_rows->setSpacing(2);
+    column->addLayout(m_rows);
+    hide();
+}
+
+void RealityCard::setCatalogue(const sim::Catalogue& catalogue)
+{
+    m_catalogue = &catalogue;
+    try {
+        m_reality = Reality::read(catalogue.assets());
+        setToolTip({});
+    } catch (const sim::Error& error) {
+        m_reality = {};
+        setToolTip(QString::fromUtf8(error.what()));
+    }
+}
+
+void RealityCard::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+    setSimulation(m_simulation);
+}
+
+void RealityCard::addLine(const QString& text, const char* role)
+{
+    auto* label = new QLabel(text);
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::PlainText);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    setRole(label, role);
+    m_rows->addWidget(label);
+    m_told += text + QLatin1Char('\n');
+}
+
+void RealityCard::setSimulation(const std::shared_ptr<const sim::Simulation>& simulation)
+{
+    m_simulation = simulation;
+    m_told.clear();
+    while (QLayoutItem* item = m_rows->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    const auto measured =
+        simulation && m_catalogue ? m_reality.of(simulation->scenario(), *m_catalogue) : std::vector<const Measurement*>();
+    setVisible(!measured.empty());
+    QStringList reasons, sources;
+    for (const Measurement* one : measured) {
+        const BesideMeasured beside = besideMeasured(one->quantity, *simulation);
+        addLine(tr("%1: %2 measured").arg(nameOf(one->quantity), shown(one->quantity, one->measured).text()), "heading");
+        auto* bar = new IntervalBar;
+        bar->setTheme(*m_theme);
+        bar->setValues(one->measured, beside);
+        bar->setToolTip(tr("Line: predicted. Band: likely. Diamond: measured."));
+        m_rows->addWidget(bar);
+        addLine(
+            tr("predicted %1, %2").arg(shown(one->quantity, beside.predicted).text(), errorText(beside.predicted, one->measured)),
+            "small");
+        addLine((beside.isInside(one->measured) ? tr("inside the likely %1") : tr("outside the likely %1"))
+                    .arg(intervalText(one->quantity, beside)),
+                "small");
+        const QString source = QStringLiteral("%1, %2 (%3)").arg(one->title, one->table, one->reference);
+        addLine(tr("%1").arg(one->how), "small");
+        if (!sources.contains(source))
+            sources << source;
+        for (const QString& reason : one->differs)
+            if (!reasons.contains(reason))
+                reasons << reason;
+    }
+    for (const QString& source : sources)
+        addLine(tr("From: %1").arg(source), "small");
+    if (!reasons.empty())
+        addLine(tr("Why they may differ"), "heading");
+    for (const QString& reason : reasons)
+        addLine(QStringLiteral("• ") + reason, "small");
+    setAccessibleDescription(m_told);
+}
+
+QString RealityCard::told() const
+{
+    return m_told;
+}
+
+} // namespace app

@@ -1,0 +1,308 @@
+#include "app/views/compare/stacked_timelines_view.h"
+
+#include "app/canvas/area_canvas.h"
+#include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
+#include "app/views/timeline/timeline_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr float kStackCaption = 22, kRulerShare = 20;
+constexpr std::uint64_t kNodesOfStacked = std::uint64_t{1} << 52; ///< between the ids of two timelines' nodes
+
+bool computes(sim::OpClass c)
+{
+    return !sim::isCommunication(c) && c != sim::OpClass::other && c != sim::OpClass::hostTransfer;
+}
+
+} // namespace
+
+struct StackedTimelinesView::Data {
+    struct Part {
+        Step step;
+        Selection selection; ///< spans are of its own trace
+        TimelineView view;
+        Part(Step of, const Theme& theme) : step(std::move(of)), view(selection, theme) {}
+    };
+    Theme theme;
+    AskBecause ask;
+    std::vector<std::unique_ptr<Part>> parts;
+    std::vector<std::int64_t> starts; ///< of all actions of all steps, ascending
+    std::int64_t endNs = 0;
+    Part* held = nullptr;
+    Part* pointed = nullptr;
+    Rect drawnIn{};
+
+    explicit Data(const Theme& t) : theme(t) {}
+
+    static float rowsOf(const Part& part)
+    {
+        return static_cast<float>(std::max<std::size_t>(1, part.step.step.trace->processes.size()));
+    }
+    struct Place {
+        Rect caption, timeline;
+    };
+    /// As high as their rows, the first with the ruler; none lower than a third of an even share.
+    std::vector<Place> places(Rect area) const
+    {
+        constexpr float kLeastOfEven = 1.0F / 3;
+        const auto count = static_cast<float>(parts.size());
+        const float forRows = std::max(0.0F, area.height() - kStackCaption * count - kRulerShare);
+        std::vector<float> shares;
+        float most = 0, sum = 0;
+        for (const auto& part : parts)
+            most += rowsOf(*part);
+        for (const auto& part : parts) {
+            shares.push_back(std::max(rowsOf(*part) / most, kLeastOfEven / count));
+            sum += shares.back();
+        }
+        std::vector<Place> out;
+        float top = area.top;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const float height = forRows * shares[i] / sum + (i == 0 ? kRulerShare : 0);
+            const float middle = std::round(top + kStackCaption);
+            const float bottom = i + 1 == parts.size() ? area.bottom : std::round(middle + height);
+            out.push_back({{area.left, top, area.right, middle}, {area.left, middle, area.right, bottom}});
+            top = bottom;
+        }
+        return out;
+    }
+    Part* at(Point point, Rect area)
+    {
+        const auto where = places(area);
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            if (where[i].timeline.contains(point) || where[i].caption.contains(point))
+                return parts[i].get();
+        return nullptr;
+    }
+    Rect areaOf(const Part& part, Rect area) const
+    {
+        const auto where = places(area);
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            if (parts[i].get() == &part)
+                return where[i].timeline;
+        return {};
+    }
+    void surround()
+    {
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            parts[i]->view.setSurroundings({.legend = false, .ruler = i == 0, .memory = false, .overview = false});
+    }
+    /// All others go where this one went.
+    void follow(Part& leader)
+    {
+        for (const auto& part : parts) {
+            if (part.get() == &leader)
+                continue;
+            part->view.setVisibleRange(leader.view.visibleRange());
+            Selection& to = part->selection;
+            const Selection& from = leader.selection;
+            const std::int64_t end = part->step.step.trace->endNs;
+            to.classes = from.classes;
+            to.range = from.range && from.range->beginNs < end ? from.range : std::nullopt;
+            to.cursorNs = from.cursorNs;
+            to.hoveredRank = from.hoveredRank;
+            to.selectedRank = from.selectedRank;
+            to.ranks = from.ranks;
+            to.hoveredSpan.reset();
+            to.selectedSpan.reset();
+            if (part->step.step.simulation)
+                to.keepBelow(part->step.step.simulation->mesh().worldSize());
+        }
+    }
+    void setCursor(std::int64_t ns)
+    {
+        for (const auto& part : parts)
+            part->selection.cursorNs = std::clamp<std::int64_t>(ns, 0, endNs);
+    }
+};
+
+StackedTimelinesView::StackedTimelinesView(const Theme& theme) : m_data(std::make_unique<Data>(theme)) {}
+StackedTimelinesView::~StackedTimelinesView() = default;
+
+void StackedTimelinesView::setSteps(std::vector<Step> steps)
+{
+    Data& d = *m_data;
+    d.held = d.pointed = nullptr;
+    d.parts.clear();
+    d.starts.clear();
+    d.endNs = 0;
+    for (Step& step : steps) {
+        const sim::Trace& trace = *step.step.trace;
+        d.endNs = std::max(d.endNs, trace.endNs);
+        for (const sim::Track& track : trace.tracks)
+            if (track.role == sim::TrackRole::actions)
+                d.starts.insert(d.starts.end(), track.startNs.begin(), track.startNs.end());
+        d.parts.push_back(std::make_unique<Data::Part>(std::move(step), d.theme));
+    }
+    std::sort(d.starts.begin(), d.starts.end());
+    d.starts.erase(std::unique(d.starts.begin(), d.starts.end()), d.starts.end());
+    for (const auto& part : d.parts) {
+        part->view.setDense(true);
+        part->view.setStep(part->step.step, part->step.model);
+        part->view.setAxis({0, d.endNs});
+        part->view.setAskBecause(d.ask);
+    }
+    d.surround();
+}
+
+void StackedTimelinesView::setTheme(const Theme& theme)
+{
+    m_data->theme = theme;
+    for (const auto& part : m_data->parts)
+        part->view.setTheme(theme);
+}
+
+void StackedTimelinesView::setAskBecause(AskBecause ask)
+{
+    m_data->ask = ask;
+    for (const auto& part : m_data->parts)
+        part->view.setAskBecause(ask);
+    AskedView::setAskBecause(std::move(ask));
+}
+
+Becauses StackedTimelinesView::becauseOf(std::optional<Point> at) const
+{
+    Data& d = *m_data;
+    Data::Part* const part = at ? d.at(*at, d.drawnIn) : nullptr;
+    return part ? part->view.becauseAt(*at) : Becauses{};
+}
+
+std::int64_t StackedTimelinesView::cursorNs() const
+{
+    return m_data->parts.empty() ? 0 : m_data->parts.front()->selection.cursorNs;
+}
+
+void StackedTimelinesView::setCursor(std::int64_t ns)
+{
+    m_data->setCursor(ns);
+}
+
+bool StackedTimelinesView::stepCursor(bool forward, int actions)
+{
+    Data& d = *m_data;
+    const std::int64_t now = cursorNs();
+    auto next = forward ? std::upper_bound(d.starts.begin(), d.starts.end(), now)
+                        : std::lower_bound(d.starts.begin(), d.starts.end(), now);
+    if (forward ? next == d.starts.end() : next == d.starts.begin())
+        return false;
+    if (forward)
+        next += std::min<std::ptrdiff_t>(actions - 1, d.starts.end() - next - 1);
+    else
+        next -= std::min<std::ptrdiff_t>(actions, next - d.starts.begin());
+    d.setCursor(*next);
+    for (const auto& part : d.parts)
+        part->view.keepCursorInSight();
+    if (!d.parts.empty())
+        d.follow(*d.parts.front());
+    return true;
+}
+
+std::string StackedTimelinesView::atCursor(std::size_t step) const
+{
+    const sim::Trace& trace = *m_data->parts[step]->step.step.trace;
+    const std::int64_t now = cursorNs();
+    if (now <= 0)
+        return {};
+    if (now >= trace.endNs)
+        return "ended";
+    std::vector<bool> busy(trace.processes.size(), false);
+    for (const sim::Track& track : trace.tracks) {
+        const auto after = std::upper_bound(track.startNs.begin(), track.startNs.end(), now) - track.startNs.begin();
+        // Spans of a lane of actions follow each other, but for two that run at once: the one before is looked at, too.
+        for (auto i = std::max<std::ptrdiff_t>(0, after - 2); i < after; ++i) {
+            const auto s = static_cast<std::size_t>(i);
+            if (now < track.startNs[s] + track.durationNs[s] && computes(trace.kinds[track.kind[s]].opClass))
+                busy[static_cast<std::size_t>(track.process)] = true;
+        }
+    }
+    const auto count = std::count(busy.begin(), busy.end(), true);
+    return countText(count) + " of " + countText(static_cast<std::int64_t>(busy.size())) + " rows compute";
+}
+
+TimeRange StackedTimelinesView::visibleRange() const
+{
+    return m_data->parts.empty() ? TimeRange{} : m_data->parts.front()->view.visibleRange();
+}
+
+void StackedTimelinesView::draw(Canvas& canvas)
+{
+    Data& d = *m_data;
+    d.drawnIn = canvas.area();
+    canvas.fillRect(canvas.area(), d.theme.canvas);
+    const auto where = d.places(canvas.area());
+    for (std::size_t i = 0; i < d.parts.size(); ++i) {
+        Data::Part& part = *d.parts[i];
+        {
+            AreaCanvas area(canvas, where[i].timeline, kNodesOfStacked * i);
+            part.view.draw(area);
+        }
+        const Rect caption = where[i].caption;
+        canvas.fillRect(caption, d.theme.panel);
+        canvas.line({caption.left, caption.top}, {caption.right, caption.top}, d.theme.border);
+        const Rect inner{caption.left + kMargin, caption.top, caption.right - kMargin, caption.bottom};
+        const float used = textInside(canvas, inner, part.step.letter, d.theme.text, FontFace::bold);
+        Rect rest{inner.left + used + kMargin, inner.top, inner.right, inner.bottom};
+        if (i == 0) {
+            const float note = canvas.textWidth(part.step.note, FontFace::small) + 2 * kMargin;
+            rest.right -=
+                part.view.drawLegend(canvas, {std::min(rest.left + note, rest.right), rest.top, rest.right, rest.bottom});
+        }
+        const std::string now = atCursor(i);
+        const std::string note = now.empty() ? part.step.note : part.step.note + "  ·  at the cursor: " + now;
+        const std::string shorter = part.step.note.substr(0, part.step.note.find("  ·  "));
+        textInside(canvas, rest, fitting(canvas, {note, part.step.note, shorter}, rest.width(), FontFace::small),
+                   d.theme.mutedText, FontFace::small);
+        if (canvas.wantsNodes())
+            canvas.node(
+                {.id = (std::uint64_t{1} << 62) + i, .role = "caption", .name = part.step.letter + ": " + note, .rect = caption});
+    }
+}
+
+bool StackedTimelinesView::pointer(const PointerEvent& event, Rect area)
+{
+    Data& d = *m_data;
+    Data::Part* under = d.held ? d.held : d.at(event.at, area);
+    bool changed = false;
+    if (d.pointed && d.pointed != under)
+        changed = d.pointed->view.pointer({.kind = PointerEvent::Kind::leave, .at = event.at}, d.areaOf(*d.pointed, area));
+    d.pointed = event.kind == PointerEvent::Kind::leave ? nullptr : under;
+    if (event.kind == PointerEvent::Kind::press)
+        d.held = under;
+    else if (event.kind == PointerEvent::Kind::release || event.kind == PointerEvent::Kind::leave)
+        d.held = nullptr;
+    if (!under)
+        return changed;
+    changed = under->view.pointer(event, d.areaOf(*under, area)) || changed;
+    d.follow(*under);
+    return changed;
+}
+
+bool StackedTimelinesView::command(ViewCommand command, bool fast, Rect area)
+{
+    Data& d = *m_data;
+    if (d.parts.empty())
+        return false;
+    if (command == ViewCommand::next || command == ViewCommand::previous)
+        return stepCursor(command == ViewCommand::next, fast ? kFastPresses : 1);
+    Data::Part& target = d.pointed ? *d.pointed : *d.parts.front();
+    const bool changed = target.view.command(command, fast, d.areaOf(target, area));
+    d.follow(target);
+    return changed;
+}
+
+CursorShape StackedTimelinesView::cursor() const
+{
+    return m_data->pointed ? m_data->pointed->view.cursor() : CursorShape::arrow;
+}
+
+std::string StackedTimelinesView::tooltip() const
+{
+    return m_data->pointed ? m_data->pointed->view.tooltip() : std::string();
+}
+
+} // namespace app

@@ -1,0 +1,159 @@
+#include "app/views/compare/step_bars.h"
+
+#include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "app/views/compare/waterfall.h"
+#include "sim/simulate/action_class.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr float kBarRow = 24, kBarInset = 2, kBarsHead = 22;
+constexpr std::uint64_t kStepBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 57);
+
+Color fillOf(sim::StepPart part, const Theme& theme)
+{
+    if (const auto dimension = sim::dimensionOfPart(part))
+        return theme.fill(sim::opClassOf(*dimension));
+    switch (part) {
+    case sim::StepPart::recomputation:
+        return theme.fill(sim::OpClass::recompute);
+    case sim::StepPart::optimizer:
+        return theme.fill(sim::OpClass::optimizer);
+    case sim::StepPart::host:
+        return theme.fill(sim::OpClass::hostTransfer);
+    case sim::StepPart::bubble:
+        return mix(theme.canvas, theme.text, theme.dark ? 0.24F : 0.17F);
+    default:
+        return mix(theme.canvas, theme.text, theme.dark ? 0.62F : 0.55F); // computing: all passes together
+    }
+}
+
+StepBars::Step stepOf(const std::string& letter, const std::string& name, std::int64_t ns,
+                      const sim::ByStepPart<std::int64_t>& use)
+{
+    StepBars::Step out{.letter = letter, .name = name, .ns = ns};
+    for (const sim::StepPart part : sim::kStepParts)
+        if (use[part] > 0)
+            out.parts.emplace_back(part, use[part]);
+    return out;
+}
+
+} // namespace
+
+StepBars::StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names)
+{
+    if (toFirst.empty())
+        return;
+    const sim::Comparison& any = toFirst.front();
+    m_steps.push_back(stepOf("A", names[0], any.stepNs.a, any.use.a));
+    for (std::size_t i = 0; i < toFirst.size(); ++i) {
+        const sim::Comparison& c = toFirst[i];
+        m_steps.push_back(stepOf(std::string(1, static_cast<char>('B' + i)), names[i + 1], c.stepNs.b, c.use.b));
+        const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
+        m_steps.back().difference = a == b ? "equally long" : signedDurationText(b - a) + ", " + ratioText(a, b);
+    }
+    for (const Step& step : m_steps)
+        m_longestNs = std::max(m_longestNs, step.ns);
+}
+
+struct StepBars::Frame {
+    float left = 0, width = 1; ///< of the longest bar
+    float top = 0, row = kBarRow;
+    Rect bar(std::size_t i, double share) const
+    {
+        const float y = top + row * static_cast<float>(i);
+        return {left, y + kBarInset, left + static_cast<float>(share) * width, y + row - kBarInset};
+    }
+};
+
+StepBars::Frame StepBars::frame(Rect area) const
+{
+    constexpr float kLetter = 20, kNumbers = 210, kNarrowestBars = 160;
+    Frame f;
+    f.left = area.left + kLetter;
+    f.width = std::max(kNarrowestBars, area.right - kNumbers - f.left);
+    f.width = std::max(1.0F, std::min(f.width, area.right - f.left));
+    f.top = area.top + kBarsHead;
+    f.row = std::min(kBarRow, (area.height() - kBarsHead) / static_cast<float>(std::max<std::size_t>(1, m_steps.size())));
+    return f;
+}
+
+float StepBars::suitableHeight(float available) const
+{
+    constexpr float kShare = 0.22F, kLowestBarRow = 16;
+    const auto count = static_cast<float>(std::max<std::size_t>(1, m_steps.size()));
+    return kBarsHead + std::clamp((available * kShare - kBarsHead) / count, kLowestBarRow, kBarRow) * count + 4;
+}
+
+void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const
+{
+    const Frame f = frame(area);
+    textInside(
+        canvas, {area.left, area.top, area.right, area.top + kBarsHead},
+        fitting(canvas, {"What each step is made of, mean of ranks", "What each step is made of"}, area.width(), FontFace::bold),
+        theme.text, FontFace::bold);
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        const Step& step = m_steps[i];
+        const auto longest = static_cast<double>(m_longestNs);
+        const Rect whole = f.bar(i, static_cast<double>(step.ns) / longest);
+        textInside(canvas, {area.left, whole.top, f.left, whole.bottom}, step.letter, theme.text, FontFace::bold);
+        std::int64_t sum = 0;
+        for (const auto& [part, ns] : step.parts) {
+            const float from = std::round(f.left + static_cast<float>(static_cast<double>(sum) / longest) * f.width);
+            sum += ns;
+            const float to = std::round(f.left + static_cast<float>(static_cast<double>(sum) / longest) * f.width);
+            const Rect rect{from, whole.top, std::max(from + 1, to - 1), whole.bottom};
+            const Color fill = fillOf(part, theme);
+            canvas.fillRect(rect, fill);
+            const std::string name = sim::factsOf(part).name;
+            const std::string shown =
+                fitting(canvas, {name + " " + durationText(static_cast<double>(ns)), name}, rect.width() - 8, FontFace::small);
+            if (!shown.empty())
+                textInside(canvas, {rect.left + 4, rect.top, rect.right, rect.bottom}, shown, readableOn(fill), FontFace::small);
+        }
+        const float right = whole.right + 8;
+        const std::string time = durationText(static_cast<double>(step.ns));
+        const std::string told = step.difference.empty() ? time : time + "  " + step.difference;
+        const std::string shown =
+            fitting(canvas, {told, time + "  " + step.difference.substr(0, step.difference.find(',')), time}, area.right - right,
+                    FontFace::small);
+        textInside(canvas, {right, whole.top, area.right, whole.bottom}, shown, theme.text, FontFace::small);
+        if (canvas.wantsNodes())
+            canvas.node({.id = kStepBarNodes + i,
+                         .role = "bar",
+                         .name = step.letter + ", " + step.name + ": step " + told,
+                         .rect = {area.left, whole.top, area.right, whole.bottom}});
+    }
+}
+
+std::string StepBars::describe(Rect area, Point at) const
+{
+    if (!area.contains(at))
+        return {};
+    const Frame f = frame(area);
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        const Step& step = m_steps[i];
+        const Rect row = f.bar(i, 1);
+        if (at.y < row.top || at.y >= row.bottom)
+            continue;
+        const auto timeText = [](std::int64_t ns) { return durationText(static_cast<double>(ns)); };
+        std::string out = step.letter + ", " + step.name + ": step " + timeText(step.ns) +
+                          (step.difference.empty() ? "" : ", " + step.difference + " against A");
+        for (const auto& [part, ns] : step.parts) {
+            out += "\n" + std::string(sim::factsOf(part).title) + " " + timeText(ns);
+            const auto& first = m_steps.front().parts;
+            const auto ofA =
+                std::find_if(first.begin(), first.end(), [&, p = part](const auto& other) { return other.first == p; });
+            if (i > 0)
+                out += " (" + signedDurationText(static_cast<double>(ns - (ofA == first.end() ? 0 : ofA->second))) + ")";
+        }
+        return out;
+    }
+    return {};
+}
+
+} // namespace app

@@ -1,0 +1,39 @@
+// Steps as bars below each other, on one scale: what each is made of, how long it is, and how that differs from the first.
+#pragma once
+
+#include "app/canvas/canvas.h"
+#include "app/views/common/theme.h"
+#include "sim/analysis/compare.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace app {
+
+class StepBars {
+public:
+    struct Step {
+        std::string letter, name;
+        std::int64_t ns = 0;
+        std::vector<std::pair<sim::StepPart, std::int64_t>> parts = {}; ///< with some time; they add up to it
+        std::string difference = {};                                    ///< to the first: "+12.3 ms, +3.1 %"
+    };
+    StepBars() = default;
+    /// Each of the first with another; `names` has the first and then theirs.
+    StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names);
+
+    const std::vector<Step>& steps() const { return m_steps; }
+    float suitableHeight(float available = 1000) const; ///< lower where timelines need the room, too
+    void paint(Canvas&, const Theme&, Rect area) const;
+    std::string describe(Rect area, Point) const; ///< what is there; empty for nothing
+
+private:
+    struct Frame;
+    Frame frame(Rect area) const;
+
+    std::vector<Step> m_steps;
+    std::int64_t m_longestNs = 1;
+};
+
+} // namespace app

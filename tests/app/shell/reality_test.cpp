@@ -1,0 +1,33 @@
+// What others measured stands beside the prediction, for jobs that somebody published and for no others.
+#include "app/shell/details/details_panel.h"
+#include "app/shell/details/reality_card.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class RealityWindow : public WindowTest {
+protected:
+    const RealityCard& card() { return window.findChild<DetailsPanel*>()->reality(); }
+};
+
+TEST_F(RealityWindow, SaysWhatWasMeasuredWhatIsPredictedAndWhyTheyMayDiffer)
+{
+    open("39-recompute-175b-full.json");
+    EXPECT_FALSE(card().isHidden());
+    const QString told = card().told();
+    for (const char* part : {"Step time: 18.1 s measured", "18.13 s, as printed", "predicted 18.", "than measured", "the likely ",
+                             "Reducing Activation Recomputation", "arXiv:2205.05198", "Why they may differ", "fitted"})
+        EXPECT_TRUE(told.contains(QLatin1String(part))) << part << " in " << told.toStdString();
+    EXPECT_EQ(card().findChildren<IntervalBar*>().size(), 1);
+    open(kTiny);
+    EXPECT_TRUE(card().isHidden()) << "nobody published that";
+    EXPECT_EQ(card().told(), QString());
+}
+
+} // namespace
+} // namespace app

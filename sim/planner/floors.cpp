@@ -204,11 +204,10 @@ Floors::Floors(const PlanSpace& space) : m_space(space)
                 m_layersTo[kind][asIndex(layer)] + (m_kindOfLayer[asIndex(layer)] == static_cast<int>(kind) ? 1 : 0);
 }
 
-PartFloors Floors::priceParts(const Scenario& given) const
+PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geometry) const
 {
     Scenario scenario = given;
     scenario.training.offload.activationLayers = 0;
-    const PipelineGeometry geometry = pipelineGeometry(scenario);
     const CostModel cost(scenario);
     const PassPricer price(cost, geometry.groups);
     Labels labels;
@@ -299,7 +298,7 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
         if (const auto found = m_parts.find(key); found != m_parts.end())
             return found->second;
     }
-    auto made = std::make_shared<const PartFloors>(priceParts(scenario));
+    auto made = std::make_shared<const PartFloors>(priceParts(scenario, *geometry));
     const std::lock_guard guard(m_lock);
     return m_parts.try_emplace(key, std::move(made)).first->second;
 }

@@ -73,7 +73,7 @@ public:
     int kindOfLayer(int layer) const { return m_kindOfLayer[asIndex(layer)]; }
 
 private:
-    PartFloors priceParts(const Scenario&) const;
+    PartFloors priceParts(const Scenario&, const PipelineGeometry&) const;
     ShardFloors priceShards(const Scenario&) const;
     double updateNs(const Choice&, const Scenario&, ParameterElements) const;
     const PlanSpace& m_space;

@@ -15,7 +15,7 @@ constexpr int kCalledWrongly = 2;
 constexpr double kShortestFilm = 0.1, kLongestFilm = 600; ///< seconds
 constexpr int kMostFramesPerSecond = 120;
 constexpr quint64 kLargestSeed = 9'007'199'254'740'992; ///< what any JSON reader keeps
-constexpr qsizetype kMostCompared = 5; ///< with FILE six
+constexpr qsizetype kMostCompared = 5;                  ///< with FILE six
 constexpr int kSmallestSide = 320, kLargestSide = 16384;
 const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for the parser, which knows only options with one
 

@@ -93,11 +93,12 @@ Json traceInfoAnswer(const Recording& recording, const Json* recovered)
     answer["clock"] = Json::array();
     Json problems = recording.problems;
     if (recovered != nullptr)
-        for (const auto& [key, value] : recovered->items())
+        for (const auto& [key, value] : recovered->items()) {
             if (key == "problems") // beside those of reading
                 problems.insert(problems.end(), value.begin(), value.end());
             else
                 answer[key] = value;
+        }
     answer["skipped"] = Json::array();
     for (const RecordedSkip& skip : recording.skipped)
         answer["skipped"].push_back({{"what", skip.what},

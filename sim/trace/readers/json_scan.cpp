@@ -18,20 +18,20 @@ bool isSpace(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-/// The next quote or backslash, or `end`.
+/// The next quote, backslash or line feed, or `end`.
 const char* findQuote(const char* at, const char* end)
 {
 #if defined(__SSE2__)
-    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), feed = _mm_set1_epi8('\n');
     for (; end - at >= 16; at += 16) {
         const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-        const auto hits = static_cast<unsigned>(
-            _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash))));
+        const __m128i found = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash));
+        const auto hits = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(found, _mm_cmpeq_epi8(block, feed))));
         if (hits != 0)
             return at + std::countr_zero(hits);
     }
 #endif
-    while (at < end && *at != '"' && *at != '\\')
+    while (at < end && *at != '"' && *at != '\\' && *at != '\n')
         ++at;
     return at;
 }
@@ -160,6 +160,12 @@ Scan scanString(const char*& at, const char* end, std::string_view& text, Quotes
             if (end - place < 2)
                 return Scan::more;
             place += 2;
+            continue;
+        }
+        if (*place == '\n') { // a quote is missing, or a name holds one: only a guess can tell
+            if (quotes == Quotes::strict)
+                return Scan::bad;
+            ++place;
             continue;
         }
         if (quotes == Quotes::guessed && !endsAString(place + 1, end)) {

@@ -9,6 +9,7 @@
 #include "app/shell/findings/findings_panel.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
+#include "app/shell/ops/ops_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"

@@ -167,9 +167,9 @@ BUGS = [
     ("the first adapter passes its gradient on", "sim/program/pass_builder.cpp", "if (!op.needsInputGradient) {",
      "if (false && !op.needsInputGradient) {"),
     # Prediction of further tokens.
-    ("each prediction module has a head of its own", "sim/program/lower.cpp", "operatorsOf(model, m_sharding, ModelPart::head, true)",
-     "operatorsOf(model, m_sharding, ModelPart::head, false)"),
-    ("each prediction module has an embedding of its own", "sim/program/lower.cpp", "key.ownsEmbedding || tied || i > 0",
+    ("each prediction module has a head of its own", "sim/program/stage_content.cpp",
+     "operatorsOf(model, sharding, ModelPart::head, true)", "operatorsOf(model, sharding, ModelPart::head, false)"),
+    ("each prediction module has an embedding of its own", "sim/program/stage_content.cpp", "key.ownsEmbedding || tied || i > 0",
      "key.ownsEmbedding || tied"),
     ("a prediction module gathers one of its two inputs", "sim/model/operators.cpp", "\"mtp.gather\", 2 * tensor", "\"mtp.gather\", tensor"),
     ("attention of prediction modules is not counted", "sim/model/attention_pairs.cpp", "? model.numNextnPredictLayers : 0", "? 0 : 0"),
@@ -192,7 +192,7 @@ BUGS = [
     ("a frozen module's input is dropped", "sim/program/rerun.cpp", "whole && op.keepsInputOf.has(*whole) ? op.moduleInputBytes : 0;",
      "whole && op.keepsInputOf.has(*whole) ? 0 : 0;"),
     ("what runs again keeps its kernels' place", "sim/program/rerun.cpp", "rerun.before = i + 1;", "rerun.before = i;"),
-    ("layers below the ones that are recomputed are, too", "sim/program/lower.cpp", "layer < training.recomputeLayers", "true"),
+    ("layers below the ones that are recomputed are, too", "sim/program/stage_content.cpp", "layer < training.recomputeLayers", "true"),
     # Links and ranks that differ.
     ("all-to-alls cross the network with what stays in the node", "sim/cost/collectives.cpp", "members / group.size * routes.leaving : routes.inNodeShare(members)",
      "members / group.size * routes.leaving : members"),

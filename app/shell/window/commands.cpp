@@ -188,14 +188,14 @@ std::span<const Command> CommandTable::rows()
         inWindow(compareWithFile, edit, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline", isOpen,
                  [](W& w) { w.chooseBaseline(); }),
         inWindow(
-            compareWithMore, edit, "Compare With &More Files…", "Ctrl+Alt+B", "Lay further scenarios on the same axis, up to six",
+            compareWithMore, edit, "Compare With &More Files…", "Ctrl+Alt+M", "Lay further scenarios on the same axis, up to six",
             [](const W& w) { return isOpen(w) && !w.m_desk.lineup().isFull(); }, [](W& w) { w.chooseFurther(); }),
         inWindow(
-            keepInComparison, edit, "&Keep in Comparison", "Ctrl+Alt+K", "Keep the scenario as it is now on the axis, up to six",
+            keepInComparison, edit, "Kee&p in Comparison", "Ctrl+Alt+K", "Keep the scenario as it is now on the axis, up to six",
             [](const W& w) { return onScenario(w) && w.m_desk.simulation() && !w.m_desk.lineup().isFull(); },
             [](W& w) { w.keepInComparison(); }),
         inWindow(
-            endComparison, edit, "Compare Only A and &B", "", "Take the further scenarios off the axis",
+            endComparison, edit, "Compare Only &A and B", "", "Take the further scenarios off the axis",
             [](const W& w) { return !w.m_desk.lineup().entries().empty(); }, [](W& w) { w.m_desk.lineup().clear(); }),
         inWindow(backToBaseline, edit, "Bac&k to Baseline", "", "Make the scenario what the baseline is; undo takes it back",
                  canGoBackToBaseline,

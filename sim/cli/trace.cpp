@@ -150,7 +150,9 @@ void info(const TraceArguments& arguments)
     if (arguments.json) {
         nlohmann::ordered_json parts = recoveredJson(recovered);
         parts["answers"] = answersJson(recovered, answers);
-        std::cout << traceInfoAnswer(recording, &parts).dump(1) << "\n";
+        // Names in a trace need not be UTF-8.
+        std::cout << traceInfoAnswer(recording, &parts).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                  << "\n";
         return;
     }
     printInfo(recording);

@@ -1,31 +1,19 @@
 // A small strict reader of shell: assignments, arrays, expansions, conditions that follow from the script, here-documents. It
 // runs nothing: output of commands and variables of the environment stay as they are written, and are asked for.
 #include "sim/frameworks/read/setting.h"
-#include "sim/frameworks/read/shell_values.h"
+#include "sim/frameworks/read/shell_flags.h"
+#include "sim/frameworks/read/shell_words.h"
 #include "sim/text/characters.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace sim::frameworks {
 namespace {
 
-constexpr std::size_t kMostExpanded = 4UL << 20U;
-
-struct ShellCommand {
-    std::vector<ShellText> words;
-    int flags = 0;
-};
-
-bool isShellBlank(char c)
-{
-    return c == ' ' || c == '\t' || c == kContinuation;
-}
-
-class ShellReader {
+class ShellReader final : ShellWords {
 public:
-    explicit ShellReader(std::string file) : m_file(std::move(file)) {}
+    explicit ShellReader(std::string file) : ShellWords(std::move(file)) {}
 
     void script(const std::string& text, int line, int level)
     {
@@ -44,7 +32,7 @@ public:
 
     Sheet take()
     {
-        chooseCommand();
+        addFlagsOf({m_commands, m_variables, m_order}, m_file, m_sheet);
         for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "N_GPUS", "NUM_GPUS", "NNODES", "NUM_NODES", "NODES",
                                  "N_NODES", "WORLD_SIZE"})
             if (const auto found = m_variables.find(name); found != m_variables.end())
@@ -55,40 +43,12 @@ public:
 
 private:
     static int lineOf(const ShellVariable& variable) { return variable.pieces.empty() ? 0 : variable.pieces.front().line; }
-    char peek(std::size_t ahead = 0) const { return m_at + ahead < m_text->size() ? (*m_text)[m_at + ahead] : '\n'; }
-    bool atEnd() const { return m_at >= m_text->size(); }
-    char next()
-    {
-        const char c = (*m_text)[m_at++];
-        if (c == '\n' || c == kContinuation)
-            ++m_line;
-        return c;
-    }
-    void spend(std::size_t bytes)
-    {
-        m_spent += bytes + 1;
-        if (m_spent > kMostExpanded)
-            failAt(m_file, m_line, "expands to more than " + std::to_string(kMostExpanded) + " bytes");
-    }
-    bool skipping() const
+    bool skipping() const override
     {
         return m_skipsNext ||
                std::any_of(m_branches.begin(), m_branches.end(), [](const Branch& branch) { return !branch.isOn; });
     }
 
-    // Blanks, continued lines, comments.
-    void blanks()
-    {
-        while (!atEnd()) {
-            if (isShellBlank(peek()))
-                next();
-            else if (peek() == '\\' && peek(1) == '\n') {
-                next();
-                next();
-            } else
-                return;
-        }
-    }
     void comment()
     {
         const std::size_t end = std::min(m_text->find('\n', m_at), m_text->size());
@@ -387,302 +347,6 @@ private:
         return true;
     }
 
-    /// A part of a word; what is not quoted is split at blanks when it comes from a variable.
-    struct Part {
-        std::vector<ShellText> texts;
-        bool isSplit = false;  ///< at blanks
-        bool areWords = false; ///< each text is a word of its own: "${ARRAY[@]}"
-    };
-
-    std::vector<ShellText> wordPieces()
-    {
-        std::vector<ShellText> pieces;
-        for (Part& part : parts())
-            for (std::size_t i = 0; i < part.texts.size(); ++i) {
-                if (part.areWords && i > 0)
-                    pieces.push_back({" ", part.texts[i].line});
-                pieces.push_back(std::move(part.texts[i]));
-            }
-        return pieces;
-    }
-
-    std::vector<ShellText> word()
-    {
-        std::vector<ShellText> out;
-        ShellText current{"", m_line};
-        bool isOpen = false;
-        const auto close = [&] {
-            if (isOpen)
-                out.push_back(std::exchange(current, {}));
-            isOpen = false;
-        };
-        for (Part& part : parts()) {
-            for (std::size_t i = 0; i < part.texts.size(); ++i) {
-                const ShellText& text = part.texts[i];
-                if (part.areWords && i > 0)
-                    close();
-                int line = text.line;
-                if (!part.isSplit) {
-                    if (!isOpen)
-                        current.line = line;
-                    isOpen = true;
-                    current.text += text.text;
-                    continue;
-                }
-                for (const char c : text.text) {
-                    if (c == '\n' || c == kContinuation)
-                        ++line;
-                    if (c == '\n' || isShellBlank(c)) {
-                        close();
-                        continue;
-                    }
-                    if (!isOpen)
-                        current.line = line;
-                    isOpen = true;
-                    current.text += c;
-                }
-            }
-        }
-        close();
-        return out;
-    }
-
-    std::vector<Part> parts()
-    {
-        std::vector<Part> out;
-        int open = 0; // parentheses inside of the word: 'Et*3|(tt|)*6tmL', ([0]*3+[1]*5)
-        const std::size_t start = m_at;
-        const auto literal = [&](char c, int line) {
-            if (out.empty() || out.back().isSplit || out.back().areWords)
-                out.push_back({.texts = {{"", line}}});
-            out.back().texts.back().text += c;
-        };
-        while (!atEnd()) {
-            const char c = peek();
-            if (c == '\n' || (open == 0 && (isShellBlank(c) || c == ';' || c == '<' || c == '>')))
-                break;
-            if (open == 0 && c == '&')
-                break;
-            if (c == '|' && open == 0 && (m_at == start || isShellBlank(peek(1)) || peek(1) == '\n' || peek(1) == '|'))
-                break;
-            if (c == ')' && open == 0)
-                break;
-            if (c == '\\') {
-                if (peek(1) == '\n')
-                    break;
-                next();
-                if (!atEnd())
-                    literal(next(), m_line);
-            } else if (c == '\'') {
-                next();
-                Part part{.texts = {{"", m_line}}};
-                while (!atEnd() && peek() != '\'')
-                    part.texts.back().text += next();
-                if (!atEnd())
-                    next();
-                out.push_back(std::move(part));
-            } else if (c == '"') {
-                next();
-                quoted(out);
-            } else if (c == '$' || c == '`') {
-                expansion(out, false, 0);
-            } else {
-                open += c == '(' ? 1 : c == ')' ? -1 : 0;
-                literal(next(), m_line);
-            }
-        }
-        if (m_at == start && !atEnd()) // nothing that could be a word: no standing still
-            next();
-        return out;
-    }
-
-    void quoted(std::vector<Part>& out)
-    {
-        out.push_back({.texts = {{"", m_line}}});
-        while (!atEnd() && peek() != '"') {
-            const char c = peek();
-            if (c == '\\' && peek(1) == '\n') {
-                next();
-                ++m_line;
-                ++m_at;
-                out.back().texts.back().text += kContinuation;
-            } else if (c == '\\' && (peek(1) == '"' || peek(1) == '$' || peek(1) == '\\' || peek(1) == '`')) {
-                next();
-                out.back().texts.back().text += next();
-            } else if (c == '$' || c == '`') {
-                expansion(out, true, 0);
-                out.push_back({.texts = {{"", m_line}}});
-            } else {
-                out.back().texts.back().text += next();
-            }
-        }
-        if (!atEnd())
-            next();
-    }
-
-    /// $NAME, ${NAME…}, $((…)), $(…), `…`.
-    void expansion(std::vector<Part>& out, bool isQuoted, int depth)
-    {
-        const int line = m_line;
-        const auto keep = [&](std::string text) {
-            spend(text.size());
-            out.push_back({.texts = {{std::move(text), line}}});
-        };
-        if (peek() == '`') {
-            const std::size_t start = m_at;
-            next();
-            while (!atEnd() && peek() != '`')
-                next();
-            if (!atEnd())
-                next();
-            keep("$(" + m_text->substr(start + 1, std::min<std::size_t>(m_at - start - 1, 80)) + ")");
-            return;
-        }
-        next();
-        if (peek() == '(' && peek(1) == '(') {
-            const std::size_t end = m_text->find("))", m_at);
-            if (end == std::string::npos) {
-                m_at = m_text->size();
-                return;
-            }
-            const std::string expression = expandedText(m_text->substr(m_at + 2, end - m_at - 2), line, depth + 1);
-            m_line += static_cast<int>(std::count(m_text->begin() + static_cast<std::ptrdiff_t>(m_at),
-                                                  m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));
-            m_at = end + 2;
-            while (peek() == ')' && shellArithmetic(expression, m_variables) == std::nullopt && !atEnd())
-                break;
-            const std::optional<long long> value = shellArithmetic(expression, m_variables);
-            keep(value ? std::to_string(*value) : "$((" + expression.substr(0, 80) + "))");
-            return;
-        }
-        if (peek() == '(') {
-            const std::size_t start = m_at;
-            int open = 0;
-            do {
-                const char c = next();
-                open += c == '(' ? 1 : c == ')' ? -1 : 0;
-            } while (!atEnd() && open > 0);
-            keep("$" + m_text->substr(start, std::min<std::size_t>(m_at - start, 80)));
-            return;
-        }
-        if (peek() == '{') {
-            const std::size_t start = ++m_at;
-            int open = 1;
-            while (!atEnd() && open > 0) {
-                const char c = next();
-                open += c == '{' ? 1 : c == '}' ? -1 : 0;
-            }
-            braced(m_text->substr(start, m_at - start - (open == 0 ? 1 : 0)), line, out, isQuoted, depth);
-            return;
-        }
-        if (peek() == '@' || peek() == '*') { // arguments of the script: none are known
-            next();
-            return;
-        }
-        std::string name;
-        if (isDigit(peek()))
-            name += next();
-        else
-            while (!atEnd() && (startsName(peek()) || isDigit(peek())))
-                name += next();
-        if (name.empty()) {
-            keep("$");
-            return;
-        }
-        variable(name, "${" + name + "}", line, out, isQuoted, false);
-    }
-
-    void variable(const std::string& name, const std::string& asWritten, int line, std::vector<Part>& out, bool isQuoted,
-                  bool isWhole)
-    {
-        const auto found = m_variables.find(name);
-        if (found == m_variables.end()) {
-            spend(asWritten.size());
-            out.push_back({.texts = {{asWritten, line}}});
-            return;
-        }
-        const ShellVariable& value = found->second;
-        Part part{.texts = value.isArray ? value.elements : value.pieces, .isSplit = !isQuoted && !value.isArray};
-        if (value.isArray) {
-            part.areWords = isWhole || !isQuoted;
-            if (!isWhole && !part.texts.empty())
-                part.texts.resize(1);
-        }
-        for (const ShellText& text : part.texts)
-            spend(text.text.size());
-        if (!part.texts.empty())
-            out.push_back(std::move(part));
-    }
-
-    void braced(const std::string& inside, int line, std::vector<Part>& out, bool isQuoted, int depth)
-    {
-        std::size_t length = 0;
-        while (length < inside.size() && (startsName(inside[length]) || isDigit(inside[length])))
-            ++length;
-        const std::string name = inside.substr(0, length);
-        std::string rest = inside.substr(length);
-        bool isWhole = false;
-        if (rest.starts_with("[@]") || rest.starts_with("[*]") || rest.starts_with("[0]")) {
-            isWhole = rest[1] != '0';
-            rest.erase(0, 3);
-        }
-        const std::string asWritten = "${" + inside.substr(0, 80) + "}";
-        if (name.empty() || depth > 16) {
-            spend(asWritten.size());
-            out.push_back({.texts = {{asWritten, line}}});
-            return;
-        }
-        const auto found = m_variables.find(name);
-        const bool hasColon = rest.starts_with(':');
-        const bool isSet = found != m_variables.end() && (!hasColon || found->second.isArray || !joined(found->second).empty());
-        const std::string op = rest.substr(hasColon ? 1 : 0, 1);
-        if (rest.empty() || ((op == "-" || op == "=" || op == "?") && isSet)) {
-            variable(name, asWritten, line, out, isQuoted, isWhole);
-        } else if (op == "-" || op == "=") {
-            std::string fallback = expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1);
-            if (fallback.size() >= 2 && (fallback[0] == '"' || fallback[0] == '\'') && fallback.back() == fallback[0])
-                fallback = fallback.substr(1, fallback.size() - 2);
-            if (op == "=" && !skipping())
-                m_variables[name] = {.pieces = {{fallback, line}}};
-            spend(fallback.size());
-            out.push_back({.texts = {{std::move(fallback), line}}, .isSplit = !isQuoted});
-        } else if (op == "+") {
-            if (isSet)
-                out.push_back(
-                    {.texts = {{expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1), line}}, .isSplit = !isQuoted});
-        } else {
-            spend(asWritten.size());
-            out.push_back({.texts = {{asWritten, line}}});
-        }
-    }
-
-    /// Text with its expansions, nothing else of it changed: here-documents, defaults.
-    std::string expandedText(const std::string& text, int line, int depth = 0)
-    {
-        if (depth > 16)
-            return text;
-        spend(text.size());
-        const std::string* const outerText = std::exchange(m_text, &text);
-        const std::size_t outerAt = std::exchange(m_at, 0);
-        const int outerLine = std::exchange(m_line, line);
-        std::string out;
-        while (!atEnd()) {
-            if (peek() == '$' || peek() == '`') {
-                std::vector<Part> expanded;
-                expansion(expanded, true, depth + 1);
-                for (const Part& part : expanded)
-                    for (const ShellText& one : part.texts)
-                        out += (part.areWords && !out.empty() ? " " : "") + one.text;
-            } else {
-                out += next();
-            }
-        }
-        m_text = outerText;
-        m_at = outerAt;
-        m_line = outerLine;
-        return out;
-    }
-
     std::optional<bool> command(std::vector<ShellText> words)
     {
         const std::string& first = words.front().text;
@@ -722,132 +386,10 @@ private:
         return std::nullopt;
     }
 
-    /// The command with the most flags is the training; what else has many is told. Lines of flags alone belong together.
-    void chooseCommand()
-    {
-        ShellCommand loose;
-        std::vector<const ShellCommand*> whole;
-        for (const ShellCommand& made : m_commands) {
-            if (made.words.front().text.starts_with("--")) {
-                loose.words.insert(loose.words.end(), made.words.begin(), made.words.end());
-                loose.flags += made.flags;
-            } else {
-                whole.push_back(&made);
-            }
-        }
-        const ShellCommand* chosen = &loose;
-        for (const ShellCommand* made : whole)
-            if (made->flags > chosen->flags)
-                chosen = made;
-        ShellCommand stored;
-        if (chosen->flags < 2) { // nothing is started here: the variables hold the flags
-            std::vector<std::string> seen;
-            for (const std::string& name : m_order) {
-                const ShellVariable& value = m_variables[name];
-                if (value.isArray) {
-                    stored.words.insert(stored.words.end(), value.elements.begin(), value.elements.end());
-                } else {
-                    for (const ShellText& piece : value.pieces)
-                        splitInto(piece, stored.words);
-                }
-            }
-            stored.words.erase(std::remove_if(stored.words.begin(), stored.words.end(),
-                                              [&, isFirst = true](const ShellText& one) mutable {
-                                                  isFirst = isFirst && !one.text.starts_with("--");
-                                                  return isFirst;
-                                              }),
-                               stored.words.end());
-            for (const ShellText& one : stored.words)
-                stored.flags += one.text.starts_with("--") ? 1 : 0;
-            if (stored.flags > chosen->flags)
-                chosen = &stored;
-        }
-        addFlags(chosen->words);
-        for (const ShellCommand* made : whole) {
-            if (made == chosen)
-                continue;
-            // A launcher that starts the chosen command in quotes: srun --nodes 4 bash -c "…".
-            addFlags(made->words, true);
-            if (made->flags > 3)
-                m_sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
-                                             made->words.front().line, made->words.front().text, m_file});
-        }
-    }
-
-    static void splitInto(const ShellText& piece, std::vector<ShellText>& out)
-    {
-        int line = piece.line;
-        ShellText current;
-        for (const char c : piece.text + " ") {
-            if (c == '\n' || c == kContinuation)
-                ++line;
-            if (c == '\n' || isShellBlank(c)) {
-                if (!current.text.empty())
-                    out.push_back(std::exchange(current, {}));
-                continue;
-            }
-            if (current.text.empty())
-                current.line = line;
-            current.text += c;
-        }
-    }
-
-    void addFlags(const std::vector<ShellText>& words, bool onlyLaunchers = false)
-    {
-        static constexpr std::array kLaunchers = {"nodes",     "nnodes",          "nproc_per_node", "gpus_per_node",
-                                                  "num_nodes", "ntasks_per_node", "num_gpus",       "gres"};
-        const std::size_t before = m_sheet.settings.size();
-        Setting* current = nullptr;
-        for (const ShellText& one : words) {
-            const std::string& text = one.text;
-            const bool isFlag = text.size() > 2 && text.starts_with("--") && (isLetter(text[2]) || text[2] == '_');
-            if (isFlag) {
-                if (m_sheet.settings.size() > kMostSettings)
-                    failAt(m_file, one.line, "has more than " + std::to_string(kMostSettings) + " settings");
-                const std::size_t equals = text.find('=');
-                std::string name = text.substr(2, equals == std::string::npos ? equals : equals - 2);
-                std::replace(name.begin(), name.end(), '-', '_');
-                m_sheet.settings.push_back({name, true, one.line, text.substr(0, equals), m_file});
-                current = &m_sheet.settings.back();
-                if (equals != std::string::npos)
-                    current->value = valueOf(text.substr(equals + 1));
-                m_hasValue = equals != std::string::npos;
-                continue;
-            }
-            const bool isShortFlag = text.size() > 1 && text[0] == '-' && isLetter(text[1]);
-            if (isShortFlag || text.ends_with(".py") || text == "-m") {
-                current = nullptr;
-                continue;
-            }
-            if (current == nullptr)
-                continue;
-            Json value = valueOf(text);
-            if (!m_hasValue)
-                current->value = std::move(value);
-            else if (current->value.is_array())
-                current->value.push_back(std::move(value));
-            else
-                current->value = Json::array({current->value, std::move(value)});
-            m_hasValue = true;
-        }
-        if (onlyLaunchers)
-            m_sheet.settings.erase(
-                std::remove_if(m_sheet.settings.begin() + static_cast<std::ptrdiff_t>(before), m_sheet.settings.end(),
-                               [](const Setting& setting) {
-                                   return std::find(kLaunchers.begin(), kLaunchers.end(), setting.name) == kLaunchers.end();
-                               }),
-                m_sheet.settings.end());
-    }
-
-    std::string m_file;
-    const std::string* m_text = nullptr;
-    std::size_t m_at = 0;
-    int m_line = 1, m_level = 0;
-    std::size_t m_spent = 0;
-    bool m_skipsNext = false, m_hasValue = false;
+    int m_level = 0;
+    bool m_skipsNext = false;
     std::vector<Branch> m_branches;
     std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
-    ShellVariables m_variables;
     std::vector<std::string> m_order;
     std::vector<ShellCommand> m_commands;
     Sheet m_sheet;

@@ -17,6 +17,11 @@ struct ShellText {
 /// A backslash at the end of a line inside quotes: blank, but no end of a command.
 inline constexpr char kContinuation = '\x1f';
 
+inline bool isShellBlank(char c)
+{
+    return c == ' ' || c == '\t' || c == kContinuation;
+}
+
 struct ShellVariable {
     std::vector<ShellText> pieces{};   ///< of a scalar, one after the other
     std::vector<ShellText> elements{}; ///< of an array

@@ -1,0 +1,131 @@
+#include "sim/frameworks/read/shell_flags.h"
+
+#include "sim/text/characters.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace sim::frameworks {
+namespace {
+
+void splitInto(const ShellText& piece, std::vector<ShellText>& out)
+{
+    int line = piece.line;
+    ShellText current;
+    for (const char c : piece.text + " ") {
+        if (c == '\n' || c == kContinuation)
+            ++line;
+        if (c == '\n' || isShellBlank(c)) {
+            if (!current.text.empty())
+                out.push_back(std::exchange(current, {}));
+            continue;
+        }
+        if (current.text.empty())
+            current.line = line;
+        current.text += c;
+    }
+}
+
+void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText>& words, bool onlyLaunchers = false)
+{
+    static constexpr std::array kLaunchers = {"nodes",     "nnodes",          "nproc_per_node", "gpus_per_node",
+                                              "num_nodes", "ntasks_per_node", "num_gpus",       "gres"};
+    const std::size_t before = sheet.settings.size();
+    Setting* current = nullptr;
+    bool hasValue = false;
+    for (const ShellText& one : words) {
+        const std::string& text = one.text;
+        const bool isFlag = text.size() > 2 && text.starts_with("--") && (isLetter(text[2]) || text[2] == '_');
+        if (isFlag) {
+            if (sheet.settings.size() > kMostSettings)
+                failAt(file, one.line, "has more than " + std::to_string(kMostSettings) + " settings");
+            const std::size_t equals = text.find('=');
+            std::string name = text.substr(2, equals == std::string::npos ? equals : equals - 2);
+            std::replace(name.begin(), name.end(), '-', '_');
+            sheet.settings.push_back({name, true, one.line, text.substr(0, equals), file});
+            current = &sheet.settings.back();
+            if (equals != std::string::npos)
+                current->value = valueOf(text.substr(equals + 1));
+            hasValue = equals != std::string::npos;
+            continue;
+        }
+        const bool isShortFlag = text.size() > 1 && text[0] == '-' && isLetter(text[1]);
+        if (isShortFlag || text.ends_with(".py") || text == "-m") {
+            current = nullptr;
+            continue;
+        }
+        if (current == nullptr)
+            continue;
+        Json value = valueOf(text);
+        if (!hasValue)
+            current->value = std::move(value);
+        else if (current->value.is_array())
+            current->value.push_back(std::move(value));
+        else
+            current->value = Json::array({current->value, std::move(value)});
+        hasValue = true;
+    }
+    if (onlyLaunchers)
+        sheet.settings.erase(std::remove_if(sheet.settings.begin() + static_cast<std::ptrdiff_t>(before), sheet.settings.end(),
+                                            [](const Setting& setting) {
+                                                return std::find(kLaunchers.begin(), kLaunchers.end(), setting.name) ==
+                                                       kLaunchers.end();
+                                            }),
+                             sheet.settings.end());
+}
+
+} // namespace
+
+void addFlagsOf(const ShellScript& script, const std::string& file, Sheet& sheet)
+{
+    ShellCommand loose;
+    std::vector<const ShellCommand*> whole;
+    for (const ShellCommand& made : script.commands) {
+        if (made.words.front().text.starts_with("--")) {
+            loose.words.insert(loose.words.end(), made.words.begin(), made.words.end());
+            loose.flags += made.flags;
+        } else {
+            whole.push_back(&made);
+        }
+    }
+    const ShellCommand* chosen = &loose;
+    for (const ShellCommand* made : whole)
+        if (made->flags > chosen->flags)
+            chosen = made;
+    ShellCommand stored;
+    if (chosen->flags < 2) { // nothing is started here: the variables hold the flags
+        std::vector<std::string> seen;
+        for (const std::string& name : script.order) {
+            const ShellVariable& value = script.variables.at(name);
+            if (value.isArray) {
+                stored.words.insert(stored.words.end(), value.elements.begin(), value.elements.end());
+            } else {
+                for (const ShellText& piece : value.pieces)
+                    splitInto(piece, stored.words);
+            }
+        }
+        stored.words.erase(std::remove_if(stored.words.begin(), stored.words.end(),
+                                          [&, isFirst = true](const ShellText& one) mutable {
+                                              isFirst = isFirst && !one.text.starts_with("--");
+                                              return isFirst;
+                                          }),
+                           stored.words.end());
+        for (const ShellText& one : stored.words)
+            stored.flags += one.text.starts_with("--") ? 1 : 0;
+        if (stored.flags > chosen->flags)
+            chosen = &stored;
+    }
+    addFlags(sheet, file, chosen->words);
+    for (const ShellCommand* made : whole) {
+        if (made == chosen)
+            continue;
+        // A launcher that starts the chosen command in quotes: srun --nodes 4 bash -c "…".
+        addFlags(sheet, file, made->words, true);
+        if (made->flags > 3)
+            sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
+                                       made->words.front().line, made->words.front().text, file});
+    }
+}
+
+} // namespace sim::frameworks

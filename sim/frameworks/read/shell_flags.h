@@ -1,0 +1,28 @@
+// From the commands of a script to settings: which of them is the training, and its flags.
+#pragma once
+
+#include "sim/frameworks/read/setting.h"
+#include "sim/frameworks/read/shell_values.h"
+
+#include <string>
+#include <vector>
+
+namespace sim::frameworks {
+
+struct ShellCommand {
+    std::vector<ShellText> words;
+    int flags = 0; ///< words that begin with "--"
+};
+
+/// What running a script would have done.
+struct ShellScript {
+    std::vector<ShellCommand> commands;
+    ShellVariables variables;
+    std::vector<std::string> order; ///< of the variables' first assignments
+};
+
+/// The command with the most flags is the training; what else has many is told. Lines of flags alone belong together, and where
+/// nothing is started the variables hold the flags. Throws Error beyond kMostSettings.
+void addFlagsOf(const ShellScript&, const std::string& file, Sheet&);
+
+} // namespace sim::frameworks

@@ -1,0 +1,309 @@
+#include "sim/frameworks/read/shell_words.h"
+
+#include "sim/frameworks/read/setting.h"
+#include "sim/text/characters.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace sim::frameworks {
+namespace {
+
+constexpr std::size_t kMostExpanded = 4UL << 20U;
+
+} // namespace
+
+void ShellWords::spend(std::size_t bytes)
+{
+    m_spent += bytes + 1;
+    if (m_spent > kMostExpanded)
+        failAt(m_file, m_line, "expands to more than " + std::to_string(kMostExpanded) + " bytes");
+}
+
+std::vector<ShellText> ShellWords::wordPieces()
+{
+    std::vector<ShellText> pieces;
+    for (Part& part : parts())
+        for (std::size_t i = 0; i < part.texts.size(); ++i) {
+            if (part.areWords && i > 0)
+                pieces.push_back({" ", part.texts[i].line});
+            pieces.push_back(std::move(part.texts[i]));
+        }
+    return pieces;
+}
+
+std::vector<ShellText> ShellWords::word()
+{
+    std::vector<ShellText> out;
+    ShellText current{"", m_line};
+    bool isOpen = false;
+    const auto close = [&] {
+        if (isOpen)
+            out.push_back(std::exchange(current, {}));
+        isOpen = false;
+    };
+    for (Part& part : parts()) {
+        for (std::size_t i = 0; i < part.texts.size(); ++i) {
+            const ShellText& text = part.texts[i];
+            if (part.areWords && i > 0)
+                close();
+            int line = text.line;
+            if (!part.isSplit) {
+                if (!isOpen)
+                    current.line = line;
+                isOpen = true;
+                current.text += text.text;
+                continue;
+            }
+            for (const char c : text.text) {
+                if (c == '\n' || c == kContinuation)
+                    ++line;
+                if (c == '\n' || isShellBlank(c)) {
+                    close();
+                    continue;
+                }
+                if (!isOpen)
+                    current.line = line;
+                isOpen = true;
+                current.text += c;
+            }
+        }
+    }
+    close();
+    return out;
+}
+
+std::vector<ShellWords::Part> ShellWords::parts()
+{
+    std::vector<Part> out;
+    int open = 0; // parentheses inside of the word: 'Et*3|(tt|)*6tmL', ([0]*3+[1]*5)
+    const std::size_t start = m_at;
+    const auto literal = [&](char c, int line) {
+        if (out.empty() || out.back().isSplit || out.back().areWords)
+            out.push_back({.texts = {{"", line}}});
+        out.back().texts.back().text += c;
+    };
+    while (!atEnd()) {
+        const char c = peek();
+        if (c == '\n' || (open == 0 && (isShellBlank(c) || c == ';' || c == '<' || c == '>')))
+            break;
+        if (open == 0 && c == '&')
+            break;
+        if (c == '|' && open == 0 && (m_at == start || isShellBlank(peek(1)) || peek(1) == '\n' || peek(1) == '|'))
+            break;
+        if (c == ')' && open == 0)
+            break;
+        if (c == '\\') {
+            if (peek(1) == '\n')
+                break;
+            next();
+            if (!atEnd())
+                literal(next(), m_line);
+        } else if (c == '\'') {
+            next();
+            Part part{.texts = {{"", m_line}}};
+            while (!atEnd() && peek() != '\'')
+                part.texts.back().text += next();
+            if (!atEnd())
+                next();
+            out.push_back(std::move(part));
+        } else if (c == '"') {
+            next();
+            quoted(out);
+        } else if (c == '$' || c == '`') {
+            expansion(out, false, 0);
+        } else {
+            open += c == '(' ? 1 : c == ')' ? -1 : 0;
+            literal(next(), m_line);
+        }
+    }
+    if (m_at == start && !atEnd()) // nothing that could be a word: no standing still
+        next();
+    return out;
+}
+
+void ShellWords::quoted(std::vector<Part>& out)
+{
+    out.push_back({.texts = {{"", m_line}}});
+    while (!atEnd() && peek() != '"') {
+        const char c = peek();
+        if (c == '\\' && peek(1) == '\n') {
+            next();
+            ++m_line;
+            ++m_at;
+            out.back().texts.back().text += kContinuation;
+        } else if (c == '\\' && (peek(1) == '"' || peek(1) == '$' || peek(1) == '\\' || peek(1) == '`')) {
+            next();
+            out.back().texts.back().text += next();
+        } else if (c == '$' || c == '`') {
+            expansion(out, true, 0);
+            out.push_back({.texts = {{"", m_line}}});
+        } else {
+            out.back().texts.back().text += next();
+        }
+    }
+    if (!atEnd())
+        next();
+}
+
+void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
+{
+    const int line = m_line;
+    const auto keep = [&](std::string text) {
+        spend(text.size());
+        out.push_back({.texts = {{std::move(text), line}}});
+    };
+    if (peek() == '`') {
+        const std::size_t start = m_at;
+        next();
+        while (!atEnd() && peek() != '`')
+            next();
+        if (!atEnd())
+            next();
+        keep("$(" + m_text->substr(start + 1, std::min<std::size_t>(m_at - start - 1, 80)) + ")");
+        return;
+    }
+    next();
+    if (peek() == '(' && peek(1) == '(') {
+        const std::size_t end = m_text->find("))", m_at);
+        if (end == std::string::npos) {
+            m_at = m_text->size();
+            return;
+        }
+        const std::string expression = expandedText(m_text->substr(m_at + 2, end - m_at - 2), line, depth + 1);
+        m_line += static_cast<int>(std::count(m_text->begin() + static_cast<std::ptrdiff_t>(m_at),
+                                              m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+        m_at = end + 2;
+        const std::optional<long long> value = shellArithmetic(expression, m_variables);
+        keep(value ? std::to_string(*value) : "$((" + expression.substr(0, 80) + "))");
+        return;
+    }
+    if (peek() == '(') {
+        const std::size_t start = m_at;
+        int open = 0;
+        do {
+            const char c = next();
+            open += c == '(' ? 1 : c == ')' ? -1 : 0;
+        } while (!atEnd() && open > 0);
+        keep("$" + m_text->substr(start, std::min<std::size_t>(m_at - start, 80)));
+        return;
+    }
+    if (peek() == '{') {
+        const std::size_t start = ++m_at;
+        int open = 1;
+        while (!atEnd() && open > 0) {
+            const char c = next();
+            open += c == '{' ? 1 : c == '}' ? -1 : 0;
+        }
+        braced(m_text->substr(start, m_at - start - (open == 0 ? 1 : 0)), line, out, isQuoted, depth);
+        return;
+    }
+    if (peek() == '@' || peek() == '*') { // arguments of the script: none are known
+        next();
+        return;
+    }
+    std::string name;
+    if (isDigit(peek()))
+        name += next();
+    else
+        while (!atEnd() && (startsName(peek()) || isDigit(peek())))
+            name += next();
+    if (name.empty()) {
+        keep("$");
+        return;
+    }
+    variable(name, "${" + name + "}", line, out, isQuoted, false);
+}
+
+void ShellWords::variable(const std::string& name, const std::string& asWritten, int line, std::vector<Part>& out, bool isQuoted,
+                          bool isWhole)
+{
+    const auto found = m_variables.find(name);
+    if (found == m_variables.end()) {
+        spend(asWritten.size());
+        out.push_back({.texts = {{asWritten, line}}});
+        return;
+    }
+    const ShellVariable& value = found->second;
+    Part part{.texts = value.isArray ? value.elements : value.pieces, .isSplit = !isQuoted && !value.isArray};
+    if (value.isArray) {
+        part.areWords = isWhole || !isQuoted;
+        if (!isWhole && !part.texts.empty())
+            part.texts.resize(1);
+    }
+    for (const ShellText& text : part.texts)
+        spend(text.text.size());
+    if (!part.texts.empty())
+        out.push_back(std::move(part));
+}
+
+void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& out, bool isQuoted, int depth)
+{
+    std::size_t length = 0;
+    while (length < inside.size() && (startsName(inside[length]) || isDigit(inside[length])))
+        ++length;
+    const std::string name = inside.substr(0, length);
+    std::string rest = inside.substr(length);
+    bool isWhole = false;
+    if (rest.starts_with("[@]") || rest.starts_with("[*]") || rest.starts_with("[0]")) {
+        isWhole = rest[1] != '0';
+        rest.erase(0, 3);
+    }
+    const std::string asWritten = "${" + inside.substr(0, 80) + "}";
+    if (name.empty() || depth > 16) {
+        spend(asWritten.size());
+        out.push_back({.texts = {{asWritten, line}}});
+        return;
+    }
+    const auto found = m_variables.find(name);
+    const bool hasColon = rest.starts_with(':');
+    const bool isSet = found != m_variables.end() && (!hasColon || found->second.isArray || !joined(found->second).empty());
+    const std::string op = rest.substr(hasColon ? 1 : 0, 1);
+    if (rest.empty() || ((op == "-" || op == "=" || op == "?") && isSet)) {
+        variable(name, asWritten, line, out, isQuoted, isWhole);
+    } else if (op == "-" || op == "=") {
+        std::string fallback = expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1);
+        if (fallback.size() >= 2 && (fallback[0] == '"' || fallback[0] == '\'') && fallback.back() == fallback[0])
+            fallback = fallback.substr(1, fallback.size() - 2);
+        if (op == "=" && !skipping())
+            m_variables[name] = {.pieces = {{fallback, line}}};
+        spend(fallback.size());
+        out.push_back({.texts = {{std::move(fallback), line}}, .isSplit = !isQuoted});
+    } else if (op == "+") {
+        if (isSet)
+            out.push_back(
+                {.texts = {{expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1), line}}, .isSplit = !isQuoted});
+    } else {
+        spend(asWritten.size());
+        out.push_back({.texts = {{asWritten, line}}});
+    }
+}
+
+std::string ShellWords::expandedText(const std::string& text, int line, int depth)
+{
+    if (depth > 16)
+        return text;
+    spend(text.size());
+    const std::string* const outerText = std::exchange(m_text, &text);
+    const std::size_t outerAt = std::exchange(m_at, 0);
+    const int outerLine = std::exchange(m_line, line);
+    std::string out;
+    while (!atEnd()) {
+        if (peek() == '$' || peek() == '`') {
+            std::vector<Part> expanded;
+            expansion(expanded, true, depth + 1);
+            for (const Part& part : expanded)
+                for (const ShellText& one : part.texts)
+                    out += (part.areWords && !out.empty() ? " " : "") + one.text;
+        } else {
+            out += next();
+        }
+    }
+    m_text = outerText;
+    m_at = outerAt;
+    m_line = outerLine;
+    return out;
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,77 @@
+// Words of a shell script: quotes, and what $NAME, ${NAME…}, $((…)) stand for, from the script's own assignments. What runs or
+// comes from elsewhere stays as it is written. The lower half of the reader of scripts (shell.cpp).
+#pragma once
+
+#include "sim/frameworks/read/shell_values.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sim::frameworks {
+
+class ShellWords {
+protected:
+    explicit ShellWords(std::string file) : m_file(std::move(file)) {}
+    virtual ~ShellWords() = default;
+    /// Whether what is read now is in a branch that is not taken: it assigns nothing.
+    virtual bool skipping() const = 0;
+
+    char peek(std::size_t ahead = 0) const { return m_at + ahead < m_text->size() ? (*m_text)[m_at + ahead] : '\n'; }
+    bool atEnd() const { return m_at >= m_text->size(); }
+    char next()
+    {
+        const char c = (*m_text)[m_at++];
+        if (c == '\n' || c == kContinuation)
+            ++m_line;
+        return c;
+    }
+    /// Blanks and continued lines.
+    void blanks()
+    {
+        while (!atEnd()) {
+            if (isShellBlank(peek()))
+                next();
+            else if (peek() == '\\' && peek(1) == '\n') {
+                next();
+                next();
+            } else
+                return;
+        }
+    }
+
+    /// What stands here up to a blank or an operator, expanded: none, one or, of arrays and split variables, several words.
+    std::vector<ShellText> word();
+    /// The same as the value of an assignment: not split, each piece with its line.
+    std::vector<ShellText> wordPieces();
+    /// Text with its expansions, nothing else of it changed: here-documents, defaults.
+    std::string expandedText(const std::string& text, int line, int depth = 0);
+
+    std::string m_file;
+    const std::string* m_text = nullptr;
+    std::size_t m_at = 0;
+    int m_line = 1;
+    ShellVariables m_variables;
+
+private:
+    /// A part of a word; what is not quoted is split at blanks when it comes from a variable.
+    struct Part {
+        std::vector<ShellText> texts;
+        bool isSplit = false;  ///< at blanks
+        bool areWords = false; ///< each text is a word of its own: "${ARRAY[@]}"
+    };
+
+    std::vector<Part> parts();
+    void quoted(std::vector<Part>& out);
+    /// $NAME, ${NAME…}, $((…)), $(…), `…`.
+    void expansion(std::vector<Part>& out, bool isQuoted, int depth);
+    void variable(const std::string& name, const std::string& asWritten, int line, std::vector<Part>& out, bool isQuoted,
+                  bool isWhole);
+    void braced(const std::string& inside, int line, std::vector<Part>& out, bool isQuoted, int depth);
+
+    void spend(std::size_t bytes);
+    std::size_t m_spent = 0; ///< bytes that expansions took
+};
+
+} // namespace sim::frameworks

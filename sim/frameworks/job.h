@@ -77,6 +77,8 @@ struct MegatronRules {
     std::optional<bool> gradReduce{};   ///< likewise
 };
 void readMegatronArguments(Job&, const MegatronRules&);
+/// Notes on those that become no key: unsayable here, or without effect on the step.
+void noteUnreadMegatronArguments(Reading&);
 /// Names with dashes, "MODEL_ARGS.--x" and "args.--x" as "x"; old spellings as new ones.
 void useMegatronNames(Reading&);
 /// The model block of a config.json, below a prefix ("model.model_config.").

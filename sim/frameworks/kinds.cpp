@@ -243,6 +243,22 @@ void checkKind(const std::string& kind)
     throw Error(quotedText(kind) + " is no kind of settings" + nearestWords(kind, ids) + "; there are " + idsOfKinds());
 }
 
+/// The model is taken from a file beside: settings that say another value are contradicted by it.
+void tellReplaced(std::vector<Note>& notes, const Json& said, const Json& taken, const std::string& from)
+{
+    for (Note& note : notes) {
+        if (!note.pointer.starts_with("/model/") || note.file == from ||
+            (note.became != Became::used && note.became != Became::byDefault))
+            continue;
+        const Json::json_pointer key(note.pointer);
+        if (!said.contains(key) || (taken.contains(key) && taken.at(key) == said.at(key)))
+            continue;
+        note.became = note.became == Became::used ? Became::contradictory : Became::harmless;
+        note.text = (taken.contains(key) ? from + " says " + taken.at(key).dump() : from + " does not say it") +
+                    ", and the model is taken from there";
+    }
+}
+
 } // namespace
 } // namespace frameworks
 
@@ -289,6 +305,7 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         kind = "megatron-deepspeed";
     Sheet sheet = sheetOf(kind, parts[lead].name, parts[lead].text);
     Json model = Json::object();
+    std::string modelFrom;
     std::vector<Note> others;
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (i == lead)
@@ -303,12 +320,14 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
             Job beside{.reading = Reading(readJson(part.name, part.text)), .catalogue = catalogue};
             readHuggingFace(beside);
             model = beside.model;
+            modelFrom = part.name;
             for (Note& note : beside.reading.takeNotes())
-                if (note.pointer.starts_with("/model") || note.became == Became::harmless)
-                    others.push_back(std::move(note));
+                others.push_back(std::move(note));
         } else if (part.kind == kind) {
-            for (Setting& setting : sheetOf(kind, part.name, part.text).settings)
-                sheet.settings.push_back(std::move(setting));
+            Sheet more = sheetOf(kind, part.name, part.text);
+            std::move(more.settings.begin(), more.settings.end(), std::back_inserter(sheet.settings));
+            std::move(more.undecided.begin(), more.undecided.end(), std::back_inserter(sheet.undecided));
+            std::move(more.comments.begin(), more.comments.end(), std::back_inserter(sheet.comments));
         } else {
             others.push_back({part.name, "", 0, Became::unknown, "",
                               "a file of the kind " + (part.kind.empty() ? std::string("that is not known") : part.kind) +
@@ -326,9 +345,12 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
     for (const Part& part : parts)
         job.fileNames.push_back(part.name);
     dialectOf(kind)(job);
+    const Json said{{"model", job.model}};
     if (!model.empty())
-        job.model = std::move(model);
+        job.model = model;
     Imported out = scenarioOf(std::move(job), kind);
+    if (!model.empty())
+        tellReplaced(out.notes, said, Json{{"model", model}}, modelFrom);
     for (Note& note : others)
         out.notes.push_back(std::move(note));
     if (std::none_of(out.notes.begin(), out.notes.end(), [](const Note& note) { return note.became == Became::used; }))

@@ -32,6 +32,8 @@ Reading::Reading(Sheet sheet) : m_settings(std::move(sheet.settings)), m_comment
     for (const Setting& setting : sheet.undecided)
         m_more.push_back({setting.spelled, shownText(shownValue(setting.value), 120), setting.line, Became::unknown, "",
                           "is code, which is not run", setting.file});
+    if (!sheet.unread.empty())
+        m_more.push_back({"---", "", 0, Became::unknown, "", sheet.unread, m_settings.empty() ? "" : m_settings.front().file});
     m_spelling = [](std::string_view name) { return std::string(name); };
 }
 
@@ -208,6 +210,23 @@ void Reading::byDefault(std::string_view name, const Json& value, std::string_vi
 int Reading::integerOr(std::string_view name, std::string_view pointer, int fallback)
 {
     if (const std::optional<int> value = integer(name, pointer))
+        return *value;
+    byDefault(name, fallback, pointer);
+    return fallback;
+}
+
+std::optional<int> Reading::size(std::string_view name, std::string_view pointer)
+{
+    const std::optional<int> value = integer(name, pointer);
+    if (!value || *value >= 1)
+        return value;
+    say(name, Became::unknown, std::to_string(*value) + " is less than 1, and not imported", pointer);
+    return std::nullopt;
+}
+
+int Reading::sizeOr(std::string_view name, std::string_view pointer, int fallback)
+{
+    if (const std::optional<int> value = size(name, pointer))
         return *value;
     byDefault(name, fallback, pointer);
     return fallback;

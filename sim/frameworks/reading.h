@@ -49,6 +49,9 @@ public:
     std::optional<std::string> word(std::string_view name, std::string_view pointer);
     /// The same with the framework's default, which a note tells.
     int integerOr(std::string_view name, std::string_view pointer, int fallback);
+    /// Of something that there is at least one of: what is less is told as unknown and not taken.
+    std::optional<int> size(std::string_view name, std::string_view pointer);
+    int sizeOr(std::string_view name, std::string_view pointer, int fallback);
     bool flagOr(std::string_view name, std::string_view pointer, bool fallback);
     std::string wordOr(std::string_view name, std::string_view pointer, const std::string& fallback);
 

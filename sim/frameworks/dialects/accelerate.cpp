@@ -86,8 +86,8 @@ void readAccelerate(Job& job)
             job.gpusPerNode = *processes / *machines;
     }
     const std::string prefix = "parallelism_config.parallelism_config_";
-    job.tp = std::max(1, reading.integerOr(prefix + "tp_size", "/layout/tp", 1));
-    job.cp = std::max(1, reading.integerOr(prefix + "cp_size", "/layout/cp", 1));
+    job.tp = reading.sizeOr(prefix + "tp_size", "/layout/tp", 1);
+    job.cp = reading.sizeOr(prefix + "cp_size", "/layout/cp", 1);
     if (const auto sp = reading.integer(prefix + "sp_size", "/layout/cp"); sp && *sp > 1) {
         job.cp = std::clamp(job.cp, 1, 1 << 15) * std::clamp(*sp, 1, 1 << 15);
         reading.say(prefix + "sp_size", Became::notRepresentable,
@@ -185,8 +185,8 @@ void readAxolotl(Job& job)
     Reading& reading = job.reading;
     if (const auto base = reading.word("base_model", "/model/base"))
         putModelByName(job, "base_model", *base);
-    job.tp = std::max(1, reading.integerOr("tensor_parallel_size", "/layout/tp", 1));
-    job.cp = std::max(1, reading.integerOr("context_parallel_size", "/layout/cp", 1));
+    job.tp = reading.sizeOr("tensor_parallel_size", "/layout/tp", 1);
+    job.cp = reading.sizeOr("context_parallel_size", "/layout/cp", 1);
     if (const auto old = reading.integer("sequence_parallel_degree", "/layout/cp"); old && *old > 0)
         job.cp = *old;
     std::optional<int> shard = reading.integer("dp_shard_size", "/layout/dp_shard");

@@ -28,16 +28,30 @@ struct DeepSpeedFacts {
     std::string precision{};
 };
 
+/// A stage of ZeRO; others than 0 to 3 are told.
+int zeroStage(Reading& reading, const std::string& name, int given)
+{
+    const int nearest = std::clamp(given, 0, 3);
+    if (nearest != given)
+        reading.say(name, Became::unknown,
+                    "ZeRO has stages 0 to 3, not " + std::to_string(given) + ": " + std::to_string(nearest) + " is imported",
+                    "/layout/zero_stage");
+    return nearest;
+}
+
 DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
 {
     Reading& reading = job.reading;
     DeepSpeedFacts facts;
-    facts.stage = std::clamp(reading.integerOr(prefix + "zero_optimization.stage", "/layout/zero_stage", 0), 0, 3);
+    const std::string stage = prefix + "zero_optimization.stage";
+    facts.stage = zeroStage(reading, stage, reading.integerOr(stage, "/layout/zero_stage", 0));
     facts.overlap = reading.flag(prefix + "zero_optimization.overlap_comm", "/training/overlap/grad_reduce");
     const bool bf16 = reading.flag(prefix + "bf16.enabled", "/training/precision").value_or(false) ||
                       reading.flag(prefix + "bfloat16.enabled", "/training/precision").value_or(false);
     const bool fp16 = reading.flag(prefix + "fp16.enabled", "/training/precision").value_or(false);
     facts.precision = bf16 ? "bf16" : fp16 ? "fp16" : "";
+    if (bf16 && fp16)
+        reading.say(prefix + "fp16.enabled", Became::contradictory, "bf16 is on as well, and is imported", "/training/precision");
     if (const std::optional<int> shard = reading.integer(prefix + "zero_optimization.mics_shard_size", "/layout/dp_shard");
         shard && *shard > 0)
         job.layout["dp_shard"] = *shard;
@@ -149,7 +163,7 @@ void readMegatronDeepSpeed(Job& job)
                         std::to_string(facts.stage) + " of " + reading.placeOf("ds_config.zero_optimization.stage") +
                         ": DeepSpeed's file counts");
     else if (stage && reading.peek("ds_config.zero_optimization.stage") == nullptr)
-        facts.stage = std::clamp(*stage, 0, 3);
+        facts.stage = zeroStage(reading, "zero_stage", *stage);
     const bool bf16 = reading.peek("bf16") != nullptr || facts.precision == "bf16";
     if (facts.stage == 0 && bf16 && reading.has("deepspeed")) {
         facts.stage = 1;

@@ -27,8 +27,8 @@ void readHuggingFaceModel(Job& job, const std::string& prefix)
     for (const ModelKey& one : kKeys)
         for (const std::string_view name : one.names)
             if (!name.empty() && reading.has(prefix + std::string(name)))
-                if (const auto value = reading.integer(prefix + std::string(name), "/model/" + std::string(one.key));
-                    value && *value > 0 && !job.model.contains(one.key))
+                if (const auto value = reading.size(prefix + std::string(name), "/model/" + std::string(one.key));
+                    value && !job.model.contains(one.key))
                     job.model[std::string(one.key)] = *value;
     if (const auto tied = reading.flag(prefix + "tie_word_embeddings", "/model/tie_word_embeddings"))
         job.model["tie_word_embeddings"] = *tied;

@@ -13,9 +13,9 @@ namespace {
 void readMegatronWorld(Job& job)
 {
     Reading& reading = job.reading;
-    job.tp = std::max(1, reading.integerOr("tensor_model_parallel_size", "/layout/tp", 1));
-    job.pp = std::max(1, reading.integerOr("pipeline_model_parallel_size", "/layout/pp", 1));
-    job.cp = std::max(1, reading.integerOr("context_parallel_size", "/layout/cp", 1));
+    job.tp = reading.sizeOr("tensor_model_parallel_size", "/layout/tp", 1);
+    job.pp = reading.sizeOr("pipeline_model_parallel_size", "/layout/pp", 1);
+    job.cp = reading.sizeOr("context_parallel_size", "/layout/cp", 1);
     if (reading.flag("no_pipeline_parallel", "/layout/pp").value_or(false))
         job.pp = 1;
     const auto positive = [](std::optional<int> value) { return value && *value > 0 ? value : std::nullopt; };
@@ -47,7 +47,7 @@ void readMegatronWorld(Job& job)
 void readMegatronLayout(Job& job, const MegatronRules& rules)
 {
     Reading& reading = job.reading;
-    job.layout["ep"] = std::max(1, reading.integerOr("expert_model_parallel_size", "/layout/ep", 1));
+    job.layout["ep"] = reading.sizeOr("expert_model_parallel_size", "/layout/ep", 1);
     const std::optional<int> etp = reading.integer("expert_tensor_parallel_size", "/layout/etp");
     if (!etp)
         reading.byDefault("expert_tensor_parallel_size", job.tp, "/layout/etp",

@@ -9,9 +9,9 @@ namespace sim::frameworks {
 void readNanotron(Job& job)
 {
     Reading& reading = job.reading;
-    job.tp = std::max(1, reading.integerOr("parallelism.tp", "/layout/tp", 1));
-    job.pp = std::max(1, reading.integerOr("parallelism.pp", "/layout/pp", 1));
-    job.cp = std::max(1, reading.integerOr("parallelism.context_parallel_size", "/layout/cp", 1));
+    job.tp = reading.sizeOr("parallelism.tp", "/layout/tp", 1);
+    job.pp = reading.sizeOr("parallelism.pp", "/layout/pp", 1);
+    job.cp = reading.sizeOr("parallelism.context_parallel_size", "/layout/cp", 1);
     job.givenDp = reading.integer("parallelism.dp", "/layout/dp");
     job.gpusFrom = "parallelism.dp";
     settleWorld(job);
@@ -121,9 +121,9 @@ void readNanotron(Job& job)
 void readPicotron(Job& job)
 {
     Reading& reading = job.reading;
-    job.tp = std::max(1, reading.integerOr("distributed.tp_size", "/layout/tp", 1));
-    job.cp = std::max(1, reading.integerOr("distributed.cp_size", "/layout/cp", 1));
-    job.pp = std::max(1, reading.integerOr("distributed.pp_size", "/layout/pp", 1));
+    job.tp = reading.sizeOr("distributed.tp_size", "/layout/tp", 1);
+    job.cp = reading.sizeOr("distributed.cp_size", "/layout/cp", 1);
+    job.pp = reading.sizeOr("distributed.pp_size", "/layout/pp", 1);
     job.givenDp = reading.integer("distributed.dp_size", "/layout/dp");
     job.gpusFrom = "distributed.dp_size";
     settleWorld(job);

@@ -117,9 +117,9 @@ void readTorchtitan(Job& job)
     reading.apply(kTitanAliases);
     reading.setSpelling([](std::string_view name) { return std::string(name); });
     readTitanModel(job);
-    job.tp = std::max(1, reading.integerOr("parallelism.tensor_parallel_degree", "/layout/tp", 1));
-    job.cp = std::max(1, reading.integerOr("parallelism.context_parallel_degree", "/layout/cp", 1));
-    job.pp = std::max(1, reading.integerOr("parallelism.pipeline_parallel_degree", "/layout/pp", 1));
+    job.tp = reading.sizeOr("parallelism.tensor_parallel_degree", "/layout/tp", 1);
+    job.cp = reading.sizeOr("parallelism.context_parallel_degree", "/layout/cp", 1);
+    job.pp = reading.sizeOr("parallelism.pipeline_parallel_degree", "/layout/pp", 1);
     const int replicate =
         std::clamp(reading.integerOr("parallelism.data_parallel_replicate_degree", "/layout/dp_shard", 1), 1, 1 << 14);
     const int shard = reading.integerOr("parallelism.data_parallel_shard_degree", "/layout/dp_shard", -1);
@@ -149,8 +149,8 @@ void readTorchtitan(Job& job)
     job.layout["sequence_parallel"] =
         job.tp > 1 && reading.flag("parallelism.enable_sequence_parallel", "/layout/sequence_parallel").value_or(true);
     reading.byDefault("sequence parallel", job.tp > 1, "/layout/sequence_parallel", "comes with tensor parallelism");
-    job.layout["ep"] = std::max(1, reading.integerOr("parallelism.expert_parallel_degree", "/layout/ep", 1));
-    const int etp = std::max(1, reading.integerOr("parallelism.expert_tensor_parallel_degree", "/layout/etp", 1));
+    job.layout["ep"] = reading.sizeOr("parallelism.expert_parallel_degree", "/layout/ep", 1);
+    const int etp = reading.sizeOr("parallelism.expert_tensor_parallel_degree", "/layout/etp", 1);
     job.layout["etp"] = job.layout["ep"] == 1 ? job.tp : etp; // without EP experts are cut as everything is
     const std::string reshard = reading.wordOr("parallelism.fsdp_reshard_after_forward", "/layout/zero_stage", "default");
     const bool keeps = reshard == "never" || (reshard != "always" && job.pp > 1);
@@ -244,7 +244,7 @@ void readTorchtitan(Job& job)
                        : 1;
         local = static_cast<int>(std::min<long long>(1LL * local * parts, 1 << 24));
     } else {
-        local = std::max(1, reading.integerOr("training.local_batch_size", "/training/micro_batch_size", 8));
+        local = reading.sizeOr("training.local_batch_size", "/training/micro_batch_size", 8);
         int micro = local;
         if (job.pp > 1) {
             if (const auto parts = reading.integer("parallelism.pipeline_parallel_microbatches", "/training/micro_batch_size");

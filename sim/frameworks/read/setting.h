@@ -24,6 +24,7 @@ struct Sheet {
     Settings settings;
     std::vector<std::string> comments; ///< text of comments, for hints as "a preset for 64 GPUs"
     std::vector<Setting> undecided{};  ///< what the reader itself could not decide: conditions, output of commands
+    std::string unread{};              ///< what of the file is not read, in words; empty if all is
 };
 
 inline constexpr std::size_t kMostBytes = 8UL << 20U;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace sim::frameworks {
 namespace {
@@ -342,7 +343,7 @@ private:
             std::move(value.pieces.begin(), value.pieces.end(), std::back_inserter(target.pieces));
             std::move(value.elements.begin(), value.elements.end(), std::back_inserter(target.elements));
         }
-        if (std::find(m_order.begin(), m_order.end(), name) == m_order.end() && m_order.size() < 5000)
+        if (m_order.size() < 5000 && m_ordered.insert(name).second)
             m_order.push_back(name);
         return true;
     }
@@ -391,6 +392,7 @@ private:
     std::vector<Branch> m_branches;
     std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
     std::vector<std::string> m_order;
+    std::set<std::string> m_ordered; ///< those in m_order
     std::vector<ShellCommand> m_commands;
     Sheet m_sheet;
 };

@@ -29,10 +29,15 @@ std::optional<long long> wholeOf(std::string_view text)
     return number;
 }
 
+constexpr std::size_t kLongestExpression = 4096;
+constexpr int kDeepestVariable = 8;
+constexpr int kMostFactors = 10'000; ///< of one expression, those of its variables too: ten that are ten of another are many
+
 class Arithmetic {
 public:
-    Arithmetic(std::string_view text, const ShellVariables& variables, int depth)
-        : m_text(text), m_variables(variables), m_depth(depth)
+    /// `left`: factors that may still be looked at, of all that belongs to one expression.
+    Arithmetic(std::string_view text, const ShellVariables& variables, int depth, int& left)
+        : m_text(text), m_variables(variables), m_depth(depth), m_left(left)
     {
     }
 
@@ -94,7 +99,7 @@ private:
     }
     std::optional<long long> factor(int level)
     {
-        if (level > 32)
+        if (level > 32 || --m_left < 0)
             return std::nullopt;
         if (take('(')) {
             const std::optional<long long> inner = sum(level + 1);
@@ -117,22 +122,25 @@ private:
         if (isDigit(word[0]))
             return wholeOf(word);
         const auto found = m_variables.find(word);
-        if (found == m_variables.end() || m_depth > 8)
+        if (found == m_variables.end() || m_depth > kDeepestVariable)
             return std::nullopt;
-        return shellArithmetic(joined(found->second), m_variables, m_depth + 1);
+        const std::string value = joined(found->second);
+        return value.size() > kLongestExpression ? std::nullopt : Arithmetic(value, m_variables, m_depth + 1, m_left).value();
     }
 
     std::string_view m_text;
     const ShellVariables& m_variables;
     int m_depth;
+    int& m_left;
     std::size_t m_at = 0;
 };
 
 } // namespace
 
-std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables, int depth)
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables)
 {
-    return expression.size() > 4096 ? std::nullopt : Arithmetic(expression, variables, depth).value();
+    int left = kMostFactors;
+    return expression.size() > kLongestExpression ? std::nullopt : Arithmetic(expression, variables, 0, left).value();
 }
 
 std::optional<bool> shellTest(const std::vector<std::string>& given)

@@ -31,8 +31,9 @@ using ShellVariables = std::map<std::string, ShellVariable, std::less<>>;
 
 std::string joined(const ShellVariable&);
 
-/// The value of "2 * (A + B)"; nothing where something in it is not known or it is no arithmetic.
-std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&, int depth = 0);
+/// The value of "2 * (A + B)"; nothing where something in it is not known, it is no arithmetic, or it takes more than 10,000
+/// factors.
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&);
 
 /// What "[ a = b ]" says of words between the brackets; nothing where it cannot be known here.
 std::optional<bool> shellTest(const std::vector<std::string>& words);

@@ -158,6 +158,9 @@ Sheet readYaml(const std::string& file, const std::string& text)
         YamlTree events(file);
         parser.HandleNextDocument(events);
         flatten(events.take(), file, sheet.settings);
+        YamlTree more(file);
+        if (parser.HandleNextDocument(more))
+            sheet.unread = "the documents after the first are not read";
     } catch (const YAML::Exception& error) {
         failAt(file, error.mark.is_null() ? 0 : error.mark.line + 1, "is no YAML: " + shownText(error.msg, 200));
     }

@@ -135,6 +135,49 @@ TEST(ImportNotes, AContradictionNamesBothPlaces)
     EXPECT_EQ(meaningOf(importText("python x.py " + kFlags, "", 12))["layout"]["dp"], 2) << "12 GPUs are no multiple of 8";
 }
 
+TEST(ImportNotes, WhatIsThrownAwayIsNotCalledUsed)
+{
+    const sim::Imported none = importText("python x.py " + kFlags + " --context-parallel-size -4");
+    ASSERT_NE(noteOn(none, "--context-parallel-size"), nullptr);
+    EXPECT_EQ(noteOn(none, "--context-parallel-size")->became, Became::unknown);
+    EXPECT_THAT(noteOn(none, "--context-parallel-size")->text, HasSubstr("-4 is less than 1"));
+    EXPECT_EQ(meaningOf(none)["layout"]["cp"], 1);
+    const sim::Imported both = importText(R"({"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 7},
+        "fp16": {"enabled": true}, "bf16": {"enabled": true}})",
+                                          "deepspeed-json", 8);
+    EXPECT_EQ(noteOn(both, "zero_optimization.stage")->became, Became::unknown);
+    EXPECT_THAT(noteOn(both, "zero_optimization.stage")->text, HasSubstr("0 to 3, not 7: 3"));
+    EXPECT_EQ(noteOn(both, "fp16.enabled")->became, Became::contradictory);
+}
+
+TEST(ImportNotes, AConfigBesideAScriptContradictsItWhereTheyDiffer)
+{
+    const std::vector<sim::SettingsFile> files{
+        {"run.sh", "python pretrain_gpt.py " + kFlags},
+        {"config.json", R"({"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16,
+           "vocab_size": 32000, "max_position_embeddings": 8192, "intermediate_size": 8192, "attention_sink_colour": "blue"})"}};
+    const sim::Imported imported = sim::importSettings(files, {.gpus = 8}, test::catalogue());
+    const sim::Note* const positions = noteOn(imported, "--max-position-embeddings");
+    ASSERT_NE(positions, nullptr);
+    EXPECT_EQ(positions->became, Became::contradictory) << positions->text;
+    EXPECT_THAT(positions->text, HasSubstr("config.json says 8192"));
+    EXPECT_EQ(noteOn(imported, "--hidden-size")->became, Became::used) << "both say the same";
+    const sim::Note* const stranger = noteOn(imported, "attention_sink_colour");
+    ASSERT_NE(stranger, nullptr) << "no setting of a second file is lost";
+    EXPECT_EQ(stranger->became, Became::unknown);
+}
+
+TEST(ImportNotes, DocumentsAfterTheFirstAreTold)
+{
+    const sim::Imported imported = importText("trainer:\n  num_nodes: 1\n  devices: 8\nmodel:\n  tensor_model_parallel_size: 2\n"
+                                              "  num_layers: 4\n---\nmodel:\n  num_layers: 8\n",
+                                              "nemo-yaml");
+    const bool isTold = std::any_of(imported.notes.begin(), imported.notes.end(), [](const sim::Note& note) {
+        return note.text.find("documents after the first") != std::string::npos;
+    });
+    EXPECT_TRUE(isTold);
+}
+
 TEST(ImportNotes, EachKeyOfTheScenarioIsGivenOrADefault)
 {
     const sim::Imported imported = importText("python x.py " + kFlags);
@@ -199,6 +242,14 @@ TEST(HostileSettings, AreRefusedInWordsWithALine)
                 before + "," + before + "]\n";
     }
     EXPECT_THAT(refusal(bomb, "nemo-yaml"), HasSubstr("unfolds to more than"));
+    std::string sums = "A0=1\n"; // sixty times sixty times …: what a thousand lines of arithmetic would take
+    for (int i = 1; i < 7; ++i) {
+        sums += "A" + std::to_string(i) + "=\"0";
+        for (int k = 0; k < 60; ++k)
+            sums += "+A" + std::to_string(i - 1);
+        sums += "\"\n";
+    }
+    EXPECT_EQ(refusal(sums + "python x.py " + kFlags + " --context-parallel-size $((A6))", "megatron-args"), "taken");
     EXPECT_THAT(refusal("a: " + std::string(300, '['), "nemo-yaml"), HasSubstr("file:1"));
     EXPECT_THAT(refusal("{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}", "deepspeed-json"),
                 HasSubstr("nested more than 64 levels"));

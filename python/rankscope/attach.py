@@ -257,10 +257,10 @@ class Attachment:
 
     def _write_flight_record(self):
         """What PyTorch's flight recorder holds, and beside it where each thread stands."""
-        path = os.path.join(self._folder, f"rankscope-flight-{socket.gethostname()}-rank{self._rank}.json")
+        path = os.path.join(self._folder, f"rankscope-flight-{socket.gethostname()}-rank{self._rank}-{os.getpid()}.json")
         c10d = self._torch._C._distributed_c10d
         try:
-            with open(path[:-5] + ".txt", "w") as file:
+            with _own_file(path[:-5] + ".txt") as file:
                 names = {thread.ident: thread.name for thread in threading.enumerate()}
                 for identity, frame in sys._current_frames().items():
                     file.write(f"{names.get(identity, identity)}\n{''.join(traceback.format_stack(frame))}\n")
@@ -269,12 +269,19 @@ class Attachment:
                     dump = getattr(c10d, name)()
                     dump = dump.decode() if isinstance(dump, bytes) else dump
                     json.loads(dump)
-                    with open(path, "w") as file:
+                    with _own_file(path) as file:
                         file.write(dump)
                     return path
             return path[:-5] + ".txt"
         except OSError:
             return ""
+
+
+def _own_file(path: str):
+    """A new file of ours alone, in a folder that others may write to: links there are not followed, and files of ours made anew."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
 
 
 def attach_where_asked() -> Optional[Attachment]:

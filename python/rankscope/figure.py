@@ -9,7 +9,7 @@ from typing import Any, Dict, Optional
 
 from ._program import ProgramError, ScenarioError, ask
 from ._scenario import Scenario, changed
-from .simulator import validate
+from .simulator import _problems
 
 
 class Figure:
@@ -41,5 +41,5 @@ def figure(
     try:
         return Figure(ask("rankscope-figure", ["/dev/stdin", view, *arguments], json.dumps(document)))
     except ProgramError as error:
-        problems = [p for p in validate(document) if p.severity == "error"]
+        problems = [p for p in _problems(document, folder) if p.severity == "error"]
         raise (ScenarioError(problems) if problems else error) from None

@@ -170,8 +170,7 @@ class Hooks:
             if axis is None or id(group) not in self._groups:
                 continue
             ranks = list(self.torch.distributed.get_process_group_ranks(group))
-            short = name if name == axis or len(name) > 16 else name
-            self._groups[id(group)][1][0] = Group(short, axis, ranks, self.recorder.group(short, axis, ranks))
+            self._groups[id(group)][1][0] = Group(name, axis, ranks, self.recorder.group(name, axis, ranks))
 
     def watch_meshes(self):
         try:
@@ -208,14 +207,13 @@ class Hooks:
             sends = name == "SEND"
             ends = (self.rank, peer) if sends else (peer, self.rank)
             op.name = "send" if sends else "receive"
-            axis = "pp" if group.kind in ("world", "other", "pp") else group.kind
             op.track = (self._direction(group, peer)) if sends else wire.RECEIVE
             op.kind = recorder.kind(op.name, wire.PP_COMM, group="pp")
             op.group, op.number = -1, 0
             if peer >= 0:
                 pair = group.pairs.get(ends)
                 if pair is None:
-                    pair = group.pairs[ends] = [recorder.group(axis if axis == "pp" else "pp", "pair", ends), 0]
+                    pair = group.pairs[ends] = [recorder.group("pp", "pair", ends), 0]
                 op.group, op.number = pair
                 pair[1] += 1
         else:

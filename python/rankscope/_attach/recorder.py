@@ -21,17 +21,18 @@ class CudaClock:
 
     def __init__(self, torch):
         self._torch = torch
-        self._stream = torch.cuda.Stream()
-        self._bases = []
-        self._base()
+        self._stream = self._base = None
 
-    def _base(self):
+    def _rebase(self):
         event = self._torch.cuda.Event(enable_timing=True)
         event.record(self._stream)
         event.synchronize()
-        self._bases = self._bases[-2:] + [(event, time.monotonic_ns())]
+        self._base = (event, time.monotonic_ns())
 
     def stamp(self):
+        if self._stream is None:  # on the device that the job computes on, which it may choose after joining its process group
+            self._stream = self._torch.cuda.Stream()
+            self._rebase()
         event = self._torch.cuda.Event(enable_timing=True)
         event.record()
         return event
@@ -41,13 +42,15 @@ class CudaClock:
             return stamp
         if not stamp.query():
             return None
-        event, at = self._bases[-1]
+        event, at = self._base
         if time.monotonic_ns() - at > self.REBASE_NS:
-            self._base()
+            self._rebase()
         return at + int(event.elapsed_time(stamp) * 1e6)
 
 
 class Recorder:
+    MOST_STEPS = 4096  # that a message may tell of (live/stream/budget.h)
+
     def __init__(self, clock=None, most=65536, first_step=0):
         self.clock = clock or CpuClock()
         self.step = first_step
@@ -123,7 +126,7 @@ class Recorder:
         """(spans, steps, memory) that are complete, with times in ns."""
         spans, steps, memory = [], [], []
         queue, resolve = self._queue, self.clock.resolve
-        while queue and len(spans) < most:
+        while queue and len(spans) < most and len(steps) < self.MOST_STEPS:
             head = queue[0]
             if head[0] is None:
                 start, end = resolve(head[3]), resolve(head[4])

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
+#include <map>
+#include <tuple>
 
 namespace sim {
 namespace {
@@ -27,10 +30,20 @@ enum ResultColumn : std::size_t {
 };
 constexpr std::size_t kMostRows = 1'000'000;
 
+/// Negative numbers are none.
+bool beginsLikeFormula(std::string_view text)
+{
+    if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos)
+        return false;
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return text.front() != '-' || error != std::errc() || end != text.data() + text.size();
+}
+
 std::string csvCell(const std::string& text)
 {
     // A cell that begins like a formula is one to spreadsheets: it becomes text.
-    const bool isFormula = !text.empty() && std::string_view("=+@\t\r").find(text.front()) != std::string_view::npos;
+    const bool isFormula = beginsLikeFormula(text);
     if (!isFormula && text.find_first_of(",\"\r\n") == std::string::npos)
         return text;
     std::string quoted = isFormula ? "\"'" : "\"";
@@ -47,8 +60,7 @@ std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::
     std::string cell;
     bool isQuoted = false, wasQuoted = false;
     const auto endCell = [&] {
-        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' &&
-            std::string_view("=+@\t\r").find(cell[1]) != std::string_view::npos)
+        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' && beginsLikeFormula(std::string_view(cell).substr(1)))
             cell.erase(0, 1);
         row.push_back(std::exchange(cell, {}));
         wasQuoted = false;
@@ -110,6 +122,7 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
         if (at[needed] == rows.front().size())
             throw ScenarioError({{fileName, "", "there is no column " + quotedText(kResultColumns[needed])}});
     std::vector<LessonValue> all;
+    std::map<std::tuple<std::string, std::string, std::uint64_t>, std::size_t> sheets; // of a learner, lesson and seed
     for (std::size_t r = 1; r < rows.size(); ++r) {
         const auto cell = [&](ResultColumn column) { return at[column] < rows[r].size() ? rows[r][at[column]] : std::string(); };
         const std::string where = "row " + std::to_string(r + 1);
@@ -117,12 +130,9 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
             return cell(column).empty() ? LessonValue() : parseStrict(cell(column), fileName + ", " + where);
         };
         const LessonValue seed = value(kSeed);
-        const auto belongs = [&](const LessonValue& sheet) {
-            return sheet.at("learner") == LessonValue(cell(kLearner)) && sheet.at("lesson") == LessonValue(cell(kLesson)) &&
-                   memberOr<std::uint64_t>(sheet, "seed", 0) == valueAs<std::uint64_t>(seed).value_or(0);
-        };
-        auto sheet = std::find_if(all.begin(), all.end(), belongs);
-        if (sheet == all.end()) {
+        const auto [place, isNew] =
+            sheets.try_emplace({cell(kLearner), cell(kLesson), valueAs<std::uint64_t>(seed).value_or(0)}, all.size());
+        if (isNew) {
             all.push_back({{"format", "rankscope-answers"},
                            {"version", 1},
                            {"lesson", cell(kLesson)},
@@ -130,8 +140,8 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
                            {"answers", LessonValue::object()}});
             if (!seed.is_null())
                 all.back()["seed"] = seed;
-            sheet = all.end() - 1;
         }
+        LessonValue& sheet = all[place->second];
         const LessonValue answer = value(kAnswer);
         if (answer.is_null())
             continue;
@@ -140,7 +150,7 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
             entry["sure"] = sure;
         if (const LessonValue seconds = value(kSeconds); seconds.is_number())
             entry["seconds"] = seconds;
-        (*sheet)["answers"][cell(kQuestion)] = std::move(entry);
+        sheet["answers"][cell(kQuestion)] = std::move(entry);
     }
     return all;
 }

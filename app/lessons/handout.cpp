@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 namespace app {
 namespace {
@@ -60,21 +61,23 @@ public:
     void space(double height) { m_y += height; }
 
     /// Markdown; never HTML and never pictures: words of a file from anywhere.
-    void text(const QString& markdown, int pixels = kBody, double indent = 0, bool bold = false)
+    void text(const QString& markdown, int pixels = kBody, double indent = 0, bool bold = false, bool hasBox = false)
     {
         for (QString block : markdown.split(QStringLiteral("\n\n"), Qt::SkipEmptyParts)) {
-            block.replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! ["));
+            block.replace(QStringLiteral("!["), QStringLiteral("! ["));
             QTextDocument document;
             QFont font = qtFont(FontFace::body);
             font.setPixelSize(pixels);
             font.setBold(bold);
             document.setDefaultFont(font);
             document.setDocumentMargin(0);
-            document.setMarkdown(block);
+            document.setMarkdown(block, QTextDocument::MarkdownDialectGitHub | QTextDocument::MarkdownNoHTML);
             document.setTextWidth(kTextWidth - indent);
             double height = document.size().height();
             if (height <= kBottom - kMargin)
                 keep(height);
+            if (std::exchange(hasBox, false)) // beside the first line, on whichever page it comes to stand
+                drawBox();
             for (double done = 0; done < height;) { // a block longer than a page goes on on the next
                 const double part = std::min(height - done, kBottom - m_y);
                 m_painter.save();
@@ -119,16 +122,9 @@ public:
     /// "☐ text", the box drawn: no font needs to have it.
     void box(const QString& markdown)
     {
-        constexpr double kSide = 11, kIndent = 24;
+        constexpr double kIndent = 24;
         keep(kBody * 2);
-        const double top = m_y;
-        const int page = m_page;
-        text(markdown, kBody, kIndent);
-        if (page != m_page)
-            return;
-        m_painter.setPen(QPen(Qt::black, 1));
-        m_painter.setBrush(Qt::NoBrush);
-        m_painter.drawRect(QRectF(kMargin + 4, top + 3, kSide, kSide));
+        text(markdown, kBody, kIndent, false, true);
     }
     void picture(StepView& view, const QString& caption)
     {
@@ -177,6 +173,13 @@ public:
     }
 
 private:
+    void drawBox()
+    {
+        constexpr double kSide = 11;
+        m_painter.setPen(QPen(Qt::black, 1));
+        m_painter.setBrush(Qt::NoBrush);
+        m_painter.drawRect(QRectF(kMargin + 4, m_y + 3, kSide, kSide));
+    }
     void drawFoot()
     {
         QFont font = qtFont(FontFace::body);
@@ -403,6 +406,14 @@ private:
     std::set<std::string> m_open; ///< cases that are seen before anything is asked
 };
 
+/// While it lives: hashes are the same in every run.
+struct FixedHashes {
+    FixedHashes() { QHashSeed::setDeterministicGlobalSeed(); }
+    ~FixedHashes() { QHashSeed::resetRandomGlobalSeed(); }
+    FixedHashes(const FixedHashes&) = delete;
+    FixedHashes& operator=(const FixedHashes&) = delete;
+};
+
 } // namespace
 
 QByteArray handoutPdf(const sim::LessonPlay& play, std::uint64_t seed, const QString& version)
@@ -412,7 +423,7 @@ QByteArray handoutPdf(const sim::LessonPlay& play, std::uint64_t seed, const QSt
     QByteArray bytes;
     QBuffer buffer(&bytes);
     buffer.open(QIODevice::WriteOnly);
-    QHashSeed::setDeterministicGlobalSeed(); // Qt writes the fonts in the order of a hash
+    const FixedHashes fixed; // Qt writes the fonts in the order of a hash
     {
         QPdfWriter pdf(&buffer);
         pdf.setResolution(kDotsPerInch);
@@ -431,7 +442,6 @@ QByteArray handoutPdf(const sim::LessonPlay& play, std::uint64_t seed, const QSt
         handout.questions();
         handout.key();
     }
-    QHashSeed::resetRandomGlobalSeed();
     // The one thing in it that differs from run to run: when it was made.
     constexpr QByteArrayView kMade = "/CreationDate (D:";
     if (const qsizetype at = bytes.indexOf(kMade); at >= 0)

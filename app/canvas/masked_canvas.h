@@ -2,49 +2,25 @@
 // asked about. Ranks, micro-batches and other numbers without a unit stay: they name things.
 #pragma once
 
-#include "app/canvas/canvas.h"
+#include "app/canvas/forwarding_canvas.h"
 
 namespace app {
 
 /// The text with the digits of every quantity (a number with a unit of time, bytes, rates, shares) taken out.
 std::string withoutQuantities(std::string_view text);
 
-class MaskedCanvas final : public Canvas {
+class MaskedCanvas final : public ForwardingCanvas {
 public:
-    explicit MaskedCanvas(Canvas& whole) : m_whole(whole) {}
-    Rect area() const override { return m_whole.area(); }
-    void fillRect(Rect rect, Color color) override { m_whole.fillRect(rect, color); }
-    void strokeRect(Rect rect, Color color, float thickness, LineStyle style) override
-    {
-        m_whole.strokeRect(rect, color, thickness, style);
-    }
-    void line(Point from, Point to, Color color, float thickness, LineStyle style) override
-    {
-        m_whole.line(from, to, color, thickness, style);
-    }
-    void polyline(const std::vector<Point>& points, Color color, float thickness) override
-    {
-        m_whole.polyline(points, color, thickness);
-    }
-    void fillConvex(const std::vector<Point>& points, Color color) override { m_whole.fillConvex(points, color); }
-    void stacks(const ColumnStacks& stacks) override { m_whole.stacks(stacks); }
+    using ForwardingCanvas::ForwardingCanvas;
     void text(Point at, std::string_view text, Color color, FontFace face, Align align) override
     {
-        m_whole.text(at, withoutQuantities(text), color, face, align);
+        ForwardingCanvas::text(at, withoutQuantities(text), color, face, align);
     }
-    float textWidth(std::string_view text, FontFace face) override { return m_whole.textWidth(text, face); }
-    float textHeight(FontFace face) override { return m_whole.textHeight(face); }
-    void pushClip(Rect rect) override { m_whole.pushClip(rect); }
-    void popClip() override { m_whole.popClip(); }
     void node(Node node) override
     {
         node.name = withoutQuantities(node.name);
-        m_whole.node(std::move(node));
+        ForwardingCanvas::node(std::move(node));
     }
-    bool wantsNodes() const override { return m_whole.wantsNodes(); }
-
-private:
-    Canvas& m_whole;
 };
 
 } // namespace app

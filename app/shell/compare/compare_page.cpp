@@ -343,10 +343,10 @@ void ComparePage::showSeveral()
     for (const CompareView::Further& further : m_view.further()) {
         rowsToA.push_back(rowsOf(further.toA, *two.a, *further.side.simulation));
         names << QString::fromStdString(further.side.name);
+        changes.emplace_back(); // a column each, also of one that has left the lineup meanwhile
         for (const Lineup::Entry& entry : m_lineup.entries())
             if (entry.step.simulation == further.side.simulation) {
-                changes.push_back(
-                    scenarioChanges(documentA, two.a->scenario(), entry.document, entry.step.simulation->scenario()));
+                changes.back() = scenarioChanges(documentA, two.a->scenario(), entry.document, entry.step.simulation->scenario());
                 break;
             }
     }

@@ -498,7 +498,9 @@ void MainWindow::showStatus()
         return m_resultLabel->clear();
     }
     if (isCompareShown()) {
-        m_pointedLabel->setText(tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B"));
+        m_pointedLabel->setText(m_desk.lineup().entries().empty()
+                                    ? tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B")
+                                    : tr("W S zoom · A D pan · Shift+X swaps A and B · , and . step through all at once"));
         m_resultLabel->setText(m_compare->headline());
         return;
     }

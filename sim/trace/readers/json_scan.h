@@ -49,6 +49,11 @@ Scan scanString(const char*& at, const char* end, std::string_view& text, Quotes
 /// Any value. `text` is all of it, with its quotes or brackets.
 Scan scanValue(const char*& at, const char* end, std::string_view& text, Quotes = Quotes::strict);
 
+/// Whether brackets lie in one another deeper than `most`. Values that deep are not parsed: copying and writing them out would
+/// overflow the stack.
+bool isNestedDeeper(std::string_view text, std::size_t most);
+inline constexpr std::size_t kMostJsonDepth = 64; ///< no profiler's metadata comes near
+
 /// What a string as written means: escapes resolved, bytes that are no UTF-8 replaced by U+FFFD, so that it can be shown and
 /// written.
 std::string meantText(std::string_view written);

@@ -242,6 +242,21 @@ bool isNestedDeeper(std::string_view text, std::size_t most)
     return false;
 }
 
+std::string meantBytes(std::string_view bytes)
+{
+    std::string out;
+    out.reserve(bytes.size());
+    for (std::size_t i = 0; i < bytes.size();) {
+        const std::size_t length = utf8Length(bytes.substr(i));
+        if (length == 0)
+            appendUtf8(out, kReplacement);
+        else
+            out.append(bytes, i, length);
+        i += std::max<std::size_t>(length, 1);
+    }
+    return out;
+}
+
 std::string meantText(std::string_view written)
 {
     std::string out;

@@ -529,7 +529,7 @@ const char* ChromeEvents::takeMetadata(const ChromeEvent& event)
         m_builder.labelProcess(process, text);
     else if (what == "thread_name" && !text.empty()) {
         RecordedTrack& track = m_builder.at(rowOf(event).track);
-        if (text != "stream " + track.name + " " && !text.starts_with("stream "))
+        if (!text.starts_with("stream "))
             track.name = text;
     }
     return nullptr;

@@ -80,7 +80,7 @@ private:
             throw Error(m_file.path + ": is damaged: its tables are longer than a file of " + std::to_string(m_file.bytes) +
                         " bytes can hold");
         throw Error(m_file.path + ": is damaged, or no database: " +
-                    (m_database ? meantText(sqlite3_errmsg(m_database.get())) : std::string("there is no memory for it")));
+                    (m_database ? meantBytes(sqlite3_errmsg(m_database.get())) : std::string("there is no memory for it")));
     }
 
     Statement prepare(const std::string& query) const
@@ -100,15 +100,7 @@ private:
     static std::string text(const Statement& statement, int column)
     {
         const unsigned char* bytes = sqlite3_column_text(statement.get(), column);
-        if (bytes == nullptr)
-            return {};
-        std::string escaped;
-        for (const char* c = reinterpret_cast<const char*>(bytes); *c != 0; ++c) {
-            if (*c == '\\')
-                escaped += '\\';
-            escaped += *c;
-        }
-        return meantText(escaped);
+        return bytes == nullptr ? std::string() : meantBytes(reinterpret_cast<const char*>(bytes));
     }
     static std::int64_t number(const Statement& statement, int column) { return sqlite3_column_int64(statement.get(), column); }
 

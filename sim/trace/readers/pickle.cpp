@@ -319,17 +319,6 @@ private:
         make(PickleNode::Kind::value, std::bit_cast<double>(bits));
     }
 
-    static std::string meantBytes(std::string_view bytes)
-    {
-        std::string escaped;
-        for (const char c : bytes) {
-            if (c == '\\')
-                escaped += '\\';
-            escaped += c;
-        }
-        return meantText(escaped);
-    }
-
     /// Memory that is written out, roughly. Values that are referred to often are written out as often, texts too: bounded.
     void count(std::size_t bytes)
     {

@@ -218,15 +218,18 @@ private:
     {
         if (depth > 0)
             throw protozero::invalid_length_exception();
+        // As much as deflate makes of a byte at most: what a file unpacks to goes by its length.
+        constexpr std::size_t kMostOfAByte = 1100, kLeast = 4096;
+        const std::size_t most = std::min(kMostOfAPacket, kLeast + packed.size() * kMostOfAByte);
         std::string packets;
         try {
             if (isDeflate) {
-                packets = inflated(packed.data(), packed.size(), kMostOfAPacket);
+                packets = inflated(packed.data(), packed.size(), most);
             } else {
                 const auto source = openBytes(packed.data(), packed.size());
                 ReadingFile quiet;
                 quiet.path = m_file.path;
-                packets = readAll(*source, quiet, kMostOfAPacket);
+                packets = readAll(*source, quiet, most);
             }
         } catch (const Error&) {
             throw protozero::invalid_length_exception();

@@ -322,7 +322,7 @@ private:
     /// Memory that is written out, roughly. Values that are referred to often are written out as often, texts too: bounded.
     void count(std::size_t bytes)
     {
-        constexpr std::size_t kMost = std::size_t{256} << 20;
+        constexpr std::size_t kMost = std::size_t{128} << 20;
         m_written += bytes;
         if (m_written > kMost)
             fail("its values take more than " + std::to_string(kMost >> 20) + " MiB");

@@ -156,7 +156,7 @@ TEST(Pickles, CountTheBytesOfWhatTheyRecall)
     for (int i = 0; i < 4; ++i)
         bomb += static_cast<char>(length >> (8 * i));
     bomb += std::string(length, 'a') + "q" + '\0' + "0(" + repeated(std::string("h\0", 2), 5000) + "l.";
-    EXPECT_THAT(whyRefused(bomb), HasSubstr("more than 256 MiB"));
+    EXPECT_THAT(whyRefused(bomb), HasSubstr("more than 128 MiB"));
 }
 
 TEST(FilesOfTwoClocks, AreSaidOnce)

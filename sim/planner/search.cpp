@@ -74,7 +74,7 @@ private:
     void explore();
     void expand(const std::vector<Waiting>&);
     void expandNode(const Waiting&, std::vector<Waiting>& leaves, GridRecord&);
-    void tighten(std::vector<Waiting>);
+    void tighten(const std::vector<Waiting>&);
     void simulateAll(const std::vector<Waiting>&);
     void pushDeeper(const Waiting&, double bytes, int fullestRank);
     template <typename Take>
@@ -313,7 +313,7 @@ void Search::pushDeeper(const Waiting& failed, double bytes, int fullestRank)
     m_queue.push(std::move(deeper));
 }
 
-void Search::tighten(std::vector<Waiting> leaves)
+void Search::tighten(const std::vector<Waiting>& leaves)
 {
     std::vector<TightFloor> floors(leaves.size());
     std::vector<char> isMade(leaves.size(), 0);
@@ -326,7 +326,7 @@ void Search::tighten(std::vector<Waiting> leaves)
     });
     m_answer.tightened += static_cast<std::int64_t>(leaves.size());
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-        Waiting& leaf = leaves[i];
+        Waiting leaf = leaves[i];
         if (isMade[i] == 0)
             continue;
         if (floors[i].peakBytes > m_capacityBytes) {
@@ -410,13 +410,13 @@ void Search::report(bool always)
 void Search::explore()
 {
     while (!m_queue.empty()) {
-        checkCancelled();
-        report(false);
         const bool hasEnough = static_cast<int>(m_found.size()) >= m_request.top;
         if (isCut(m_queue.top().key) && hasEnough)
             break;
         if (m_answer.simulated >= m_request.mostSimulated)
             break;
+        checkCancelled();
+        report(false);
         const Rung rung = m_queue.top().rung;
         const std::size_t most = rung == Rung::node ? kNodesAtOnce : rung == Rung::leaf ? kTightAtOnce : kSimulatedAtOnce;
         std::vector<Waiting> batch;
@@ -425,12 +425,18 @@ void Search::explore()
             batch.push_back(m_queue.top());
             m_queue.pop();
         }
-        if (rung == Rung::node)
-            expand(batch);
-        else if (rung == Rung::leaf)
-            tighten(std::move(batch));
-        else
-            simulateAll(batch);
+        try {
+            if (rung == Rung::node)
+                expand(batch);
+            else if (rung == Rung::leaf)
+                tighten(batch);
+            else
+                simulateAll(batch);
+        } catch (const Cancelled&) { // none of it may be forgotten: it is still open
+            for (Waiting& waiting : batch)
+                m_queue.push(std::move(waiting));
+            throw;
+        }
     }
 }
 

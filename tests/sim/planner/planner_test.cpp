@@ -3,6 +3,7 @@
 #include "sim/planner/planner.h"
 
 #include "sim/answers/plan.h"
+#include "sim/cancel.h"
 #include "sim/simulate/simulation.h"
 #include "tests/support/catalogue.h"
 
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -157,6 +159,29 @@ TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
     EXPECT_NEAR(sum, why.deltaSeconds, 1e-12);
     EXPECT_NEAR(why.deltaSeconds, why.other->stepSeconds - answer.best.front().stepSeconds, 1e-12);
     EXPECT_FALSE(whyNot(request, test::catalogue(), answer, {"layout.tp", "3"}).other);
+}
+
+TEST(Planner, ProvesNothingWhereItWasStopped)
+{
+    PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    request.top = 1;
+    request.jobs = 1;
+    // Cancels at the look after so many, and at each from then on.
+    const auto stoppedAfter = [&](std::int64_t most, std::int64_t& looks) {
+        const CancelScope scope([&] { return looks++ >= most; });
+        return plan(request, test::catalogue());
+    };
+    std::int64_t all = 0, looks = 0;
+    const PlanAnswer whole = stoppedAfter(std::numeric_limits<std::int64_t>::max(), all);
+    ASSERT_TRUE(whole.proved);
+    ASSERT_FALSE(whole.stopped);
+    for (int i = 0; i < 80; ++i) {
+        looks = 0;
+        const PlanAnswer answer = stoppedAfter(all * i / 80, looks);
+        ASSERT_TRUE(answer.stopped) << i;
+        EXPECT_FALSE(answer.proved) << i << ": " << answer.simulated << " of " << whole.simulated << " simulated";
+        EXPECT_GT(answer.gap, 0) << i;
+    }
 }
 
 TEST(Planner, MergesPartsIntoTheSameFirst)

@@ -85,6 +85,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"evaluated", plan.evaluated},
                   {"tightened", plan.tightened},
                   {"simulated", plan.simulated},
+                  {"too_large", plan.tooLarge},
                   {"proved", plan.proved},
                   {"gap", plan.gap},
                   {"stopped", plan.stopped},
@@ -93,6 +94,8 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"best", best},
                   {"pareto", pareto},
                   {"rejected", rejected}};
+    if (plan.tooLarge > 0)
+        answer["too_large_text"] = plan.tooLargeText;
     if (request.parts > 1)
         answer["part"] = {request.part + 1, request.parts};
     return answer;

@@ -131,6 +131,7 @@ TEST(Planner, GivesEveryGridOneReason)
         if (rejected.reason == PlanReason::floor) {
             EXPECT_GE(rejected.leastFloorSeconds, answer.best.front().stepSeconds);
         }
+        EXPECT_NE(rejected.reason, PlanReason::open) << rejected.text;
     }
     EXPECT_EQ(seen.size(), 10U); // of 4 = tp x cp x pp x dp
 }
@@ -182,6 +183,54 @@ TEST(Planner, ProvesNothingWhereItWasStopped)
         EXPECT_FALSE(answer.proved) << i << ": " << answer.simulated << " of " << whole.simulated << " simulated";
         EXPECT_GT(answer.gap, 0) << i;
     }
+}
+
+TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
+{
+    PlanRequest request = tinyJob();
+    request.mostSimulated = 1; // and of a search that was cut short by a limit
+    std::vector<PlanAnswer> answers{plan(request, test::catalogue())};
+    for (const std::int64_t most : {0, 1000, 20'000, 60'000}) {
+        std::int64_t looks = 0;
+        const CancelScope scope([&] { return looks++ >= most; });
+        request = tinyJob();
+        request.jobs = 1;
+        answers.push_back(plan(request, test::catalogue()));
+    }
+    int open = 0;
+    for (const PlanAnswer& answer : answers)
+        for (const RejectedGrid& rejected : answer.rejected) {
+            open += rejected.reason == PlanReason::open ? 1 : 0;
+            EXPECT_FALSE(rejected.text.empty()) << rejected.grid.text();
+            EXPECT_THAT(rejected.text, testing::Not(testing::HasSubstr("inf")));
+            if (rejected.reason == PlanReason::floor) {
+                ASSERT_FALSE(answer.best.empty());
+                EXPECT_GE(rejected.leastFloorSeconds, answer.best.front().stepSeconds) << rejected.text;
+            }
+        }
+    EXPECT_GT(open, 10);
+    EXPECT_FALSE(answers.front().proved);
+}
+
+TEST(Planner, LeavesOpenWhatIsTooLargeToBeSimulatedHere)
+{
+    PlanRequest request = tinyJob({{"model.num_hidden_layers", "64"},
+                                   {"training.global_batch_size", "524288"},
+                                   {"training.micro_batch_size", "1"},
+                                   {"training.recompute", "none"},
+                                   {"schedule.kind", "1f1b"},
+                                   {"layout.sequence_parallel", "false"}});
+    request.gpus = 1;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    EXPECT_TRUE(answer.best.empty());
+    EXPECT_GT(answer.tooLarge, 0);
+    EXPECT_EQ(answer.tooLarge + answer.simulated, answer.covered);
+    EXPECT_THAT(answer.tooLargeText, testing::HasSubstr("limit"));
+    EXPECT_FALSE(answer.proved);
+    ASSERT_EQ(answer.rejected.size(), 1U);
+    EXPECT_EQ(answer.rejected.front().reason, PlanReason::open);
+    EXPECT_THAT(answer.rejected.front().text, testing::HasSubstr("cannot be laid out or simulated here"));
+    EXPECT_EQ(planAnswer(answer, request)["too_large"], answer.tooLarge);
 }
 
 TEST(Planner, MergesPartsIntoTheSameFirst)

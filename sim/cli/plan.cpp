@@ -97,8 +97,11 @@ void print(const Answer& answer)
 {
     const Answer& best = answer.at("best");
     const auto count = [&](const char* key) { return grouped(answer.at(key).get<std::int64_t>()); };
-    std::cout << count("covered") << " legal layouts on " << answer.at("gpus").get<int>() << " GPUs, " << count("evaluated")
-              << " evaluated, " << count("tightened") << " laid out, " << count("simulated") << " simulated; ";
+    std::cout << count("covered") << " legal layouts on " << answer.at("gpus").get<int>() << " GPUs";
+    if (answer.contains("simulated"))
+        std::cout << ", " << count("evaluated") << " evaluated, " << count("tightened") << " laid out, " << count("simulated")
+                  << " simulated";
+    std::cout << "; ";
     if (best.empty())
         std::cout << (answer.at("proved").get<bool>() ? "none fits\n" : "none that was reached fits\n");
     else if (answer.at("proved").get<bool>())
@@ -276,7 +279,14 @@ void addPlan(CLI::App& app)
     command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
         ->check(CLI::Range(1, 1'000'000));
     CLI::Option* part = command->add_option("--part", arguments->part, "I/N: the I-th of N parts of the grids");
-    command->add_option("--merge", arguments->merge, "Puts the --json of all parts together")->take_all()->excludes(part);
+    command
+        ->add_option(
+            "--merge", arguments->merge,
+            "Puts the --json of all parts together: the first of all, whether it is proved, and grids that break a rule, as "
+            "the search in one piece says them; further layouts and why grids lost stand under \"parts\", beside each "
+            "part's own first")
+        ->take_all()
+        ->excludes(part);
     command->add_flag("--json", arguments->json, "One JSON document");
     command->callback([arguments] { runPlan(*arguments); });
 }

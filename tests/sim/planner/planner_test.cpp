@@ -233,23 +233,142 @@ TEST(Planner, LeavesOpenWhatIsTooLargeToBeSimulatedHere)
     EXPECT_EQ(planAnswer(answer, request)["too_large"], answer.tooLarge);
 }
 
-TEST(Planner, MergesPartsIntoTheSameFirst)
+namespace {
+/// The answers of the parts of a search.
+std::vector<Answer> partsOf(const PlanRequest& whole, int count)
 {
-    const PlanRequest whole = tinyJob();
     std::vector<Answer> parts;
-    for (int part = 0; part < 3; ++part) {
+    for (int part = 0; part < count; ++part) {
         PlanRequest request = whole;
         request.part = part;
-        request.parts = 3;
+        request.parts = count;
         parts.push_back(planAnswer(plan(request, test::catalogue()), request));
     }
-    const Answer merged = mergedPlans(parts, 5), all = planAnswer(plan(whole, test::catalogue()), whole);
-    EXPECT_EQ(merged["best"][0]["step_time_s"], all["best"][0]["step_time_s"]);
-    EXPECT_EQ(merged["covered"], all["covered"]);
-    EXPECT_EQ(merged["proved"], true);
-    EXPECT_EQ(merged["rejected"].size(), all["rejected"].size());
-    parts.pop_back();
-    EXPECT_THROW(mergedPlans(parts, 5), Error);
+    return parts;
+}
+} // namespace
+
+TEST(Planner, RunsNoMoreLayersAgainThanItTakesWhereDenseLayersComeFirst)
+{
+    ScenarioDocument document = ScenarioDocument::parse(kTinyJob);
+    for (const auto& [pointer, value] : std::initializer_list<PlanSetting>{{"model.num_hidden_layers", "12"},
+                                                                           {"model.num_experts", "8"},
+                                                                           {"model.num_experts_per_tok", "4"},
+                                                                           {"model.moe_intermediate_size", "2048"},
+                                                                           {"model.first_k_dense_replace", "4"},
+                                                                           {"training.sequence_length", "1024"},
+                                                                           {"training.micro_batch_size", "8"},
+                                                                           {"layout.tp", "1"},
+                                                                           {"layout.pp", "1"},
+                                                                           {"layout.ep", "1"}})
+        document.set(pointer, value);
+    int deepened = 0;
+    std::vector<double> peaks(1, 0);
+    for (int layers = 1; layers <= 12; ++layers) {
+        document.set("training.recompute", R"({"kind":"full","layers":)" + std::to_string(layers) + "}");
+        peaks.push_back(simulate(resolvedScenario(document, test::catalogue()))->metrics().peakMemoryGib);
+    }
+    document.set("training.recompute", R"({"kind":"full","layers":1})");
+    for (int needed = 2; needed < 12; ++needed) {
+        PlanRequest request{.document = document, .freed = {"training.recompute"}};
+        for (const char* held : {"layout.tp", "layout.cp", "layout.pp", "layout.dp", "layout.ep", "layout.etp",
+                                 "layout.zero_stage", "layout.dp_shard", "layout.sequence_parallel", "training.micro_batch_size"})
+            request.fixed.emplace_back(held, std::string(held) == "training.micro_batch_size"  ? "8"
+                                             : std::string(held) == "layout.zero_stage"        ? "0"
+                                             : std::string(held) == "layout.sequence_parallel" ? "false"
+                                                                                               : "1");
+        request.marginGib = 80 - peaks[asIndex(needed)] - 1e-6;
+        const PlanAnswer answer = plan(request, test::catalogue());
+        ASSERT_FALSE(answer.best.empty()) << needed;
+        int least = 1; // of what fits
+        while (peaks[asIndex(least)] > peaks[asIndex(needed)] + 1e-6)
+            ++least;
+        const auto& settings = answer.best.front().settings;
+        const auto again =
+            std::find_if(settings.begin(), settings.end(), [](const PlanSetting& s) { return s.first == "training.recompute"; });
+        ASSERT_NE(again, settings.end());
+        std::printf("%d %d %s %f\n", needed, least, again->second.c_str(), peaks[asIndex(needed)]);
+        if (again->second.find("full") == std::string::npos)
+            continue; // less than that is enough
+        ++deepened;
+        EXPECT_EQ(again->second, R"({"kind":"full","layers":)" + std::to_string(least) + "}") << needed;
+    }
+    EXPECT_GT(deepened, 5);
+}
+
+TEST(Planner, MergesPartsIntoWhatTheWholeSays)
+{
+    for (const PlanObjective objective : {PlanObjective::time, PlanObjective::headroom})
+        for (const int count : {2, 3, 12}) { // of ten grids: some parts have none
+            PlanRequest whole = tinyJob();
+            whole.objective = objective;
+            Answer merged = mergedPlans(partsOf(whole, count), 5), all = planAnswer(plan(whole, test::catalogue()), whole);
+            SCOPED_TRACE(std::to_string(count) + " parts for " + all["objective"].get<std::string>());
+            ASSERT_EQ(all["proved"], true);
+            const Answer first = all["best"][0];
+            all["best"] = Answer::array({first});
+            Answer rules = Answer::array();
+            for (const Answer& grid : all["rejected"])
+                if (grid["reason"] == "rule")
+                    rules.push_back(grid);
+            all["rejected"] = rules;
+            for (const auto& [key, value] : merged.items())
+                if (key != "seconds" && key != "parts") {
+                    EXPECT_EQ(value.dump(), all[key].dump()) << key;
+                }
+        }
+}
+
+TEST(Planner, MergesNoProofThatAPartDoesNotHave)
+{
+    const std::vector<Answer> parts = partsOf(tinyJob(), 3);
+    const std::size_t of = [&] { // the part that has the first of all
+        const Answer merged = mergedPlans(parts, 5);
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            if (!parts[i]["best"].empty() && parts[i]["best"][0] == merged["best"][0])
+                return i;
+        return parts.size();
+    }();
+    ASSERT_LT(of, parts.size());
+    const std::size_t other = (of + 1) % parts.size();
+    const double best = parts[of]["order"][0];
+
+    std::vector<Answer> changed = parts; // stopped before it found anything
+    changed[other].update(
+        {{"best", Answer::array()}, {"order", Answer::array()}, {"open", 0}, {"proved", false}, {"stopped", true}});
+    EXPECT_EQ(mergedPlans(changed, 5)["proved"], false);
+    EXPECT_EQ(mergedPlans(changed, 5)["gap"], 1);
+    EXPECT_EQ(mergedPlans(changed, 5)["stopped"], true);
+    changed[other].update({{"open", 0.75 * best}}); // it was stopped, what it has left may be faster
+    EXPECT_EQ(mergedPlans(changed, 5)["proved"], false);
+    EXPECT_NEAR(mergedPlans(changed, 5)["gap"].get<double>(), 0.25, 1e-12);
+    changed[other].update({{"open", 1.25 * best}}); // what it has left is slower
+    EXPECT_EQ(mergedPlans(changed, 5)["proved"], true);
+    EXPECT_EQ(mergedPlans(changed, 5)["gap"], 0);
+
+    PlanRequest tight = tinyJob(); // nothing fits: that is proved, part by part and of the whole
+    tight.marginGib = 79.999;
+    EXPECT_TRUE(plan(tight, test::catalogue()).best.empty());
+    EXPECT_EQ(mergedPlans(partsOf(tight, 3), 5)["proved"], true);
+    EXPECT_EQ(mergedPlans(partsOf(tight, 3), 5)["gap"], 0);
+}
+
+TEST(Planner, RefusesToMergeWhatIsNotAllOfOneSearch)
+{
+    const std::vector<Answer> parts = partsOf(tinyJob(), 3);
+    EXPECT_THROW(mergedPlans({parts[0], parts[1]}, 5), Error);
+    EXPECT_THROW(mergedPlans({parts[0], parts[1], parts[1]}, 5), Error);
+    EXPECT_THROW(mergedPlans({parts[0], parts[1], partsOf(tinyJob({{"training.sequence_length", "256"}}), 3)[2]}, 5), Error);
+    std::vector<Answer> changed = parts;
+    changed[0]["part"] = {1, 4'000'000'000'000}; // so many are not made room for
+    EXPECT_THROW(mergedPlans(changed, 5), Error);
+    changed = parts;
+    changed[1].erase("order");
+    EXPECT_THROW(mergedPlans(changed, 5), Error);
+    for (const std::size_t i : {1U, 0U}) {
+        changed[i] = Answer::array({1, 2});
+        EXPECT_THROW(mergedPlans(changed, 5), Error);
+    }
 }
 
 TEST(Planner, RefusesWhatCannotBeSearched)

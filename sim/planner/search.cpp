@@ -97,7 +97,9 @@ private:
         std::int64_t tries = 0;
         bool fits = false;
         std::string problem; ///< why it cannot be laid out here
-        LayoutFloor deeper;  ///< with a layer more run again, where it does not fit and there is one
+        LayoutFloor deeper;  ///< with as many run again as are to be tried next, where it does not fit and there are more
+        int deeperLayers = 0;
+        bool isLaid = true; ///< else the order of its passes was enough to say that it does not fit
     };
     bool canGoDeeper(const Choice& choice) const
     {
@@ -107,7 +109,8 @@ private:
     TightFloor laidOut(Choice, int layers, Laid&) const;
     Laid layOut(const Waiting&) const;
     LayoutFloor floorDeeper(const Choice&) const;
-    void pushDeeper(const Waiting&, double bytes, const LayoutFloor& deeper);
+    void pushDeeper(const Waiting&, double bytes, const LayoutFloor& deeper, int layers, bool isLaid);
+    bool fitsAsScheduled(const Waiting&, Laid&) const;
     void leaveOpen(const Waiting&, const std::string& problem);
     void setKeys(Waiting&, double ns, double bytes) const;
     template <typename Take>
@@ -341,13 +344,15 @@ LayoutFloor Search::floorDeeper(const Choice& failed) const
 }
 
 /// It waits again, with the floor of the next: which of the deeper ones fits is found out when its turn comes.
-void Search::pushDeeper(const Waiting& failed, double bytes, const LayoutFloor& floor)
+void Search::pushDeeper(const Waiting& failed, double bytes, const LayoutFloor& floor, int layers, bool isLaid)
 {
     Waiting deeper = failed;
     deeper.rung = Rung::leaf;
-    deeper.failedLayers = failed.choice.recomputeLayers;
-    deeper.failedBytes = bytes;
-    ++deeper.choice.recomputeLayers;
+    if (isLaid) {
+        deeper.failedLayers = failed.choice.recomputeLayers;
+        deeper.failedBytes = bytes;
+    }
+    deeper.choice.recomputeLayers = layers;
     ++m_answer.evaluated;
     deeper.floorNs = floor.stepNs;
     setKeys(deeper, floor.stepNs, floor.bytes);
@@ -373,6 +378,48 @@ TightFloor Search::laidOut(Choice choice, int layers, Laid& laid) const
     return tightFloor(m_space.scenarioOf(choice));
 }
 
+/// Whether the passes whose activations are held at once may fit; if not, the least number of layers to run again so that they
+/// may.
+bool Search::fitsAsScheduled(const Waiting& leaf, Laid& laid) const
+{
+    Choice choice = leaf.choice;
+    Scenario scenario = m_space.scenarioOf(choice);
+    const auto inFlight = m_floors.inFlightOf(choice, scenario);
+    if (!inFlight)
+        return true;
+    const auto parts = m_floors.partsOf(choice, scenario);
+    const auto shards = m_floors.shardsOf(choice, scenario);
+    LayoutFloor floor;
+    const auto fitsWith = [&](int layers) {
+        choice.recomputeLayers = scenario.training.recomputeLayers = layers;
+        floor = m_floors.floorOf(choice, scenario, *parts, *shards, inFlight.get());
+        return floor.bytes <= m_capacityBytes;
+    };
+    if (fitsWith(laid.layers))
+        return true;
+    laid.isLaid = false;
+    laid.floor = {.stepNs = floor.stepNs, .peakBytes = floor.bytes, .fullestRank = floor.fullestRank};
+    if (!canGoDeeper(leaf.choice))
+        return false;
+    int least = laid.layers + 1, enough = m_space.layersOfChunk(choice);
+    if (!fitsWith(enough)) {
+        laid.floor = {.stepNs = floor.stepNs, .peakBytes = floor.bytes, .fullestRank = floor.fullestRank};
+        laid.layers = enough;
+        return false;
+    }
+    while (least < enough) {
+        const int middle = (least + enough) / 2;
+        if (fitsWith(middle))
+            enough = middle;
+        else
+            least = middle + 1;
+    }
+    fitsWith(enough);
+    laid.deeper = floor;
+    laid.deeperLayers = enough;
+    return false;
+}
+
 /// The layout, or of those with as many or more layers run again the one with the fewest that fits. Layers save what they save:
 /// the first ones, which may be dense where the others are not, say nothing of the next.
 Search::Laid Search::layOut(const Waiting& leaf) const
@@ -381,10 +428,14 @@ Search::Laid Search::layOut(const Waiting& leaf) const
     try {
         const auto isSmall = [&](const TightFloor& floor) { return floor.peakBytes <= m_capacityBytes; };
         if (leaf.failedLayers == 0) {
+            if (!fitsAsScheduled(leaf, laid))
+                return laid;
             laid.floor = laidOut(leaf.choice, laid.layers, laid);
             laid.fits = isSmall(laid.floor);
-            if (!laid.fits && canGoDeeper(leaf.choice))
+            if (!laid.fits && canGoDeeper(leaf.choice)) {
                 laid.deeper = floorDeeper(leaf.choice);
+                laid.deeperLayers = laid.layers + 1;
+            }
             return laid;
         }
         int fails = leaf.failedLayers;
@@ -435,7 +486,7 @@ void Search::tighten(const std::vector<Waiting>& leaves)
         if (!of.fits) {
             m_grids[asIndex(leaf.grid)].noteMemory(of.floor.peakBytes, of.floor.fullestRank, leaf.choice);
             if (of.deeper.stepNs > 0)
-                pushDeeper(leaf, of.floor.peakBytes, of.deeper);
+                pushDeeper(leaf, of.floor.peakBytes, of.deeper, of.deeperLayers, of.isLaid);
             continue;
         }
         leaf.rung = Rung::tight;
@@ -497,7 +548,7 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
         if (bytes > m_capacityBytes || !results[i]->metrics().hostFits) {
             record.noteMemory(bytes, 0, leaves[i].choice);
             if (canGoDeeper(leaves[i].choice))
-                pushDeeper(leaves[i], bytes, floorDeeper(leaves[i].choice));
+                pushDeeper(leaves[i], bytes, floorDeeper(leaves[i].choice), leaves[i].choice.recomputeLayers + 1, true);
             continue;
         }
         Found found{leaves[i], planned(leaves[i], *results[i]), std::make_shared<const Scenario>(results[i]->scenario())};

@@ -1,8 +1,7 @@
 #include "sim/trace/readers/perfetto_event.h"
 
 #include "sim/trace/readers/json_scan.h"
-
-#include <protozero/pbf_reader.hpp>
+#include "sim/trace/readers/wire_format.h"
 
 #include <algorithm>
 #include <charconv>

@@ -5,8 +5,7 @@
 #include "sim/trace/readers/perfetto_event.h"
 #include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
-
-#include <protozero/pbf_reader.hpp>
+#include "sim/trace/readers/wire_format.h"
 
 #include <algorithm>
 #include <charconv>

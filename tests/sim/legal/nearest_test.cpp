@@ -1,6 +1,7 @@
 // What a problem calls nearest is right: put in its place it makes the problem at that key go away.
 #include "sim/scenario/document.h"
 #include "tests/support/catalogue.h"
+#include "tests/support/tries.h"
 
 #include <gtest/gtest.h>
 
@@ -92,7 +93,7 @@ TEST(Nearest, IsRightWhereverTheGalleryIsChanged)
     const auto files = test::galleryFiles();
     std::mt19937 random(7);
     int offered = 0;
-    for (int round = 0; round < 6000; ++round) {
+    for (int round = 0; round < test::tries(6000); ++round) {
         ScenarioDocument document = ScenarioDocument::readFile(files[random() % files.size()]);
         std::string changed = document.fileName();
         for (int i = round % 2; i < 2; ++i) { // one or two
@@ -111,5 +112,5 @@ TEST(Nearest, IsRightWhereverTheGalleryIsChanged)
                                                                                                 << offer;
             }
     }
-    EXPECT_GT(offered, 1000);
+    EXPECT_GT(offered, test::tries(1000));
 }

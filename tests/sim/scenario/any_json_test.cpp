@@ -5,6 +5,7 @@
 #include "sim/scenario/schema.h"
 #include "sim/scenario/unforeseen.h"
 #include "tests/support/catalogue.h"
+#include "tests/support/tries.h"
 
 #include <gtest/gtest.h>
 
@@ -218,7 +219,7 @@ TEST(AnyJson, IsAScenarioOrTellsItsProblems)
     const std::vector<std::string> gallery = galleryTexts();
     Mutator mutator(20261122);
     int refused = 0, accepted = 0;
-    for (int i = 0; i < 20000 && !HasFailure(); ++i) {
+    for (int i = 0; i < test::tries(20000) && !HasFailure(); ++i) {
         Json root = Json::parse(gallery[mutator.below(gallery.size())]);
         for (std::size_t changes = 1 + mutator.below(3); changes > 0; --changes)
             mutator.change(root);
@@ -226,8 +227,8 @@ TEST(AnyJson, IsAScenarioOrTellsItsProblems)
         refused += became == Became::refused ? 1 : 0;
         accepted += became == Became::scenario ? 1 : 0;
     }
-    EXPECT_GT(refused, 5000) << "else the mutations change nothing that counts";
-    EXPECT_GT(accepted, 500) << "else they hide each other";
+    EXPECT_GT(refused, test::tries(5000)) << "else the mutations change nothing that counts";
+    EXPECT_GT(accepted, test::tries(500)) << "else they hide each other";
 }
 
 TEST(AnyText, IsAScenarioOrTellsItsProblems)

@@ -4,6 +4,7 @@
 #include "sim/scenario/schema.h"
 #include "tests/support/catalogue.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/tries.h"
 
 #include <gtest/gtest.h>
 
@@ -217,6 +218,7 @@ std::vector<std::string> extremesOf(const std::string& pointer)
 // A rotated head dimension of 65536 made a head_dim of 65664, which the reader refuses.
 TEST(ResolvedText, OfExtremesOfEveryKeyReadsBackTheSame)
 {
+    test::Tried which;
     for (const Catalogue::Entry& model : catalogue().models()) {
         const ScenarioDocument job = jobOf(model.id);
         for (const char* block : {"model", "layout", "training", "schedule"}) {
@@ -225,6 +227,8 @@ TEST(ResolvedText, OfExtremesOfEveryKeyReadsBackTheSame)
             for (const std::string& key : catalogue().schema().keysOf(block)) {
                 const std::string pointer = "/" + std::string(block) + "/" + key;
                 for (const std::string& value : extremesOf(pointer)) {
+                    if (!which.next())
+                        continue;
                     SCOPED_TRACE(model.id + " " + pointer + "=" + value);
                     ScenarioDocument changed = job;
                     changed.set(pointer, value);

@@ -9,6 +9,7 @@
 #include "sim/simulate/simulation.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/tries.h"
 
 #include <gtest/gtest.h>
 
@@ -84,12 +85,13 @@ std::vector<LongCall> longCalls()
     std::vector<LongCall> calls;
     calls.push_back({"4,096 ranks that differ", [] { simulate(manyRanks()); }});
     calls.push_back({"4,096 ranks one by one", [] { simulate(test::smallScenario(8, 8, 64, 2), {.full = true}); }});
-    calls.push_back({"100,000 micro-batches", [] { simulate(manyMicrobatches("1f1b", 1, 100'000)); }});
+    calls.push_back({"100,000 micro-batches", [] { simulate(manyMicrobatches("1f1b", 1, test::tries(100'000))); }});
     for (const ScheduleFamily& family : scheduleFamilies())
         if (const std::string kind(family.kind); !family.isWrittenOut)
-            calls.push_back({"5,000 micro-batches of " + kind, [kind] { simulate(manyMicrobatches(kind.c_str(), 4, 5'000)); }});
+            calls.push_back(
+                {"5,000 micro-batches of " + kind, [kind] { simulate(manyMicrobatches(kind.c_str(), 4, test::tries(5'000))); }});
     const auto wide = simulate(manyRanks());
-    const auto deep = simulate(manyMicrobatches("1f1b", 2, 30'000));
+    const auto deep = simulate(manyMicrobatches("1f1b", 2, test::tries(30'000)));
     for (const auto& simulation : {wide, deep}) {
         const std::string of = simulation == wide ? " of many ranks" : " of many micro-batches";
         calls.push_back({"actions" + of, [simulation] { simulation->trace(TraceDetail::actions); }});

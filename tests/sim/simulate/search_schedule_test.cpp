@@ -11,6 +11,7 @@
 #include "sim/simulate/simulation.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/tries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +60,7 @@ TEST(SearchSchedule, IsNoSlowerThanAnyKindThatKeepsTheCap)
 {
     std::mt19937 random(45);
     int jobs = 0, kinds = 0;
-    while (jobs < 40) {
+    while (jobs < test::tries(40)) {
         const Scenario job = test::randomScenario(random, 32);
         if (job.layout.pp < 2 || job.modelCopies() > 1 || job.schedule.sequenceSlices > 1 ||
             job.stages() * job.microbatches() > 120)
@@ -95,7 +96,7 @@ TEST(SearchSchedule, IsNoSlowerThanAnyKindThatKeepsTheCap)
             EXPECT_LE(found->metrics().stepTimeSeconds, judge.verdict().stepSeconds);
         }
     }
-    EXPECT_GT(kinds, 100);
+    EXPECT_GT(kinds, test::tries(100));
 }
 
 TEST(OrderJudge, TimesAnOrderAsTheSimulationDoes)

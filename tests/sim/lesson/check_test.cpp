@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <regex>
 #include <set>
 
 using namespace sim;
@@ -44,6 +48,26 @@ INSTANTIATE_TEST_SUITE_P(Course, LessonFile, testing::ValuesIn(lessonFiles()), [
         name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
     return name;
 });
+
+/// peak_memory_gib is the fullest rank's, whichever that is: a sentence about rank 0 takes per_pipeline_rank[0].
+TEST_P(LessonFile, GivesARankItsOwnMemory)
+{
+    const std::function<void(const LessonValue&)> look = [&](const LessonValue& value) {
+        if (value.is_structured())
+            for (const LessonValue& each : value)
+                look(each);
+        if (!value.is_string())
+            return;
+        const std::regex sentence("[^.?!]*(\\.[^ ][^.?!]*)*"), rank("[Rr]ank [0-9]");
+        const auto text = value.get<std::string>();
+        for (std::sregex_iterator each(text.begin(), text.end(), sentence), end; each != end; ++each)
+            if (const std::string words = each->str(); words.find("peak_memory_gib") != std::string::npos) {
+                EXPECT_FALSE(std::regex_search(words, rank)) << words;
+            }
+    };
+    std::ifstream file(GetParam());
+    look(LessonValue::parse(std::string(std::istreambuf_iterator<char>(file), {})));
+}
 
 TEST(LessonCheck, FindsNothingInALessonThatIsRight)
 {

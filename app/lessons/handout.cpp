@@ -3,6 +3,7 @@
 #include "app/canvas/qt/fonts.h"
 #include "app/canvas/qt/qpainter_canvas.h"
 #include "app/lessons/answer_input.h"
+#include "app/lessons/lesson_text.h"
 #include "app/session/view_state.h"
 #include "app/views/pictures.h"
 #include "sim/lesson/live_text.h"
@@ -71,7 +72,8 @@ public:
             font.setBold(bold);
             document.setDefaultFont(font);
             document.setDocumentMargin(0);
-            document.setMarkdown(block, QTextDocument::MarkdownDialectGitHub | QTextDocument::MarkdownNoHTML);
+            document.setMarkdown(block, QTextDocument::MarkdownFeatures(QTextDocument::MarkdownDialectGitHub) |
+                                            QTextDocument::MarkdownNoHTML);
             document.setTextWidth(kTextWidth - indent);
             double height = document.size().height();
             if (height <= kBottom - kMargin)
@@ -271,13 +273,9 @@ public:
             } else if (const auto& challenge = m_play.step(at).challenge) {
                 m_sheets.space(6);
                 QStringList ways;
-                for (const sim::LessonValue& solution : challenge->solvedBy) {
-                    QStringList keys;
-                    for (const auto& [pointer, value] : solution.items())
-                        keys << QStringLiteral("`%1` = `%2`").arg(paperText(pointer), paperText(value.dump()));
-                    ways << keys.join(QStringLiteral(", "));
-                }
-                m_sheets.text(QStringLiteral("**%1.**  ").arg(++number) + ways.join(tr(", or ")));
+                for (const sim::LessonValue& solution : challenge->solvedBy)
+                    ways << changesText(solution, m_play.cases().catalogue());
+                m_sheets.text(QStringLiteral("**%1.**  ").arg(++number) + ways.join(tr("; or ")));
                 for (const std::string& hint : m_play.hints(at))
                     m_sheets.text(tr("Hint: %1").arg(paperText(hint)), kSmall + 1, 24);
                 m_sheets.text(paperText(m_play.because(at)), kBody, 24);
@@ -327,6 +325,7 @@ private:
         for (const PictureInfo* info : wanted) {
             const auto drawn = info->make(selection, themeFor(ThemeChoice::light), nullptr);
             drawn->setStep(step);
+            drawn->setForAudience(true);
             m_sheets.picture(*drawn, tr("%1: %2").arg(QCoreApplication::translate("Pictures", info->title),
                                                       paperText(simulation->scenario().name)));
         }

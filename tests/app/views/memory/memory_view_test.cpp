@@ -151,6 +151,32 @@ TEST(MemoryPicture, TellsWhatIsHeldAtThePeak)
     EXPECT_THAT(memory.draw().texts(), testing::Contains("MLP activation function"));
 }
 
+/// What is compared with it may have taken more.
+TEST(MemoryPicture, ItsAxesReachAsFarAsTheyAreTold)
+{
+    Memory memory(fourStages());
+    const auto before = memory.draw().texts();
+    memory.view.setLeastBytes(std::int64_t{1} << 38);
+    EXPECT_NE(memory.draw().texts(), before);
+    memory.view.setLeastBytes(0);
+    EXPECT_EQ(memory.draw().texts(), before);
+}
+
+/// The first micro-batch of GPipe's last to be freed keeps a little more than the others: it is held all the same.
+TEST(MemoryPicture, WhereThereIsOneLineAllThatIsHeldIsInIt)
+{
+    sim::Scenario scenario = fourStages();
+    scenario.schedule.kind = sim::ScheduleKind::gpipe;
+    Memory memory(scenario);
+    memory.area = {0, 0, 420, 420};
+    memory.selection.selectRank(0);
+    const int last = scenario.microbatches() - 1;
+    std::string all;
+    for (const std::string& text : memory.draw().texts())
+        all += text + "\n";
+    EXPECT_THAT(all, HasSubstr("micro-batches 0–" + std::to_string(last))) << all;
+}
+
 TEST(MemoryPicture, EveryColumnIsAsHighAsItsFullestMoment)
 {
     std::mt19937 random(41);

@@ -218,7 +218,8 @@ private:
 /// Several numbers of one range.
 class BarsInput : public AnswerInput {
 public:
-    BarsInput(const QStringList& names, const QString& unit, std::pair<double, double> range, double step, QWidget* parent)
+    BarsInput(const QStringList& names, const QString& unit, std::optional<std::pair<double, double>> range, double step,
+              QWidget* parent)
         : AnswerInput(parent)
     {
         auto* column = new QVBoxLayout(this);
@@ -308,6 +309,37 @@ private:
     QLineEdit* m_line;
 };
 
+/// [from, to) of a tensor: marked on the storage picture, or typed.
+class TensorInput : public AnswerInput {
+public:
+    TensorInput(Desk& desk, const QString& unit, QWidget* parent)
+        : AnswerInput(parent),
+          m_ends(new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {}, 1, this))
+    {
+        auto* hint = new QLabel(tr("Drag over it on the storage picture; or type where it begins and ends."));
+        hint->setWordWrap(true);
+        setRole(hint, "small");
+        auto* column = new QVBoxLayout(this);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->addWidget(m_ends);
+        column->addWidget(hint);
+        setFocusProxy(m_ends);
+        connect(m_ends, &AnswerInput::changed, this, &AnswerInput::changed);
+        connect(&desk, &Desk::selectionChanged, this, [this, &desk] {
+            if (const auto& marked = desk.selection().marked; isEnabled() && marked && m_taken != marked) {
+                m_taken = marked;
+                setValue({marked->begin, marked->end});
+            }
+        });
+    }
+    LessonValue value() const override { return m_ends->value(); }
+    void setValue(const LessonValue& value) override { m_ends->setValue(value); }
+
+private:
+    BarsInput* m_ends;
+    std::optional<MarkedSlice> m_taken;
+};
+
 QStringList filledTexts(const sim::AskedQuestion& asked)
 {
     QStringList texts;
@@ -351,7 +383,7 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
         return new CurveInput(places, unit, *range, question.asksPercent() ? 100 : 1, question.step, parent);
     }
     case tensor:
-        return new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {0, 1e6}, 1, parent);
+        return new TensorInput(desk, unit, parent);
     case order:
         return new OrderInput(filledTexts(asked), parent);
     case actions: {

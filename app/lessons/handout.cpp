@@ -240,8 +240,11 @@ public:
         int number = 0;
         for (std::size_t at = 0; at < m_play.steps(); ++at) {
             if (const sim::AskedQuestion* asked = m_play.asked(at)) {
-                QString answer = answerText(*asked, asked->rightAnswer());
                 const auto input = asked->question().input;
+                const bool isActions = input == sim::QuestionInput::actions;
+                QString answer = isActions ? tr("any order that reaches the goal, such as this: %1")
+                                                 .arg(orderText(asked->outcomeOf(asked->rightAnswer())))
+                                           : answerText(*asked, asked->rightAnswer());
                 if (input == sim::QuestionInput::choice || input == sim::QuestionInput::order) {
                     const sim::LessonValue right = asked->rightAnswer();
                     QStringList letters;
@@ -253,6 +256,8 @@ public:
                 m_sheets.keep(40);
                 m_sheets.text(
                     QStringLiteral("**%1.  %2**").arg(++number).arg(answer.replace(QLatin1Char('\n'), QStringLiteral(" / "))));
+                if (isActions)
+                    rows(asked->rightAnswer(), 24);
                 const sim::Tolerance tolerance = asked->tolerance();
                 const bool isNumber = asked->rightAnswer().is_number() && input != sim::QuestionInput::choice;
                 if (isNumber && tolerance.relative > 0)
@@ -379,13 +384,19 @@ private:
             m_sheets.blank(tr("To (not in it any more):"), {}, 140);
             break;
         case actions:
-            for (const sim::LessonValue& row : asked.valueOf(question.on + ".ranks"))
-                m_sheets.text(QStringLiteral("`%1`").arg(paperText(row.get<std::string>())), kSmall + 1);
+            rows(asked.valueOf(question.on + ".ranks"), 0);
             m_sheets.ruled(static_cast<int>(std::min<std::size_t>(8, asked.valueOf(question.on + ".ranks").size())));
             break;
         }
         if (question.sure)
             m_sheets.blank(tr("How sure, in percent?"), {}, 80);
+    }
+
+    /// Actions, a line a rank.
+    void rows(const sim::LessonValue& ranks, int indent)
+    {
+        for (const sim::LessonValue& row : ranks)
+            m_sheets.text(QStringLiteral("`%1`").arg(paperText(row.get<std::string>())), kSmall + 1, indent);
     }
 
     void challengeRoom(const sim::Challenge& challenge)

@@ -79,6 +79,7 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
                       .comparedPeakGib = play.comparedPeakGib(at),
                       .view = play.view(at),
                       .play = step.play || (step.reveal && step.reveal->play),
+                      .asksForSlice = step.predict && step.predict->input == sim::QuestionInput::tensor,
                       .front = {},
                       .note = {}};
     const auto add = [&](const std::string& name) {
@@ -90,6 +91,8 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
         add(point.picture);
     if (step.predict && step.predict->input == sim::QuestionInput::ranks)
         add("grid"); // there they are clicked
+    if (scene.asksForSlice)
+        add("storage"); // there it is marked
     if (const sim::LessonValue* names = step.view.is_object() ? sim::memberOf(step.view, "pictures") : nullptr)
         for (const std::string& name : sim::valueAs<std::vector<std::string>>(*names).value_or(std::vector<std::string>()))
             add(name);
@@ -281,6 +284,7 @@ void LessonPanel::goTo(std::size_t at)
     if (name == m_sceneName && challenge() == nullptr && step.view.is_null() && !m_desk.session().isModified())
         scene.shown = nullptr;
     m_sceneName = name;
+    scene.asksForSlice = scene.asksForSlice && masks();
     rebuild();
     addText(fromUtf8(m_play->text(at)));
     for (const std::string& point : m_play->points(at))

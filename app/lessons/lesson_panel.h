@@ -29,6 +29,7 @@ struct LessonScene {
     double comparedPeakGib = 0;                      ///< that axes of memory reach
     sim::LessonValue view;                           ///< as a scenario's; null: as it is
     bool play = false;
+    bool asksForSlice = false;  ///< of a tensor: the storage picture takes it, and does not tell it
     std::vector<Picture> front; ///< that is spoken of: before those it shares a place with
     QString note;               ///< in place of the pictures; empty: the pictures
 };

@@ -160,6 +160,7 @@ void LessonTalk::show(const Place& place)
     const std::size_t at = place.step;
     LessonScene scene = sceneOf(*m_play, at);
     scene.note.clear(); // slides have what they show themselves
+    scene.asksForSlice = scene.asksForSlice && place.part == Part::ask;
     const sim::ScenarioDocument* shown = scene.shown;
     if (place.part == Part::solution) {
         shown = &m_solutions.at(at);
@@ -169,8 +170,9 @@ void LessonTalk::show(const Place& place)
     scene.shown = shown != m_shown || view != m_shownView ? shown : nullptr;
     m_shown = shown;
     m_shownView = view;
-    if (scene.shown != nullptr || scene.compared != nullptr)
+    if (scene.shown != nullptr || scene.compared != nullptr || scene.asksForSlice != m_asksForSlice)
         m_show(scene);
+    m_asksForSlice = scene.asksForSlice;
 }
 
 Slide LessonTalk::goTo(int index)

@@ -193,6 +193,7 @@ void MainWindow::leaveLesson()
 void MainWindow::showScene(const LessonScene& scene)
 {
     m_workspace->setNote(scene.note);
+    m_desk.askForSlice(scene.asksForSlice);
     if (scene.shown == nullptr && scene.compared == nullptr) {
         m_workspace->bringToFront(scene.front);
         return m_lesson->takeFocus();
@@ -332,6 +333,8 @@ void MainWindow::maskNumbers(bool masked)
     m_workspace->setTimesMasked(masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;
+    if (!masked)
+        m_desk.askForSlice(false);
     const bool tellsAnswer = masked && m_lesson->play() != nullptr && m_lesson->play()->showsWhatIsAsked(m_lesson->at());
     m_workspace->setMasked(tellsAnswer);
     m_ops->setVisible(!masked);

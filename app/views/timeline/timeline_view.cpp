@@ -220,7 +220,7 @@ void TimelineView::draw(Canvas& canvas)
         drawEmpty(canvas, scene.theme, "No trace yet", hint());
         return;
     }
-    scene.surroundings.legendFirst = isForAudience();
+    scene.surroundings.isForAudience = isForAudience();
     scene.prepare(canvas.area());
     beginNumbers(m_data->pointer.at());
     scene.numbers = &numbers();

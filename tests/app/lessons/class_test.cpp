@@ -202,6 +202,26 @@ TEST(LessonClass, PicturesDoNotTellWhatTheClassIsAsked)
     EXPECT_TRUE(tells()) << "with the answer";
 }
 
+TEST(LessonClass, WhoseSliceItIsIsNotToldBeforeTheAnswer)
+{
+    Class room("cut-the-matrix");
+    const auto owners = [&] {
+        room.settle();
+        std::size_t told = 0;
+        for (const CanvasWidget* canvas : room.presentation().canvases())
+            for (const Node& node : canvas->nodes())
+                told += node.role == "slice" && node.name.find(", rank ") != std::string::npos;
+        return told;
+    };
+    while (!shownText(*room.presentation().panel()).contains(QStringLiteral("Mark those that rank 3 makes")))
+        room.next();
+    EXPECT_EQ(owners(), 0U);
+    room.next();
+    EXPECT_GT(owners(), 0U) << "with the answer";
+    press(&room.presentation(), Qt::Key_PageUp);
+    EXPECT_EQ(owners(), 0U);
+}
+
 TEST(LessonClass, NothingIsBeyondTheEdgeOfASmallScreenWithLargeText)
 {
     Class room("two-copies");

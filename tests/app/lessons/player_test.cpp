@@ -533,6 +533,55 @@ TEST(ActionsInput, SaysWhatAnOrderComesToAndWhichGoalItMisses)
     EXPECT_FALSE(text.contains(QStringLiteral("0F0 0F1"))) << "no wall of codes";
 }
 
+TEST(LessonWindow, APartOfATensorIsMarkedOnTheStoragePicture)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1400, 900);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("cut-the-matrix")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    LessonPanel& lesson = window.lesson();
+    const auto commit = [&](const sim::LessonValue& value) {
+        lesson.input()->setValue(value);
+        for (QRadioButton* sure : lesson.findChildren<QRadioButton*>())
+            if (sure->text() == QStringLiteral("certain"))
+                sure->setChecked(true);
+        lesson.commit();
+    };
+    while (lesson.play()->id(lesson.at()) != "slice") {
+        if (lesson.masks())
+            commit(lesson.play()->asked(lesson.at())->rightAnswer());
+        lesson.next();
+        ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    }
+    CanvasWidget& storage = window.workspace().canvas(Picture::storage);
+    EXPECT_TRUE(window.workspace().isPictureInFront(Picture::storage));
+    const auto pieces = [&] {
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        std::vector<Node> found;
+        for (const Node& node : storage.nodes())
+            if (node.role == "slice" && node.name.starts_with("MLP gate,"))
+                found.push_back(node);
+        return found;
+    };
+    ASSERT_EQ(pieces().size(), 8U);
+    for (const Node& piece : pieces())
+        EXPECT_EQ(piece.name.find("rank"), std::string::npos) << piece.name;
+    const Rect fourth = pieces()[3].rect;
+    const QPointF at((fourth.left + fourth.right) / 2, (fourth.top + fourth.bottom) / 2);
+    for (const QEvent::Type type : {QEvent::MouseMove, QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) {
+        QMouseEvent event(type, at, storage.mapToGlobal(at), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton,
+                          type == QEvent::MouseButtonPress ? Qt::LeftButton : Qt::NoButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&storage, &event);
+    }
+    const sim::LessonValue right = lesson.play()->asked(lesson.at())->rightAnswer();
+    EXPECT_TRUE(waitFor([&] { return lesson.input()->value() == right; })) << lesson.input()->value().dump();
+    EXPECT_EQ(window.desk().selection().selectedRank, 3) << "it is rank 3 that is asked about";
+    commit(right);
+    EXPECT_EQ(pieces().size(), 7U) << "its own is told again, and the others' owners";
+}
+
 TEST(LessonWindow, TakesNothingAwayWhileItIsAskedFor)
 {
     MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});

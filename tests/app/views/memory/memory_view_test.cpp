@@ -166,7 +166,7 @@ TEST(MemoryPicture, ItsAxesReachAsFarAsTheyAreTold)
 TEST(MemoryPicture, WhereThereIsOneLineAllThatIsHeldIsInIt)
 {
     sim::Scenario scenario = fourStages();
-    scenario.schedule.kind = sim::ScheduleKind::gpipe;
+    scenario.schedule.kind = "gpipe";
     Memory memory(scenario);
     memory.area = {0, 0, 420, 420};
     memory.selection.selectRank(0);

@@ -266,4 +266,39 @@ TEST(RunsText, JoinsWhatCountsOn)
 }
 
 } // namespace
+/// A question about a tensor: pieces lie there, whoever keeps them, and a drag marks some.
+TEST(StorageView, ASliceThatIsAskedForIsMarkedAndNotTold)
+{
+    Storage storage(test::smallScenario(4, 1, 2));
+    storage.selection.selectRank(1);
+    const Point first = storage.centreOfSlice("MLP gate", 0), third = storage.centreOfSlice("MLP gate", 2);
+    EXPECT_THAT(storage.tensor("MLP gate"), HasSubstr("columns "));
+    const auto told = storage.draw().texts();
+    storage.selection.asksForSlice = true;
+    EXPECT_THAT(storage.tensor("MLP gate"), Not(HasSubstr("columns "))) << "this rank's";
+    const RecorderCanvas asked = storage.draw();
+    for (const Node& node : asked.nodesOf("slice"))
+        EXPECT_THAT(node.name, Not(HasSubstr("rank")));
+    for (const std::string& text : asked.texts())
+        EXPECT_THAT(text, Not(HasSubstr("–"))) << "no range of this rank's";
+    EXPECT_TRUE(std::any_of(told.begin(), told.end(), [](const std::string& t) {
+        return t.find("columns 0–") == 0 || t.find("–") != std::string::npos;
+    })) << "it is there to be hidden";
+
+    storage.send(PointerEvent::Kind::move, first);
+    EXPECT_FALSE(storage.selection.hoveredRank);
+    EXPECT_TRUE(storage.send(PointerEvent::Kind::press, first, PointerButton::left));
+    EXPECT_TRUE(storage.send(PointerEvent::Kind::move, third));
+    storage.send(PointerEvent::Kind::release, third, PointerButton::left);
+    ASSERT_TRUE(storage.selection.marked);
+    const std::int64_t columns = storage.simulation->scenario().model.intermediateSize;
+    EXPECT_EQ(*storage.selection.marked, (MarkedSlice{"MLP gate", 0, 3 * columns / 4}));
+    EXPECT_EQ(storage.selection.selectedRank, 1) << "nobody else is looked at";
+    std::size_t marked = 0;
+    for (const Node& node : storage.draw().nodesOf("slice"))
+        marked += node.name.ends_with(", marked");
+    EXPECT_EQ(marked, 3U);
+    EXPECT_THAT(storage.view.tooltip(), Not(HasSubstr("rank")));
+}
+
 } // namespace app

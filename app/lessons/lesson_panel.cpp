@@ -15,6 +15,7 @@
 #include <QRadioButton>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -417,9 +418,9 @@ void LessonPanel::commit()
     if (m_play->isDrawn(m_at))
         showDrawnCase();
     m_next->setFocus();
-    QMetaObject::invokeMethod(
-        this, [this] { m_scroll->verticalScrollBar()->setValue(m_scroll->verticalScrollBar()->maximum()); },
-        Qt::QueuedConnection);
+    QTimer::singleShot(0, this, [this] { // laid out by then
+        m_scroll->verticalScrollBar()->setValue(m_scroll->verticalScrollBar()->maximum());
+    });
 }
 
 /// Your answer beside the engine's, and the reason for the mistake that was made.
@@ -441,6 +442,7 @@ void LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedA
         both->setEngines(right.get<std::vector<double>>());
         column->addWidget(both);
     } else if (asked.question().input == sim::QuestionInput::actions) { // rows of codes tell nobody anything
+        m_input->hide();
         const sim::OrderOutcome mine = asked.outcomeOf(answer.value);
         column->addWidget(paragraph(tr("You: %1.").arg(orderText(mine)), "muted"));
         if (!answer.isRight) {

@@ -9,7 +9,7 @@ namespace app {
 MaskNote::MaskNote(QWidget* over, const QString& text) : QLabel(text, over)
 {
     constexpr int kMargin = 14;
-    setRole(this, "muted");
+    setRole(this, "cover"); // labels let what is behind them through
     setWordWrap(true);
     setTextFormat(Qt::PlainText);
     setAlignment(Qt::AlignTop | Qt::AlignLeft);

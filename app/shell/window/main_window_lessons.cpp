@@ -339,6 +339,7 @@ void MainWindow::maskNumbers(bool masked)
     m_workspace->setMasked(tellsAnswer);
     m_ops->setVisible(!masked);
     showStatus();
+    showPointed();
     updateActions();
 }
 

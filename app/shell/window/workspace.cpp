@@ -74,7 +74,6 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     column->addWidget(m_docks, 1);
     column->addWidget(m_transport);
     m_note = new MaskNote(this, {});
-    m_note->setAutoFillBackground(true);
 
     connect(&m_desk.playback(), &Playback::moved, this, [this] {
         timeline().keepCursorInSight();

@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <set>
 
 namespace app {
 namespace {
@@ -394,6 +395,14 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
     EXPECT_GE(texts().count(hidden), 3) << qPrintable(texts());
     EXPECT_FALSE(texts().contains(QStringLiteral("3.26 s"))) << qPrintable(texts());
     EXPECT_EQ(window.workspace().geometry(), place) << "pictures do not jump";
+    window.lesson().input()->setValue(1);
+    for (QRadioButton* sure : window.lesson().findChildren<QRadioButton*>())
+        if (sure->text() == QStringLiteral("certain"))
+            sure->setChecked(true);
+    window.lesson().commit();
+    ASSERT_FALSE(window.lesson().masks());
+    settle();
+    EXPECT_FALSE(texts().contains(hidden)) << "nothing is hidden any more";
 }
 
 TEST(LessonWindow, WhatIsSpokenOfLiesInFront)
@@ -473,6 +482,29 @@ TEST(LessonWindow, ADrawnQuestionHasNoPictureOfAnotherCase)
     EXPECT_NE(shown, nullptr);
 }
 
+TEST(LessonWindow, WhatCoversThePicturesLetsNothingThrough)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1280, 800);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("exam")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    const auto colours = [&] { // of the lower half, where the cover has no words
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        const QImage seen = window.workspace().grab().toImage();
+        std::set<QRgb> found;
+        for (int y = seen.height() / 2; y < seen.height(); y += 3)
+            for (int x = 0; x < seen.width(); x += 3)
+                found.insert(seen.pixel(x, y));
+        return found.size();
+    };
+    EXPECT_GT(colours(), 10U) << "pictures";
+    window.lesson().next();
+    ASSERT_TRUE(window.lesson().play()->isDrawn(window.lesson().at()));
+    EXPECT_EQ(colours(), 1U);
+}
+
 TEST(LessonWindow, ReturnGoesOnWhereNothingIsAsked)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
@@ -531,6 +563,7 @@ TEST(ActionsInput, SaysWhatAnOrderComesToAndWhichGoalItMisses)
     EXPECT_TRUE(text.contains(QStringLiteral("Missed: the bubble is too large."))) << qPrintable(text);
     EXPECT_TRUE(text.contains(QStringLiteral("The engine: bubble 12.5"))) << qPrintable(text);
     EXPECT_FALSE(text.contains(QStringLiteral("0F0 0F1"))) << "no wall of codes";
+    EXPECT_TRUE(player.panel.input()->isHidden()) << "nor of cards";
 }
 
 TEST(LessonWindow, APartOfATensorIsMarkedOnTheStoragePicture)

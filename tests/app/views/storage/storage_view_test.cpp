@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <regex>
 
 namespace app {
 namespace {
@@ -267,23 +268,24 @@ TEST(RunsText, JoinsWhatCountsOn)
 
 } // namespace
 /// A question about a tensor: pieces lie there, whoever keeps them, and a drag marks some.
-TEST(StorageView, ASliceThatIsAskedForIsMarkedAndNotTold)
+TEST(StoragePicture, ASliceThatIsAskedForIsMarkedAndNotTold)
 {
     Storage storage(test::smallScenario(4, 1, 2));
     storage.selection.selectRank(1);
     const Point first = storage.centreOfSlice("MLP gate", 0), third = storage.centreOfSlice("MLP gate", 2);
     EXPECT_THAT(storage.tensor("MLP gate"), HasSubstr("columns "));
-    const auto told = storage.draw().texts();
+    const auto tellsColumns = [&] {
+        const auto texts = storage.draw().texts();
+        return std::any_of(texts.begin(), texts.end(),
+                           [](const std::string& t) { return std::regex_search(t, std::regex("columns [0-9]")); });
+    };
+    EXPECT_TRUE(tellsColumns()) << "it is there to be hidden";
     storage.selection.asksForSlice = true;
     EXPECT_THAT(storage.tensor("MLP gate"), Not(HasSubstr("columns "))) << "this rank's";
     const RecorderCanvas asked = storage.draw();
     for (const Node& node : asked.nodesOf("slice"))
         EXPECT_THAT(node.name, Not(HasSubstr("rank")));
-    for (const std::string& text : asked.texts())
-        EXPECT_THAT(text, Not(HasSubstr("–"))) << "no range of this rank's";
-    EXPECT_TRUE(std::any_of(told.begin(), told.end(), [](const std::string& t) {
-        return t.find("columns 0–") == 0 || t.find("–") != std::string::npos;
-    })) << "it is there to be hidden";
+    EXPECT_FALSE(tellsColumns());
 
     storage.send(PointerEvent::Kind::move, first);
     EXPECT_FALSE(storage.selection.hoveredRank);

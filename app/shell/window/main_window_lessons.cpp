@@ -26,6 +26,7 @@
 #include <QInputDialog>
 #include <QSettings>
 #include <QStatusBar>
+#include <QStyle>
 
 #include <algorithm>
 #include <cmath>
@@ -163,7 +164,8 @@ void MainWindow::showLessonDock()
                 tabifyDockWidget(m_lessonDock, dock);
         }
         m_lessonDock->show();
-        resizeDocks({m_lessonDock}, {std::clamp(width() / 2, kNarrowestDock, kLessonWidth)}, Qt::Horizontal);
+        const int separator = 2 * style()->pixelMetric(QStyle::PM_DockWidgetSeparatorExtent, nullptr, this);
+        resizeDocks({m_lessonDock}, {std::clamp((width() - separator) / 2, kNarrowestDock, kLessonWidth)}, Qt::Horizontal);
     } else if (!m_detailsDock->isFloating()) {
         tabifyDockWidget(m_detailsDock, m_lessonDock);
         resizeDocks({m_lessonDock}, {kLessonWidth}, Qt::Horizontal);

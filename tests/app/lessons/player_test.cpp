@@ -98,9 +98,9 @@ TEST_P(LessonPlayed, ByOneWhoAnswersRight)
         if (const sim::AskedQuestion* asked = player.play->asked(at)) {
             EXPECT_TRUE(panel.masks());
             EXPECT_FALSE(panel.canGoOn());
-            EXPECT_FALSE(panel.text().contains(QStringLiteral("Right")));
+            EXPECT_FALSE(panel.text().contains(QStringLiteral("**Right.**")));
             player.answer(asked->rightAnswer());
-            EXPECT_TRUE(panel.text().contains(QStringLiteral("Right."))) << qPrintable(panel.text());
+            EXPECT_TRUE(panel.text().contains(QStringLiteral("**Right.**"))) << qPrintable(panel.text());
             EXPECT_FALSE(panel.masks());
         }
         if (player.play->step(at).challenge) {

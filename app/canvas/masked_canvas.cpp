@@ -31,6 +31,8 @@ std::size_t endOfUnit(std::string_view text, std::size_t at)
     for (const std::string_view unit : kUnits)
         if (text.substr(at).starts_with(unit)) {
             const std::size_t end = at + unit.size();
+            if (unit == "×" && end < text.size() && text[end] == ' ' && isDigitAt(text, end + 1))
+                continue; // the size of a matrix
             if (end == text.size() || !(isPartOfWord(text[end]) || text[end] == '/'))
                 return end;
         }

@@ -20,8 +20,8 @@ bool isPartOfWord(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Does a unit stand there, after a blank or at once? A narrow or unbroken blank counts, too.
-bool isUnitAt(std::string_view text, std::size_t at)
+/// Behind the unit that stands there, after a blank or at once; npos: none does. A narrow or unbroken blank counts, too.
+std::size_t endOfUnit(std::string_view text, std::size_t at)
 {
     for (const std::string_view blank : {std::string_view(" "), std::string_view("\xC2\xA0"), std::string_view("\xE2\x80\xAF")})
         if (text.substr(at).starts_with(blank)) {
@@ -31,13 +31,28 @@ bool isUnitAt(std::string_view text, std::size_t at)
     for (const std::string_view unit : kUnits)
         if (text.substr(at).starts_with(unit)) {
             const std::size_t end = at + unit.size();
+            if (unit == "×" && end < text.size() && text[end] == ' ' && isDigitAt(text, end + 1))
+                continue; // the size of a matrix
             if (end == text.size() || !(isPartOfWord(text[end]) || text[end] == '/'))
-                return true;
+                return end;
         }
-    return false;
+    return std::string_view::npos;
+}
+
+/// Behind the digits that begin there.
+std::size_t endOfNumber(std::string_view text, std::size_t at)
+{
+    while (isDigitAt(text, at) || (at < text.size() && (text[at] == '.' || text[at] == ',') && isDigitAt(text, at + 1)))
+        ++at;
+    return at;
 }
 
 } // namespace
+
+bool isBareQuantity(std::string_view text)
+{
+    return isDigitAt(text, 0) && endOfUnit(text, endOfNumber(text, 0)) == text.size();
+}
 
 std::string withoutQuantities(std::string_view text)
 {
@@ -47,10 +62,8 @@ std::string withoutQuantities(std::string_view text)
             out += text[i++];
             continue;
         }
-        std::size_t end = i;
-        while (isDigitAt(text, end) || (end < text.size() && (text[end] == '.' || text[end] == ',') && isDigitAt(text, end + 1)))
-            ++end;
-        const bool isQuantity = isUnitAt(text, end);
+        const std::size_t end = endOfNumber(text, i);
+        const bool isQuantity = endOfUnit(text, end) != std::string_view::npos;
         out += isQuantity ? kHidden : text.substr(i, end - i);
         i = end;
     }

@@ -23,18 +23,48 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace app {
 namespace {
 
 using sim::LessonValue;
 
+/// Empty until something is answered: a number that stands there already is half an answer.
+class NumberBox : public QDoubleSpinBox {
+public:
+    void setAnswered()
+    {
+        if (std::exchange(m_isBlank, false) && lineEdit()->text().isEmpty()) // else somebody is typing it
+            setValue(value());                                               // which writes it
+    }
+    void stepBy(int steps) override
+    {
+        m_isBlank = false;
+        QDoubleSpinBox::stepBy(steps);
+    }
+
+protected:
+    QString textFromValue(double value) const override { return m_isBlank ? QString() : QDoubleSpinBox::textFromValue(value); }
+    double valueFromText(const QString& text) const override
+    {
+        return text.isEmpty() ? value() : QDoubleSpinBox::valueFromText(text);
+    }
+    QValidator::State validate(QString& text, int& at) const override
+    {
+        return m_isBlank && text.isEmpty() ? QValidator::Acceptable : QDoubleSpinBox::validate(text, at);
+    }
+
+private:
+    bool m_isBlank = true;
+};
+
 /// A slider with its number beside it; the number alone where there is no range.
 class NumberInput : public AnswerInput {
 public:
     NumberInput(const QString& name, const QString& unit, std::optional<std::pair<double, double>> range, double step,
                 QWidget* parent)
-        : AnswerInput(parent), m_scale(unit == QLatin1String("%") ? 100 : 1), m_box(new QDoubleSpinBox)
+        : AnswerInput(parent), m_scale(unit == QLatin1String("%") ? 100 : 1), m_box(new NumberBox)
     {
         constexpr double kFarthest = 1e15;
         constexpr int kNotches = 200;
@@ -89,7 +119,7 @@ public:
             touch();
         });
         connect(m_box, &QDoubleSpinBox::editingFinished, this, [this] {
-            if (m_box->hasFocus())
+            if (m_box->hasFocus() && !m_box->cleanText().isEmpty())
                 touch();
         });
     }
@@ -106,10 +136,11 @@ private:
     void touch()
     {
         m_isTouched = true;
+        m_box->setAnswered();
         Q_EMIT changed();
     }
     double m_scale, m_step = 1;
-    QDoubleSpinBox* m_box;
+    NumberBox* m_box;
     GrooveSlider* m_slider = nullptr;
     bool m_isTouched = false, m_settles = false;
 };
@@ -187,7 +218,8 @@ private:
 /// Several numbers of one range.
 class BarsInput : public AnswerInput {
 public:
-    BarsInput(const QStringList& names, const QString& unit, std::pair<double, double> range, double step, QWidget* parent)
+    BarsInput(const QStringList& names, const QString& unit, std::optional<std::pair<double, double>> range, double step,
+              QWidget* parent)
         : AnswerInput(parent)
     {
         auto* column = new QVBoxLayout(this);
@@ -277,6 +309,37 @@ private:
     QLineEdit* m_line;
 };
 
+/// [from, to) of a tensor: marked on the storage picture, or typed.
+class TensorInput : public AnswerInput {
+public:
+    TensorInput(Desk& desk, const QString& unit, QWidget* parent)
+        : AnswerInput(parent),
+          m_ends(new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {}, 1, this))
+    {
+        auto* hint = new QLabel(tr("Drag over it on the storage picture; or type where it begins and ends."));
+        hint->setWordWrap(true);
+        setRole(hint, "small");
+        auto* column = new QVBoxLayout(this);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->addWidget(m_ends);
+        column->addWidget(hint);
+        setFocusProxy(m_ends);
+        connect(m_ends, &AnswerInput::changed, this, &AnswerInput::changed);
+        connect(&desk, &Desk::selectionChanged, this, [this, &desk] {
+            if (const auto& marked = desk.selection().marked; isEnabled() && marked && m_taken != marked) {
+                m_taken = marked;
+                setValue({marked->begin, marked->end});
+            }
+        });
+    }
+    LessonValue value() const override { return m_ends->value(); }
+    void setValue(const LessonValue& value) override { m_ends->setValue(value); }
+
+private:
+    BarsInput* m_ends;
+    std::optional<MarkedSlice> m_taken;
+};
+
 QStringList filledTexts(const sim::AskedQuestion& asked)
 {
     QStringList texts;
@@ -320,7 +383,7 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
         return new CurveInput(places, unit, *range, question.asksPercent() ? 100 : 1, question.step, parent);
     }
     case tensor:
-        return new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {0, 1e6}, 1, parent);
+        return new TensorInput(desk, unit, parent);
     case order:
         return new OrderInput(filledTexts(asked), parent);
     case actions: {
@@ -332,10 +395,31 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
             if (const auto* pipeline = std::get_if<LessonValue>(subject))
                 if (const auto given = sim::memberOr<std::vector<double>>(*pipeline, "times", {}); given.size() == times.size())
                     std::copy(given.begin(), given.end(), times.begin());
-        return new ActionsInput(rows, times, parent);
+        auto* input = new ActionsInput(rows, times, parent);
+        input->setAsked(asked);
+        return input;
     }
     }
     return nullptr;
+}
+
+QString orderText(const sim::OrderOutcome& outcome)
+{
+    if (!outcome.problem.empty())
+        return QObject::tr("it does not run: %1").arg(QString::fromStdString(outcome.problem));
+    return QObject::tr("bubble %1 of the ideal time, at most %2 micro-batches held")
+        .arg(percentQuantity(outcome.bubbleOverIdeal).text())
+        .arg(outcome.mostHeld);
+}
+
+QString unmetText(const sim::OrderOutcome& outcome)
+{
+    QStringList missed;
+    for (const std::string& goal : outcome.unmet)
+        missed << (goal.starts_with("mine.bubble")                      ? QObject::tr("the bubble is too large")
+                   : goal.find("peak_activations") != std::string::npos ? QObject::tr("too many micro-batches are held")
+                                                                        : QString::fromStdString(goal));
+    return missed.join(QStringLiteral("; "));
 }
 
 QString answerText(const sim::AskedQuestion& asked, const LessonValue& value)

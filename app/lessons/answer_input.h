@@ -31,6 +31,11 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion&, Desk&, QWidget* parent);
 /// An answer in words: "17.6 GiB", the option's text, "0, 4, 8".
 QString answerText(const sim::AskedQuestion&, const sim::LessonValue&);
 
+/// What an order of actions comes to: "bubble 12.5 % of the ideal time, at most 4 micro-batches held".
+QString orderText(const sim::OrderOutcome&);
+/// Which goals it misses, in words; empty where it reaches all.
+QString unmetText(const sim::OrderOutcome&);
+
 /// Your answer and the engine's on one axis; nothing for answers that are no number.
 class AnswerAxis : public QWidget {
 public:

@@ -3,6 +3,7 @@
 #include "app/canvas/qt/fonts.h"
 #include "app/canvas/qt/qpainter_canvas.h"
 #include "app/lessons/answer_input.h"
+#include "app/lessons/lesson_text.h"
 #include "app/session/view_state.h"
 #include "app/views/pictures.h"
 #include "sim/lesson/live_text.h"
@@ -239,8 +240,11 @@ public:
         int number = 0;
         for (std::size_t at = 0; at < m_play.steps(); ++at) {
             if (const sim::AskedQuestion* asked = m_play.asked(at)) {
-                QString answer = answerText(*asked, asked->rightAnswer());
                 const auto input = asked->question().input;
+                const bool isActions = input == sim::QuestionInput::actions;
+                QString answer = isActions ? tr("any order that reaches the goal, such as this: %1")
+                                                 .arg(orderText(asked->outcomeOf(asked->rightAnswer())))
+                                           : answerText(*asked, asked->rightAnswer());
                 if (input == sim::QuestionInput::choice || input == sim::QuestionInput::order) {
                     const sim::LessonValue right = asked->rightAnswer();
                     QStringList letters;
@@ -252,6 +256,8 @@ public:
                 m_sheets.keep(40);
                 m_sheets.text(
                     QStringLiteral("**%1.  %2**").arg(++number).arg(answer.replace(QLatin1Char('\n'), QStringLiteral(" / "))));
+                if (isActions)
+                    rows(asked->rightAnswer(), 24);
                 const sim::Tolerance tolerance = asked->tolerance();
                 const bool isNumber = asked->rightAnswer().is_number() && input != sim::QuestionInput::choice;
                 if (isNumber && tolerance.relative > 0)
@@ -272,13 +278,9 @@ public:
             } else if (const auto& challenge = m_play.step(at).challenge) {
                 m_sheets.space(6);
                 QStringList ways;
-                for (const sim::LessonValue& solution : challenge->solvedBy) {
-                    QStringList keys;
-                    for (const auto& [pointer, value] : solution.items())
-                        keys << QStringLiteral("`%1` = `%2`").arg(paperText(pointer), paperText(value.dump()));
-                    ways << keys.join(QStringLiteral(", "));
-                }
-                m_sheets.text(QStringLiteral("**%1.**  ").arg(++number) + ways.join(tr(", or ")));
+                for (const sim::LessonValue& solution : challenge->solvedBy)
+                    ways << changesText(solution, m_play.cases().catalogue());
+                m_sheets.text(QStringLiteral("**%1.**  ").arg(++number) + ways.join(tr("; or ")));
                 for (const std::string& hint : m_play.hints(at))
                     m_sheets.text(tr("Hint: %1").arg(paperText(hint)), kSmall + 1, 24);
                 m_sheets.text(paperText(m_play.because(at)), kBody, 24);
@@ -328,6 +330,7 @@ private:
         for (const PictureInfo* info : wanted) {
             const auto drawn = info->make(selection, themeFor(ThemeChoice::light), nullptr);
             drawn->setStep(step);
+            drawn->setForAudience(true);
             m_sheets.picture(*drawn, tr("%1: %2").arg(QCoreApplication::translate("Pictures", info->title),
                                                       paperText(simulation->scenario().name)));
         }
@@ -381,13 +384,19 @@ private:
             m_sheets.blank(tr("To (not in it any more):"), {}, 140);
             break;
         case actions:
-            for (const sim::LessonValue& row : asked.valueOf(question.on + ".ranks"))
-                m_sheets.text(QStringLiteral("`%1`").arg(paperText(row.get<std::string>())), kSmall + 1);
+            rows(asked.valueOf(question.on + ".ranks"), 0);
             m_sheets.ruled(static_cast<int>(std::min<std::size_t>(8, asked.valueOf(question.on + ".ranks").size())));
             break;
         }
         if (question.sure)
             m_sheets.blank(tr("How sure, in percent?"), {}, 80);
+    }
+
+    /// Actions, a line a rank.
+    void rows(const sim::LessonValue& ranks, int indent)
+    {
+        for (const sim::LessonValue& row : ranks)
+            m_sheets.text(QStringLiteral("`%1`").arg(paperText(row.get<std::string>())), kSmall + 1, indent);
     }
 
     void challengeRoom(const sim::Challenge& challenge)

@@ -8,15 +8,18 @@
 #include <QAbstractButton>
 #include <QButtonGroup>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QRadioButton>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <array>
 
 namespace app {
@@ -66,6 +69,40 @@ QLabel* paragraph(const QString& markdown, const char* role)
 }
 
 } // namespace
+
+LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
+{
+    const sim::LessonStep& step = play.step(at);
+    LessonScene scene{.shown = play.shown(at),
+                      .compared = play.compared(at),
+                      .shownName = sceneName(play, play.shownName(at)),
+                      .comparedName = sceneName(play, play.comparedName(at)),
+                      .comparedPeakGib = play.comparedPeakGib(at),
+                      .view = play.view(at),
+                      .play = step.play || (step.reveal && step.reveal->play),
+                      .asksForSlice = step.predict && step.predict->input == sim::QuestionInput::tensor,
+                      .front = {},
+                      .note = {}};
+    const auto add = [&](const std::string& name) {
+        if (const PictureInfo* info = findPicture(name);
+            info != nullptr && std::ranges::find(scene.front, info->picture) == scene.front.end())
+            scene.front.push_back(info->picture);
+    };
+    for (const sim::LessonPoint& point : step.points)
+        add(point.picture);
+    if (step.predict && step.predict->input == sim::QuestionInput::ranks)
+        add("grid"); // there they are clicked
+    if (scene.asksForSlice)
+        add("storage"); // there it is marked
+    if (const sim::LessonValue* names = step.view.is_object() ? sim::memberOf(step.view, "pictures") : nullptr)
+        for (const std::string& name : sim::valueAs<std::vector<std::string>>(*names).value_or(std::vector<std::string>()))
+            add(name);
+    if (play.isDrawn(at))
+        scene.note = LessonPanel::tr(
+            "This question is for you and a sheet of paper: the pictures of its case would tell the answer. They are shown when "
+            "you have answered.");
+    return scene;
+}
 
 LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     : QFrame(parent), m_desk(desk), m_progress(progress), m_section(new QLabel), m_title(new QLabel), m_count(new QLabel),
@@ -243,12 +280,12 @@ void LessonPanel::goTo(std::size_t at)
     m_sinceAsked.start();
     const sim::LessonStep& step = m_play->step(at);
     const std::string name = m_play->shownName(at);
-    LessonScene scene{.compared = m_play->compared(at), .view = m_play->view(at), .play = step.play};
-    scene.play = scene.play || (step.reveal && step.reveal->play);
+    LessonScene scene = sceneOf(*m_play, at);
     // A challenge begins with its start, and what is said next speaks of the case as it is, whatever was tried with it.
-    if (name != m_sceneName || challenge() != nullptr || !step.view.is_null() || m_desk.session().isModified())
-        scene.shown = m_play->shown(at);
+    if (name == m_sceneName && challenge() == nullptr && step.view.is_null() && !m_desk.session().isModified())
+        scene.shown = nullptr;
     m_sceneName = name;
+    scene.asksForSlice = scene.asksForSlice && masks();
     rebuild();
     addText(fromUtf8(m_play->text(at)));
     for (const std::string& point : m_play->points(at))
@@ -258,13 +295,38 @@ void LessonPanel::goTo(std::size_t at)
     if (const sim::Challenge* goal = challenge())
         buildChallenge(*goal);
     updateButtons();
-    if (scene.shown != nullptr || scene.compared != nullptr)
-        Q_EMIT sceneChanged(scene);
+    Q_EMIT sceneChanged(scene);
+    if (m_play->isDrawn(at) && committed())
+        showDrawnCase();
     updateChallenge();
+    takeFocus();
+}
+
+void LessonPanel::takeFocus()
+{
     if (m_input != nullptr && m_input->isEnabled())
         m_input->setFocus();
-    else
+    else if (m_next->isEnabled())
         m_next->setFocus();
+}
+
+/// Of a question from another lesson, when it has been answered.
+void LessonPanel::showDrawnCase()
+{
+    if (const sim::ScenarioDocument* about = m_play->drawnCase(m_at)) {
+        LessonScene scene;
+        scene.shown = about;
+        Q_EMIT sceneChanged(scene);
+    }
+}
+
+/// Return goes on where nothing is asked.
+void LessonPanel::keyPressEvent(QKeyEvent* event)
+{
+    const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+    if (isReturn && m_next->isVisible() && canGoOn() && (challenge() == nullptr || committed()))
+        return next();
+    QFrame::keyPressEvent(event);
 }
 
 /// An empty body.
@@ -353,10 +415,12 @@ void LessonPanel::commit()
             button->setEnabled(false);
     buildVerdict(asked, answer);
     updateButtons();
+    if (m_play->isDrawn(m_at))
+        showDrawnCase();
     m_next->setFocus();
-    QMetaObject::invokeMethod(
-        this, [this] { m_scroll->verticalScrollBar()->setValue(m_scroll->verticalScrollBar()->maximum()); },
-        Qt::QueuedConnection);
+    QTimer::singleShot(0, this, [this] { // laid out by then
+        m_scroll->verticalScrollBar()->setValue(m_scroll->verticalScrollBar()->maximum());
+    });
 }
 
 /// Your answer beside the engine's, and the reason for the mistake that was made.
@@ -377,6 +441,15 @@ void LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedA
         both->setValue(answer.value);
         both->setEngines(right.get<std::vector<double>>());
         column->addWidget(both);
+    } else if (asked.question().input == sim::QuestionInput::actions) { // rows of codes tell nobody anything
+        m_input->hide();
+        const sim::OrderOutcome mine = asked.outcomeOf(answer.value);
+        column->addWidget(paragraph(tr("You: %1.").arg(orderText(mine)), "muted"));
+        if (!answer.isRight) {
+            if (mine.problem.empty())
+                column->addWidget(paragraph(tr("Missed: %1.").arg(unmetText(mine)), nullptr));
+            column->addWidget(paragraph(tr("The engine: %1.").arg(orderText(asked.outcomeOf(right))), nullptr));
+        }
     } else {
         column->addWidget(paragraph(tr("You: %1").arg(yours), "muted"));
         if (!answer.isRight)

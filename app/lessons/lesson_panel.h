@@ -4,6 +4,7 @@
 
 #include "app/lessons/answer_input.h"
 #include "app/session/lesson_progress.h"
+#include "app/views/pictures.h"
 #include "sim/lesson/play.h"
 
 #include <QElapsedTimer>
@@ -24,9 +25,16 @@ namespace app {
 struct LessonScene {
     const sim::ScenarioDocument* shown = nullptr;    ///< nullptr: what is there stays
     const sim::ScenarioDocument* compared = nullptr; ///< the baseline; nullptr: none
+    QString shownName, comparedName;                 ///< by what sets them apart; empty: as their files say
+    double comparedPeakGib = 0;                      ///< that axes of memory reach
     sim::LessonValue view;                           ///< as a scenario's; null: as it is
     bool play = false;
+    bool asksForSlice = false;  ///< of a tensor: the storage picture takes it, and does not tell it
+    std::vector<Picture> front; ///< that is spoken of: before those it shares a place with
+    QString note;               ///< in place of the pictures; empty: the pictures
 };
+/// Of a step of a lesson, all that it shows.
+LessonScene sceneOf(const sim::LessonPlay&, std::size_t at);
 
 class LessonPanel : public QFrame {
     Q_OBJECT
@@ -51,6 +59,9 @@ public:
     bool canCommit() const;
     bool canGoOn() const;
 
+    /// To what the step wants first: the answer, or the way on.
+    void takeFocus();
+
 public Q_SLOTS:
     void next();
     void back();
@@ -66,8 +77,12 @@ Q_SIGNALS:
     void finished();      ///< the last step is done
     void solutionRequested(const sim::ScenarioDocument& solved);
 
+protected:
+    void keyPressEvent(QKeyEvent*) override;
+
 private:
     void goTo(std::size_t);
+    void showDrawnCase();
     void rebuild();
     void addText(const QString& markdown, const char* role = nullptr);
     void buildQuestion(const sim::AskedQuestion&);

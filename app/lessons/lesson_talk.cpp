@@ -94,7 +94,11 @@ QString toChoose(const sim::AskedQuestion& asked)
     for (const sim::QuestionOption& option : question.options)
         add(option.text);
     for (const sim::QuestionPart& part : question.parts)
-        add(part.text);
+        if (question.input == sim::QuestionInput::order)
+            add(part.text);
+        else // a number each: no letter to raise a hand for
+            lines << QStringLiteral("%1: …").arg(talkText(asked.filled(part.text))) +
+                         (question.unit.empty() ? QString() : QLatin1Char(' ') + talkText(question.unit));
     if (question.input == sim::QuestionInput::slider) {
         const auto [from, to] = asked.range();
         lines << LessonPanel::tr("Between %1 and %2.").arg(answerText(asked, from), answerText(asked, to));
@@ -154,18 +158,21 @@ sim::RoomVotes* LessonTalk::votes(std::size_t step)
 void LessonTalk::show(const Place& place)
 {
     const std::size_t at = place.step;
-    LessonScene scene{.compared = m_play->compared(at), .view = m_play->view(at)};
-    scene.play = m_play->step(at).play || (m_play->step(at).reveal && m_play->step(at).reveal->play);
-    const sim::ScenarioDocument* shown = m_play->shown(at);
-    if (place.part == Part::solution)
+    LessonScene scene = sceneOf(*m_play, at);
+    scene.note.clear(); // slides have what they show themselves
+    scene.asksForSlice = scene.asksForSlice && place.part == Part::ask;
+    const sim::ScenarioDocument* shown = scene.shown;
+    if (place.part == Part::solution) {
         shown = &m_solutions.at(at);
+        scene.shownName.clear();
+    }
     const std::string view = scene.view.dump();
-    if (shown != m_shown || view != m_shownView)
-        scene.shown = shown;
+    scene.shown = shown != m_shown || view != m_shownView ? shown : nullptr;
     m_shown = shown;
     m_shownView = view;
-    if (scene.shown != nullptr || scene.compared != nullptr)
+    if (scene.shown != nullptr || scene.compared != nullptr || scene.asksForSlice != m_asksForSlice)
         m_show(scene);
+    m_asksForSlice = scene.asksForSlice;
 }
 
 Slide LessonTalk::goTo(int index)
@@ -176,6 +183,12 @@ Slide LessonTalk::goTo(int index)
     Slide slide{.heading = talkText(m_play->lesson().title), .caption = {}, .pictures = {}, .notes = notesOf(place)};
     if (m_play->shown(at) != nullptr)
         slide.pictures = picturesOfView(m_play->view(at));
+    for (const sim::LessonPoint& point : m_play->step(at).points) // where there is room for one, it is this
+        if (const PictureInfo* info = findPicture(point.picture))
+            if (const auto found = std::find(slide.pictures.begin(), slide.pictures.end(), info->picture);
+                found != slide.pictures.end())
+                std::rotate(slide.pictures.begin(), found, found + 1);
+    slide.hidesQuantities = place.part == Part::ask && m_play->showsWhatIsAsked(at);
     slide.beside = [this, place, at](QWidget* parent) -> SlidePanel* {
         auto* panel = new LessonSlidePanel(parent);
         const QString text = talkText(m_play->text(at));
@@ -200,10 +213,8 @@ Slide LessonTalk::goTo(int index)
                                         : LessonPanel::tr("%1 changes are possible.").arg(changes));
         }
         if (place.part == Part::solution) {
-            QStringList lines;
-            for (const auto& [pointer, value] : m_play->step(at).challenge->solvedBy.front().items())
-                lines << QStringLiteral("`%1`: `%2`").arg(talkText(pointer), talkText(value.is_null() ? "none" : value.dump()));
-            panel->addText(LessonPanel::tr("**A solution**") + QStringLiteral("\n\n") + lines.join(QStringLiteral("\n\n")), true);
+            const QString changes = changesText(m_play->step(at).challenge->solvedBy.front(), m_play->cases().catalogue());
+            panel->addText(LessonPanel::tr("**A solution:** %1").arg(changes), true);
             panel->addText(talkText(m_play->because(at)));
         }
         return panel;
@@ -232,7 +243,7 @@ QString LessonTalk::notesOf(const Place& place) const
         all << LessonPanel::tr("Hint: %1").arg(talkText(hint));
     if (place.part == Part::challenge)
         for (const sim::LessonValue& solution : m_play->step(at).challenge->solvedBy)
-            all << LessonPanel::tr("Solved by `%1`").arg(talkText(solution.dump()));
+            all << LessonPanel::tr("Solved by: %1").arg(changesText(solution, m_play->cases().catalogue()));
     return all.join(QStringLiteral("\n\n"));
 }
 
@@ -248,7 +259,7 @@ QString LessonTalk::upNext(int index) const
     return withoutMarks(talkText(m_play->text(next.step)));
 }
 
-bool LessonTalk::askRoom(int index, QWidget* parent, std::function<void()> changed)
+bool LessonTalk::askRoom(int index, QWidget* parent, int textPixels, std::function<void()> changed)
 {
     const std::size_t at = step(index);
     const sim::AskedQuestion* asked = m_play->asked(at);
@@ -256,6 +267,7 @@ bool LessonTalk::askRoom(int index, QWidget* parent, std::function<void()> chang
         return false;
     auto* dialog = new RoomDialog(*asked, withoutMarks(talkText(m_play->text(at))), m_play->id(at), m_play->lesson().id, m_seed,
                                   m_votes.at(at), std::move(changed), parent);
+    dialog->setTextPixels(textPixels);
     dialog->open();
     return true;
 }

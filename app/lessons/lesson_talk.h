@@ -22,7 +22,7 @@ public:
     int size() const override { return static_cast<int>(m_slides.size()); }
     Slide goTo(int index) override;
     QString upNext(int index) const override;
-    bool askRoom(int index, QWidget* parent, std::function<void()> changed) override;
+    bool askRoom(int index, QWidget* parent, int textPixels, std::function<void()> changed) override;
 
     Part part(int index) const { return m_slides[static_cast<std::size_t>(index)].part; }
     std::size_t step(int index) const { return m_slides[static_cast<std::size_t>(index)].step; }
@@ -44,6 +44,7 @@ private:
     std::map<std::size_t, sim::ScenarioDocument> m_solutions; ///< by step
     const void* m_shown = nullptr;                            ///< document on screen
     std::string m_shownView;
+    bool m_asksForSlice = false;
 };
 
 } // namespace app

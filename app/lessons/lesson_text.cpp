@@ -1,6 +1,89 @@
 #include "app/lessons/lesson_text.h"
 
+#include "app/session/scenario_changes.h"
+#include "app/session/scenario_keys.h"
+#include "sim/scenario/json_text.h"
+
+#include <QStringList>
+
+#include <algorithm>
+
 namespace app {
+namespace {
+
+/// As a chooser of the form has it, where it is a word; else the bare value.
+std::string wordOf(const sim::LessonValue& value, const ScenarioKey* key, const sim::Catalogue& catalogue)
+{
+    if (value.is_null())
+        return "none";
+    const std::string json = value.dump();
+    if (key != nullptr && value.is_string())
+        for (const KeyOption& option : keyOptions(catalogue, *key))
+            if (option.json == json)
+                return option.text;
+    return valueText(json);
+}
+
+void addChanges(QStringList& out, const std::string& pointer, const sim::LessonValue& value, const sim::Catalogue& catalogue)
+{
+    const ScenarioKey* key = findScenarioKey(pointer);
+    if (key == nullptr && value.is_object()) {
+        for (const auto& [name, inside] : value.items())
+            addChanges(out, pointer + "/" + name, inside, catalogue);
+        return;
+    }
+    std::string label;
+    if (pointer == "/schedule/kind") {
+        label = "schedule"; // the form has a section of that name
+    } else if (key != nullptr) {
+        label = sentenceName(*key);
+    } else {
+        label = pointer.substr(pointer.rfind('/') + 1);
+        std::replace(label.begin(), label.end(), '_', ' ');
+    }
+    out << QString::fromStdString(label + " " + wordOf(value, key, catalogue));
+}
+
+} // namespace
+
+QString changesText(const sim::LessonValue& changes, const sim::Catalogue& catalogue)
+{
+    QStringList out;
+    if (changes.is_object())
+        for (const auto& [pointer, value] : changes.items())
+            addChanges(out, pointer, value, catalogue);
+    return out.join(QStringLiteral(", "));
+}
+
+QString sceneName(const sim::LessonPlay& play, const std::string& caseName)
+{
+    const auto& cases = play.lesson().cases;
+    const sim::CaseSubject* subject = play.cases().subject(caseName);
+    const auto* document = subject != nullptr ? std::get_if<sim::ScenarioDocument>(subject) : nullptr;
+    if (document == nullptr)
+        return {};
+    sim::LessonValue changes = sim::LessonValue::object();
+    std::string at = caseName;
+    for (std::size_t i = 0; i < cases.size(); ++i) { // a chain is no longer than all of them
+        const auto found = std::find_if(cases.begin(), cases.end(), [&](const auto& each) { return each.name == at; });
+        if (found == cases.end())
+            break;
+        const sim::LessonValue* set = sim::memberOf(found->given, "set");
+        if (set != nullptr && set->is_object() && set->contains("/name"))
+            break; // it has been given a name of its own
+        if (set != nullptr && set->is_object())
+            for (const auto& [pointer, value] : set->items())
+                if (!changes.contains(pointer))
+                    changes[pointer] = value;
+        at = sim::memberOr<std::string>(found->given, "from", {});
+    }
+    const auto json = document->get("/name");
+    const QString name =
+        json ? QString::fromStdString(sim::valueAs<std::string>(sim::LessonValue::parse(*json, nullptr, false)).value_or(""))
+             : QString();
+    const QString changed = changesText(changes, play.cases().catalogue());
+    return changed.isEmpty() || name.isEmpty() ? name : name + QStringLiteral(": ") + changed;
+}
 
 QString safeMarkdown(QString markdown)
 {

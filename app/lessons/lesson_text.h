@@ -1,11 +1,18 @@
 // Words of a lesson's file as a label takes them. Files come from anybody.
 #pragma once
 
+#include "sim/lesson/play.h"
+
 #include <QString>
 
 namespace app {
 
 /// Markdown without HTML and pictures, and long words breakable: a label cuts what has no place to break at.
 QString safeMarkdown(QString);
+
+/// {"/layout/cp": 2, "/schedule": {"kind": "1f1b"}} in the form's words: "cp 2, schedule 1F1B"; null is "none".
+QString changesText(const sim::LessonValue& changes, const sim::Catalogue&);
+/// The name of a scenario that a lesson's case shows: where the case changes another and leaves it its name, with the changes.
+QString sceneName(const sim::LessonPlay&, const std::string& caseName);
 
 } // namespace app

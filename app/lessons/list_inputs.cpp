@@ -8,6 +8,7 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QPushButton>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -106,14 +107,14 @@ void OrderInput::setValue(const LessonValue& value)
 }
 
 ActionsInput::ActionsInput(const QStringList& rows, std::array<double, 4> times, QWidget* parent)
-    : AnswerInput(parent), m_times(times), m_editor(new QToolButton)
+    : AnswerInput(parent), m_times(times), m_editor(new QPushButton)
 {
     m_editor->setText(tr("Order Editor…"));
     m_editor->setToolTip(tr("Drag the actions in a larger picture that tells what the order costs"));
-    connect(m_editor, &QToolButton::clicked, this, &ActionsInput::openEditor);
+    connect(m_editor, &QPushButton::clicked, this, &ActionsInput::openEditor);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    auto* hint = new QLabel(tr("Drag an action, or move it with Ctrl + arrow keys."));
+    auto* hint = new QLabel(tr("Drag an action, or choose it and move it with Ctrl+Left and Ctrl+Right."));
     hint->setWordWrap(true);
     setRole(hint, "small");
     for (qsizetype rank = 0; rank < rows.size(); ++rank) {
@@ -145,6 +146,8 @@ void ActionsInput::openEditor()
         return; // an order that hangs is mended in the lists
     const Theme& theme = palette().color(QPalette::Window).lightness() < 128 ? darkTheme() : lightTheme();
     auto* dialog = new OrderEditorDialog(std::move(*draft), theme, this);
+    if (m_asked != nullptr)
+        dialog->setAsked(*m_asked);
     connect(dialog, &OrderEditorDialog::orderChanged, this, [this, dialog] {
         if (!isEnabled())
             return; // committed

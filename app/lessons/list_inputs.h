@@ -7,7 +7,7 @@
 
 #include <array>
 
-class QToolButton;
+class QPushButton;
 
 namespace app {
 
@@ -43,6 +43,8 @@ class ActionsInput : public AnswerInput {
 public:
     /// How long passes are: forward, input and weight gradient, communication; in the pipeline's units.
     ActionsInput(const QStringList& rows, std::array<double, 4> times, QWidget* parent);
+    /// What the editor states as the goal, and by what it tells how far one is. It must live as long.
+    void setAsked(const sim::AskedQuestion& asked) { m_asked = &asked; }
     sim::LessonValue value() const override;
     void setValue(const sim::LessonValue&) override;
 
@@ -50,7 +52,8 @@ private:
     void openEditor();
     QStringList rows() const;
     const std::array<double, 4> m_times;
-    QToolButton* m_editor;
+    QPushButton* m_editor;
+    const sim::AskedQuestion* m_asked = nullptr;
     QList<SortedList*> m_rows;
     bool m_isTouched = false;
 };

@@ -4,9 +4,12 @@
 
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/views/order/order_editor_view.h"
+#include "sim/lesson/question.h"
 
 #include <QDialog>
 #include <QStringList>
+
+class QLabel;
 
 namespace app {
 
@@ -15,6 +18,8 @@ class OrderEditorDialog : public QDialog {
 public:
     OrderEditorDialog(OrderDraft, const Theme&, QWidget* parent = nullptr);
     ~OrderEditorDialog() override;
+    /// States what is asked, and how far the order is. It must live as long.
+    void setAsked(const sim::AskedQuestion&);
     QStringList rows() const; ///< one a rank, as an answer has them
     CanvasWidget& canvas() const { return *m_canvas; }
 
@@ -22,9 +27,12 @@ Q_SIGNALS:
     void orderChanged();
 
 private:
+    void tell();
     OrderEditorView m_view; ///< before the canvas that shows it
     CanvasWidget* m_canvas;
     QStringList m_told;
+    QLabel *m_goal, *m_state;
+    const sim::AskedQuestion* m_asked = nullptr;
 };
 
 /// Of rows of actions, each pass so many units long. One unit is drawn as a second. Nothing where the order cannot run, or is

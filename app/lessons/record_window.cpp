@@ -5,6 +5,7 @@
 #include "sim/lesson/check.h"
 #include "sim/scenario/json_text.h"
 
+#include <QCheckBox>
 #include <QCloseEvent>
 #include <QComboBox>
 #include <QFileDialog>
@@ -24,9 +25,9 @@ namespace app {
 RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::optional<Now>()> now, QWidget* parent)
     : QDialog(parent), m_catalogue(catalogue), m_now(std::move(now)), m_title(new QLineEdit), m_breaks(new QLineEdit),
       m_ask(new QLineEdit), m_steps(new QListWidget), m_say(new QPlainTextEdit), m_notes(new QPlainTextEdit),
-      m_metric(new QComboBox), m_kind(new QComboBox), m_add(new QPushButton(tr("Add Step"))),
+      m_metric(new QComboBox), m_kind(new QComboBox), m_add(new QPushButton(tr("Add Step"))), m_edit(new QPushButton(tr("Edit"))),
       m_remove(new QPushButton(tr("Remove"))), m_up(new QPushButton(tr("Up"))), m_down(new QPushButton(tr("Down"))),
-      m_save(new QPushButton(tr("Save Lesson…"))), m_told(new QLabel)
+      m_save(new QPushButton(tr("Save Lesson…"))), m_anew(new QCheckBox(tr("With what the window shows now"))), m_told(new QLabel)
 {
     setWindowTitle(tr("Record a Lesson"));
     setModal(false);
@@ -60,7 +61,7 @@ RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::o
     form->addRow(tr("Breaks the belief"), m_breaks);
     form->addRow(tr("Steps"), m_steps);
     auto* change = new QHBoxLayout;
-    for (QPushButton* button : {m_up, m_down, m_remove})
+    for (QPushButton* button : {m_edit, m_up, m_down, m_remove})
         change->addWidget(button);
     change->addStretch();
     form->addRow(QString(), change);
@@ -71,6 +72,7 @@ RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::o
     form->addRow(tr("Question"), m_ask);
     auto* foot = new QHBoxLayout;
     foot->addWidget(m_add);
+    foot->addWidget(m_anew);
     foot->addStretch();
     foot->addWidget(m_save);
     auto* column = new QVBoxLayout(this);
@@ -83,6 +85,7 @@ RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::o
     resize(520, 640);
 
     connect(m_add, &QPushButton::clicked, this, &RecordWindow::addStep);
+    connect(m_edit, &QPushButton::clicked, this, &RecordWindow::editStep);
     connect(m_remove, &QPushButton::clicked, this, &RecordWindow::removeStep);
     connect(m_up, &QPushButton::clicked, this, [this] { moveStep(-1); });
     connect(m_down, &QPushButton::clicked, this, [this] { moveStep(1); });
@@ -105,7 +108,13 @@ void RecordWindow::tell(const QString& text)
 
 void RecordWindow::addStep()
 {
-    auto now = m_now();
+    std::optional<Now> now;
+    if (m_edited && !m_anew->isChecked()) {
+        const sim::RecordedLessonStep& was = m_recording.steps[*m_edited];
+        now = Now{was.shown, was.view};
+    } else {
+        now = m_now();
+    }
     if (!now)
         return tell(tr("The window shows no scenario that can run: open one first."));
     sim::RecordedLessonStep step{std::move(now->shown),
@@ -118,15 +127,63 @@ void RecordWindow::addStep()
         step.questions.push_back(
             {metric.toStdString(), m_kind->currentIndex() == 1 ? Kind::compared : Kind::number, m_ask->text().toStdString(), {}});
     }
-    m_recording.steps.push_back(std::move(step));
+    sim::LessonRecording next = m_recording;
+    const std::size_t place = m_edited.value_or(next.steps.size());
+    if (m_edited)
+        next.steps[place] = std::move(step);
+    else
+        next.steps.push_back(std::move(step));
+    if (const QString wrong = problemsOf(next); !wrong.isEmpty())
+        return tell(wrong); // the words stay in their fields, to be mended
+    const QString done = m_edited ? tr("Step %1 is changed.") : tr("Step %1 is added.");
+    m_recording = std::move(next);
     m_isUnsaved = true;
+    clearFields();
+    listSteps();
+    m_steps->setCurrentRow(static_cast<int>(place));
+    tell(done.arg(place + 1));
+}
+
+QString RecordWindow::problemsOf(const sim::LessonRecording& recording) const
+{
+    QStringList wrong;
+    for (const std::string& problem : recording.problems(m_catalogue))
+        wrong << QString::fromStdString(problem).trimmed();
+    return wrong.join(QLatin1Char('\n'));
+}
+
+void RecordWindow::clearFields()
+{
+    m_edited.reset();
+    m_anew->setChecked(false);
     m_say->clear();
     m_notes->clear();
     m_ask->clear();
     m_metric->setCurrentIndex(0);
-    listSteps();
-    m_steps->setCurrentRow(m_steps->count() - 1);
-    tell(tr("Step %1 is added.").arg(m_recording.steps.size()));
+    m_kind->setCurrentIndex(0);
+    updateButtons();
+}
+
+void RecordWindow::editStep()
+{
+    const int row = m_steps->currentRow();
+    const bool wasEdited = m_edited.has_value();
+    clearFields();
+    if (wasEdited || row < 0)
+        return tell({});
+    m_edited = static_cast<std::size_t>(row);
+    const sim::RecordedLessonStep& step = m_recording.steps[*m_edited];
+    m_say->setPlainText(QString::fromStdString(step.say));
+    m_notes->setPlainText(QString::fromStdString(step.notes));
+    if (!step.questions.empty()) {
+        const sim::RecordedQuestion& asked = step.questions.front();
+        m_metric->setCurrentIndex(m_metric->findData(QString::fromStdString(asked.metric)));
+        m_kind->setCurrentIndex(asked.kind == sim::RecordedQuestion::Kind::compared ? 1 : 0);
+        m_ask->setText(QString::fromStdString(asked.ask));
+    }
+    updateButtons();
+    tell(tr("Step %1 is in the fields below.").arg(row + 1));
+    m_say->setFocus();
 }
 
 void RecordWindow::removeStep()
@@ -134,6 +191,7 @@ void RecordWindow::removeStep()
     const int row = m_steps->currentRow();
     if (row < 0)
         return;
+    clearFields();
     m_recording.steps.erase(m_recording.steps.begin() + row);
     m_isUnsaved = true;
     listSteps();
@@ -145,6 +203,7 @@ void RecordWindow::moveStep(int by)
     const int row = m_steps->currentRow(), to = row + by;
     if (row < 0 || to < 0 || to >= m_steps->count())
         return;
+    clearFields();
     std::swap(m_recording.steps[static_cast<std::size_t>(row)], m_recording.steps[static_cast<std::size_t>(to)]);
     m_isUnsaved = true;
     listSteps();
@@ -169,6 +228,10 @@ void RecordWindow::updateButtons()
 {
     const int row = m_steps->currentRow();
     m_remove->setEnabled(row >= 0);
+    m_edit->setEnabled(row >= 0 || m_edited);
+    m_edit->setText(m_edited ? tr("Keep as It Was") : tr("Edit"));
+    m_add->setText(m_edited ? tr("Change Step %1").arg(*m_edited + 1) : tr("Add Step"));
+    m_anew->setVisible(m_edited.has_value());
     m_up->setEnabled(row > 0);
     m_down->setEnabled(row >= 0 && row + 1 < m_steps->count());
     m_save->setEnabled(m_steps->count() > 0 && !m_title->text().trimmed().isEmpty());
@@ -199,14 +262,14 @@ bool RecordWindow::saveTo(const QString& path)
         m_isUnsaved = false;
         QStringList told;
         for (const sim::Problem& problem : problems)
-            told << QString::fromStdString(problem.text()).trimmed();
+            told << QString::fromStdString(m_recording.inRecordedWords(problem)).trimmed();
         tell(told.isEmpty() ? tr("Saved. The check finds nothing wrong.") : told.join(QLatin1Char('\n')));
         Q_EMIT saved(path);
         return true;
     } catch (const sim::ScenarioError& error) {
         QStringList told;
         for (const sim::Problem& problem : error.problems())
-            told << QString::fromStdString(problem.text()).trimmed();
+            told << QString::fromStdString(m_recording.inRecordedWords(problem)).trimmed();
         tell(told.join(QLatin1Char('\n')));
     } catch (const sim::Error& error) {
         tell(QString::fromUtf8(error.what()));

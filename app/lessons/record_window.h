@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 
+class QCheckBox;
 class QComboBox;
 class QLabel;
 class QLineEdit;
@@ -36,6 +37,8 @@ public:
 public Q_SLOTS:
     void addStep();
     void removeStep();
+    /// The chosen step into the fields, to be changed; again: it stays as it was.
+    void editStep();
     void moveStep(int by);
     /// False: it was not written, and told() says why. What is written passes `lesson check`, or its problems are told.
     bool saveTo(const QString& path);
@@ -53,6 +56,9 @@ private:
     void listSteps();
     void tell(const QString&);
     void updateButtons();
+    void clearFields();
+    /// What is wrong with it; empty where nothing is.
+    QString problemsOf(const sim::LessonRecording&) const;
     const sim::Catalogue& m_catalogue;
     const std::function<std::optional<Now>()> m_now;
     sim::LessonRecording m_recording;
@@ -61,7 +67,9 @@ private:
     QListWidget* m_steps;
     QPlainTextEdit *m_say, *m_notes;
     QComboBox *m_metric, *m_kind;
-    QPushButton *m_add, *m_remove, *m_up, *m_down, *m_save;
+    QPushButton *m_add, *m_edit, *m_remove, *m_up, *m_down, *m_save;
+    QCheckBox* m_anew;
+    std::optional<std::size_t> m_edited; ///< step in the fields
     QLabel* m_told;
 };
 

@@ -152,6 +152,14 @@ void RoomDialog::importFiles(int vote, const QStringList& paths)
     m_told->setText(wrong.join(QLatin1Char('\n')));
 }
 
+void RoomDialog::setTextPixels(int pixels)
+{
+    setStyleSheet(QStringLiteral("QLabel, QSpinBox, QPlainTextEdit, QPushButton { font-size: %1px; }").arg(pixels));
+    constexpr int kAcross = 44, kHigh = 26; // letters and lines
+    const QSize room = parentWidget() != nullptr ? parentWidget()->size() * 9 / 10 : QSize(kAcross * pixels, kHigh * pixels);
+    resize(QSize(kAcross * pixels, kHigh * pixels).boundedTo(room));
+}
+
 QString RoomDialog::told() const
 {
     return m_told->text();

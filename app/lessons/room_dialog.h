@@ -25,7 +25,8 @@ public:
     /// Into the first vote (0) or the second (1); of files that do not answer this question the reason is told, and the others
     /// count.
     void importFiles(int vote, const QStringList& paths);
-    QString told() const; ///< what is wrong, or how many were imported
+    void setTextPixels(int); ///< as large as who reads it needs
+    QString told() const;    ///< what is wrong, or how many were imported
 
 public Q_SLOTS:
     void accept() override;

@@ -64,7 +64,10 @@ void Desk::forget()
     m_findingsOf.reset();
     m_beforeLastChange.reset();
     m_playback.pause();
-    m_selection = m_toldSelection = {};
+    const bool asksForSlice = m_selection.asksForSlice;
+    m_selection = {};
+    m_selection.asksForSlice = asksForSlice;
+    m_toldSelection = m_selection;
     m_zoom = {};
     m_actions = {};
     m_goodput.reset();
@@ -400,8 +403,19 @@ void Desk::selectionMayHaveChanged()
 
 void Desk::setSelection(const Selection& selection)
 {
+    const bool asksForSlice = m_selection.asksForSlice;
     m_selection = selection;
+    m_selection.asksForSlice = asksForSlice;
     m_selection.keepWithin(m_step.trace.get(), simulation() ? simulation()->mesh().worldSize() : 0);
+    selectionMayHaveChanged();
+}
+
+void Desk::askForSlice(bool asks)
+{
+    if (m_selection.asksForSlice == asks)
+        return;
+    m_selection.asksForSlice = asks;
+    m_selection.marked.reset();
     selectionMayHaveChanged();
 }
 

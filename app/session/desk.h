@@ -81,6 +81,8 @@ public:
     const Selection& selection() const { return m_selection; }
     void selectionMayHaveChanged();
     void setSelection(const Selection&); ///< what does not exist in this step is left out
+    /// The storage picture asks for a part of a tensor, whatever is opened meanwhile; what was marked before is forgotten.
+    void askForSlice(bool);
     void selectRank(int rank);
     bool selectSpan(SpanRef); ///< and moves the cursor there; false: there is none
     void setCursor(qint64 ns);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,13 @@ constexpr ClassMask maskOf(sim::OpClass c)
     return static_cast<ClassMask>(1U << static_cast<unsigned>(c));
 }
 
+/// A part of a tensor along its cut: [begin, end) of its rows or columns.
+struct MarkedSlice {
+    std::string tensor; ///< by its name on the storage picture
+    std::int64_t begin = 0, end = 0;
+    bool operator==(const MarkedSlice&) const = default;
+};
+
 struct Selection {
     std::optional<int> hoveredRank;
     std::optional<int> selectedRank; ///< clicked last; its details are shown
@@ -44,6 +52,9 @@ struct Selection {
     std::optional<TimeRange> range;  ///< dragged on the timeline
     ClassMask classes = kAllClasses; ///< what counts; spans of other classes step back
     std::int64_t cursorNs = 0;       ///< the one time cursor
+    /// A slice of a tensor is asked for: the storage picture tells whose is whose of none, and drags mark one.
+    bool asksForSlice = false;
+    std::optional<MarkedSlice> marked;
 
     /// The rank whose groups are lit: what is under the pointer, else what was clicked.
     std::optional<int> focusRank() const { return hoveredRank ? hoveredRank : selectedRank; }

@@ -127,12 +127,8 @@ void printMark(const LessonValue& result, const std::string& fileName)
 /// Answers to one paper, from however many files; several papers (exams with seeds of their own) are marked each by its own.
 void printMarks(const LessonArguments& arguments)
 {
-    struct Sheet {
-        std::string file;
-        LessonValue answers;
-    };
     constexpr std::size_t kMostBytes = 64U << 20U;
-    std::map<std::uint64_t, std::vector<Sheet>> sheets;
+    std::map<std::uint64_t, std::vector<AnswerSheet>> sheets;
     std::vector<std::pair<std::string, std::string>> files;
     for (const std::string& file : arguments.learners) {
         const auto& [name, text] = files.emplace_back(file, readFile(file, kMostBytes, Pipes::read));
@@ -144,7 +140,7 @@ void printMarks(const LessonArguments& arguments)
                     throw ScenarioError({{file, "/seed", shownValue(*said) + " is no whole number"}});
                 seed = *number;
             }
-            sheets[seed].push_back({file, std::move(answers)});
+            sheets[seed].push_back({std::move(answers), file});
         }
     }
     LessonValue all = LessonValue::array();
@@ -160,10 +156,7 @@ void printMarks(const LessonArguments& arguments)
                     !changed.empty())
                     std::cerr << linesForAPerson(name + ": " + changed);
         if (arguments.results || arguments.csv) {
-            std::vector<LessonValue> answers;
-            for (const Sheet& sheet : ofSeed)
-                answers.push_back(sheet.answers);
-            LessonValue results = resultsOf(paper, answers, ofSeed.front().file, RANKSCOPE_VERSION);
+            LessonValue results = resultsOf(paper, ofSeed, RANKSCOPE_VERSION);
             if (arguments.csv) {
                 const std::string csv = resultsCsv(results);
                 std::cout << (hasHeader ? csv.substr(csv.find('\n') + 1) : csv);
@@ -174,15 +167,15 @@ void printMarks(const LessonArguments& arguments)
             isFirst = false;
             continue;
         }
-        for (const Sheet& sheet : ofSeed) {
-            LessonValue result = paper.mark(sheet.answers, sheet.file);
+        for (const AnswerSheet& sheet : ofSeed) {
+            LessonValue result = paper.mark(sheet.answers, sheet.fileName);
             if (arguments.json) {
                 all.push_back(std::move(result));
                 isFirst = false;
                 continue;
             }
             std::cout << (isFirst ? "" : "\n");
-            printMark(result, sheet.file);
+            printMark(result, sheet.fileName);
             isFirst = false;
         }
     }

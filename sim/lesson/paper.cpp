@@ -134,6 +134,12 @@ LessonValue Paper::workedKey() const
             {"challenges", std::move(challenges)}};
 }
 
+std::string noName(const LessonValue& given)
+{
+    return shownValue(given) + " is no name; a learner is a text, such as \"" +
+           (given.is_number() ? shownValue(given) : std::string("Ada")) + "\"";
+}
+
 LessonValue Paper::mark(const LessonValue& answers, const std::string& fileName) const
 {
     return withinTime(lesson().fileName, [&] { return marked(answers, fileName); });
@@ -153,6 +159,8 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
         refuse("/lesson", "these are answers to " + quotedText(id) + ", not to " + quotedText(own.lesson.id));
     if (const auto seed = memberOr<std::uint64_t>(answers, "seed", m_seed); seed != m_seed)
         refuse("/seed", "these are answers to the paper of seed " + std::to_string(seed) + ", not of " + std::to_string(m_seed));
+    if (const LessonValue* name = memberOf(answers, "learner"); name != nullptr && !name->is_string())
+        refuse("/learner", noName(*name));
     const LessonValue* given = memberOf(answers, "answers");
     if (given == nullptr || !given->is_object())
         refuse("/answers", "an object is expected, id of the question: answer");

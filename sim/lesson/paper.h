@@ -47,4 +47,7 @@ private:
     std::vector<PaperQuestion> m_questions;
 };
 
+/// Why that is no learner's name, which is a text.
+std::string noName(const LessonValue& given);
+
 } // namespace sim

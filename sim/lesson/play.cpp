@@ -19,6 +19,14 @@ const std::string& showsOf(const LessonStep& step)
         return step.predict->on;
     return step.show;
 }
+/// That an expression may ask for.
+std::vector<std::string> namesOf(const std::string& expression)
+{
+    std::vector<std::string> names;
+    for (const Expression::NameAsked& asked : Expression::parse(expression).namesAsked())
+        names.push_back(asked.name);
+    return names;
+}
 const std::string& comparesOf(const LessonStep& step)
 {
     return step.reveal && !step.reveal->compare.empty() ? step.reveal->compare : step.compare;
@@ -50,7 +58,7 @@ LessonPlay::LessonPlay(Lesson given, std::uint64_t seed, const Catalogue& catalo
     for (const PaperQuestion& question : questions) {
         if (question.lesson == lesson().id)
             continue;
-        Step drawn{.id = question.id, .asked = question.asked.get()};
+        Step drawn{.id = question.id, .asked = question.asked.get(), .isDrawn = true};
         drawn.as.pointer = question.asked->question().pointer;
         drawn.as.predict = question.asked->question();
         m_steps.insert(m_steps.begin() + static_cast<std::ptrdiff_t>(place++), std::move(drawn));
@@ -76,6 +84,8 @@ void LessonPlay::workOut(Step& out)
         out.points.push_back(filledIn(point.text, names));
     if (step.reveal)
         append(filledIn(step.reveal->say, names));
+    if (const std::string& name = comparesOf(step); scenarioOf(name) != nullptr) // a reveal shows how high it was
+        static_cast<void>(Expression::parse(name + ".peak_memory_gib").evaluate(names));
     if (step.challenge) {
         append(filledIn(step.challenge->ask, names));
         out.because = filledIn(step.challenge->because, names);
@@ -122,8 +132,10 @@ const ScenarioDocument* LessonPlay::scenarioOf(const std::string& name) const
 
 std::string LessonPlay::shownName(std::size_t at) const
 {
+    if (isDrawn(at))
+        return {};
     for (std::size_t i = at + 1; i-- > 0;)
-        if (const std::string& name = showsOf(step(i)); scenarioOf(name) != nullptr)
+        if (const std::string& name = showsOf(step(i)); !isDrawn(i) && scenarioOf(name) != nullptr) // else another lesson's
             return name;
     return {};
 }
@@ -151,6 +163,27 @@ bool LessonPlay::showsWhatIsAsked(std::size_t at) const
     return false;
 }
 
+const ScenarioDocument* LessonPlay::drawnCase(std::size_t at) const
+{
+    const AskedQuestion* question = isDrawn(at) ? asked(at) : nullptr;
+    if (question == nullptr)
+        return nullptr;
+    std::vector<std::string> expressions{question->question().on, question->question().answer};
+    for (const QuestionOption& option : question->question().options)
+        expressions.push_back(option.rightIf);
+    for (const QuestionPart& part : question->question().parts)
+        expressions.push_back(part.value);
+    for (const std::string& expression : expressions) {
+        if (expression.empty())
+            continue;
+        for (const std::string& name : namesOf(expression))
+            if (const CaseSubject* subject = question->names().subject(name); subject != nullptr)
+                if (const auto* document = std::get_if<ScenarioDocument>(subject))
+                    return document;
+    }
+    return nullptr;
+}
+
 const ScenarioDocument* LessonPlay::shown(std::size_t at) const
 {
     return scenarioOf(shownName(at));
@@ -159,6 +192,20 @@ const ScenarioDocument* LessonPlay::shown(std::size_t at) const
 const ScenarioDocument* LessonPlay::compared(std::size_t at) const
 {
     return scenarioOf(comparesOf(step(at)));
+}
+
+std::string LessonPlay::comparedName(std::size_t at) const
+{
+    return compared(at) != nullptr ? comparesOf(step(at)) : std::string();
+}
+
+double LessonPlay::comparedPeakGib(std::size_t at) const
+{
+    const std::string name = comparedName(at);
+    if (name.empty())
+        return 0;
+    const LessonValue peak = Expression::parse(name + ".peak_memory_gib").evaluate(cases());
+    return peak.is_number() ? peak.get<double>() : 0;
 }
 
 } // namespace sim

@@ -39,8 +39,15 @@ public:
     /// where nothing has been shown yet.
     const ScenarioDocument* shown(std::size_t at) const;
     const ScenarioDocument* compared(std::size_t at) const;
-    /// The case's name; empty likewise.
+    /// The cases' names; empty likewise.
     std::string shownName(std::size_t at) const;
+    std::string comparedName(std::size_t at) const;
+    /// Of what is compared, the peak memory of its fullest rank in GiB; 0 where nothing is.
+    double comparedPeakGib(std::size_t at) const;
+    /// A question of another lesson, drawn for an exam: its case is not on screen, where it would tell the answer.
+    bool isDrawn(std::size_t at) const { return m_steps[at].isDrawn; }
+    /// The scenario that a drawn question is about, for after the answer; nullptr where it is about none.
+    const ScenarioDocument* drawnCase(std::size_t at) const;
     /// Is the open question of a step about the scenario that is on screen? Then its pictures tell the answer.
     bool showsWhatIsAsked(std::size_t at) const;
 
@@ -50,6 +57,7 @@ private:
         std::string id, text, because;
         std::vector<std::string> hints, points;
         const AskedQuestion* asked = nullptr; ///< of the paper
+        bool isDrawn = false;
     };
     void workOut(Step&);
     const ScenarioDocument* scenarioOf(const std::string& name) const;

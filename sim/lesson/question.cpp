@@ -295,19 +295,31 @@ bool AskedQuestion::isNear(const LessonValue& given, const LessonValue& value) c
     }
 }
 
-bool AskedQuestion::meetsGoal(const LessonValue& rows) const
+OrderOutcome AskedQuestion::outcomeOf(const LessonValue& rows) const
 {
     const CaseSubject* on = m_names.subject(m_question.on);
     if (on == nullptr || !std::holds_alternative<LessonValue>(*on))
         throw Error("there is no pipeline \"" + m_question.on + "\" to put actions in order for");
     LessonValue mine = std::get<LessonValue>(*on);
     mine["actions"] = rows;
-    if (!isSameWork(mine, std::get<LessonValue>(*on)))
-        return false; // fewer micro-batches are no better order
+    OrderOutcome outcome;
+    if (!isSameWork(mine, std::get<LessonValue>(*on))) { // fewer micro-batches are no better order
+        outcome.problem = "these are not the same actions";
+        outcome.unmet = m_question.goal;
+        return outcome;
+    }
     Cases names(&m_names);
     names.put("mine", CaseSubject(std::move(mine)));
-    return std::all_of(m_question.goal.begin(), m_question.goal.end(),
-                       [&](const std::string& goal) { return !whyNot(goal, names); });
+    try {
+        outcome.bubbleOverIdeal = Expression::parse("mine.bubble.over_ideal").evaluate(names).get<double>();
+        outcome.mostHeld = Expression::parse("max(mine.peak_activations)").evaluate(names).get<int>();
+    } catch (const Error& error) {
+        outcome.problem = error.what();
+    }
+    for (const std::string& goal : m_question.goal)
+        if (auto why = whyNot(goal, names))
+            outcome.unmet.push_back(std::move(*why));
+    return outcome;
 }
 
 bool AskedQuestion::isRight(const LessonValue& given) const
@@ -331,7 +343,7 @@ bool AskedQuestion::isRight(const LessonValue& given) const
         return true;
     }
     case QuestionInput::actions:
-        return meetsGoal(given);
+        return outcomeOf(given).unmet.empty();
     default:
         return isNear(given, rightAnswer());
     }

@@ -38,6 +38,14 @@ private:
     std::uint64_t m_state;
 };
 
+/// What an order of actions comes to, beside what was asked for.
+struct OrderOutcome {
+    std::string problem;            ///< why it is no order of these actions, or hangs; empty where it runs
+    double bubbleOverIdeal = 0;     ///< of the ideal time; 0.125 is an eighth
+    int mostHeld = 0;               ///< micro-batches at once, on the fullest rank
+    std::vector<std::string> unmet; ///< goals that do not hold, with the values on both sides; all where it does not run
+};
+
 /// An answer is JSON, as an answer file has it: a number (of %: the fraction); the place of an option, or a list of them; a list
 /// of ranks; [from, to) of a tensor; cards as a list of their places; bars and sketches as lists of numbers; lines of actions.
 class AskedQuestion {
@@ -65,6 +73,8 @@ public:
     /// The reason for a wrong answer, filled in: of the nearest mistake within tolerance, or of the option; empty if there is
     /// none.
     std::string reasonFor(const LessonValue& given) const;
+    /// Of lines of actions, one a rank; throws Error where the question is not about an order.
+    OrderOutcome outcomeOf(const LessonValue& rows) const;
     /// The value of one expression of the question.
     LessonValue valueOf(const std::string& expression) const;
     /// As reasonFor does it: would this answer be taken for that value?
@@ -72,7 +82,6 @@ public:
 
 private:
     LessonValue rightPlaces() const;
-    bool meetsGoal(const LessonValue& rows) const;
     std::vector<double> valuesOfParts() const;
     const Question& m_question;
     DrawnNumbers m_numbers;

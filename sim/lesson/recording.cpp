@@ -1,11 +1,13 @@
 #include "sim/lesson/recording.h"
 
 #include "sim/lesson/cases.h"
+#include "sim/lesson/check.h"
 #include "sim/scenario/json_text.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -257,6 +259,47 @@ LessonValue LessonRecording::file(const std::string& id, const Catalogue& catalo
     lesson["cases"] = writer.cases();
     lesson["steps"] = std::move(written);
     return lesson;
+}
+
+std::vector<std::string> LessonRecording::problems(const Catalogue& catalogue) const
+{
+    LessonRecording named = *this;
+    if (named.title.empty())
+        named.title = "Untitled";
+    std::vector<std::string> told;
+    try {
+        const std::string text = named.file("untitled", catalogue).dump();
+        std::vector<Problem> problems;
+        try {
+            problems = checkLesson(parseLesson(text, {}, catalogue), catalogue);
+        } catch (const ScenarioError& error) {
+            problems = error.problems();
+        }
+        for (const Problem& problem : problems)
+            told.push_back(inRecordedWords(problem));
+    } catch (const Error& error) {
+        told.emplace_back(error.what());
+    }
+    return told;
+}
+
+std::string LessonRecording::inRecordedWords(const Problem& problem) const
+{
+    constexpr std::string_view kSteps = "/steps/";
+    if (!problem.pointer.starts_with(kSteps))
+        return problem.text();
+    const std::string rest = problem.pointer.substr(kSteps.size());
+    std::size_t inFile = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), inFile);
+    if (error != std::errc())
+        return problem.text();
+    std::string part(end, rest.data() + rest.size());
+    for (char& c : part)
+        c = c == '/' ? ' ' : c;
+    std::size_t number = 0;
+    for (std::size_t written = 0; number < steps.size() && written <= inFile; ++number)
+        written += steps[number].questions.empty() ? 1 : 2;
+    return "step " + std::to_string(number) + (part.empty() ? "" : "," + part) + ": " + problem.message;
 }
 
 } // namespace sim

@@ -45,6 +45,12 @@ struct LessonRecording {
     /// engine for the sliders' ranges. Throws Error where nothing was recorded, there is no title, a step cannot be simulated, or
     /// a question compares with nothing.
     LessonValue file(const std::string& id, const Catalogue&) const;
+
+    /// What the check finds wrong with it, in the order of the steps and by their numbers as they were recorded (a step that asks
+    /// first is two in the file): "step 2, say: there is no …". Without a title, too; empty where nothing is wrong.
+    std::vector<std::string> problems(const Catalogue&) const;
+    /// One problem of the file that was made of it, likewise.
+    std::string inRecordedWords(const Problem&) const;
 };
 
 /// Letters, digits and - of a title: "Same time, less memory" is same-time-less-memory; "lesson" where none are left.

@@ -180,12 +180,11 @@ std::string scenarioHash(const Lesson& lesson, const LessonCases& cases)
     return text;
 }
 
-LessonValue resultsOf(const Paper& paper, const std::vector<LessonValue>& answers, const std::string& fileName,
-                      std::string_view program)
+LessonValue resultsOf(const Paper& paper, const std::vector<AnswerSheet>& answers, std::string_view program)
 {
     LessonValue learners = LessonValue::array();
-    for (const LessonValue& sheet : answers) {
-        LessonValue marked = paper.mark(sheet, fileName);
+    for (const AnswerSheet& sheet : answers) {
+        LessonValue marked = paper.mark(sheet.answers, sheet.fileName);
         LessonValue given = LessonValue::object();
         for (const LessonValue& mark : marked.at("marks")) {
             if (mark.at("given").is_null())
@@ -259,6 +258,8 @@ std::vector<LessonValue> answersIn(std::string_view text, const std::string& fil
         if (memberOr(file, "version", 0) != 1 || learners == nullptr || !learners->is_array())
             refuse(R"(results are { "format": "rankscope-results", "version": 1, "learners": [ … ] })");
         for (const LessonValue& learner : *learners) {
+            if (const LessonValue* name = memberOf(learner, "learner"); name != nullptr && !name->is_string())
+                throw ScenarioError({{fileName, "/learners/" + std::to_string(all.size()) + "/learner", noName(*name)}});
             LessonValue sheet{{"format", "rankscope-answers"}, {"version", 1}};
             for (const char* key : {"lesson", "seed"})
                 if (const LessonValue* value = memberOf(file, key))

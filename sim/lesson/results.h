@@ -14,11 +14,16 @@ namespace sim {
 /// 16 hexadecimal digits, FNV-1a of 64 bits. Not made to withstand forgery.
 std::string scenarioHash(const Lesson&, const LessonCases&);
 
+/// What one learner answered, and the file that says so: named where something is wrong with it.
+struct AnswerSheet {
+    LessonValue answers;
+    std::string fileName;
+};
+
 /// {"format":"rankscope-results","version":1,"lesson","title","seed","program","scenario_hash","learners":[{"learner","right","of",
 /// "answers":{id: {"value","sure","seconds"}},"marks":[… as Paper::mark has them]}]}. `answers` are answer files, all to this
 /// paper; `program` is the version. Throws ScenarioError as Paper::mark.
-LessonValue resultsOf(const Paper&, const std::vector<LessonValue>& answers, const std::string& fileName,
-                      std::string_view program);
+LessonValue resultsOf(const Paper&, const std::vector<AnswerSheet>& answers, std::string_view program);
 
 /// One row a learner and question: learner,lesson,seed,question,answer,engine,right,sure,seconds,scenario_hash,version. Answers
 /// are JSON; what was not answered or not said is empty.

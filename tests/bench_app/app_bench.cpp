@@ -1,10 +1,12 @@
 // How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
 // and from starting the program to its first picture. Offscreen, software canvas. An argument chooses files by a part of their
 // name; --frames measures single frames, an idle window and the start of the gallery; --live the Live view of a real training;
-// --slots the longest that the window's thread is held while the gallery is clicked through.
+// --slots the longest that the window's thread is held while the gallery is clicked through; --lessons how long lessons keep a
+// learner waiting.
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/window/main_window.h"
 #include "tests/bench_app/frame_bench.h"
+#include "tests/bench_app/lesson_bench.h"
 #include "tests/bench_app/live_bench.h"
 #include "tests/bench_app/slot_bench.h"
 
@@ -97,6 +99,8 @@ int main(int argc, char** argv)
         return app::benchLive();
     if (argc == 2 && qstrcmp(argv[1], "--slots") == 0)
         return app::benchSlots(application);
+    if (argc == 2 && qstrcmp(argv[1], "--lessons") == 0)
+        return app::benchLessons();
     if (argc == 2 && qstrcmp(argv[1], "--frames") == 0)
         return app::benchFrames();
     if (argc == 2 && qstrcmp(argv[1], "--gallery") == 0)

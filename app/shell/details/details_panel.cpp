@@ -3,6 +3,7 @@
 #include "app/shell/details/reality_card.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/mask_note.h"
 #include "app/shell/widgets/style.h"
 #include "app/views/common/purpose_name.h"
 #include "sim/analysis/explain/explain_goodput.h"
@@ -187,6 +188,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     column->addWidget(m_parameters);
     column->addStretch();
     setWidget(page);
+    m_maskNote = new MaskNote(viewport());
     setSpan(nullptr, std::nullopt);
 }
 
@@ -290,6 +292,7 @@ void DetailsPanel::setMasked(bool masked)
 {
     m_isMasked = masked;
     widget()->setVisible(m_simulation != nullptr && !masked);
+    m_maskNote->setVisible(masked);
 }
 
 void DetailsPanel::setTheme(const Theme& theme)

@@ -23,6 +23,7 @@ class QToolButton;
 namespace app {
 
 struct BecauseSubject;
+class MaskNote;
 class RealityCard;
 
 class DetailsPanel : public QScrollArea {
@@ -70,6 +71,7 @@ private:
     std::shared_ptr<const sim::Simulation> m_simulation;
     std::optional<sim::Metrics> m_before;
     bool m_isMasked = false;
+    MaskNote* m_maskNote;
     std::optional<sim::Goodput> m_failing; ///< of a scenario with failures
     std::optional<int> m_rank, m_selectedRank;
     const Theme* m_theme;

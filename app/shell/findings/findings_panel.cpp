@@ -2,6 +2,7 @@
 
 #include "app/shell/findings/finding_row.h"
 #include "app/shell/widgets/because_popup.h"
+#include "app/shell/widgets/mask_note.h"
 #include "app/shell/widgets/severity_icon.h"
 #include "app/shell/widgets/style.h"
 #include "sim/analysis/findings/finding_because.h"
@@ -41,6 +42,7 @@ FindingsPanel::FindingsPanel(QWidget* parent)
     column->addLayout(m_column);
     column->addStretch();
     setWidget(page);
+    m_maskNote = new MaskNote(viewport());
     showSummary();
 }
 
@@ -63,6 +65,7 @@ void FindingsPanel::follow(Desk& desk)
 void FindingsPanel::setMasked(bool masked)
 {
     widget()->setVisible(!masked);
+    m_maskNote->setVisible(masked);
 }
 
 int FindingsPanel::complaints() const

@@ -16,6 +16,7 @@ class QVBoxLayout;
 namespace app {
 
 class FindingRow;
+class MaskNote;
 
 class FindingsPanel : public QScrollArea {
     Q_OBJECT
@@ -59,6 +60,7 @@ private:
     std::vector<FindingRow*> m_rows; ///< [finding]
     const Theme* m_theme;
     QLabel* m_summary;
+    MaskNote* m_maskNote;
     QVBoxLayout* m_column;
 };
 

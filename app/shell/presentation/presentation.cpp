@@ -12,6 +12,7 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMessageBox>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScreen>
@@ -109,6 +110,8 @@ Presentation::~Presentation()
 {
     m_desk.disconnect(this);
     delete m_notes;
+    for (const Shown& shown : m_shown)
+        m_workspace.view(shown.picture).setForAudience(false);
     m_workspace.setCovered(false);
     Q_EMIT left();
 }
@@ -157,6 +160,33 @@ void Presentation::showNotes(bool wanted)
     m_notes->show();
 }
 
+/// On the only screen the class would read the answer with whoever presents.
+void Presentation::askForNotes()
+{
+    auto* question = new QMessageBox(
+        QMessageBox::Question, tr("Notes"),
+        tr("There is one screen: the class would read the notes, and they tell the answers. Show them all the same?"),
+        QMessageBox::Yes | QMessageBox::Cancel, this);
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    question->setDefaultButton(QMessageBox::Cancel);
+    question->setStyleSheet(QStringLiteral("font-size: %1px;").arg(kSmallestText));
+    connect(question, &QMessageBox::finished, this, [this](int answer) {
+        if (answer == QMessageBox::Yes)
+            showNotes(true);
+    });
+    question->open();
+}
+
+void Presentation::askRoom()
+{
+    constexpr int kNotesText = 18; // read at arm's length
+    QWidget* const reader = m_notes ? static_cast<QWidget*>(m_notes) : this;
+    if (m_talk->askRoom(m_place, reader, m_notes ? kNotesText : kSmallestText, [this] { goTo(m_place); }))
+        return;
+    m_caption->setText(tr("Nothing is asked here. A asks the room on a slide with a question."));
+    m_caption->show();
+}
+
 void Presentation::tellNotes()
 {
     if (m_notes)
@@ -175,7 +205,9 @@ void Presentation::show(std::vector<Picture> wanted)
             m_row->removeWidget(shown.back().canvas);
         } else {
             auto* canvas = new CanvasWidget(m_workspace.view(picture), m_renderer, this);
+            m_workspace.view(picture).setForAudience(true);
             canvas->setFocusPolicy(Qt::NoFocus); // keys are the clicker's
+            canvas->setMinimumSize(1, 1);        // whatever room there is: the screen is not made wider
             canvas->installEventFilter(this);
             connect(canvas, &CanvasWidget::viewChanged, this, [this] {
                 m_desk.selectionMayHaveChanged();
@@ -185,11 +217,15 @@ void Presentation::show(std::vector<Picture> wanted)
         }
         m_row->addWidget(shown.back().canvas, 1);
     }
-    for (const Shown& gone : m_shown)
+    for (const Shown& gone : m_shown) {
+        m_workspace.view(gone.picture).setForAudience(false);
         delete gone.canvas;
+    }
     m_shown = std::move(shown);
-    for (const Shown& each : m_shown)
+    for (const Shown& each : m_shown) {
+        each.canvas->setMasked(m_slide.hidesQuantities);
         each.canvas->show();
+    }
     m_black->raise();
     m_spot->raise();
     fit();
@@ -266,6 +302,8 @@ void Presentation::fit()
     int text = std::max(kSmallestText, height() / kLinesOnScreen);
     if (m_panel != nullptr)
         text = fitPanel(text);
+    else
+        showAsManyAsFit(width(), text);
     for (const Shown& shown : m_shown)
         shown.canvas->setMagnification(text / static_cast<qreal>(fontPixels(FontFace::small)));
     const auto sized = [](QLabel& label, int pixels, int weight) {
@@ -277,6 +315,15 @@ void Presentation::fit()
     m_black->setGeometry(rect());
 }
 
+/// The first of two alone where both would be too narrow to be read.
+void Presentation::showAsManyAsFit(int across, int text)
+{
+    constexpr int kLeastAcross = 12; // times the text
+    const bool hasRoomForAll = across >= static_cast<int>(m_shown.size()) * kLeastAcross * text;
+    for (std::size_t i = 0; i < m_shown.size(); ++i)
+        m_shown[i].canvas->setVisible(i == 0 || hasRoomForAll);
+}
+
 /// Words and pictures share the width; where words are many they get more of it, and at last all. The size of its text.
 int Presentation::fitPanel(int text)
 {
@@ -286,8 +333,10 @@ int Presentation::fitPanel(int text)
     const auto take = [&](int pixels, int across, bool withPictures) {
         m_panel->setTextPixels(pixels);
         m_panel->setFixedWidth(across);
+        if (withPictures)
+            return showAsManyAsFit(width() - across, text);
         for (const Shown& shown : m_shown)
-            shown.canvas->setVisible(withPictures);
+            shown.canvas->hide();
     };
     for (const double share : kShares)
         for (const int pixels : {text * 7 / 6, text, kSmallestText}) {
@@ -350,10 +399,9 @@ void Presentation::keyPressEvent(QKeyEvent* event)
     case Qt::Key_S:
         return setSpot(!m_hasSpot);
     case Qt::Key_N:
-        return showNotes(m_notes == nullptr);
+        return m_notes == nullptr && QGuiApplication::screens().size() < 2 ? askForNotes() : showNotes(m_notes == nullptr);
     case Qt::Key_A:
-        m_talk->askRoom(m_place, m_notes ? static_cast<QWidget*>(m_notes) : this, [this] { goTo(m_place); });
-        return;
+        return askRoom();
     case Qt::Key_P:
     case Qt::Key_Return:
     case Qt::Key_Enter:

@@ -62,7 +62,10 @@ private:
     void moveSpot(QPointF global);
     void fit();
     int fitPanel(int text);
+    void showAsManyAsFit(int across, int text);
     void tellNotes();
+    void askForNotes();
+    void askRoom();
 
     Desk& m_desk;
     Workspace& m_workspace;

@@ -28,6 +28,7 @@ struct Slide {
     QString heading, caption;                                ///< plain text; the caption may be empty
     std::vector<Picture> pictures;                           ///< one, or two beside each other; none where a panel stands alone
     QString notes = {};                                      ///< Markdown, for who presents
+    bool hidesQuantities = false;                            ///< in the pictures: they are asked for
     std::function<SlidePanel*(QWidget* parent)> beside = {}; ///< makes the panel; none: there is none
 };
 
@@ -39,9 +40,12 @@ public:
     virtual Slide goTo(int index) = 0;
     /// What comes after it, in a line for who presents; empty at the end.
     virtual QString upNext(int /*index*/) const { return {}; }
-    /// Opens what asks the room about the slide; `changed` is called when the slide is another one by that. False: there is
-    /// nothing to ask.
-    virtual bool askRoom(int /*index*/, QWidget* /*parent*/, std::function<void()> /*changed*/) { return false; }
+    /// Opens what asks the room about the slide; `changed` is called when the slide is another one by that. `textPixels`: how
+    /// large its words are. False: there is nothing to ask.
+    virtual bool askRoom(int /*index*/, QWidget* /*parent*/, int /*textPixels*/, std::function<void()> /*changed*/)
+    {
+        return false;
+    }
 };
 
 /// A passage of the description a slide, beside the pictures it speaks of; of a scenario without one, its pictures.

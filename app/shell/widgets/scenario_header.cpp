@@ -107,6 +107,15 @@ QString ScenarioHeader::notice() const
     return m_noticeText;
 }
 
+void ScenarioHeader::setMasked(bool masked)
+{
+    m_isMasked = masked;
+    if (masked)
+        m_more->setChecked(false);
+    m_more->setEnabled(!masked);
+    refresh();
+}
+
 void ScenarioHeader::refresh()
 {
     m_name->setText(m_session.displayName());
@@ -122,6 +131,11 @@ void ScenarioHeader::refresh()
     m_text->setText(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source));
     m_more->setVisible((!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
     m_summary->setVisible(!m_more->isChecked() && !m_isLow);
+    if (!m_isMasked)
+        return;
+    m_name->setText(tr("Hidden until you have answered."));
+    m_layout->setText({});
+    m_summary->setText({});
 }
 
 /// In low windows pictures need the place of the second line.

@@ -36,6 +36,8 @@ class ScenarioHeader : public QFrame {
 public:
     explicit ScenarioHeader(Session&, QWidget* parent = nullptr);
     QString notice() const;
+    /// Tells nothing of the scenario, and keeps its height.
+    void setMasked(bool);
 
 Q_SIGNALS:
     void renameRequested();
@@ -54,6 +56,7 @@ private:
     QToolButton* m_more;
     QString m_noticeText;
     bool m_isLow = false; ///< the window
+    bool m_isMasked = false;
 };
 
 } // namespace app

@@ -92,6 +92,7 @@ QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::su
 
 QLabel { background: transparent; }
 QLabel[role="muted"] { color: @muted; }
+QLabel[role="cover"] { color: @muted; background: @panel; }
 QLabel[role="small"] { color: @muted; font-size: 11px; }
 QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
 QLabel[role="help"] { color: @muted; font-size: 11px; background: @panel; border-top: 1px solid @border; padding: 6px 18px; }

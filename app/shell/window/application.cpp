@@ -153,7 +153,7 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
         QCoreApplication::processEvents();
     QWidget* shown = &window;
     if (options.present) {
-        window.present();
+        window.present(true);
         window.presentation()->showNormal(); // as large as was asked for, whatever the screen
         window.presentation()->setFixedSize(options.size);
         QCoreApplication::processEvents();
@@ -313,7 +313,7 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
     if (options.present) {
         waitUntilSettled(window);
         if (window.isEnabled(CommandId::present))
-            window.present();
+            window.present(true);
     }
     if (options.isLive()) {
         waitUntilSettled(window);

@@ -470,6 +470,7 @@ void MainWindow::stepChanged()
     editOrder(false); // what was edited is the order of another step
     if (std::exchange(m_showsViewNext, false))
         applyViewState();
+    m_workspace->bringToFront(std::exchange(m_frontNext, {}));
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
         m_desk.playback().play();
     updateActions();
@@ -494,7 +495,7 @@ void MainWindow::showStatus()
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
     if (m_masksNumbers) {
-        m_pointedLabel->clear();
+        m_pointedLabel->setText(tr("Numbers are hidden until you have answered."));
         return m_resultLabel->clear();
     }
     if (isCompareShown()) {

@@ -84,7 +84,8 @@ public:
     Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
     void showCompare();
     void showOnly(Picture);
-    void present(); ///< the description, slide by slide, over the whole screen
+    /// `fromItsBegin`: a lesson from its first step, not from where its player is.
+    void present(bool fromItsBegin = false); ///< the description, slide by slide, over the whole screen
     /// As its menu item does; nothing where it is not enabled.
     void run(CommandId id) { action(id)->trigger(); }
     bool isEnabled(CommandId id) const { return command(id).enabled(*this); }
@@ -267,9 +268,10 @@ private:
     QDockWidget* m_lessonDock = nullptr;
     std::unique_ptr<LessonProgress> m_lessonProgress;
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
-    bool m_showsScene = false; ///< what is on screen is the lesson's
-    bool m_opensScene = false; ///< just now
-    int m_lessonTalkStart = 0; ///< slide of the step that the player is at
+    bool m_showsScene = false;        ///< what is on screen is the lesson's
+    bool m_opensScene = false;        ///< just now
+    std::vector<Picture> m_frontNext; ///< pictures that a lesson speaks of, once its step is there
+    int m_lessonTalkStart = 0;        ///< slide of the step that the player is at
     OpsPanel* m_ops = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;

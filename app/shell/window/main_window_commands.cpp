@@ -196,14 +196,14 @@ Presentation* MainWindow::presentation() const
     return m_presentation;
 }
 
-void MainWindow::present()
+void MainWindow::present(bool fromItsBegin)
 {
     if (m_presentation) {
         m_presentation->activateWindow();
         return;
     }
     auto talk = m_lesson->isPlaying() ? talkOfLesson() : nullptr;
-    const int place = talk ? m_lessonTalkStart : 0;
+    const int place = talk && !fromItsBegin ? m_lessonTalkStart : 0;
     if (!talk) {
         const auto& scenario = m_session.scenario();
         talk = talkOfScenario(m_session.displayName(), scenario ? QString::fromStdString(scenario->description) : QString());

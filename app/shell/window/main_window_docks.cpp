@@ -104,8 +104,8 @@ void MainWindow::foldDocks()
     if (isWorkspaceShown() && isNarrow != m_unfolded.has_value())
         setFolded(isNarrow);
     if (m_unfolded && width() < kVeryNarrow)
-        resizeDocks({m_formDock, m_detailsDock, m_findingsDock}, {kNarrowestDock, kNarrowestDock, kNarrowestDock},
-                    Qt::Horizontal);
+        resizeDocks({m_formDock, m_detailsDock, m_findingsDock, m_lessonDock},
+                    {kNarrowestDock, kNarrowestDock, kNarrowestDock, kNarrowestDock}, Qt::Horizontal);
 }
 
 std::array<bool, 3> MainWindow::hiddenDocks() const
@@ -137,6 +137,8 @@ void MainWindow::setFolded(bool on)
     if (on && !m_formDock->isHidden())
         m_formDock->raise();
     tidyDockTabs(*this);
+    if (m_isInLesson)
+        showLessonDock();
 }
 
 /// To be had again in a window of any size: a narrow one would squeeze what it unfolds.
@@ -189,6 +191,8 @@ void MainWindow::resetLayout()
     foldDocks();
     placeFindings();
     m_workspace->resetLayout();
+    if (m_isInLesson && isWorkspaceShown())
+        showLessonDock();
 }
 
 /// Selects what it is about and brings the best picture of it to the front.

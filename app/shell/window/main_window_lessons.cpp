@@ -26,13 +26,17 @@
 #include <QInputDialog>
 #include <QSettings>
 #include <QStatusBar>
+#include <QStyle>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace app {
 namespace {
 
 constexpr int kTellPreparingMs = 4000;
+constexpr double kLessonGib = 1024.0 * 1024 * 1024;
 
 } // namespace
 
@@ -116,13 +120,15 @@ Problems MainWindow::openLesson(const QString& idOrPath)
     leaveLesson();
     m_isInLesson = true;
     m_lesson->showPreparing(title);
-    statusBar()->showMessage(tr("The engine works out the answers of “%1”…").arg(title), kTellPreparingMs);
+    if (isVisible()) // before, the bar would write it over its own words
+        statusBar()->showMessage(tr("The engine works out the answers of “%1”…").arg(title), kTellPreparingMs);
     m_lessonWorker.ask(
         0,
         [lesson = std::move(*lesson), seed, catalogue = m_session.catalogue()] {
             return std::make_shared<sim::LessonPlay>(lesson, seed, catalogue);
         },
         [this, onlyRemember](const std::shared_ptr<sim::LessonPlay>& play) {
+            statusBar()->clearMessage();
             m_lesson->start(play, onlyRemember);
             if (!m_session.isOpen()) // nothing to show yet: the words alone
                 showLessonDock();
@@ -140,10 +146,27 @@ Problems MainWindow::openLesson(const QString& idOrPath)
     return {};
 }
 
-/// In front of the numbers, beside the pictures.
+/// In front of the numbers, beside the pictures. In a narrow window the form lies behind it, too, and the pictures keep half of
+/// the width; its tab is the first, as the others would push it out.
 void MainWindow::showLessonDock()
 {
-    if (!m_lessonDock->isFloating() && !m_unfolded && !m_detailsDock->isFloating()) {
+    if (m_unfolded) {
+        if (dockWidgetArea(m_lessonDock) != Qt::LeftDockWidgetArea ||
+            (!m_formDock->isHidden() && !m_formDock->isFloating() && !tabifiedDockWidgets(m_lessonDock).contains(m_formDock))) {
+            std::vector<QDockWidget*> behind;
+            for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock})
+                if (!dock->isFloating() && !dock->isHidden())
+                    behind.push_back(dock);
+            removeDockWidget(m_lessonDock); // splitting what is a tab leaves it one
+            addDockWidget(Qt::LeftDockWidgetArea, m_lessonDock);
+            m_lessonDock->show();
+            for (QDockWidget* dock : behind)
+                tabifyDockWidget(m_lessonDock, dock);
+        }
+        m_lessonDock->show();
+        const int separator = 2 * style()->pixelMetric(QStyle::PM_DockWidgetSeparatorExtent, nullptr, this);
+        resizeDocks({m_lessonDock}, {std::clamp((width() - separator) / 2, kNarrowestDock, kLessonWidth)}, Qt::Horizontal);
+    } else if (!m_detailsDock->isFloating()) {
         tabifyDockWidget(m_detailsDock, m_lessonDock);
         resizeDocks({m_lessonDock}, {kLessonWidth}, Qt::Horizontal);
     }
@@ -159,6 +182,9 @@ void MainWindow::leaveLesson()
     m_lessonWorker.dropAll();
     m_isInLesson = m_showsScene = false;
     m_lesson->stop();
+    m_frontNext.clear();
+    m_workspace->setNote({});
+    m_workspace->setLeastMemory(0);
     maskNumbers(false);
     m_lessonDock->hide();
     if (m_baseline.isPinned() && m_lessonPinned)
@@ -168,6 +194,12 @@ void MainWindow::leaveLesson()
 
 void MainWindow::showScene(const LessonScene& scene)
 {
+    m_workspace->setNote(scene.note);
+    m_desk.askForSlice(scene.asksForSlice);
+    if (scene.shown == nullptr && scene.compared == nullptr) {
+        m_workspace->bringToFront(scene.front);
+        return m_lesson->takeFocus();
+    }
     // What is on screen may be somebody's own: opened before the lesson was ready, or saved in the middle of it.
     const bool isOwn = !m_showsScene || !m_session.path().isEmpty();
     if (scene.shown != nullptr && isOwn && !mayLoseChanges())
@@ -180,6 +212,8 @@ void MainWindow::showScene(const LessonScene& scene)
         sim::ScenarioDocument document = *scene.shown;
         if (!scene.view.is_null())
             document.set("/view", scene.view.dump());
+        if (!scene.shownName.isEmpty())
+            document.set("/name", sim::LessonValue(scene.shownName.toStdString()).dump());
         document.setFileName({});
         m_showsScene = true;
         m_opensScene = true;
@@ -188,12 +222,19 @@ void MainWindow::showScene(const LessonScene& scene)
         showWorkspace();
         m_showsViewNext = true;
         m_playsNext = scene.play && !m_options.reproducible && !m_settings.reduceMotion;
+        m_frontNext = scene.front;
+    } else {
+        m_workspace->bringToFront(scene.front);
     }
+    m_workspace->setLeastMemory(std::llround(scene.comparedPeakGib * kLessonGib));
     showLessonDock();
+    m_lesson->takeFocus();
     if (scene.compared != nullptr) {
         const auto name = scene.compared->get("/name");
-        const auto problems = m_baseline.compareWith(name ? QString::fromStdString(unquoted(*name)) : tr("before"),
-                                                     *scene.compared, m_session.catalogue());
+        const QString title = !scene.comparedName.isEmpty() ? scene.comparedName
+                              : name                        ? QString::fromStdString(unquoted(*name))
+                                                            : tr("before");
+        const auto problems = m_baseline.compareWith(title, *scene.compared, m_session.catalogue());
         m_lessonPinned = problems.empty();
         if (!problems.empty())
             m_banner->tell(tr("There is nothing to compare with"), problems);
@@ -257,7 +298,7 @@ void MainWindow::exportResults()
     m_fileExport.start(path, [path, file = lesson.fileName, catalogue = m_session.catalogue(), answers = std::move(answers),
                               seed = m_lessonProgress->seed(lesson.id), version = QCoreApplication::applicationVersion()] {
         const sim::Paper paper(sim::readLesson(file, catalogue), seed, catalogue);
-        const sim::LessonValue results = sim::resultsOf(paper, {answers}, path.toStdString(), version.toStdString());
+        const sim::LessonValue results = sim::resultsOf(paper, {{answers, path.toStdString()}}, version.toStdString());
         const bool isTable = path.endsWith(QStringLiteral(".csv"), Qt::CaseInsensitive);
         saveWhole(path, QByteArray::fromStdString(isTable ? sim::resultsCsv(results) : sim::prettyText(results)));
     });
@@ -290,13 +331,17 @@ void MainWindow::maskNumbers(bool masked)
 {
     m_details->setMasked(masked);
     m_findings->setMasked(masked);
-    m_header->setVisible(!masked);
+    m_header->setMasked(masked);
+    m_workspace->setTimesMasked(masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;
+    if (!masked)
+        m_desk.askForSlice(false);
     const bool tellsAnswer = masked && m_lesson->play() != nullptr && m_lesson->play()->showsWhatIsAsked(m_lesson->at());
     m_workspace->setMasked(tellsAnswer);
     m_ops->setVisible(!masked);
     showStatus();
+    showPointed();
     updateActions();
 }
 

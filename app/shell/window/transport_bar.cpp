@@ -129,6 +129,12 @@ void TransportBar::setStepping(bool on)
         step->setVisible(on);
 }
 
+void TransportBar::setMasked(bool masked)
+{
+    m_isMasked = masked;
+    refresh();
+}
+
 QString TransportBar::timeText() const
 {
     return m_time->text();
@@ -141,8 +147,8 @@ void TransportBar::refresh()
     m_play->setAccessibleName(playing ? tr("Pause") : tr("Play"));
     m_play->setToolTip(playing ? tr("Pause  (Space)") : tr("Play the step: every rank at every moment  (Space)"));
     const double slower = m_playback.nsASecond() > 0 ? 1e9 / m_playback.nsASecond() : 0;
-    m_speed->setToolTip(slower == 0  ? QString()
-                        : slower > 1 ? tr("%1 of the step in a second: %2 times slower than it really is")
+    m_speed->setToolTip(slower == 0 || m_isMasked ? QString()
+                        : slower > 1              ? tr("%1 of the step in a second: %2 times slower than it really is")
                                            .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(slower))
                                      : tr("%1 of the step in a second: %2 times faster than it really is")
                                            .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(1 / slower)));
@@ -159,7 +165,7 @@ void TransportBar::showPosition()
     const auto length = static_cast<double>(std::max<std::int64_t>(1, span.endNs - span.beginNs));
     m_slider->setValue(static_cast<int>(
         std::lround(kSliderSteps * std::clamp(static_cast<double>(m_playback.positionNs() - span.beginNs) / length, 0.0, 1.0))));
-    m_time->setText(m_playback.isEmpty() ? QString()
+    m_time->setText(m_playback.isEmpty() || m_isMasked ? QString()
                     : span.beginNs > 0
                         ? tr("%1 · %2 to %3").arg(timeOf(m_playback.positionNs()), timeOf(span.beginNs), timeOf(span.endNs))
                         : tr("%1 of %2").arg(timeOf(m_playback.positionNs()), timeOf(span.endNs)));

@@ -23,6 +23,7 @@ public:
     QToolButton* playButton() const { return m_play; }
     QSlider* slider() const { return m_slider; }
     QString timeText() const;
+    void setMasked(bool);   ///< times are not told
     void setStepping(bool); ///< buttons to go from action to action, and to leave
 
 Q_SIGNALS:
@@ -42,6 +43,7 @@ private:
     QComboBox* m_speed;
     QLabel* m_time;
     QIcon m_playIcon, m_pauseIcon;
+    bool m_isMasked = false;
 };
 
 } // namespace app

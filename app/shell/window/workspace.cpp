@@ -3,8 +3,10 @@
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/mask_note.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/transport_bar.h"
+#include "app/views/memory/memory_view.h"
 #include "app/views/timeline/timeline_view.h"
 #include "app/views/traffic/traffic_view.h"
 
@@ -71,6 +73,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     column->setSpacing(0);
     column->addWidget(m_docks, 1);
     column->addWidget(m_transport);
+    m_note = new MaskNote(this, {});
 
     connect(&m_desk.playback(), &Playback::moved, this, [this] {
         timeline().keepCursorInSight();
@@ -289,6 +292,30 @@ void Workspace::setMasked(bool masked)
     for (Shown& shown : m_pictures)
         shown.canvas->setMasked(masked);
     letAsk();
+}
+
+void Workspace::setTimesMasked(bool masked)
+{
+    m_transport->setMasked(masked);
+}
+
+void Workspace::setNote(const QString& text)
+{
+    m_note->setText(text);
+    m_note->setVisible(!text.isEmpty());
+    m_note->raise();
+}
+
+void Workspace::setLeastMemory(std::int64_t bytes)
+{
+    static_cast<MemoryView&>(*at(Picture::memory).view).setLeastBytes(bytes);
+    at(Picture::memory).canvas->requestFrame();
+}
+
+void Workspace::bringToFront(const std::vector<Picture>& wanted)
+{
+    for (auto picture = wanted.rbegin(); picture != wanted.rend(); ++picture)
+        setPictureVisible(*picture, true);
 }
 
 void Workspace::letAsk()

@@ -22,6 +22,7 @@ class QTabBar;
 namespace app {
 
 class TimelineView;
+class MaskNote;
 class TransportBar;
 
 class Workspace : public QWidget {
@@ -45,6 +46,14 @@ public:
     void setCovered(bool);
     /// Quantities in the pictures are not told, nor where they come from: somebody is asked about them.
     void setMasked(bool);
+    /// Nor how long the step is, below them.
+    void setTimesMasked(bool);
+    /// Words in place of all pictures; empty: the pictures.
+    void setNote(const QString&);
+    /// The axes of the memory picture reach at least there.
+    void setLeastMemory(std::int64_t bytes);
+    /// Shown, and in front of those they share a place with; the first of two that share one.
+    void bringToFront(const std::vector<Picture>&);
 
     /// Lights all spans of that name and shows the first; how many there are.
     std::size_t findSpans(const QString& text);
@@ -120,7 +129,8 @@ private:
     std::vector<Shown> m_pictures; ///< in the list's order, which is the desk's; never changes
     QMainWindow* m_docks;          ///< holds nothing but docks
     TransportBar* m_transport;
-    QWidget* m_timelinePlace; ///< the timeline, or the order editor in its place
+    MaskNote* m_note = nullptr; ///< in place of the pictures
+    QWidget* m_timelinePlace;   ///< the timeline, or the order editor in its place
     OrderEditorPanel* m_editor;
     CanvasWidget* m_lastUsed = nullptr;
     const CanvasWidget* m_changing = nullptr; ///< what changes the selection just now, and draws itself anyway

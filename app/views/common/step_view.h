@@ -19,15 +19,19 @@ public:
     virtual void setTheme(const Theme&) = 0;
     /// The step is played: a picture that can show a moment does from now on. True if it did not before.
     virtual bool showNow() { return false; }
+    /// Before an audience, or on paper: nobody can point or click there, so nothing invites to; the colours' names come first.
+    void setForAudience(bool on) { m_isForAudience = on; }
     /// What stands in the empty state: how to get a step, at first; or that one is on its way.
     void setHint(std::string hint) { m_hint = std::move(hint); }
 
 protected:
     virtual void take(const ShownStep&, PictureModelPtr) = 0;
     const std::string& hint() const { return m_hint; }
+    bool isForAudience() const { return m_isForAudience; }
 
 private:
     std::string m_hint = "Open a scenario, or choose one in the gallery.";
+    bool m_isForAudience = false;
 };
 
 } // namespace app

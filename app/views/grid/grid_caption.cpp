@@ -99,6 +99,8 @@ private:
         const Rect first{area.left, area.top + 2, area.right, twoLines ? area.top + area.height() / 2 - 2 : area.bottom};
         const Rect second{area.left, first.bottom, area.right, area.bottom - 4};
         const auto rank = m_scene.focusRank();
+        if (!rank && m_scene.onlyTold)
+            return;
         if (!rank) {
             std::vector<std::string> texts{"Point at a rank to see its process groups; click to keep it.", "Point at a rank."};
             if (m_scene.reading.isOver)

@@ -81,6 +81,11 @@ private:
     {
         const Rect line = m_frame.lenses;
         const float room = line.width() - meaningWidth(m_frame) - kSectionGap;
+        if (m_state.onlyTold) {
+            const std::string name = fitting(m_canvas, {gridLensName(m_choices.lens)}, room, FontFace::bold);
+            textInside(m_canvas, {line.left, line.top, line.left + room, line.bottom}, name, m_theme.text, FontFace::bold);
+            return;
+        }
         float needed = 0;
         for (int i = 0; i < kGridLensCount; ++i)
             needed += widthOf(gridLensName(static_cast<GridLens>(i))) - 1;
@@ -154,7 +159,7 @@ private:
         const bool hasAxes = !m_choices.physical && !m_choices.seats.empty();
         const float axes = hasAxes ? axesWidth() + kSectionGap : 0;
         const float shortest = m_canvas.textWidth(world.back(), FontFace::bold) + kSectionGap;
-        const bool withSwitch = m_frame.lenses.height() > 0 && line.width() >= shortest + switchWidth;
+        const bool withSwitch = !m_state.onlyTold && m_frame.lenses.height() > 0 && line.width() >= shortest + switchWidth;
         const bool withAxes = withSwitch && axes > 0 && line.width() >= shortest + axes + switchWidth;
         float left = line.right;
         if (withSwitch) {

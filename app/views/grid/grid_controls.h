@@ -53,6 +53,7 @@ struct ControlsState {
     std::string dragged;                    ///< axis; empty: none
     Point at{};                             ///< of the drag
     std::optional<GridControls::Drop> drop; ///< where it would go
+    bool onlyTold = false;                  ///< nobody can click: the lens is named, nothing offered
 };
 
 GridControls paintControls(Canvas&, const GridFrame&, const Theme&, const sim::Simulation&, const GridChoices&,

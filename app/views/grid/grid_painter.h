@@ -57,6 +57,7 @@ struct GridScene {
     const GridMotion* motion = nullptr; ///< nullptr: everything is in its place
     DrawnNumbers* numbers = nullptr;    ///< what was written can be asked; nullptr: nothing
     std::function<Becauses(int rank)> because = {};
+    bool onlyTold = false; ///< nobody can point there
 
     /// Whole pixels, where the rank's cell is drawn now.
     Rect cellRect(int rank) const;

@@ -284,10 +284,11 @@ void GridView::draw(Canvas& canvas)
                                    d.camera.cellsArea(), d.camera.transform(), d.mover.advance(d.model.ranks()), &numbers(),
                                    [simulation = d.model.simulation(), lens = d.model.lens()](int rank) {
                                        return becauseOfCell(simulation, lens, rank);
-                                   }});
+                                   },
+                                   isForAudience()});
     const GridChip* hovered = d.pointerInside ? d.chipUnder(d.pointerAt) : nullptr;
     d.controls = paintControls(canvas, frame, d.theme, *d.model.simulation(), d.model.choices(),
-                               {hovered, d.draggedAxis(), d.pointerAt, d.drop()});
+                               {hovered, d.draggedAxis(), d.pointerAt, d.drop(), isForAudience()});
 }
 
 /// What a run does now is measured, and has no formula.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -27,7 +28,7 @@ public:
     OverTimePainter(Canvas& canvas, const MemoryScene& scene)
         : m_canvas(canvas), m_scene(scene), m_model(scene.model), m_theme(scene.theme), m_frame(scene.frame),
           m_axis(scene.axis()), m_row(scene.shownRow()), m_held(scene.model.held(m_row)),
-          m_scale(memoryScale(m_held.peak().total(), scene.model.capacity(), 1.14, 0.45))
+          m_scale(memoryScale(std::max(m_held.peak().total(), scene.leastBytes), scene.model.capacity(), 1.14, 0.45))
     {
     }
 
@@ -99,11 +100,27 @@ private:
     double m_scale;
 };
 
-/// What holds the activations at the peak, in a line: "stage 2 · micro-batches 0–3, 3.10 GiB each".
+/// What holds the activations at the peak, in a line: "stage 2 · micro-batches 0–3, 3.10 GiB each". All of it: where they do not
+/// hold alike, their number and sum.
 std::string OverTimePainter::peakSummary() const
 {
-    const auto lines = heldLines(m_model.simulation(), m_model.contents(m_row, m_held.peakNs()).microbatches);
-    return lines.empty() ? std::string() : lines.front().names.front() + ", " + lines.front().each;
+    const auto& held = m_model.contents(m_row, m_held.peakNs()).microbatches;
+    const auto lines = heldLines(m_model.simulation(), held);
+    if (lines.size() < 2)
+        return lines.empty() ? std::string() : lines.front().names.front() + ", " + lines.front().each;
+    std::set<int> stages, numbers;
+    for (const sim::HeldMicrobatches& one : held) {
+        stages.insert(one.stage);
+        numbers.insert(one.microbatches.begin(), one.microbatches.end());
+    }
+    std::int64_t bytes = 0;
+    for (const HeldLine& line : lines)
+        bytes += line.bytes;
+    const auto listed = [](const std::set<int>& all) { return rankListText({all.begin(), all.end()}); };
+    const bool areSlices = m_model.simulation().schedule().slices > 1;
+    return (stages.size() == 1 ? "stage " : "stages ") + listed(stages) + " · " +
+           (areSlices ? countText(static_cast<std::int64_t>(numbers.size())) + " slices" : "micro-batches " + listed(numbers)) +
+           ", " + bytesText(static_cast<double>(bytes)) + " in all";
 }
 
 /// Whose memory this is; where nothing stands beside the plot, what is in it at the peak.
@@ -124,7 +141,7 @@ void OverTimePainter::caption()
     const std::string peak = "peak " + bytesText(static_cast<double>(m_held.peak().total()));
     const std::string shown = fitting(m_canvas, {peak + ": " + held, held, peak}, rest.width(), FontFace::small);
     write(rest, shown, m_theme.mutedText, FontFace::small, Align::right,
-          shown.starts_with(peak) ? why(sim::MetricId::peakMemory) : whyOfHeld(0, m_held.peakNs()));
+          shown.starts_with(peak) || shown.ends_with(" in all") ? why(sim::MetricId::peakMemory) : whyOfHeld(0, m_held.peakNs()));
 }
 
 void OverTimePainter::verticalScale()

@@ -20,7 +20,7 @@ public:
         : m_canvas(canvas), m_scene(scene), m_model(scene.model), m_theme(scene.theme), m_frame(scene.frame),
           m_pitch(scene.frame.pitch), m_face(m_pitch >= 24 ? FontFace::body : FontFace::small),
           m_most(m_model.rows()[static_cast<std::size_t>(m_model.fullestRow())].peak.total()),
-          m_bytesPerPixel(memoryScale(m_most, m_model.capacity(), 1.03, 0.25) /
+          m_bytesPerPixel(memoryScale(std::max(m_most, scene.leastBytes), m_model.capacity(), 1.03, 0.25) /
                           static_cast<double>(std::max(1.0F, m_frame.bars.width())))
     {
     }

@@ -35,6 +35,7 @@ struct MemoryScene {
     std::optional<int> hoveredRow;
     std::optional<std::int64_t> pointedNs; ///< time under the pointer
     DrawnNumbers* numbers = nullptr;       ///< what was written can be asked; nullptr: nothing
+    std::int64_t leastBytes = 0;           ///< that the axes reach
 
     TimeAxis axis() const { return {window.beginNs, window.endNs, frame.plot.left, frame.plot.right}; }
     int shownRow() const { return model.shownRow(selection); }

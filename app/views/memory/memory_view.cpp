@@ -25,6 +25,7 @@ struct MemoryView::Data {
     TimeZoom ownZoom;
     TimeZoom& zoom; ///< its own, or one that is shared
     float scrollY = 0;
+    std::int64_t leastBytes = 0;
     Point pointerAt{}, pressedAt{};
     bool pointerInside = false;
     Rect drawnIn{};
@@ -222,6 +223,11 @@ void MemoryView::setTheme(const Theme& theme)
     m_data->theme = theme;
 }
 
+void MemoryView::setLeastBytes(std::int64_t bytes)
+{
+    m_data->leastBytes = bytes;
+}
+
 std::string MemoryView::title() const
 {
     return "Memory";
@@ -239,7 +245,7 @@ void MemoryView::draw(Canvas& canvas)
     const std::optional<int> hovered = d.pointerInside ? d.rowUnder(frame, d.pointerAt) : std::nullopt;
     beginNumbers(d.pointed());
     paintMemoryPicture(canvas, {*d.model, d.theme, d.selection, frame, d.zoom.now(), d.scrolled(frame), hovered,
-                                d.pointedNs(frame), &numbers()});
+                                d.pointedNs(frame), &numbers(), d.leastBytes});
 }
 
 Becauses MemoryView::becauseOf(std::optional<Point> at) const

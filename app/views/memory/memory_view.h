@@ -18,6 +18,9 @@ public:
     static PictureModelPtr prepare(const ShownStep&); ///< nullptr without a simulation
     void setTheme(const Theme&) override;
 
+    /// The axes of bytes reach at least there: as far as those of a step that was seen before. 0: as this step needs.
+    void setLeastBytes(std::int64_t);
+
     std::string title() const override;
     void draw(Canvas&) override;
     bool pointer(const PointerEvent&, Rect area) override;

@@ -55,6 +55,8 @@ private:
     void names(const sim::TensorHolding&, Rect);
     void picture(int index, const sim::TensorHolding&, StoredState, Rect cell);
     void ownSlice(const sim::TensorHolding&, StoredState, Rect);
+    void asked(int index, const sim::TensorHolding&, StoredState, Rect whole, const std::vector<TensorSlice>&);
+    bool asks() const { return m_scene.selection.asksForSlice; }
     void tensorNode(int index, const StorageLine&, Rect);
     void scrollBar();
     void legend();
@@ -233,7 +235,8 @@ void StoragePainter::heading(const StorageLine& line, Rect rect)
 void StoragePainter::names(const sim::TensorHolding& tensor, Rect rect)
 {
     const std::string name(tensor.name);
-    const std::string slice = sliceText(tensor, tensor.expertBlock, tensor.piece), size = sizeText(tensor);
+    const std::string split = splitText(tensor), size = sizeText(tensor);
+    const std::string slice = asks() ? split : sliceText(tensor, tensor.expertBlock, tensor.piece);
     const float body = m_canvas.textHeight(FontFace::body), small = m_canvas.textHeight(FontFace::small);
     const auto title = [&](Rect line) {
         const float used = write(line, {name}, m_theme.text, FontFace::body);
@@ -252,8 +255,10 @@ void StoragePainter::names(const sim::TensorHolding& tensor, Rect rect)
     const float used = title(first);
     write({first.left + used + 8, first.top, first.right, first.bottom}, {size}, m_theme.mutedText, FontFace::small,
           Align::right);
-    const std::string split = splitText(tensor), shortSlice = slice.substr(0, slice.find(" of "));
-    if (slice == wholeText())
+    const std::string shortSlice = slice.substr(0, slice.find(" of "));
+    if (asks())
+        write(second, {split}, m_theme.mutedText, FontFace::small);
+    else if (slice == wholeText())
         write(second, {"whole on every rank that has the layer", "whole"}, m_theme.mutedText, FontFace::small);
     else
         write(second, {split + ": " + slice, split + ": " + shortSlice, slice, shortSlice, split}, m_theme.mutedText,
@@ -295,6 +300,8 @@ void StoragePainter::picture(int index, const sim::TensorHolding& tensor, Stored
     const std::vector<TensorSlice> slices = tensorSlices(tensor, whole);
     const Color line = mix(m_theme.canvas, m_theme.mutedText, 0.6F), fill = mix(m_theme.canvas, m_theme.text, 0.035F);
     const bool first = state == StoredState::parameters;
+    if (asks())
+        return asked(index, tensor, state, whole, slices);
     for (const TensorSlice& slice : slices) {
         const Rect rect = slice.rect;
         if (slice.own || rect.width() <= 0 || rect.height() <= 0)
@@ -335,6 +342,30 @@ void StoragePainter::picture(int index, const sim::TensorHolding& tensor, Stored
         m_canvas.strokeRect(m_scene.pointed->rect.inset(-1), m_theme.selection, 2);
 }
 
+/// Pieces that look alike, whoever keeps them, and what is marked of them.
+void StoragePainter::asked(int index, const sim::TensorHolding& tensor, StoredState state, Rect whole,
+                           const std::vector<TensorSlice>& slices)
+{
+    const Color line = mix(m_theme.canvas, m_theme.mutedText, 0.6F), fill = mix(m_theme.canvas, m_theme.text, 0.035F);
+    const auto& marked = m_scene.selection.marked;
+    for (const TensorSlice& slice : slices) {
+        const sim::IndexRange range = sliceRange(tensor, slice.piece);
+        const bool isMarked = marked && marked->tensor == tensor.name && range.begin >= marked->begin && range.end <= marked->end;
+        const Rect r = slice.rect;
+        m_canvas.fillRect(r, isMarked ? mix(m_theme.canvas, m_theme.accent, 0.6F) : fill);
+        m_canvas.strokeRect({r.left, r.top, std::min(r.right + 1, whole.right), std::min(r.bottom + 1, whole.bottom)}, line);
+        if (state == StoredState::parameters && m_canvas.wantsNodes())
+            m_canvas.node({.id = kSliceNodes * static_cast<std::uint64_t>(index + 1) +
+                                 static_cast<std::uint64_t>(slice.expertBlock * tensor.pieces + slice.piece),
+                           .role = "slice",
+                           .name = std::string(tensor.name) + ", " + sliceText(tensor, slice.expertBlock, slice.piece) +
+                                   (isMarked ? ", marked" : ""),
+                           .rect = intersected(r, m_frame.table)});
+    }
+    if (m_scene.pointed && m_scene.pointed->line == index && m_scene.pointed->state == state)
+        m_canvas.strokeRect(m_scene.pointed->rect.inset(-1), m_theme.selection, 2);
+}
+
 /// All of it, or the ZeRO shard of it: the rest in a pale tone, hatched where it is gathered for the step.
 void StoragePainter::ownSlice(const sim::TensorHolding& tensor, StoredState state, Rect slice)
 {
@@ -365,7 +396,7 @@ void StoragePainter::tensorNode(int index, const StorageLine& line, Rect rect)
     m_canvas.node({.id = static_cast<std::uint64_t>(index),
                    .role = "tensor",
                    .name = std::string(tensor.name) + ", " + sizeText(tensor) + (tensor.biased ? " and bias" : "") + ", " +
-                           splitText(tensor) + ", " + sliceText(tensor, tensor.expertBlock, tensor.piece) + many +
+                           splitText(tensor) + (asks() ? "" : ", " + sliceText(tensor, tensor.expertBlock, tensor.piece)) + many +
                            (tensor.bytes.total() > 0 ? ": " + memoryPartsText(tensor.bytes) : ": no memory of its own"),
                    .rect = intersected(rect, m_frame.table)});
 }
@@ -387,6 +418,15 @@ void StoragePainter::legend()
     const Rect area = m_frame.legend;
     if (area.height() <= 0)
         return;
+    if (asks()) {
+        const Rect words{area.left, area.top + 4, area.right, area.bottom};
+        textInside(m_canvas, words,
+                   fitting(m_canvas,
+                           {"Whose is whose is not told now. Drag over the part that is asked for.", "Drag over the part."},
+                           words.width(), FontFace::small),
+                   m_theme.text, FontFace::small);
+        return;
+    }
     bool cut = false, hatched = false;
     for (const sim::HoldingGroup& group : m_holdings.groups)
         for (const sim::TensorHolding& tensor : group.tensors) {

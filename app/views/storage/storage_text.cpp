@@ -52,6 +52,19 @@ std::string splitText(const sim::TensorHolding& tensor)
     return tensor.split == sim::TensorSplit::columns ? "column-parallel" : "row-parallel";
 }
 
+sim::IndexRange sliceRange(const sim::TensorHolding& tensor, int piece)
+{
+    sim::TensorHolding there = tensor;
+    there.piece = piece;
+    return tensor.split == sim::TensorSplit::rows ? there.rowRange() : there.columnRange();
+}
+
+std::string markedText(const sim::TensorHolding& tensor, const PointedSlice& at)
+{
+    return std::string(tensor.name) + ", " + sliceText(tensor, at.expertBlock, at.piece) +
+           "\nDrag over the part that is asked for";
+}
+
 std::string pointedText(const StorageScene& scene, const PointedSlice& at)
 {
     const StorageLine& line = scene.table.lines[static_cast<std::size_t>(at.line)];

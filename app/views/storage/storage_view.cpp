@@ -6,6 +6,7 @@
 #include "sim/analysis/explain/explain_holdings.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 namespace {
@@ -23,7 +24,8 @@ struct StorageView::Data {
     float scrollY = 0;
     Point pointerAt{}, pressedAt{};
     bool pointerInside = false;
-    std::optional<float> grabbedAt; ///< scroll where a drag began
+    std::optional<float> grabbedAt;         ///< scroll where a drag began
+    std::optional<PointedSlice> markedFrom; ///< where a slice that is asked for begins to be marked
 
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
 
@@ -97,6 +99,8 @@ struct StorageView::Data {
     PointedSlice pointed(int line, const sim::TensorHolding& tensor, StoredState state, const TensorSlice& slice, Point at) const
     {
         PointedSlice out{line, state, slice.expertBlock, slice.piece, std::nullopt, slice.owner, slice.rect};
+        if (selection.asksForSlice)
+            return out;
         const sim::ShardGroup& shards = shardsOf(holdings(), tensor);
         const auto count = static_cast<int>(shards.ranks.size());
         if (!slice.own || !isShared(holdings(), state) || count <= 1 || tensor.tied == sim::TensorHolding::Tied::same)
@@ -108,8 +112,24 @@ struct StorageView::Data {
         out.owner = shards.ranks[static_cast<std::size_t>(*out.shard)];
         return out;
     }
+    /// From the slice where the drag began to the one under the pointer; false where nothing of that is new.
+    bool mark(Point at)
+    {
+        const auto to = sliceUnder(at);
+        if (!markedFrom || !to || to->line != markedFrom->line)
+            return false;
+        const sim::TensorHolding& tensor = *scene().tensor(table.lines[static_cast<std::size_t>(to->line)]);
+        const sim::IndexRange first = sliceRange(tensor, std::min(markedFrom->piece, to->piece)),
+                              last = sliceRange(tensor, std::max(markedFrom->piece, to->piece));
+        const MarkedSlice now{std::string(tensor.name), first.begin, last.end};
+        const bool isNew = selection.marked != now;
+        selection.marked = now;
+        return isNew;
+    }
     bool hover(Point at)
     {
+        if (selection.asksForSlice) // whose it is, is asked
+            return std::exchange(selection.hoveredRank, std::nullopt).has_value();
         const auto slice = sliceUnder(at);
         const std::optional<int> rank = slice ? std::optional(slice->owner) : std::nullopt;
         const bool changed = selection.hoveredRank != rank;
@@ -165,7 +185,7 @@ void StorageView::draw(Canvas& canvas)
 Becauses StorageView::becauseOf(std::optional<Point> at) const
 {
     const Data& d = *m_data;
-    if (!d.simulation || d.stale)
+    if (!d.simulation || d.stale || d.selection.asksForSlice)
         return {};
     if (!at)
         return {{"", [kept = d.kept] { return sim::explainStored(*kept); }}};
@@ -196,6 +216,7 @@ bool StorageView::pointer(const PointerEvent& event, Rect area)
     switch (event.kind) {
     case PointerEvent::Kind::leave: {
         d.grabbedAt.reset();
+        d.markedFrom.reset();
         const bool changed = d.selection.hoveredRank.has_value();
         d.selection.hoveredRank.reset();
         return changed || before.has_value();
@@ -203,6 +224,8 @@ bool StorageView::pointer(const PointerEvent& event, Rect area)
     case PointerEvent::Kind::move: {
         if (d.grabbedAt)
             return d.scrollBy(*d.grabbedAt + d.pressedAt.y - event.at.y - d.scrollY);
+        if (d.markedFrom && d.mark(event.at))
+            return true;
         const bool moved = !(before == d.sliceUnder(event.at)) || wasOnNumber != isNumberAt(event.at);
         return d.hover(event.at) || moved;
     }
@@ -212,12 +235,17 @@ bool StorageView::pointer(const PointerEvent& event, Rect area)
             return false;
         if (event.button == PointerButton::left) {
             const auto slice = d.sliceUnder(event.at);
+            if (d.selection.asksForSlice) {
+                d.markedFrom = slice;
+                return d.mark(event.at);
+            }
             return slice && d.select(slice->owner);
         }
         d.grabbedAt = d.scrollY;
         return false;
     case PointerEvent::Kind::release:
         d.grabbedAt.reset();
+        d.markedFrom.reset();
         return d.hover(event.at);
     case PointerEvent::Kind::doubleClick:
         return false;
@@ -280,6 +308,8 @@ std::string StorageView::tooltip() const
     if (isNumberAt(d.pointed()))
         return kAskNumber;
     const auto slice = d.sliceUnder(d.pointerAt);
+    if (slice && d.selection.asksForSlice)
+        return markedText(*d.scene().tensor(d.table.lines[static_cast<std::size_t>(slice->line)]), *slice);
     return slice ? pointedText(d.scene(), *slice) + (becauseOf(d.pointerAt).empty() ? std::string() : askHint()) : std::string();
 }
 

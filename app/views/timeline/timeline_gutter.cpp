@@ -84,7 +84,7 @@ void GutterPainter::header()
     const Rect ruler = m_scene.frame.ruler;
     const RowWishes& wishes = m_scene.rows.wishes();
     const auto rows = static_cast<std::int64_t>(m_model.rows().size());
-    if (ruler.height() <= 0 || rows < 2)
+    if (ruler.height() <= 0 || rows < 2 || m_scene.surroundings.isForAudience)
         return;
     Rect area{m_gutter.left, ruler.top, m_gutter.right, ruler.bottom};
     constexpr float kSpace = 4, kAroundText = 10;

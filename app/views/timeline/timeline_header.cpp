@@ -44,7 +44,7 @@ public:
         const float besideChips = std::min(area.width() * kRightShare, area.width() - chips(area, true, false) - kSpace);
         const std::vector<std::string> texts = rightTexts();
         std::string right = fitting(m_canvas, texts, besideChips, FontFace::bold);
-        if (right.empty()) // it tells more than the colours
+        if (right.empty() && !m_scene.surroundings.isForAudience) // it tells more than the colours
             right = fitting(m_canvas, texts, area.width(), FontFace::bold);
         GiveBecauses why;
         if (m_range != nullptr)

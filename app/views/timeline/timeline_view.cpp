@@ -220,6 +220,7 @@ void TimelineView::draw(Canvas& canvas)
         drawEmpty(canvas, scene.theme, "No trace yet", hint());
         return;
     }
+    scene.surroundings.isForAudience = isForAudience();
     scene.prepare(canvas.area());
     beginNumbers(m_data->pointer.at());
     scene.numbers = &numbers();

@@ -73,6 +73,7 @@ public:
     /// What stands around the rows: the colours in use, times, the memory of one rank, the whole trace in small.
     struct Surroundings {
         bool legend = true, ruler = true, memory = true, overview = true;
+        bool isForAudience = false; ///< nothing to click; where there is no room for both, the legend, not how long the step is
         bool operator==(const Surroundings&) const = default;
     };
     void setSurroundings(Surroundings);

@@ -17,6 +17,8 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListWidget>
+#include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSpinBox>
@@ -164,6 +166,10 @@ TEST(LessonClass, NotesAreForThePresenterAlone)
     Class room;
     EXPECT_EQ(room.presentation().notes(), nullptr);
     press(&room.presentation(), Qt::Key_N);
+    EXPECT_EQ(room.presentation().notes(), nullptr) << "on the only screen the class would read them: asks first";
+    auto* question = room.presentation().findChild<QMessageBox*>();
+    ASSERT_TRUE(question);
+    question->button(QMessageBox::Yes)->click();
     NotesWindow* notes = room.presentation().notes();
     ASSERT_TRUE(notes);
     EXPECT_TRUE(notes->isWindow());
@@ -177,6 +183,95 @@ TEST(LessonClass, NotesAreForThePresenterAlone)
     EXPECT_TRUE(waitFor([&] { return room.presentation().notes() == nullptr; }));
 }
 
+TEST(LessonClass, PicturesDoNotTellWhatTheClassIsAsked)
+{
+    Class room("two-copies");
+    const auto tells = [&] {
+        room.settle();
+        for (const CanvasWidget* canvas : room.presentation().canvases())
+            for (const Node& node : canvas->nodes())
+                if (node.name.find("27.5 GiB") != std::string::npos)
+                    return true;
+        return false;
+    };
+    EXPECT_TRUE(tells()) << "it is there to be hidden";
+    room.next();
+    ASSERT_TRUE(shownText(*room.presentation().panel()).contains(QStringLiteral("**A**")));
+    EXPECT_FALSE(tells());
+    room.next();
+    EXPECT_TRUE(tells()) << "with the answer";
+}
+
+TEST(LessonClass, WhoseSliceItIsIsNotToldBeforeTheAnswer)
+{
+    Class room("cut-the-matrix");
+    const auto owners = [&] {
+        room.settle();
+        std::size_t told = 0;
+        for (const CanvasWidget* canvas : room.presentation().canvases())
+            for (const Node& node : canvas->nodes())
+                told += node.role == "slice" && node.name.find(", rank ") != std::string::npos;
+        return told;
+    };
+    while (!shownText(*room.presentation().panel()).contains(QStringLiteral("Mark those that rank 3 makes")))
+        room.next();
+    EXPECT_EQ(owners(), 0U);
+    room.next();
+    EXPECT_GT(owners(), 0U) << "with the answer";
+    press(&room.presentation(), Qt::Key_PageUp);
+    EXPECT_EQ(owners(), 0U);
+}
+
+TEST(LessonClass, NothingIsBeyondTheEdgeOfASmallScreenWithLargeText)
+{
+    Class room("two-copies");
+    room.presentation().setMinimumSize(0, 0);
+    room.presentation().setFixedSize(640, 360); // 1280 x 720 at 200 %
+    for (int i = 0; i < 6; ++i) {
+        room.settle();
+        for (const QWidget* each : room.presentation().findChildren<QWidget*>())
+            if (each->isVisible() && !each->isWindow() && each->parentWidget() == &room.presentation() &&
+                each->accessibleName() != QStringLiteral("Black")) {
+                EXPECT_LE(each->geometry().right(), 640) << i << " " << each->metaObject()->className();
+            }
+        room.next();
+    }
+}
+
+TEST(LessonClass, NothingInvitesToPointOrClick)
+{
+    Class room("two-copies");
+    const auto offers = [&](const CanvasWidget& canvas) {
+        return std::any_of(canvas.nodes().begin(), canvas.nodes().end(), [](const Node& node) {
+            return node.name.find("next lens") != std::string::npos || node.name.find("arranged by") != std::string::npos ||
+                   node.name.starts_with("lens ");
+        });
+    };
+    for (const CanvasWidget* canvas : room.presentation().canvases())
+        EXPECT_FALSE(offers(*canvas));
+    press(&room.presentation(), Qt::Key_A);
+    EXPECT_TRUE(room.presentation().caption().contains(QStringLiteral("Nothing is asked here")));
+    press(&room.presentation(), Qt::Key_Escape);
+    ASSERT_TRUE(waitFor([&] { return room.window.presentation() == nullptr && room.window.isSettled(); }));
+    EXPECT_TRUE(offers(room.window.workspace().canvas(Picture::grid))) << "as it was";
+}
+
+TEST(LessonClass, NumbersHaveNoLettersToRaiseAHandFor)
+{
+    LessonTalk talk(playOf(lessonFile("two-copies")), 1, [](const LessonScene&) {});
+    QWidget parent;
+    bool found = false;
+    for (int i = 0; i < talk.size(); ++i) {
+        const std::unique_ptr<SlidePanel> panel(talk.goTo(i).beside(&parent));
+        const QString text = shownText(*panel);
+        if (talk.part(i) != LessonTalk::Part::ask || !text.contains(QStringLiteral("8 servers")))
+            continue;
+        found = true;
+        EXPECT_FALSE(text.contains(QStringLiteral("**A**"))) << qPrintable(text);
+    }
+    EXPECT_TRUE(found);
+}
+
 TEST(LessonClass, TheRoomIsAskedAndAskedAgain)
 {
     Class room;
@@ -187,6 +282,8 @@ TEST(LessonClass, TheRoomIsAskedAndAskedAgain)
     ASSERT_TRUE(dialog);
     const auto counts = dialog->findChildren<QSpinBox*>();
     ASSERT_EQ(counts.size(), 6) << "three options, two votes";
+    for (const QLabel* label : dialog->findChildren<QLabel*>())
+        EXPECT_GE(QFontInfo(label->font()).pixelSize(), Presentation::kSmallestText) << qPrintable(label->text());
     for (const QSpinBox* count : counts)
         EXPECT_FALSE(QAccessible::queryAccessibleInterface(const_cast<QSpinBox*>(count))->text(QAccessible::Name).isEmpty());
     counts[0]->setValue(14);
@@ -264,6 +361,20 @@ TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
     metric->setCurrentIndex(metric->findData(QStringLiteral("peak_memory_gib")));
     button("Add Step")->click();
     EXPECT_FALSE(button("Save Lesson…")->isEnabled()) << "without a title";
+    edits[0]->setPlainText(QStringLiteral("{case_9.mfu|percent}"));
+    button("Add Step")->click();
+    EXPECT_TRUE(recorder->told().startsWith(QStringLiteral("step 3"))) << qPrintable(recorder->told());
+    EXPECT_EQ(recorder->recording().steps.size(), 2U) << "it is not added";
+    EXPECT_EQ(edits[0]->toPlainText(), QStringLiteral("{case_9.mfu|percent}")) << "and not lost";
+    recorder->findChild<QListWidget*>()->setCurrentRow(0);
+    button("Edit")->click();
+    EXPECT_EQ(edits[0]->toPlainText(), QStringLiteral("GPipe keeps everything."));
+    EXPECT_EQ(edits[1]->toPlainText(), QStringLiteral("Let them guess."));
+    edits[0]->setPlainText(QStringLiteral("GPipe keeps all."));
+    button("Change Step 1")->click();
+    ASSERT_EQ(recorder->recording().steps.size(), 2U);
+    EXPECT_EQ(recorder->recording().steps[0].say, "GPipe keeps all.");
+    EXPECT_EQ(recorder->recording().steps[0].shown.get("/schedule/kind"), "\"gpipe\"") << "what it showed stays";
     recorder->findChild<QLineEdit*>()->setText(QStringLiteral("My lesson"));
     const QTemporaryDir folder;
     const QString path = folder.filePath(QStringLiteral("my-lesson.json"));

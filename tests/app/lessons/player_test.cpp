@@ -11,6 +11,7 @@
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAccessible>
+#include <QDoubleSpinBox>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMouseEvent>
@@ -25,6 +26,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <set>
 
 namespace app {
 namespace {
@@ -96,9 +98,9 @@ TEST_P(LessonPlayed, ByOneWhoAnswersRight)
         if (const sim::AskedQuestion* asked = player.play->asked(at)) {
             EXPECT_TRUE(panel.masks());
             EXPECT_FALSE(panel.canGoOn());
-            EXPECT_FALSE(panel.text().contains(QStringLiteral("Right")));
+            EXPECT_FALSE(panel.text().contains(QStringLiteral("**Right.**")));
             player.answer(asked->rightAnswer());
-            EXPECT_TRUE(panel.text().contains(QStringLiteral("Right."))) << qPrintable(panel.text());
+            EXPECT_TRUE(panel.text().contains(QStringLiteral("**Right.**"))) << qPrintable(panel.text());
             EXPECT_FALSE(panel.masks());
         }
         if (player.play->step(at).challenge) {
@@ -331,7 +333,7 @@ TEST(CurveInput, IsDrawnByDraggingAndByKeysAndSpoken)
 TEST(ActionsInput, TakesWhatIsDoneInTheOrderEditor)
 {
     ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);
-    auto* open = input.findChild<QToolButton*>();
+    auto* open = input.findChild<QPushButton*>();
     ASSERT_TRUE(open);
     ASSERT_TRUE(open->isEnabled());
     open->click();
@@ -357,7 +359,261 @@ TEST(MaskedText, QuantitiesAreHiddenAndNamesStay)
     EXPECT_EQ(withoutQuantities("F0 B7, 8 micro-batches, layer 3 of 40"), "F0 B7, 8 micro-batches, layer 3 of 40");
     EXPECT_EQ(withoutQuantities("3 sends"), "3 sends") << "no seconds";
     EXPECT_EQ(withoutQuantities("12."), "12.");
+    EXPECT_EQ(withoutQuantities("query, 5,120 × 640; 1.5 × more"), "query, 5,120 × 640; … × more");
     EXPECT_EQ(withoutQuantities(""), "");
+    for (const char* axis : {"40 GiB", "0.5 s", "1,024.5\xC2\xA0MiB", "10%"})
+        EXPECT_TRUE(isBareQuantity(axis)) << axis;
+    for (const char* words : {"peak 33.8 GiB", "33.8 GiB of 40 GiB", "8", "", "GiB", "3 sends"})
+        EXPECT_FALSE(isBareQuantity(words)) << words;
+}
+
+TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1280, 1000);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("two-copies")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    const auto texts = [&] {
+        QStringList all;
+        for (const QLabel* label : window.findChildren<QLabel*>())
+            if (label->isVisible())
+                all << label->text();
+        return all.join(QLatin1Char('\n'));
+    };
+    const auto settle = [&] {
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+    };
+    settle();
+    const QString hidden = QStringLiteral("idden until you have answered");
+    EXPECT_FALSE(texts().contains(hidden));
+    EXPECT_TRUE(texts().contains(QStringLiteral("0 of 3.26 s"))) << "it is there to be hidden";
+    const QRect place = window.workspace().geometry();
+    window.lesson().next();
+    ASSERT_TRUE(window.lesson().masks());
+    settle();
+    EXPECT_GE(texts().count(hidden), 3) << qPrintable(texts());
+    EXPECT_FALSE(texts().contains(QStringLiteral("3.26 s"))) << qPrintable(texts());
+    EXPECT_EQ(window.workspace().geometry(), place) << "pictures do not jump";
+    window.lesson().input()->setValue(1);
+    for (QRadioButton* sure : window.lesson().findChildren<QRadioButton*>())
+        if (sure->text() == QStringLiteral("certain"))
+            sure->setChecked(true);
+    window.lesson().commit();
+    ASSERT_FALSE(window.lesson().masks());
+    settle();
+    EXPECT_FALSE(texts().contains(hidden)) << "nothing is hidden any more";
+}
+
+TEST(LessonWindow, WhatIsSpokenOfLiesInFront)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1000, 620); // where pictures lie behind each other
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    EXPECT_TRUE(waitFor([&] { return window.workspace().isPictureInFront(Picture::timeline); })) << "it points at its colours";
+    window.lesson().next();
+    EXPECT_TRUE(waitFor([&] { return window.workspace().isPictureInFront(Picture::memory); })) << "and at the tent";
+}
+
+TEST(LessonWindow, PicturesKeepHalfOfANarrowWindow)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    for (const QSize size : {QSize(640, 360), QSize(853, 480), QSize(1100, 700)}) {
+        SCOPED_TRACE(size.width());
+        window.setMinimumSize(0, 0);
+        window.resize(size);
+        window.show();
+        if (!window.lesson().isPlaying()) {
+            ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
+            ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+        }
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        EXPECT_GE(window.workspace().width(), window.width() / 2);
+        EXPECT_FALSE(window.lesson().visibleRegion().isEmpty()) << "in front of the form";
+        window.run(CommandId::resetLayout);
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        EXPECT_FALSE(window.lesson().visibleRegion().isEmpty()) << "and so after all is put back in its place";
+        EXPECT_GE(window.workspace().width(), window.width() / 2);
+    }
+}
+
+TEST(LessonWindow, AComparedRevealSaysWhichOfTheTwoIsShown)
+{
+    const sim::LessonPlay play(sim::readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json", catalogue()), 1,
+                               catalogue());
+    std::size_t at = 0;
+    while (!play.step(at).reveal)
+        ++at;
+    const LessonScene scene = sceneOf(play, at);
+    EXPECT_TRUE(scene.shownName.endsWith(QStringLiteral(": schedule 1F1B"))) << qPrintable(scene.shownName);
+    EXPECT_FALSE(scene.comparedName.contains(QStringLiteral("1F1B"))) << qPrintable(scene.comparedName);
+    EXPECT_NEAR(scene.comparedPeakGib, 33.8, 0.1) << "which the axis of memory still reaches";
+    EXPECT_EQ(
+        changesText(sim::LessonValue{{"/layout", {{"tp", 4}, {"zero_stage", 3}}}, {"/training/recompute", nullptr}}, catalogue()),
+        QStringLiteral("tp 4, ZeRO 3, recompute none"));
+}
+
+TEST(LessonWindow, ADrawnQuestionHasNoPictureOfAnotherCase)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/exam.json");
+    QString note;
+    const sim::ScenarioDocument* shown = nullptr;
+    QObject::connect(&player.panel, &LessonPanel::sceneChanged, &player.panel, [&](const LessonScene& scene) {
+        note = scene.note;
+        shown = scene.shown;
+    });
+    bool hasShown = false;
+    for (player.panel.next(); player.play->isDrawn(player.panel.at()); player.panel.next()) {
+        EXPECT_EQ(shown, nullptr);
+        EXPECT_FALSE(note.isEmpty());
+        player.answer(player.play->asked(player.panel.at())->rightAnswer());
+        if (player.play->drawnCase(player.panel.at()) != nullptr) {
+            EXPECT_EQ(shown, player.play->drawnCase(player.panel.at())) << "now that it is answered";
+            EXPECT_TRUE(note.isEmpty());
+            hasShown = true;
+        }
+    }
+    EXPECT_TRUE(hasShown);
+    EXPECT_TRUE(note.isEmpty()) << "the tasks are on screen";
+    EXPECT_NE(shown, nullptr);
+}
+
+TEST(LessonWindow, WhatCoversThePicturesLetsNothingThrough)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1280, 800);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("exam")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    const auto colours = [&] { // of the lower half, where the cover has no words
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        const QImage seen = window.workspace().grab().toImage();
+        std::set<QRgb> found;
+        for (int y = seen.height() / 2; y < seen.height(); y += 3)
+            for (int x = 0; x < seen.width(); x += 3)
+                found.insert(seen.pixel(x, y));
+        return found.size();
+    };
+    EXPECT_GT(colours(), 10U) << "pictures";
+    window.lesson().next();
+    ASSERT_TRUE(window.lesson().play()->isDrawn(window.lesson().at()));
+    EXPECT_EQ(colours(), 1U);
+}
+
+TEST(LessonWindow, ReturnGoesOnWhereNothingIsAsked)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.show();
+    const auto press = [&] {
+        QKeyEvent event(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier);
+        QCoreApplication::sendEvent(&player.panel, &event);
+    };
+    press();
+    EXPECT_EQ(player.panel.at(), 1U);
+    press();
+    EXPECT_EQ(player.panel.at(), 1U) << "a question is answered first";
+}
+
+TEST(NumberInput, IsEmptyUntilItIsAnswered)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/borrowed-experts.json");
+    while (player.play->asked(player.panel.at()) == nullptr ||
+           player.play->asked(player.panel.at())->question().input != sim::QuestionInput::number) {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+    }
+    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+    ASSERT_TRUE(box);
+    EXPECT_TRUE(box->cleanText().isEmpty()) << qPrintable(box->text());
+    EXPECT_TRUE(player.panel.input()->value().is_null());
+    player.panel.input()->setValue(0);
+    EXPECT_FALSE(box->cleanText().isEmpty()) << "nought is an answer";
+    EXPECT_EQ(player.panel.input()->value(), 0);
+}
+
+TEST(ActionsInput, SaysWhatAnOrderComesToAndWhichGoalItMisses)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/forward-input-weight.json");
+    while (player.play->id(player.panel.at()) != "fill") {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+    }
+    const sim::AskedQuestion& asked = *player.play->asked(player.panel.at());
+    player.panel.input()->findChild<QPushButton*>()->click();
+    auto* editor = player.panel.input()->findChild<OrderEditorDialog*>();
+    ASSERT_TRUE(editor);
+    QStringList told;
+    for (const QLabel* label : editor->findChildren<QLabel*>())
+        told << label->text();
+    const QString all = told.join(QLatin1Char('\n'));
+    EXPECT_TRUE(all.contains(QStringLiteral("**1/8**"))) << qPrintable(all);
+    EXPECT_TRUE(all.contains(QStringLiteral("Not yet: the bubble is too large"))) << qPrintable(all);
+    ASSERT_TRUE(editor->findChild<QPushButton*>());
+    editor->findChild<QPushButton*>()->click(); // Done
+    EXPECT_FALSE(editor->isVisible());
+    player.answer(asked.valueOf("split.ranks"));
+    const QString text = player.panel.text();
+    EXPECT_TRUE(text.contains(QStringLiteral("Missed: the bubble is too large."))) << qPrintable(text);
+    EXPECT_TRUE(text.contains(QStringLiteral("The engine: bubble 12.5"))) << qPrintable(text);
+    EXPECT_FALSE(text.contains(QStringLiteral("0F0 0F1"))) << "no wall of codes";
+    EXPECT_TRUE(player.panel.input()->isHidden()) << "nor of cards";
+}
+
+TEST(LessonWindow, APartOfATensorIsMarkedOnTheStoragePicture)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1400, 900);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("cut-the-matrix")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    LessonPanel& lesson = window.lesson();
+    const auto commit = [&](const sim::LessonValue& value) {
+        lesson.input()->setValue(value);
+        for (QRadioButton* sure : lesson.findChildren<QRadioButton*>())
+            if (sure->text() == QStringLiteral("certain"))
+                sure->setChecked(true);
+        lesson.commit();
+    };
+    while (lesson.play()->id(lesson.at()) != "slice") {
+        if (lesson.masks())
+            commit(lesson.play()->asked(lesson.at())->rightAnswer());
+        lesson.next();
+        ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    }
+    CanvasWidget& storage = window.workspace().canvas(Picture::storage);
+    EXPECT_TRUE(window.workspace().isPictureInFront(Picture::storage));
+    const auto pieces = [&] {
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        std::vector<Node> found;
+        for (const Node& node : storage.nodes())
+            if (node.role == "slice" && node.name.starts_with("MLP gate,"))
+                found.push_back(node);
+        return found;
+    };
+    ASSERT_EQ(pieces().size(), 8U);
+    for (const Node& piece : pieces())
+        EXPECT_EQ(piece.name.find("rank"), std::string::npos) << piece.name;
+    const Rect fourth = pieces()[3].rect;
+    const QPointF at((fourth.left + fourth.right) / 2, (fourth.top + fourth.bottom) / 2);
+    for (const QEvent::Type type : {QEvent::MouseMove, QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) {
+        QMouseEvent event(type, at, storage.mapToGlobal(at), type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton,
+                          type == QEvent::MouseButtonPress ? Qt::LeftButton : Qt::NoButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&storage, &event);
+    }
+    const sim::LessonValue right = lesson.play()->asked(lesson.at())->rightAnswer();
+    EXPECT_TRUE(waitFor([&] { return lesson.input()->value() == right; })) << lesson.input()->value().dump();
+    EXPECT_EQ(window.desk().selection().selectedRank, 3) << "it is rank 3 that is asked about";
+    commit(right);
+    EXPECT_EQ(pieces().size(), 7U) << "its own is told again, and the others' owners";
 }
 
 TEST(LessonWindow, TakesNothingAwayWhileItIsAskedFor)

@@ -1,4 +1,5 @@
 // What is wrong with a lesson is found and told where it stands; the project's own lessons are right by the engine of today.
+#include "sim/lesson/play.h"
 #include "tests/sim/lesson/lessons.h"
 
 #include <gmock/gmock.h>
@@ -6,7 +7,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <regex>
 #include <set>
+#include <variant>
 
 using namespace sim;
 using test::lessonWith;
@@ -26,7 +34,89 @@ std::vector<std::filesystem::path> lessonFiles()
     return files;
 }
 
+/// The words of a lesson, and these without live numbers, code, other lessons' numbers and ranks in binary.
+bool isProse(const std::string& key)
+{
+    return key == "say" || key == "ask" || key == "because" || key == "text" || key == "hints" || key == "notes";
+}
+std::string withoutLiveNumbers(const std::string& text)
+{
+    return std::regex_replace(text, std::regex("\\{[^}]*\\}|`[^`]*`|lessons? [0-9]+|\\b[01]{4}\\b"), " ");
+}
+
+/// Every number in a text: of an expression, or typed among words. Not those of a name: 7B, fp16, GPT-2, Llama 3.
+void addNumbersOf(const std::string& text, std::set<double>& out)
+{
+    static const std::regex number("(^|[^A-Za-z0-9_.])([0-9][0-9,]*(\\.[0-9]+)?)(?![0-9A-Za-z_])");
+    for (std::sregex_iterator each(text.begin(), text.end(), number), end; each != end; ++each) {
+        std::string digits = (*each)[2].str();
+        std::erase(digits, ',');
+        const double value = std::stod(digits);
+        out.insert(value);
+    }
+}
+
+/// What the engine works with: all numbers of the file but those of its words, and of what its scenarios resolve to.
+void addKnown(const LessonValue& value, std::set<double>& out)
+{
+    if (value.is_number())
+        out.insert(value.get<double>());
+    if (value.is_string())
+        addNumbersOf(value.get<std::string>(), out);
+    if (value.is_object()) {
+        for (const auto& [key, inside] : value.items())
+            if (!isProse(key))
+                addKnown(inside, out);
+    } else if (value.is_array()) {
+        for (const LessonValue& inside : value)
+            addKnown(inside, out);
+    }
+}
+
+void addTyped(const LessonValue& value, bool prose, std::map<double, std::string>& out)
+{
+    if (value.is_string() && prose) {
+        std::set<double> numbers;
+        addNumbersOf(withoutLiveNumbers(value.get<std::string>()), numbers);
+        for (const double number : numbers)
+            out.emplace(number, value.get<std::string>());
+    } else if (value.is_object()) {
+        for (const auto& [key, inside] : value.items())
+            addTyped(inside, isProse(key), out);
+    } else if (value.is_array()) {
+        for (const LessonValue& inside : value)
+            addTyped(inside, prose, out);
+    }
+}
+
 } // namespace
+
+/// No answer is typed in: a number among the words is one that the engine was given, or that an expression of the same lesson
+/// proves. Ten and less are counts of what the sentence names.
+TEST_P(LessonFile, TypesNoNumberThatNothingProves)
+{
+    std::ifstream file(GetParam());
+    const LessonValue json = LessonValue::parse(std::string(std::istreambuf_iterator<char>(file), {}));
+    const Lesson lesson = readLesson(GetParam(), test::catalogue());
+    const LessonPlay play(lesson, 1, test::catalogue());
+    std::set<double> known;
+    addKnown(json, known);
+    for (const CaseDefinition& each : lesson.cases)
+        if (const CaseSubject* subject = play.cases().subject(each.name); subject != nullptr && subject->index() == 0)
+            addKnown(Expression::parse(each.name + ".describe").evaluate(play.cases()), known);
+    std::map<double, std::string> typed;
+    addTyped(json.at("steps"), false, typed);
+    if (json.contains("remember"))
+        addTyped(json.at("remember"), false, typed);
+    constexpr double kMostCounted = 10;
+    for (const auto& [number, words] : typed) {
+        const bool isCount = number <= kMostCounted && number == std::floor(number);
+        const auto stands = [&](double value) {
+            return std::any_of(known.begin(), known.end(), [&](double k) { return std::abs(k - value) < 1e-9 * (1 + value); });
+        };
+        EXPECT_TRUE(isCount || stands(number) || stands(number / 100)) << number << " in: " << words;
+    }
+}
 
 TEST_P(LessonFile, IsRightByTheEngineOfToday)
 {
@@ -44,6 +134,26 @@ INSTANTIATE_TEST_SUITE_P(Course, LessonFile, testing::ValuesIn(lessonFiles()), [
         name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
     return name;
 });
+
+/// peak_memory_gib is the fullest rank's, whichever that is: a sentence about rank 0 takes per_pipeline_rank[0].
+TEST_P(LessonFile, GivesARankItsOwnMemory)
+{
+    const std::function<void(const LessonValue&)> look = [&](const LessonValue& value) {
+        if (value.is_structured())
+            for (const LessonValue& each : value)
+                look(each);
+        if (!value.is_string())
+            return;
+        const std::regex sentence("[^.?!]*(\\.[^ ][^.?!]*)*"), rank("[Rr]ank [0-9]|([Ff]irst|last|second) (rank|GPU|stage)");
+        const auto text = value.get<std::string>();
+        for (std::sregex_iterator each(text.begin(), text.end(), sentence), end; each != end; ++each)
+            if (const std::string words = each->str(); words.find("peak_memory_gib") != std::string::npos) {
+                EXPECT_TRUE(!std::regex_search(words, rank) || words.find("fullest") != std::string::npos) << words;
+            }
+    };
+    std::ifstream file(GetParam());
+    look(LessonValue::parse(std::string(std::istreambuf_iterator<char>(file), {})));
+}
 
 TEST(LessonCheck, FindsNothingInALessonThatIsRight)
 {

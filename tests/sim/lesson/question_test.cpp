@@ -91,6 +91,21 @@ TEST_F(Asked, AnOrderOfActionsMeetsTheGoalOrSaysNothing)
     EXPECT_FALSE(isRight("drag", LessonValue::array({"nonsense"})));
 }
 
+TEST_F(Asked, AnOrderTellsWhatItComesToAndWhichGoalItMisses)
+{
+    const AskedQuestion& drag = asked("drag");
+    const OrderOutcome good = drag.outcomeOf(LessonValue::array({"0F0,0F1,0B0,0B1", "1F0,1B0,1F1,1B1"}));
+    EXPECT_EQ(good.mostHeld, 2);
+    EXPECT_GT(good.bubbleOverIdeal, 0);
+    EXPECT_TRUE(good.unmet.empty());
+    const OrderOutcome start = drag.outcomeOf(LessonValue::array({"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1"}));
+    ASSERT_EQ(start.unmet.size(), 1U);
+    EXPECT_NE(start.unmet[0].find("mine.peak_activations[1] is 2"), std::string::npos) << start.unmet[0];
+    EXPECT_TRUE(start.problem.empty());
+    EXPECT_FALSE(drag.outcomeOf(LessonValue::array({"0B0 0F0 0F1 0B1", "1F0 1B0 1F1 1B1"})).problem.empty()) << "it hangs";
+    EXPECT_FALSE(drag.outcomeOf(LessonValue::array({"nonsense"})).unmet.empty());
+}
+
 TEST_F(Asked, AnOrderThatHangsSaysWhoWaits)
 {
     Cases cases("", test::catalogue());

@@ -109,4 +109,20 @@ TEST(LessonRecording, SaysWhatIsMissing)
     EXPECT_EQ(lessonIdOf("…"), "lesson");
 }
 
+/// A step that asks first is two in the file; whoever recorded it counts one.
+TEST(LessonRecording, TellsWhatIsWrongByTheStepsAsTheyWereRecorded)
+{
+    LessonRecording recording = recorded();
+    EXPECT_TRUE(recording.problems(test::catalogue()).empty());
+    recording.title.clear();
+    EXPECT_TRUE(recording.problems(test::catalogue()).empty()) << "it may be given at last";
+    recording.steps[1].say = "{case_9.mfu|percent}";
+    recording.steps[2].questions.front().ask = "{case_1.nothing}?";
+    const auto told = recording.problems(test::catalogue());
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_TRUE(told[0].starts_with("step 2, ")) << told[0];
+    EXPECT_NE(told[0].find("case_9"), std::string::npos) << told[0];
+    EXPECT_TRUE(told[1].starts_with("step 3, ")) << told[1];
+}
+
 } // namespace sim

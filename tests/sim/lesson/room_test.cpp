@@ -104,10 +104,11 @@ TEST(LessonResults, AreMarkedAgainFromJsonAndFromCsvAlike)
 {
     const Paper paper = classPaper();
     const double peak = askedOf(paper, "peak").rightAnswer().get<double>();
-    const std::vector<LessonValue> sheets{
-        answersOf("Ada, \"the first\"", {{"peak", {{"value", peak}, {"sure", 0.6}, {"seconds", 12.5}}}, {"bubble", 1}}),
-        answersOf("=Grace", {{"peak", 1.0}})};
-    const LessonValue results = resultsOf(paper, sheets, "answers.json", "0.9");
+    const std::vector<AnswerSheet> sheets{
+        {answersOf("Ada, \"the first\"", {{"peak", {{"value", peak}, {"sure", 0.6}, {"seconds", 12.5}}}, {"bubble", 1}}),
+         "a.json"},
+        {answersOf("=Grace", {{"peak", 1.0}}), "b.json"}};
+    const LessonValue results = resultsOf(paper, sheets, "0.9");
     EXPECT_EQ(results.at("scenario_hash").get<std::string>().size(), 16U);
     EXPECT_EQ(results.at("learners").at(0).at("right"), 2);
     EXPECT_EQ(results.at("learners").at(1).at("right"), 0);
@@ -120,9 +121,36 @@ TEST(LessonResults, AreMarkedAgainFromJsonAndFromCsvAlike)
         ASSERT_EQ(again.size(), 2U);
         EXPECT_EQ(again[0].at("learner"), "Ada, \"the first\"");
         EXPECT_EQ(again[1].at("learner"), "=Grace");
-        EXPECT_EQ(resultsOf(paper, again, "results", "0.9"), results);
+        EXPECT_EQ(resultsOf(paper, {{again[0], "results"}, {again[1], "results"}}, "0.9"), results);
         EXPECT_EQ(changedSince(file, "results", results.at("scenario_hash"), "0.9"), "");
         EXPECT_NE(changedSince(file, "results", "0000", "1.0").find("version 0.9, now by 1.0"), std::string::npos);
+    }
+}
+
+TEST(LessonResults, WhatIsWrongWithASheetIsToldOfTheFileThatHasIt)
+{
+    const Paper paper = classPaper();
+    const auto whyNot = [&](const std::vector<AnswerSheet>& sheets) {
+        try {
+            static_cast<void>(resultsOf(paper, sheets, "0.9"));
+        } catch (const ScenarioError& error) {
+            return error.problems().front().file + error.problems().front().pointer;
+        }
+        return std::string();
+    };
+    LessonValue good = answersOf("Ada", {{"peak", 1.0}}), other = good, nameless = good;
+    other["lesson"] = "another";
+    nameless["learner"] = 5;
+    EXPECT_EQ(whyNot({{good, "a.json"}}), "");
+    EXPECT_EQ(whyNot({{good, "a.json"}, {other, "b.json"}}), "b.json/lesson");
+    EXPECT_EQ(whyNot({{good, "a.json"}, {nameless, "b.json"}}), "b.json/learner");
+    LessonValue results = resultsOf(paper, {{good, "a.json"}, {good, "b.json"}}, "0.9");
+    results["learners"][1]["learner"] = 5;
+    try {
+        static_cast<void>(answersIn(results.dump(), "results.json"));
+        FAIL() << "a number is no name";
+    } catch (const ScenarioError& error) {
+        EXPECT_EQ(error.problems().front().pointer, "/learners/1/learner");
     }
 }
 

@@ -151,6 +151,37 @@ TEST(MemoryPicture, TellsWhatIsHeldAtThePeak)
     EXPECT_THAT(memory.draw().texts(), testing::Contains("MLP activation function"));
 }
 
+/// What is compared with it may have taken more.
+TEST(MemoryPicture, ItsAxesReachAsFarAsTheyAreTold)
+{
+    Memory memory(fourStages());
+    const auto before = memory.draw().texts();
+    memory.view.setLeastBytes(std::int64_t{1} << 38);
+    EXPECT_NE(memory.draw().texts(), before);
+    memory.view.setLeastBytes(0);
+    EXPECT_EQ(memory.draw().texts(), before);
+}
+
+/// The first micro-batch of GPipe's last to be freed keeps a little more than the others: it is held all the same.
+TEST(MemoryPicture, WhereThereIsOneLineAllThatIsHeldIsInIt)
+{
+    sim::Scenario scenario = fourStages();
+    scenario.schedule.kind = "gpipe";
+    Memory memory(scenario);
+    memory.selection.selectRank(0);
+    const std::string all = "micro-batches 0–" + std::to_string(scenario.microbatches() - 1);
+    int told = 0;
+    for (float width = 420; width < 900; width += 20) { // as wide as the line has room
+        memory.area = {0, 0, width, 420};
+        for (const std::string& text : memory.draw().texts())
+            if (text.starts_with("peak") && text.find("micro-batch") != std::string::npos) {
+                ++told;
+                EXPECT_THAT(text, HasSubstr(all)) << width;
+            }
+    }
+    EXPECT_GT(told, 0);
+}
+
 TEST(MemoryPicture, EveryColumnIsAsHighAsItsFullestMoment)
 {
     std::mt19937 random(41);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <regex>
 
 namespace app {
 namespace {
@@ -266,4 +267,40 @@ TEST(RunsText, JoinsWhatCountsOn)
 }
 
 } // namespace
+/// A question about a tensor: pieces lie there, whoever keeps them, and a drag marks some.
+TEST(StoragePicture, ASliceThatIsAskedForIsMarkedAndNotTold)
+{
+    Storage storage(test::smallScenario(4, 1, 2));
+    storage.selection.selectRank(1);
+    const Point first = storage.centreOfSlice("MLP gate", 0), third = storage.centreOfSlice("MLP gate", 2);
+    EXPECT_THAT(storage.tensor("MLP gate"), HasSubstr("columns "));
+    const auto tellsColumns = [&] {
+        const auto texts = storage.draw().texts();
+        return std::any_of(texts.begin(), texts.end(),
+                           [](const std::string& t) { return std::regex_search(t, std::regex("columns [0-9]")); });
+    };
+    EXPECT_TRUE(tellsColumns()) << "it is there to be hidden";
+    storage.selection.asksForSlice = true;
+    EXPECT_THAT(storage.tensor("MLP gate"), Not(HasSubstr("columns "))) << "this rank's";
+    const RecorderCanvas asked = storage.draw();
+    for (const Node& node : asked.nodesOf("slice"))
+        EXPECT_THAT(node.name, Not(HasSubstr("rank")));
+    EXPECT_FALSE(tellsColumns());
+
+    storage.send(PointerEvent::Kind::move, first);
+    EXPECT_FALSE(storage.selection.hoveredRank);
+    EXPECT_TRUE(storage.send(PointerEvent::Kind::press, first, PointerButton::left));
+    EXPECT_TRUE(storage.send(PointerEvent::Kind::move, third));
+    storage.send(PointerEvent::Kind::release, third, PointerButton::left);
+    ASSERT_TRUE(storage.selection.marked);
+    const std::int64_t columns = storage.simulation->scenario().model.intermediateSize;
+    EXPECT_EQ(*storage.selection.marked, (MarkedSlice{"MLP gate", 0, 3 * columns / 4}));
+    EXPECT_EQ(storage.selection.selectedRank, 1) << "nobody else is looked at";
+    std::size_t marked = 0;
+    for (const Node& node : storage.draw().nodesOf("slice"))
+        marked += node.name.ends_with(", marked");
+    EXPECT_EQ(marked, 3U);
+    EXPECT_THAT(storage.view.tooltip(), Not(HasSubstr("rank")));
+}
+
 } // namespace app

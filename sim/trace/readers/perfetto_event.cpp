@@ -9,16 +9,11 @@
 namespace sim {
 namespace {
 
-using Message = protozero::pbf_reader;
+using Message = WireMessage;
 
-std::string textOf(const protozero::data_view& bytes)
+std::string textOf(std::string_view bytes)
 {
-    return meantBytes({bytes.data(), bytes.size()});
-}
-
-Message messageOf(std::string_view bytes)
-{
-    return Message(bytes.data(), bytes.size());
+    return meantBytes(bytes);
 }
 
 void takeCategory(PerfettoEvent& event, const PerfettoSequence& sequence, std::uint64_t id)
@@ -110,7 +105,7 @@ std::optional<std::int64_t> PerfettoTime::absoluteNs(std::uint64_t timestamp, st
 void PerfettoTime::takeSnapshot(std::string_view snapshot, PerfettoSequence& sequence)
 {
     constexpr std::uint32_t kRealtime = 1, kFirstOfSequences = 64, kFirstAfterThem = 128;
-    Message reader = messageOf(snapshot);
+    Message reader(snapshot);
     struct Said {
         std::uint32_t id = 0;
         std::int64_t ns = 0, unitNs = 1;
@@ -160,7 +155,7 @@ void PerfettoTime::takeSnapshot(std::string_view snapshot, PerfettoSequence& seq
 
 void takePerfettoDefaults(std::string_view defaults, PerfettoSequence& sequence)
 {
-    Message reader = messageOf(defaults);
+    Message reader(defaults);
     while (reader.next()) {
         if (reader.tag() == 58) {
             sequence.defaultClock = reader.get_uint32();
@@ -179,7 +174,7 @@ void takePerfettoDefaults(std::string_view defaults, PerfettoSequence& sequence)
 
 void takePerfettoInterned(std::string_view interned, PerfettoSequence& sequence, NameTable& names)
 {
-    Message reader = messageOf(interned);
+    Message reader(interned);
     while (reader.next()) {
         const auto tag = reader.tag();
         if (tag != 1 && tag != 2 && tag != 3 && tag != 29) {
@@ -208,7 +203,7 @@ void takePerfettoInterned(std::string_view interned, PerfettoSequence& sequence,
 
 std::pair<std::uint64_t, PerfettoTrack> perfettoTrack(std::string_view descriptor)
 {
-    Message reader = messageOf(descriptor);
+    Message reader(descriptor);
     PerfettoTrack track;
     std::uint64_t uuid = 0;
     std::string description;
@@ -290,7 +285,7 @@ std::pair<std::uint64_t, PerfettoTrack> perfettoTrack(std::string_view descripto
 
 PerfettoEvent perfettoEvent(std::string_view bytes, const PerfettoSequence& sequence, NameTable& names)
 {
-    Message reader = messageOf(bytes);
+    Message reader(bytes);
     PerfettoEvent event;
     event.track = sequence.defaultTrack;
     while (reader.next()) {

@@ -19,11 +19,6 @@ namespace {
 
 constexpr std::size_t kMostOfAPacket = std::size_t{64} << 20;
 
-std::string_view viewOf(const protozero::data_view& data)
-{
-    return {data.data(), data.size()};
-}
-
 /// A track, and what its events have made of it.
 struct PerfettoRow {
     PerfettoTrack track;
@@ -140,10 +135,10 @@ private:
 
     void takePacket(std::string_view packet, int depth)
     {
-        protozero::pbf_reader reader(packet.data(), packet.size());
+        WireMessage reader(packet);
         std::optional<std::uint64_t> timestamp;
         std::uint32_t sequenceId = 0, flags = 0, clock = 0;
-        protozero::data_view event, interned, descriptor, defaults, snapshot;
+        std::string_view event, interned, descriptor, defaults, snapshot;
         bool hasEvent = false;
         while (reader.next()) {
             switch (reader.tag()) {
@@ -176,9 +171,11 @@ private:
                 snapshot = reader.get_view();
                 break;
             case 50:
-            case 133:
-                unpack(reader.get_view(), reader.tag() == 50, depth);
+            case 133: {
+                const bool isDeflate = reader.tag() == 50; // a debug build forgets the tag of what was read
+                unpack(reader.get_view(), isDeflate, depth);
                 break;
+            }
             case 42:
                 if (reader.get_bool())
                     m_builder.skip("packet that was dropped", "the recorder's buffer was full");
@@ -191,13 +188,13 @@ private:
         if ((flags & 1U) != 0)
             sequence.clearState();
         if (snapshot.size() > 0)
-            m_time.takeSnapshot(viewOf(snapshot), sequence);
+            m_time.takeSnapshot(snapshot, sequence);
         if (defaults.size() > 0)
-            takePerfettoDefaults(viewOf(defaults), sequence);
+            takePerfettoDefaults(defaults, sequence);
         if (interned.size() > 0)
-            takePerfettoInterned(viewOf(interned), sequence, m_builder.recording.names);
+            takePerfettoInterned(interned, sequence, m_builder.recording.names);
         if (descriptor.size() > 0) {
-            auto [uuid, track] = perfettoTrack(viewOf(descriptor));
+            auto [uuid, track] = perfettoTrack(descriptor);
             m_tracks[uuid].track = std::move(track);
         }
         // Also of packets without an event: what follows counts on from them.
@@ -209,11 +206,11 @@ private:
             if (!ns)
                 m_builder.skip("damaged event", "its time is beyond what a trace holds");
             else
-                takeEvent(perfettoEvent(viewOf(event), sequence, m_builder.recording.names), *ns);
+                takeEvent(perfettoEvent(event, sequence, m_builder.recording.names), *ns);
         }
     }
 
-    void unpack(const protozero::data_view& packed, bool isDeflate, int depth)
+    void unpack(std::string_view packed, bool isDeflate, int depth)
     {
         if (depth > 0)
             throw protozero::invalid_length_exception();
@@ -233,10 +230,10 @@ private:
         } catch (const Error&) {
             throw protozero::invalid_length_exception();
         }
-        protozero::pbf_reader reader(packets);
+        WireMessage reader(packets);
         while (reader.next()) {
             if (reader.tag() == 1)
-                take(viewOf(reader.get_view()), depth + 1);
+                take(reader.get_view(), depth + 1);
             else
                 reader.skip();
         }

@@ -130,7 +130,9 @@ void printInfo(const Recording& recording)
         std::cout << "\nLeft out:\n";
         std::map<std::string, RecordedSkip> skipped; // of all files
         for (const RecordedSkip& skip : recording.skipped) {
-            RecordedSkip& sum = skipped[skip.what];
+            constexpr std::size_t kMostNamed = 16;
+            const bool isNamed = skip.what == "file" && skipped.size() < kMostNamed; // each for a reason of its own
+            RecordedSkip& sum = skipped[isNamed ? skip.what + " " + skip.file : skip.what];
             const std::size_t before = sum.count;
             if (before == 0)
                 sum = skip;
@@ -170,9 +172,16 @@ void convert(TraceArguments arguments)
     if (ending != ".pftrace" && ending != ".json")
         throw UsageError(quotedText(arguments.out) +
                          " names no format: a trace is written as .pftrace (Perfetto) or .json (Chrome trace events)");
+    for (const std::string& in : arguments.files)
+        for (const std::filesystem::path& file : traceFiles(in))
+            if (std::error_code none; std::filesystem::equivalent(file, arguments.out, none))
+                throw UsageError(
+                    quotedText(arguments.out) + " is one of the files to read" +
+                    (file == in ? "" : ", of the folder " + quotedText(in)) + ": write to another name, e.g. " +
+                    quotedText(std::filesystem::path(arguments.out).replace_extension("").string() + "-converted" + ending));
     const Recording recording = readFor(arguments);
     warn(recording);
-    saveTrace(recordedTrace(recording), arguments.out);
+    saveTrace(traceToWrite(recording), arguments.out);
 }
 
 } // namespace

@@ -306,12 +306,14 @@ private:
         m_builder.recording.isEpoch = m_baseNs != 0 || m_events.looksLikeEpoch();
         m_builder.recording.slices = m_events.slices();
         m_events.finish();
-        return m_builder.finish(m_baseNs);
+        Recording recording = m_builder.finish(m_baseNs);
+        m_job.settle(recording);
+        return recording;
     }
 
     void takeDistributedInfo()
     {
-        if (!m_distributed.is_object())
+        if (!m_distributed.is_object() || m_job.take(m_distributed, m_builder))
             return;
         RankRecording& about = m_builder.about;
         const auto number = [&](const json& object, const char* key, int least) {
@@ -368,6 +370,7 @@ private:
     TextWindow m_window;
     ChromeEvents m_events;
     json m_distributed, m_devices;
+    JobWords m_job;
     std::int64_t m_baseNs = 0;
     std::size_t m_overlong = 0;
     bool m_hasEvents = false, m_hasSchema = false;

@@ -12,4 +12,8 @@ void mergeRecording(Recording& into, Recording&& from);
 /// same rank at the same time, the second becomes an unknown one, and a problem says so.
 void arrangeRanks(Recording&);
 
+/// Members of groups that the world does not have are left out, and said; so are ranks beyond the world said. Files without any
+/// event are said to be so.
+void checkWorld(Recording&);
+
 } // namespace sim

@@ -76,6 +76,7 @@ struct PerfettoEvent {
     std::vector<std::uint64_t> flows, endingFlows;
     std::optional<double> counter;
     RecordedMeaning meaning;
+    CollectiveWords words;
     int microbatch = -1, slice = 0;
 };
 
@@ -479,6 +480,8 @@ private:
         constexpr std::string_view kStands = "stands for ";
         if (description.starts_with(kStands))
             std::from_chars(description.data() + kStands.size(), description.data() + description.size(), track.multiplicity);
+        if (uuid == 0)
+            m_job.takeDescription(description, m_builder);
         PerfettoTrack& known = m_tracks[uuid];
         track.row = known.row;
         track.open = std::move(known.open);
@@ -600,6 +603,7 @@ private:
             event.meaning.bytes = number;
         else if (name == "flops")
             event.meaning.flops = real;
+        event.words.take(name, text, number);
     }
 
     /// The process that a track lies in.
@@ -695,6 +699,7 @@ private:
         if (text.starts_with(kSteps))
             if (const auto number = wholeNumber(std::string_view(text).substr(kSteps.size())))
                 m_builder.addStep(*number, span, kind == RecordedKind::gpuAnnotation);
+        takeCollectiveWords(m_builder, row, span, event.words, event.correlation);
         if (!m_builder.processName(m_builder.at(row).process).starts_with("rank "))
             return;
         for (int c = 0; c < kOpClassCount; ++c)
@@ -705,7 +710,7 @@ private:
                 m_slices = std::max(m_slices, event.slice + 1);
                 if (event.slice > 0)
                     m_sliceOf.emplace_back(span, event.slice);
-                m_builder.setOwn(span, row, meaning, event.microbatch, event.correlation);
+                m_builder.setOwn(span, row, meaning, event.microbatch, event.correlation, event.words);
             }
     }
 
@@ -719,14 +724,16 @@ private:
         if (category == "gpu_memset")
             return RecordedKind::memset;
         if (category == "cpu_op")
-            return RecordedKind::cpuOp;
+            return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("gloo:")
+                       ? RecordedKind::hostCommunication
+                       : RecordedKind::cpuOp;
         if (category == "cuda_runtime" || category == "cuda_driver")
             return RecordedKind::runtime;
         if (category == "user_annotation")
             return RecordedKind::annotation;
         if (category == "gpu_user_annotation")
             return RecordedKind::gpuAnnotation;
-        return RecordedKind::other;
+        return kindOfWrittenWord(category, RecordedKind::other);
     }
 
     Recording finish()
@@ -748,7 +755,9 @@ private:
             m_builder.file().format = "Rankscope";
         m_builder.setSlices(m_slices, m_sliceOf);
         m_builder.recording.isEpoch = m_realtimeNs.has_value();
-        return m_builder.finish(std::clamp(m_realtimeNs.value_or(0), -kMostPerfettoNs, kMostPerfettoNs));
+        Recording recording = m_builder.finish(std::clamp(m_realtimeNs.value_or(0), -kMostPerfettoNs, kMostPerfettoNs));
+        m_job.settle(recording);
+        return recording;
     }
 
     ByteSource& m_source;
@@ -761,6 +770,7 @@ private:
     std::vector<std::pair<std::uint32_t, std::int32_t>> m_sliceOf;
     std::optional<std::int64_t> m_realtimeNs; ///< 1970 to the boot
     std::size_t m_packets = 0;
+    JobWords m_job;
     int m_slices = 1;
     bool m_isOwn = false;
 };

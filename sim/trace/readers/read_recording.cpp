@@ -236,23 +236,25 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
             read[merged] = Recording();
         }
     });
-    std::size_t others = 0;
     std::string firstOther, wrong;
+    std::vector<RecordedSkip> others;
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (refused[i].empty())
             continue;
         if (items[i].isNamed)
             wrong += (wrong.empty() ? "" : "\n") + refused[i];
-        else if (others++ == 0)
-            firstOther = refused[i];
+        else
+            others.push_back({"file", 1, refused[i], -1, items[i].path.string()});
     }
+    if (!others.empty())
+        firstOther = others.front().why;
     if (!wrong.empty())
         throw Error(wrong);
     if (all.files.empty())
         throw Error(firstOther.empty() ? "there is nothing to read" : firstOther);
-    if (others > 0)
-        all.skipped.push_back({"file", others, firstOther, -1, ""});
+    all.skipped.insert(all.skipped.end(), others.begin(), others.end());
     arrangeRanks(all);
+    checkWorld(all);
     return all;
 }
 
@@ -262,6 +264,7 @@ Recording readRecording(const char* data, std::size_t size, const std::string& n
     Recording all;
     mergeRecording(all, readSource(*source, readingOf(name, size, options)));
     arrangeRanks(all);
+    checkWorld(all);
     return all;
 }
 

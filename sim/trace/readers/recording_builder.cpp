@@ -99,7 +99,7 @@ void RecordingBuilder::setMeaning(std::uint32_t span, const RecordedMeaning& mea
 }
 
 void RecordingBuilder::setOwn(std::uint32_t span, std::uint32_t track, const RecordedMeaning& meaning, std::int32_t microbatch,
-                              std::uint64_t meeting)
+                              std::uint64_t meeting, const CollectiveWords& words)
 {
     setMeaning(span, meaning, microbatch);
     const bool isAction = m_tracks[track].name.starts_with("actions");
@@ -121,7 +121,11 @@ void RecordingBuilder::setOwn(std::uint32_t span, std::uint32_t track, const Rec
     collective.bytes = meaning.bytes;
     collective.meeting = meeting;
     collective.isPointToPoint = isPointToPointName(recording.names[collective.name]);
-    if (!meaning.group.empty())
+    collective.sourceRank = words.sourceRank;
+    collective.destinationRank = words.destinationRank;
+    if (!words.group.empty())
+        collective.group = group(words.group, meaning.group, {}, 0, "group of the span");
+    else if (!meaning.group.empty())
         collective.group = group(meaning.group, "", {}, 0, "group of the span");
     addCollective(collective, 0);
 }
@@ -440,25 +444,8 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
         joinLaunches(placeOf);
         joinFlows(placeOf);
         joinCollectives(placeOf);
-        for (const Step& step : m_steps) {
-            const std::uint32_t span = placeOf[step.span];
-            auto at = std::find_if(about.steps.begin(), about.steps.end(),
-                                   [&](const RecordedStep& s) { return s.number == step.number; });
-            if (at == about.steps.end())
-                at = about.steps.insert(about.steps.end(), {.number = step.number, .startNs = 0, .endNs = -1});
-            std::int64_t& start = step.isOnDevice ? at->deviceStartNs : at->startNs;
-            std::int64_t& end = step.isOnDevice ? at->deviceEndNs : at->endNs;
-            if (end == -1)
-                std::tie(start, end) = std::pair(m_spans.startNs[span] + baseNs, m_spans.endNs(span) + baseNs);
-            else // of several streams, or threads
-                std::tie(start, end) =
-                    std::pair(std::min(start, m_spans.startNs[span] + baseNs), std::max(end, m_spans.endNs(span) + baseNs));
-        }
-        for (RecordedStep& step : about.steps)
-            if (step.endNs == -1)
-                std::tie(step.startNs, step.endNs) = std::pair(step.deviceStartNs, step.deviceEndNs);
-        std::sort(about.steps.begin(), about.steps.end(),
-                  [](const RecordedStep& a, const RecordedStep& b) { return a.number < b.number; });
+        for (Step& step : m_steps)
+            step.span = placeOf[step.span];
     }
     nameCollectivesByAnnotations();
     std::stable_sort(about.links.begin(), about.links.end(),
@@ -480,6 +467,27 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
         for (const RankRecording& rank : recording.ranks)
             group.toldBy.push_back(rank.rank);
     return std::move(recording);
+}
+
+/// One a number: of several streams, or threads, from the first's start to the last's end.
+std::vector<RecordedStep> RecordingBuilder::stepsOf(const std::vector<Step>& marks) const
+{
+    std::map<std::int64_t, RecordedStep> steps;
+    for (const Step& mark : marks) {
+        RecordedStep& step =
+            steps.try_emplace(mark.number, RecordedStep{.number = mark.number, .startNs = 0, .endNs = -1}).first->second;
+        std::int64_t& start = mark.isOnDevice ? step.deviceStartNs : step.startNs;
+        std::int64_t& end = mark.isOnDevice ? step.deviceEndNs : step.endNs;
+        const std::int64_t startNs = m_spans.startNs[mark.span], endNs = m_spans.endNs(mark.span);
+        std::tie(start, end) = end == -1 ? std::pair(startNs, endNs) : std::pair(std::min(start, startNs), std::max(end, endNs));
+    }
+    std::vector<RecordedStep> list;
+    for (auto& [number, step] : steps) {
+        if (step.endNs == -1)
+            std::tie(step.startNs, step.endNs) = std::pair(step.deviceStartNs, step.deviceEndNs);
+        list.push_back(step);
+    }
+    return list;
 }
 
 void RecordingBuilder::splitIntoRanks()
@@ -506,7 +514,8 @@ void RecordingBuilder::splitIntoRanks()
             of.rank.deviceName = about.deviceName;
             for (std::size_t row = of.firstTrack; row < of.lastTrack && of.rank.device < 0; ++row)
                 of.rank.device = m_tracks[row].device;
-            of.rank.rank = rankOfName(m_processNames[process]);
+            of.rank.name = m_processNames[process];
+            of.rank.rank = rankOfName(of.rank.name);
             of.rank.rankEvidence = of.rank.rank >= 0 ? "process name" : "";
             constexpr std::string_view kTimes = "x ";
             if (const std::string& label = m_processLabels[process]; label.starts_with(kTimes))
@@ -557,8 +566,13 @@ void RecordingBuilder::splitIntoRanks()
                 collective.hostSpan -= firstSpan(of);
             of.rank.collectives.push_back(collective);
         }
-        for (Part& of : parts)
-            of.rank.steps = about.steps;
+        std::vector<std::vector<Step>> marks(parts.size());
+        for (const Step& mark : m_steps)
+            marks[partOf(mark.span)].push_back(mark);
+        for (std::size_t of = 0; of < parts.size(); ++of)
+            parts[of].rank.steps = stepsOf(marks[of]);
+    } else {
+        parts.front().rank.steps = stepsOf(m_steps);
     }
     for (RecordedFlow& flow : recording.flows) {
         flow.fromRank = partOf(flow.fromSpan);

@@ -60,4 +60,42 @@ TEST(TraceCommand, RefusesWhatIsNoTraceAndSaysWhatWouldBe)
     EXPECT_EQ(test::run("trace convert " + kKineto + " out.txt").code, 2);
 }
 
+TEST(TraceCommand, ConvertsToWhatSaysTheSame)
+{
+    const json info = test::runJson("trace info --json " + kKineto + "nccl_data.json.gz");
+    for (const char* ending : {".json", ".pftrace"}) {
+        const std::string out = (test::scratch() / (std::string("converted") + ending)).string();
+        ASSERT_EQ(test::run("trace convert " + kKineto + "nccl_data.json.gz " + out).code, 0);
+        const json again = test::runJson("trace info --json " + out);
+        for (const char* key : {"world_size", "groups", "steps"})
+            EXPECT_EQ(again.at(key), info.at(key)) << key;
+        for (const char* key : {"rank", "host", "device", "kernels", "collectives", "first_ns", "last_ns", "busy_ns"})
+            EXPECT_EQ(again.at("ranks").at(0).at(key), info.at("ranks").at(0).at(key)) << key;
+    }
+}
+
+TEST(TraceCommand, WritesOverNoneOfTheFilesItReads)
+{
+    const std::filesystem::path file =
+        test::write("in.json", R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1}]})");
+    const test::Outcome same = test::run("trace convert " + file.string() + " " + file.string());
+    EXPECT_EQ(same.code, 2);
+    EXPECT_THAT(same.err, HasSubstr("in.json\" is one of the files to read"));
+    EXPECT_EQ(test::run("trace convert " + test::scratch().string() + " " + file.string()).code, 2);
+}
+
+TEST(TraceCommand, NamesEachFileThatIsNone)
+{
+    const std::filesystem::path folder = test::scratch() / "mixed";
+    std::filesystem::create_directories(folder);
+    test::write("mixed/a.json", R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1}]})");
+    test::write("mixed/b.json", "");
+    test::write("mixed/c.txt", "no trace");
+    test::write("mixed/d.json", R"({"traceEvents":[]})");
+    const test::Outcome info = test::run("trace info " + folder.string());
+    EXPECT_THAT(info.out, HasSubstr("b.json: is empty"));
+    EXPECT_THAT(info.out, HasSubstr("c.txt: is no trace that is known"));
+    EXPECT_THAT(info.err, HasSubstr("d.json: holds no event"));
+}
+
 } // namespace

@@ -1,5 +1,7 @@
 #include "sim/recovery/from_recording.h"
 
+#include "sim/recovery/named_axes.h"
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -11,8 +13,10 @@ namespace {
 /// Every collective of which the recorder saw the kernel or the time, once.
 class RankReader {
 public:
-    RankReader(const Recording& recording, const RankRecording& rank, RunEvidence& evidence)
-        : m_recording(recording), m_rank(rank), m_evidence(evidence)
+    /// `messageOf`: numbers of messages by the spans of the rank that send or receive them.
+    RankReader(const Recording& recording, const RankRecording& rank,
+               const std::unordered_map<std::uint32_t, std::int64_t>& messageOf, RunEvidence& evidence)
+        : m_recording(recording), m_rank(rank), m_messageOf(messageOf), m_evidence(evidence)
     {
     }
 
@@ -20,6 +24,8 @@ public:
     {
         m_result.rank = m_rank.rank;
         m_result.host = m_rank.host;
+        m_result.multiplicity = m_rank.multiplicity;
+        m_result.coordinates = coordinatesOfName(m_rank.name);
         readCollectives();
         readSpans();
         for (const RecordedStep& step : m_rank.steps) {
@@ -47,6 +53,7 @@ private:
 
     const Recording& m_recording;
     const RankRecording& m_rank;
+    const std::unordered_map<std::uint32_t, std::int64_t>& m_messageOf;
     RunEvidence& m_evidence;
     std::vector<bool> m_isRead; ///< [span] as a collective
     RankEvidence m_result;
@@ -90,6 +97,8 @@ void RankReader::readCollectives()
             span.peer = collective.destinationRank;
         else if (span.exchange == Exchange::receive)
             span.peer = collective.sourceRank;
+        if (const auto message = m_messageOf.find(collective.span); span.peer >= 0 && hasKernel && message != m_messageOf.end())
+            span.message = message->second;
         span.stream = hasKernel ? streamOf(collective.span) : 0;
         if (hasKernel) {
             // One kernel for many transfers counts once: as what it is, both directions at once.
@@ -162,6 +171,7 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
             if (collective.meeting != 0 && rank.rank >= 0 &&
                 (collective.group < 0 || recording.groups[static_cast<std::size_t>(collective.group)].ranks.empty()))
                 members[collective.meeting].push_back(rank.rank);
+    const bool isPart = evidence.isPart();
     std::map<std::vector<int>, std::int32_t> groupOf;
     std::map<std::uint64_t, std::int32_t> groupOfMeeting;
     for (auto& [meeting, ranks] : members) {
@@ -171,8 +181,11 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
             continue;
         const auto [place, isNew] = groupOf.try_emplace(ranks, static_cast<std::int32_t>(evidence.groups.size()));
         if (isNew)
-            evidence.groups.push_back(
-                {.name = {}, .description = {}, .ranks = ranks, .evidence = "ranks that meet in collectives"});
+            evidence.groups.push_back({.name = {},
+                                       .description = {},
+                                       .ranks = ranks,
+                                       .evidence = "ranks that meet in collectives",
+                                       .isPartial = isPart});
         groupOfMeeting[meeting] = place->second;
     }
     if (groupOfMeeting.empty())
@@ -214,6 +227,12 @@ RunEvidence evidenceOf(const Recording& recording)
                                    .evidence = group.evidence});
         std::sort(evidence.groups.back().ranks.begin(), evidence.groups.back().ranks.end());
     }
+    std::vector<std::unordered_map<std::uint32_t, std::int64_t>> messageOf(recording.ranks.size()); // [rank]
+    for (std::size_t flow = 0; flow < recording.flows.size(); ++flow) {
+        const RecordedFlow& ends = recording.flows[flow];
+        messageOf[ends.fromRank].try_emplace(ends.fromSpan, static_cast<std::int64_t>(flow));
+        messageOf[ends.toRank].try_emplace(ends.toSpan, static_cast<std::int64_t>(flow));
+    }
     for (const RankRecording& rank : recording.ranks) {
         if (rank.rank < 0) {
             evidence.problems.push_back(
@@ -224,8 +243,14 @@ RunEvidence evidenceOf(const Recording& recording)
             evidence.problems.push_back("rank " + std::to_string(rank.rank) + " is recorded twice; the second is left out");
             continue;
         }
-        evidence.ranks.push_back(RankReader(recording, rank, evidence).read());
+        evidence.ranks.push_back(
+            RankReader(recording, rank, messageOf[static_cast<std::size_t>(&rank - recording.ranks.data())], evidence).read());
     }
+    std::vector<NamedAxis> axes;
+    for (const TraceAxis& axis : recording.axes)
+        axes.push_back({axis.name, axis.size, axis.stride});
+    nameAxes(evidence, std::move(axes));
+    evidence.isOneClock = recording.files.size() == 1 && recording.files.front().format == "Rankscope";
     groupByMeetingNumbers(recording, evidence);
     // A group that only its name is known of joins nobody.
     for (RankEvidence& rank : evidence.ranks)

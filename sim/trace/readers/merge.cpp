@@ -112,6 +112,10 @@ void mergeRecording(Recording& into, Recording&& from)
     const std::vector<std::int32_t> groupOf = mergedGroups(into, std::move(from.groups));
     const auto firstMeaning = static_cast<std::uint32_t>(into.meanings.size());
     append(into.meanings, from.meanings);
+    if (into.files.empty()) // several files are not one program's, and may be of several grids
+        into.axes = std::move(from.axes);
+    else if (into.axes != from.axes)
+        into.axes.clear();
     const auto firstRank = static_cast<std::uint32_t>(into.ranks.size());
     const auto firstFile = static_cast<int>(into.files.size());
     for (RankRecording& rank : from.ranks) {

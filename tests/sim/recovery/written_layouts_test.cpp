@@ -1,0 +1,115 @@
+// Simulated steps through trace files and back: the grid and the schedule must be those of the scenario, in either format, of
+// every rank or of one that stands for those alike.
+#include "sim/recovery/recover.h"
+
+#include "sim/simulate/simulation.h"
+#include "sim/trace/export.h"
+#include "sim/trace/readers/read_recording.h"
+
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace {
+
+std::string writtenGridText(const sim::Scenario& scenario, const sim::Mesh& mesh)
+{
+    std::string text;
+    const auto add = [&](const char* name, sim::ProcessGroup group) {
+        if (mesh.groupSize(group) > 1)
+            text += std::string(name) + " " + std::to_string(mesh.groupSize(group)) + " by " +
+                    std::to_string(mesh.member(group, 0, 1) - mesh.member(group, 0, 0)) + "; ";
+    };
+    add("tp", sim::ProcessGroup::tp);
+    add("cp", sim::ProcessGroup::cp);
+    add("dp", sim::ProcessGroup::dp);
+    add("pp", sim::ProcessGroup::pp);
+    if (scenario.model.numExperts > 0)
+        add("ep", sim::ProcessGroup::ep);
+    return text;
+}
+
+std::string writtenGridText(const sim::RecoveredAxes& axes)
+{
+    std::string text;
+    for (const char* name : {"tp", "cp", "dp", "pp", "ep"})
+        if (const sim::RecoveredAxis* axis = axes.find(name)) {
+            text += std::string(name) + " " + std::to_string(axis->size) + " by " + std::to_string(axis->stride) + "; ";
+            EXPECT_EQ(axis->sure, 1) << axis->evidence;
+        }
+    return text;
+}
+
+class WrittenLayouts : public testing::TestWithParam<bool> {};
+
+TEST_P(WrittenLayouts, ComeBackFromEitherFormat)
+{
+    const bool full = GetParam();
+    const std::filesystem::path folder =
+        std::filesystem::path(testing::TempDir()) / (full ? "written_layouts_full" : "written_layouts_folded");
+    std::filesystem::create_directories(folder);
+    std::mt19937 random(31);
+    int jobs = 0, grids = 0, pipelines = 0, orders = 0;
+    while (jobs < 60) {
+        const sim::Scenario scenario = test::randomScenario(random, full ? 16 : 64);
+        if (scenario.layout.worldSize() < 2)
+            continue;
+        SCOPED_TRACE(test::describe(scenario));
+        const auto simulation = sim::simulate(scenario, {.full = full});
+        const std::filesystem::path path = folder / (jobs % 2 == 0 ? "step.json" : "step.pftrace");
+        // Kernels make long files: of a part they are looked at, of the others actions.
+        sim::saveTrace(simulation->trace(jobs % 6 < 2 ? sim::TraceDetail::kernels : sim::TraceDetail::actions), path);
+        ++jobs;
+        const sim::Recovered recovered = sim::recover(sim::readRecording({path}));
+        const std::string expected = writtenGridText(scenario, simulation->mesh()), found = writtenGridText(recovered.axes);
+        EXPECT_EQ(found, expected);
+        grids += found == expected ? 1 : 0;
+        EXPECT_TRUE(recovered.clock.isAligned);
+        EXPECT_EQ(recovered.evidence.worldSize, scenario.layout.worldSize());
+        if (scenario.layout.pp == 1)
+            continue;
+        ++pipelines;
+        const bool isOrder =
+            recovered.schedule && (recovered.schedule->kind == scenario.schedule.kind || recovered.schedule->alike >= 1);
+        orders += isOrder ? 1 : 0;
+    }
+    std::filesystem::remove_all(folder);
+    std::printf("[ rates    ] %d layouts through files: grid exact %d; %d pipelines: same order %d\n", jobs, grids, pipelines,
+                orders);
+    EXPECT_GE(orders, pipelines * 95 / 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Recorded, WrittenLayouts, testing::Values(false, true),
+                         [](const auto& param) { return param.param ? "EveryRank" : "OneOfEachClass"; });
+
+TEST(NamesOfRanks, GiveTheGridOfFilesThatSayNoMore)
+{
+    sim::RunEvidence evidence;
+    evidence.worldSize = 8;
+    for (int rank = 0; rank < 8; ++rank)
+        evidence.ranks.push_back(
+            {.rank = rank, .coordinates = {{"dp", rank / 4}, {"pp", rank / 2 % 2}, {"cp", 0}, {"tp", rank % 2}}});
+    const sim::Recovered recovered = sim::recover(evidence);
+    EXPECT_EQ(recovered.axes.sizeOf("tp"), 1) << "not yet named";
+    sim::Recording recording;
+    for (int rank = 0; rank < 8; ++rank) {
+        sim::RankRecording& made = recording.ranks.emplace_back();
+        made.rank = rank;
+        made.name = "rank " + std::to_string(rank) + " (dp" + std::to_string(rank / 4) + " pp" + std::to_string(rank / 2 % 2) +
+                    " cp0 tp" + std::to_string(rank % 2) + ")";
+    }
+    recording.worldSize = 8;
+    const sim::Recovered named = sim::recover(recording);
+    EXPECT_EQ(writtenGridText(named.axes), "tp 2 by 1; dp 2 by 4; pp 2 by 2; ");
+    recording.ranks[3].name = "rank 3 (dp1 pp1 cp0 tp1)";
+    const sim::Recovered contradicted = sim::recover(recording);
+    EXPECT_EQ(contradicted.axes.find("pp"), nullptr);
+    EXPECT_THAT(contradicted.problems, testing::Contains(testing::HasSubstr("rank 3 is named dp1 and stands at dp0")));
+    recording.ranks.resize(5); // of a part nothing says how large the grid is
+    EXPECT_EQ(sim::recover(recording).axes.find("pp"), nullptr);
+}
+
+} // namespace

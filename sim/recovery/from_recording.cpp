@@ -48,6 +48,13 @@ private:
                                             [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
         return static_cast<std::uint32_t>(after - m_rank.tracks.begin());
     }
+    /// Of a live run: the span before is the wait for the last member, up to this one's start.
+    bool waitsBefore(std::uint32_t span) const
+    {
+        const RecordedSpans& spans = m_rank.spans;
+        return span > 0 && spans.kind[span - 1] == RecordedKind::other && spans.endNs(span - 1) == spans.startNs[span] &&
+               m_recording.names[spans.name[span - 1]].starts_with("wait") && streamOf(span - 1) == streamOf(span);
+    }
     void readCollectives();
     void readSpans();
 
@@ -100,6 +107,8 @@ void RankReader::readCollectives()
         if (const auto message = m_messageOf.find(collective.span); span.peer >= 0 && hasKernel && message != m_messageOf.end())
             span.message = message->second;
         span.stream = hasKernel ? streamOf(collective.span) : 0;
+        if (hasKernel && waitsBefore(collective.span))
+            span.startNs = m_rank.spans.startNs[collective.span - 1];
         if (hasKernel) {
             // One kernel for many transfers counts once: as what it is, both directions at once.
             if (m_isRead[collective.span])

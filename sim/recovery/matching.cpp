@@ -196,6 +196,22 @@ void Matcher::matchTransfers()
 
 } // namespace
 
+bool endsForAll(const RunEvidence& evidence, const Meeting& meeting)
+{
+    if (synchronises(meeting.exchange))
+        return true;
+    if (!evidence.isOneClock || meeting.exchange == Exchange::send || meeting.exchange == Exchange::receive)
+        return false;
+    constexpr std::int64_t kTogetherNs = 50'000;
+    std::int64_t first = INT64_MAX, last = INT64_MIN;
+    for (const Part& part : meeting.parts) {
+        const std::int64_t end = evidence.ranks[part.rank].comms[part.span].endNs;
+        first = std::min(first, end);
+        last = std::max(last, end);
+    }
+    return last - first <= kTogetherNs;
+}
+
 Meetings matchCollectives(const RunEvidence& evidence)
 {
     return Matcher(evidence).match();

@@ -1,11 +1,13 @@
 #include "sim/recovery/steps.h"
 
+#include "sim/recovery/passes.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -72,6 +74,35 @@ std::size_t periodOf(const RankEvidence& rank)
     }
     const std::size_t period = order.size() - border[order.size()];
     return period * 2 <= order.size() ? period : 0;
+}
+
+/// Where a pass of a micro-batch comes that was there already, a step begins. Starts of the first pass of each.
+std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const RankEvidence& rank)
+{
+    std::vector<std::int64_t> starts;
+    std::set<std::tuple<int, int, int>> seen;
+    std::vector<std::pair<const MarkSpan*, std::vector<Action>>> passes;
+    bool anyOnDevice = false; // then its twin on the host says the same, earlier
+    for (const MarkSpan& mark : rank.marks)
+        if (auto actions = actionsFromMark(evidence.names[mark.name], mark.microbatch, evidence.slices); !actions.empty()) {
+            anyOnDevice = anyOnDevice || mark.onDevice;
+            passes.emplace_back(&mark, std::move(actions));
+        }
+    for (const auto& [place, actions] : passes) {
+        const MarkSpan& mark = *place;
+        if (mark.onDevice != anyOnDevice)
+            continue;
+        bool isAgain = starts.empty();
+        for (const Action& action : actions)
+            isAgain = isAgain || seen.contains({static_cast<int>(action.kind), action.stage, action.microbatch});
+        if (isAgain) {
+            starts.push_back(mark.startNs);
+            seen.clear();
+        }
+        for (const Action& action : actions)
+            seen.insert({static_cast<int>(action.kind), action.stage, action.microbatch});
+    }
+    return starts;
 }
 
 void addStep(RecoveredSteps& result, const RunEvidence& evidence, std::int64_t number, const std::vector<Extent>& extents)
@@ -155,9 +186,31 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
     std::vector<Extent> whole;
     for (const RankEvidence& rank : evidence.ranks)
         whole.push_back(extentOf(rank));
-    const std::size_t period = periodOf(evidence.ranks.front());
     std::size_t count = 0;
-    std::vector<std::vector<std::int64_t>> begins(evidence.ranks.size()); // of each period's first collective, by rank
+    std::vector<std::vector<std::int64_t>> begins(
+        evidence.ranks.size()); // of each step's first pass, or period's first collective
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        begins[r] = startsByPasses(evidence, evidence.ranks[r]);
+        count = r == 0 ? begins[r].size() : std::min(count, begins[r].size());
+    }
+    if (count >= 2) {
+        for (std::size_t k = 0; k < count; ++k) {
+            std::vector<Extent> extents;
+            for (std::size_t r = 0; r < evidence.ranks.size(); ++r) { // counted from the end, where all stop
+                const std::size_t at = begins[r].size() - count + k;
+                extents.push_back({at == 0 ? std::min(whole[r].first, begins[r][0]) : begins[r][at],
+                                   at + 1 < begins[r].size() ? begins[r][at + 1] : std::max(whole[r].last, begins[r][at])});
+            }
+            addStep(result, evidence, static_cast<std::int64_t>(k), extents);
+        }
+        result.evidence = "the passes of each micro-batch come again with every step";
+        result.sure = 0.9;
+        judge(result);
+        return result;
+    }
+    count = 0;
+    begins.assign(evidence.ranks.size(), {});
+    const std::size_t period = periodOf(evidence.ranks.front());
     if (period > 0) {
         for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
             std::size_t at = 0;

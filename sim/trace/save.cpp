@@ -52,7 +52,7 @@ void checkTraceDestination(const fs::path& path)
         throw Error(path.string() + ": is not an ordinary file");
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     if (!fs::is_directory(folder, none))
-        throw Error(path.string() + ": cannot be written: there is no folder " + folder.string());
+        throw Error(path.string() + ": cannot be written: " + folder.string() + ": " + std::strerror(ENOENT));
     if (::access(folder.c_str(), W_OK) != 0)
         throw Error(path.string() + ": cannot be written: " + std::strerror(errno));
 }

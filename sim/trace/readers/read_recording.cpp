@@ -184,7 +184,7 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
     Progress progress(options, items.size());
     for (const Item& item : items)
         progress.expect(item.bytes);
-    Recording all;
+    RecordingMerger merger;
     std::vector<std::optional<Recording>> read(items.size());
     std::vector<std::string> refused(items.size());
     std::mutex lock;
@@ -209,10 +209,11 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
         refused[i] = std::move(why);
         for (; merged < read.size() && read[merged]; ++merged) {
             if (refused[merged].empty())
-                mergeRecording(all, std::move(*read[merged]));
+                merger.add(std::move(*read[merged]));
             read[merged] = Recording();
         }
     });
+    Recording all = merger.finish();
     std::string firstOther, wrong;
     std::vector<RecordedSkip> others;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -237,8 +238,9 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
 
 Recording readRecording(const char* data, std::size_t size, const std::string& name, const ReadOptions& options)
 {
-    Recording all;
-    mergeRecording(all, readSource(openBytes(data, size), readingOf(name, size, options)));
+    RecordingMerger merger;
+    merger.add(readSource(openBytes(data, size), readingOf(name, size, options)));
+    Recording all = merger.finish();
     arrangeRanks(all);
     checkWorld(all);
     return all;

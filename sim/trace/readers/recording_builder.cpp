@@ -107,7 +107,10 @@ void RecordingBuilder::setOwn(std::uint32_t span, std::uint32_t track, const Rec
         m_spans.kind[span] = isCommunication(meaning.opClass) ? RecordedKind::hostCommunication : RecordedKind::other;
         return;
     }
+    // Of a live run: a rank waits for the others of a collective, and computes nothing.
+    const bool isWait = meaning.opClass == OpClass::other && !m_tracks[track].name.starts_with("compute");
     const RecordedKind kind = isAction                                   ? RecordedKind::annotation
+                              : isWait                                   ? RecordedKind::other
                               : isCommunication(meaning.opClass)         ? RecordedKind::communication
                               : meaning.opClass == OpClass::hostTransfer ? RecordedKind::memcpy
                                                                          : RecordedKind::kernel;
@@ -545,8 +548,12 @@ void RecordingBuilder::splitIntoRanks()
             world += of.rank.multiplicity;
             isNamed = isNamed && of.rank.rank >= 0;
         }
+        const bool isAll =
+            isNamed && world <= kMostRanksOfAJob && std::all_of(parts.begin(), parts.end(), [world](const Part& of) {
+                return of.rank.rank < world; // else others are there, of whom nothing is said
+            });
         for (Part& of : parts)
-            if (isNamed && of.rank.worldSize == 0 && world <= kMostRanksOfAJob)
+            if (isAll && of.rank.worldSize == 0)
                 of.rank.worldSize = static_cast<int>(world);
     }
     const auto firstSpan = [&](const Part& of) {

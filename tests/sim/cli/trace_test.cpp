@@ -98,4 +98,45 @@ TEST(TraceCommand, NamesEachFileThatIsNone)
     EXPECT_THAT(info.err, HasSubstr("d.json: holds no event"));
 }
 
+TEST(TraceCommand, ComparesTwoRunsAndNamesWhatIsSlower)
+{
+    const std::string a = (test::scratch() / "a.pftrace").string(), b = (test::scratch() / "b.json").string();
+    const std::string scenario = test::gallery("06-");
+    ASSERT_EQ(test::run("simulate " + scenario + " --trace " + a).code, 0);
+    ASSERT_EQ(test::run("simulate " + scenario + " --set cluster.gpu.efficiency.gemm=0.4 --trace " + b).code, 0);
+    EXPECT_THAT(test::run("trace compare " + a + " " + a).out, HasSubstr("what differs\n  nothing\n"));
+    const json difference = test::runJson("trace compare --json " + a + " " + b);
+    EXPECT_EQ(difference.at("verdict"), "slower");
+    EXPECT_GT(difference.at("step_s").at("ratio"), 1.2);
+    EXPECT_EQ(difference.at("findings").at(0).at("kind"), "step");
+    EXPECT_EQ(difference.at("kernels").at(0).at("verdict"), "slower");
+    for (const json& collective : difference.at("collectives"))
+        EXPECT_EQ(collective.at("verdict"), "alike") << collective;
+    EXPECT_EQ(test::run("trace compare " + a).code, 2);
+    EXPECT_EQ(test::run("trace compare " + a + " " + kKineto + "SOURCES.md").code, 1);
+    const test::Outcome nothing =
+        test::run("trace compare " + a + " " + kKineto + "rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz");
+    EXPECT_EQ(nothing.code, 1);
+    EXPECT_THAT(nothing.err, HasSubstr("holds no kernel and no collective"));
+}
+
+TEST(TraceCommand, CalibratesTheScenarioOfARunIntoAProfile)
+{
+    const std::filesystem::path folder = test::scratch();
+    const std::string run = (folder / "run.pftrace").string(), profile = (folder / "here.json").string();
+    const std::string scenario = test::gallery("06-");
+    ASSERT_EQ(test::run("simulate " + scenario + " --set cluster.gpu.efficiency.gemm=0.4 --full --trace " + run).code, 0);
+    const json answer = test::runJson("trace calibrate " + run + " --scenario " + scenario + " --out " + profile + " --json");
+    const double measured = answer.at("measured").at("step_s"), calibrated = answer.at("calibrated").at("step_s");
+    EXPECT_LT(answer.at("predicted").at("error"), -0.15);
+    EXPECT_NEAR(calibrated / measured, 1, 0.02);
+    EXPECT_EQ(answer.at("profile").at("file"), profile);
+    // The file says the same to a scenario that names it.
+    const json again = test::runJson("simulate " + scenario + " --set cluster.efficiency=" + profile + " --json");
+    EXPECT_NEAR(again.at("step_time_s").get<double>() / measured, 1, 0.02);
+    const test::Outcome without = test::run("trace calibrate " + run);
+    EXPECT_EQ(without.code, 2);
+    EXPECT_THAT(without.err, HasSubstr("--scenario"));
+}
+
 } // namespace

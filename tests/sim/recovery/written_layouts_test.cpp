@@ -1,5 +1,6 @@
 // Simulated steps through trace files and back: the grid and the schedule must be those of the scenario, in either format, of
 // every rank or of one that stands for those alike.
+#include "sim/recovery/arrivals.h"
 #include "sim/recovery/recover.h"
 
 #include "sim/simulate/simulation.h"
@@ -110,6 +111,79 @@ TEST(NamesOfRanks, GiveTheGridOfFilesThatSayNoMore)
     EXPECT_THAT(contradicted.problems, testing::Contains(testing::HasSubstr("rank 3 is named dp1 and stands at dp0")));
     recording.ranks.resize(5); // of a part nothing says how large the grid is
     EXPECT_EQ(sim::recover(recording).axes.find("pp"), nullptr);
+}
+
+/// What a live run writes: several steps in one file, each collective after the wait for its last member.
+sim::Trace stepsOfALiveRun(int steps)
+{
+    const sim::Trace one = sim::simulate(test::smallScenario(2, 2, 2, 4), {.full = true})->trace(sim::TraceDetail::kernels);
+    sim::Trace all = one;
+    const auto wait = static_cast<std::uint32_t>(all.kinds.size());
+    all.kinds.push_back({.name = "wait tp", .opClass = sim::OpClass::other, .group = "tp"});
+    all.endNs = one.endNs * steps;
+    all.flows.clear();
+    all.counters.clear();
+    for (sim::Track& track : all.tracks) {
+        const sim::Track of = track;
+        track = {.process = of.process, .name = of.name, .role = of.role};
+        for (int step = 0; step < steps; ++step)
+            for (std::size_t i = 0; i < of.size(); ++i) {
+                const std::int64_t start = of.startNs[i] + step * one.endNs,
+                                   transfer = std::min<std::int64_t>(of.durationNs[i], 3000);
+                const bool waits = of.name == "tp comm" && of.durationNs[i] > transfer;
+                const std::uint64_t correlation =
+                    of.correlation.empty() || of.correlation[i] == 0 ? 0 : (std::uint64_t(step + 1) << 48U) + of.correlation[i];
+                const auto add = [&](std::int64_t at, std::int64_t lasts, std::uint32_t kind, std::uint64_t meeting) {
+                    track.startNs.push_back(at);
+                    track.durationNs.push_back(lasts);
+                    track.kind.push_back(kind);
+                    track.microbatch.push_back(of.microbatch[i]);
+                    if (!of.correlation.empty())
+                        track.correlation.push_back(meeting);
+                };
+                if (waits)
+                    add(start, of.durationNs[i] - transfer, wait, 0);
+                add(waits ? start + of.durationNs[i] - transfer : start, waits ? transfer : of.durationNs[i], of.kind[i],
+                    correlation);
+            }
+    }
+    return all;
+}
+
+TEST(StepsOfALiveRun, AreToldApartAndWaitingIsNoComputing)
+{
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "live_steps.pftrace";
+    sim::saveTrace(stepsOfALiveRun(5), path);
+    const sim::Recording recording = sim::readRecording({path});
+    std::filesystem::remove(path);
+    const sim::Recovered recovered = sim::recover(recording);
+    ASSERT_EQ(recovered.steps.steps.size(), 5U) << recovered.steps.evidence;
+    EXPECT_THAT(recovered.steps.evidence, testing::HasSubstr("come again with every step"));
+    std::size_t waits = 0;
+    for (const sim::RankRecording& rank : recording.ranks)
+        for (std::size_t i = 0; i < rank.spans.size(); ++i)
+            if (recording.names[rank.spans.name[i]] == "wait tp") {
+                ++waits;
+                EXPECT_FALSE(sim::isDeviceWork(rank.spans.kind[i]));
+            }
+    EXPECT_GT(waits, 100U);
+    for (const sim::RankEvidence& rank : recovered.evidence.ranks)
+        for (const sim::WorkSpan& work : rank.work)
+            EXPECT_NE(recovered.evidence.names[work.name], "wait tp");
+    const sim::Arrivals arrivals = sim::arrivalsOf(recovered);
+    EXPECT_GT(arrivals.list.size(), 100U); // by their ends: "attn.gather" is no word of a library
+    EXPECT_EQ(recovered.axes.sizeOf("pp"), 2);
+}
+
+TEST(WrittenSteps, NameTheRankThatIsLate)
+{
+    sim::Scenario scenario = test::smallScenario(2, 1, 4, 4);
+    scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "late.json";
+    sim::saveTrace(sim::simulate(scenario, {.full = true})->trace(sim::TraceDetail::kernels), path);
+    const sim::Recovered recovered = sim::recover(sim::readRecording({path}));
+    std::filesystem::remove(path);
+    EXPECT_EQ(sim::arrivalsOf(recovered).straggler, 5) << sim::arrivalsOf(recovered).text;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "sim/calibration/calibrate.h"
 
+#include "sim/calibration/curve_form.h"
 #include "sim/calibration/kernel_kind.h"
 #include "sim/calibration/predicted_ops.h"
 #include "sim/error.h"
@@ -82,6 +83,7 @@ public:
         measureTransfers();
         compareKernels();
         compareTransfers();
+        addForm(m_result.profile, m_simulation.scenario(), m_predicted);
         m_result.profile.device = m_simulation.scenario().cluster.gpu.name;
         m_result.profile.precision = m_simulation.scenario().training.precision;
         for (auto* rows : {&m_result.kernels, &m_result.transfers})

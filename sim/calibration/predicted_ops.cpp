@@ -94,6 +94,7 @@ private:
                      .curve = factsOf(shape.collective).curve,
                      .axes = axesOf(op.group, rank),
                      .exchange = exchangeOf(shape.collective),
+                     .kind = shape.collective,
                      .bytes = shape.bytes,
                      .members = group.size,
                      .tier = group.spanningTier(),

@@ -22,7 +22,8 @@ struct PredictedTransfer {
     std::string label, curve;
     std::string axes; ///< "tp", "dp_cp"; of sends "pp"
     Exchange exchange = Exchange::unknown;
-    std::int64_t bytes = 0; ///< of the whole tensor; of a send what is sent
+    CollectiveKind kind = CollectiveKind::allReduce; ///< of what is no send
+    std::int64_t bytes = 0;                          ///< of the whole tensor; of a send what is sent
     int members = 2;
     int tier = 0; ///< innermost that joins the members
     double ns = 0;

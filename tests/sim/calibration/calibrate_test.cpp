@@ -113,7 +113,7 @@ TEST(CalibratedRun, OfAnotherMachinePredictsItsStepAndThatOfOtherLayouts)
         const double error = stepSecondsOf(sim::withMeasured(other, calibration)) / measured - 1;
         worst = std::max(worst, std::abs(error));
         worstBefore = std::max(worstBefore, std::abs(stepSecondsOf(other) / measured - 1));
-        EXPECT_NEAR(error, 0, 0.08) << test::describe(other);
+        EXPECT_NEAR(error, 0, 0.05) << test::describe(other);
     }
     std::printf("[ rates    ] six other layouts: worst error %.1f %% calibrated, %.1f %% before\n", 100 * worst,
                 100 * worstBefore);

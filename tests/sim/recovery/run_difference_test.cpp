@@ -170,4 +170,25 @@ TEST(ComparedRuns, OfDifferentWorldsSaySo)
     EXPECT_THAT(difference.problems, testing::Contains(HasSubstr("of 8 ranks of the second run 4 have no fellow")));
 }
 
+TEST(ComparedRuns, OfRealRecordings)
+{
+    const std::string folder = RANKSCOPE_TEST_DATA "/kineto/";
+    const auto read = [&](const char* file) { return sim::recover(sim::readRecording({folder + file})); };
+    const sim::Recovered first = read("worker0_step_12.1694128201545.pt.trace.json.gz"),
+                         last = read("worker7_step_12.1694128201553.pt.trace.json.gz"), three = read("nccl_data.json.gz");
+    for (const sim::Recovered* run : {&first, &last, &three})
+        EXPECT_TRUE(sim::differenceOf(*run, *run).findings.empty());
+    // Two ranks of one job as if they were two runs: rank 7 is late, so that it waits less in the first all-to-all.
+    const sim::RunDifference ranks = sim::differenceOf(first, last);
+    EXPECT_THAT(ranks.problems, testing::Contains(HasSubstr("rank 0 of the first is compared with rank 7 of the second")));
+    ASSERT_FALSE(ranks.collectives.empty());
+    const auto exchange = std::find_if(ranks.collectives.begin(), ranks.collectives.end(),
+                                       [](const sim::ClassDifference& of) { return of.verdict == sim::Verdict::faster; });
+    ASSERT_NE(exchange, ranks.collectives.end());
+    EXPECT_LT(exchange->seconds.delta(), -0.003);
+    EXPECT_THAT(exchange->name, HasSubstr("waiting included"));
+    EXPECT_EQ(three.steps.steps.size(), 3U);
+    EXPECT_EQ(sim::differenceOf(three, three).byStep.size(), 3U);
+}
+
 } // namespace

@@ -93,7 +93,8 @@ void RankReader::readCollectives()
         if (span.exchange == Exchange::unknown && collective.isPointToPoint)
             span.exchange = Exchange::sendReceive;
         span.group = collective.group;
-        span.sequence = collective.sequence;
+        // The number of the meeting is the same for all its members, and no other's.
+        span.sequence = collective.meeting != 0 ? static_cast<std::int64_t>(collective.meeting & INT64_MAX) : collective.sequence;
         if (collective.bytes >= 0) {
             span.bytes = collective.bytes;
         } else {
@@ -179,7 +180,7 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
         for (const RecordedCollective& collective : rank.collectives)
             if (collective.meeting != 0 && rank.rank >= 0 &&
                 (collective.group < 0 || recording.groups[static_cast<std::size_t>(collective.group)].ranks.empty()))
-                members[collective.meeting].push_back(rank.rank);
+                members[collective.meeting & INT64_MAX].push_back(rank.rank);
     const bool isPart = evidence.isPart();
     std::map<std::vector<int>, std::int32_t> groupOf;
     std::map<std::uint64_t, std::int32_t> groupOfMeeting;
@@ -199,23 +200,18 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
     }
     if (groupOfMeeting.empty())
         return;
-    std::map<std::pair<int, std::int64_t>, std::vector<std::int32_t>> byStart; // (rank, start) -> groups
-    for (const RankRecording& rank : recording.ranks)
-        for (const RecordedCollective& collective : rank.collectives)
-            if (const auto group = groupOfMeeting.find(collective.meeting); group != groupOfMeeting.end())
-                byStart[{rank.rank, collective.startNs}].push_back(group->second);
     for (RankEvidence& rank : evidence.ranks)
         for (CommSpan& span : rank.comms) {
-            const auto found = byStart.find({rank.rank, span.startNs});
+            const auto found = groupOfMeeting.find(static_cast<std::uint64_t>(span.sequence));
             const bool known = span.group >= 0 && !evidence.groups[static_cast<std::size_t>(span.group)].ranks.empty();
-            if (!known && found != byStart.end() && !found->second.empty()) {
-                const std::string description =
-                    span.group >= 0 ? evidence.groups[static_cast<std::size_t>(span.group)].description : std::string();
-                span.group = found->second.front();
-                found->second.erase(found->second.begin());
-                if (evidence.groups[static_cast<std::size_t>(span.group)].description.empty())
-                    evidence.groups[static_cast<std::size_t>(span.group)].description = description;
-            }
+            if (known || span.sequence <= 0 || found == groupOfMeeting.end())
+                continue;
+            const std::string description =
+                span.group >= 0 ? evidence.groups[static_cast<std::size_t>(span.group)].description : std::string();
+            span.group = found->second;
+            std::string& of = evidence.groups[static_cast<std::size_t>(span.group)].description;
+            if (of.empty())
+                of = description;
         }
 }
 

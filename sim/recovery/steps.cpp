@@ -105,6 +105,34 @@ std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const Rank
     return starts;
 }
 
+/// Where the work that begins from each of `begins` to the next ends. What is exchanged after it is for the next step's first
+/// pass: that step begins with it.
+std::vector<std::int64_t> endsBetween(std::vector<std::int64_t>& begins, const RankEvidence& rank)
+{
+    std::vector<std::int64_t> ends = begins;
+    const auto placeOf = [&begins](std::int64_t ns) {
+        const auto next = std::upper_bound(begins.begin(), begins.end(), ns);
+        return static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - begins.begin() - 1));
+    };
+    const auto lastOf = [&](std::size_t at, std::int64_t endNs) {
+        ends[at] = std::max(ends[at], at + 1 < begins.size() ? std::min(endNs, begins[at + 1]) : endNs);
+    };
+    for (const WorkSpan& span : rank.work)
+        lastOf(placeOf(span.startNs), span.endNs);
+    for (const MarkSpan& mark : rank.marks)
+        lastOf(placeOf(mark.startNs), mark.endNs);
+    const std::vector<std::int64_t> passes = begins;
+    for (const CommSpan& span : rank.comms) {
+        const auto next = std::upper_bound(passes.begin(), passes.end(), span.startNs);
+        const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - passes.begin() - 1));
+        if (next == passes.end() || span.startNs < ends[at])
+            ends[at] = std::max(ends[at], next == passes.end() ? span.endNs : std::min(span.endNs, *next));
+        else
+            begins[at + 1] = std::min(begins[at + 1], span.startNs);
+    }
+    return ends;
+}
+
 void addStep(RecoveredSteps& result, const RunEvidence& evidence, std::int64_t number, const std::vector<Extent>& extents)
 {
     RecoveredStep step{.number = number, .startNs = INT64_MAX, .endNs = INT64_MIN, .rankStartNs = {}, .rankEndNs = {}};
@@ -194,12 +222,14 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
         count = r == 0 ? begins[r].size() : std::min(count, begins[r].size());
     }
     if (count >= 2) {
+        std::vector<std::vector<std::int64_t>> ends;
+        for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
+            ends.push_back(endsBetween(begins[r], evidence.ranks[r]));
         for (std::size_t k = 0; k < count; ++k) {
             std::vector<Extent> extents;
             for (std::size_t r = 0; r < evidence.ranks.size(); ++r) { // counted from the end, where all stop
                 const std::size_t at = begins[r].size() - count + k;
-                extents.push_back({at == 0 ? std::min(whole[r].first, begins[r][0]) : begins[r][at],
-                                   at + 1 < begins[r].size() ? begins[r][at + 1] : std::max(whole[r].last, begins[r][at])});
+                extents.push_back({at == 0 ? std::min(whole[r].first, begins[r][0]) : begins[r][at], ends[r][at]});
             }
             addStep(result, evidence, static_cast<std::int64_t>(k), extents);
         }

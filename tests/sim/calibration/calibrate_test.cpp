@@ -174,6 +174,53 @@ TEST(CalibratedRun, AcrossNodesSetsWhatLinksBetweenThemReach)
     EXPECT_THAT(sim::calibratedProfileText("here", calibration), HasSubstr("\"inter_node\": 0."));
 }
 
+/// The same step so many times in one file.
+sim::Recording repeated(const sim::Scenario& scenario, int steps)
+{
+    const sim::Trace one = sim::simulate(scenario, {.full = true})->trace(sim::TraceDetail::kernels);
+    sim::Trace all = one;
+    all.flows.clear();
+    for (sim::Track& track : all.tracks) {
+        const sim::Track of = track;
+        for (int step = 1; step < steps; ++step)
+            for (std::size_t i = 0; i < of.size(); ++i) {
+                track.startNs.push_back(of.startNs[i] + step * one.endNs);
+                track.durationNs.push_back(of.durationNs[i]);
+                track.kind.push_back(of.kind[i]);
+                track.microbatch.push_back(of.microbatch[i]);
+                if (!of.correlation.empty())
+                    track.correlation.push_back(of.correlation[i] == 0 ? 0 : (std::uint64_t(step) << 48U) + of.correlation[i]);
+                if (!of.group.empty())
+                    track.group.push_back(of.group[i]);
+                if (!of.peer.empty())
+                    track.peer.push_back(of.peer[i]);
+            }
+    }
+    all.endNs = steps * one.endNs;
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "repeated.pftrace";
+    sim::saveTrace(all, path);
+    sim::Recording recording = sim::readRecording({path});
+    std::filesystem::remove(path);
+    return recording;
+}
+
+TEST(CalibratedRun, IsHeldAgainstStepsThatItHasNotSeen)
+{
+    const sim::Scenario assumed = test::smallScenario(2, 2, 1, 4);
+    const sim::Scenario truth = otherMachine(assumed);
+    const sim::Recording recording = repeated(truth, 6);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), assumed);
+    EXPECT_EQ(calibration.steps, 6U);
+    EXPECT_NEAR(calibration.measuredSeconds, stepSecondsOf(truth), 0.02 * calibration.measuredSeconds);
+    ASSERT_TRUE(calibration.heldOut.has_value());
+    EXPECT_EQ(calibration.heldOut->learnt, 3U);
+    EXPECT_EQ(calibration.heldOut->held, 3U);
+    EXPECT_NEAR(calibration.heldOut->error(), 0, 0.02);
+    EXPECT_EQ(sim::calibrationJson(calibration, {})["held_out"]["held_steps"], 3);
+    for (const sim::CalibratedClass& kernel : calibration.kernels)
+        EXPECT_NEAR(kernel.measuredCount, kernel.predictedCount, 1e-9) << kernel.name; // of one step, however many there are
+}
+
 TEST(CalibratedProfile, IsAFileThatScenariosName)
 {
     const sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);

@@ -172,6 +172,12 @@ TEST(StepsOfALiveRun, AreToldApartAndWaitingIsNoComputing)
             EXPECT_NE(recovered.evidence.names[work.name], "wait tp");
     const sim::Arrivals arrivals = sim::arrivalsOf(recovered);
     EXPECT_GT(arrivals.list.size(), 100U); // by their ends: "attn.gather" is no word of a library
+    EXPECT_EQ(recovered.meetings.unmatched, 0U);
+    for (const std::string& problem : recovered.meetings.problems)
+        ADD_FAILURE() << problem;
+    for (const sim::RankEvidence& rank : recovered.evidence.ranks)
+        for (const sim::CommSpan& span : rank.comms)
+            ASSERT_GE(span.group, 0) << recovered.evidence.names[span.name];
     EXPECT_EQ(recovered.axes.sizeOf("pp"), 2);
 }
 

@@ -403,6 +403,12 @@ RunCalibration calibrate(const Recording& recording, const Recovered& recovered,
                                numberText(all.measuredSeconds, Unit::seconds) +
                                " were measured: is it of another model, batch or sequence length than the recording?");
     all.calibratedSeconds = simulate(withMeasured(scenario, all))->metrics().stepTimeSeconds;
+    constexpr double kUnexplained = 0.8;
+    if (all.calibratedSeconds < kUnexplained * all.measuredSeconds)
+        all.problems.push_back(
+            percentText(1 - all.calibratedSeconds / all.measuredSeconds) +
+            " of the measured step is neither kernels nor transfers as they follow from each other: hosts that "
+            "ask late, slow ranks or ranks that share a processor, of which a profile says nothing");
     if (const std::size_t learnt = steps.size() / 2; learnt >= 1 && steps.size() >= 4) {
         HeldOut& held = all.heldOut.emplace();
         held.learnt = learnt;

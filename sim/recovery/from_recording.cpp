@@ -10,12 +10,18 @@
 namespace sim {
 namespace {
 
+/// A send's or receive's message, and the rank at its other end.
+struct MessageOfSpan {
+    std::int64_t number = -1;
+    int peer = -1;
+};
+using Messages = std::unordered_map<std::uint32_t, MessageOfSpan>; ///< by span
+
 /// Every collective of which the recorder saw the kernel or the time, once.
 class RankReader {
 public:
     /// `messageOf`: numbers of messages by the spans of the rank that send or receive them.
-    RankReader(const Recording& recording, const RankRecording& rank,
-               const std::unordered_map<std::uint32_t, std::int64_t>& messageOf, RunEvidence& evidence)
+    RankReader(const Recording& recording, const RankRecording& rank, const Messages& messageOf, RunEvidence& evidence)
         : m_recording(recording), m_rank(rank), m_messageOf(messageOf), m_evidence(evidence)
     {
     }
@@ -60,7 +66,7 @@ private:
 
     const Recording& m_recording;
     const RankRecording& m_rank;
-    const std::unordered_map<std::uint32_t, std::int64_t>& m_messageOf;
+    const Messages& m_messageOf;
     RunEvidence& m_evidence;
     std::vector<bool> m_isRead; ///< [span] as a collective
     RankEvidence m_result;
@@ -105,8 +111,13 @@ void RankReader::readCollectives()
             span.peer = collective.destinationRank;
         else if (span.exchange == Exchange::receive)
             span.peer = collective.sourceRank;
-        if (const auto message = m_messageOf.find(collective.span); span.peer >= 0 && hasKernel && message != m_messageOf.end())
-            span.message = message->second;
+        if (const auto message = m_messageOf.find(collective.span);
+            hasKernel && message != m_messageOf.end() &&
+            (span.exchange == Exchange::send || span.exchange == Exchange::receive)) {
+            if (span.peer < 0)
+                span.peer = message->second.peer;
+            span.message = message->second.number;
+        }
         span.stream = hasKernel ? streamOf(collective.span) : 0;
         if (hasKernel && waitsBefore(collective.span))
             span.startNs = m_rank.spans.startNs[collective.span - 1];
@@ -232,11 +243,12 @@ RunEvidence evidenceOf(const Recording& recording)
                                    .evidence = group.evidence});
         std::sort(evidence.groups.back().ranks.begin(), evidence.groups.back().ranks.end());
     }
-    std::vector<std::unordered_map<std::uint32_t, std::int64_t>> messageOf(recording.ranks.size()); // [rank]
+    std::vector<Messages> messageOf(recording.ranks.size()); // [rank]
     for (std::size_t flow = 0; flow < recording.flows.size(); ++flow) {
         const RecordedFlow& ends = recording.flows[flow];
-        messageOf[ends.fromRank].try_emplace(ends.fromSpan, static_cast<std::int64_t>(flow));
-        messageOf[ends.toRank].try_emplace(ends.toSpan, static_cast<std::int64_t>(flow));
+        const auto number = static_cast<std::int64_t>(flow);
+        messageOf[ends.fromRank].try_emplace(ends.fromSpan, MessageOfSpan{number, recording.ranks[ends.toRank].rank});
+        messageOf[ends.toRank].try_emplace(ends.toSpan, MessageOfSpan{number, recording.ranks[ends.fromRank].rank});
     }
     for (const RankRecording& rank : recording.ranks) {
         if (rank.rank < 0) {

@@ -76,11 +76,10 @@ std::size_t periodOf(const RankEvidence& rank)
     return period * 2 <= order.size() ? period : 0;
 }
 
-/// Where a pass of a micro-batch comes that was there already, a step begins. Starts of the first pass of each.
+/// Where the first pass comes again, a step begins: starts of the first pass of each. Nothing where steps then differ in their
+/// passes.
 std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const RankEvidence& rank)
 {
-    std::vector<std::int64_t> starts;
-    std::set<std::tuple<int, int, int>> seen;
     std::vector<std::pair<const MarkSpan*, std::vector<Action>>> passes;
     bool anyOnDevice = false; // then its twin on the host says the same, earlier
     for (const MarkSpan& mark : rank.marks)
@@ -88,21 +87,21 @@ std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const Rank
             anyOnDevice = anyOnDevice || mark.onDevice;
             passes.emplace_back(&mark, std::move(actions));
         }
-    for (const auto& [place, actions] : passes) {
-        const MarkSpan& mark = *place;
-        if (mark.onDevice != anyOnDevice)
-            continue;
-        bool isAgain = starts.empty();
-        for (const Action& action : actions)
-            isAgain = isAgain || seen.contains({static_cast<int>(action.kind), action.stage, action.microbatch});
-        if (isAgain) {
-            starts.push_back(mark.startNs);
-            seen.clear();
+    std::erase_if(passes, [&](const auto& pass) { return pass.first->onDevice != anyOnDevice; });
+    std::vector<std::int64_t> starts;
+    std::vector<std::set<Action>> steps;
+    for (const auto& [mark, actions] : passes) {
+        // Passes may stand there in pieces, but the first of a step comes before all others.
+        const bool isFirst = starts.empty() || (actions == passes.front().second && steps.back().size() > actions.size());
+        if (isFirst) {
+            starts.push_back(mark->startNs);
+            steps.emplace_back();
         }
-        for (const Action& action : actions)
-            seen.insert({static_cast<int>(action.kind), action.stage, action.microbatch});
+        steps.back().insert(actions.begin(), actions.end());
     }
-    return starts;
+    const bool areAlike =
+        std::all_of(steps.begin(), steps.end(), [&](const std::set<Action>& step) { return step == steps.front(); });
+    return areAlike ? starts : std::vector<std::int64_t>();
 }
 
 /// Where the work that begins from each of `begins` to the next ends. What is exchanged after it is for the next step's first

@@ -121,8 +121,13 @@ sim::Trace stepsOfALiveRun(int steps)
     const auto wait = static_cast<std::uint32_t>(all.kinds.size());
     all.kinds.push_back({.name = "wait tp", .opClass = sim::OpClass::other, .group = "tp"});
     all.endNs = one.endNs * steps;
-    all.flows.clear();
     all.counters.clear();
+    for (int step = 1; step < steps; ++step) // between tracks without waits: they keep their order
+        for (sim::Flow flow : one.flows) {
+            flow.fromSpan += static_cast<std::uint32_t>(step) * static_cast<std::uint32_t>(one.tracks[flow.fromTrack].size());
+            flow.toSpan += static_cast<std::uint32_t>(step) * static_cast<std::uint32_t>(one.tracks[flow.toTrack].size());
+            all.flows.push_back(flow);
+        }
     for (sim::Track& track : all.tracks) {
         const sim::Track of = track;
         track = {.process = of.process, .name = of.name, .role = of.role};

@@ -96,10 +96,11 @@ public:
 private:
     bool isInSteps(std::size_t rank, std::int64_t ns) const
     {
-        return std::any_of(m_steps.begin(), m_steps.end(), [&](std::size_t step) {
-            const RecoveredStep& of = m_recovered.steps.steps[step];
-            return ns >= of.rankStartNs[rank] && ns < of.rankEndNs[rank];
+        const auto& steps = m_recovered.steps.steps;
+        const auto after = std::upper_bound(m_steps.begin(), m_steps.end(), ns, [&](std::int64_t at, std::size_t step) {
+            return at < steps[step].rankStartNs[rank];
         });
+        return after != m_steps.begin() && ns < steps[*std::prev(after)].rankEndNs[rank];
     }
     double perStepAndRank() const
     {

@@ -353,9 +353,19 @@ private:
                 continue;
             std::vector<int> ranks;
             if (const auto list = entry.find("ranks"); list != entry.end() && list->is_array()) {
-                for (const json& rank : *list)
+                std::size_t wrong = 0;
+                std::string first;
+                for (const json& rank : *list) {
                     if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < kMostRanksOfAJob)
                         ranks.push_back(rank.get<int>());
+                    else if (wrong++ == 0)
+                        first = rank.is_number() ? rank.dump() : std::string("a ") + rank.type_name();
+                }
+                const std::string why = "no rank of a job, as those are whole numbers from 0 to " +
+                                        std::to_string(kMostRanksOfAJob - 1) + "; the first is " + first + ", of group \"" +
+                                        text(entry, "pg_name") + "\"";
+                for (; wrong > 0; --wrong)
+                    m_builder.skip("member of a group", why);
                 std::sort(ranks.begin(), ranks.end());
                 ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
             } else if (list != entry.end() && list->is_string()) {

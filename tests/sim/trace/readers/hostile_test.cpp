@@ -194,6 +194,18 @@ TEST(FilesOfTwoClocks, AreSaidOnce)
     EXPECT_TRUE(same.finish().problems.empty());
 }
 
+TEST(MembersOfAGroup, ThatAreNoRanksAreSaid)
+{
+    const Recording recording = readBytes(
+        R"({"traceEvents":[{"name":"k","cat":"kernel","ph":"X","ts":1.0,"dur":1.0,"pid":0,"tid":7}],)"
+        R"("distributedInfo":{"rank":0,"world_size":2,"pg_config":[{"pg_name":"7","ranks":[0,1,-1,99999999,"a",1.5,null]}]}})");
+    ASSERT_EQ(recording.groups.size(), 1U);
+    EXPECT_EQ(recording.groups[0].ranks, (std::vector<int>{0, 1}));
+    ASSERT_EQ(recording.skipped.size(), 1U);
+    EXPECT_EQ(recording.skipped[0].count, 5U);
+    EXPECT_THAT(recording.skipped[0].why, HasSubstr("the first is -1, of group \"7\""));
+}
+
 TEST(FilesWithGroupsOfTheirOwn, CostWhatTheyHoldHoweverManyWereBefore)
 {
     const auto secondsOf = [](int files) {

@@ -28,6 +28,9 @@ ALLOWED = {
                      "sim/engine", "sim/simulate", "sim/trace"],
     # A layout from somebody else's trace: what was recorded, the words of layouts and schedules, and nothing that simulates.
     "sim/recovery": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/legal", "sim/trace"],
+    # A recorded run against the simulation of the same job.
+    "sim/calibration": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/program", "sim/cost", "sim/engine", "sim/simulate",
+                        "sim/trace", "sim/recovery"],
     "sim/planner": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/program", "sim/cost",
                     "sim/engine", "sim/simulate", "sim/analysis"],
     "sim/answers": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/engine", "sim/simulate",

@@ -60,6 +60,8 @@ std::array<int, 2> stepsOf(const std::string& text)
 
 void collect(const CollectArguments& arguments)
 {
+    if (!arguments.trace.empty())
+        sim::checkTraceDestination(arguments.trace); // before hours of a job are taken
     IngestOptions options{.endpoint = arguments.ingest.empty() ? besideViewers(arguments.listen) : arguments.ingest,
                           .name = arguments.name,
                           .profile = stepsOf(arguments.profile),

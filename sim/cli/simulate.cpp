@@ -178,6 +178,8 @@ void addPrice(Answer& answer, const Simulation& simulation, double price)
 
 void run(const SimulateArguments& arguments)
 {
+    if (!arguments.trace.empty())
+        checkTraceDestination(arguments.trace);
     const ScenarioDocument document = arguments.scenario.document();
     const auto simulation = arguments.scenario.simulated(document, {.full = arguments.full});
     if (!arguments.trace.empty())

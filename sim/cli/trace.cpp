@@ -3,14 +3,19 @@
 #include "sim/cli/table.h"
 
 #include "sim/answers/recording.h"
+#include "sim/calibration/calibrate.h"
+#include "sim/error.h"
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_answers.h"
+#include "sim/recovery/run_difference.h"
+#include "sim/scenario/files.h"
 #include "sim/trace/export.h"
 #include "sim/trace/readers/read_recording.h"
 #include "sim/trace/recorded_trace.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -62,11 +67,16 @@ private:
     bool m_isShown = false;
 };
 
-Recording readFor(const TraceArguments& arguments)
+Recording readFiles(const std::vector<std::string>& files, const TraceArguments& arguments)
 {
     ProgressLine line;
-    std::vector<std::filesystem::path> paths(arguments.files.begin(), arguments.files.end());
+    std::vector<std::filesystem::path> paths(files.begin(), files.end());
     return readRecording(paths, line.options(arguments));
+}
+
+Recording readFor(const TraceArguments& arguments)
+{
+    return readFiles(arguments.files, arguments);
 }
 
 void warn(const Recording& recording)
@@ -130,7 +140,9 @@ void printInfo(const Recording& recording)
         std::cout << "\nLeft out:\n";
         std::map<std::string, RecordedSkip> skipped; // of all files
         for (const RecordedSkip& skip : recording.skipped) {
-            RecordedSkip& sum = skipped[skip.what];
+            constexpr std::size_t kMostNamed = 16;
+            const bool isNamed = skip.what == "file" && skipped.size() < kMostNamed; // each for a reason of its own
+            RecordedSkip& sum = skipped[isNamed ? skip.what + " " + skip.file : skip.what];
             const std::size_t before = sum.count;
             if (before == 0)
                 sum = skip;
@@ -170,9 +182,71 @@ void convert(TraceArguments arguments)
     if (ending != ".pftrace" && ending != ".json")
         throw UsageError(quotedText(arguments.out) +
                          " names no format: a trace is written as .pftrace (Perfetto) or .json (Chrome trace events)");
+    for (const std::string& in : arguments.files)
+        for (const std::filesystem::path& file : traceFiles(in))
+            if (std::error_code none; std::filesystem::equivalent(file, arguments.out, none))
+                throw UsageError(
+                    quotedText(arguments.out) + " is one of the files to read" +
+                    (file == in ? "" : ", of the folder " + quotedText(in)) + ": write to another name, e.g. " +
+                    quotedText(std::filesystem::path(arguments.out).replace_extension("").string() + "-converted" + ending));
     const Recording recording = readFor(arguments);
     warn(recording);
-    saveTrace(recordedTrace(recording), arguments.out);
+    saveTrace(traceToWrite(recording), arguments.out);
+}
+
+void compare(const TraceArguments& arguments)
+{
+    std::vector<Recovered> runs;
+    std::vector<std::string> problems;
+    for (const std::string& file : arguments.files) {
+        const Recording recording = readFiles({file}, arguments);
+        warn(recording);
+        runs.push_back(recover(recording));
+        if (std::all_of(runs.back().evidence.ranks.begin(), runs.back().evidence.ranks.end(),
+                        [](const RankEvidence& rank) { return rank.work.empty() && rank.comms.empty(); }))
+            problems.push_back(quotedText(file) + ": holds no kernel and no collective of a rank that is known, so it cannot be "
+                                                  "compared; trace info says what it holds");
+    }
+    if (!problems.empty()) {
+        std::string all;
+        for (const std::string& problem : problems)
+            all += (all.empty() ? "" : "\n") + problem;
+        throw Error(all);
+    }
+    const RunDifference difference = differenceOf(runs[0], runs[1]);
+    if (arguments.json)
+        std::cout << differenceJson(difference).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    else
+        std::cout << linesForAPerson(differenceText(difference));
+}
+
+struct CalibrateArguments {
+    TraceArguments trace;
+    ScenarioArguments scenario;
+    std::string out;
+};
+
+void calibrateRun(const CalibrateArguments& arguments)
+{
+    const Recording recording = readFor(arguments.trace);
+    warn(recording);
+    const Recovered recovered = recover(recording);
+    std::vector<UnknownKey> unknown;
+    const Scenario base = arguments.scenario.read();
+    const RunCalibration calibration = attributed(arguments.scenario.file, [&] {
+        return calibrate(recording, recovered, scenarioOfRun(recovered, base, catalogue(), unknown));
+    });
+    if (!arguments.out.empty())
+        replaceFile(arguments.out, calibratedProfileText(std::filesystem::path(arguments.out).stem().string(), calibration));
+    if (arguments.trace.json) {
+        nlohmann::ordered_json json = calibrationJson(calibration, unknown);
+        json["profile"]["file"] = arguments.out.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(arguments.out);
+        std::cout << json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+        return;
+    }
+    std::cout << linesForAPerson(calibrationText(calibration, unknown));
+    if (!arguments.out.empty())
+        std::cout << quotedText(arguments.out) << " holds what was measured: name it in a scenario's cluster.efficiency\n";
 }
 
 } // namespace
@@ -201,10 +275,30 @@ void addTrace(CLI::App& app)
     convertCommand->add_option("IN OUT", convertArguments->files, "Files or folders to read, then the .pftrace or .json to write")
         ->required()
         ->check(notEmpty());
-    for (const char* name : {"compare", "calibrate"}) // announced, and not there yet: named so that the answer is plain
-        trace->add_subcommand(name)->group("")->prefix_command()->callback([name] {
-            throw UsageError("the command trace " + std::string(name) + " is not part of version " RANKSCOPE_VERSION);
-        });
+    const auto [compareCommand, compareArguments] = add(
+        "compare", "What takes longer in the second of two recorded runs: kernels, collectives, ranks, stages, steps", compare);
+    compareCommand->add_option("A B", compareArguments->files, "The first run and the second, each a file or a folder")
+        ->required()
+        ->expected(2)
+        ->check(notEmpty());
+    compareCommand->add_flag("--json", compareArguments->json, "One JSON document");
+    const auto calibrateArguments = std::make_shared<CalibrateArguments>();
+    CLI::App* calibrateCommand = trace->add_subcommand(
+        "calibrate", "A recorded run against the simulation of its job: measured over predicted, as a profile to predict with");
+    calibrateCommand->add_option("IN", calibrateArguments->trace.files, "Files of the run's ranks, or the folder they lie in")
+        ->required()
+        ->check(notEmpty());
+    calibrateCommand
+        ->add_option("--scenario", calibrateArguments->scenario.file, "Scenario with the run's model, cluster and batch")
+        ->required()
+        ->check(notEmpty());
+    calibrateCommand->add_option("--out", calibrateArguments->out, "Hardware profile to write")
+        ->type_name("PROFILE.json")
+        ->check(notEmpty());
+    addOverrides(*calibrateCommand, calibrateArguments->scenario.overrides);
+    addBeside(*calibrateCommand, calibrateArguments->scenario.beside);
+    calibrateCommand->add_flag("--json", calibrateArguments->trace.json, "One JSON document");
+    calibrateCommand->callback([calibrateArguments] { calibrateRun(*calibrateArguments); });
 }
 
 } // namespace sim::cli

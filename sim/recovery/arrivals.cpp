@@ -59,7 +59,7 @@ void ArrivalFinder::measure()
     const auto& meetings = m_recovered.meetings.meetings;
     for (std::size_t i = 0; i < meetings.size(); ++i) {
         const Meeting& meeting = meetings[i];
-        if (!synchronises(meeting.exchange))
+        if (!endsForAll(m_evidence, meeting))
             continue;
         Arrival arrival{.meeting = i, .last = 0, .lastStartNs = INT64_MIN, .transferNs = INT64_MAX, .waitNs = {}};
         for (const Part& part : meeting.parts) {

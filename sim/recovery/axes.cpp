@@ -25,6 +25,69 @@ std::string groupsText(const Partition& partition)
            std::to_string(partition.size()) + " ranks " + std::to_string(partition.digits.front().stride) + " apart";
 }
 
+std::vector<int> divisorsOf(int number)
+{
+    std::vector<int> divisors;
+    for (int divisor = 1; divisor * divisor <= number; ++divisor)
+        if (number % divisor == 0) {
+            divisors.push_back(divisor);
+            if (divisor * divisor != number)
+                divisors.push_back(number / divisor);
+        }
+    std::sort(divisors.begin(), divisors.end());
+    return divisors;
+}
+
+/// Members that are known are those that were recorded: the smallest even lattice of the world around them that holds none of the
+/// other recorded ranks. Nothing where there is none.
+std::optional<std::vector<int>> completedMembers(const std::vector<int>& members, int world, std::span<const int> recorded)
+{
+    int apart = 0;
+    for (const int member : members)
+        apart = std::gcd(apart, member - members.front());
+    constexpr int kMostRanks = 1 << 20; // members are written out
+    if (apart == 0 || world > kMostRanks)
+        return std::nullopt;
+    const std::vector<int> strides = divisorsOf(apart);
+    for (const int size : divisorsOf(world)) {
+        if (size < static_cast<int>(members.size()))
+            continue;
+        for (auto each = strides.rbegin(); each != strides.rend(); ++each) {
+            const int stride = *each;
+            const std::int64_t end = static_cast<std::int64_t>(stride) * size;
+            if (end > world || world % end != 0)
+                continue;
+            const int first = static_cast<int>(members.front() / end * end + members.front() % stride);
+            const auto holds = [&](int rank) { return rank >= first && rank < first + end && (rank - first) % stride == 0; };
+            const bool fits = std::all_of(members.begin(), members.end(), holds) &&
+                              std::none_of(recorded.begin(), recorded.end(), [&](int rank) {
+                                  return holds(rank) && !std::binary_search(members.begin(), members.end(), rank);
+                              });
+            if (!fits)
+                continue;
+            std::vector<int> all;
+            for (int i = 0; i < size; ++i)
+                all.push_back(first + i * stride);
+            return all;
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<KnownGroup> completed(std::span<const KnownGroup> groups, int world, std::span<const int> recorded)
+{
+    std::vector<KnownGroup> whole;
+    for (const KnownGroup& group : groups) {
+        if (!group.isPartial || group.ranks.empty()) {
+            whole.push_back(group);
+        } else if (auto members = completedMembers(group.ranks, world, recorded)) {
+            whole.push_back(group);
+            whole.back().ranks = std::move(*members);
+        }
+    }
+    return whole;
+}
+
 /// Groups that a description gives a role are looked at by role: two roles may have one shape, and a role's groups must tile.
 std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::span<const int> recorded,
                                     std::vector<std::string>& problems)
@@ -166,10 +229,38 @@ public:
     {
     }
 
+    /// Dense axes as the recorder names them.
+    void take(std::span<const NamedAxis> axes, const std::string& evidence)
+    {
+        for (const NamedAxis& axis : axes) {
+            const Digit digit{axis.stride, axis.size};
+            if (axis.name != "ep")
+                m_result.atoms.push_back(digit);
+            m_result.axes.push_back({.name = axis.name,
+                                     .size = axis.size,
+                                     .stride = axis.stride,
+                                     .parts = {digit},
+                                     .evidence = evidence,
+                                     .sure = 1,
+                                     .partNames = {}});
+        }
+        std::sort(m_result.atoms.begin(), m_result.atoms.end());
+        std::sort(m_result.axes.begin(), m_result.axes.end(), [](const RecoveredAxis& a, const RecoveredAxis& b) {
+            return std::pair(a.name == "ep", a.stride) < std::pair(b.name == "ep", b.stride);
+        });
+        std::erase_if(m_candidates, [](const Candidate& c) { return !c.isNamed; });
+        if (m_result.find("ep") == nullptr)
+            addExperts();
+    }
+
     void find()
     {
         if (m_world < 2)
             return;
+        std::erase_if(m_candidates, [this](const Candidate& c) {
+            return std::any_of(c.partition.digits.begin(), c.partition.digits.end(),
+                               [this](const Digit& digit) { return m_world % digit.size != 0; });
+        });
         // What a description says of a role holds; a group of the whole world, which carries sums of losses and norms, is tensor
         // or context parallel only where it is the one group there is.
         const auto isNamedRole = [this](GroupRole role) {
@@ -370,7 +461,31 @@ RecoveredAxes recoverAxes(std::span<const KnownGroup> groups, int worldSize, std
 {
     RecoveredAxes result;
     result.worldSize = worldSize;
+    std::vector<KnownGroup> whole;
+    const bool anyPartial = std::any_of(groups.begin(), groups.end(), [](const KnownGroup& group) { return group.isPartial; });
+    if (anyPartial) {
+        whole = completed(groups, worldSize, recorded);
+        groups = whole;
+    }
     AxisFinder(candidatesOf(groups, recorded, result.problems), worldSize, result).find();
+    if (anyPartial)
+        for (RecoveredAxis& axis : result.axes) {
+            axis.sure /= 2;
+            axis.evidence += "; " + std::to_string(recorded.size()) + " of " + std::to_string(worldSize) +
+                             " ranks are recorded, and what the others belong to is not seen";
+        }
+    return result;
+}
+
+RecoveredAxes recoverAxes(std::span<const KnownGroup> groups, int worldSize, std::span<const int> recorded,
+                          std::span<const NamedAxis> named, const std::string& evidence)
+{
+    if (named.empty())
+        return recoverAxes(groups, worldSize, recorded);
+    RecoveredAxes result;
+    result.worldSize = worldSize;
+    std::vector<std::string> ofOtherAxes;
+    AxisFinder(candidatesOf(groups, recorded, ofOtherAxes), worldSize, result).take(named, evidence);
     return result;
 }
 

@@ -2,6 +2,7 @@
 // it is for. Every claim says why and how sure it is.
 #pragma once
 
+#include "sim/recovery/evidence.h"
 #include "sim/recovery/group_role.h"
 #include "sim/recovery/group_shape.h"
 
@@ -17,6 +18,7 @@ struct KnownGroup {
     std::vector<int> ranks; ///< ascending
     std::string evidence;
     Carried carried;
+    bool isPartial = false; ///< as GroupEvidence has it
 };
 
 struct RecoveredAxis {
@@ -43,6 +45,11 @@ struct RecoveredAxes {
 
 /// `recorded`: ranks whose traces are there; a shape of groups counts only if each of them is in one. Groups with a description
 /// go by it; others by what they carry; without either there are sizes and strides, and no names. O(groups · members).
+/// A group of which only recorded ranks are known is taken as the smallest axis that divides the world and holds them, and none
+/// of the other recorded ranks.
 RecoveredAxes recoverAxes(std::span<const KnownGroup>, int worldSize, std::span<const int> recorded);
+/// The same where the recorder names the dense axes: these hold, and groups tell of experts alone.
+RecoveredAxes recoverAxes(std::span<const KnownGroup>, int worldSize, std::span<const int> recorded, std::span<const NamedAxis>,
+                          const std::string& evidence);
 
 } // namespace sim

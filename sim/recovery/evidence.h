@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -50,6 +51,7 @@ struct CommSpan {
     std::int32_t group = -1;    ///< index into RunEvidence::groups, -1 unknown
     std::int64_t sequence = -1; ///< the library's own count in its group; -1 unknown
     std::int64_t bytes = 0;     ///< of the larger of input and output; 0 unknown
+    std::int64_t message = -1;  ///< same for a send and its receive where the trace joins them; -1 unknown
     std::int32_t peer = -1;     ///< global rank of a send's or receive's other end
     std::uint32_t stream = 0;
     std::uint32_t name = 0; ///< index into RunEvidence::names
@@ -80,8 +82,16 @@ struct StepMark {
     std::int64_t startNs = 0, endNs = 0;
 };
 
+/// An axis of the grid as the recorder itself names it; "ep" lies across the others.
+struct NamedAxis {
+    std::string name;
+    int size = 1, stride = 1;
+};
+
 struct RankEvidence {
     int rank = 0;
+    int multiplicity = 1;                                 ///< ranks that this one stands for
+    std::vector<std::pair<std::string, int>> coordinates; ///< "pp", 1, … where its name says them
     std::string host;
     std::vector<CommSpan> comms; ///< by start; so are the others
     std::vector<WorkSpan> work;
@@ -93,6 +103,7 @@ struct GroupEvidence {
     std::string name, description; ///< as the trace gives them; may be empty
     std::vector<int> ranks;        ///< ascending
     std::string evidence;          ///< where it is from: "pg_config of rank 0"
+    bool isPartial = false;        ///< only recorded ranks are told apart: others may belong to it
 };
 
 struct RunEvidence {
@@ -101,9 +112,15 @@ struct RunEvidence {
     std::vector<GroupEvidence> groups;
     std::vector<std::string> names;
     std::vector<std::string> problems;
-    int slices = 1; ///< parts of a sequence: a mark's micro-batch is then micro-batch · slices + slice
+    std::vector<NamedAxis>
+        axes; ///< all that are longer than 1, where the recorder names them: the world is their product, but for ep
+    std::string axesEvidence;
+    bool isOneClock = false; ///< one program wrote all ranks on one clock
+    int slices = 1;          ///< parts of a sequence: a mark's micro-batch is then micro-batch · slices + slice
 
     int worldOrHighest() const;
+    /// Whether ranks of the world are not recorded.
+    bool isPart() const { return static_cast<int>(ranks.size()) < worldOrHighest(); }
 };
 
 } // namespace sim

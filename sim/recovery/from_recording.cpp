@@ -1,5 +1,7 @@
 #include "sim/recovery/from_recording.h"
 
+#include "sim/recovery/named_axes.h"
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -8,11 +10,19 @@
 namespace sim {
 namespace {
 
+/// A send's or receive's message, and the rank at its other end.
+struct MessageOfSpan {
+    std::int64_t number = -1;
+    int peer = -1;
+};
+using Messages = std::unordered_map<std::uint32_t, MessageOfSpan>; ///< by span
+
 /// Every collective of which the recorder saw the kernel or the time, once.
 class RankReader {
 public:
-    RankReader(const Recording& recording, const RankRecording& rank, RunEvidence& evidence)
-        : m_recording(recording), m_rank(rank), m_evidence(evidence)
+    /// `messageOf`: numbers of messages by the spans of the rank that send or receive them.
+    RankReader(const Recording& recording, const RankRecording& rank, const Messages& messageOf, RunEvidence& evidence)
+        : m_recording(recording), m_rank(rank), m_messageOf(messageOf), m_evidence(evidence)
     {
     }
 
@@ -20,6 +30,8 @@ public:
     {
         m_result.rank = m_rank.rank;
         m_result.host = m_rank.host;
+        m_result.multiplicity = m_rank.multiplicity;
+        m_result.coordinates = coordinatesOfName(m_rank.name);
         readCollectives();
         readSpans();
         for (const RecordedStep& step : m_rank.steps) {
@@ -42,11 +54,19 @@ private:
                                             [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
         return static_cast<std::uint32_t>(after - m_rank.tracks.begin());
     }
+    /// Of a live run: the span before is the wait for the last member, up to this one's start.
+    bool waitsBefore(std::uint32_t span) const
+    {
+        const RecordedSpans& spans = m_rank.spans;
+        return span > 0 && spans.kind[span - 1] == RecordedKind::other && spans.endNs(span - 1) == spans.startNs[span] &&
+               m_recording.names[spans.name[span - 1]].starts_with("wait") && streamOf(span - 1) == streamOf(span);
+    }
     void readCollectives();
     void readSpans();
 
     const Recording& m_recording;
     const RankRecording& m_rank;
+    const Messages& m_messageOf;
     RunEvidence& m_evidence;
     std::vector<bool> m_isRead; ///< [span] as a collective
     RankEvidence m_result;
@@ -79,7 +99,8 @@ void RankReader::readCollectives()
         if (span.exchange == Exchange::unknown && collective.isPointToPoint)
             span.exchange = Exchange::sendReceive;
         span.group = collective.group;
-        span.sequence = collective.sequence;
+        // The number of the meeting is the same for all its members, and no other's.
+        span.sequence = collective.meeting != 0 ? static_cast<std::int64_t>(collective.meeting & INT64_MAX) : collective.sequence;
         if (collective.bytes >= 0) {
             span.bytes = collective.bytes;
         } else {
@@ -90,7 +111,16 @@ void RankReader::readCollectives()
             span.peer = collective.destinationRank;
         else if (span.exchange == Exchange::receive)
             span.peer = collective.sourceRank;
+        if (const auto message = m_messageOf.find(collective.span);
+            hasKernel && message != m_messageOf.end() &&
+            (span.exchange == Exchange::send || span.exchange == Exchange::receive)) {
+            if (span.peer < 0)
+                span.peer = message->second.peer;
+            span.message = message->second.number;
+        }
         span.stream = hasKernel ? streamOf(collective.span) : 0;
+        if (hasKernel && waitsBefore(collective.span))
+            span.startNs = m_rank.spans.startNs[collective.span - 1];
         if (hasKernel) {
             // One kernel for many transfers counts once: as what it is, both directions at once.
             if (m_isRead[collective.span])
@@ -161,7 +191,8 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
         for (const RecordedCollective& collective : rank.collectives)
             if (collective.meeting != 0 && rank.rank >= 0 &&
                 (collective.group < 0 || recording.groups[static_cast<std::size_t>(collective.group)].ranks.empty()))
-                members[collective.meeting].push_back(rank.rank);
+                members[collective.meeting & INT64_MAX].push_back(rank.rank);
+    const bool isPart = evidence.isPart();
     std::map<std::vector<int>, std::int32_t> groupOf;
     std::map<std::uint64_t, std::int32_t> groupOfMeeting;
     for (auto& [meeting, ranks] : members) {
@@ -171,29 +202,27 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
             continue;
         const auto [place, isNew] = groupOf.try_emplace(ranks, static_cast<std::int32_t>(evidence.groups.size()));
         if (isNew)
-            evidence.groups.push_back(
-                {.name = {}, .description = {}, .ranks = ranks, .evidence = "ranks that meet in collectives"});
+            evidence.groups.push_back({.name = {},
+                                       .description = {},
+                                       .ranks = ranks,
+                                       .evidence = "ranks that meet in collectives",
+                                       .isPartial = isPart});
         groupOfMeeting[meeting] = place->second;
     }
     if (groupOfMeeting.empty())
         return;
-    std::map<std::pair<int, std::int64_t>, std::vector<std::int32_t>> byStart; // (rank, start) -> groups
-    for (const RankRecording& rank : recording.ranks)
-        for (const RecordedCollective& collective : rank.collectives)
-            if (const auto group = groupOfMeeting.find(collective.meeting); group != groupOfMeeting.end())
-                byStart[{rank.rank, collective.startNs}].push_back(group->second);
     for (RankEvidence& rank : evidence.ranks)
         for (CommSpan& span : rank.comms) {
-            const auto found = byStart.find({rank.rank, span.startNs});
+            const auto found = groupOfMeeting.find(static_cast<std::uint64_t>(span.sequence));
             const bool known = span.group >= 0 && !evidence.groups[static_cast<std::size_t>(span.group)].ranks.empty();
-            if (!known && found != byStart.end() && !found->second.empty()) {
-                const std::string description =
-                    span.group >= 0 ? evidence.groups[static_cast<std::size_t>(span.group)].description : std::string();
-                span.group = found->second.front();
-                found->second.erase(found->second.begin());
-                if (evidence.groups[static_cast<std::size_t>(span.group)].description.empty())
-                    evidence.groups[static_cast<std::size_t>(span.group)].description = description;
-            }
+            if (known || span.sequence <= 0 || found == groupOfMeeting.end())
+                continue;
+            const std::string description =
+                span.group >= 0 ? evidence.groups[static_cast<std::size_t>(span.group)].description : std::string();
+            span.group = found->second;
+            std::string& of = evidence.groups[static_cast<std::size_t>(span.group)].description;
+            if (of.empty())
+                of = description;
         }
 }
 
@@ -214,6 +243,13 @@ RunEvidence evidenceOf(const Recording& recording)
                                    .evidence = group.evidence});
         std::sort(evidence.groups.back().ranks.begin(), evidence.groups.back().ranks.end());
     }
+    std::vector<Messages> messageOf(recording.ranks.size()); // [rank]
+    for (std::size_t flow = 0; flow < recording.flows.size(); ++flow) {
+        const RecordedFlow& ends = recording.flows[flow];
+        const auto number = static_cast<std::int64_t>(flow);
+        messageOf[ends.fromRank].try_emplace(ends.fromSpan, MessageOfSpan{number, recording.ranks[ends.toRank].rank});
+        messageOf[ends.toRank].try_emplace(ends.toSpan, MessageOfSpan{number, recording.ranks[ends.fromRank].rank});
+    }
     for (const RankRecording& rank : recording.ranks) {
         if (rank.rank < 0) {
             evidence.problems.push_back(
@@ -224,8 +260,14 @@ RunEvidence evidenceOf(const Recording& recording)
             evidence.problems.push_back("rank " + std::to_string(rank.rank) + " is recorded twice; the second is left out");
             continue;
         }
-        evidence.ranks.push_back(RankReader(recording, rank, evidence).read());
+        evidence.ranks.push_back(
+            RankReader(recording, rank, messageOf[static_cast<std::size_t>(&rank - recording.ranks.data())], evidence).read());
     }
+    std::vector<NamedAxis> axes;
+    for (const TraceAxis& axis : recording.axes)
+        axes.push_back({axis.name, axis.size, axis.stride});
+    nameAxes(evidence, std::move(axes));
+    evidence.isOneClock = recording.files.size() == 1 && recording.files.front().format == "Rankscope";
     groupByMeetingNumbers(recording, evidence);
     // A group that only its name is known of joins nobody.
     for (RankEvidence& rank : evidence.ranks)

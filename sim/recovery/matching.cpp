@@ -150,8 +150,8 @@ void Matcher::matchGroup(std::int32_t group, std::map<std::uint32_t, Row>& rows)
         add(group, std::move(parts));
 }
 
-/// The k-th send from one rank to another is its k-th receive, counted from the end: profilers start at different instants, and
-/// stop when the step does.
+/// By the message's number where the trace has one. Else the k-th send from one rank to another is its k-th receive, counted from
+/// the end: profilers start at different instants, and stop when the step does.
 void Matcher::matchTransfers()
 {
     std::map<std::pair<int, int>, std::pair<std::vector<Part>, std::vector<Part>>> links; // (from, to) -> sends, receives
@@ -168,6 +168,22 @@ void Matcher::matchTransfers()
         }
     for (const auto& [link, ends] : links) {
         const auto& [sends, receives] = ends;
+        const auto isNumbered = [this](const Part& part) { return spanOf(part).message >= 0; };
+        if (std::all_of(sends.begin(), sends.end(), isNumbered) && std::all_of(receives.begin(), receives.end(), isNumbered)) {
+            std::unordered_map<std::int64_t, Part> sendOf;
+            for (const Part& send : sends)
+                sendOf.emplace(spanOf(send).message, send);
+            std::size_t both = 0;
+            for (const Part& to : receives)
+                if (const auto from = sendOf.find(spanOf(to).message); from != sendOf.end()) {
+                    ++both;
+                    m_result.transfers.push_back(
+                        {.group = spanOf(to).group, .exchange = Exchange::send, .parts = {from->second, to}});
+                }
+            m_result.matched += 2 * both;
+            m_result.unmatched += sends.size() + receives.size() - 2 * both;
+            continue;
+        }
         const std::size_t both = std::min(sends.size(), receives.size());
         m_result.unmatched += sends.size() + receives.size() - 2 * both;
         for (std::size_t i = 0; i < both; ++i) {
@@ -179,6 +195,22 @@ void Matcher::matchTransfers()
 }
 
 } // namespace
+
+bool endsForAll(const RunEvidence& evidence, const Meeting& meeting)
+{
+    if (synchronises(meeting.exchange))
+        return true;
+    if (!evidence.isOneClock || meeting.exchange == Exchange::send || meeting.exchange == Exchange::receive)
+        return false;
+    constexpr std::int64_t kTogetherNs = 50'000;
+    std::int64_t first = INT64_MAX, last = INT64_MIN;
+    for (const Part& part : meeting.parts) {
+        const std::int64_t end = evidence.ranks[part.rank].comms[part.span].endNs;
+        first = std::min(first, end);
+        last = std::max(last, end);
+    }
+    return last - first <= kTogetherNs;
+}
 
 Meetings matchCollectives(const RunEvidence& evidence)
 {
@@ -244,6 +276,7 @@ void groupByTransfers(RunEvidence& evidence)
         groups[lowest(rank)].ranks.push_back(rank);
     std::map<int, std::int32_t> indexOf;
     for (auto& [first, group] : groups) {
+        group.isPartial = evidence.isPart();
         group.evidence =
             "sends and receives join these " + std::to_string(group.ranks.size()) + " ranks; the trace names no group";
         indexOf[first] = static_cast<std::int32_t>(evidence.groups.size());
@@ -286,6 +319,7 @@ void groupByEnds(RunEvidence& evidence)
                 continue;
             }
             GroupEvidence group;
+            group.isPartial = evidence.isPart();
             for (const StreamOfRank& member : members)
                 group.ranks.push_back(evidence.ranks[member.first].rank);
             group.evidence = std::to_string(members.size()) + " ranks end the same " + std::to_string(sequence.size()) +

@@ -34,6 +34,10 @@ struct Meetings {
 /// other.
 Meetings matchCollectives(const RunEvidence&);
 
+/// Whether all members end together, whoever begins last: by what is exchanged, or by the ends themselves where all ranks have
+/// one clock (Rankscope's own files call their collectives by what they are for).
+bool endsForAll(const RunEvidence&, const Meeting&);
+
 /// Groups by who meets whom, for kernels whose group is unknown: ranks that a chain of transfers joins, and ranks whose streams
 /// run the same sequence of kernels and end them together (but for a constant: their clocks). Adds them to `groups` with their
 /// evidence and sets CommSpan::group.

@@ -66,7 +66,7 @@ void PathFinder::collect(const std::vector<std::pair<std::int64_t, std::int64_t>
         });
     }
     for (const Meeting& meeting : m_recovered.meetings.meetings)
-        if (synchronises(meeting.exchange))
+        if (endsForAll(m_evidence, meeting))
             for (const Part& part : meeting.parts)
                 m_meetingOf[keyOf(part.rank, part.span)] = &meeting;
     for (const Meeting& transfer : m_recovered.meetings.transfers)

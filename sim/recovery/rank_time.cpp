@@ -8,6 +8,10 @@
 namespace sim {
 namespace {
 
+constexpr std::int64_t RankTime::*kRankTimeParts[] = {&RankTime::windowNs, &RankTime::computingNs, &RankTime::exposedCommNs,
+                                                      &RankTime::copyNs,   &RankTime::idleNs,      &RankTime::hostBoundNs,
+                                                      &RankTime::commNs};
+
 BusyTime joined(std::vector<BusyTime::Span> a, const std::vector<BusyTime::Span>& b)
 {
     a.insert(a.end(), b.begin(), b.end());
@@ -78,6 +82,35 @@ std::string axesOfGroup(const RecoveredAxes& axes, const std::vector<int>& ranks
     if (expert != nullptr && static_cast<int>(ranks.size()) == expert->size && size != expert->size)
         return "ep"; // folded over others
     return text;
+}
+
+std::vector<RankTime> meanTimesOf(const Recovered& recovered, const std::vector<std::size_t>& steps)
+{
+    std::vector<std::string> axisOfGroup;
+    for (const GroupEvidence& group : recovered.evidence.groups)
+        axisOfGroup.push_back(axesOfGroup(recovered.axes, group.ranks));
+    std::vector<RankTime> means;
+    const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, steps.size()));
+    for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
+        RankTime sum;
+        for (const std::size_t step : steps) {
+            const RecoveredStep& of = recovered.steps.steps[step];
+            const RankTime time = timeOfRank(recovered, axisOfGroup, r, {of.rankStartNs[r], of.rankEndNs[r]});
+            for (std::int64_t RankTime::*part : kRankTimeParts)
+                sum.*part += time.*part;
+            for (const auto& [axis, ns] : time.exposedByAxis)
+                sum.exposedByAxis[axis] += ns;
+            for (const auto& [axis, ns] : time.commByAxis)
+                sum.commByAxis[axis] += ns;
+        }
+        for (std::int64_t RankTime::*part : kRankTimeParts)
+            sum.*part /= count;
+        for (auto* byAxis : {&sum.exposedByAxis, &sum.commByAxis})
+            for (auto& [axis, ns] : *byAxis)
+                ns /= count;
+        means.push_back(std::move(sum));
+    }
+    return means;
 }
 
 RunTimes timesOf(const Recovered& recovered)

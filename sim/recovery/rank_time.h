@@ -47,4 +47,7 @@ std::string axesOfGroup(const RecoveredAxes&, const std::vector<int>& ranks);
 
 RunTimes timesOf(const Recovered&);
 
+/// Mean over the steps named (indices into RecoveredSteps::steps), as RunEvidence::ranks.
+std::vector<RankTime> meanTimesOf(const Recovered&, const std::vector<std::size_t>& steps);
+
 } // namespace sim

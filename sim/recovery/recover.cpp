@@ -108,7 +108,8 @@ void collectGroups(Recovered& result)
                                      .description = group.description,
                                      .ranks = group.ranks,
                                      .evidence = group.evidence,
-                                     .carried = carried[i]});
+                                     .carried = carried[i],
+                                     .isPartial = group.isPartial});
         else
             result.groups[place->second].carried += carried[i];
     }
@@ -172,7 +173,8 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     std::vector<int> recorded;
     for (const RankEvidence& rank : result.evidence.ranks)
         recorded.push_back(rank.rank);
-    result.axes = recoverAxes(result.groups, result.evidence.worldOrHighest(), recorded);
+    result.axes = recoverAxes(result.groups, result.evidence.worldOrHighest(), recorded, result.evidence.axes,
+                              result.evidence.axesEvidence);
     correct(result.axes, options.corrections, result.axes.problems);
     result.passes = recoverPasses(result.evidence, result.axes, result.steps.steps.size());
     result.schedule = recoverSchedule(result.evidence, result.axes, result.passes, result.middleStep());
@@ -188,7 +190,13 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     report(result.steps.problems);
     report(result.axes.problems);
     const int world = result.evidence.worldOrHighest();
-    if (static_cast<int>(recorded.size()) < world && !recorded.empty())
+    std::int64_t stoodFor = 0;
+    for (const RankEvidence& rank : result.evidence.ranks)
+        stoodFor += rank.multiplicity;
+    if (static_cast<int>(recorded.size()) < world && stoodFor == world)
+        result.problems.push_back(std::to_string(recorded.size()) + " ranks are recorded, and stand for all " +
+                                  std::to_string(world) + ": others behave as one of these");
+    else if (static_cast<int>(recorded.size()) < world && !recorded.empty())
         result.problems.push_back(std::to_string(recorded.size()) + " of " + std::to_string(world) +
                                   " ranks are recorded: who waits for the others is not seen");
     return result;

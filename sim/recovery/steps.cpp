@@ -1,11 +1,13 @@
 #include "sim/recovery/steps.h"
 
+#include "sim/recovery/passes.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -72,6 +74,62 @@ std::size_t periodOf(const RankEvidence& rank)
     }
     const std::size_t period = order.size() - border[order.size()];
     return period * 2 <= order.size() ? period : 0;
+}
+
+/// Where the first pass comes again, a step begins: starts of the first pass of each. Nothing where steps then differ in their
+/// passes.
+std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const RankEvidence& rank)
+{
+    std::vector<std::pair<const MarkSpan*, std::vector<Action>>> passes;
+    bool anyOnDevice = false; // then its twin on the host says the same, earlier
+    for (const MarkSpan& mark : rank.marks)
+        if (auto actions = actionsFromMark(evidence.names[mark.name], mark.microbatch, evidence.slices); !actions.empty()) {
+            anyOnDevice = anyOnDevice || mark.onDevice;
+            passes.emplace_back(&mark, std::move(actions));
+        }
+    std::erase_if(passes, [&](const auto& pass) { return pass.first->onDevice != anyOnDevice; });
+    std::vector<std::int64_t> starts;
+    std::vector<std::set<Action>> steps;
+    for (const auto& [mark, actions] : passes) {
+        // Passes may stand there in pieces, but the first of a step comes before all others.
+        const bool isFirst = starts.empty() || (actions == passes.front().second && steps.back().size() > actions.size());
+        if (isFirst) {
+            starts.push_back(mark->startNs);
+            steps.emplace_back();
+        }
+        steps.back().insert(actions.begin(), actions.end());
+    }
+    const bool areAlike =
+        std::all_of(steps.begin(), steps.end(), [&](const std::set<Action>& step) { return step == steps.front(); });
+    return areAlike ? starts : std::vector<std::int64_t>();
+}
+
+/// Where the work that begins from each of `begins` to the next ends. What is exchanged after it is for the next step's first
+/// pass: that step begins with it.
+std::vector<std::int64_t> endsBetween(std::vector<std::int64_t>& begins, const RankEvidence& rank)
+{
+    std::vector<std::int64_t> ends = begins;
+    const auto placeOf = [&begins](std::int64_t ns) {
+        const auto next = std::upper_bound(begins.begin(), begins.end(), ns);
+        return static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - begins.begin() - 1));
+    };
+    const auto lastOf = [&](std::size_t at, std::int64_t endNs) {
+        ends[at] = std::max(ends[at], at + 1 < begins.size() ? std::min(endNs, begins[at + 1]) : endNs);
+    };
+    for (const WorkSpan& span : rank.work)
+        lastOf(placeOf(span.startNs), span.endNs);
+    for (const MarkSpan& mark : rank.marks)
+        lastOf(placeOf(mark.startNs), mark.endNs);
+    const std::vector<std::int64_t> passes = begins;
+    for (const CommSpan& span : rank.comms) {
+        const auto next = std::upper_bound(passes.begin(), passes.end(), span.startNs);
+        const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - passes.begin() - 1));
+        if (next == passes.end() || span.startNs < ends[at])
+            ends[at] = std::max(ends[at], next == passes.end() ? span.endNs : std::min(span.endNs, *next));
+        else
+            begins[at + 1] = std::min(begins[at + 1], span.startNs);
+    }
+    return ends;
 }
 
 void addStep(RecoveredSteps& result, const RunEvidence& evidence, std::int64_t number, const std::vector<Extent>& extents)
@@ -155,9 +213,33 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
     std::vector<Extent> whole;
     for (const RankEvidence& rank : evidence.ranks)
         whole.push_back(extentOf(rank));
-    const std::size_t period = periodOf(evidence.ranks.front());
     std::size_t count = 0;
-    std::vector<std::vector<std::int64_t>> begins(evidence.ranks.size()); // of each period's first collective, by rank
+    std::vector<std::vector<std::int64_t>> begins(
+        evidence.ranks.size()); // of each step's first pass, or period's first collective
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        begins[r] = startsByPasses(evidence, evidence.ranks[r]);
+        count = r == 0 ? begins[r].size() : std::min(count, begins[r].size());
+    }
+    if (count >= 2) {
+        std::vector<std::vector<std::int64_t>> ends;
+        for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
+            ends.push_back(endsBetween(begins[r], evidence.ranks[r]));
+        for (std::size_t k = 0; k < count; ++k) {
+            std::vector<Extent> extents;
+            for (std::size_t r = 0; r < evidence.ranks.size(); ++r) { // counted from the end, where all stop
+                const std::size_t at = begins[r].size() - count + k;
+                extents.push_back({at == 0 ? std::min(whole[r].first, begins[r][0]) : begins[r][at], ends[r][at]});
+            }
+            addStep(result, evidence, static_cast<std::int64_t>(k), extents);
+        }
+        result.evidence = "the passes of each micro-batch come again with every step";
+        result.sure = 0.9;
+        judge(result);
+        return result;
+    }
+    count = 0;
+    begins.assign(evidence.ranks.size(), {});
+    const std::size_t period = periodOf(evidence.ranks.front());
     if (period > 0) {
         for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
             std::size_t at = 0;

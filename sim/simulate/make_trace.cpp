@@ -1,6 +1,7 @@
 #include "sim/simulate/make_trace.h"
 
 #include "sim/cancel.h"
+#include "sim/engine/classes.h"
 #include "sim/index.h"
 #include "sim/simulate/action_class.h"
 #include "sim/simulate/measure_memory.h"
@@ -43,6 +44,10 @@ std::vector<std::uint32_t> sortByStart(Track& track)
         reorder(track.durationNs);
         reorder(track.kind);
         reorder(track.microbatch);
+        if (!track.peer.empty())
+            reorder(track.peer);
+        if (!track.group.empty())
+            reorder(track.group);
     }
     for (std::size_t i = 0; i < order.size(); ++i)
         placeOf[order[i]] = static_cast<std::uint32_t>(i);
@@ -95,6 +100,7 @@ public:
         m_trace.slices = m_schedule.slices;
         for (const Pass& pass : m_program.passes)
             m_summaries.push_back(summaryOf(pass));
+        describeGrid();
         reserveMessages();
         for (int c = 0; c < m_classes.count(); ++c)
             addClass(c);
@@ -115,6 +121,8 @@ private:
     };
 
     void addClass(int c);
+    void describeGrid();
+    int groupOf(CommunicatorRole, int rank);
     void reserveMessages();
     void addFlows();
     std::uint32_t actionKind(const Action&);
@@ -134,8 +142,48 @@ private:
     std::map<std::pair<int, int>, std::uint32_t> m_actionKinds;                ///< kind, stage
     std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> m_opKinds; ///< pass, stage -> kind of its first op
     std::vector<MessageEnd> m_sent, m_received;
+    std::array<RoleGroups, kCommunicatorRoleCount> m_roleGroups;  ///< made when a span first asks
+    std::map<std::pair<CommunicatorRole, int>, int> m_groupIndex; ///< role, group -> Trace::groups
+    std::size_t m_members = 0;                                    ///< that are written out
     CancelPoll m_poll;
 };
+
+/// The world, and how far apart neighbours on each axis are.
+void TraceMaker::describeGrid()
+{
+    m_trace.worldSize = m_mesh.worldSize();
+    for (const auto& [name, kind] :
+         {std::pair{"tp", ProcessGroup::tp}, {"cp", ProcessGroup::cp}, {"dp", ProcessGroup::dp}, {"pp", ProcessGroup::pp}})
+        if (const int size = m_mesh.groupSize(kind); size > 1)
+            m_trace.axes.push_back({name, size, m_mesh.member(kind, 0, 1) - m_mesh.member(kind, 0, 0)});
+    if (const int size = m_mesh.groupSize(ProcessGroup::ep); m_scenario.model.numExperts > 0 && size > 1)
+        m_trace.axes.push_back({"ep", size, m_mesh.member(ProcessGroup::ep, 0, 1) - m_mesh.member(ProcessGroup::ep, 0, 0)});
+}
+
+/// Index into Trace::groups of a rank's group, -1 if it is in none. Only groups that spans name are there.
+int TraceMaker::groupOf(CommunicatorRole role, int rank)
+{
+    RoleGroups& groups = m_roleGroups[asIndex(static_cast<int>(role))];
+    if (groups.groupOf.empty())
+        groups = roleGroups(role, m_mesh, m_scenario);
+    const int group = groups.groupOf[asIndex(rank)];
+    if (group < 0)
+        return -1;
+    const auto [known, isNew] = m_groupIndex.try_emplace({role, group}, static_cast<int>(m_trace.groups.size()));
+    if (isNew) {
+        constexpr std::size_t kMostMembers = std::size_t{1} << 20; // of all groups: beyond, their sizes tell
+        const auto first = groups.members.begin() + groups.first[asIndex(group)],
+                   last = groups.members.begin() + groups.first[asIndex(group) + 1];
+        const std::string name = communicatorRoleName(role);
+        TraceGroup made{.name = name + " " + std::to_string(group), .description = name};
+        made.size = static_cast<int>(last - first);
+        if (m_members + asIndex(made.size) <= kMostMembers)
+            made.ranks.assign(first, last);
+        m_members += made.ranks.size();
+        m_trace.groups.push_back(std::move(made));
+    }
+    return known->second;
+}
 
 /// Growing by moving all of them would take long between two looks.
 void TraceMaker::reserveMessages()
@@ -247,6 +295,12 @@ void TraceMaker::addClass(int c)
     std::vector<std::tuple<int, std::int32_t, std::size_t, std::uint32_t>> sentSpans; // class, slot, stream, span
     std::vector<std::tuple<std::int32_t, std::size_t, std::uint32_t>> receivedSpans;  // slot, stream, span
     std::array<std::uint64_t, kCommunicatorRoleCount> sequence{};                     // a class has one group of each role
+    std::array<int, kCommunicatorRoleCount> groupIndex{};                             // by role
+    groupIndex.fill(-2);                                                              // nobody has asked
+    const auto groupOfRole = [&](CommunicatorRole role) {
+        int& index = groupIndex[asIndex(role)];
+        return index == -2 ? index = groupOf(role, rank) : index;
+    };
 
     const bool kernels = m_detail == TraceDetail::kernels;
     MemoryCurves memory;
@@ -274,6 +328,16 @@ void TraceMaker::addClass(int c)
             const auto stream = asIndex(op.stream);
             Track& track = streams[stream];
             std::int64_t shownFrom = start;
+            const bool isTransfer = op.kind == OpKind::send || op.kind == OpKind::receive;
+            if (isTransfer || op.kind == OpKind::collective) {
+                track.group.resize(track.size(), -1);
+                track.group.push_back(groupOfRole(isTransfer ? CommunicatorRole::pp : op.group));
+            }
+            if (isTransfer) {
+                const int pipelineRank = op.kind == OpKind::send ? step.sendTo : step.receiveFrom;
+                track.peer.resize(track.size(), -1);
+                track.peer.push_back(pipelineRank < 0 ? -1 : m_mesh.rank(where.tp, where.cp, where.dp, pipelineRank));
+            }
             if (op.kind == OpKind::collective) {
                 const int group = m_classes.groups[asIndex(c)][asIndex(op.group)];
                 track.correlation.resize(track.size(), 0);
@@ -306,6 +370,9 @@ void TraceMaker::addClass(int c)
     }
 
     m_trace.tracks.push_back(std::move(actionTrack));
+    for (std::vector<std::int32_t> Track::*column : {&Track::group, &Track::peer})
+        if (Track& receives = streams[asIndex(Stream::receive)]; !(receives.*column).empty())
+            (receives.*column).resize(receives.size(), -1);
     const std::vector<std::uint32_t> receivePlace = sortByStart(streams[asIndex(Stream::receive)]);
     std::array<std::uint32_t, kStreamCount> trackOf{};
     for (std::size_t s = 0; s < streams.size(); ++s) {
@@ -313,6 +380,9 @@ void TraceMaker::addClass(int c)
             continue;
         if (!streams[s].correlation.empty())
             streams[s].correlation.resize(streams[s].size(), 0);
+        for (std::vector<std::int32_t>* column : {&streams[s].group, &streams[s].peer})
+            if (!column->empty())
+                column->resize(streams[s].size(), -1);
         trackOf[s] = static_cast<std::uint32_t>(m_trace.tracks.size());
         m_trace.tracks.push_back(std::move(streams[s]));
     }

@@ -1,4 +1,5 @@
 // Chrome trace events, as in the Trace Event Format document of the Chromium project.
+#include "sim/trace/distributed_info.h"
 #include "sim/trace/export.h"
 #include "sim/trace/rows.h"
 
@@ -42,11 +43,14 @@ std::string microseconds(std::int64_t ns)
 
 class ChromeWriter {
 public:
-    ChromeWriter(const Trace& trace, std::ostream& out) : m_trace(trace), m_out(out), m_flowEnds(flowEnds(trace)) {}
+    ChromeWriter(const Trace& trace, std::ostream& out)
+        : m_trace(trace), m_out(out), m_flowEnds(flowEnds(trace)), m_shiftNs(writtenShiftNs(trace))
+    {
+    }
 
     void write()
     {
-        m_out << R"({"schemaVersion":1,"displayTimeUnit":"ms","traceName":)" << jsonString(m_trace.title)
+        m_out << R"({"schemaVersion":1,"displayTimeUnit":"ms","traceName":)" << jsonString(m_trace.title) << distributedInfo()
               << R"(,"traceEvents":[)";
         prepareKinds();
         for (std::size_t p = 0; p < m_trace.processes.size(); ++p)
@@ -59,6 +63,17 @@ public:
     }
 
 private:
+    /// Before the events: readers then know the job when they meet its spans.
+    std::string distributedInfo() const
+    {
+        std::string text;
+        if (m_trace.isEpoch && m_trace.originNs > 0)
+            text += R"(,"baseTimeNanoseconds":)" + std::to_string(m_trace.originNs);
+        if (const std::string info = distributedInfoText(m_trace); !info.empty())
+            text += R"(,"distributedInfo":)" + info;
+        return text;
+    }
+
     std::ostream& event()
     {
         m_out << (m_first ? "\n" : ",\n");
@@ -71,7 +86,7 @@ private:
     {
         for (const SpanKind& kind : m_trace.kinds) {
             m_heads.push_back(R"({"ph":"X","name":)" + jsonString(kind.name) + R"(,"cat":)" +
-                              jsonString(opClassName(kind.opClass)));
+                              jsonString(kind.category.empty() ? opClassName(kind.opClass) : kind.category));
             std::string arguments;
             if (kind.stage >= 0)
                 arguments += R"(,"stage":)" + std::to_string(kind.stage);
@@ -135,26 +150,63 @@ private:
             if (m_trace.slices > 1)
                 arguments += R"(,"slice":)" + std::to_string(track.microbatch[span] % m_trace.slices);
         }
-        if (!track.correlation.empty() && track.correlation[span] != 0)
-            arguments += R"(,"correlation":)" + std::to_string(track.correlation[span]);
-        event() << m_heads[track.kind[span]] << place << R"(,"ts":)" << microseconds(track.startNs[span]) << R"(,"dur":)"
-                << microseconds(track.durationNs[span]) << R"(,"args":{)" << (arguments.empty() ? arguments : arguments.substr(1))
-                << "}}";
+        if (m_trace.kinds[track.kind[span]].category.empty()) {
+            if (!track.correlation.empty() && track.correlation[span] != 0)
+                arguments += R"(,"correlation":)" + std::to_string(track.correlation[span]);
+            if (span < track.peer.size() && track.peer[span] >= 0)
+                arguments += (isSendName(m_trace.kinds[track.kind[span]].name) ? R"(,"Dst Rank":)" : R"(,"Src Rank":)") +
+                             std::to_string(track.peer[span]);
+        } else {
+            addRecorded(arguments, static_cast<std::uint32_t>(trackIndex), static_cast<std::uint32_t>(span));
+        }
+        if (const TraceGroup* group = groupOfSpan(m_trace, track, span))
+            arguments += R"(,"Process Group Name":)" + jsonString(group->name);
+        event() << m_heads[track.kind[span]] << place << R"(,"ts":)" << microseconds(m_shiftNs + track.startNs[span])
+                << R"(,"dur":)" << microseconds(track.durationNs[span]) << R"(,"args":{)"
+                << (arguments.empty() ? arguments : arguments.substr(1)) << "}}";
         const std::tuple key{static_cast<std::uint32_t>(trackIndex), static_cast<std::uint32_t>(span)};
         auto end = std::lower_bound(m_flowEnds.begin(), m_flowEnds.end(), key, [](const FlowEnd& e, const auto& k) {
             return std::tuple{e.track, e.span} < k;
         });
         for (; end != m_flowEnds.end() && std::tuple{end->track, end->span} == key; ++end)
             event() << R"({"ph":)" << (end->arrives ? R"("f","bp":"e")" : R"("s")") << R"(,"name":"send","cat":"pp","id":)"
-                    << end->id << place << R"(,"ts":)" << microseconds(track.startNs[span]) << "}";
+                    << end->id << place << R"(,"ts":)" << microseconds(m_shiftNs + track.startNs[span]) << "}";
+    }
+
+    /// What the recorder said of a span, in Kineto's words.
+    void addRecorded(std::string& arguments, std::uint32_t track, std::uint32_t span) const
+    {
+        if (const std::uint64_t launch = launchOfSpan(m_trace, track, span); launch != 0)
+            arguments += R"(,"correlation":)" + std::to_string(launch);
+        const TraceCollective* said = collectiveOfSpan(m_trace, track, span);
+        if (said == nullptr)
+            return;
+        const auto sayText = [&arguments](const char* key, const std::string& text) {
+            if (!text.empty())
+                arguments += std::string(",\"") + key + "\":" + jsonString(text);
+        };
+        const auto sayNumber = [&arguments](const char* key, std::int64_t number) {
+            if (number >= 0)
+                arguments += std::string(",\"") + key + "\":" + std::to_string(number);
+        };
+        if (said->externalId != 0)
+            sayNumber("External id", static_cast<std::int64_t>(said->externalId));
+        sayText("Collective name", said->name);
+        sayText("dtype", said->dtype);
+        sayNumber("In msg nelems", said->inElements);
+        sayNumber("Out msg nelems", said->outElements);
+        sayNumber("bytes", said->bytes);
+        sayNumber("Seq", said->sequence);
+        sayNumber("Src Rank", said->sourceRank);
+        sayNumber("Dst Rank", said->destinationRank);
     }
 
     void writeCounter(const Counter& counter)
     {
         for (std::size_t i = 0; i < counter.timeNs.size(); ++i)
             event() << R"({"ph":"C","name":)" << jsonString(counter.name) << R"(,"pid":)" << counter.process << R"(,"ts":)"
-                    << microseconds(counter.timeNs[i]) << R"(,"args":{)" << jsonString(counter.unit) << ":" << counter.value[i]
-                    << "}}";
+                    << microseconds(m_shiftNs + counter.timeNs[i]) << R"(,"args":{)" << jsonString(counter.unit) << ":"
+                    << counter.value[i] << "}}";
     }
 
     const Trace& m_trace;
@@ -162,6 +214,7 @@ private:
     std::vector<FlowEnd> m_flowEnds;
     std::vector<std::string> m_heads, m_arguments; ///< [kind]
     std::size_t m_threads = 0;
+    std::int64_t m_shiftNs = 0;
     bool m_first = true;
 };
 

@@ -1,10 +1,13 @@
 // Perfetto's protobuf, written packet by packet. Field numbers: protos/perfetto/trace of the Perfetto project.
+#include "sim/trace/distributed_info.h"
 #include "sim/trace/export.h"
 #include "sim/trace/rows.h"
 
 #include <protozero/pbf_writer.hpp>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -16,7 +19,7 @@ namespace trace_field {
 constexpr std::uint32_t packet = 1;
 }
 namespace packet_field {
-constexpr std::uint32_t timestamp = 8, sequenceId = 10, trackEvent = 11, internedData = 12, sequenceFlags = 13,
+constexpr std::uint32_t clockSnapshot = 6, timestamp = 8, sequenceId = 10, trackEvent = 11, internedData = 12, sequenceFlags = 13,
                         trackDescriptor = 60;
 }
 namespace descriptor_field {
@@ -40,15 +43,41 @@ constexpr std::int32_t kExplicitOrder = 3; ///< of child tracks
 constexpr std::int32_t kExplicitRanks = 1; ///< of processes and threads
 constexpr std::int32_t kBytesUnit = 3;
 
-enum AnnotationName : std::uint64_t { kMicrobatch = 1, kStage, kLayer, kGroup, kBytes, kFlops, kSlice };
+/// Ours, then those that Kineto's arguments have.
+enum AnnotationName : std::uint64_t {
+    kMicrobatch = 1,
+    kStage,
+    kLayer,
+    kGroup,
+    kBytes,
+    kFlops,
+    kSlice,
+    kGroupName,
+    kSourceRank,
+    kDestinationRank,
+    kCollective,
+    kElementType,
+    kInElements,
+    kOutElements,
+    kSequenceNumber,
+    kExternalId
+};
+constexpr auto kAnnotationWords = std::to_array<const char*>({"micro-batch", "stage", "layer", "group", "bytes", "flops", "slice",
+                                                              "Process Group Name", "Src Rank", "Dst Rank", "Collective name",
+                                                              "dtype", "In msg nelems", "Out msg nelems", "Seq", "External id"});
 
 class PerfettoWriter {
 public:
-    PerfettoWriter(const Trace& trace, std::ostream& out) : m_trace(trace), m_out(out), m_flowEnds(flowEnds(trace)) {}
+    PerfettoWriter(const Trace& trace, std::ostream& out)
+        : m_trace(trace), m_out(out), m_flowEnds(flowEnds(trace)), m_shiftNs(writtenShiftNs(trace))
+    {
+    }
 
     void write()
     {
         intern();
+        if (m_trace.isEpoch && m_trace.originNs > 0)
+            tellTheTime();
         describeRoot();
         for (std::size_t process = 0; process < m_trace.processes.size(); ++process)
             describeProcess(process);
@@ -93,29 +122,50 @@ private:
                 };
                 for (int c = 0; c < kOpClassCount; ++c)
                     entry(interned_field::categories, static_cast<std::uint64_t>(c) + 1, opClassName(static_cast<OpClass>(c)));
-                std::vector<std::string> groups;
+                std::vector<std::string> categories;
                 for (std::size_t k = 0; k < m_trace.kinds.size(); ++k) {
-                    entry(interned_field::names, k + 1, m_trace.kinds[k].name);
-                    groups.push_back(m_trace.kinds[k].group);
+                    const SpanKind& kind = m_trace.kinds[k];
+                    entry(interned_field::names, k + 1, kind.name);
+                    m_texts.try_emplace(kind.group);
+                    const auto known = std::find(categories.begin(), categories.end(), kind.category);
+                    m_categoryOfKind.push_back(
+                        kind.category.empty() ? static_cast<std::uint64_t>(kind.opClass) + 1
+                                              : static_cast<std::uint64_t>(kOpClassCount + (known - categories.begin())) + 1);
+                    if (!kind.category.empty() && known == categories.end()) {
+                        categories.push_back(kind.category);
+                        entry(interned_field::categories, m_categoryOfKind.back(), kind.category);
+                    }
                 }
-                std::sort(groups.begin(), groups.end());
-                groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-                for (const auto& [id, name] : {std::pair{kMicrobatch, "micro-batch"},
-                                               {kStage, "stage"},
-                                               {kLayer, "layer"},
-                                               {kGroup, "group"},
-                                               {kBytes, "bytes"},
-                                               {kFlops, "flops"},
-                                               {kSlice, "slice"}})
-                    entry(interned_field::annotationNames, id, name);
-                for (std::size_t g = 0; g < groups.size(); ++g)
-                    entry(interned_field::annotationStrings, g + 1, groups[g]);
-                for (const SpanKind& kind : m_trace.kinds)
-                    m_groupOfKind.push_back(
-                        static_cast<std::uint64_t>(std::lower_bound(groups.begin(), groups.end(), kind.group) - groups.begin()) +
-                        1);
+                for (const TraceGroup& group : m_trace.groups)
+                    m_texts.try_emplace(group.name);
+                for (const TraceCollective& said : m_trace.collectives) {
+                    m_texts.try_emplace(said.name);
+                    m_texts.try_emplace(said.dtype);
+                }
+                for (std::size_t i = 0; i < kAnnotationWords.size(); ++i)
+                    entry(interned_field::annotationNames, i + 1, kAnnotationWords[i]);
+                std::uint64_t id = 0;
+                for (auto& [text, number] : m_texts) {
+                    number = ++id;
+                    entry(interned_field::annotationStrings, number, text);
+                }
             },
             kStateCleared | kNeedsState);
+    }
+
+    /// When the calendar's clock began, by that of the packets, which begins with the trace.
+    void tellTheTime()
+    {
+        packet([&](protozero::pbf_writer& packet) {
+            packet.add_uint64(packet_field::timestamp, 0);
+            protozero::pbf_writer snapshot(packet, packet_field::clockSnapshot);
+            constexpr std::uint32_t kBoottime = 6, kRealtime = 1;
+            for (const auto& [id, ns] : {std::pair{kBoottime, std::int64_t{0}}, {kRealtime, m_trace.originNs}}) {
+                protozero::pbf_writer clock(snapshot, 1);
+                clock.add_uint32(1, id);
+                clock.add_uint64(2, static_cast<std::uint64_t>(ns));
+            }
+        });
     }
 
     /// A track that later packets name by its id.
@@ -130,10 +180,12 @@ private:
         });
     }
 
-    /// The root track (uuid 0) says that processes and threads stand in the order they are given.
+    /// The root track (uuid 0) describes the job, and says that processes and threads stand in the order they are given.
     void describeRoot()
     {
-        describe(0, [](protozero::pbf_writer& descriptor) {
+        describe(0, [&](protozero::pbf_writer& descriptor) {
+            if (const std::string info = distributedInfoText(m_trace); !info.empty())
+                descriptor.add_string(descriptor_field::description, "distributedInfo " + info);
             descriptor.add_int32(descriptor_field::processOrdering, kExplicitRanks);
             descriptor.add_int32(descriptor_field::threadOrdering, kExplicitRanks);
         });
@@ -179,7 +231,7 @@ private:
     {
         packet(
             [&](protozero::pbf_writer& packet) {
-                packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(timeNs));
+                packet.add_uint64(packet_field::timestamp, static_cast<std::uint64_t>(m_shiftNs + timeNs));
                 protozero::pbf_writer event(packet, packet_field::trackEvent);
                 event.add_int32(event_field::type, type);
                 event.add_uint64(event_field::track, track);
@@ -193,6 +245,36 @@ private:
         protozero::pbf_writer annotation(event, event_field::annotations);
         annotation.add_uint64(annotation_field::nameId, name);
         annotation.add_int64(annotation_field::intValue, value);
+    }
+
+    void annotate(protozero::pbf_writer& event, AnnotationName name, const std::string& text)
+    {
+        protozero::pbf_writer annotation(event, event_field::annotations);
+        annotation.add_uint64(annotation_field::nameId, name);
+        annotation.add_uint64(annotation_field::stringId, m_texts.at(text));
+    }
+
+    /// What the recorder said of a span, in Kineto's words.
+    void annotateRecorded(protozero::pbf_writer& event, std::uint32_t track, std::uint32_t span)
+    {
+        if (const std::uint64_t launch = launchOfSpan(m_trace, track, span); launch != 0)
+            event.add_uint64(event_field::correlationId, launch);
+        const TraceCollective* said = collectiveOfSpan(m_trace, track, span);
+        if (said == nullptr)
+            return;
+        if (said->externalId != 0)
+            annotate(event, kExternalId, static_cast<std::int64_t>(said->externalId));
+        for (const auto& [name, text] : {std::pair{kCollective, &said->name}, {kElementType, &said->dtype}})
+            if (!text->empty())
+                annotate(event, name, *text);
+        for (const auto& [name, number] : {std::pair<AnnotationName, std::int64_t>{kInElements, said->inElements},
+                                           {kOutElements, said->outElements},
+                                           {kBytes, said->bytes},
+                                           {kSequenceNumber, said->sequence},
+                                           {kSourceRank, said->sourceRank},
+                                           {kDestinationRank, said->destinationRank}})
+            if (number >= 0)
+                annotate(event, name, number);
     }
 
     void writeTrack(std::size_t index)
@@ -218,7 +300,7 @@ private:
             track.startNs[span], kBegin, row,
             [&](protozero::pbf_writer& event) {
                 event.add_uint64(event_field::nameId, track.kind[span] + 1ULL);
-                event.add_uint64(event_field::categoryIds, static_cast<std::uint64_t>(kind.opClass) + 1);
+                event.add_uint64(event_field::categoryIds, m_categoryOfKind[track.kind[span]]);
                 if (track.microbatch[span] >= 0) {
                     annotate(event, kMicrobatch, track.microbatch[span] / m_trace.slices);
                     if (m_trace.slices > 1)
@@ -228,11 +310,10 @@ private:
                     annotate(event, kStage, kind.stage);
                 if (kind.layer >= 0)
                     annotate(event, kLayer, kind.layer);
-                if (!kind.group.empty()) {
-                    protozero::pbf_writer annotation(event, event_field::annotations);
-                    annotation.add_uint64(annotation_field::nameId, kGroup);
-                    annotation.add_uint64(annotation_field::stringId, m_groupOfKind[track.kind[span]]);
-                }
+                if (!kind.group.empty())
+                    annotate(event, kGroup, kind.group);
+                if (const TraceGroup* group = groupOfSpan(m_trace, track, span))
+                    annotate(event, kGroupName, group->name);
                 if (kind.bytes > 0)
                     annotate(event, kBytes, kind.bytes);
                 if (kind.flops > 0) {
@@ -240,8 +321,12 @@ private:
                     annotation.add_uint64(annotation_field::nameId, kFlops);
                     annotation.add_double(annotation_field::doubleValue, kind.flops);
                 }
-                if (!track.correlation.empty() && track.correlation[span] != 0)
+                if (!kind.category.empty())
+                    annotateRecorded(event, static_cast<std::uint32_t>(trackIndex), static_cast<std::uint32_t>(span));
+                else if (!track.correlation.empty() && track.correlation[span] != 0)
                     event.add_uint64(event_field::correlationId, track.correlation[span]);
+                if (kind.category.empty() && span < track.peer.size() && track.peer[span] >= 0)
+                    annotate(event, isSendName(kind.name) ? kDestinationRank : kSourceRank, track.peer[span]);
                 addFlows(event, static_cast<std::uint32_t>(trackIndex), static_cast<std::uint32_t>(span));
             },
             kNeedsState);
@@ -277,7 +362,9 @@ private:
     const Trace& m_trace;
     std::ostream& m_out;
     std::vector<FlowEnd> m_flowEnds;
-    std::vector<std::uint64_t> m_groupOfKind;
+    std::vector<std::uint64_t> m_categoryOfKind;
+    std::map<std::string, std::uint64_t> m_texts; ///< of annotations, interned
+    std::int64_t m_shiftNs = 0;
     std::uint64_t m_rows = 0;
     std::string m_buffer;
 };

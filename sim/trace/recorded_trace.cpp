@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 namespace sim {
@@ -24,7 +25,10 @@ std::string nameOfRow(const std::string& name)
 
 class TraceOfRecording {
 public:
-    TraceOfRecording(const Recording& recording, const ClassifySpan& classify) : m_recording(recording), m_classify(classify) {}
+    TraceOfRecording(const Recording& recording, const ClassifySpan& classify, bool isToWrite)
+        : m_recording(recording), m_classify(classify), m_isToWrite(isToWrite)
+    {
+    }
 
     Trace make()
     {
@@ -40,6 +44,8 @@ public:
         if (isOwn && m_originNs >= 0 && !m_recording.isEpoch)
             m_originNs = 0;
         m_trace.slices = m_recording.slices;
+        if (m_isToWrite)
+            describe();
         m_placeOf.resize(m_recording.ranks.size());
         for (std::size_t rank = 0; rank < m_recording.ranks.size(); ++rank)
             addRank(rank);
@@ -47,6 +53,12 @@ public:
             const Place from = m_placeOf[flow.fromRank][flow.fromSpan], to = m_placeOf[flow.toRank][flow.toSpan];
             m_trace.flows.push_back({from.track, from.span, to.track, to.span});
         }
+        if (m_isToWrite)
+            for (std::size_t rank = 0; rank < m_recording.ranks.size(); ++rank)
+                addWords(rank);
+        const auto byPlace = [](const auto& a, const auto& b) { return std::tie(a.track, a.span) < std::tie(b.track, b.span); };
+        std::stable_sort(m_trace.collectives.begin(), m_trace.collectives.end(), byPlace);
+        std::stable_sort(m_trace.launches.begin(), m_trace.launches.end(), byPlace);
         return std::move(m_trace);
     }
 
@@ -55,16 +67,143 @@ private:
         std::uint32_t track = 0, span = 0;
     };
 
+    void describe()
+    {
+        m_trace.worldSize = m_recording.worldSize;
+        m_trace.axes = m_recording.axes;
+        m_trace.originNs = m_originNs;
+        m_trace.isEpoch = m_recording.isEpoch;
+        for (const RecordedGroup& group : m_recording.groups)
+            m_trace.groups.push_back({.name = group.name,
+                                      .description = group.description,
+                                      .backend = group.backend,
+                                      .evidence = group.evidence,
+                                      .ranks = group.ranks,
+                                      .size = group.size});
+    }
+
+    bool isOwn(const RankRecording& rank, std::uint32_t span) const
+    {
+        return !rank.spans.meaning.empty() && rank.spans.meaning[span] != kNoSpan;
+    }
+
+    /// What collectives and launches of a rank say beside their spans.
+    void addWords(std::size_t index)
+    {
+        const RankRecording& rank = m_recording.ranks[index];
+        const std::vector<Place>& placeOf = m_placeOf[index];
+        std::map<std::uint32_t, std::uint64_t> callOf, launchOf; // by the host's span
+        for (const RecordedCollective& collective : rank.collectives) {
+            const std::uint32_t span = collective.span != kNoSpan ? collective.span : collective.hostSpan;
+            if (span == kNoSpan)
+                continue;
+            const Place place = placeOf[span];
+            Track& track = m_trace.tracks[place.track];
+            const auto set = [&](std::vector<std::int32_t>& column, std::int32_t value) {
+                if (value < 0)
+                    return;
+                column.resize(track.size(), -1);
+                column[place.span] = value;
+            };
+            set(track.group, collective.group);
+            if (isOwn(rank, span)) {
+                set(track.peer, std::max(collective.sourceRank, collective.destinationRank));
+                continue;
+            }
+            TraceCollective words{.track = place.track,
+                                  .span = place.span,
+                                  .name = m_recording.names[collective.name],
+                                  .dtype = m_recording.names[collective.dtype],
+                                  .sourceRank = collective.sourceRank,
+                                  .destinationRank = collective.destinationRank,
+                                  .inElements = collective.inElements,
+                                  .outElements = collective.outElements,
+                                  .bytes = collective.bytes,
+                                  .sequence = collective.sequence};
+            const bool hasCall = collective.span != kNoSpan && collective.hostSpan != kNoSpan &&
+                                 rank.spans.kind[collective.hostSpan] == RecordedKind::hostCommunication;
+            if (hasCall) {
+                const auto [call, isNew] = callOf.try_emplace(collective.hostSpan, m_externalIds + 1);
+                if (isNew) {
+                    ++m_externalIds;
+                    const Place host = placeOf[collective.hostSpan];
+                    m_trace.collectives.push_back({.track = host.track, .span = host.span, .externalId = call->second});
+                }
+                words.externalId = call->second;
+            }
+            m_trace.collectives.push_back(std::move(words));
+        }
+        for (const RecordedLink& link : rank.links) {
+            if (link.kind != RecordedLink::Kind::launch)
+                continue;
+            const auto [launch, isNew] = launchOf.try_emplace(link.from, m_launchNumbers + 1);
+            const Place from = placeOf[link.from], to = placeOf[link.to];
+            if (isNew) {
+                ++m_launchNumbers;
+                m_trace.launches.push_back({from.track, from.span, launch->second});
+            }
+            m_trace.launches.push_back({to.track, to.span, launch->second});
+        }
+    }
+
+    /// Kineto's word for what a span is. What Kineto has no word for is read again all the same.
+    static std::string categoryOf(RecordedKind kind, const std::string& name)
+    {
+        switch (kind) {
+        case RecordedKind::kernel:
+            return "kernel";
+        case RecordedKind::communication:
+            return isCommunicationKernel(name) ? "kernel" : "communication";
+        case RecordedKind::memcpy:
+            return "gpu_memcpy";
+        case RecordedKind::memset:
+            return "gpu_memset";
+        case RecordedKind::gpuAnnotation:
+            return "gpu_user_annotation";
+        case RecordedKind::cpuOp:
+            return "cpu_op";
+        case RecordedKind::runtime:
+            return "cuda_runtime";
+        case RecordedKind::annotation:
+            return "user_annotation";
+        case RecordedKind::hostCommunication:
+            return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("gloo:") ? "cpu_op"
+                                                                                                          : "host communication";
+        case RecordedKind::pythonFunction:
+            return "python_function";
+        case RecordedKind::synchronization:
+            return "cuda_sync";
+        case RecordedKind::overhead:
+            return "overhead";
+        case RecordedKind::other:
+            break;
+        }
+        return "other event";
+    }
+
     void addRank(std::size_t index)
     {
         const RankRecording& rank = m_recording.ranks[index];
         const auto process = static_cast<int>(m_trace.processes.size());
         std::string name = rank.rank >= 0 ? "rank " + std::to_string(rank.rank) : "unknown rank " + std::to_string(index);
-        if (!rank.host.empty())
+        if (rank.rank >= 0 && rank.name.starts_with(name))
+            name = rank.name;
+        else if (!rank.host.empty())
             name += " (" + rank.host + (rank.device >= 0 ? " GPU " + std::to_string(rank.device) : "") + ")";
         m_trace.processes.push_back({.rank = rank.rank >= 0 ? rank.rank : static_cast<int>(index),
                                      .multiplicity = rank.multiplicity,
                                      .name = std::move(name)});
+        if (m_isToWrite) {
+            Process& made = m_trace.processes.back();
+            made.host = rank.host;
+            made.deviceName = rank.deviceName;
+            made.backend = rank.backend;
+            made.rankEvidence = rank.rankEvidence;
+            made.device = rank.device;
+            made.worldSize = rank.worldSize;
+            made.firstNs = rank.firstNs;
+            made.lastNs = rank.lastNs;
+        }
         std::vector<std::uint64_t> correlation(rank.collectives.empty() ? 0 : rank.spans.size());
         std::vector<char> isPointToPoint(correlation.size());
         for (const RecordedCollective& collective : rank.collectives)
@@ -151,7 +290,8 @@ private:
             opClass = isPointToPoint ? OpClass::ppComm : OpClass::dpComm;
         else if (recorded == RecordedKind::memcpy)
             opClass = OpClass::hostTransfer;
-        const auto key = std::tuple(rank.spans.name[span], opClass, meaning);
+        const bool hasCategory = m_isToWrite && meaning == kNoSpan;
+        const auto key = std::tuple(rank.spans.name[span], opClass, meaning, hasCategory ? static_cast<int>(recorded) : -1);
         const auto [found, isNew] = m_kinds.try_emplace(key, static_cast<std::uint32_t>(m_trace.kinds.size()));
         if (isNew) {
             SpanKind kind{.name = m_recording.names[rank.spans.name[span]], .opClass = opClass};
@@ -163,6 +303,8 @@ private:
                 kind.bytes = said.bytes;
                 kind.flops = said.flops;
             }
+            if (hasCategory)
+                kind.category = categoryOf(recorded, kind.name);
             m_trace.kinds.push_back(std::move(kind));
         }
         return found->second;
@@ -177,9 +319,11 @@ private:
 
     const Recording& m_recording;
     const ClassifySpan& m_classify;
+    bool m_isToWrite;
+    std::uint64_t m_externalIds = 0, m_launchNumbers = 0;
     Trace m_trace;
     std::int64_t m_originNs = 0;
-    std::map<std::tuple<std::uint32_t, OpClass, std::uint32_t>, std::uint32_t> m_kinds;
+    std::map<std::tuple<std::uint32_t, OpClass, std::uint32_t, int>, std::uint32_t> m_kinds;
     std::vector<std::vector<Place>> m_placeOf; ///< [rank][span]
 };
 
@@ -187,7 +331,13 @@ private:
 
 Trace recordedTrace(const Recording& recording, const ClassifySpan& classify)
 {
-    return TraceOfRecording(recording, classify).make();
+    return TraceOfRecording(recording, classify, false).make();
+}
+
+Trace traceToWrite(const Recording& recording)
+{
+    static const ClassifySpan kAsRecorded;
+    return TraceOfRecording(recording, kAsRecorded, true).make();
 }
 
 } // namespace sim

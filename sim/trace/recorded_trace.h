@@ -17,4 +17,9 @@ using ClassifySpan = std::function<OpClass(std::size_t rank, std::uint32_t span)
 /// Members of one collective share a correlation where group and sequence, or the file itself, tell who they are.
 Trace recordedTrace(const Recording&, const ClassifySpan& classify = {});
 
+/// The same with all that a reader of the file needs to say what the recording says: spans in their recorders' words, collectives
+/// with what they moved and among whom, launches, groups, and the times of the recorder. Not kept: forward-backward links,
+/// collectives that no span is of, and what reading has left out.
+Trace traceToWrite(const Recording&);
+
 } // namespace sim

@@ -166,6 +166,7 @@ struct RecordedSpans {
 struct RankRecording {
     int rank = -1;            ///< of the world; -1: the file does not say, somebody has to
     std::string rankEvidence; ///< "distributedInfo", "file name", "flight recorder", "process name"; "" where unknown
+    std::string name;         ///< of its process, where a file holds several: "rank 5 (dp0 pp1 cp0 tp1)"
     int multiplicity = 1;     ///< ranks that this one stands for (folded simulations)
     int worldSize = 0;        ///< as this file says; 0: it does not
     std::string host, deviceName, backend; ///< "": not said
@@ -208,7 +209,8 @@ struct Recording {
     std::vector<RecordedFlow> flows; ///< of Rankscope's own files and other Perfetto files
     std::vector<RecordedMeaning> meanings;
     NameTable names;
-    int worldSize = 0; ///< the largest that a file says, or (0) none did
+    std::vector<TraceAxis> axes; ///< of the grid of ranks, where a file names them
+    int worldSize = 0;           ///< the largest that a file says, or (0) none did
     bool isEpoch = true;
     int slices = 1; ///< as Trace::slices
     std::vector<RecordedSkip> skipped;

@@ -56,6 +56,12 @@ inline std::string rowName(const Track& track, std::size_t row)
     return row == 0 ? track.name : track.name + " (" + std::to_string(row + 1) + ")";
 }
 
+/// What is added to all times where the recorder's clock had a start of its own: it is kept. Times since 1970 are told by a base.
+inline std::int64_t writtenShiftNs(const Trace& trace)
+{
+    return trace.isEpoch ? 0 : std::max<std::int64_t>(0, trace.originNs);
+}
+
 /// One end of a flow, found by the span it touches.
 struct FlowEnd {
     std::uint32_t track = 0, span = 0;

@@ -42,11 +42,25 @@ void AtomicStream::commit()
     m_committed = true;
 }
 
-void saveTrace(const Trace& trace, const fs::path& path)
+void checkTraceDestination(const fs::path& path)
 {
     const std::string ending = path.extension().string();
     if (ending != ".pftrace" && ending != ".json")
         throw Error(path.string() + ": a trace is a .pftrace (Perfetto) or .json (Chrome trace events) file");
+    std::error_code none;
+    if (fs::exists(path, none) && !fs::is_regular_file(path, none))
+        throw Error(path.string() + ": is not an ordinary file");
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    if (!fs::is_directory(folder, none))
+        throw Error(path.string() + ": cannot be written: " + folder.string() + ": " + std::strerror(ENOENT));
+    if (::access(folder.c_str(), W_OK) != 0)
+        throw Error(path.string() + ": cannot be written: " + std::strerror(errno));
+}
+
+void saveTrace(const Trace& trace, const fs::path& path)
+{
+    checkTraceDestination(path);
+    const std::string ending = path.extension().string();
     AtomicStream file(path);
     if (ending == ".json")
         writeChromeJson(trace, file.stream());

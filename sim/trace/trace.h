@@ -42,6 +42,7 @@ struct SpanKind {
     std::string group;      ///< process group of a collective: "tp"
     std::int64_t bytes = 0; ///< moved by a transfer or collective, per rank
     double flops = 0;
+    std::string category; ///< of a foreign profiler's span, in Kineto's word: "kernel", "cpu_op"; empty: opClass says what it is
 };
 
 /// One row of spans in order of start. Columns: 24 bytes a span (and 8 more where spans are correlated).
@@ -54,6 +55,8 @@ struct Track {
     std::vector<std::uint32_t> kind;        ///< index into Trace::kinds
     std::vector<std::int32_t> microbatch;   ///< -1 if none
     std::vector<std::uint64_t> correlation; ///< same for all members of one collective; empty if the track has none
+    std::vector<std::int32_t> group;        ///< index into Trace::groups, -1 if none; empty if the track has none
+    std::vector<std::int32_t> peer; ///< rank at the other end of a send or receive, -1 if none; empty if the track has none
     std::size_t size() const { return startNs.size(); }
 };
 
@@ -75,6 +78,40 @@ struct Process {
     int rank = 0;
     int multiplicity = 1; ///< how many ranks this one stands for
     std::string name;     ///< "rank 5 (dp0 pp1 cp0 tp1)"
+    /// What else its recorder said; "", -1, 0: nothing.
+    std::string host, deviceName, backend, rankEvidence;
+    int device = -1, worldSize = 0;
+    std::int64_t firstNs = 0, lastNs = 0; ///< of what was recorded, as recorded: with what was left out; 0, 0: as the spans
+};
+
+/// Ranks that communicate.
+struct TraceGroup {
+    std::string name, description; ///< "tp 3", "tp"
+    std::string backend, evidence; ///< as RecordedGroup has them; may be empty
+    std::vector<int> ranks;        ///< ascending; empty: only how many there are is known
+    int size = 0;
+};
+
+/// One axis of the grid of ranks: neighbours lie `stride` ranks apart.
+struct TraceAxis {
+    std::string name; ///< "tp", "cp", "dp", "pp"; "ep", which lies across the others
+    int size = 1, stride = 1;
+    bool operator==(const TraceAxis&) const = default;
+};
+
+/// What a foreign profiler's span says of a collective, in the words of Kineto's arguments; "", -1, 0: nothing.
+struct TraceCollective {
+    std::uint32_t track = 0, span = 0;
+    std::string name, dtype;
+    int sourceRank = -1, destinationRank = -1;
+    std::int64_t inElements = -1, outElements = -1, bytes = -1, sequence = -1;
+    std::uint64_t externalId = 0; ///< the same for the host's call and the kernel
+};
+
+/// What launches and what is launched share a number.
+struct TraceLaunch {
+    std::uint32_t track = 0, span = 0;
+    std::uint64_t number = 0;
 };
 
 struct Trace {
@@ -87,6 +124,14 @@ struct Trace {
     std::int64_t endNs = 0; ///< the trace spans [0, endNs]
     /// Parts a sequence was cut into: a span's microbatch is then micro-batch * slices + slice.
     int slices = 1;
+    int worldSize = 0;              ///< ranks of the job, also those that have no process of their own; 0: not said
+    std::vector<TraceAxis> axes;    ///< all that are longer than 1; empty: not said
+    std::vector<TraceGroup> groups; ///< those that spans name
+    /// Of recordings that are written again, by track and span.
+    std::vector<TraceCollective> collectives;
+    std::vector<TraceLaunch> launches;
+    std::int64_t originNs = 0; ///< what the recorder's clock said at 0
+    bool isEpoch = false;      ///< originNs is since 1970
     std::size_t spanCount() const;
     /// "3", or with slices "3.1".
     std::string microbatchText(std::int32_t microbatch) const;

@@ -1,12 +1,15 @@
 #include "sim/trace/readers/byte_source.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -25,13 +28,20 @@ class FileBytes final : public ByteSource {
 public:
     explicit FileBytes(const std::filesystem::path& path)
     {
-        m_file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        // Opening a pipe must not wait for its writer.
+        m_file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         if (m_file < 0)
             throw Error(path.string() + ": cannot be read: " + std::strerror(errno));
         struct stat about {};
         if (::fstat(m_file, &about) != 0 || !(S_ISREG(about.st_mode) || S_ISFIFO(about.st_mode))) {
             ::close(m_file);
             throw Error(path.string() + ": is not an ordinary file");
+        }
+        m_isPipe = S_ISFIFO(about.st_mode);
+        if (m_isPipe && !isWritten()) {
+            ::close(m_file);
+            throw Error(path.string() + ": is no ordinary file but a pipe, and nobody has written to it for " +
+                        std::to_string(kSilenceMs) + " ms");
         }
         ::posix_fadvise(m_file, 0, 0, POSIX_FADV_SEQUENTIAL);
     }
@@ -42,8 +52,13 @@ public:
     {
         std::size_t count = 0;
         while (count < most) {
+            if (m_isPipe && !isWritten()) {
+                m_damage = "nobody has written to the pipe for " + std::to_string(kSilenceMs) + " ms after " +
+                           std::to_string(m_bytes) + " bytes";
+                break;
+            }
             const ssize_t got = ::read(m_file, to + count, most - count);
-            if (got < 0 && errno == EINTR)
+            if (got < 0 && (errno == EINTR || (m_isPipe && errno == EAGAIN)))
                 continue;
             if (got < 0)
                 m_damage = "the disk gave an error after " + std::to_string(m_bytes) + " bytes: " + std::strerror(errno);
@@ -57,7 +72,24 @@ public:
     std::uint64_t fileBytesRead() const override { return m_bytes; }
 
 private:
+    /// Waits until there is something to read, or all writers have gone.
+    bool isWritten() const
+    {
+        const auto latest = std::chrono::steady_clock::now() + std::chrono::milliseconds(kSilenceMs);
+        constexpr int kLookMs = 100;
+        while (std::chrono::steady_clock::now() < latest) {
+            checkCancelled();
+            pollfd waiting{m_file, POLLIN, 0};
+            const int ready = ::poll(&waiting, 1, kLookMs);
+            if (ready > 0 || (ready < 0 && errno != EINTR))
+                return true;
+        }
+        return false;
+    }
+
+    static constexpr int kSilenceMs = 5000;
     int m_file = -1;
+    bool m_isPipe = false;
     std::uint64_t m_bytes = 0;
 };
 

@@ -315,12 +315,14 @@ private:
         m_builder.recording.isEpoch = m_baseNs != 0 || m_events.looksLikeEpoch();
         m_builder.recording.slices = m_events.slices();
         m_events.finish();
-        return m_builder.finish(m_baseNs);
+        Recording recording = m_builder.finish(m_baseNs);
+        m_job.settle(recording);
+        return recording;
     }
 
     void takeDistributedInfo()
     {
-        if (!m_distributed.is_object())
+        if (!m_distributed.is_object() || m_job.take(m_distributed, m_builder))
             return;
         RankRecording& about = m_builder.about;
         const auto number = [&](const json& object, const char* key, int least) {
@@ -351,9 +353,19 @@ private:
                 continue;
             std::vector<int> ranks;
             if (const auto list = entry.find("ranks"); list != entry.end() && list->is_array()) {
-                for (const json& rank : *list)
+                std::size_t wrong = 0;
+                std::string first;
+                for (const json& rank : *list) {
                     if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < kMostRanksOfAJob)
                         ranks.push_back(rank.get<int>());
+                    else if (wrong++ == 0)
+                        first = rank.is_number() ? rank.dump() : std::string("a ") + rank.type_name();
+                }
+                const std::string why = "no rank of a job, as those are whole numbers from 0 to " +
+                                        std::to_string(kMostRanksOfAJob - 1) + "; the first is " + first + ", of group \"" +
+                                        text(entry, "pg_name") + "\"";
+                for (; wrong > 0; --wrong)
+                    m_builder.skip("member of a group", why);
                 std::sort(ranks.begin(), ranks.end());
                 ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
             } else if (list != entry.end() && list->is_string()) {
@@ -378,6 +390,7 @@ private:
     TextWindow m_window;
     ChromeEvents m_events;
     json m_distributed, m_devices;
+    JobWords m_job;
     std::int64_t m_baseNs = 0;
     std::size_t m_overlong = 0;
     bool m_hasEvents = false, m_hasSchema = false;

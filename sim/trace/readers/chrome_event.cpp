@@ -143,6 +143,8 @@ struct ChromeEvents::Arguments {
             case 5:
                 if (key == "dtype")
                     dtype = value;
+                else if (key == "bytes")
+                    bytes = value;
                 break;
             case 6:
                 if (key == "device")
@@ -200,7 +202,7 @@ struct ChromeEvents::Arguments {
         });
     }
     std::string_view sequence, dtype, device, source, destination, size, correlation, externalId, inElements, outElements,
-        collective, start, stride, group, ranks, description;
+        collective, start, stride, group, ranks, description, bytes;
 };
 
 ChromeEvents::ChromeEvents(RecordingBuilder& builder, const ReadingFile& file) : m_builder(builder), m_file(file) {}
@@ -237,6 +239,8 @@ ChromeEvents::Category ChromeEvents::categoryOf(std::string_view written)
                                                   {"async", Category::launchFlow},
                                                   {"fwdbwd", Category::passFlow},
                                                   {"forward_backward", Category::passFlow},
+                                                  {"communication", Category::communication},
+                                                  {"host communication", Category::hostCommunication},
                                                   {"cpu_instant_event", Category::memory}});
     const std::string name = lowered(std::string(inside(written)));
     const auto* const found = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& known) { return known.name == name; });
@@ -361,6 +365,11 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
         wantsArguments = true;
         break;
     }
+    case Category::communication:
+    case Category::hostCommunication: // of a trace that was written again
+        kind = category == Category::communication ? RecordedKind::communication : RecordedKind::hostCommunication;
+        wantsArguments = true;
+        break;
     case Category::memcpy:
         kind = RecordedKind::memcpy;
         wantsArguments = true;
@@ -445,6 +454,7 @@ void ChromeEvents::takeCollective(const Arguments& arguments, std::uint32_t span
     collective.inElements = count(arguments.inElements);
     collective.outElements = count(arguments.outElements);
     collective.sequence = count(arguments.sequence);
+    collective.bytes = count(arguments.bytes);
     collective.sourceRank = smallNumber(arguments.source, -1);
     collective.destinationRank = smallNumber(arguments.destination, -1);
     if (!arguments.group.empty() || !arguments.ranks.empty() || !arguments.size.empty())
@@ -490,6 +500,7 @@ void ChromeEvents::takeOwn(const ChromeEvent& event, std::uint32_t span, std::ui
     meaning.opClass = ownClass(inside(event.cat)).value_or(OpClass::other);
     int microbatch = -1, slice = 0;
     std::uint64_t meeting = 0;
+    CollectiveWords words;
     forEachMember(event.args, [&](std::string_view key, std::string_view value) {
         if (key == "micro-batch")
             microbatch = smallNumber(value, -1);
@@ -507,11 +518,15 @@ void ChromeEvents::takeOwn(const ChromeEvent& event, std::uint32_t span, std::ui
             std::from_chars(value.data(), value.data() + value.size(), meaning.flops);
         else if (key == "correlation")
             std::from_chars(value.data(), value.data() + value.size(), meeting);
+        else if (key == "Process Group Name")
+            words.group = meantText(inside(value));
+        else if (key == "Src Rank" || key == "Dst Rank")
+            words.take(key, {}, wholeNumber(value).value_or(-1));
     });
     m_slices = std::min(std::max(m_slices, slice + 1), 1024);
     if (slice > 0)
         m_sliceOf.emplace_back(span, slice);
-    m_builder.setOwn(span, track, meaning, std::min(microbatch, 1 << 20), meeting);
+    m_builder.setOwn(span, track, meaning, std::min(microbatch, 1 << 20), meeting, words);
 }
 
 const char* ChromeEvents::takeMetadata(const ChromeEvent& event)
@@ -530,6 +545,9 @@ const char* ChromeEvents::takeMetadata(const ChromeEvent& event)
     else if (what == "thread_name" && !text.empty()) {
         RecordedTrack& track = m_builder.at(rowOf(event).track);
         if (!text.starts_with("stream "))
+            track.name = text;
+        // Kineto's streams are named by their thread, those that were written again are rows with a number of their own.
+        if (text.starts_with("stream ") && m_builder.processName(process).starts_with("rank "))
             track.name = text;
     }
     return nullptr;

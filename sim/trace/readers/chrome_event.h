@@ -52,6 +52,8 @@ private:
         passFlow,
         memory,
         own,
+        communication,
+        hostCommunication,
         other
     };
     struct Row {

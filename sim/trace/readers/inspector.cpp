@@ -67,6 +67,13 @@ public:
             m_builder.skip("proxy_trace", "what NCCL's proxy threads do is left out", byte);
     }
 
+    void passOver(std::int64_t byte, std::size_t longest)
+    {
+        m_builder.skip("damaged event",
+                       "the line at byte " + std::to_string(byte) + " is longer than " + std::to_string(longest) + " bytes",
+                       byte);
+    }
+
     Recording finish(std::uint64_t textBytes)
     {
         m_builder.file().textBytes = textBytes;
@@ -165,20 +172,30 @@ private:
 
 Recording readNcclInspector(ByteSource& source, const ReadingFile& file)
 {
-    constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+    constexpr std::size_t kLongestLine = std::size_t{1} << 20; // a collective's takes about a thousand bytes
     InspectorReader reader(file);
-    TextWindow window(source, std::min(file.windowBytes, std::size_t{1} << 20));
+    TextWindow window(source, std::min(file.windowBytes, kLongestLine));
     bool hasMore = window.advance();
+    std::int64_t tooLong = -1; // where the line that is passed over begins
     for (;;) {
         checkCancelled();
         const std::string_view rest(window.at, static_cast<std::size_t>(window.end() - window.at));
         const std::size_t end = rest.find('\n');
         if (end != std::string_view::npos) {
-            reader.take(rest.substr(0, end), window.byteOf(window.at), false);
+            if (tooLong < 0)
+                reader.take(rest.substr(0, end), window.byteOf(window.at), false);
+            tooLong = -1;
             window.at += end + 1;
             continue;
         }
-        if (hasMore && rest.size() < kLongestLine) {
+        if (rest.size() >= kLongestLine || tooLong >= 0) {
+            if (tooLong < 0) {
+                tooLong = window.byteOf(window.at);
+                reader.passOver(tooLong, kLongestLine);
+            }
+            window.at = window.end();
+        }
+        if (hasMore) {
             hasMore = window.advance();
             if (file.progress)
                 file.progress(source.fileBytesRead());

@@ -3,40 +3,11 @@
 #include "sim/trace/readers/recording_builder.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
 
 namespace sim {
 namespace {
-
-std::vector<std::int32_t> mergedGroups(Recording& into, std::vector<RecordedGroup>&& from)
-{
-    std::map<std::pair<std::string, std::vector<int>>, std::int32_t> places;
-    for (std::size_t i = 0; i < into.groups.size(); ++i)
-        places.try_emplace({into.groups[i].name, into.groups[i].ranks}, static_cast<std::int32_t>(i));
-    std::vector<std::int32_t> placeOf;
-    for (RecordedGroup& group : from) {
-        const auto [found, isNew] = places.try_emplace({group.name, group.ranks}, static_cast<std::int32_t>(into.groups.size()));
-        placeOf.push_back(found->second);
-        if (isNew) {
-            into.groups.push_back(std::move(group));
-            continue;
-        }
-        RecordedGroup& known = into.groups[static_cast<std::size_t>(found->second)];
-        if (known.description.empty() || known.description == "undefined")
-            known.description = group.description;
-        if (known.backend.empty())
-            known.backend = group.backend;
-        if (group.evidence == "distributedInfo")
-            known.evidence = group.evidence;
-        known.size = std::max(known.size, group.size);
-        known.toldBy.insert(known.toldBy.end(), group.toldBy.begin(), group.toldBy.end());
-        std::sort(known.toldBy.begin(), known.toldBy.end());
-        known.toldBy.erase(std::unique(known.toldBy.begin(), known.toldBy.end()), known.toldBy.end());
-    }
-    return placeOf;
-}
 
 template <typename T>
 void append(std::vector<T>& to, const std::vector<T>& from)
@@ -104,14 +75,43 @@ bool overlap(const RankRecording& a, const RankRecording& b)
 
 } // namespace
 
-void mergeRecording(Recording& into, Recording&& from)
+std::vector<std::int32_t> RecordingMerger::placesOf(std::vector<RecordedGroup>&& groups)
 {
+    std::vector<std::int32_t> placeOf;
+    for (RecordedGroup& group : groups) {
+        const auto [found, isNew] =
+            m_places.try_emplace({group.name, group.ranks}, static_cast<std::int32_t>(m_into.groups.size()));
+        placeOf.push_back(found->second);
+        if (isNew) {
+            m_into.groups.push_back(std::move(group));
+            continue;
+        }
+        RecordedGroup& known = m_into.groups[static_cast<std::size_t>(found->second)];
+        if (known.description.empty() || known.description == "undefined")
+            known.description = group.description;
+        if (known.backend.empty())
+            known.backend = group.backend;
+        if (group.evidence == "distributedInfo")
+            known.evidence = group.evidence;
+        known.size = std::max(known.size, group.size);
+        append(known.toldBy, group.toldBy); // in order when all are there
+    }
+    return placeOf;
+}
+
+void RecordingMerger::add(Recording&& from)
+{
+    Recording& into = m_into;
     std::vector<std::uint32_t> nameOf(from.names.size());
     for (std::uint32_t name = 0; name < nameOf.size(); ++name)
         nameOf[name] = into.names.add(from.names[name]);
-    const std::vector<std::int32_t> groupOf = mergedGroups(into, std::move(from.groups));
+    const std::vector<std::int32_t> groupOf = placesOf(std::move(from.groups));
     const auto firstMeaning = static_cast<std::uint32_t>(into.meanings.size());
     append(into.meanings, from.meanings);
+    if (into.files.empty()) // several files are not one program's, and may be of several grids
+        into.axes = std::move(from.axes);
+    else if (into.axes != from.axes)
+        into.axes.clear();
     const auto firstRank = static_cast<std::uint32_t>(into.ranks.size());
     const auto firstFile = static_cast<int>(into.files.size());
     const bool bothHaveTimes = into.spanCount() > 0 && from.spanCount() > 0;
@@ -132,15 +132,12 @@ void mergeRecording(Recording& into, Recording&& from)
     }
     for (const RecordedFlow& flow : from.flows)
         into.flows.push_back({flow.fromRank + firstRank, flow.fromSpan, flow.toRank + firstRank, flow.toSpan});
-    if (bothHaveTimes && into.isEpoch != from.isEpoch) {
-        const char* const kWhy = ": its times begin at ";
-        const bool isSaid = std::any_of(into.problems.begin(), into.problems.end(),
-                                        [&](const std::string& problem) { return problem.find(kWhy) != std::string::npos; });
-        if (!isSaid)
-            into.problems.push_back(from.files.front().path + kWhy +
-                                    (from.isEpoch ? "1970, those of files before it at a start of their own"
-                                                  : "a start of its own, those of files before it in 1970") +
-                                    ": they cannot be laid side by side");
+    if (bothHaveTimes && into.isEpoch != from.isEpoch && !m_isSaidThatClocksDiffer) {
+        m_isSaidThatClocksDiffer = true;
+        into.problems.push_back(from.files.front().path + ": its times begin at " +
+                                (from.isEpoch ? "1970, those of files before it at a start of their own"
+                                              : "a start of its own, those of files before it in 1970") +
+                                ": they cannot be laid side by side");
     }
     into.isEpoch = into.files.empty() ? from.isEpoch : into.isEpoch && from.isEpoch;
     append(into.files, from.files);
@@ -148,6 +145,16 @@ void mergeRecording(Recording& into, Recording&& from)
     into.slices = std::max(into.slices, from.slices);
     append(into.skipped, from.skipped);
     append(into.problems, from.problems);
+}
+
+Recording RecordingMerger::finish()
+{
+    for (RecordedGroup& group : m_into.groups) {
+        std::sort(group.toldBy.begin(), group.toldBy.end());
+        group.toldBy.erase(std::unique(group.toldBy.begin(), group.toldBy.end()), group.toldBy.end());
+    }
+    m_places.clear();
+    return std::move(m_into);
 }
 
 void arrangeRanks(Recording& recording)

@@ -71,6 +71,7 @@ void takeAnnotation(PerfettoEvent& event, Message reader, const PerfettoSequence
         event.meaning.bytes = number;
     else if (name == "flops")
         event.meaning.flops = real;
+    event.words.take(name, text, number);
 }
 
 } // namespace
@@ -280,6 +281,7 @@ std::pair<std::uint64_t, PerfettoTrack> perfettoTrack(std::string_view descripto
     constexpr std::string_view kStands = "stands for ";
     if (description.starts_with(kStands))
         std::from_chars(description.data() + kStands.size(), description.data() + description.size(), track.multiplicity);
+    track.description = std::move(description);
     return {uuid, std::move(track)};
 }
 

@@ -2,6 +2,7 @@
 // protos/perfetto/trace of the Perfetto project. All of these throw protozero's exceptions where the bytes are no message.
 #pragma once
 
+#include "sim/trace/readers/job_words.h"
 #include "sim/trace/recording.h"
 
 #include <cstdint>
@@ -54,6 +55,7 @@ struct PerfettoTrack {
     std::string name, process, thread;
     bool isProcess = false, isThread = false, isCounter = false, isIncremental = false;
     int multiplicity = 1;
+    std::string description; ///< "": none
     std::string unit;
     std::int64_t unitMultiplier = 1;
 };
@@ -66,6 +68,7 @@ struct PerfettoEvent {
     std::vector<std::uint64_t> flows, endingFlows;
     std::optional<double> counter;
     RecordedMeaning meaning;
+    CollectiveWords words;
     int microbatch = -1, slice = 0;
 };
 

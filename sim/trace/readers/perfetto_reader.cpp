@@ -195,6 +195,8 @@ private:
             takePerfettoInterned(interned, sequence, m_builder.recording.names);
         if (descriptor.size() > 0) {
             auto [uuid, track] = perfettoTrack(descriptor);
+            if (uuid == 0)
+                m_job.takeDescription(track.description, m_builder);
             m_tracks[uuid].track = std::move(track);
         }
         // Also of packets without an event: what follows counts on from them.
@@ -336,6 +338,7 @@ private:
         if (text.starts_with(kSteps))
             if (const auto number = wholeNumber(std::string_view(text).substr(kSteps.size())))
                 m_builder.addStep(*number, span, kind == RecordedKind::gpuAnnotation);
+        takeCollectiveWords(m_builder, row, span, event.words, event.correlation);
         if (!m_builder.processName(m_builder.at(row).process).starts_with("rank "))
             return;
         for (int c = 0; c < kOpClassCount; ++c)
@@ -346,7 +349,7 @@ private:
                 m_slices = std::max(m_slices, event.slice + 1);
                 if (event.slice > 0)
                     m_sliceOf.emplace_back(span, event.slice);
-                m_builder.setOwn(span, row, meaning, event.microbatch, event.correlation);
+                m_builder.setOwn(span, row, meaning, event.microbatch, event.correlation, event.words);
             }
     }
 
@@ -360,14 +363,16 @@ private:
         if (category == "gpu_memset")
             return RecordedKind::memset;
         if (category == "cpu_op")
-            return RecordedKind::cpuOp;
+            return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("gloo:")
+                       ? RecordedKind::hostCommunication
+                       : RecordedKind::cpuOp;
         if (category == "cuda_runtime" || category == "cuda_driver")
             return RecordedKind::runtime;
         if (category == "user_annotation")
             return RecordedKind::annotation;
         if (category == "gpu_user_annotation")
             return RecordedKind::gpuAnnotation;
-        return RecordedKind::other;
+        return kindOfWrittenWord(category, RecordedKind::other);
     }
 
     Recording finish()
@@ -389,7 +394,9 @@ private:
             m_builder.file().format = "Rankscope";
         m_builder.setSlices(m_slices, m_sliceOf);
         m_builder.recording.isEpoch = m_time.realtimeNs.has_value();
-        return m_builder.finish(std::clamp(m_time.realtimeNs.value_or(0), -kMostPerfettoNs, kMostPerfettoNs));
+        Recording recording = m_builder.finish(std::clamp(m_time.realtimeNs.value_or(0), -kMostPerfettoNs, kMostPerfettoNs));
+        m_job.settle(recording);
+        return recording;
     }
 
     ByteSource& m_source;
@@ -402,6 +409,7 @@ private:
     std::unordered_set<std::uint64_t> m_flows;
     std::vector<std::pair<std::uint32_t, std::int32_t>> m_sliceOf;
     std::size_t m_packets = 0;
+    JobWords m_job;
     int m_slices = 1;
     bool m_isOwn = false;
 };

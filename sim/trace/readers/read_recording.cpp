@@ -184,7 +184,7 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
     Progress progress(options, items.size());
     for (const Item& item : items)
         progress.expect(item.bytes);
-    Recording all;
+    RecordingMerger merger;
     std::vector<std::optional<Recording>> read(items.size());
     std::vector<std::string> refused(items.size());
     std::mutex lock;
@@ -209,35 +209,40 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
         refused[i] = std::move(why);
         for (; merged < read.size() && read[merged]; ++merged) {
             if (refused[merged].empty())
-                mergeRecording(all, std::move(*read[merged]));
+                merger.add(std::move(*read[merged]));
             read[merged] = Recording();
         }
     });
-    std::size_t others = 0;
+    Recording all = merger.finish();
     std::string firstOther, wrong;
+    std::vector<RecordedSkip> others;
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (refused[i].empty())
             continue;
         if (items[i].isNamed)
             wrong += (wrong.empty() ? "" : "\n") + refused[i];
-        else if (others++ == 0)
-            firstOther = refused[i];
+        else
+            others.push_back({"file", 1, refused[i], -1, items[i].path.string()});
     }
+    if (!others.empty())
+        firstOther = others.front().why;
     if (!wrong.empty())
         throw Error(wrong);
     if (all.files.empty())
         throw Error(firstOther.empty() ? "there is nothing to read" : firstOther);
-    if (others > 0)
-        all.skipped.push_back({"file", others, firstOther, -1, ""});
+    all.skipped.insert(all.skipped.end(), others.begin(), others.end());
     arrangeRanks(all);
+    checkWorld(all);
     return all;
 }
 
 Recording readRecording(const char* data, std::size_t size, const std::string& name, const ReadOptions& options)
 {
-    Recording all;
-    mergeRecording(all, readSource(openBytes(data, size), readingOf(name, size, options)));
+    RecordingMerger merger;
+    merger.add(readSource(openBytes(data, size), readingOf(name, size, options)));
+    Recording all = merger.finish();
     arrangeRanks(all);
+    checkWorld(all);
     return all;
 }
 

@@ -99,7 +99,7 @@ void RecordingBuilder::setMeaning(std::uint32_t span, const RecordedMeaning& mea
 }
 
 void RecordingBuilder::setOwn(std::uint32_t span, std::uint32_t track, const RecordedMeaning& meaning, std::int32_t microbatch,
-                              std::uint64_t meeting)
+                              std::uint64_t meeting, const CollectiveWords& words)
 {
     setMeaning(span, meaning, microbatch);
     const bool isAction = m_tracks[track].name.starts_with("actions");
@@ -107,7 +107,10 @@ void RecordingBuilder::setOwn(std::uint32_t span, std::uint32_t track, const Rec
         m_spans.kind[span] = isCommunication(meaning.opClass) ? RecordedKind::hostCommunication : RecordedKind::other;
         return;
     }
+    // Of a live run: a rank waits for the others of a collective, and computes nothing.
+    const bool isWait = meaning.opClass == OpClass::other && !m_tracks[track].name.starts_with("compute");
     const RecordedKind kind = isAction                                   ? RecordedKind::annotation
+                              : isWait                                   ? RecordedKind::other
                               : isCommunication(meaning.opClass)         ? RecordedKind::communication
                               : meaning.opClass == OpClass::hostTransfer ? RecordedKind::memcpy
                                                                          : RecordedKind::kernel;
@@ -121,7 +124,11 @@ void RecordingBuilder::setOwn(std::uint32_t span, std::uint32_t track, const Rec
     collective.bytes = meaning.bytes;
     collective.meeting = meeting;
     collective.isPointToPoint = isPointToPointName(recording.names[collective.name]);
-    if (!meaning.group.empty())
+    collective.sourceRank = words.sourceRank;
+    collective.destinationRank = words.destinationRank;
+    if (!words.group.empty())
+        collective.group = group(words.group, meaning.group, {}, 0, "group of the span");
+    else if (!meaning.group.empty())
         collective.group = group(meaning.group, "", {}, 0, "group of the span");
     addCollective(collective, 0);
 }
@@ -525,7 +532,8 @@ void RecordingBuilder::splitIntoRanks()
             of.rank.deviceName = about.deviceName;
             for (std::size_t row = of.firstTrack; row < of.lastTrack && of.rank.device < 0; ++row)
                 of.rank.device = m_tracks[row].device;
-            of.rank.rank = rankOfName(m_processNames[process]);
+            of.rank.name = m_processNames[process];
+            of.rank.rank = rankOfName(of.rank.name);
             of.rank.rankEvidence = of.rank.rank >= 0 ? "process name" : "";
             constexpr std::string_view kTimes = "x ";
             if (const std::string& label = m_processLabels[process]; label.starts_with(kTimes))
@@ -540,8 +548,12 @@ void RecordingBuilder::splitIntoRanks()
             world += of.rank.multiplicity;
             isNamed = isNamed && of.rank.rank >= 0;
         }
+        const bool isAll =
+            isNamed && world <= kMostRanksOfAJob && std::all_of(parts.begin(), parts.end(), [world](const Part& of) {
+                return of.rank.rank < world; // else others are there, of whom nothing is said
+            });
         for (Part& of : parts)
-            if (isNamed && of.rank.worldSize == 0 && world <= kMostRanksOfAJob)
+            if (isAll && of.rank.worldSize == 0)
                 of.rank.worldSize = static_cast<int>(world);
     }
     const auto firstSpan = [&](const Part& of) {

@@ -1,6 +1,7 @@
 // Takes what one file tells in the order of the file, and puts it into a Recording's order.
 #pragma once
 
+#include "sim/trace/readers/job_words.h"
 #include "sim/trace/recording.h"
 
 #include <cstdint>
@@ -38,14 +39,17 @@ public:
     void setKind(std::uint32_t span, RecordedKind kind) { m_spans.kind[span] = kind; }
     void setEnd(std::uint32_t span, std::int64_t endNs);
     void setMeaning(std::uint32_t span, const RecordedMeaning&, std::int32_t microbatch);
-    /// What Rankscope's own files say of a span: its kind follows from class and row, and transfers are collectives.
-    void setOwn(std::uint32_t span, std::uint32_t track, const RecordedMeaning&, std::int32_t microbatch, std::uint64_t meeting);
+    /// What Rankscope's own files say of a span: its kind follows from class and row, and transfers are collectives, of whose
+    /// words the group's name and the other end's rank count.
+    void setOwn(std::uint32_t span, std::uint32_t track, const RecordedMeaning&, std::int32_t microbatch, std::uint64_t meeting,
+                const CollectiveWords& = {});
     std::int64_t lastNs() const; ///< end of the last span so far
     /// A complete event that is left out: the recording lasts over it all the same.
     void addExtent(std::int64_t startNs, std::int64_t endNs);
     /// A micro-batch becomes micro-batch * slices + slice; `sliceOf`: span and slice, 0 for the others.
     void setSlices(int slices, const std::vector<std::pair<std::uint32_t, std::int32_t>>& sliceOf);
     RecordedKind kind(std::uint32_t span) const { return m_spans.kind[span]; }
+    std::uint32_t nameOf(std::uint32_t span) const { return m_spans.name[span]; }
     std::int64_t startNs(std::uint32_t span) const { return m_spans.startNs[span]; }
     std::size_t spanCount() const { return m_spans.size(); }
 

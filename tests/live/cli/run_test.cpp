@@ -425,6 +425,17 @@ TEST(RankscopeLive, RefusesAtOnceAModelThatNoLayoutFitsIntoThisMachine)
         << child.err();
 }
 
+TEST(RankscopeLive, CollectsNothingForATraceThatCannotBeWritten)
+{
+    for (const auto& [file, says] : {std::pair{(scratch() / "steps.txt").string(), "a trace is a .pftrace"},
+                                     {(scratch() / "nowhere" / "steps.json").string(), "cannot be written"}}) {
+        Child child({"collect", "--listen", "ipc://" + (scratch() / "viewers").string(), "--trace", file});
+        EXPECT_EQ(child.wait(20s), 1);
+        EXPECT_NE(child.err().find(says), std::string::npos) << child.err();
+        EXPECT_EQ(child.err().find("viewers:"), std::string::npos) << "it listens already";
+    }
+}
+
 /// A pipe's writer may never come.
 TEST(RankscopeLive, DoesNotWaitForPipesInPlaceOfFiles)
 {

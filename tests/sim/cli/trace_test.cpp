@@ -60,4 +60,83 @@ TEST(TraceCommand, RefusesWhatIsNoTraceAndSaysWhatWouldBe)
     EXPECT_EQ(test::run("trace convert " + kKineto + " out.txt").code, 2);
 }
 
+TEST(TraceCommand, ConvertsToWhatSaysTheSame)
+{
+    const json info = test::runJson("trace info --json " + kKineto + "nccl_data.json.gz");
+    for (const char* ending : {".json", ".pftrace"}) {
+        const std::string out = (test::scratch() / (std::string("converted") + ending)).string();
+        ASSERT_EQ(test::run("trace convert " + kKineto + "nccl_data.json.gz " + out).code, 0);
+        const json again = test::runJson("trace info --json " + out);
+        for (const char* key : {"world_size", "groups", "steps"})
+            EXPECT_EQ(again.at(key), info.at(key)) << key;
+        for (const char* key : {"rank", "host", "device", "kernels", "collectives", "first_ns", "last_ns", "busy_ns"})
+            EXPECT_EQ(again.at("ranks").at(0).at(key), info.at("ranks").at(0).at(key)) << key;
+    }
+}
+
+TEST(TraceCommand, WritesOverNoneOfTheFilesItReads)
+{
+    const std::filesystem::path file =
+        test::write("in.json", R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1}]})");
+    const test::Outcome same = test::run("trace convert " + file.string() + " " + file.string());
+    EXPECT_EQ(same.code, 2);
+    EXPECT_THAT(same.err, HasSubstr("in.json\" is one of the files to read"));
+    EXPECT_EQ(test::run("trace convert " + test::scratch().string() + " " + file.string()).code, 2);
+}
+
+TEST(TraceCommand, NamesEachFileThatIsNone)
+{
+    const std::filesystem::path folder = test::scratch() / "mixed";
+    std::filesystem::create_directories(folder);
+    test::write("mixed/a.json", R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1}]})");
+    test::write("mixed/b.json", "");
+    test::write("mixed/c.txt", "no trace");
+    test::write("mixed/d.json", R"({"traceEvents":[]})");
+    const test::Outcome info = test::run("trace info " + folder.string());
+    EXPECT_THAT(info.out, HasSubstr("b.json: is empty"));
+    EXPECT_THAT(info.out, HasSubstr("c.txt: is no trace that is known"));
+    EXPECT_THAT(info.err, HasSubstr("d.json: holds no event"));
+}
+
+TEST(TraceCommand, ComparesTwoRunsAndNamesWhatIsSlower)
+{
+    const std::string a = (test::scratch() / "a.pftrace").string(), b = (test::scratch() / "b.json").string();
+    const std::string scenario = test::gallery("06-");
+    ASSERT_EQ(test::run("simulate " + scenario + " --trace " + a).code, 0);
+    ASSERT_EQ(test::run("simulate " + scenario + " --set cluster.gpu.efficiency.gemm=0.4 --trace " + b).code, 0);
+    EXPECT_THAT(test::run("trace compare " + a + " " + a).out, HasSubstr("what differs\n  nothing\n"));
+    const json difference = test::runJson("trace compare --json " + a + " " + b);
+    EXPECT_EQ(difference.at("verdict"), "slower");
+    EXPECT_GT(difference.at("step_s").at("ratio"), 1.2);
+    EXPECT_EQ(difference.at("findings").at(0).at("kind"), "step");
+    EXPECT_EQ(difference.at("kernels").at(0).at("verdict"), "slower");
+    for (const json& collective : difference.at("collectives"))
+        EXPECT_EQ(collective.at("verdict"), "alike") << collective;
+    EXPECT_EQ(test::run("trace compare " + a).code, 2);
+    EXPECT_EQ(test::run("trace compare " + a + " " + kKineto + "SOURCES.md").code, 1);
+    const test::Outcome nothing =
+        test::run("trace compare " + a + " " + kKineto + "rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz");
+    EXPECT_EQ(nothing.code, 1);
+    EXPECT_THAT(nothing.err, HasSubstr("holds no kernel and no collective"));
+}
+
+TEST(TraceCommand, CalibratesTheScenarioOfARunIntoAProfile)
+{
+    const std::filesystem::path folder = test::scratch();
+    const std::string run = (folder / "run.pftrace").string(), profile = (folder / "here.json").string();
+    const std::string scenario = test::gallery("06-");
+    ASSERT_EQ(test::run("simulate " + scenario + " --set cluster.gpu.efficiency.gemm=0.4 --full --trace " + run).code, 0);
+    const json answer = test::runJson("trace calibrate " + run + " --scenario " + scenario + " --out " + profile + " --json");
+    const double measured = answer.at("measured").at("step_s"), calibrated = answer.at("calibrated").at("step_s");
+    EXPECT_LT(answer.at("predicted").at("error"), -0.15);
+    EXPECT_NEAR(calibrated / measured, 1, 0.02);
+    EXPECT_EQ(answer.at("profile").at("file"), profile);
+    // The file says the same to a scenario that names it.
+    const json again = test::runJson("simulate " + scenario + " --set cluster.efficiency=" + profile + " --json");
+    EXPECT_NEAR(again.at("step_time_s").get<double>() / measured, 1, 0.02);
+    const test::Outcome without = test::run("trace calibrate " + run);
+    EXPECT_EQ(without.code, 2);
+    EXPECT_THAT(without.err, HasSubstr("--scenario"));
+}
+
 } // namespace

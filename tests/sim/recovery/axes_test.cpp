@@ -212,4 +212,22 @@ TEST(RecoveredAxes, AreNotMisledByTheGroupOfTheWholeWorld)
     EXPECT_EQ(axes.axes.size(), 2U);
 }
 
+TEST(Axes, OfAPartOfTheRanksDivideTheWorld)
+{
+    sim::KnownGroup group{.name = {}, .description = {}, .ranks = {0, 3, 6}, .evidence = {}, .carried = {}, .isPartial = true};
+    group.carried.count[static_cast<std::size_t>(sim::Exchange::allToAll)] = 4;
+    group.carried.ranks = 3;
+    const auto axesOf = [&](std::vector<int> members, int world, std::vector<int> recorded) {
+        group.ranks = std::move(members);
+        return sim::recoverAxes(std::vector{group}, world, recorded);
+    };
+    const sim::RecoveredAxes axes = axesOf({0, 3, 6}, 8, {0, 3, 6});
+    EXPECT_EQ(axes.sizeOf("ep"), 8);
+    ASSERT_NE(axes.find("ep"), nullptr);
+    EXPECT_LT(axes.find("ep")->sure, 0.5);
+    EXPECT_THAT(axes.find("ep")->evidence, testing::HasSubstr("3 of 8 ranks are recorded"));
+    EXPECT_EQ(axesOf({0, 2}, 8, {0, 2}).sizeOf("ep"), 2);       // no more than need be
+    EXPECT_EQ(axesOf({0, 6}, 8, {0, 6}).find("ep")->stride, 2); // 0, 2, 4, 6: ranks 6 apart do not divide 8
+}
+
 } // namespace

@@ -1,4 +1,5 @@
 // NCCL's recorders and Nsight Systems.
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/trace/readers/pickle.h"
 #include "sim/trace/readers/read_recording.h"
@@ -11,6 +12,8 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace {
@@ -89,6 +92,36 @@ TEST(Pickle, ValuesThatReferToEachOtherAreBounded)
     std::string ownMember = "\x80\x02]q";
     ownMember += std::string("\0h\0a.", 5);
     EXPECT_THROW(sim::readPickle(ownMember), sim::Error);
+}
+
+TEST(NcclInspector, ALineTooLongIsPassedOverAndNotHeld)
+{
+    const std::string line =
+        R"({"header":{"id":"0x7f8","rank":2,"n_ranks":8},"coll_perf":{"coll":"AllReduce","coll_sn":1,"coll_exec_time_us":5,"event_trace_ts":{"coll_start_ts":17000}}})";
+    std::string text = line + "\n" + line.substr(0, line.size() - 1) + ",\"more\":\"" + std::string(std::size_t{5} << 20, 'x') +
+                       "\"}\n" + line + "\n";
+    const Recording recording = sim::readRecording(text.data(), text.size(), "long.log");
+    EXPECT_EQ(recording.ranks.at(0).collectives.size(), 2U); // before and after it
+    ASSERT_EQ(recording.skipped.size(), 1U);
+    EXPECT_THAT(recording.skipped[0].why, HasSubstr("is longer than 1048576 bytes"));
+    text.resize(std::size_t{3} << 20); // cut inside it
+    EXPECT_EQ(sim::readRecording(text.data(), text.size(), "long.log").ranks.at(0).collectives.size(), 1U);
+}
+
+TEST(Pipes, ThatNobodyWritesToDoNotKeepTheReaderWaiting)
+{
+    const std::filesystem::path pipe = std::filesystem::path(testing::TempDir()) / "trace_pipe.json";
+    std::filesystem::remove(pipe);
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::jthread writer([&] { // a pipe that is written to is read as a file is
+        std::ofstream out(pipe);
+        out << R"([{"ph":"X","name":"k","cat":"kernel","pid":0,"tid":7,"ts":1,"dur":2}])";
+    });
+    EXPECT_EQ(sim::readRecording({pipe}).spanCount(), 1U);
+    writer.join();
+    const sim::CancelScope cancelled([] { return true; }); // what waits can be stopped
+    EXPECT_THROW(sim::readRecording({pipe}), sim::Cancelled);
+    std::filesystem::remove(pipe);
 }
 
 TEST(NcclInspector, LinesTakeTheirHeaderFromThemselvesOrTheLineBefore)

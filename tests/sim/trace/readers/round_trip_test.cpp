@@ -131,7 +131,7 @@ TEST_P(RoundTrip, GivesBackEverySpanFlowAndCounter)
                 hasSlices = hasSlices || (microbatch >= 0 && microbatch % trace.slices == trace.slices - 1);
         ASSERT_TRUE(hasSlices);
         const sim::Recording recording = written(trace, GetParam());
-        EXPECT_TRUE(recording.problems.empty());
+        EXPECT_THAT(recording.problems, testing::IsEmpty());
         EXPECT_EQ(recording.files[0].format, "Rankscope");
         const Trace again = sim::recordedTrace(recording);
         EXPECT_EQ(spansOf(again), spansOf(trace));

@@ -1,0 +1,429 @@
+#include "sim/calibration/calibrate.h"
+
+#include "sim/calibration/curve_form.h"
+#include "sim/calibration/kernel_kind.h"
+#include "sim/calibration/predicted_ops.h"
+#include "sim/error.h"
+#include "sim/recovery/rank_time.h"
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/document.h"
+#include "sim/text/number_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace sim {
+namespace {
+
+constexpr double kNs = 1e-9;
+
+/// Times that were measured, and how many of them.
+struct Amount {
+    double ns = 0, count = 0;
+    void add(double of)
+    {
+        ns += of;
+        count += 1;
+    }
+    double mean() const { return count > 0 ? ns / count : 0; }
+};
+
+using OpSize = std::pair<std::int64_t, std::int64_t>; ///< FLOP, bytes
+OpSize sizeOf(double flops, std::int64_t bytes)
+{
+    return {flops < 9e18 ? std::llround(flops) : 0, bytes};
+}
+
+/// What is measured together, as a whole and by size.
+struct MeasuredRow {
+    Amount all;
+    std::map<OpSize, Amount> bySize;
+    std::string note;
+};
+using MeasuredRows = std::map<std::string, MeasuredRow>;
+
+double medianOf(std::vector<double> values)
+{
+    if (values.empty())
+        return 0;
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// Reads some of the recorded steps against one prediction.
+class Calibrator {
+public:
+    Calibrator(const Recording& recording, const Recovered& recovered, const Simulation& simulation,
+               std::vector<std::size_t> steps)
+        : m_recording(recording), m_recovered(recovered), m_simulation(simulation), m_steps(std::move(steps)),
+          m_predicted(predictedOps(simulation, recovered))
+    {
+        for (const PredictedKernel& kernel : m_predicted.kernels)
+            m_kernelLabels.insert(kernel.label);
+        for (const PredictedTransfer& transfer : m_predicted.transfers)
+            if (!transfer.label.empty())
+                m_transferLabels.insert(transfer.label);
+    }
+
+    RunCalibration calibrate()
+    {
+        std::vector<double> seconds;
+        for (const std::size_t step : m_steps)
+            seconds.push_back(m_recovered.steps.steps[step].seconds());
+        m_result.steps = m_steps.size();
+        m_result.measuredSeconds = medianOf(std::move(seconds));
+        m_result.predictedSeconds = m_simulation.metrics().stepTimeSeconds;
+        measureKernels();
+        measureTransfers();
+        compareKernels();
+        compareTransfers();
+        addForm(m_result.profile, m_simulation.scenario(), m_predicted);
+        m_result.profile.device = m_simulation.scenario().cluster.gpu.name;
+        m_result.profile.precision = m_simulation.scenario().training.precision;
+        for (auto* rows : {&m_result.kernels, &m_result.transfers})
+            std::stable_sort(rows->begin(), rows->end(), [](const CalibratedClass& a, const CalibratedClass& b) {
+                return std::max(a.measuredSeconds, a.predictedSeconds) > std::max(b.measuredSeconds, b.predictedSeconds);
+            });
+        return std::move(m_result);
+    }
+
+private:
+    bool isInSteps(std::size_t rank, std::int64_t ns) const
+    {
+        const auto& steps = m_recovered.steps.steps;
+        const auto after = std::upper_bound(m_steps.begin(), m_steps.end(), ns, [&](std::int64_t at, std::size_t step) {
+            return at < steps[step].rankStartNs[rank];
+        });
+        return after != m_steps.begin() && ns < steps[*std::prev(after)].rankEndNs[rank];
+    }
+    double perStepAndRank() const
+    {
+        return 1.0 / std::max(1.0, static_cast<double>(m_steps.size()) * static_cast<double>(m_predicted.ranks));
+    }
+    double perRank() const { return 1.0 / std::max(1.0, static_cast<double>(m_predicted.ranks)); }
+    static std::string rowOf(const std::string& label, OpClass opClass) { return label + ", " + opClassName(opClass); }
+    std::string axesOfSpan(const CommSpan& span) const
+    {
+        return span.group < 0
+                   ? std::string("an unknown group")
+                   : axesOfGroup(m_recovered.axes, m_recovered.evidence.groups[static_cast<std::size_t>(span.group)].ranks);
+    }
+    static std::string rowOf(Exchange exchange, const std::string& axes)
+    {
+        const bool isSend = exchange == Exchange::send || (exchange == Exchange::sendReceive && axes == "pp");
+        return std::string(exchangeName(isSend ? Exchange::send : exchange)) + " over " +
+               (axes.empty() ? "groups of unknown use" : axes);
+    }
+
+    void measureKernels();
+    void measureTransfers();
+    void addTransfer(const CommSpan&, std::size_t rank, double ns, const char* note);
+    void compareKernels();
+    void compareTransfers();
+    CalibratedClass compared(const std::string& name, const MeasuredRow&, double predictedNs, double predictedCount) const;
+
+    const Recording& m_recording;
+    const Recovered& m_recovered;
+    const Simulation& m_simulation;
+    std::vector<std::size_t> m_steps; ///< indices into RecoveredSteps::steps
+    PredictedOps m_predicted;
+    std::set<std::string> m_kernelLabels, m_transferLabels;
+    MeasuredRows m_kernels, m_transfers;
+    bool m_isNamed = false; ///< kernels bear the names of ops
+    bool m_areTransfersNamed = false;
+    RunCalibration m_result;
+};
+
+void Calibrator::measureKernels()
+{
+    for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r) {
+        const int rank = m_recovered.evidence.ranks[r].rank;
+        const auto recorded = std::find_if(m_recording.ranks.begin(), m_recording.ranks.end(),
+                                           [rank](const RankRecording& of) { return of.rank == rank; });
+        if (recorded == m_recording.ranks.end() || rank >= m_simulation.mesh().worldSize())
+            continue;
+        const RecordedSpans& spans = recorded->spans;
+        for (const RecordedTrack& track : recorded->tracks)
+            for (std::uint32_t i = track.first; i < track.last; ++i) {
+                if (spans.kind[i] != RecordedKind::kernel || !isInSteps(r, m_recovered.clock.aligned(r, spans.startNs[i])))
+                    continue;
+                const std::string& name = m_recording.names[spans.name[i]];
+                const auto ns = static_cast<double>(spans.endNs(i) - spans.startNs[i]);
+                const std::uint32_t meant = spans.meaning.empty() ? kNoSpan : spans.meaning[i];
+                if (meant == kNoSpan) {
+                    m_kernels[kernelGroupName(kernelGroupOfName(name))].all.add(ns);
+                    continue;
+                }
+                const RecordedMeaning& meaning = m_recording.meanings[meant];
+                m_isNamed = m_isNamed || m_kernelLabels.contains(name);
+                MeasuredRow& row = m_kernels[rowOf(name, meaning.opClass)];
+                row.all.add(ns);
+                row.bySize[sizeOf(meaning.flops, meaning.bytes)].add(ns);
+            }
+    }
+}
+
+void Calibrator::addTransfer(const CommSpan& span, std::size_t rank, double ns, const char* note)
+{
+    if (m_recovered.evidence.ranks[rank].rank >= m_simulation.mesh().worldSize() || !isInSteps(rank, span.startNs))
+        return;
+    const std::string& name = m_recovered.evidence.names[span.name];
+    const bool isNamed = m_transferLabels.contains(name);
+    m_areTransfersNamed = m_areTransfersNamed || isNamed;
+    const std::string axes = axesOfSpan(span);
+    MeasuredRow& row = m_transfers[isNamed ? name : rowOf(span.exchange, axes)];
+    row.all.add(ns);
+    row.bySize[sizeOf(0, span.bytes)].add(ns);
+    row.note = note;
+}
+
+/// The shortest of the members' times is the transfer: what is longer waited for the last of them.
+void Calibrator::measureTransfers()
+{
+    const RunEvidence& evidence = m_recovered.evidence;
+    std::vector<std::vector<bool>> isMet;
+    for (const RankEvidence& rank : evidence.ranks)
+        isMet.emplace_back(rank.comms.size(), false);
+    for (const std::vector<Meeting>* list : {&m_recovered.meetings.meetings, &m_recovered.meetings.transfers})
+        for (const Meeting& meeting : *list) {
+            std::int64_t shortest = INT64_MAX;
+            for (const Part& part : meeting.parts) {
+                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
+                shortest = std::min(shortest, span.endNs - span.startNs);
+                isMet[part.rank][part.span] = true;
+            }
+            for (const Part& part : meeting.parts)
+                if (const CommSpan& span = evidence.ranks[part.rank].comms[part.span]; span.exchange != Exchange::receive)
+                    addTransfer(span, part.rank, static_cast<double>(shortest), "");
+        }
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
+        for (std::size_t i = 0; i < evidence.ranks[r].comms.size(); ++i)
+            if (const CommSpan& span = evidence.ranks[r].comms[i]; !isMet[r][i] && span.exchange != Exchange::receive)
+                addTransfer(span, r, static_cast<double>(span.endNs - span.startNs),
+                            "its other members are not recorded: waiting for them is in it");
+}
+
+CalibratedClass Calibrator::compared(const std::string& name, const MeasuredRow& row, double predictedNs,
+                                     double predictedCount) const
+{
+    CalibratedClass of{.name = name};
+    of.measuredSeconds = row.all.ns * kNs * perStepAndRank();
+    of.measuredCount = row.all.count * perStepAndRank();
+    of.predictedSeconds = predictedNs * kNs * perRank();
+    of.predictedCount = predictedCount * perRank();
+    of.note = row.note;
+    if (of.measuredSeconds > 0 && of.predictedSeconds > 0)
+        of.ratio = of.measuredSeconds / of.predictedSeconds;
+    else
+        of.note = of.measuredSeconds > 0 ? "the simulation has no such ops" : "none were recorded";
+    return of;
+}
+
+void Calibrator::compareKernels()
+{
+    std::map<std::string, std::vector<const PredictedKernel*>> rows;
+    for (const PredictedKernel& kernel : m_predicted.kernels)
+        rows[m_isNamed ? rowOf(kernel.label, kernel.opClass) : kernelGroupName(kernelGroupOf(kernel.shape))].push_back(&kernel);
+    for (const auto& [name, row] : m_kernels)
+        rows[name]; // also those that only the recording has
+    using Shape = std::array<double, 4>;
+    std::map<std::string, std::map<Shape, Amount>> curves;
+    double withoutCurve = 0, measured = 0;
+    for (const auto& [name, kernels] : rows) {
+        double ns = 0, count = 0;
+        for (const PredictedKernel* kernel : kernels) {
+            ns += kernel->ns * kernel->count;
+            count += kernel->count;
+        }
+        const MeasuredRow& row = m_kernels[name];
+        CalibratedClass of = compared(name, row, ns, count);
+        measured += of.measuredSeconds;
+        // As many kernels as ops: one is the other. Else what they take together counts.
+        const bool isOneToOne = m_isNamed && count > 0;
+        const double ratio = of.ratio <= 0 ? 0 : isOneToOne ? row.all.mean() / (ns / count) : of.ratio;
+        for (const PredictedKernel* kernel : kernels) {
+            if (ratio <= 0)
+                break;
+            if (kernel->curve.empty()) {
+                withoutCurve += of.measuredSeconds / static_cast<double>(kernels.size());
+                of.note = "a profile has no curve for it: it keeps its price";
+                continue;
+            }
+            const auto exact = row.bySize.find(sizeOf(kernel->shape.flops, kernel->shape.bytes));
+            const double oneNs = isOneToOne && exact != row.bySize.end() ? exact->second.mean() : kernel->ns * ratio;
+            const auto length = [](std::int64_t size) { return static_cast<double>(std::max<std::int64_t>(1, size)); };
+            const Shape shape{length(kernel->shape.m), length(kernel->shape.n), length(kernel->shape.k),
+                              length(kernel->shape.batch)};
+            Amount& point = curves[kernel->curve][shape];
+            of.points += point.count == 0 ? 1 : 0;
+            point.ns += oneNs * kernel->count;
+            point.count += kernel->count;
+        }
+        if (!m_isNamed && of.ratio > 0 && of.note.empty())
+            of.note = "by kind of kernel, as its names say no more";
+        m_result.kernels.push_back(std::move(of));
+    }
+    for (const auto& [curve, shapes] : curves) {
+        constexpr std::size_t kMostPoints = 1000;
+        MeasuredCurve& made = m_result.profile.kernels.emplace_back();
+        made.name = curve;
+        for (const auto& [shape, point] : shapes)
+            if (point.ns > 0 && made.points.size() < kMostPoints)
+                made.points.push_back({shape[0], shape[1], shape[2], shape[3], point.mean() * 1e-3});
+    }
+    std::erase_if(m_result.profile.kernels, [](const MeasuredCurve& curve) { return curve.points.empty(); });
+    if (measured <= 0)
+        throw Error("no kernel was recorded in the " + std::to_string(m_steps.size()) +
+                    " steps that are looked at, of a rank that is known: there is nothing to calibrate with");
+    if (withoutCurve > 0.005 * measured)
+        m_result.problems.push_back(std::to_string(std::lround(100 * withoutCurve / measured)) +
+                                    " % of the kernels' time is of kinds that a profile has no curve for");
+}
+
+void Calibrator::compareTransfers()
+{
+    std::map<std::string, std::vector<const PredictedTransfer*>> rows;
+    for (const PredictedTransfer& transfer : m_predicted.transfers)
+        rows[m_areTransfersNamed && !transfer.label.empty() ? transfer.label : rowOf(transfer.exchange, transfer.axes)].push_back(
+            &transfer);
+    for (const auto& [name, row] : m_transfers)
+        rows[name];
+    const Cluster& cluster = m_simulation.scenario().cluster;
+    std::map<std::string, std::map<std::pair<double, double>, Amount>> curves;
+    double outerMeasured = 0, outerPredicted = 0;
+    for (const auto& [name, transfers] : rows) {
+        double ns = 0, count = 0;
+        for (const PredictedTransfer* transfer : transfers) {
+            ns += transfer->ns * transfer->count;
+            count += transfer->count;
+        }
+        const MeasuredRow& row = m_transfers[name];
+        CalibratedClass of = compared(name, row, ns, count);
+        const double share = of.predictedCount > 0 ? of.measuredCount / of.predictedCount : 0;
+        const bool isOneToOne = share > 0.8 && share < 1.25;
+        const double ratio = of.ratio <= 0 ? 0 : isOneToOne ? row.all.mean() / (ns / count) : of.ratio;
+        for (const PredictedTransfer* transfer : transfers) {
+            if (ratio <= 0)
+                break;
+            const auto exact = row.bySize.find(sizeOf(0, transfer->bytes));
+            const double oneNs = isOneToOne && exact != row.bySize.end() ? exact->second.mean() : transfer->ns * ratio;
+            if (transfer->tier > 0) {
+                const Tier& tier = cluster.tiers[static_cast<std::size_t>(transfer->tier)];
+                if (tier.span == 0 || tier.span > cluster.gpusPerNode) {
+                    outerMeasured += oneNs * transfer->count;
+                    outerPredicted += transfer->ns * transfer->count;
+                    of.note = "crosses nodes: in inter_node, not in a curve";
+                } else {
+                    of.note = "crosses domains of a node, of which a profile says nothing";
+                }
+                continue;
+            }
+            Amount& point = curves[transfer->curve]
+                                  [{std::max(1.0, static_cast<double>(transfer->bytes)), static_cast<double>(transfer->members)}];
+            of.points += point.count == 0 ? 1 : 0;
+            point.ns += oneNs * transfer->count;
+            point.count += transfer->count;
+        }
+        m_result.transfers.push_back(std::move(of));
+    }
+    for (const auto& [curve, sizes] : curves) {
+        MeasuredCurve& made = m_result.profile.transfers.emplace_back();
+        made.name = curve;
+        for (const auto& [size, point] : sizes)
+            if (point.ns > 0)
+                made.points.push_back({.m = size.first, .n = size.second, .microseconds = point.mean() * 1e-3});
+    }
+    std::erase_if(m_result.profile.transfers, [](const MeasuredCurve& curve) { return curve.points.empty(); });
+    if (outerMeasured > 0 && outerPredicted > 0) {
+        const double before = cluster.efficiency.interNode > 0 ? cluster.efficiency.interNode : cluster.efficiency.network;
+        constexpr double kLeast = 0.001;
+        m_result.interNode = std::clamp(before * outerPredicted / outerMeasured, kLeast, 1.0);
+        if (*m_result.interNode == 1 && before * outerPredicted / outerMeasured > 1.02)
+            m_result.problems.push_back("collectives beyond a node are faster than the links that the scenario names; inter_node "
+                                        "stays at 1, which is the links' whole rate");
+    }
+}
+
+/// Steps without the outliers.
+std::vector<std::size_t> usualSteps(const RecoveredSteps& steps)
+{
+    std::vector<std::size_t> usual;
+    for (std::size_t i = 0; i < steps.steps.size(); ++i)
+        if (!steps.steps[i].isOutlier)
+            usual.push_back(i);
+    return usual;
+}
+
+} // namespace
+
+Scenario scenarioOfRun(const Recovered& recovered, const Scenario& base, const Catalogue& catalogue,
+                       std::vector<UnknownKey>& unknown)
+{
+    const Layout& layout = base.layout;
+    const std::array<std::pair<const char*, int>, 4> sizes{
+        {{"tp", layout.tp}, {"cp", layout.cp}, {"pp", layout.pp}, {"dp", layout.dp}}};
+    constexpr double kSure = 0.7;
+    bool fits = recovered.axes.worldSize == layout.worldSize();
+    for (const RecoveredAxis& axis : recovered.axes.axes)
+        for (const auto& [name, size] : sizes)
+            fits = fits && (axis.name != name || axis.sure < kSure || axis.size == size);
+    if (fits) {
+        unknown.push_back({"/", "the scenario given has " + std::to_string(layout.worldSize()) +
+                                    " ranks as the recording does, and nothing that was recovered contradicts it: it is taken "
+                                    "as it is"});
+        return base;
+    }
+    const auto made = scenarioOf(recovered, nlohmann::ordered_json::parse(resolvedText(base)), unknown);
+    return resolvedScenario(ScenarioDocument::parse(made.dump()), catalogue);
+}
+
+Scenario withMeasured(Scenario scenario, const RunCalibration& calibration)
+{
+    scenario.cluster.efficiency.profile = calibration.profile;
+    if (calibration.interNode)
+        scenario.cluster.efficiency.interNode = *calibration.interNode;
+    return scenario;
+}
+
+RunCalibration calibrate(const Recording& recording, const Recovered& recovered, const Scenario& scenario)
+{
+    const std::vector<std::size_t> steps = usualSteps(recovered.steps);
+    if (steps.empty())
+        throw Error("no step was recovered from the recording: there is nothing to calibrate with");
+    const auto simulation = simulate(scenario);
+    RunCalibration all = Calibrator(recording, recovered, *simulation, steps).calibrate();
+    constexpr double kFar = 3;
+    if (const double of = all.predictedSeconds / all.measuredSeconds; of > kFar || of < 1 / kFar)
+        all.problems.push_back("the scenario predicts a step of " + numberText(all.predictedSeconds, Unit::seconds) + " where " +
+                               numberText(all.measuredSeconds, Unit::seconds) +
+                               " were measured: is it of another model, batch or sequence length than the recording?");
+    all.calibratedSeconds = simulate(withMeasured(scenario, all))->metrics().stepTimeSeconds;
+    constexpr double kUnexplained = 0.8;
+    if (all.calibratedSeconds < kUnexplained * all.measuredSeconds)
+        all.problems.push_back(
+            percentText(1 - all.calibratedSeconds / all.measuredSeconds) +
+            " of the measured step is neither kernels nor transfers as they follow from each other: hosts that "
+            "ask late, slow ranks or ranks that share a processor, of which a profile says nothing");
+    if (const std::size_t learnt = steps.size() / 2; learnt >= 1 && steps.size() >= 4) {
+        HeldOut& held = all.heldOut.emplace();
+        held.learnt = learnt;
+        held.held = steps.size() - learnt;
+        const RunCalibration half =
+            Calibrator(recording, recovered, *simulation, {steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(learnt)})
+                .calibrate();
+        std::vector<double> seconds;
+        for (std::size_t i = learnt; i < steps.size(); ++i)
+            seconds.push_back(recovered.steps.steps[steps[i]].seconds());
+        held.measuredSeconds = medianOf(std::move(seconds));
+        held.predictedSeconds = simulate(withMeasured(scenario, half))->metrics().stepTimeSeconds;
+    }
+    return all;
+}
+
+} // namespace sim

@@ -1,0 +1,52 @@
+#include "sim/calibration/kernel_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace sim {
+
+const char* kernelGroupName(KernelGroup group)
+{
+    constexpr std::array<const char*, kKernelGroupCount> kNames{"matrix products", "attention, forward", "attention, backward",
+                                                                "optimizer", "other kernels"};
+    return kNames[static_cast<std::size_t>(group)];
+}
+
+KernelGroup kernelGroupOfName(std::string_view name)
+{
+    std::string text(name);
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto has = [&text](std::initializer_list<std::string_view> words) {
+        return std::any_of(words.begin(), words.end(),
+                           [&](std::string_view word) { return text.find(word) != std::string::npos; });
+    };
+    if (has({"flash", "fmha", "fused_attention", "sdpa", "attention_kernel", "mha_"}))
+        return has({"bwd", "backward", "dgrad"}) ? KernelGroup::attentionBackward : KernelGroup::attentionForward;
+    if (has({"gemm", "gemv", "cutlass", "cublas", "nvjet", "wgmma", "xmma", "hmma", "cijk_", "matmul", "_mm_", "splitkreduce"}))
+        return KernelGroup::products;
+    if (has({"adam", "sgd", "multi_tensor", "multitensor", "lamb", "optimizer"}))
+        return KernelGroup::optimizer;
+    return KernelGroup::other;
+}
+
+KernelGroup kernelGroupOf(const OpShape& shape)
+{
+    if (shape.family == KernelFamily::optimizer)
+        return KernelGroup::optimizer;
+    switch (shape.kernel) {
+    case KernelKind::gemm:
+    case KernelKind::groupedGemm:
+        return KernelGroup::products;
+    case KernelKind::attentionForward:
+        return KernelGroup::attentionForward;
+    case KernelKind::attentionBackward:
+        return KernelGroup::attentionBackward;
+    case KernelKind::memoryBound:
+        break;
+    }
+    return KernelGroup::other;
+}
+
+} // namespace sim

@@ -1,0 +1,522 @@
+#include "sim/recovery/run_difference.h"
+
+#include "sim/recovery/rank_time.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace sim {
+namespace {
+
+constexpr double kSecondsOfNs = 1e-9;
+constexpr double kNoises = 3; ///< a difference of so many deviations is none of chance
+constexpr double kLeastOfRank = 0.05;
+
+double middleOf(std::vector<double> values)
+{
+    if (values.empty())
+        return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2); // the lower: most have as much
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// Robust deviation (1.4826 × median distance from the median) as a part of the median.
+double noiseOf(const std::vector<double>& values)
+{
+    const double middle = middleOf(values);
+    if (values.size() < 3 || middle <= 0)
+        return 0;
+    std::vector<double> distances;
+    for (const double value : values)
+        distances.push_back(std::abs(value - middle));
+    return 1.4826 * middleOf(std::move(distances)) / middle;
+}
+
+/// Templates and arguments of a long name are left out: the JSON has them.
+std::string shortName(const std::string& name)
+{
+    constexpr std::size_t kMost = 80;
+    if (name.size() <= kMost)
+        return name;
+    const std::size_t end = std::min(name.find_first_of("<(", 8), kMost);
+    return name.substr(0, end) + "…";
+}
+
+/// What one rank does of one class in each step.
+struct StepSeries {
+    std::vector<double> seconds, waiting; ///< [kept step]
+    double count = 0;                     ///< of all of them
+    bool any() const { return count > 0; }
+};
+using ClassSeries = std::vector<StepSeries>; ///< [rank]
+
+/// One run, cut into its steps without the outliers.
+class MeasuredRun {
+public:
+    explicit MeasuredRun(const Recovered& recovered) : m_recovered(recovered)
+    {
+        const auto& all = recovered.steps.steps;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (!all[i].isOutlier)
+                kept.push_back(i);
+        if (kept.empty())
+            for (std::size_t i = 0; i < all.size(); ++i)
+                kept.push_back(i);
+        for (const std::size_t i : kept)
+            stepSeconds.push_back(all[i].seconds());
+        times = meanTimesOf(recovered, kept);
+        addKernels();
+        addCollectives();
+    }
+
+    std::vector<std::size_t> kept; ///< steps
+    std::vector<double> stepSeconds;
+    std::vector<RankTime> times; ///< [rank]
+    std::map<std::string, ClassSeries> kernels, collectives;
+
+private:
+    /// Index into `kept`, -1 outside of them.
+    int stepAt(std::size_t rank, std::int64_t ns) const
+    {
+        const auto after = std::upper_bound(kept.begin(), kept.end(), ns, [&](std::int64_t at, std::size_t step) {
+            return at < m_recovered.steps.steps[step].rankStartNs[rank];
+        });
+        if (after == kept.begin())
+            return -1;
+        const auto place = std::prev(after);
+        return ns < m_recovered.steps.steps[*place].rankEndNs[rank] ? static_cast<int>(place - kept.begin()) : -1;
+    }
+    void add(std::map<std::string, ClassSeries>& to, const std::string& name, std::size_t rank, std::int64_t startNs, double ns,
+             double waitingNs)
+    {
+        const int step = stepAt(rank, startNs);
+        if (step < 0)
+            return;
+        ClassSeries& series = to[name];
+        series.resize(m_recovered.evidence.ranks.size());
+        StepSeries& own = series[rank];
+        if (!own.any()) {
+            own.seconds.assign(kept.size(), 0);
+            own.waiting.assign(kept.size(), 0);
+        }
+        own.seconds[static_cast<std::size_t>(step)] += ns * kSecondsOfNs;
+        own.waiting[static_cast<std::size_t>(step)] += waitingNs * kSecondsOfNs;
+        own.count += 1;
+    }
+    void addKernels()
+    {
+        for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
+            for (const WorkSpan& span : m_recovered.evidence.ranks[r].work)
+                add(kernels, m_recovered.evidence.names[span.name], r, span.startNs,
+                    static_cast<double>(span.endNs - span.startNs), 0);
+    }
+    void addCollectives();
+
+    const Recovered& m_recovered;
+};
+
+/// What every member spends at least is the transfer; the rest of each is waiting for the last. No clock is needed for that.
+void MeasuredRun::addCollectives()
+{
+    const RunEvidence& evidence = m_recovered.evidence;
+    std::vector<std::string> axisOf;
+    for (const GroupEvidence& group : evidence.groups) {
+        const std::string axis = axesOfGroup(m_recovered.axes, group.ranks);
+        axisOf.push_back(!axis.empty() ? axis : countedText(static_cast<std::int64_t>(group.ranks.size()), "rank"));
+    }
+    const auto nameOf = [&](Exchange exchange, const CommSpan& span) {
+        // Own files name collectives by what they are for.
+        const std::string what = exchange == Exchange::unknown || (evidence.isOneClock && !isTransfer(exchange))
+                                     ? evidence.names[span.name]
+                                     : std::string(exchangeName(exchange));
+        return what + (span.group < 0 ? " of an unknown group" : " over " + axisOf[static_cast<std::size_t>(span.group)]);
+    };
+    std::vector<std::vector<bool>> isMet;
+    for (const RankEvidence& rank : evidence.ranks)
+        isMet.emplace_back(rank.comms.size(), false);
+    for (const std::vector<Meeting>* list : {&m_recovered.meetings.meetings, &m_recovered.meetings.transfers})
+        for (const Meeting& meeting : *list) {
+            std::int64_t shortest = INT64_MAX;
+            for (const Part& part : meeting.parts) {
+                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
+                shortest = std::min(shortest, span.endNs - span.startNs);
+            }
+            for (const Part& part : meeting.parts) {
+                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
+                isMet[part.rank][part.span] = true;
+                // Both ends of a transfer are one class.
+                add(collectives, nameOf(meeting.exchange, span), part.rank, span.startNs, static_cast<double>(shortest),
+                    static_cast<double>(span.endNs - span.startNs - shortest));
+            }
+        }
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
+        for (std::size_t i = 0; i < evidence.ranks[r].comms.size(); ++i)
+            if (const CommSpan& span = evidence.ranks[r].comms[i]; !isMet[r][i])
+                add(collectives, nameOf(span.exchange, span) + ", waiting included", r, span.startNs,
+                    static_cast<double>(span.endNs - span.startNs), 0);
+}
+
+class Differences {
+public:
+    Differences(const Recovered& a, const Recovered& b) : m_a(a), m_b(b), m_runA(a), m_runB(b) {}
+
+    RunDifference find()
+    {
+        pairRanks();
+        compareSteps();
+        compareParts();
+        m_result.kernels = compareClasses(m_runA.kernels, m_runB.kernels);
+        m_result.collectives = compareClasses(m_runA.collectives, m_runB.collectives);
+        compareRanks();
+        compareStages();
+        tell();
+        return std::move(m_result);
+    }
+
+private:
+    struct Pair {
+        std::size_t a = 0, b = 0; ///< indices of ranks
+    };
+
+    void pairRanks();
+    void compareSteps();
+    void compareParts();
+    std::vector<ClassDifference> compareClasses(const std::map<std::string, ClassSeries>& a,
+                                                const std::map<std::string, ClassSeries>& b) const;
+    void compareRanks();
+    void compareStages();
+    bool isOfItsStage(const RankDifference&) const;
+    void tell();
+    double stepLeast() const { return kLeastOfStep * std::max(m_result.stepSeconds.a, m_result.stepSeconds.b); }
+    Verdict verdictOf(double ratio, double noise, double deltaSeconds, double least = kLeastDifference) const
+    {
+        if (std::abs(deltaSeconds) <= stepLeast() || std::abs(ratio - 1) <= std::max(least, kNoises * noise))
+            return Verdict::alike;
+        return ratio > 1 ? Verdict::slower : Verdict::faster;
+    }
+
+    const Recovered &m_a, &m_b;
+    MeasuredRun m_runA, m_runB;
+    std::vector<Pair> m_pairs;
+    RunDifference m_result;
+};
+
+void Differences::pairRanks()
+{
+    const auto& a = m_a.evidence.ranks;
+    const auto& b = m_b.evidence.ranks;
+    const bool isSameWorld = m_a.evidence.worldOrHighest() == m_b.evidence.worldOrHighest();
+    if (!isSameWorld)
+        m_result.problems.push_back("the first run is of " + countedText(m_a.evidence.worldOrHighest(), "rank") +
+                                    ", the second of " + std::to_string(m_b.evidence.worldOrHighest()) +
+                                    ": ranks of the same number need not do the same");
+    for (std::size_t i = 0; i < b.size(); ++i) {
+        auto of = std::find_if(a.begin(), a.end(), [&](const RankEvidence& rank) { return rank.rank == b[i].rank; });
+        // Of a folded trace the rank that stands for it: of the same stage.
+        if (of == a.end() && isSameWorld)
+            of = std::find_if(a.begin(), a.end(), [&](const RankEvidence& rank) {
+                const auto place = static_cast<std::size_t>(&rank - a.data());
+                return rank.multiplicity > 1 && m_a.passes.pipelineRank[place] == m_b.passes.pipelineRank[i];
+            });
+        if (of != a.end())
+            m_pairs.push_back({static_cast<std::size_t>(of - a.begin()), i});
+    }
+    if (m_pairs.empty() && a.size() == b.size()) { // of one run each: the only ones there are
+        for (std::size_t i = 0; i < a.size(); ++i)
+            m_pairs.push_back({i, i});
+        if (!a.empty())
+            m_result.problems.push_back("no rank is in both runs: rank " + std::to_string(a[0].rank) +
+                                        " of the first is compared with rank " + std::to_string(b[0].rank) + " of the second" +
+                                        (a.size() > 1 ? ", and so on in order" : ""));
+    }
+    if (m_pairs.size() < b.size())
+        m_result.problems.push_back("of " + countedText(static_cast<std::int64_t>(b.size()), "rank") + " of the second run " +
+                                    std::to_string(b.size() - m_pairs.size()) +
+                                    " have no fellow in the first: they are compared with nothing");
+}
+
+void Differences::compareSteps()
+{
+    m_result.stepSeconds = {middleOf(m_runA.stepSeconds), middleOf(m_runB.stepSeconds)};
+    m_result.steps = {static_cast<double>(m_a.steps.steps.size()), static_cast<double>(m_b.steps.steps.size())};
+    m_result.noise = std::max(noiseOf(m_runA.stepSeconds), noiseOf(m_runB.stepSeconds));
+    m_result.verdict = verdictOf(m_result.stepSeconds.ratio(), m_result.noise, m_result.stepSeconds.delta(), kLeastOfStep);
+    for (const RecoveredStep& step : m_b.steps.steps) {
+        const auto of = std::find_if(m_a.steps.steps.begin(), m_a.steps.steps.end(),
+                                     [&](const RecoveredStep& other) { return other.number == step.number; });
+        if (of == m_a.steps.steps.end())
+            continue;
+        StepDifference& difference = m_result.byStep.emplace_back();
+        difference.number = step.number;
+        difference.seconds = {of->seconds(), step.seconds()};
+        difference.verdict = verdictOf(difference.seconds.ratio(), m_result.noise, difference.seconds.delta());
+    }
+}
+
+void Differences::compareParts()
+{
+    std::map<std::string, OfRuns> exposed;
+    OfRuns computing, copies, idle;
+    const auto add = [&](const std::vector<RankTime>& times, double OfRuns::*run) {
+        const double each = kSecondsOfNs / std::max<double>(1, static_cast<double>(times.size()));
+        for (const RankTime& time : times) {
+            computing.*run += static_cast<double>(time.computingNs) * each;
+            copies.*run += static_cast<double>(time.copyNs) * each;
+            idle.*run += static_cast<double>(time.idleNs) * each;
+            // Groups may be exposed at once: their shares of what the rank is exposed for in all.
+            double sum = 0;
+            for (const auto& [axis, ns] : time.exposedByAxis)
+                sum += static_cast<double>(ns);
+            for (const auto& [axis, ns] : time.exposedByAxis)
+                exposed[axis].*run +=
+                    sum > 0 ? static_cast<double>(time.exposedCommNs) * static_cast<double>(ns) / sum * each : 0;
+        }
+    };
+    add(m_runA.times, &OfRuns::a);
+    add(m_runB.times, &OfRuns::b);
+    m_result.parts.push_back({"computing", computing});
+    for (const auto& [axis, seconds] : exposed)
+        m_result.parts.push_back({"exposed " + (axis.empty() ? std::string("other") : axis) + " communication", seconds});
+    m_result.parts.push_back({"copies", copies});
+    m_result.parts.push_back({"idle", idle});
+}
+
+std::vector<ClassDifference> Differences::compareClasses(const std::map<std::string, ClassSeries>& a,
+                                                         const std::map<std::string, ClassSeries>& b) const
+{
+    static const StepSeries kNone;
+    std::set<std::string> names;
+    for (const auto* of : {&a, &b})
+        for (const auto& [name, series] : *of)
+            names.insert(name);
+    const auto seriesOf = [](const std::map<std::string, ClassSeries>& of, const std::string& name,
+                             std::size_t rank) -> const StepSeries& {
+        const auto found = of.find(name);
+        return found == of.end() || rank >= found->second.size() ? kNone : found->second[rank];
+    };
+    std::vector<ClassDifference> differences;
+    for (const std::string& name : names) {
+        ClassDifference difference{.name = name};
+        std::vector<double> ratios, noises;
+        bool inA = false, inB = false;
+        for (const Pair& pair : m_pairs) {
+            const StepSeries &first = seriesOf(a, name, pair.a), &second = seriesOf(b, name, pair.b);
+            if (!first.any() && !second.any())
+                continue;
+            ++difference.ranks;
+            inA = inA || first.any();
+            inB = inB || second.any();
+            const OfRuns own{middleOf(first.seconds), middleOf(second.seconds)};
+            difference.seconds.a += own.a;
+            difference.seconds.b += own.b;
+            difference.waiting.a += middleOf(first.waiting);
+            difference.waiting.b += middleOf(second.waiting);
+            difference.count.a += first.count / std::max<double>(1, static_cast<double>(m_runA.kept.size()));
+            difference.count.b += second.count / std::max<double>(1, static_cast<double>(m_runB.kept.size()));
+            if (own.a > 0 && own.b > 0) {
+                ratios.push_back(own.ratio());
+                noises.push_back(std::max(noiseOf(first.seconds), noiseOf(second.seconds)));
+            }
+        }
+        if (difference.ranks == 0)
+            continue;
+        for (OfRuns* sum : {&difference.seconds, &difference.waiting, &difference.count}) {
+            sum->a /= static_cast<double>(difference.ranks);
+            sum->b /= static_cast<double>(difference.ranks);
+        }
+        difference.noise = middleOf(std::move(noises));
+        if (!inA || !inB) {
+            difference.typicalRatio = 0;
+            if (std::abs(difference.seconds.delta()) > stepLeast())
+                difference.verdict = inB ? Verdict::appeared : Verdict::gone;
+        } else {
+            difference.typicalRatio = ratios.empty() ? 1 : middleOf(std::move(ratios));
+            difference.verdict = verdictOf(difference.typicalRatio, difference.noise, difference.seconds.delta());
+        }
+        differences.push_back(std::move(difference));
+    }
+    std::stable_sort(differences.begin(), differences.end(), [](const ClassDifference& x, const ClassDifference& y) {
+        return std::abs(x.seconds.delta()) > std::abs(y.seconds.delta());
+    });
+    return differences;
+}
+
+/// A rank stands out where its computing grew beyond what the ranks' median grew by.
+void Differences::compareRanks()
+{
+    std::vector<double> ratios;
+    for (const Pair& pair : m_pairs) {
+        const RankTime &a = m_runA.times[pair.a], &b = m_runB.times[pair.b];
+        const auto both = [](std::int64_t first, std::int64_t second) {
+            return OfRuns{static_cast<double>(first) * kSecondsOfNs, static_cast<double>(second) * kSecondsOfNs};
+        };
+        RankDifference& difference = m_result.ranks.emplace_back();
+        difference.rankA = m_a.evidence.ranks[pair.a].rank;
+        difference.rankB = m_b.evidence.ranks[pair.b].rank;
+        difference.step = both(a.windowNs, b.windowNs);
+        difference.computing = both(a.computingNs, b.computingNs);
+        difference.exposedComm = both(a.exposedCommNs, b.exposedCommNs);
+        difference.copy = both(a.copyNs, b.copyNs);
+        difference.idle = both(a.idleNs, b.idleNs);
+        if (difference.computing.a > 0 && difference.computing.b > 0)
+            ratios.push_back(difference.computing.ratio());
+    }
+    const double usual = middleOf(ratios), noise = noiseOf(ratios);
+    if (ratios.size() < 2 || usual <= 0)
+        return;
+    for (std::size_t i = 0; i < m_result.ranks.size(); ++i) {
+        RankDifference& difference = m_result.ranks[i];
+        if (difference.computing.a <= 0 || difference.computing.b <= 0)
+            continue;
+        difference.beyondOthers = difference.computing.ratio() / usual - 1;
+        difference.beyondSeconds = difference.computing.b - usual * difference.computing.a;
+        difference.verdict =
+            verdictOf(1 + difference.beyondOthers, std::max(noise, m_result.noise), difference.beyondSeconds, kLeastOfRank);
+        if (difference.verdict == Verdict::alike)
+            continue;
+        std::vector<std::pair<double, std::string>> longest;
+        for (const ClassDifference& kernel : m_result.kernels) {
+            const auto a = m_runA.kernels.find(kernel.name), b = m_runB.kernels.find(kernel.name);
+            if (a == m_runA.kernels.end() || b == m_runB.kernels.end())
+                continue;
+            const OfRuns own{middleOf(a->second[m_pairs[i].a].seconds), middleOf(b->second[m_pairs[i].b].seconds)};
+            if (own.a > 0)
+                longest.emplace_back(own.b - kernel.typicalRatio * own.a,
+                                     shortName(kernel.name) + " (" + numberText(own.ratio(), Unit::number) + " ×)");
+        }
+        const bool isSlower = difference.verdict == Verdict::slower;
+        std::stable_sort(longest.begin(), longest.end(),
+                         [isSlower](const auto& x, const auto& y) { return isSlower ? x.first > y.first : x.first < y.first; });
+        constexpr std::size_t kMostKernels = 3;
+        for (std::size_t k = 0; k < std::min(kMostKernels, longest.size()); ++k)
+            if (std::abs(longest[k].first) > 0.1 * std::abs(difference.beyondSeconds))
+                difference.kernels.push_back(longest[k].second);
+    }
+}
+
+void Differences::compareStages()
+{
+    struct Stage {
+        std::vector<double> a, b; ///< computing of its ranks
+    };
+    std::map<int, Stage> stages;
+    for (std::size_t i = 0; i < m_pairs.size(); ++i) {
+        const int stage = m_b.passes.pipelineRank[m_pairs[i].b];
+        if (m_b.passes.pipelineRanks < 2 || stage < 0 || m_a.passes.pipelineRank[m_pairs[i].a] != stage)
+            continue;
+        stages[stage].a.push_back(m_result.ranks[i].computing.a);
+        stages[stage].b.push_back(m_result.ranks[i].computing.b);
+    }
+    std::vector<double> ratios;
+    for (auto& [stage, of] : stages) {
+        StageDifference difference{.pipelineRank = stage};
+        difference.computing = {middleOf(std::move(of.a)), middleOf(std::move(of.b))};
+        ratios.push_back(difference.computing.ratio());
+        m_result.stages.push_back(difference);
+    }
+    const double usual = middleOf(ratios);
+    for (StageDifference& stage : m_result.stages)
+        if (usual > 0)
+            stage.verdict = verdictOf(stage.computing.ratio() / usual, m_result.noise,
+                                      stage.computing.b - usual * stage.computing.a, kLeastOfRank);
+}
+
+/// What its whole stage does needs no telling of each rank.
+bool Differences::isOfItsStage(const RankDifference& rank) const
+{
+    const auto place = static_cast<std::size_t>(&rank - m_result.ranks.data());
+    return std::any_of(m_result.stages.begin(), m_result.stages.end(), [&](const StageDifference& stage) {
+        return stage.verdict == rank.verdict && stage.pipelineRank == m_b.passes.pipelineRank[m_pairs[place].b] &&
+               std::abs(rank.computing.ratio() - stage.computing.ratio()) < kLeastOfRank;
+    });
+}
+
+void Differences::tell()
+{
+    const auto time = [](double seconds) { return numberText(std::abs(seconds), Unit::seconds); };
+    const auto changed = [](Verdict verdict, const std::string& longer, const std::string& shorter) {
+        return verdict == Verdict::faster || verdict == Verdict::gone ? shorter : longer;
+    };
+    const auto fromTo = [&](const OfRuns& seconds) {
+        return "from " + numberText(seconds.a, Unit::seconds) + " to " + numberText(seconds.b, Unit::seconds);
+    };
+    const auto add = [&](const char* kind, std::string title, std::string detail, double seconds, std::vector<int> ranks = {}) {
+        m_result.findings.push_back({kind, std::move(title), std::move(detail), seconds, std::move(ranks)});
+    };
+    for (const RankDifference& rank : m_result.ranks) {
+        if (rank.verdict == Verdict::alike || isOfItsStage(rank))
+            continue;
+        std::string detail = "Its computing went " + fromTo(rank.computing) + " a step";
+        for (const std::string& kernel : rank.kernels)
+            detail += (&kernel == rank.kernels.data() ? "; most by " : ", ") + kernel;
+        add("rank",
+            "Rank " + std::to_string(rank.rankB) + " computes " + percentText(std::abs(rank.beyondOthers)) +
+                changed(rank.verdict, " longer", " shorter") + " than the other ranks' change explains",
+            detail + ".", rank.beyondSeconds, {rank.rankB});
+    }
+    for (const StageDifference& stage : m_result.stages)
+        if (stage.verdict != Verdict::alike)
+            add("stage",
+                "Stage " + std::to_string(stage.pipelineRank) + " computes " +
+                    percentText(std::abs(stage.computing.ratio() - 1)) + changed(stage.verdict, " longer", " shorter"),
+                "Its ranks went " + fromTo(stage.computing) + " a step, the other stages did not change as much.",
+                stage.computing.delta());
+    for (const auto* list : {&m_result.kernels, &m_result.collectives})
+        for (const ClassDifference& of : *list) {
+            const bool isKernel = list == &m_result.kernels;
+            const char* const kind = isKernel ? "kernel" : "collective";
+            const std::string amount = time(of.seconds.delta()) + " a step and rank";
+            const std::string counts = numberText(of.count.a, Unit::number) + " → " + numberText(of.count.b, Unit::number) +
+                                       " of them a step and rank, on " +
+                                       countedText(static_cast<std::int64_t>(of.ranks), "rank") + ".";
+            if (of.verdict == Verdict::slower || of.verdict == Verdict::faster)
+                add(kind,
+                    shortName(of.name) + " takes " + numberText(of.typicalRatio, Unit::number) + " × as long: " + amount +
+                        changed(of.verdict, " more", " less"),
+                    "It went " + fromTo(of.seconds) + "; " + counts, of.seconds.delta());
+            else if (of.verdict != Verdict::alike)
+                add(kind, shortName(of.name) + (of.verdict == Verdict::gone ? " is gone: " : " is new: ") + amount,
+                    "It has no fellow of its name in the other run.", of.seconds.delta());
+            const double waited = of.waiting.delta();
+            if (of.waiting.b > 0 && std::abs(waited) > 10 * stepLeast() &&
+                std::abs(waited) > 0.1 * std::max(of.waiting.a, of.waiting.b))
+                add("waiting",
+                    "Ranks wait " + time(waited) + (waited > 0 ? " longer" : " shorter") + " a step in " + shortName(of.name) +
+                        " for the last of them",
+                    "Waiting went " + fromTo(of.waiting) + "; it follows from what makes a member late.", waited);
+        }
+    if (m_result.verdict == Verdict::alike && m_result.findings.empty())
+        return;
+    std::stable_sort(m_result.findings.begin(), m_result.findings.end(),
+                     [](const DifferenceFinding& x, const DifferenceFinding& y) {
+                         const auto isEffect = [](const DifferenceFinding& f) { return f.kind == "waiting"; };
+                         return std::pair(isEffect(x), -std::abs(x.seconds)) < std::pair(isEffect(y), -std::abs(y.seconds));
+                     });
+    if (m_result.verdict != Verdict::alike) {
+        const std::string text = "The step takes " + percentText(std::abs(m_result.stepSeconds.ratio() - 1)) +
+                                 changed(m_result.verdict, " longer", " less") + ": " +
+                                 numberText(m_result.stepSeconds.a, Unit::seconds) + " → " +
+                                 numberText(m_result.stepSeconds.b, Unit::seconds);
+        m_result.findings.insert(m_result.findings.begin(),
+                                 {"step",
+                                  text,
+                                  "Medians of " + countedText(static_cast<std::int64_t>(m_result.steps.a), "step") + " and " +
+                                      std::to_string(static_cast<std::int64_t>(m_result.steps.b)) +
+                                      "; steps of one run differ by " + percentText(m_result.noise) + ".",
+                                  m_result.stepSeconds.delta(),
+                                  {}});
+    }
+}
+
+} // namespace
+
+RunDifference differenceOf(const Recovered& a, const Recovered& b)
+{
+    return Differences(a, b).find();
+}
+
+} // namespace sim

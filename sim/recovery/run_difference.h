@@ -1,0 +1,95 @@
+// Two recorded runs of one job: what takes longer in the second, by kernel, collective, rank, stage and step. Differences are
+// b - a, in seconds of a step. What both do alike in their steps is not noise: a difference counts where it is clearly above how
+// much the steps of either run differ among themselves.
+#pragma once
+
+#include "sim/recovery/recover.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// The same quantity of both runs.
+struct OfRuns {
+    double a = 0, b = 0;
+    double delta() const { return b - a; }
+    double ratio() const { return a > 0 ? b / a : 0; } ///< 0 where the first run has none
+};
+
+enum class Verdict : std::uint8_t { alike, slower, faster, appeared, gone };
+const char* verdictText(Verdict); ///< "slower"
+
+/// Kernels of one name, or collectives of one kind over one axis.
+struct ClassDifference {
+    std::string name;        ///< "attn.qkv"; "all-reduce over dp"
+    OfRuns seconds;          ///< of a step, mean over the ranks that have it; of collectives the transfer, without waiting
+    OfRuns count;            ///< of a step, likewise
+    OfRuns waiting;          ///< of collectives: for the last member, seconds of a step
+    double typicalRatio = 1; ///< median over ranks of b over a: one slow rank does not move it
+    double noise = 0;        ///< how far steps of either run differ among themselves, as a part of it
+    std::size_t ranks = 0;   ///< that have it
+    Verdict verdict = Verdict::alike;
+};
+
+struct RankDifference {
+    int rankA = 0, rankB = 0; ///< global ranks; differ where a rank of a folded trace stands for the other
+    OfRuns step, computing, exposedComm, copy, idle;
+    /// Computing longer than the median of the ranks would have it: 0.4 is 40 %. What it adds is `beyondSeconds`.
+    double beyondOthers = 0, beyondSeconds = 0;
+    std::vector<std::string> kernels; ///< that take it longest beyond the others, with their ratio
+    Verdict verdict = Verdict::alike;
+};
+
+struct StageDifference {
+    int pipelineRank = 0;
+    OfRuns computing; ///< of its median rank
+    Verdict verdict = Verdict::alike;
+};
+
+struct StepDifference {
+    std::int64_t number = 0;
+    OfRuns seconds;
+    Verdict verdict = Verdict::alike;
+};
+
+/// What a step of the mean rank is made of; the differences of all add up to that of the step.
+struct PartDifference {
+    std::string name; ///< "computing", "exposed tp communication", "copies", "idle"
+    OfRuns seconds;
+};
+
+struct DifferenceFinding {
+    std::string kind; ///< "step", "kernel", "collective", "waiting", "rank", "stage"
+    std::string title, detail;
+    double seconds = 0; ///< of a step: more (slower) or less
+    std::vector<int> ranks;
+};
+
+struct RunDifference {
+    OfRuns stepSeconds; ///< medians
+    OfRuns steps;       ///< how many of them
+    double noise = 0;   ///< of the step, as a part of it
+    Verdict verdict = Verdict::alike;
+    std::vector<PartDifference> parts;
+    std::vector<ClassDifference> kernels, collectives; ///< the largest difference first
+    std::vector<RankDifference> ranks;                 ///< pairs, by rank of the second run
+    std::vector<StageDifference> stages;
+    std::vector<StepDifference> byStep;      ///< of equal numbers in both; empty where none are
+    std::vector<DifferenceFinding> findings; ///< the largest difference first; none where nothing differs
+    std::vector<std::string> problems;       ///< what makes the two hard to compare
+};
+
+/// Differences below these are none: of the quantity itself, and of the step.
+inline constexpr double kLeastDifference = 0.02, kLeastOfStep = 0.001;
+
+/// O(spans log steps) of both.
+RunDifference differenceOf(const Recovered& a, const Recovered& b);
+
+nlohmann::ordered_json differenceJson(const RunDifference&);
+std::string differenceText(const RunDifference&);
+
+} // namespace sim

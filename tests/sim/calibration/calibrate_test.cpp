@@ -1,0 +1,281 @@
+// Calibration from recorded runs: of simulated steps, the truth of which is known, through trace files and as other profilers
+// would have recorded them.
+#include "sim/calibration/calibrate.h"
+#include "sim/calibration/kernel_kind.h"
+
+#include "sim/error.h"
+#include "sim/scenario/document.h"
+#include "sim/scenario/hardware_profile.h"
+#include "sim/simulate/simulation.h"
+#include "sim/trace/export.h"
+#include "sim/trace/readers/read_recording.h"
+
+#include "tests/support/catalogue.h"
+#include "tests/support/recorded.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace {
+
+using testing::HasSubstr;
+
+/// A step through a trace file.
+sim::Recording writtenAndRead(const sim::Scenario& scenario, const char* name = "calibrate.pftrace")
+{
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
+    sim::saveTrace(sim::simulate(scenario, {.full = true})->trace(sim::TraceDetail::kernels), path);
+    sim::Recording recording = sim::readRecording({path});
+    std::filesystem::remove(path);
+    return recording;
+}
+
+double stepSecondsOf(const sim::Scenario& scenario)
+{
+    return sim::simulate(scenario)->metrics().stepTimeSeconds;
+}
+
+/// Another machine than the scenarios name: slower products, attention and links.
+sim::Scenario otherMachine(sim::Scenario scenario)
+{
+    sim::Efficiency& efficiency = scenario.cluster.efficiency;
+    efficiency.gemm *= 0.7;
+    efficiency.attentionForward *= 0.6;
+    efficiency.attentionBackward *= 0.5;
+    efficiency.attention.fill({});
+    efficiency.memory *= 0.8;
+    for (sim::Tier& tier : scenario.cluster.tiers)
+        tier.bandwidthGBs *= 0.6;
+    return scenario;
+}
+
+TEST(CalibratedRun, OfItsOwnPredictionIsThePrediction)
+{
+    for (const auto& [tp, pp, dp] : {std::tuple{2, 1, 2}, {1, 4, 1}, {2, 2, 2}}) {
+        const sim::Scenario scenario = test::smallScenario(tp, pp, dp, 8);
+        SCOPED_TRACE(test::describe(scenario));
+        const sim::Recording recording = writtenAndRead(scenario);
+        const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), scenario);
+        EXPECT_NEAR(calibration.errorBefore(), 0, 0.001);
+        EXPECT_NEAR(calibration.errorAfter(), 0, 0.005);
+        ASSERT_GT(calibration.kernels.size(), 10U);
+        std::size_t compared = 0;
+        for (const sim::CalibratedClass& kernel : calibration.kernels) {
+            if (kernel.ratio > 0) {
+                EXPECT_NEAR(kernel.ratio, 1, 0.01) << kernel.name;
+                ++compared;
+            }
+            EXPECT_NEAR(kernel.measuredCount, kernel.predictedCount, 1e-9) << kernel.name << ": " << kernel.note;
+        }
+        EXPECT_EQ(compared, calibration.kernels.size());
+        for (const sim::CalibratedClass& transfer : calibration.transfers)
+            EXPECT_GT(transfer.ratio, 0) << transfer.name << ": " << transfer.note;
+    }
+}
+
+TEST(CalibratedRun, NamesTheClassThatIsSlower)
+{
+    const sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+    sim::Recording recording = writtenAndRead(scenario);
+    const std::string planted = "attn";
+    std::size_t slowed = 0;
+    for (sim::RankRecording& rank : recording.ranks)
+        for (std::size_t i = 0; i < rank.spans.size(); ++i)
+            if (rank.spans.kind[i] == sim::RecordedKind::kernel && recording.names[rank.spans.name[i]].starts_with(planted)) {
+                rank.spans.durationNs[i] += rank.spans.durationNs[i] / 2;
+                ++slowed;
+            }
+    ASSERT_GT(slowed, 0U);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), scenario);
+    for (const sim::CalibratedClass& kernel : calibration.kernels)
+        EXPECT_NEAR(kernel.ratio, kernel.name.starts_with(planted) ? 1.5 : 1, 0.01) << kernel.name;
+}
+
+TEST(CalibratedRun, OfAnotherMachinePredictsItsStepAndThatOfOtherLayouts)
+{
+    const sim::Scenario assumed = test::smallScenario(2, 2, 2, 8);
+    const sim::Scenario truth = otherMachine(assumed);
+    const sim::Recording recording = writtenAndRead(truth);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), assumed);
+    EXPECT_LT(calibration.errorBefore(), -0.15);
+    EXPECT_NEAR(calibration.errorAfter(), 0, 0.02);
+    double worst = 0, worstBefore = 0;
+    for (const auto& [tp, pp, dp, microbatches] :
+         {std::tuple{2, 4, 1, 8}, {2, 2, 2, 16}, {2, 1, 4, 8}, {1, 2, 4, 8}, {1, 8, 1, 16}, {4, 2, 1, 8}}) {
+        const sim::Scenario other = test::smallScenario(tp, pp, dp, microbatches);
+        const double measured = stepSecondsOf(otherMachine(other));
+        const double error = stepSecondsOf(sim::withMeasured(other, calibration)) / measured - 1;
+        worst = std::max(worst, std::abs(error));
+        worstBefore = std::max(worstBefore, std::abs(stepSecondsOf(other) / measured - 1));
+        EXPECT_NEAR(error, 0, 0.05) << test::describe(other);
+    }
+    std::printf("[ rates    ] six other layouts: worst error %.1f %% calibrated, %.1f %% before\n", 100 * worst,
+                100 * worstBefore);
+}
+
+/// Kernels under the names that libraries give them, which say no more than the kind.
+void nameAsLibrariesDo(sim::Recording& recording, const sim::Simulation& simulation)
+{
+    constexpr const char* kNames[] = {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", "flash_fwd_kernel",
+                                      "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", "multi_tensor_apply_kernel<FusedAdam>",
+                                      "vectorized_elementwise_kernel<4>"};
+    std::map<std::string, const char*> nameOf;
+    for (const sim::Pass& pass : simulation.program().passes)
+        for (std::size_t i = 0; i < pass.ops.size(); ++i)
+            nameOf[simulation.program().labels[pass.ops[i].label]] =
+                kNames[static_cast<std::size_t>(sim::kernelGroupOf(pass.shapes[i]))];
+    for (sim::RankRecording& rank : recording.ranks)
+        for (std::size_t i = 0; i < rank.spans.size(); ++i)
+            if (rank.spans.kind[i] == sim::RecordedKind::kernel)
+                rank.spans.name[i] = recording.names.add(nameOf.at(recording.names[rank.spans.name[i]]));
+}
+
+TEST(CalibratedRun, OfAnotherProfilerGoesByKindOfKernelAndCollective)
+{
+    const sim::Scenario assumed = test::smallScenario(2, 2, 2, 8);
+    const auto simulation = sim::simulate(otherMachine(assumed), {.full = true});
+    sim::Recording recording = test::recordingOf(*simulation);
+    nameAsLibrariesDo(recording, *simulation);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), assumed);
+    EXPECT_LT(calibration.errorBefore(), -0.15);
+    EXPECT_NEAR(calibration.errorAfter(), 0, 0.05);
+    std::printf("[ rates    ] by kinds of kernels: step %.1f %% before, %.1f %% after\n", 100 * calibration.errorBefore(),
+                100 * calibration.errorAfter());
+    std::set<std::string> kinds;
+    for (const sim::CalibratedClass& kernel : calibration.kernels) {
+        kinds.insert(kernel.name);
+        EXPECT_GT(kernel.ratio, 1) << kernel.name << ": " << kernel.note;
+    }
+    EXPECT_THAT(kinds, testing::UnorderedElementsAre("matrix products", "attention, forward", "attention, backward", "optimizer",
+                                                     "other kernels"));
+    EXPECT_GT(calibration.transfers.size(), 1U);
+    for (const sim::CalibratedClass& transfer : calibration.transfers)
+        EXPECT_GT(transfer.ratio, 1) << transfer.name << ": " << transfer.note; // links of 0.6 the rate
+}
+
+TEST(CalibratedRun, AcrossNodesSetsWhatLinksBetweenThemReach)
+{
+    const sim::Scenario assumed = test::smallScenario(2, 1, 8, 8); // two nodes
+    ASSERT_EQ(assumed.cluster.nodes, 2);
+    sim::Scenario truth = assumed;
+    truth.cluster.tiers.back().bandwidthGBs *= 0.5;
+    const sim::Recording recording = writtenAndRead(truth);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), assumed);
+    ASSERT_TRUE(calibration.interNode.has_value());
+    EXPECT_NEAR(*calibration.interNode, 0.5 * assumed.cluster.efficiency.network, 0.1);
+    EXPECT_LT(calibration.errorBefore(), -0.01);
+    EXPECT_LT(std::abs(calibration.errorAfter()), 0.2 * std::abs(calibration.errorBefore()));
+    EXPECT_THAT(sim::calibratedProfileText("here", calibration), HasSubstr("\"inter_node\": 0."));
+}
+
+/// The same step so many times in one file.
+sim::Recording repeated(const sim::Scenario& scenario, int steps)
+{
+    const sim::Trace one = sim::simulate(scenario, {.full = true})->trace(sim::TraceDetail::kernels);
+    sim::Trace all = one;
+    all.flows.clear();
+    for (sim::Track& track : all.tracks) {
+        const sim::Track of = track;
+        for (int step = 1; step < steps; ++step)
+            for (std::size_t i = 0; i < of.size(); ++i) {
+                track.startNs.push_back(of.startNs[i] + step * one.endNs);
+                track.durationNs.push_back(of.durationNs[i]);
+                track.kind.push_back(of.kind[i]);
+                track.microbatch.push_back(of.microbatch[i]);
+                if (!of.correlation.empty())
+                    track.correlation.push_back(of.correlation[i] == 0 ? 0 : (std::uint64_t(step) << 48U) + of.correlation[i]);
+                if (!of.group.empty())
+                    track.group.push_back(of.group[i]);
+                if (!of.peer.empty())
+                    track.peer.push_back(of.peer[i]);
+            }
+    }
+    all.endNs = steps * one.endNs;
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "repeated.pftrace";
+    sim::saveTrace(all, path);
+    sim::Recording recording = sim::readRecording({path});
+    std::filesystem::remove(path);
+    return recording;
+}
+
+TEST(CalibratedRun, IsHeldAgainstStepsThatItHasNotSeen)
+{
+    const sim::Scenario assumed = test::smallScenario(2, 2, 1, 4);
+    const sim::Scenario truth = otherMachine(assumed);
+    const sim::Recording recording = repeated(truth, 6);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), assumed);
+    EXPECT_EQ(calibration.steps, 6U);
+    EXPECT_NEAR(calibration.measuredSeconds, stepSecondsOf(truth), 0.02 * calibration.measuredSeconds);
+    ASSERT_TRUE(calibration.heldOut.has_value());
+    EXPECT_EQ(calibration.heldOut->learnt, 3U);
+    EXPECT_EQ(calibration.heldOut->held, 3U);
+    EXPECT_NEAR(calibration.heldOut->error(), 0, 0.02);
+    EXPECT_EQ(sim::calibrationJson(calibration, {})["held_out"]["held_steps"], 3);
+    for (const sim::CalibratedClass& kernel : calibration.kernels)
+        EXPECT_NEAR(kernel.measuredCount, kernel.predictedCount, 1e-9) << kernel.name; // of one step, however many there are
+}
+
+TEST(CalibratedProfile, IsAFileThatScenariosName)
+{
+    const sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+    const sim::Recording recording = writtenAndRead(scenario);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), scenario);
+    const std::string text = sim::calibratedProfileText("measured", calibration);
+    const sim::HardwareProfile read = sim::readHardwareProfile(text, "measured.json", test::catalogue().schema());
+    EXPECT_EQ(read.kernels.size(), calibration.profile.kernels.size());
+    EXPECT_EQ(read.transfers.size(), calibration.profile.transfers.size());
+    EXPECT_GT(read.kernels.size(), 5U);
+    EXPECT_EQ(read.precision, scenario.training.precision);
+    const nlohmann::ordered_json said = sim::calibrationJson(calibration, {});
+    for (const char* key : {"measured", "predicted", "calibrated", "held_out", "kernels", "collectives", "profile", "problems"})
+        EXPECT_TRUE(said.contains(key)) << key;
+    EXPECT_THAT(sim::calibrationText(calibration, {}), HasSubstr("with what was measured"));
+}
+
+TEST(ScenarioOfARun, IsTheOneGivenUnlessTheRecordingContradictsIt)
+{
+    const sim::Scenario truth = test::smallScenario(2, 4, 2, 8);
+    const sim::Recovered recovered = sim::recover(writtenAndRead(truth));
+    std::vector<sim::UnknownKey> unknown;
+    EXPECT_EQ(sim::scenarioOfRun(recovered, truth, test::catalogue(), unknown).layout, truth.layout);
+    ASSERT_EQ(unknown.size(), 1U);
+    EXPECT_THAT(unknown[0].why, HasSubstr("nothing that was recovered contradicts it"));
+    const sim::Scenario other = test::smallScenario(4, 2, 2, 8);
+    const sim::Scenario made = sim::scenarioOfRun(recovered, other, test::catalogue(), unknown);
+    EXPECT_EQ(made.layout.tp, 2);
+    EXPECT_EQ(made.layout.pp, 4);
+    EXPECT_EQ(made.layout.dp, 2);
+}
+
+TEST(Calibration, OfARecordingWithoutKernelsIsRefused)
+{
+    const sim::Scenario scenario = test::smallScenario(2, 1, 1, 4);
+    sim::Recording recording;
+    recording.worldSize = 2;
+    recording.ranks.emplace_back().rank = 0;
+    EXPECT_THROW(sim::calibrate(recording, sim::recover(recording), scenario), sim::Error);
+}
+
+TEST(KindOfAKernel, IsInItsName)
+{
+    using sim::KernelGroup;
+    for (const auto& [name, group] :
+         {std::pair{"ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn", KernelGroup::products},
+          {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64", KernelGroup::products},
+          {"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_TNT", KernelGroup::products},
+          {"Cijk_Ailk_Bljk_BBS_BH_MT128x128x32", KernelGroup::products},
+          {"void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128>>", KernelGroup::attentionForward},
+          {"void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<>", KernelGroup::attentionBackward},
+          {"fmha_cutlassF_bf16_aligned_64x128_rf_sm80", KernelGroup::attentionForward},
+          {"void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor>", KernelGroup::optimizer},
+          {"void at::native::vectorized_elementwise_kernel<4, silu>", KernelGroup::other}})
+        EXPECT_EQ(sim::kernelGroupOfName(name), group) << name;
+}
+
+} // namespace

@@ -1,0 +1,194 @@
+// Two runs compared: a run with itself, with a rank, a kernel, a collective that was made slower, and real recordings.
+#include "sim/recovery/run_difference.h"
+
+#include "sim/trace/readers/read_recording.h"
+
+#include "tests/support/recorded.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using testing::HasSubstr;
+
+sim::Recovered recoveredOf(const sim::Scenario& scenario)
+{
+    return sim::recover(test::recordingOf(*sim::simulate(scenario, {.full = true})));
+}
+
+std::vector<std::string> kindsOf(const sim::RunDifference& difference)
+{
+    std::vector<std::string> kinds;
+    for (const sim::DifferenceFinding& finding : difference.findings)
+        kinds.push_back(finding.kind);
+    return kinds;
+}
+
+const sim::DifferenceFinding* firstOf(const sim::RunDifference& difference, const std::string& kind)
+{
+    const auto found = std::find_if(difference.findings.begin(), difference.findings.end(),
+                                    [&](const sim::DifferenceFinding& finding) { return finding.kind == kind; });
+    return found == difference.findings.end() ? nullptr : &*found;
+}
+
+TEST(ComparedRuns, OfOneRunDifferInNothing)
+{
+    std::mt19937 random(17);
+    for (int runs = 0; runs < 12;) {
+        const sim::Scenario scenario = test::randomScenario(random, 16);
+        if (scenario.layout.worldSize() < 2)
+            continue;
+        ++runs;
+        SCOPED_TRACE(test::describe(scenario));
+        const sim::Recovered run = recoveredOf(scenario);
+        const sim::RunDifference difference = sim::differenceOf(run, run);
+        EXPECT_TRUE(difference.findings.empty()) << difference.findings.front().title;
+        EXPECT_TRUE(difference.problems.empty());
+        EXPECT_EQ(difference.verdict, sim::Verdict::alike);
+        EXPECT_EQ(difference.stepSeconds.delta(), 0);
+        EXPECT_GT(difference.stepSeconds.a, 0);
+        EXPECT_THAT(sim::differenceText(difference), HasSubstr("what differs\n  nothing\n"));
+    }
+}
+
+TEST(ComparedRuns, NameTheRankThatGotSlower)
+{
+    for (const int pp : {1, 2, 4}) {
+        SCOPED_TRACE(pp);
+        sim::Scenario scenario = test::smallScenario(2, pp, 4, 8);
+        const sim::Recovered before = recoveredOf(scenario);
+        scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+        const sim::Recovered after = recoveredOf(scenario);
+        const sim::RunDifference difference = sim::differenceOf(before, after);
+        EXPECT_EQ(difference.verdict, sim::Verdict::slower);
+        const sim::DifferenceFinding* rank = firstOf(difference, "rank");
+        ASSERT_NE(rank, nullptr);
+        EXPECT_EQ(rank->ranks, std::vector<int>{5});
+        EXPECT_NEAR(difference.ranks[5].beyondOthers, 0.4, 0.05);
+        int ranks = 0, kernels = 0;
+        for (const std::string& kind : kindsOf(difference)) {
+            ranks += kind == "rank" ? 1 : 0;
+            kernels += kind == "kernel" ? 1 : 0;
+        }
+        EXPECT_EQ(ranks, 1);
+        EXPECT_EQ(kernels, 0); // one rank's kernels are its own affair
+        // The other way round it got faster.
+        const sim::RunDifference back = sim::differenceOf(after, before);
+        EXPECT_EQ(back.ranks[5].verdict, sim::Verdict::faster);
+        EXPECT_EQ(back.stepSeconds.delta(), -difference.stepSeconds.delta());
+    }
+}
+
+TEST(ComparedRuns, NameTheStageThatGotSlowerOnceAndNotEachOfItsRanks)
+{
+    sim::Scenario scenario = test::smallScenario(2, 4, 2, 8);
+    const sim::Recovered before = recoveredOf(scenario);
+    for (int rank = 8; rank < 12; ++rank)
+        scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = 1.3});
+    const sim::RunDifference difference = sim::differenceOf(before, recoveredOf(scenario));
+    const sim::DifferenceFinding* stage = firstOf(difference, "stage");
+    ASSERT_NE(stage, nullptr);
+    EXPECT_THAT(stage->title, HasSubstr("Stage 2 computes 30.0 % longer"));
+    EXPECT_EQ(firstOf(difference, "rank"), nullptr);
+}
+
+TEST(ComparedRuns, NameTheKernelThatGotSlower)
+{
+    const auto simulation = sim::simulate(test::smallScenario(2, 2, 2, 8), {.full = true});
+    const sim::Recording before = test::recordingOf(*simulation);
+    sim::Recording after = test::recordingOf(*simulation);
+    std::uint32_t planted = sim::kNoSpan;
+    for (sim::RankRecording& rank : after.ranks)
+        for (std::size_t i = 0; i < rank.spans.size(); ++i) {
+            if (rank.spans.kind[i] != sim::RecordedKind::kernel)
+                continue;
+            if (planted == sim::kNoSpan)
+                planted = rank.spans.name[i];
+            if (rank.spans.name[i] == planted)
+                rank.spans.durationNs[i] += rank.spans.durationNs[i];
+        }
+    const sim::RunDifference difference = sim::differenceOf(sim::recover(before), sim::recover(after));
+    const sim::DifferenceFinding* kernel = firstOf(difference, "kernel");
+    ASSERT_NE(kernel, nullptr);
+    EXPECT_THAT(kernel->title, HasSubstr(before.names[planted] + " takes 2.00 × as long"));
+    for (const sim::ClassDifference& of : difference.kernels)
+        EXPECT_EQ(of.verdict, of.name == before.names[planted] ? sim::Verdict::slower : sim::Verdict::alike) << of.name;
+    EXPECT_EQ(firstOf(difference, "collective"), nullptr);
+}
+
+TEST(ComparedRuns, NameTheCollectiveThatGotSlowerAndWhatIsNew)
+{
+    sim::Scenario scenario = test::smallScenario(4, 1, 2, 4);
+    scenario.layout.sequenceParallel = true;
+    const sim::Recovered before = recoveredOf(scenario);
+    for (sim::Tier& tier : scenario.cluster.tiers)
+        tier.bandwidthGBs /= 4;
+    const sim::RunDifference slower = sim::differenceOf(before, recoveredOf(scenario));
+    const sim::DifferenceFinding* collective = firstOf(slower, "collective");
+    ASSERT_NE(collective, nullptr);
+    EXPECT_THAT(collective->title, HasSubstr(" over tp takes "));
+    EXPECT_EQ(firstOf(slower, "kernel"), nullptr);
+    EXPECT_EQ(firstOf(slower, "rank"), nullptr);
+    scenario.layout.sequenceParallel = false;
+    const sim::RunDifference other = sim::differenceOf(before, recoveredOf(scenario));
+    std::string titles;
+    for (const sim::DifferenceFinding& finding : other.findings)
+        titles += finding.title + "\n";
+    EXPECT_THAT(titles, HasSubstr("all-gather over tp is gone"));
+    EXPECT_THAT(titles, HasSubstr("all-reduce over tp"));
+}
+
+TEST(ComparedRuns, PartsAddUpToTheStepOfTheMeanRank)
+{
+    sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+    const sim::Recovered a = recoveredOf(scenario);
+    scenario.cluster.efficiency.gemm *= 0.5;
+    const sim::Recovered b = recoveredOf(scenario);
+    const sim::RunDifference difference = sim::differenceOf(a, b);
+    double sum = 0, step = 0;
+    for (const sim::PartDifference& part : difference.parts)
+        sum += part.seconds.delta();
+    for (const sim::RankDifference& rank : difference.ranks)
+        step += rank.step.delta() / static_cast<double>(difference.ranks.size());
+    EXPECT_NEAR(sum, step, 1e-8);
+    const nlohmann::ordered_json said = sim::differenceJson(difference);
+    EXPECT_EQ(said["verdict"], "slower");
+    EXPECT_EQ(said["ranks"].size(), 8U);
+    EXPECT_EQ(said["kernels"].size(), difference.kernels.size());
+    for (const char* key : {"step_s", "steps", "noise", "parts", "collectives", "stages", "by_step", "findings", "problems"})
+        EXPECT_TRUE(said.contains(key)) << key;
+}
+
+TEST(ComparedRuns, OfDifferentWorldsSaySo)
+{
+    const sim::RunDifference difference =
+        sim::differenceOf(recoveredOf(test::smallScenario(2, 1, 2, 4)), recoveredOf(test::smallScenario(2, 1, 4, 8)));
+    EXPECT_THAT(difference.problems, testing::Contains(HasSubstr("the first run is of 4 ranks, the second of 8")));
+    EXPECT_THAT(difference.problems, testing::Contains(HasSubstr("of 8 ranks of the second run 4 have no fellow")));
+}
+
+TEST(ComparedRuns, OfRealRecordings)
+{
+    const std::string folder = RANKSCOPE_TEST_DATA "/kineto/";
+    const auto read = [&](const char* file) { return sim::recover(sim::readRecording({folder + file})); };
+    const sim::Recovered first = read("worker0_step_12.1694128201545.pt.trace.json.gz"),
+                         last = read("worker7_step_12.1694128201553.pt.trace.json.gz"), three = read("nccl_data.json.gz");
+    for (const sim::Recovered* run : {&first, &last, &three})
+        EXPECT_TRUE(sim::differenceOf(*run, *run).findings.empty());
+    // Two ranks of one job as if they were two runs: rank 7 is late, so that it waits less in the first all-to-all.
+    const sim::RunDifference ranks = sim::differenceOf(first, last);
+    EXPECT_THAT(ranks.problems, testing::Contains(HasSubstr("rank 0 of the first is compared with rank 7 of the second")));
+    ASSERT_FALSE(ranks.collectives.empty());
+    const auto exchange = std::find_if(ranks.collectives.begin(), ranks.collectives.end(),
+                                       [](const sim::ClassDifference& of) { return of.verdict == sim::Verdict::faster; });
+    ASSERT_NE(exchange, ranks.collectives.end());
+    EXPECT_LT(exchange->seconds.delta(), -0.003);
+    EXPECT_THAT(exchange->name, HasSubstr("waiting included"));
+    EXPECT_EQ(three.steps.steps.size(), 3U);
+    EXPECT_EQ(sim::differenceOf(three, three).byStep.size(), 3U);
+}
+
+} // namespace

@@ -278,7 +278,8 @@ void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
 {
     m_rows->setRowCount(0);
     const auto tintOf = [](const ComparisonRow& row) {
-        if (row.delta() == 0 || !row.lowerIsBetter || !row.canTell())
+        const bool readsSame = valueText(row.unit, row.a) == valueText(row.unit, row.b);
+        if (readsSame || !row.lowerIsBetter || !row.canTell())
             return Tint::muted;
         return (row.delta() < 0) == *row.lowerIsBetter ? Tint::better : Tint::worse;
     };
@@ -337,6 +338,7 @@ void CompareTables::headSeveral(QTableWidget* of, const QStringList& names, cons
     constexpr int kWidestColumn = 110; // long lists end in …, their tooltips have them whole
     of->horizontalHeader()->setMaximumSectionSize(kWidestColumn);
     of->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    of->setShowGrid(true); // values of neighbouring columns are told apart
     of->setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
     of->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
 }
@@ -379,9 +381,10 @@ void CompareTables::showSeveral(const QStringList& names, const std::vector<std:
             {(row.isTotal ? QString() : QStringLiteral("   ")) + row.name, row.name, Tint::none, row.isTotal}};
         for (std::size_t i = 0; i < row.values.size(); ++i) {
             const double delta = row.values[i] - row.values[0];
-            const Tint tint = i == 0 || delta == 0 || !row.lowerIsBetter ? Tint::none
-                              : (delta < 0) == *row.lowerIsBetter        ? Tint::better
-                                                                         : Tint::worse;
+            const bool readsSame = valueText(row.unit, row.values[i]) == valueText(row.unit, row.values[0]);
+            const Tint tint = i == 0 || readsSame || !row.lowerIsBetter ? Tint::none
+                              : (delta < 0) == *row.lowerIsBetter       ? Tint::better
+                                                                        : Tint::worse;
             cells.push_back({valueText(row.unit, row.values[i]),
                              i == 0 ? QString() : tr("%1 against A").arg(deltaText(row.unit, delta)), tint, row.isTotal});
         }

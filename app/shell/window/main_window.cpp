@@ -470,6 +470,11 @@ void MainWindow::stepChanged()
     editOrder(false); // what was edited is the order of another step
     if (std::exchange(m_showsViewNext, false))
         applyViewState();
+    if (m_inFrontNext && isWorkspaceShown() && m_workspace->isVisible()) {
+        const Picture asked = *std::exchange(m_inFrontNext, std::nullopt);
+        m_workspace->setPictureVisible(asked, true);
+        m_workspace->canvas(asked).setFocus();
+    }
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
         m_desk.playback().play();
     updateActions();

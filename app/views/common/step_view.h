@@ -5,6 +5,7 @@
 #include "app/views/common/asked_view.h"
 #include "app/views/common/theme.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,12 @@ public:
     virtual void setTheme(const Theme&) = 0;
     /// The step is played: a picture that can show a moment does from now on. True if it did not before.
     virtual bool showNow() { return false; }
+    /// How high all of the picture is at that width, of a picture that scrolls what it has no room for: figures cut nothing.
+    virtual std::optional<float> contentHeight(float width)
+    {
+        (void)width;
+        return std::nullopt;
+    }
     /// What stands in the empty state: how to get a step, at first; or that one is on its way.
     void setHint(std::string hint) { m_hint = std::move(hint); }
 

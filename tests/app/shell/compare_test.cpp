@@ -371,6 +371,44 @@ TEST_F(CompareTest, SixScenariosLieOnOneAxisAndASeventhIsRefused)
     EXPECT_FALSE(window.isEnabled(CommandId::endComparison));
 }
 
+TEST_F(CompareTest, NothingIsComparedTwice)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    settle();
+    window.run(CommandId::keepInComparison);
+    EXPECT_TRUE(window.desk().lineup().entries().empty()) << "it is the baseline";
+    setTp(1);
+    window.showCompare();
+    window.run(CommandId::keepInComparison);
+    settle();
+    EXPECT_EQ(window.desk().lineup().entries().size(), 1U);
+    EXPECT_TRUE(window.statusBar()->currentMessage().startsWith(QStringLiteral("Kept as C, as it is now")))
+        << window.statusBar()->currentMessage().toStdString();
+    window.run(CommandId::keepInComparison);
+    EXPECT_EQ(window.desk().lineup().entries().size(), 1U);
+    EXPECT_TRUE(window.statusBar()->currentMessage().contains(QStringLiteral("as C")));
+}
+
+TEST_F(CompareTest, OnlyWhatReadsOtherwiseIsColoured)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    setTp(1);
+    window.run(CommandId::keepInComparison);
+    setTp(4);
+    window.showCompare();
+    settle();
+    const QTableWidget& rows = page().tables().severalRows();
+    ASSERT_GT(rows.rowCount(), 3);
+    for (int row = 0; row < rows.rowCount(); ++row)
+        for (int column = 2; column < rows.columnCount(); ++column)
+            if (rows.item(row, column)->text() == rows.item(row, 1)->text()) {
+                EXPECT_EQ(rows.item(row, column)->foreground(), rows.item(row, 1)->foreground())
+                    << rows.item(row, 0)->text().toStdString();
+            }
+}
+
 TEST_F(CompareTest, WhatIsKeptStaysAsItWasWhileTheScenarioGoesOn)
 {
     open(kTiny);

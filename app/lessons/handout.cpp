@@ -71,8 +71,8 @@ public:
             font.setBold(bold);
             document.setDefaultFont(font);
             document.setDocumentMargin(0);
-            using Features = QTextDocument::MarkdownFeatures;
-            document.setMarkdown(block, Features(QTextDocument::MarkdownDialectGitHub) | QTextDocument::MarkdownNoHTML);
+            document.setMarkdown(block, QTextDocument::MarkdownFeatures(QTextDocument::MarkdownDialectGitHub) |
+                                            QTextDocument::MarkdownNoHTML);
             document.setTextWidth(kTextWidth - indent);
             double height = document.size().height();
             if (height <= kBottom - kMargin)

@@ -96,6 +96,13 @@ def problems_of(answer: Dict[str, Any]) -> List[Problem]:
     return [Problem(p.get("pointer", ""), p.get("message", ""), p.get("severity", "error")) for p in listed]
 
 
+def problem_of(words: str) -> Problem:
+    """Of what a program says of a scenario that it was handed through a pipe."""
+    told = words.replace("/dev/stdin: ", "", 1)
+    pointer, separator, message = told.partition(": ")
+    return Problem(pointer, message) if separator and pointer.startswith("/") and " " not in pointer else Problem("", told)
+
+
 def ask_json(arguments: Sequence[str], given: Optional[str] = None, *, bad_is_answer: bool = False) -> Any:
     return json.loads(ask("rankscope-sim", arguments, given, bad_is_answer=bad_is_answer))
 

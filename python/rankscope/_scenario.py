@@ -32,6 +32,8 @@ def load(scenario: Scenario) -> Tuple[Dict[str, Any], Optional[pathlib.Path]]:
         return _read(scenario, "the text"), None
     if not isinstance(scenario, (str, os.PathLike)):
         raise TypeError(f"a scenario is a path, a dict or JSON text, not {type(scenario).__name__}")
+    if scenario == "":
+        raise ScenarioError([Problem("", "the path of the scenario is empty")])
     path = pathlib.Path(scenario)
     try:
         text = path.read_text(encoding="utf-8")

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pathlib
 import tempfile
-from typing import Any, List, Mapping, Optional, Sequence, Union
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._program import Problem, ProgramError, ScenarioError, ask, ask_json
+from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problem_of
 from ._scenario import Scenario, changed
 from .result import Result
 from .simulator import _beside, _problems
+
+
+def _pairs(name: str, settings: Optional[Mapping[str, Any]]) -> Iterable[Tuple[str, Any]]:
+    if settings is None:
+        return ()
+    if not isinstance(settings, Mapping):
+        raise TypeError(f"{name} is a dict of keys and values, such as {{'layout.tp': 8}}, not {type(settings).__name__}")
+    return settings.items()
 
 
 def _assignment(pointer: str, value: Any) -> str:
@@ -43,16 +52,16 @@ def plan(
     for name, value in numbers.items():
         if value is not None:
             options += [name, str(value)]
-    for name, settings in (("--fix", fix or {}), ("--why", why or {})):
-        for pointer, value in settings.items():
-            options += [name, _assignment(pointer, value)]
-    for pointer in free:
+    for name, settings in (("fix", fix), ("why", why)):
+        for pointer, value in _pairs(name, settings):
+            options += ["--" + name, _assignment(pointer, value)]
+    for pointer in [free] if isinstance(free, str) else free:
         options += ["--free", pointer]
     try:
         return Result(ask_json(["plan", "/dev/stdin", *_beside(folder), *options, "--json"], json.dumps(document)))
     except ProgramError as error:
         problems = [p for p in _problems(document, folder) if p.severity == "error"]
-        raise (ScenarioError(problems) if problems else error) from None
+        raise ScenarioError(problems or [problem_of(str(error))]) from None
 
 
 def import_settings(
@@ -107,7 +116,7 @@ def export_settings(scenario: Scenario, kind: str, **overrides: Any) -> Settings
         answer = Result(ask_json(["export", "/dev/stdin", *_beside(folder), "--to", kind, "--json"], json.dumps(document)))
     except ProgramError as error:
         problems = [p for p in _problems(document, folder) if p.severity == "error"]
-        raise ScenarioError(problems or [Problem("", str(error))]) from None
+        raise ScenarioError(problems or [problem_of(str(error))]) from None
     settings = Settings(answer.text)
     settings.notes, settings.kind = list(answer.notes), answer.kind
     return settings
@@ -138,4 +147,9 @@ class Trace:
 
 def open_trace(*paths: "os.PathLike[str] | str") -> Trace:
     """Files of one run, or the folder they lie in: PyTorch's, Chrome's, Perfetto's, Nsight's, NCCL's, Rankscope's own."""
-    return Trace([os.fspath(path) for path in paths])
+    named = [os.fspath(path) for path in paths]
+    for path in named:
+        if not os.path.exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    # A name may begin like an option.
+    return Trace([os.path.join(".", path) if path.startswith("-") else path for path in named])

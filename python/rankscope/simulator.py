@@ -11,7 +11,7 @@ import json
 import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problems_of
+from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problem_of, problems_of
 from ._scenario import Scenario, changed, load, set_value
 from .result import Columns, Result
 
@@ -42,7 +42,7 @@ def _asked(command: Sequence[str], scenario: Scenario, overrides: Mapping[str, A
         return ask_json([*command, "/dev/stdin", *_beside(folder), "--json"], text)
     except ProgramError as error:
         problems = [p for p in _problems(document, folder) if p.severity == "error"]
-        raise ScenarioError(problems or [Problem("", str(error))]) from None
+        raise ScenarioError(problems or [problem_of(str(error))]) from None
 
 
 def _problems(document: Mapping[str, Any], folder: Optional[pathlib.Path]) -> List[Problem]:
@@ -121,7 +121,7 @@ def schedule(
         return Result(ask_json(["schedule", "/dev/stdin", *_beside(folder), *options], json.dumps(document)))
     except ProgramError as error:
         problems = [p for p in _problems(document, folder) if p.severity == "error"]
-        raise ScenarioError(problems or [Problem("", str(error))]) from None
+        raise ScenarioError(problems or [problem_of(str(error))]) from None
 
 
 #: What sweep() tells of each combination.
@@ -142,7 +142,9 @@ def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: An
         sweep("job.json", vary={"layout.tp": [1, 2, 4, 8], "layout.pp": [1, 2, 4]})
 
     Columns: the keys, step_time_s, tokens_per_second, …, exposed_comm_fraction (all dimensions together), fits, and `problem`:
-    why a combination cannot be laid out (its numbers are None then)."""
+    why a combination cannot be laid out (its numbers are None then). ScenarioError where none can, for one and the same reason."""
+    if not isinstance(vary, Mapping):
+        raise TypeError(f"vary is a dict of keys and the values each takes, such as {{'layout.tp': [1, 2]}}, not {type(vary).__name__}")
     base, folder = changed(scenario, overrides)
     documents, rows = [], []
     for values in itertools.product(*vary.values()):
@@ -162,4 +164,7 @@ def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: An
         columns["exposed_comm_fraction"].append(sum(exposed.values()) if exposed else None)
         told = [str(p) for p in problems_of(answer) if p.severity == "error"] if "error" in answer else []
         columns["problem"].append(" | ".join(told) or None)
+    reasons = set(columns["problem"])
+    if len(reasons) == 1 and None not in reasons and len(rows) > 1:
+        raise ScenarioError([Problem("", reasons.pop())])
     return columns

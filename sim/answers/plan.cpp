@@ -3,6 +3,12 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
 #include <utility>
 
 namespace sim {
@@ -55,6 +61,31 @@ void addGrid(Answer& answer, const PlanGrid& grid)
     answer["etp"] = grid.etp;
 }
 
+constexpr double kNothingOpen = std::numeric_limits<double>::infinity();
+
+/// Equal for two parts if they are parts of the same search.
+std::string jobOf(const PlanRequest& request)
+{
+    std::string all = request.document.text();
+    const auto add = [&](const std::string& word) { all += '\0' + word; };
+    for (const auto& [pointer, value] : request.fixed) {
+        add(pointer);
+        add(value);
+    }
+    add("freed");
+    for (const std::string& pointer : request.freed)
+        add(pointer);
+    add(request.framework);
+    for (const double number : {1.0 * request.gpus, 1.0 * static_cast<int>(request.objective), request.price, request.marginGib})
+        add(Answer(number).dump());
+    std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+    for (const char c : all)
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    std::array<char, 17> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
+    return text.data();
+}
+
 } // namespace
 
 Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
@@ -85,6 +116,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"evaluated", plan.evaluated},
                   {"tightened", plan.tightened},
                   {"simulated", plan.simulated},
+                  {"too_large", plan.tooLarge},
                   {"proved", plan.proved},
                   {"gap", plan.gap},
                   {"stopped", plan.stopped},
@@ -93,8 +125,14 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"best", best},
                   {"pareto", pareto},
                   {"rejected", rejected}};
-    if (request.parts > 1)
+    if (plan.tooLarge > 0)
+        answer["too_large_text"] = plan.tooLargeText;
+    if (request.parts > 1) { // what putting the parts together takes
         answer["part"] = {request.part + 1, request.parts};
+        answer["job"] = jobOf(request);
+        answer["order"] = plan.firstOrder;
+        answer["open"] = std::isfinite(plan.openKey) ? Answer(plan.openKey) : Answer(nullptr);
+    }
     return answer;
 }
 
@@ -115,95 +153,69 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top)
 {
     if (parts.empty())
         throw Error("there is nothing to merge");
-    std::vector<bool> seen;
+    if (!parts.front().is_object())
+        throw Error("a file is not an answer of plan --part I/N --json");
+    std::vector<bool> seen(parts.size(), false);
     Answer merged = parts.front();
-    const auto timeOf = [](const Answer& layout) { return layout.at("step_time_s").get<double>(); };
-    std::vector<Answer> best, pareto, rejected;
-    bool proved = true;
-    double least = 0, seconds = 0;
-    for (const char* count : {"covered", "evaluated", "tightened", "simulated"})
-        merged[count] = 0;
+    for (const char* key :
+         {"part", "job", "order", "open", "evaluated", "tightened", "simulated", "pareto", "too_large_text", "why"})
+        merged.erase(key);
+    std::vector<Answer> rules;
+    const Answer* first = nullptr;
+    double open = kNothingOpen, seconds = 0;
+    std::int64_t covered = 0, tooLarge = 0;
+    bool stopped = false;
     try {
         for (const Answer& part : parts) {
             if (!part.contains("part"))
                 throw Error("what is merged are answers of plan --part I/N --json");
-            const int index = part.at("part").at(0).get<int>(), of = part.at("part").at(1).get<int>();
-            seen.resize(asIndex(std::max(of, 1)), false);
-            if (of != static_cast<int>(parts.size()) || index < 1 || index > of || seen[asIndex(index - 1)])
+            const auto index = part.at("part").at(0).get<std::int64_t>(), of = part.at("part").at(1).get<std::int64_t>();
+            if (of != static_cast<std::int64_t>(parts.size()) || index < 1 || index > of || seen[asIndex(index - 1)])
                 throw Error("part " + std::to_string(index) + "/" + std::to_string(of) + " among " +
                             std::to_string(parts.size()) + " files: each of the " + std::to_string(of) + " parts is wanted once");
             seen[asIndex(index - 1)] = true;
-            if (part.at("gpus") != merged.at("gpus") || part.at("objective") != merged.at("objective") ||
-                part.at("held_fixed") != merged.at("held_fixed"))
-                throw Error("part " + std::to_string(index) +
-                            " is of another search: its GPUs, objective or what is held differ");
-            for (const char* count : {"covered", "evaluated", "tightened", "simulated"})
-                merged[count] = merged[count].get<std::int64_t>() + part.at(count).get<std::int64_t>();
-            for (const Answer& layout : part.at("best"))
-                best.push_back(layout);
-            for (const Answer& layout : part.at("pareto"))
-                pareto.push_back(layout);
-            for (const Answer& grid : part.at("rejected"))
-                rejected.push_back(grid);
+            if (part.at("job") != parts.front().at("job"))
+                throw Error(
+                    "part " + std::to_string(index) +
+                    " is of another search: its scenario, GPUs, objective, price, margin, framework or what is held differ");
+            covered += part.at("covered").get<std::int64_t>();
+            tooLarge += part.at("too_large").get<std::int64_t>();
+            if (part.contains("too_large_text") && !merged.contains("too_large_text"))
+                merged["too_large_text"] = part.at("too_large_text");
+            stopped = stopped || part.at("stopped").get<bool>();
             seconds += part.at("seconds").get<double>();
-            if (!part.at("proved").get<bool>() && !part.at("best").empty()) { // what of it may still be faster
-                proved = false;
-                const double open = timeOf(part.at("best").front()) * (1 - part.at("gap").get<double>());
-                least = least == 0 ? open : std::min(least, open);
-            }
+            if (!part.at("open").is_null())
+                open = std::min(open, part.at("open").get<double>());
+            if (!part.at("best").empty() &&
+                (first == nullptr || part.at("order").get<std::vector<double>>() < first->at("order").get<std::vector<double>>()))
+                first = &part;
+            for (const Answer& grid : part.at("rejected"))
+                if (grid.at("reason") == "rule")
+                    rules.push_back(grid);
         }
+        const double best = first == nullptr ? kNothingOpen : first->at("order").at(0).get<double>();
+        const bool proved = open >= best;
+        merged["covered"] = covered;
+        merged["too_large"] = tooLarge;
+        merged["proved"] = proved;
+        merged["gap"] = proved ? 0.0 : first == nullptr ? 1.0 : 1 - open / best;
+        merged["stopped"] = stopped;
+        merged["seconds"] = seconds;
+        merged["best"] = Answer::array();
+        if (first != nullptr && top > 0)
+            merged["best"].push_back(first->at("best").at(0));
+        const auto sizesOf = [](const Answer& grid) {
+            std::vector<int> numbers;
+            for (const char* key : {"tp", "cp", "pp", "dp", "ep", "etp"})
+                numbers.push_back(grid.at(key).get<int>());
+            return numbers;
+        };
+        std::sort(rules.begin(), rules.end(), [&](const Answer& a, const Answer& b) { return sizesOf(a) < sizesOf(b); });
     } catch (const Answer::exception&) {
         throw Error("a file is not an answer of plan --part I/N --json");
     }
-    const bool byHeadroom = merged.at("objective") == "headroom";
-    const auto better = [&](const Answer& a, const Answer& b) {
-        const double ha = a.at("headroom_gib").get<double>(), hb = b.at("headroom_gib").get<double>();
-        if (byHeadroom && ha != hb)
-            return ha > hb;
-        return timeOf(a) != timeOf(b) ? timeOf(a) < timeOf(b) : ha > hb;
-    };
-    std::stable_sort(best.begin(), best.end(), better);
-    const Answer* const first = best.empty() ? nullptr : &best.front();
-    if (!proved && first != nullptr && least >= timeOf(*first))
-        proved = true;
-    merged["proved"] = proved && first != nullptr;
-    merged["gap"] = first == nullptr ? 1.0 : proved ? 0.0 : 1 - least / timeOf(*first);
-    merged["seconds"] = seconds;
-    merged["best"] = Answer::array();
-    for (std::size_t i = 0; i < best.size() && i < asIndex(top); ++i)
-        merged["best"].push_back(best[i]);
-    std::stable_sort(pareto.begin(), pareto.end(), [&](const Answer& a, const Answer& b) { return timeOf(a) < timeOf(b); });
-    merged["pareto"] = Answer::array();
-    double most = -1e300;
-    for (const Answer& layout : pareto)
-        if (layout.at("headroom_gib").get<double>() > most) {
-            most = layout.at("headroom_gib").get<double>();
-            merged["pareto"].push_back(layout);
-        }
-    // The first of each other part lost to the first of all.
-    const auto gridKeys = {"tp", "cp", "pp", "dp", "ep", "etp"};
-    for (const Answer& part : parts) {
-        if (part.at("best").empty() || first == nullptr || part.at("best").front() == *first)
-            continue;
-        const Answer& lost = part.at("best").front();
-        Answer grid = Answer::object();
-        for (const char* key : gridKeys)
-            grid[key] = lost.at("settings").value("/layout/" + std::string(key), 1);
-        grid["reason"] = "slower";
-        grid["text"] =
-            "its best takes " + std::to_string(timeOf(lost)) + " s, the first " + std::to_string(timeOf(*first)) + " s";
-        grid["best"] = lost;
-        rejected.push_back(std::move(grid));
-    }
-    const auto gridOf = [&](const Answer& grid) {
-        std::vector<int> numbers;
-        for (const char* key : gridKeys)
-            numbers.push_back(grid.value(key, 1));
-        return numbers;
-    };
-    std::stable_sort(rejected.begin(), rejected.end(), [&](const Answer& a, const Answer& b) { return gridOf(a) < gridOf(b); });
-    merged["rejected"] = rejected;
-    merged.erase("part");
+    merged["rejected"] = rules;
+    merged["parts"] = parts;
     return merged;
 }
 

@@ -2,6 +2,7 @@
 #include "sim/cli/table.h"
 
 #include "sim/answers/plan.h"
+#include "sim/memory_limit.h"
 #include "sim/planner/planner.h"
 
 #include <atomic>
@@ -96,14 +97,21 @@ void print(const Answer& answer)
 {
     const Answer& best = answer.at("best");
     const auto count = [&](const char* key) { return grouped(answer.at(key).get<std::int64_t>()); };
-    std::cout << count("covered") << " legal layouts on " << answer.at("gpus").get<int>() << " GPUs, " << count("evaluated")
-              << " evaluated, " << count("tightened") << " laid out, " << count("simulated") << " simulated; ";
+    std::cout << count("covered") << " legal layouts on " << answer.at("gpus").get<int>() << " GPUs";
+    if (answer.contains("simulated"))
+        std::cout << ", " << count("evaluated") << " evaluated, " << count("tightened") << " laid out, " << count("simulated")
+                  << " simulated";
+    std::cout << "; ";
     if (best.empty())
-        std::cout << "none that was reached fits\n";
+        std::cout << (answer.at("proved").get<bool>() ? "none fits\n" : "none that was reached fits\n");
     else if (answer.at("proved").get<bool>())
         std::cout << "the first is proved best\n";
     else
-        std::cout << "not proved: another may be faster by " << fixed(100 * answer.at("gap").get<double>(), 2) << " %\n";
+        std::cout << "not proved: another may " << (answer.at("objective") == "headroom" ? "hold less by " : "be faster by ")
+                  << fixed(100 * answer.at("gap").get<double>(), 2) << " %\n";
+    if (answer.at("too_large").get<std::int64_t>() > 0)
+        std::cout << count("too_large") << " legal layouts could not be laid out or simulated here, and count as open: "
+                  << answer.value("too_large_text", std::string()) << "\n";
     if (answer.at("stopped").get<bool>())
         std::cout << "stopped: what was found until then\n";
     if (!best.empty()) {
@@ -164,6 +172,18 @@ void printWhy(const Answer& why)
     }
 }
 
+/// "best 9.802 s, floor 9.363 s", or of bytes where those are made least.
+std::string standing(const PlanProgress& now)
+{
+    const auto either = [&](double ofSeconds, double ofBytes) {
+        return ofBytes > 0     ? fixed(ofBytes / kBytesPerGib, 1) + " GiB"
+               : ofSeconds > 0 ? seconds(ofSeconds)
+                               : std::string("none yet");
+    };
+    return "best " + either(now.floorBytes > 0 ? 0 : now.bestSeconds, now.bestBytes) + ", floor " +
+           either(now.floorSeconds, now.floorBytes);
+}
+
 Answer mergedOf(const PlanArguments& arguments)
 {
     std::vector<Answer> parts;
@@ -202,11 +222,13 @@ void runPlan(const PlanArguments& arguments)
     std::vector<PlanWhy> reasons;
     attributed(arguments.scenario.file, [&] {
         answer = plan(request, catalogue(), [&](const PlanProgress& now) {
-            if (now.bestSeconds > 0 || told) {
-                std::cerr << "\rplan: " << now.tightened << " laid out, " << now.simulated << " simulated, best "
-                          << seconds(now.bestSeconds) << ", floor " << seconds(now.floorSeconds) << "   " << std::flush;
-                told = true;
-            }
+            std::cerr << "\rplan: ";
+            if (now.gridsDone < now.grids)
+                std::cerr << now.gridsDone << " of " << now.grids << " grids judged";
+            else
+                std::cerr << now.tightened << " laid out, " << now.simulated << " simulated, " << standing(now);
+            std::cerr << "   " << std::flush;
+            told = true;
         });
         for (const std::string& asked : arguments.why)
             reasons.push_back(whyNot(request, catalogue(), answer, settingOf(asked, "--why")));
@@ -257,7 +279,14 @@ void addPlan(CLI::App& app)
     command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
         ->check(CLI::Range(1, 1'000'000));
     CLI::Option* part = command->add_option("--part", arguments->part, "I/N: the I-th of N parts of the grids");
-    command->add_option("--merge", arguments->merge, "Puts the --json of all parts together")->take_all()->excludes(part);
+    command
+        ->add_option(
+            "--merge", arguments->merge,
+            "Puts the --json of all parts together: the first of all, whether it is proved, and grids that break a rule, as "
+            "the search in one piece says them; further layouts and why grids lost stand under \"parts\", beside each "
+            "part's own first")
+        ->take_all()
+        ->excludes(part);
     command->add_flag("--json", arguments->json, "One JSON document");
     command->callback([arguments] { runPlan(*arguments); });
 }

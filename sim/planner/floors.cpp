@@ -4,6 +4,8 @@
 #include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
+#include "sim/schedule/schedule.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <bit>
@@ -408,8 +410,50 @@ double Floors::updateNs(const Choice& choice, const Scenario& scenario, Paramete
     return m_updates[key].try_emplace(size, ns).first->second;
 }
 
-LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, const PartFloors& parts,
-                            const ShardFloors& shards) const
+std::shared_ptr<const InFlight> Floors::inFlightOf(const Choice& choice, const Scenario& scenario) const
+{
+    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
+    if (family.plansByCost || family.isSearched || family.isWrittenOut || family.cutsSequences())
+        return nullptr;
+    const std::array<int, 5> key{choice.kind, choice.grid.pp, choice.chunks, scenario.microbatches(),
+                                 scenario.schedule.microbatchGroup};
+    {
+        const std::lock_guard guard(m_lock);
+        if (const auto found = m_inFlight.find(key); found != m_inFlight.end())
+            return found->second;
+    }
+    std::shared_ptr<const InFlight> made;
+    try {
+        const Schedule schedule = planSchedule(scenario);
+        InFlight most(schedule.actions.size());
+        for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
+            std::map<int, int> held; // part -> passes
+            int count = 0, mostCount = 0;
+            const auto take = [&](const Action& action) {
+                if (action.kind == ActionKind::backwardWeight)
+                    return; // what is left until then is not counted
+                const int change = action.kind == ActionKind::forward ? 1 : -1;
+                held[action.stage % schedule.chainLength()] += change;
+                count += change;
+                if (count > mostCount) {
+                    mostCount = count;
+                    most[rank].assign(held.begin(), held.end());
+                }
+            };
+            const std::vector<Action>& actions = schedule.actions[rank];
+            for (std::size_t i = 0; i < actions.size(); i += blockAt(actions, i).size())
+                for (std::size_t of = blockAt(actions, i).size(); of-- > 0;) // of a block, what frees before what takes
+                    take(actions[i + of]);
+        }
+        made = std::make_shared<const InFlight>(std::move(most));
+    } catch (const Error&) { // laying it out says why
+    }
+    const std::lock_guard guard(m_lock);
+    return m_inFlight.try_emplace(key, std::move(made)).first->second;
+}
+
+LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, const PartFloors& parts, const ShardFloors& shards,
+                            const InFlight* scheduled) const
 {
     const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
     const Layout& layout = scenario.layout;
@@ -538,8 +582,15 @@ LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, cons
             inFlight = static_cast<double>(microbatches) * choice.chunks;
         else if (kind == "interleaved-1f1b" && scenario.schedule.microbatchGroup == ranks && !overlap.epComm)
             inFlight = std::min(microbatches * choice.chunks, 2 * (ranks - rank - 1) + (choice.chunks - 1) * ranks + 1);
+        double activations = inFlight * kept;
+        if (scheduled != nullptr) {
+            double sum = 0;
+            for (const auto& [part, passes] : (*scheduled)[asIndex(rank)])
+                sum += passes * all[asIndex(part)].passes.kept;
+            activations = std::max(activations, sum);
+        }
         const double bytes = bytesOf(modelStates(scenario, held)) +
-                             (scenario.training.offload.activationLayers > 0 ? 0 : inFlight * kept); // else it lies with the host
+                             (scenario.training.offload.activationLayers > 0 ? 0 : activations); // else it lies with the host
         if (bytes > floor.bytes) {
             floor.bytes = bytes;
             floor.fullestRank = rank;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -60,12 +61,18 @@ struct LayoutFloor {
     int fullestRank = 0;
 };
 
+/// [pipeline rank]: parts of the model, and how many passes of each it holds the activations of, at the moment when it holds
+/// most.
+using InFlight = std::vector<std::vector<std::pair<int, int>>>;
+
 /// Thread-safe; what it remembers does not change what it says.
 class Floors {
 public:
     explicit Floors(const PlanSpace&);
     /// Step and memory of one choice. `parts` of the same choice.
-    LayoutFloor floorOf(const Choice&, const Scenario&, const PartFloors&, const ShardFloors&) const;
+    LayoutFloor floorOf(const Choice&, const Scenario&, const PartFloors&, const ShardFloors&, const InFlight* = nullptr) const;
+    /// From the order of the schedule itself; null where that depends on more than its sizes.
+    std::shared_ptr<const InFlight> inFlightOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const ShardFloors> shardsOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const PartFloors> partsOf(const Choice&, const Scenario&) const;
     /// Of every layout with this grid, micro-batch, sequence parallelism and recomputation: its kernels, dealt evenly.
@@ -87,6 +94,7 @@ private:
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
     mutable std::map<ShardKey, std::map<std::pair<std::int64_t, std::int64_t>, double>> m_updates;
     mutable std::map<ShardKey, std::shared_ptr<const PipelineGeometry>> m_geometries;
+    mutable std::map<std::array<int, 5>, std::shared_ptr<const InFlight>> m_inFlight;
     std::shared_ptr<const PipelineGeometry> geometryOf(const ShardKey&, const Scenario&) const;
 };
 

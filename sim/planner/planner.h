@@ -61,7 +61,8 @@ struct PlannedLayout {
     ByStepPart<std::int64_t> use;  ///< the step in nanoseconds, by what it went to; adds up to the step
 };
 
-enum class PlanReason : std::uint8_t { rule, memory, floor, slower };
+/// `open`: not looked at to the end, so that it may still hold a better one than the first.
+enum class PlanReason : std::uint8_t { rule, memory, floor, slower, open };
 const char* planReasonName(PlanReason);
 
 /// Why a grid was not chosen.
@@ -78,26 +79,31 @@ struct PlanAnswer {
     std::int64_t evaluated = 0; ///< had their floor worked out
     std::int64_t tightened = 0; ///< had their passes lowered and laid end to end
     std::int64_t simulated = 0; ///< by the engine
-    bool proved = false;        ///< no layout that was not simulated can be better than the first
-    double gap = 0;             ///< else one could be better by at most this part
+    std::int64_t tooLarge = 0;  ///< legal, but could not be laid out or simulated here: they count as open
+    std::string tooLargeText;   ///< why the first of them could not
+    bool proved = false;        ///< no layout that was not simulated can be better than the first; without a first: none fits
+    double gap = 0;             ///< else one could be better by at most this part of the first's step (headroom: of its memory)
+    double openKey = 0;         ///< nothing that is open is below: ns, headroom: bytes; infinite where nothing is
     bool stopped = false;       ///< by the caller, before it was done
     double seconds = 0;         ///< that it took; the only number that is not deterministic
     int gpus = 0;
-    std::int64_t gpusOfCluster = 0;
-    std::map<std::string, std::string> heldFixed;             ///< pointer -> JSON
-    std::vector<PlannedLayout> best;                          ///< best first
-    std::vector<PlannedLayout> pareto;                        ///< of step time and headroom, among those simulated
-    std::vector<RejectedGrid> rejected;                       ///< every grid but the first one's, in the order of grids
+    std::map<std::string, std::string> heldFixed; ///< pointer -> JSON
+    std::vector<PlannedLayout> best;              ///< best first; of those simulated, the first of all
+    std::vector<double> firstOrder;               ///< of firsts of several parts, the one where this is least is the first of all
+    std::vector<PlannedLayout> pareto;            ///< of step time and headroom, among those simulated
+    std::vector<RejectedGrid> rejected;           ///< every grid but the first one's, in the order of grids
     ScenarioDocument firstDocument(const PlanRequest&) const; ///< the request's with the first one's settings
 };
 
 struct PlanProgress {
     std::int64_t grids = 0, gridsDone = 0, tightened = 0, simulated = 0;
     double bestSeconds = 0, floorSeconds = 0; ///< 0: none yet
+    double bestBytes = 0, floorBytes = 0;     ///< where headroom is the objective, instead of floorSeconds
 };
 
 /// `progress` is called on this thread, some times a second; a CancelScope around it ends the search with what was found. Throws
-/// Error: a key that cannot be searched, no layout that is legal and fits (with what comes nearest), jobs whose kernels vary.
+/// Error: a key that cannot be searched, jobs whose kernels vary. Where no layout is legal and fits, `best` is empty, and
+/// `rejected` says why each grid has none.
 PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(const PlanProgress&)>& progress = {});
 
 /// The document with settings in it, as they are searched with: gpus included.

@@ -45,7 +45,7 @@ std::string termsText(const PlannedLayout& other, const PlannedLayout& first)
 
 const char* planReasonName(PlanReason reason)
 {
-    constexpr std::array kNames{"rule", "memory", "floor", "slower"};
+    constexpr std::array kNames{"rule", "memory", "floor", "slower", "open"};
     return kNames[asIndex(reason)];
 }
 
@@ -77,42 +77,52 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
     return firstMessage.empty() ? "no schedule takes these numbers" : firstMessage;
 }
 
-RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, double capacityBytes)
+RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, const Chosen& chosen)
 {
     RejectedGrid rejected{.grid = record.grid};
-    if (record.legal == 0) {
-        rejected.reason = PlanReason::rule;
-        rejected.text = record.rule;
+    const auto because = [&](PlanReason reason, std::string text) {
+        rejected.reason = reason;
+        rejected.text = std::move(text);
         return rejected;
-    }
+    };
+    if (!record.isSurveyed)
+        return because(PlanReason::open, "not looked at yet: the search was stopped before");
+    if (record.legal == 0)
+        return because(PlanReason::rule, record.rule);
+    const bool hasOpen = std::isfinite(record.openKey);
+    const auto keyText = [&](double key) { return chosen.byHeadroom ? gibText(key) : secondsText(key * 1e-9); };
+    const std::string verb = chosen.byHeadroom ? " holds " : " takes ";
     rejected.leastFloorSeconds = std::isfinite(record.openNs) ? record.openNs * 1e-9 : 0;
+    // What of it was not looked at to the end, and may be better than the first.
+    const bool mayWin = hasOpen && (first == nullptr || record.openKey < chosen.bestKey);
+    std::string openText = "its floor is " + (chosen.byHeadroom ? gibText(record.openKey) + " and " : std::string()) +
+                           secondsText(rejected.leastFloorSeconds);
+    if (record.tooLarge > 0)
+        openText +=
+            "; " + std::to_string(record.tooLarge) + " of it cannot be laid out or simulated here: " + record.tooLargeText;
     if (record.best && first != nullptr) {
-        rejected.reason = PlanReason::slower;
         rejected.best = record.best;
-        const double delta = record.best->stepSeconds - first->stepSeconds;
+        const double delta = record.bestKey - chosen.bestKey;
         const std::string terms = termsText(*record.best, *first);
-        rejected.text = "its best takes " + secondsText(record.best->stepSeconds) + ", " + secondsText(std::abs(delta)) +
-                        (delta >= 0 ? " more" : " less") + (terms.empty() ? "" : ": " + terms);
-        return rejected;
+        return because(PlanReason::slower, "the best of it that was simulated" + verb + keyText(record.bestKey) + ", " +
+                                               keyText(std::abs(delta)) + (delta >= 0 ? " more" : " less") +
+                                               (terms.empty() ? "" : ": " + terms) +
+                                               (mayWin ? "; not all of it was looked at, " + openText : ""));
     }
-    if (!std::isfinite(record.openNs)) { // nothing is left of it, and nothing ran
-        rejected.reason = PlanReason::memory;
-        rejected.leastFloorSeconds = 0;
-        const Choice& least = record.fullest;
-        rejected.text = "pipeline rank " + std::to_string(record.fullestRank) + " holds at least " + gibText(record.leastBytes) +
-                        " of " + gibText(capacityBytes) + ", with micro-batches of " + std::to_string(least.microBatch) +
-                        ", zero_stage " + std::to_string(least.zeroStage) +
-                        (least.recompute == Recompute::full ? " and full recomputation" : "");
-        return rejected;
-    }
-    rejected.reason = PlanReason::floor;
-    if (first == nullptr)
-        rejected.text =
-            "its floor is " + secondsText(rejected.leastFloorSeconds) + ", and the search was stopped before one fitted";
-    else
-        rejected.text = "nothing of it that may fit is faster than " + secondsText(rejected.leastFloorSeconds) +
-                        ", and the first takes " + secondsText(first->stepSeconds);
-    return rejected;
+    if (mayWin)
+        return because(PlanReason::open, "not looked at yet: " + openText);
+    if (hasOpen)
+        return because(PlanReason::floor, "nothing of it that may fit" + verb + "less than " + keyText(record.openKey) +
+                                              ", and the first" + verb + keyText(chosen.bestKey));
+    rejected.leastFloorSeconds = 0; // nothing is left of it, and nothing ran
+    if (!std::isfinite(record.leastBytes))
+        return because(PlanReason::rule, record.rule);
+    const Choice& least = record.fullest;
+    return because(PlanReason::memory, "pipeline rank " + std::to_string(record.fullestRank) + " holds at least " +
+                                           gibText(record.leastBytes) + " of " + gibText(chosen.capacityBytes) +
+                                           ", with micro-batches of " + std::to_string(least.microBatch) + ", zero_stage " +
+                                           std::to_string(least.zeroStage) +
+                                           (least.recompute == Recompute::full ? " and full recomputation" : ""));
 }
 
 PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer, const PlanSetting& asked)

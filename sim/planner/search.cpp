@@ -19,7 +19,8 @@
 #include <limits>
 #include <memory>
 #include <queue>
-#include <set>
+#include <string>
+#include <tuple>
 
 namespace sim {
 namespace {
@@ -37,9 +38,16 @@ struct Waiting {
     std::int32_t grid = 0;
     Choice choice;
     double floorNs = 0, tightNs = 0, bytes = 0;
-    double shallowBytes = 0; ///< of the one with fewer layers run again that did not fit
-    int shallowLayers = 0;
+    int failedLayers = 0; ///< so many run again do not fit: more are to be tried
+    double failedBytes = 0;
+    double second = 0; ///< of those with the same key, nothing of it is better in this
 };
+
+/// How many ways a layout splits the model.
+std::int64_t splitsOf(const Choice& choice)
+{
+    return std::int64_t{choice.grid.tp} * choice.grid.cp * choice.grid.pp;
+}
 
 /// Least key first; of equals the one that splits the model least.
 struct Later {
@@ -47,11 +55,12 @@ struct Later {
     {
         if (a.key != b.key)
             return a.key > b.key;
+        if (a.second != b.second)
+            return a.second > b.second;
         if (a.rung != b.rung)
             return a.rung < b.rung;
-        const auto parts = [](const Waiting& w) { return std::int64_t{w.choice.grid.tp} * w.choice.grid.cp * w.choice.grid.pp; };
-        if (parts(a) != parts(b))
-            return parts(a) > parts(b);
+        if (splitsOf(a.choice) != splitsOf(b.choice))
+            return splitsOf(a.choice) > splitsOf(b.choice);
         return a.choice > b.choice;
     }
 };
@@ -68,22 +77,47 @@ public:
 private:
     bool byHeadroom() const { return m_request.objective == PlanObjective::headroom; }
     std::size_t threads() const { return static_cast<std::size_t>(std::max(0, m_request.jobs)); }
-    bool isCut(double key) const { return key >= m_bestKey; }
+    /// What is as good in all that counts is not cut: which of equals is first must not depend on which was met first. A step is
+    /// a whole number of nanoseconds, a floor a sum of rounded ones.
+    bool isCut(const Waiting& of) const
+    {
+        const double best = byHeadroom() ? m_bestKey : m_bestKey + 1;
+        return of.key > best || (of.key == best && of.second > m_bestSecond);
+    }
     void survey();
     void surveyGrid(std::size_t index, GridRecord&, std::vector<Waiting>&);
     void explore();
     void expand(const std::vector<Waiting>&);
     void expandNode(const Waiting&, std::vector<Waiting>& leaves, GridRecord&);
-    void tighten(std::vector<Waiting>);
+    void tighten(const std::vector<Waiting>&);
     void simulateAll(const std::vector<Waiting>&);
-    void pushDeeper(const Waiting&, double bytes, int fullestRank);
+    struct Laid {
+        TightFloor floor;
+        int layers = 0; ///< run again
+        std::int64_t tries = 0;
+        bool fits = false;
+        std::string problem; ///< why it cannot be laid out here
+        LayoutFloor deeper;  ///< with as many run again as are to be tried next, where it does not fit and there are more
+        int deeperLayers = 0;
+        bool isLaid = true; ///< else the order of its passes was enough to say that it does not fit
+    };
+    bool canGoDeeper(const Choice& choice) const
+    {
+        return choice.recompute == Recompute::full && m_space.free.recompute &&
+               choice.recomputeLayers < m_space.layersOfChunk(choice);
+    }
+    TightFloor laidOut(Choice, int layers, Laid&) const;
+    Laid layOut(const Waiting&) const;
+    LayoutFloor floorDeeper(const Choice&) const;
+    void pushDeeper(const Waiting&, double bytes, const LayoutFloor& deeper, int layers, bool isLaid);
+    bool fitsAsScheduled(const Waiting&, Laid&) const;
+    void leaveOpen(const Waiting&, const std::string& problem);
+    void setKeys(Waiting&, double ns, double bytes) const;
     template <typename Take>
     void eachShape(const Choice&, Scenario&, const Take&) const;
     void report(bool always);
     void finish(PlanAnswer&);
     PlannedLayout planned(const Waiting&, const Simulation&) const;
-    double keyOf(double ns, double bytes) const { return byHeadroom() ? bytes : ns; }
-
     const PlanRequest& m_request;
     const Catalogue& m_catalogue;
     const std::function<void(const PlanProgress&)>& m_progress;
@@ -102,7 +136,10 @@ private:
         std::shared_ptr<const Scenario> scenario;
     };
     std::vector<Found> m_found;
-    double m_bestKey = kUnbounded;
+    double m_bestKey = kUnbounded, m_bestSecond = kUnbounded;
+    std::vector<Waiting> m_tooLarge; ///< to be laid out or simulated here: they stay open
+    bool m_isSurveyed = false;
+    std::int64_t m_gridsDone = 0;
     PlanAnswer m_answer;
     std::chrono::steady_clock::time_point m_begun = std::chrono::steady_clock::now(), m_told = m_begun;
 };
@@ -180,11 +217,14 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                                      .rung = Rung::node,
                                      .grid = static_cast<std::int32_t>(index),
                                      .choice = choice,
-                                     .floorNs = ns});
+                                     .floorNs = ns,
+                                     .tightNs = ns,
+                                     .second = byHeadroom() ? ns : 0});
                 }
             }
         }
     }
+    record.isSurveyed = true;
     if (record.legal > 0)
         return;
     record.rule = !refused.empty() ? refused : whyIllegal(m_space, record.grid);
@@ -200,12 +240,19 @@ void Search::survey()
     for (const PlanGrid& grid : mine)
         m_grids.push_back({.grid = grid});
     std::vector<std::vector<Waiting>> nodes(mine.size());
-    forEachInParallel(mine.size(), threads(), [&](std::size_t i) { surveyGrid(i, m_grids[i], nodes[i]); });
+    constexpr std::size_t kGridsAtOnce = 64;
+    for (std::size_t from = 0; from < mine.size(); from += kGridsAtOnce) {
+        const std::size_t count = std::min(kGridsAtOnce, mine.size() - from);
+        forEachInParallel(count, threads(), [&](std::size_t i) { surveyGrid(from + i, m_grids[from + i], nodes[from + i]); });
+        m_gridsDone = static_cast<std::int64_t>(from + count);
+        report(false);
+    }
     for (std::size_t i = 0; i < mine.size(); ++i) {
         m_answer.covered += m_grids[i].legal;
         for (Waiting& node : nodes[i])
             m_queue.push(std::move(node));
     }
+    m_isSurveyed = true;
 }
 
 void Search::expandNode(const Waiting& node, std::vector<Waiting>& leaves, GridRecord& record)
@@ -257,13 +304,8 @@ void Search::expandNode(const Waiting& node, std::vector<Waiting>& leaves, GridR
                     record.noteMemory(floor.bytes, floor.fullestRank, leaf);
                     continue;
                 }
-                leaves.push_back({.key = keyOf(floor.stepNs, floor.bytes),
-                                  .rung = Rung::leaf,
-                                  .grid = node.grid,
-                                  .choice = leaf,
-                                  .floorNs = floor.stepNs,
-                                  .tightNs = floor.stepNs,
-                                  .bytes = floor.bytes});
+                leaves.push_back({.rung = Rung::leaf, .grid = node.grid, .choice = leaf, .floorNs = floor.stepNs});
+                setKeys(leaves.back(), floor.stepNs, floor.bytes);
             }
         }
 }
@@ -284,59 +326,171 @@ void Search::expand(const std::vector<Waiting>& nodes)
     }
 }
 
-/// A layout that does not fit after all: with a layer more run again it may.
-void Search::pushDeeper(const Waiting& failed, double bytes, int fullestRank)
+/// Floors only rise as more is known.
+void Search::setKeys(Waiting& of, double ns, double bytes) const
 {
-    GridRecord& record = m_grids[asIndex(failed.grid)];
-    record.noteMemory(bytes, fullestRank, failed.choice);
-    if (failed.choice.recompute != Recompute::full || !m_space.free.recompute ||
-        failed.choice.recomputeLayers >= m_space.layersOfChunk(failed.choice))
-        return;
+    of.tightNs = std::max(of.floorNs, ns);
+    of.bytes = bytes;
+    of.key = std::max(of.key, byHeadroom() ? bytes : of.tightNs);
+    of.second = byHeadroom() ? of.tightNs : bytes;
+}
+
+LayoutFloor Search::floorDeeper(const Choice& failed) const
+{
+    Choice deeper = failed;
+    ++deeper.recomputeLayers;
+    const Scenario scenario = m_space.scenarioOf(deeper);
+    return m_floors.floorOf(deeper, scenario, *m_floors.partsOf(deeper, scenario), *m_floors.shardsOf(deeper, scenario));
+}
+
+/// It waits again, with the floor of the next: which of the deeper ones fits is found out when its turn comes.
+void Search::pushDeeper(const Waiting& failed, double bytes, const LayoutFloor& floor, int layers, bool isLaid)
+{
     Waiting deeper = failed;
-    // Each further layer saves no more than the one before, so that going on as until now never goes too far.
-    int more = 1;
-    if (failed.shallowLayers > 0 && failed.shallowBytes > bytes) {
-        const double each = (failed.shallowBytes - bytes) / (failed.choice.recomputeLayers - failed.shallowLayers);
-        more = std::max(1, static_cast<int>(std::min(1e4, (bytes - m_capacityBytes) / each)));
-    }
-    deeper.choice.recomputeLayers = std::min(failed.choice.recomputeLayers + more, m_space.layersOfChunk(failed.choice));
-    deeper.shallowBytes = bytes;
-    deeper.shallowLayers = failed.choice.recomputeLayers;
     deeper.rung = Rung::leaf;
-    const Scenario scenario = m_space.scenarioOf(deeper.choice);
-    const LayoutFloor floor = m_floors.floorOf(deeper.choice, scenario, *m_floors.partsOf(deeper.choice, scenario),
-                                               *m_floors.shardsOf(deeper.choice, scenario));
+    if (isLaid) {
+        deeper.failedLayers = failed.choice.recomputeLayers;
+        deeper.failedBytes = bytes;
+    }
+    deeper.choice.recomputeLayers = layers;
     ++m_answer.evaluated;
-    deeper.floorNs = deeper.tightNs = floor.stepNs;
-    deeper.bytes = floor.bytes;
-    deeper.key = std::max(failed.key, keyOf(floor.stepNs, floor.bytes));
+    deeper.floorNs = floor.stepNs;
+    setKeys(deeper, floor.stepNs, floor.bytes);
     m_queue.push(std::move(deeper));
 }
 
-void Search::tighten(std::vector<Waiting> leaves)
+void Search::leaveOpen(const Waiting& waiting, const std::string& problem)
 {
-    std::vector<TightFloor> floors(leaves.size());
-    std::vector<char> isMade(leaves.size(), 0);
-    forEachInParallel(leaves.size(), threads(), [&](std::size_t i) {
-        try {
-            floors[i] = tightFloor(m_space.scenarioOf(leaves[i].choice));
-            isMade[i] = 1;
-        } catch (const Error&) { // no such order, or too large to be held: what the engine would say, too
+    ++m_answer.tooLarge;
+    if (m_answer.tooLargeText.empty())
+        m_answer.tooLargeText = problem;
+    GridRecord& record = m_grids[asIndex(waiting.grid)];
+    if (record.tooLargeText.empty())
+        record.tooLargeText = problem;
+    ++record.tooLarge;
+    m_tooLarge.push_back(waiting);
+}
+
+TightFloor Search::laidOut(Choice choice, int layers, Laid& laid) const
+{
+    choice.recomputeLayers = layers;
+    ++laid.tries;
+    return tightFloor(m_space.scenarioOf(choice));
+}
+
+/// Whether the passes whose activations are held at once may fit; if not, the least number of layers to run again so that they
+/// may.
+bool Search::fitsAsScheduled(const Waiting& leaf, Laid& laid) const
+{
+    Choice choice = leaf.choice;
+    Scenario scenario = m_space.scenarioOf(choice);
+    const auto inFlight = m_floors.inFlightOf(choice, scenario);
+    if (!inFlight)
+        return true;
+    const auto parts = m_floors.partsOf(choice, scenario);
+    const auto shards = m_floors.shardsOf(choice, scenario);
+    LayoutFloor floor;
+    const auto fitsWith = [&](int layers) {
+        choice.recomputeLayers = scenario.training.recomputeLayers = layers;
+        floor = m_floors.floorOf(choice, scenario, *parts, *shards, inFlight.get());
+        return floor.bytes <= m_capacityBytes;
+    };
+    if (fitsWith(laid.layers))
+        return true;
+    laid.isLaid = false;
+    laid.floor = {.stepNs = floor.stepNs, .peakBytes = floor.bytes, .fullestRank = floor.fullestRank};
+    if (!canGoDeeper(leaf.choice))
+        return false;
+    int least = laid.layers + 1, enough = m_space.layersOfChunk(choice);
+    if (!fitsWith(enough)) {
+        laid.floor = {.stepNs = floor.stepNs, .peakBytes = floor.bytes, .fullestRank = floor.fullestRank};
+        laid.layers = enough;
+        return false;
+    }
+    while (least < enough) {
+        const int middle = (least + enough) / 2;
+        if (fitsWith(middle))
+            enough = middle;
+        else
+            least = middle + 1;
+    }
+    fitsWith(enough);
+    laid.deeper = floor;
+    laid.deeperLayers = enough;
+    return false;
+}
+
+/// The layout, or of those with as many or more layers run again the one with the fewest that fits. Layers save what they save:
+/// the first ones, which may be dense where the others are not, say nothing of the next.
+Search::Laid Search::layOut(const Waiting& leaf) const
+{
+    Laid laid{.layers = leaf.choice.recomputeLayers};
+    try {
+        const auto isSmall = [&](const TightFloor& floor) { return floor.peakBytes <= m_capacityBytes; };
+        if (leaf.failedLayers == 0) {
+            if (!fitsAsScheduled(leaf, laid))
+                return laid;
+            laid.floor = laidOut(leaf.choice, laid.layers, laid);
+            laid.fits = isSmall(laid.floor);
+            if (!laid.fits && canGoDeeper(leaf.choice)) {
+                laid.deeper = floorDeeper(leaf.choice);
+                laid.deeperLayers = laid.layers + 1;
+            }
+            return laid;
         }
-    });
-    m_answer.tightened += static_cast<std::int64_t>(leaves.size());
+        int fails = leaf.failedLayers;
+        double failsBytes = leaf.failedBytes;
+        laid.layers = m_space.layersOfChunk(leaf.choice);
+        laid.floor = laidOut(leaf.choice, laid.layers, laid);
+        // The last one may save nothing: its backward pass comes first, and its input is kept besides.
+        if (!isSmall(laid.floor) && laid.layers - 1 > fails)
+            if (const TightFloor but = laidOut(leaf.choice, laid.layers - 1, laid); but.peakBytes < laid.floor.peakBytes) {
+                laid.floor = but;
+                --laid.layers;
+            }
+        laid.fits = isSmall(laid.floor);
+        for (bool halves = false; laid.fits && laid.layers - fails > 1; halves = !halves) {
+            const double share = halves || failsBytes <= laid.floor.peakBytes
+                                     ? 0.5
+                                     : (failsBytes - m_capacityBytes) / (failsBytes - laid.floor.peakBytes);
+            const int middle =
+                std::clamp(fails + static_cast<int>(std::ceil(share * (laid.layers - fails))), fails + 1, laid.layers - 1);
+            const TightFloor floor = laidOut(leaf.choice, middle, laid);
+            if (isSmall(floor)) {
+                laid.floor = floor;
+                laid.layers = middle;
+            } else {
+                fails = middle;
+                failsBytes = floor.peakBytes;
+            }
+        }
+    } catch (const Error& error) {
+        laid.problem = error.what();
+    }
+    return laid;
+}
+
+void Search::tighten(const std::vector<Waiting>& leaves)
+{
+    std::vector<Laid> laid(leaves.size());
+    forEachInParallel(leaves.size(), threads(), [&](std::size_t i) { laid[i] = layOut(leaves[i]); });
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-        Waiting& leaf = leaves[i];
-        if (isMade[i] == 0)
+        Waiting leaf = leaves[i];
+        const Laid& of = laid[i];
+        m_answer.tightened += of.tries;
+        if (!of.problem.empty()) {
+            leaveOpen(leaf, of.problem);
             continue;
-        if (floors[i].peakBytes > m_capacityBytes) {
-            pushDeeper(leaf, floors[i].peakBytes, floors[i].fullestRank);
+        }
+        leaf.choice.recomputeLayers = of.layers;
+        if (!of.fits) {
+            m_grids[asIndex(leaf.grid)].noteMemory(of.floor.peakBytes, of.floor.fullestRank, leaf.choice);
+            if (of.deeper.stepNs > 0)
+                pushDeeper(leaf, of.floor.peakBytes, of.deeper, of.deeperLayers, of.isLaid);
             continue;
         }
         leaf.rung = Rung::tight;
-        leaf.tightNs = std::max(leaf.floorNs, floors[i].stepNs);
-        leaf.bytes = floors[i].peakBytes;
-        leaf.key = std::max(leaf.key, keyOf(leaf.tightNs, leaf.bytes));
+        setKeys(leaf, of.floor.stepNs, of.floor.peakBytes);
         m_queue.push(std::move(leaf));
     }
 }
@@ -364,30 +518,48 @@ PlannedLayout Search::planned(const Waiting& from, const Simulation& simulation)
 void Search::simulateAll(const std::vector<Waiting>& leaves)
 {
     std::vector<std::shared_ptr<const Simulation>> results(leaves.size());
+    std::vector<std::string> problems(leaves.size()), refused(leaves.size());
     forEachInParallel(leaves.size(), threads(), [&](std::size_t i) {
         const auto resolved = withSettings(m_request, m_space.settingsOf(leaves[i].choice)).resolve(m_catalogue);
-        if (!resolved.scenario)
-            return; // perturbations of ranks that are not there, and the like
+        if (!resolved.scenario) { // perturbations of ranks that are not there, and the like: not legal for this job
+            for (const Problem& problem : resolved.problems)
+                if (problem.severity == Severity::error && refused[i].empty())
+                    refused[i] = problem.pointer + ": " + problem.message;
+            return;
+        }
         try {
             results[i] = simulate(*resolved.scenario);
-        } catch (const Error&) {
+        } catch (const Error& error) {
+            problems[i] = error.what();
         }
     });
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-        ++m_answer.simulated;
-        if (!results[i])
+        GridRecord& record = m_grids[asIndex(leaves[i].grid)];
+        if (!refused[i].empty()) {
+            record.rule = refused[i];
             continue;
+        }
+        if (!results[i]) {
+            leaveOpen(leaves[i], problems[i]);
+            continue;
+        }
+        ++m_answer.simulated;
         const double bytes = results[i]->metrics().peakMemoryGib * kBytesPerGib;
         if (bytes > m_capacityBytes || !results[i]->metrics().hostFits) {
-            pushDeeper(leaves[i], bytes, 0);
+            record.noteMemory(bytes, 0, leaves[i].choice);
+            if (canGoDeeper(leaves[i].choice))
+                pushDeeper(leaves[i], bytes, floorDeeper(leaves[i].choice), leaves[i].choice.recomputeLayers + 1, true);
             continue;
         }
         Found found{leaves[i], planned(leaves[i], *results[i]), std::make_shared<const Scenario>(results[i]->scenario())};
-        const double key = keyOf(std::round(found.layout.stepSeconds * 1e9), bytes);
-        m_bestKey = std::min(m_bestKey, key);
-        GridRecord& record = m_grids[asIndex(leaves[i].grid)];
-        if (!record.best || found.layout.stepSeconds < record.best->stepSeconds)
+        const double ns = std::round(found.layout.stepSeconds * 1e9);
+        const auto keys = byHeadroom() ? std::pair(bytes, ns) : std::pair(ns, bytes);
+        if (keys < std::pair(m_bestKey, m_bestSecond))
+            std::tie(m_bestKey, m_bestSecond) = keys;
+        if (keys < std::pair(record.bestKey, record.bestSecond)) {
+            std::tie(record.bestKey, record.bestSecond) = keys;
             record.best = found.layout;
+        }
         m_found.push_back(std::move(found));
     }
 }
@@ -398,39 +570,53 @@ void Search::report(bool always)
     if (!m_progress || (!always && now - m_told < std::chrono::milliseconds(200)))
         return;
     m_told = now;
-    PlanProgress progress{
-        .grids = static_cast<std::int64_t>(m_grids.size()), .tightened = m_answer.tightened, .simulated = m_answer.simulated};
+    PlanProgress progress{.grids = static_cast<std::int64_t>(m_grids.size()),
+                          .gridsDone = m_gridsDone,
+                          .tightened = m_answer.tightened,
+                          .simulated = m_answer.simulated};
     for (const Found& found : m_found)
         progress.bestSeconds =
             progress.bestSeconds > 0 ? std::min(progress.bestSeconds, found.layout.stepSeconds) : found.layout.stepSeconds;
-    progress.floorSeconds = m_queue.empty() ? 0 : m_queue.top().key * 1e-9;
+    const double open = m_isSurveyed && !m_queue.empty() ? m_queue.top().key : 0;
+    if (byHeadroom()) {
+        progress.bestBytes = std::isfinite(m_bestKey) ? m_bestKey : 0;
+        progress.floorBytes = open;
+    } else {
+        progress.floorSeconds = open * 1e-9;
+    }
     m_progress(progress);
 }
 
 void Search::explore()
 {
     while (!m_queue.empty()) {
-        checkCancelled();
-        report(false);
         const bool hasEnough = static_cast<int>(m_found.size()) >= m_request.top;
-        if (isCut(m_queue.top().key) && hasEnough)
+        if (isCut(m_queue.top()) && hasEnough)
             break;
         if (m_answer.simulated >= m_request.mostSimulated)
             break;
+        checkCancelled();
+        report(false);
         const Rung rung = m_queue.top().rung;
         const std::size_t most = rung == Rung::node ? kNodesAtOnce : rung == Rung::leaf ? kTightAtOnce : kSimulatedAtOnce;
         std::vector<Waiting> batch;
         while (!m_queue.empty() && batch.size() < most && m_queue.top().rung == rung &&
-               (batch.empty() || !isCut(m_queue.top().key))) {
+               (batch.empty() || !isCut(m_queue.top()))) {
             batch.push_back(m_queue.top());
             m_queue.pop();
         }
-        if (rung == Rung::node)
-            expand(batch);
-        else if (rung == Rung::leaf)
-            tighten(std::move(batch));
-        else
-            simulateAll(batch);
+        try {
+            if (rung == Rung::node)
+                expand(batch);
+            else if (rung == Rung::leaf)
+                tighten(batch);
+            else
+                simulateAll(batch);
+        } catch (const Cancelled&) { // none of it may be forgotten: it is still open
+            for (Waiting& waiting : batch)
+                m_queue.push(std::move(waiting));
+            throw;
+        }
     }
 }
 
@@ -443,14 +629,18 @@ void Search::finish(PlanAnswer& answer)
         };
         if (keys(a) != keys(b))
             return keys(a) < keys(b);
-        return Later{}(b.from, a.from);
+        if (splitsOf(a.from.choice) != splitsOf(b.from.choice))
+            return splitsOf(a.from.choice) < splitsOf(b.from.choice);
+        return a.from.choice < b.from.choice;
     };
     std::sort(m_found.begin(), m_found.end(), better);
-    const double open = m_queue.empty() ? kUnbounded : m_queue.top().key;
-    answer.proved = !m_found.empty() && open >= m_bestKey;
-    answer.gap = m_found.empty() ? 1 : answer.proved ? 0 : 1 - open / m_bestKey;
+    double open = !m_isSurveyed ? 0 : m_queue.empty() ? kUnbounded : m_queue.top().key;
+    for (const Waiting& waiting : m_tooLarge)
+        open = std::min(open, waiting.key);
+    answer.openKey = open;
+    answer.proved = open >= m_bestKey;
+    answer.gap = answer.proved ? 0 : m_found.empty() ? 1 : 1 - open / m_bestKey;
     answer.gpus = m_space.gpus;
-    answer.gpusOfCluster = m_space.base.cluster.gpus();
     answer.heldFixed = m_space.heldFixed();
     if (!m_found.empty())
         for (Found& found : m_found) {
@@ -471,14 +661,31 @@ void Search::finish(PlanAnswer& answer)
             most = found->layout.headroomGib;
             answer.pareto.push_back(found->layout);
         }
-    for (const Waiting& waiting : m_queue.all()) {
+    const auto noteOpen = [&](const Waiting& waiting) {
         GridRecord& record = m_grids[asIndex(waiting.grid)];
-        record.openNs = std::min(record.openNs, byHeadroom() ? waiting.floorNs : waiting.key);
+        record.openNs = std::min(record.openNs, byHeadroom() ? waiting.tightNs : waiting.key);
+        record.openKey = std::min(record.openKey, waiting.key);
+    };
+    for (const Waiting& waiting : m_queue.all())
+        noteOpen(waiting);
+    for (const Waiting& waiting : m_tooLarge)
+        noteOpen(waiting);
+    if (!m_found.empty()) { // which of equals is first does not depend on the order that they were met in
+        const Choice& of = m_found.front().from.choice;
+        const PlanGrid& grid = of.grid;
+        answer.firstOrder = {m_bestKey, m_bestSecond};
+        for (const double number :
+             std::initializer_list<double>{static_cast<double>(splitsOf(of)), 1.0 * grid.tp, 1.0 * grid.cp, 1.0 * grid.pp,
+                                           1.0 * grid.dp, 1.0 * grid.ep, 1.0 * grid.etp, 1.0 * of.order, 1.0 * of.microBatch,
+                                           of.sequenceParallel ? 1.0 : 0.0, 1.0 * of.zeroStage, 1.0 * of.dpShard, 1.0 * of.kind,
+                                           1.0 * of.chunks, 1.0 * static_cast<int>(of.recompute), 1.0 * of.recomputeLayers})
+            answer.firstOrder.push_back(number);
     }
     const PlannedLayout* const first = answer.best.empty() ? nullptr : &answer.best.front();
     for (const GridRecord& record : m_grids)
         if (first == nullptr || record.grid != first->grid)
-            answer.rejected.push_back(rejectionOf(record, first, m_capacityBytes));
+            answer.rejected.push_back(
+                rejectionOf(record, first, {.capacityBytes = m_capacityBytes, .bestKey = m_bestKey, .byHeadroom = byHeadroom()}));
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begun).count();
 }
 

@@ -247,9 +247,8 @@ std::vector<int> PlanSpace::microBatches(const PlanGrid& grid) const
     const int batch = base.training.globalBatchSize;
     if (batch % grid.dp != 0)
         return sizes;
-    for (const int size : divisorsOf(batch / grid.dp))
-        if (size <= kMostMicroBatch)
-            sizes.push_back(size);
+    sizes = divisorsOf(batch / grid.dp);
+    std::erase_if(sizes, [](int size) { return size > kMostMicroBatch; });
     return sizes;
 }
 
@@ -287,6 +286,11 @@ std::vector<Recompute> PlanSpace::recomputes() const
     return {Recompute::none, Recompute::selective, Recompute::full};
 }
 
+int PlanSpace::chunksThatHaveLayers(const PlanGrid& grid, const ScheduleFamily& family) const
+{
+    return std::max(1, (base.model.numHiddenLayers + 1) / grid.pp * family.modelCopies + 1);
+}
+
 std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
 {
     const ScheduleFamily& family = scheduleFamily(kinds[asIndex(kind)]);
@@ -295,8 +299,7 @@ std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
     if (grid.pp == 1 && free.kind && family.kind != "1f1b")
         return {}; // one rank has one order worth having
     std::vector<int> counts;
-    const int most = std::min(family.chunks.most > 0 ? family.chunks.most : kMostChunks,
-                              std::max(1, (base.model.numHiddenLayers + 1) / grid.pp * family.modelCopies + 1));
+    const int most = std::min(family.chunks.most > 0 ? family.chunks.most : kMostChunks, chunksThatHaveLayers(grid, family));
     for (int chunks = family.chunks.least; chunks <= most; ++chunks)
         if (!m_layersFixed || givenLayersPerStage.size() == asIndex(grid.pp * chunks / family.modelCopies))
             counts.push_back(chunks);
@@ -420,8 +423,28 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     if (m_layersFixed || !m_layersGiven)
         hold("schedule.layers_per_stage", quoted("balanced"));
     hold("schedule.microbatch_group", quoted("pp"));
+    // Limits of the search, where one leaves something out.
+    bool isOneRank = false, hasMicroBatches = false, hasChunks = false;
+    for (const PlanGrid& grid : grids()) {
+        const int batch = base.training.globalBatchSize;
+        isOneRank = isOneRank || grid.pp == 1;
+        hasMicroBatches = hasMicroBatches || (batch % grid.dp == 0 && batch / grid.dp > kMostMicroBatch);
+        for (const std::string& kind : kinds)
+            hasChunks = hasChunks || (scheduleFamily(kind).chunks.most == 0 && (grid.pp > 1 || !free.kind) &&
+                                      chunksThatHaveLayers(grid, scheduleFamily(kind)) > kMostChunks);
+    }
     if (free.kind)
-        all["/schedule/kind"] = quoted("of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom");
+        all["/schedule/kind"] = quoted(
+            "of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom" +
+            std::string(isOneRank && free.chunks ? "; where pp is 1, 1f1b alone: one rank has one order worth having" : ""));
+    if (free.microBatch && hasMicroBatches)
+        all["/training/micro_batch_size"] = quoted("at most " + std::to_string(kMostMicroBatch));
+    if (free.chunks && hasChunks)
+        all["/schedule/virtual_stages"] = quoted("at most " + std::to_string(kMostChunks));
+    if (free.recompute)
+        all["/training/recompute"] = quoted(
+            std::string("none, full from the first layer of each chunk on, or selective with ") +
+            (selectiveJson.starts_with('{') ? "the modules that the scenario gives" : "its usual modules") + ": one set of them");
     return all;
 }
 

@@ -67,6 +67,8 @@ public:
 private:
     void readHeld();
     std::vector<int> layersOfStages(int stages) const;
+    /// As many as leave no chunk without a layer, or about so.
+    int chunksThatHaveLayers(const PlanGrid&, const ScheduleFamily&) const;
     int heldInt(std::string_view pointer, int otherwise) const;
     const PlanRequest& m_request;
     ScenarioDocument m_document; ///< with what is fixed

@@ -55,8 +55,8 @@ double spreadOf(std::vector<double> values)
     return medianOf(std::move(values));
 }
 
-/// x of least Σ w (x[to] − x[from] − d)², x[0] = 0 in each connected part's first rank, by conjugate gradients on the graph's
-/// Laplacian: as many rounds as ranks at most, each O(edges).
+/// x of least Σ w (x[to] − x[from] − d)², x[0] = 0 (other connected parts than its own keep their middle at 0), by conjugate
+/// gradients on the graph's Laplacian: as many rounds as ranks at most, each O(edges).
 std::vector<double> solveDifferences(std::size_t ranks, const std::vector<PairClock>& pairs, double PairClock::*difference,
                                      double PairClock::*weight)
 {

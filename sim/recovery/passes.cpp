@@ -3,18 +3,22 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <map>
 #include <set>
 
 namespace sim {
 namespace {
 
-/// A number at the front of `text`, which loses it; nothing where there is none.
+/// Above any stage, micro-batch or slice: sums and products of such numbers fit an int.
+constexpr int kMostOfAMark = 1 << 20;
+
+/// A number at the front of `text`, which loses it; nothing where there is none, or one that no job has.
 std::optional<int> takeNumber(std::string_view& text)
 {
     int number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || number < 0)
+    if (error != std::errc() || number < 0 || number > kMostOfAMark)
         return std::nullopt;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return number;
@@ -56,7 +60,7 @@ std::optional<Action> actionOf(std::string_view text, std::int32_t microbatch, i
     if (text.starts_with('.')) {
         text.remove_prefix(1);
         const auto slice = takeNumber(text);
-        if (!slice || *slice >= slices)
+        if (!slice || *slice >= slices || *written > (INT32_MAX - *slice) / slices)
             return std::nullopt;
         action.microbatch = *written * slices + *slice;
     }

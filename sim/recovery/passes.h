@@ -27,7 +27,8 @@ struct RecoveredPasses {
     bool any() const;
 };
 
-/// `PP:2F0`, `2F0`, `(0F8;7B4)OVERLAP_F_B`; nothing for sends, gathers and what is no action. Prefixes as PyTorch writes them.
+/// `PP:2F0`, `2F0`, `(0F8;7B4)OVERLAP_F_B`; nothing for sends, gathers, numbers
+/// above 2^20 and what is no action. Prefixes as PyTorch writes them.
 std::vector<Action> actionsFromMark(std::string_view name, std::int32_t microbatch, int slices);
 
 /// Of the step in the middle. Names: PyTorch's runtime schedules (`PP:2F0`), its single-stage ones (`Forward 3`), python frames

@@ -56,14 +56,20 @@ std::vector<PassTimes> measuredTimes(const RecoveredPasses& passes, int stages)
             return times;
         }
     };
-    std::vector<Sums> byStage(asIndex(stages));
+    std::size_t recorded = 0;
+    for (const auto& rank : passes.ranks)
+        recorded += rank.size();
+    const bool isWhole = asIndex(stages) <= recorded; // else some stage ran nothing that was seen
+    std::vector<Sums> byStage(isWhole ? asIndex(stages) : 0);
     Sums all;
     for (const auto& rank : passes.ranks)
         for (const RecoveredPass& pass : rank)
-            for (Sums* sums : {&all, pass.action.stage < stages ? &byStage[asIndex(pass.action.stage)] : &all}) {
+            for (Sums* sums : {&all, isWhole && pass.action.stage < stages ? &byStage[asIndex(pass.action.stage)] : &all}) {
                 sums->sum[static_cast<std::size_t>(pass.action.kind)] += static_cast<double>(pass.endNs - pass.startNs);
                 ++sums->count[static_cast<std::size_t>(pass.action.kind)];
             }
+    if (!isWhole)
+        return {all.times()};
     std::vector<PassTimes> times;
     for (const Sums& sums : byStage) {
         if (sums.count[0] <= 0)
@@ -172,17 +178,20 @@ std::string possibleText(const std::vector<std::string>& kinds)
 void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
 {
     std::set<int> stages, chunks;
+    std::set<std::int32_t> seenUnits;
     int lastUnit = 0;
-    std::size_t most = 1;
+    std::size_t most = 1, recorded = 0;
     int firstBackward = -1, firstGroup = 0;
     for (const auto& [rank, row] : result.rows) {
         std::set<int> own;
         for (const Action& action : row) {
             own.insert(action.stage);
+            seenUnits.insert(action.microbatch);
             lastUnit = std::max(lastUnit, static_cast<int>(action.microbatch));
             if (firstBackward < 0 && action.kind != ActionKind::forward)
                 firstBackward = action.microbatch;
         }
+        recorded += row.size();
         most = std::max(most, own.size());
         stages.insert(own.begin(), own.end());
         int run = 0;
@@ -195,6 +204,18 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
     result.virtualStages = static_cast<int>(most);
     result.microbatches = units;
     result.stages = stages.empty() ? p : std::max(*stages.rbegin() + 1, static_cast<int>(stages.size()));
+    // Every micro-batch passes every rank: schedules of more than were seen, or of more passes than any job's, are not made.
+    constexpr double kMostPasses = 4e6;
+    if (asIndex(units) > recorded || static_cast<double>(p) * static_cast<double>(most) * units > kMostPasses) {
+        result.microbatches = static_cast<int>(seenUnits.size());
+        result.stages = static_cast<int>(std::min<std::size_t>(asIndex(result.stages), std::max(stages.size(), asIndex(p))));
+        result.kind = "custom";
+        result.sure = 0.2 * passes.sure;
+        result.evidence = "the passes are those of micro-batches up to " + std::to_string(lastUnit) + " of " +
+                          countedText(p, "pipeline rank") + ", and only " + std::to_string(recorded) +
+                          " are recorded: no known schedule was compared";
+        return;
+    }
 
     const auto likeness = [&](const Schedule& schedule) {
         double sum = 0;

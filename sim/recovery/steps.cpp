@@ -1,10 +1,11 @@
 #include "sim/recovery/steps.h"
 
+#include "sim/text/number_text.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -115,25 +116,35 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
     if (evidence.ranks.empty())
         return result;
     std::vector<std::map<std::int64_t, StepMark>> marks;
-    std::set<std::int64_t> numbers;
+    std::map<std::int64_t, std::size_t> holders; // of each number
     for (const RankEvidence& rank : evidence.ranks) {
         marks.push_back(marksOf(evidence, rank));
         for (const auto& [number, step] : marks.back())
-            numbers.insert(number);
+            ++holders[number];
     }
-    for (const std::int64_t number : numbers) {
+    std::size_t leftOut = 0;
+    for (const auto& [number, count] : holders) {
+        if (count < marks.size() && leftOut++ > 0)
+            continue;
         std::vector<Extent> extents;
+        std::string firstLacking;
         for (std::size_t r = 0; r < marks.size(); ++r) {
             const auto step = marks[r].find(number);
             if (step != marks[r].end())
                 extents.push_back({step->second.startNs, step->second.endNs});
-            else
-                result.problems.push_back("rank " + std::to_string(evidence.ranks[r].rank) + " holds no step " +
-                                          std::to_string(number) + "; the step is left out");
+            else if (firstLacking.empty())
+                firstLacking = "rank " + std::to_string(evidence.ranks[r].rank) + " holds no step " + std::to_string(number);
         }
         if (extents.size() == marks.size())
             addStep(result, evidence, number, extents);
+        else
+            result.problems.push_back(firstLacking);
     }
+    if (leftOut == 1)
+        result.problems.back() += "; the step is left out";
+    else if (leftOut > 1)
+        result.problems.back() += "; it and " + countedText(static_cast<std::int64_t>(leftOut - 1), "other step") +
+                                  " that some rank lacks are left out, of " + std::to_string(holders.size());
     if (!result.steps.empty()) {
         result.evidence = "ProfilerStep# marks of " + std::to_string(evidence.ranks.size()) + " ranks";
         result.sure = 0.98;

@@ -1,5 +1,7 @@
 """The Python package answers as the command line does. Usage: package_test.py BIN_DIR"""
+import contextlib
 import copy
+import io
 import json
 import os
 import pathlib
@@ -113,7 +115,7 @@ class Problems(unittest.TestCase):
             self.assertIn("/layout/tp", [p.pointer for p in caught.exception.problems], question)
 
     def test_of_files_and_texts(self):
-        for scenario, told in (("nowhere.json", "No such file"), ("{", "line 1, column 2"), ("{\"a\": 1", "line 1"), (str(ROOT), "directory")):
+        for scenario, told in (("", "is empty"), ("nowhere.json", "No such file"), ("{", "line 1, column 2"), ("{\"a\": 1", "line 1"), (str(ROOT), "directory")):
             with self.assertRaisesRegex(rankscope.ScenarioError, told):
                 rankscope.simulate(scenario)
         with self.assertRaises(TypeError):
@@ -158,6 +160,12 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(table.best()["step_time_s"], min(row["step_time_s"] for row in table.rows() if row["fits"]))
         self.assertIn("<table>", table._repr_html_())
 
+    def test_of_what_is_no_key_are_refused(self):
+        with self.assertRaisesRegex(rankscope.ScenarioError, "layout/tpp"):
+            rankscope.sweep(LLAMA, vary={"training.micro_batch_size": [1, 2]}, layout={"tpp": 1})
+        with self.assertRaisesRegex(TypeError, "vary is a dict"):
+            rankscope.sweep(LLAMA, vary=None)
+
     def test_of_nothing_are_empty(self):
         self.assertEqual(rankscope.sweep(LLAMA, vary={"layout.tp": []})["step_time_s"], [])
 
@@ -175,6 +183,68 @@ class Sweeps(unittest.TestCase):
             alone = rankscope.simulate(scenario).step_time_s
             self.assertEqual(rankscope.sweep(scenario, vary={"training.causal": [True]})["step_time_s"], [alone])
             self.assertEqual(rankscope.memory(scenario).per_pipeline_rank[0].total > 0, True)
+
+
+class Planning(unittest.TestCase):
+    def test_the_winners_settings_simulate_to_its_time(self):
+        answer = rankscope.plan(TINY, gpus=4, free="layout.order", fix={"layout.cp": 1}, why={"layout.tp": 4})
+        best = answer.best[0]
+        self.assertTrue(answer.proved)
+        self.assertEqual(rankscope.simulate(TINY, **best.settings).step_time_s, best.step_time_s)
+
+    def test_says_what_is_wrong_with_a_question(self):
+        with self.assertRaisesRegex(TypeError, "fix is a dict"):
+            rankscope.plan(TINY, fix=["layout.tp"])
+        with self.assertRaises(rankscope.ScenarioError) as caught:
+            rankscope.plan(TINY, gpus=4, fix={"layout.tp": 3})
+        self.assertNotIn("/dev/stdin", str(caught.exception))
+
+
+class FrameworkSettings(unittest.TestCase):
+    SCRIPT = ("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+              "--max-position-embeddings 2048 --micro-batch-size 2 --global-batch-size 64 --tensor-model-parallel-size 2 --bf16")
+
+    def test_become_scenarios_and_go_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "run.sh"
+            path.write_text(self.SCRIPT + "\n")
+            for settings in (self.SCRIPT, path, [path]):
+                imported = rankscope.import_settings(settings, gpus=8)
+                self.assertEqual((imported.kind, imported.scenario.layout.tp, imported.scenario.layout.dp), ("megatron-args", 2, 4))
+        text = rankscope.export_settings(imported.scenario, "megatron-args")
+        self.assertIn("--tensor-model-parallel-size 2", text)
+        again = rankscope.import_settings(str(text), "megatron-args", gpus=8)
+        self.assertEqual(rankscope.simulate(again.scenario).step_time_s, rankscope.simulate(imported.scenario).step_time_s)
+        with self.assertRaises(rankscope.ScenarioError):
+            rankscope.import_settings("nothing --here 1")
+        with self.assertRaises(rankscope.ScenarioError) as caught:
+            rankscope.export_settings(ROOT / "scenarios" / "65-schedule-zb-h1.json", "megatron-args")
+        self.assertEqual([p.pointer for p in caught.exception.problems], ["/schedule/kind"])
+
+
+class Notebooks(unittest.TestCase):
+    def test_run_from_top_to_bottom(self):
+        for notebook in sorted((ROOT / "python" / "notebooks").glob("*.ipynb")):
+            names = {}
+            with contextlib.redirect_stdout(io.StringIO()):
+                for cell in json.loads(notebook.read_text())["cells"]:
+                    if cell["cell_type"] == "code":
+                        exec(compile("".join(cell["source"]), notebook.name, "exec"), names)  # our own
+            self.assertLess(names["better"].step_time_s, names["step"].step_time_s)
+            self.assertIn("--tensor-model-parallel-size", names["flags"])
+
+
+class Traces(unittest.TestCase):
+    def test_open_and_convert(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = pathlib.Path(folder) / "step.json", pathlib.Path(folder) / "step.pftrace"
+            subprocess.run([BINARIES / "rankscope-sim", "simulate", TINY, "--full", "--trace", first], check=True, capture_output=True)
+            trace = rankscope.open_trace(first)
+            self.assertEqual(len(trace.ranks), 8)
+            trace.save(second)
+            self.assertEqual(len(rankscope.open_trace(second).ranks), 8)
+        with self.assertRaises(FileNotFoundError):
+            rankscope.open_trace("--help")
 
 
 class Figures(unittest.TestCase):

@@ -78,7 +78,6 @@ private:
     std::size_t m_size, m_at = 0;
 };
 
-/// Bytes that were looked at before it was known what they are, then the rest.
 class LookedAt final : public ByteSource {
 public:
     LookedAt(std::unique_ptr<ByteSource> source, std::string head) : m_source(std::move(source)), m_head(std::move(head)) {}
@@ -287,7 +286,7 @@ std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> source)
     head.resize(source->read(head.data(), head.size()));
     const bool isGzip = head.starts_with("\x1f\x8b");
     const bool isZstd = head.starts_with("\x28\xb5\x2f\xfd");
-    auto whole = std::make_unique<LookedAt>(std::move(source), std::move(head));
+    auto whole = withHead(std::move(head), std::move(source));
     if (isGzip)
         return std::make_unique<GzipBytes>(std::move(whole));
     if (isZstd)
@@ -305,6 +304,11 @@ std::unique_ptr<ByteSource> openBytes(const std::filesystem::path& path)
 std::unique_ptr<ByteSource> openBytes(const char* data, std::size_t size)
 {
     return unpacked(std::make_unique<MemoryBytes>(data, size));
+}
+
+std::unique_ptr<ByteSource> withHead(std::string head, std::unique_ptr<ByteSource> rest)
+{
+    return std::make_unique<LookedAt>(std::move(rest), std::move(head));
 }
 
 std::string inflated(const char* data, std::size_t size, std::size_t most)

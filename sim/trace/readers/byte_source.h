@@ -28,6 +28,8 @@ protected:
 std::unique_ptr<ByteSource> openBytes(const std::filesystem::path&);
 /// The same of bytes in memory (which outlive it): for tests and fuzzers.
 std::unique_ptr<ByteSource> openBytes(const char* data, std::size_t size);
+/// Bytes that were looked at before it was known what they are, then the rest.
+std::unique_ptr<ByteSource> withHead(std::string head, std::unique_ptr<ByteSource> rest);
 /// Inflates one zlib stream (Perfetto's compressed packets). Throws Error where it is damaged or would be over `most` bytes.
 std::string inflated(const char* data, std::size_t size, std::size_t most);
 

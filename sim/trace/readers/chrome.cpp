@@ -2,6 +2,7 @@
 // torch/csrc/profiler/util.h, the Trace Event Format document of the Chromium project.
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/index.h"
 #include "sim/trace/readers/chrome_event.h"
 #include "sim/trace/readers/json_scan.h"
 #include "sim/trace/readers/reading.h"
@@ -139,12 +140,15 @@ private:
 
     void takeMetadata(const std::string& name, std::string_view value)
     {
+        const auto parsed = [value] {
+            return isNestedDeeper(value, kMostJsonDepth) ? json(json::value_t::discarded) : json::parse(value, nullptr, false);
+        };
         if (name == "distributedInfo") {
-            m_distributed = json::parse(value, nullptr, false);
+            m_distributed = parsed();
             if (m_distributed.is_discarded())
                 m_builder.recording.problems.push_back(m_file.path + ": its distributedInfo is damaged");
         } else if (name == "deviceProperties") {
-            m_devices = json::parse(value, nullptr, false);
+            m_devices = parsed();
         } else if (name == "baseTimeNanoseconds") {
             const auto base = wholeNumber(value);
             constexpr std::int64_t kMost = 4'000'000'000'000'000'000;
@@ -190,14 +194,16 @@ private:
         const char* const first = m_window.at;
         ChromeEvent event;
         const char* at = first;
-        Scan result = *at == '{' ? scanEvent(at, m_window.end(), event, Quotes::strict) : Scan::bad;
+        const std::size_t held = static_cast<std::size_t>(m_window.end() - first);
+        const char* const end = first + std::min(held, mostOfAnEvent());
+        Scan result = *at == '{' ? scanEvent(at, end, event, Quotes::strict) : Scan::bad;
         if (result == Scan::bad && *first == '{') { // quotes that were never escaped
             at = first;
             event = {};
-            result = scanEvent(at, m_window.end(), event, Quotes::guessed);
+            result = scanEvent(at, end, event, Quotes::guessed);
         }
         if (result == Scan::more) {
-            if (static_cast<std::size_t>(m_window.end() - m_window.at) <= mostOfAnEvent()) {
+            if (held <= mostOfAnEvent()) {
                 if (m_window.advance()) {
                     reportProgress();
                     return true; // once more, with more of it
@@ -221,7 +227,10 @@ private:
     /// What one event may take; less once a file has shown that its brackets do not close.
     std::size_t mostOfAnEvent() const
     {
-        return m_overlong < 16 ? std::size_t{4} << 20 : m_overlong < 1000 ? std::size_t{64} << 10 : std::size_t{8} << 10;
+        return m_overlong < 16       ? std::size_t{4} << 20
+               : m_overlong < 1000   ? std::size_t{64} << 10
+               : m_overlong < 20'000 ? std::size_t{8} << 10
+                                     : std::size_t{1} << 10;
     }
 
     void damaged(const std::string& why, const char* at)
@@ -321,7 +330,7 @@ private:
             const auto value = found->is_number_integer() ? std::optional(found->get<std::int64_t>())
                                : found->is_string()       ? wholeNumber(found->get_ref<const std::string&>())
                                                           : std::nullopt;
-            return value && *value >= least && *value < (1 << 24) ? static_cast<int>(*value) : -1;
+            return value && *value >= least && *value < kMostRanksOfAJob ? static_cast<int>(*value) : -1;
         };
         const auto text = [](const json& object, const char* key) {
             const auto found = object.find(key);
@@ -343,7 +352,7 @@ private:
             std::vector<int> ranks;
             if (const auto list = entry.find("ranks"); list != entry.end() && list->is_array()) {
                 for (const json& rank : *list)
-                    if (rank.is_number_integer())
+                    if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < kMostRanksOfAJob)
                         ranks.push_back(rank.get<int>());
                 std::sort(ranks.begin(), ranks.end());
                 ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -351,7 +360,8 @@ private:
                 ranks = ranksOfText(list->get<std::string>());
             }
             const int size = std::max({0, number(entry, "pg_size", 0), number(entry, "group_size", 0)});
-            if (ranks.empty() && size > 0 && size == about.worldSize) // torch leaves the list of the whole world out
+            if (ranks.empty() && size > 0 && size == about.worldSize && // torch leaves the list of the whole world out
+                m_builder.takeUnlistedMembers(asIndex(size)))
                 for (int rank = 0; rank < size; ++rank)
                     ranks.push_back(rank);
             const std::int32_t group =

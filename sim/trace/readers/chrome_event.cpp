@@ -1,5 +1,7 @@
 #include "sim/trace/readers/chrome_event.h"
 
+#include "sim/index.h"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -461,15 +463,15 @@ std::int32_t ChromeEvents::groupOf(const Arguments& arguments)
     }
     if (const auto found = m_groups.find(key); found != m_groups.end())
         return found->second;
-    constexpr int kMostRanks = 1 << 20;
     const int size = smallNumber(arguments.size, 0), start = smallNumber(arguments.start, -1),
               stride = smallNumber(arguments.stride, -1);
     std::vector<int> ranks = ranksOfText(meantText(inside(arguments.ranks)));
-    if ((ranks.empty() || (size > 0 && ranks.size() != static_cast<std::size_t>(size))) && size > 0 && size <= kMostRanks) {
+    if ((ranks.empty() || (size > 0 && ranks.size() != static_cast<std::size_t>(size))) && size > 0) {
         ranks.clear();
-        if (start >= 0 && (stride > 0 || size == 1) && start <= kMostRanks && stride <= kMostRanks)
-            for (std::int64_t i = 0; i < size && start + i * std::max(stride, 0) <= std::numeric_limits<int>::max(); ++i)
-                ranks.push_back(static_cast<int>(start + i * std::max(stride, 0)));
+        const std::int64_t last = start + static_cast<std::int64_t>(size - 1) * std::max(stride, 0);
+        if (start >= 0 && (stride > 0 || size == 1) && last < kMostRanksOfAJob && m_builder.takeUnlistedMembers(asIndex(size)))
+            for (int i = 0; i < size; ++i)
+                ranks.push_back(start + i * std::max(stride, 0));
     }
     // Calls of a group of one write a size and no more.
     const std::string name = meantText(inside(arguments.group));
@@ -527,7 +529,7 @@ const char* ChromeEvents::takeMetadata(const ChromeEvent& event)
         m_builder.labelProcess(process, text);
     else if (what == "thread_name" && !text.empty()) {
         RecordedTrack& track = m_builder.at(rowOf(event).track);
-        if (text != "stream " + track.name + " " && !text.starts_with("stream "))
+        if (!text.starts_with("stream "))
             track.name = text;
     }
     return nullptr;

@@ -1,6 +1,7 @@
 // PyTorch's NCCL flight recorder: a ring of the last collectives, also of a job that hangs. Facts of the fields: PyTorch's
 // torch/csrc/distributed/c10d/FlightRecorder.hpp.
 #include "sim/error.h"
+#include "sim/trace/readers/json_scan.h"
 #include "sim/trace/readers/pickle.h"
 #include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
@@ -16,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostFlightBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostFlightBytes = std::size_t{64} << 20;
 
 const json* memberOf(const json& object, const char* key)
 {
@@ -61,10 +62,7 @@ std::int64_t elementsOf(const json& entry, const char* key)
         std::int64_t elements = 1;
         for (const json& extent : shape) {
             if (!extent.is_number_integer() || extent.get<std::int64_t>() < 0 ||
-                extent.get<std::int64_t>() > (std::int64_t{1} << 40) || elements > (std::int64_t{1} << 40))
-                return std::int64_t{-1};
-            elements *= extent.get<std::int64_t>();
-            if (elements > (std::int64_t{1} << 50))
+                __builtin_mul_overflow(elements, extent.get<std::int64_t>(), &elements) || elements > (std::int64_t{1} << 50))
                 return std::int64_t{-1};
         }
         return elements;
@@ -95,7 +93,7 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
                       .events = 0,
                       .isComplete = true};
     RankRecording& about = builder.about;
-    about.rank = static_cast<int>(std::clamp<std::int64_t>(numberOf(document, "rank", -1), -1, 1 << 24));
+    about.rank = static_cast<int>(std::clamp<std::int64_t>(numberOf(document, "rank", -1), -1, kMostRanksOfAJob - 1));
     about.rankEvidence = about.rank >= 0 ? "flight recorder" : "";
     if (about.rank < 0) {
         about.rank = rankOfFileName(file.path);
@@ -111,7 +109,7 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
                 ranks = ranksOfText(list->get<std::string>());
             else if (list != nullptr && list->is_array())
                 for (const json& rank : *list)
-                    if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < (1 << 24))
+                    if (rank.is_number_integer() && rank.get<std::int64_t>() >= 0 && rank.get<std::int64_t>() < kMostRanksOfAJob)
                         ranks.push_back(rank.get<int>());
             std::sort(ranks.begin(), ranks.end());
             ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
@@ -181,6 +179,9 @@ Recording readFlightRecorderJson(ByteSource& source, const ReadingFile& file)
 {
     const std::string text = readAll(source, file, kMostFlightBytes);
     std::size_t byte = 0;
+    if (isNestedDeeper(text, kMostJsonDepth))
+        throw Error(file.path + ": is no flight recorder's dump: it is nested more than " + std::to_string(kMostJsonDepth) +
+                    " deep");
     json document;
     try {
         document = json::parse(text);
@@ -197,7 +198,7 @@ Recording readFlightRecorderPickle(ByteSource& source, const ReadingFile& file)
     const std::string bytes = readAll(source, file, kMostFlightBytes);
     json document;
     try {
-        document = readPickle(bytes);
+        document = readPickle(bytes, "frames"); // most of its bytes where stacks were recorded
     } catch (const Error& error) {
         throw Error(file.path + ": " + error.what());
     }

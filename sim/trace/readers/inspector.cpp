@@ -29,6 +29,13 @@ public:
     {
         if (line.find_first_not_of(" \r\t") == std::string_view::npos)
             return;
+        if (isNestedDeeper(line, kMostJsonDepth)) {
+            m_builder.skip("damaged event",
+                           "the line at byte " + std::to_string(byte) + " is nested more than " + std::to_string(kMostJsonDepth) +
+                               " deep",
+                           byte);
+            return;
+        }
         const json record = json::parse(line, nullptr, false);
         if (!record.is_object()) {
             if (isLast) {
@@ -135,8 +142,8 @@ private:
     std::int32_t groupOfHeader()
     {
         const auto id = m_header.find("id");
-        m_id = id == m_header.end() ? "?" : id->is_string() ? id->get<std::string>() : id->dump();
-        constexpr double kMost = 1 << 24;
+        m_id = id == m_header.end() ? "?" : id->is_string() ? id->get<std::string>() : id->is_number() ? id->dump() : "?";
+        constexpr double kMost = kMostRanksOfAJob;
         const double ranks = real(m_header, "n_ranks", 0), rank = real(m_header, "rank", -1);
         const int size = ranks >= 0 && ranks < kMost ? static_cast<int>(ranks) : 0;
         if (size > m_worldSize) {

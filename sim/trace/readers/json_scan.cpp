@@ -222,6 +222,41 @@ Scan scanValue(const char*& at, const char* end, std::string_view& text, Quotes 
     return place == first ? Scan::bad : scanned(place);
 }
 
+bool isNestedDeeper(std::string_view text, std::size_t most)
+{
+    const char* const end = text.data() + text.size();
+    std::size_t depth = 0;
+    for (const char* at = findStructure(text.data(), end); at < end; at = findStructure(at, end)) {
+        const char c = *at++;
+        if (c == '{' || c == '[') {
+            if (++depth > most)
+                return true;
+        } else if (c != '"') {
+            depth -= depth > 0 ? 1 : 0;
+        } else {
+            while (at < end && *at != '"')
+                at += *at == '\\' && end - at > 1 ? 2 : 1;
+            at += at < end ? 1 : 0;
+        }
+    }
+    return false;
+}
+
+std::string meantBytes(std::string_view bytes)
+{
+    std::string out;
+    out.reserve(bytes.size());
+    for (std::size_t i = 0; i < bytes.size();) {
+        const std::size_t length = utf8Length(bytes.substr(i));
+        if (length == 0)
+            appendUtf8(out, kReplacement);
+        else
+            out.append(bytes, i, length);
+        i += std::max<std::size_t>(length, 1);
+    }
+    return out;
+}
+
 std::string meantText(std::string_view written)
 {
     std::string out;

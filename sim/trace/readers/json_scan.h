@@ -49,9 +49,16 @@ Scan scanString(const char*& at, const char* end, std::string_view& text, Quotes
 /// Any value. `text` is all of it, with its quotes or brackets.
 Scan scanValue(const char*& at, const char* end, std::string_view& text, Quotes = Quotes::strict);
 
+/// Whether brackets lie in one another deeper than `most`. Values that deep are not parsed: copying and writing them out would
+/// overflow the stack.
+bool isNestedDeeper(std::string_view text, std::size_t most);
+inline constexpr std::size_t kMostJsonDepth = 64; ///< no profiler's metadata comes near
+
 /// What a string as written means: escapes resolved, bytes that are no UTF-8 replaced by U+FFFD, so that it can be shown and
 /// written.
 std::string meantText(std::string_view written);
+/// Bytes of any sort, without escapes, as UTF-8: what is none is replaced by U+FFFD.
+std::string meantBytes(std::string_view bytes);
 /// Microseconds as written ("4458677009853.422", also in quotes, also "1.5e3") in ns, never through a double; digits beyond the
 /// nanosecond round half up. Empty where it is no number or beyond ±4e18 ns.
 std::optional<std::int64_t> microsecondsAsNs(std::string_view written);

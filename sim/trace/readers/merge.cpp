@@ -114,6 +114,7 @@ void mergeRecording(Recording& into, Recording&& from)
     append(into.meanings, from.meanings);
     const auto firstRank = static_cast<std::uint32_t>(into.ranks.size());
     const auto firstFile = static_cast<int>(into.files.size());
+    const bool bothHaveTimes = into.spanCount() > 0 && from.spanCount() > 0;
     for (RankRecording& rank : from.ranks) {
         for (std::uint32_t& name : rank.spans.name)
             name = nameOf[name];
@@ -131,10 +132,16 @@ void mergeRecording(Recording& into, Recording&& from)
     }
     for (const RecordedFlow& flow : from.flows)
         into.flows.push_back({flow.fromRank + firstRank, flow.fromSpan, flow.toRank + firstRank, flow.toSpan});
-    if (!into.files.empty() && into.isEpoch != from.isEpoch && from.spanCount() > 0 && into.spanCount() > from.spanCount())
-        into.problems.push_back(
-            from.files.front().path +
-            ": its times begin at a start of its own, those of the other files in 1970: they cannot be laid side by side");
+    if (bothHaveTimes && into.isEpoch != from.isEpoch) {
+        const char* const kWhy = ": its times begin at ";
+        const bool isSaid = std::any_of(into.problems.begin(), into.problems.end(),
+                                        [&](const std::string& problem) { return problem.find(kWhy) != std::string::npos; });
+        if (!isSaid)
+            into.problems.push_back(from.files.front().path + kWhy +
+                                    (from.isEpoch ? "1970, those of files before it at a start of their own"
+                                                  : "a start of its own, those of files before it in 1970") +
+                                    ": they cannot be laid side by side");
+    }
     into.isEpoch = into.files.empty() ? from.isEpoch : into.isEpoch && from.isEpoch;
     append(into.files, from.files);
     into.worldSize = std::max(into.worldSize, from.worldSize);

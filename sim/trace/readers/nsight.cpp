@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -40,8 +41,15 @@ public:
         m_database.reset(database);
         if (result != SQLITE_OK)
             fail();
+        // What a stranger's schema asks for is not run.
+        sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+        // A row takes about an instruction a byte. Pages that name one another would be walked over for ever.
+        constexpr std::uint64_t kLeast = 200, kBytesOfACall = kInstructionsOfACall / 10;
+        m_callsLeft = kLeast + file.bytes / kBytesOfACall;
         sqlite3_progress_handler(
-            database, 10'000, [](void*) { return cancelRequested() ? 1 : 0; }, nullptr);
+            database, kInstructionsOfACall,
+            [](void* reader) { return cancelRequested() || static_cast<NsightReader*>(reader)->m_callsLeft-- == 0 ? 1 : 0; },
+            this);
     }
 
     Recording read()
@@ -68,8 +76,11 @@ private:
     [[noreturn]] void fail() const
     {
         checkCancelled();
+        if (m_callsLeft > std::numeric_limits<std::uint64_t>::max() / 2) // counted below 0
+            throw Error(m_file.path + ": is damaged: its tables are longer than a file of " + std::to_string(m_file.bytes) +
+                        " bytes can hold");
         throw Error(m_file.path + ": is damaged, or no database: " +
-                    (m_database ? meantText(sqlite3_errmsg(m_database.get())) : std::string("there is no memory for it")));
+                    (m_database ? meantBytes(sqlite3_errmsg(m_database.get())) : std::string("there is no memory for it")));
     }
 
     Statement prepare(const std::string& query) const
@@ -89,21 +100,14 @@ private:
     static std::string text(const Statement& statement, int column)
     {
         const unsigned char* bytes = sqlite3_column_text(statement.get(), column);
-        if (bytes == nullptr)
-            return {};
-        std::string escaped;
-        for (const char* c = reinterpret_cast<const char*>(bytes); *c != 0; ++c) {
-            if (*c == '\\')
-                escaped += '\\';
-            escaped += *c;
-        }
-        return meantText(escaped);
+        return bytes == nullptr ? std::string() : meantBytes(reinterpret_cast<const char*>(bytes));
     }
     static std::int64_t number(const Statement& statement, int column) { return sqlite3_column_int64(statement.get(), column); }
 
     void readTables()
     {
-        const Statement tables = prepare("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')");
+        // Neither views nor virtual tables, which have no page of their own: both are programs.
+        const Statement tables = prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0");
         while (step(tables))
             m_tables[text(tables, 0)];
         for (auto& [table, columns] : m_tables) {
@@ -309,7 +313,9 @@ private:
         return m_builder.finish(base);
     }
 
+    static constexpr int kInstructionsOfACall = 10'000;
     const ReadingFile& m_file;
+    std::uint64_t m_callsLeft = 0;
     std::unique_ptr<sqlite3, Closes> m_database;
     RecordingBuilder m_builder;
     std::map<std::string, std::set<std::string>> m_tables; ///< and columns

@@ -29,7 +29,7 @@ struct PickleNode {
 
 class Unpickler {
 public:
-    explicit Unpickler(std::string_view bytes) : m_bytes(bytes) {}
+    Unpickler(std::string_view bytes, std::string_view without) : m_bytes(bytes), m_without(without) {}
 
     json read()
     {
@@ -319,31 +319,30 @@ private:
         make(PickleNode::Kind::value, std::bit_cast<double>(bits));
     }
 
-    static std::string meantBytes(std::string_view bytes)
+    /// Memory that is written out, roughly. Values that are referred to often are written out as often, texts too: bounded.
+    void count(std::size_t bytes)
     {
-        std::string escaped;
-        for (const char c : bytes) {
-            if (c == '\\')
-                escaped += '\\';
-            escaped += c;
-        }
-        return meantText(escaped);
+        constexpr std::size_t kMost = std::size_t{128} << 20;
+        m_written += bytes;
+        if (m_written > kMost)
+            fail("its values take more than " + std::to_string(kMost >> 20) + " MiB");
     }
 
-    /// Values that are referred to often are written out as often: bounded.
     json jsonOf(std::size_t index, int depth)
     {
-        constexpr std::size_t kMostValues = 50'000'000;
         constexpr int kMostDepth = 64;
         if (depth > kMostDepth)
             fail("it is nested more than " + std::to_string(kMostDepth) + " deep");
-        if (++m_written > kMostValues)
-            fail("it holds more than " + std::to_string(kMostValues) + " values");
         const PickleNode& node = m_nodes[index];
-        if (node.kind == PickleNode::Kind::value)
+        if (node.kind == PickleNode::Kind::value) {
+            constexpr std::size_t kText = 48; // its allocation
+            count(sizeof(json) + (node.value.is_string() ? kText + node.value.get_ref<const std::string&>().size() : 0));
             return node.value;
+        }
         if (node.kind == PickleNode::Kind::list) {
             json list = json::array();
+            count(sizeof(json) * (2 + node.members.size()));
+            list.get_ref<json::array_t&>().reserve(node.members.size());
             for (const std::size_t member : node.members)
                 list.push_back(jsonOf(member, depth + 1));
             return list;
@@ -352,13 +351,17 @@ private:
             fail("it holds a mark or a function as a value");
         json object = json::object();
         for (std::size_t i = 0; i + 1 < node.members.size(); i += 2) {
+            constexpr std::size_t kMember = 96; // a node of its tree
+            count(kMember);
             const json key = jsonOf(node.members[i], depth + 1);
+            if (!m_without.empty() && key == m_without)
+                continue;
             object[key.is_string() ? key.get<std::string>() : key.dump()] = jsonOf(node.members[i + 1], depth + 1);
         }
         return object;
     }
 
-    std::string_view m_bytes;
+    std::string_view m_bytes, m_without;
     std::size_t m_at = 0, m_written = 0;
     std::deque<PickleNode> m_nodes;
     std::vector<std::size_t> m_stack;
@@ -367,9 +370,9 @@ private:
 
 } // namespace
 
-json readPickle(std::string_view bytes)
+json readPickle(std::string_view bytes, std::string_view without)
 {
-    return Unpickler(bytes).read();
+    return Unpickler(bytes, without).read();
 }
 
 } // namespace sim

@@ -8,7 +8,8 @@
 
 namespace sim {
 
-/// Protocols 2 to 5. Tuples become arrays, keys that are no text become text, bytes become text. Throws Error with the byte.
-nlohmann::json readPickle(std::string_view bytes);
+/// Protocols 2 to 5. Tuples become arrays, keys that are no text become text, bytes become text. Members of that name are left
+/// out. Throws Error with the byte, or where the values take more than 128 MiB.
+nlohmann::json readPickle(std::string_view bytes, std::string_view without = "");
 
 } // namespace sim

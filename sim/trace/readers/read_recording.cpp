@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,28 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 enum class Format : std::uint8_t { unknown, chrome, perfetto, nsight, flightJson, flightPickle, inspector };
-
-/// What was looked at, and then the rest.
-class Rewound final : public ByteSource {
-public:
-    Rewound(ByteSource& source, std::string head) : m_source(source), m_head(std::move(head)) {}
-    const std::string& head() const { return m_head; }
-    std::size_t read(char* to, std::size_t most) override
-    {
-        const std::size_t ofHead = std::min(most, m_head.size() - m_at);
-        std::memcpy(to, m_head.data() + m_at, ofHead);
-        m_at += ofHead;
-        const std::size_t count = ofHead + (ofHead < most ? m_source.read(to + ofHead, most - ofHead) : 0);
-        m_damage = m_source.damage();
-        return count;
-    }
-    std::uint64_t fileBytesRead() const override { return m_source.fileBytesRead(); }
-
-private:
-    ByteSource& m_source;
-    std::string m_head;
-    std::size_t m_at = 0;
-};
 
 bool has(std::string_view head, std::string_view word)
 {
@@ -111,14 +88,15 @@ private:
 constexpr std::size_t kLookedAt = 65536;
 
 /// Throws Error where the bytes are no trace.
-Recording readSource(ByteSource& source, const ReadingFile& file)
+Recording readSource(std::unique_ptr<ByteSource> source, const ReadingFile& file)
 {
     std::string head(kLookedAt, '\0');
-    head.resize(source.read(head.data(), head.size()));
+    head.resize(source->read(head.data(), head.size()));
     if (head.empty())
-        throw Error(file.path + ": is empty" + (source.damage().empty() ? "" : ": " + source.damage()));
+        throw Error(file.path + ": is empty" + (source->damage().empty() ? "" : ": " + source->damage()));
     const Format format = formatOf(head);
-    Rewound whole(source, std::move(head));
+    const std::unique_ptr<ByteSource> rewound = withHead(std::move(head), std::move(source));
+    ByteSource& whole = *rewound;
     switch (format) {
     case Format::chrome:
         return readChromeTrace(whole, file);
@@ -220,8 +198,7 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
         std::optional<Recording> recording;
         std::string why;
         try {
-            const std::unique_ptr<ByteSource> source = openBytes(item.path);
-            recording = readSource(*source, file);
+            recording = readSource(openBytes(item.path), file);
         } catch (const Error& error) {
             why = error.what();
         }
@@ -258,9 +235,8 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
 
 Recording readRecording(const char* data, std::size_t size, const std::string& name, const ReadOptions& options)
 {
-    const std::unique_ptr<ByteSource> source = openBytes(data, size);
     Recording all;
-    mergeRecording(all, readSource(*source, readingOf(name, size, options)));
+    mergeRecording(all, readSource(openBytes(data, size), readingOf(name, size, options)));
     arrangeRanks(all);
     return all;
 }

@@ -57,7 +57,7 @@ int rankOfFileName(const std::string& path)
                 ++digit;
             int rank = -1;
             const auto [after, error] = std::from_chars(name.data() + digit, name.data() + name.size(), rank);
-            if (digit < name.size() && isDigit(name[digit]) && error == std::errc() && rank < (1 << 24))
+            if (digit < name.size() && isDigit(name[digit]) && error == std::errc() && rank < kMostRanksOfAJob)
                 return rank;
         }
     constexpr auto kEndings = std::to_array<std::string_view>({".gz", ".zst", ".json", ".trace", ".pt", ".pickle", ".pkl"});
@@ -117,7 +117,7 @@ std::vector<int> ranksOfText(const std::string& text)
         if (isDigit(text[at])) {
             int rank = 0;
             const auto [after, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank);
-            if (error != std::errc())
+            if (error != std::errc() || rank >= kMostRanksOfAJob)
                 return {};
             ranks.push_back(rank);
             at = static_cast<std::size_t>(after - text.data());

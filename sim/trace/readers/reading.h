@@ -44,6 +44,8 @@ int rankOfFileName(const std::string& path);
 std::string collectiveOfKernelName(const std::string& name);
 /// Whether a collective's name is one of a send or receive: "send", "recv", "isend", "sendrecv", …
 bool isPointToPointName(const std::string& name);
+/// Above any job's: numbers from here on are no ranks.
+inline constexpr int kMostRanksOfAJob = 1 << 24;
 /// "[0, 1, …]" or "0,1": the ranks in it, ascending; empty where the list is cut ("...") or holds anything else.
 std::vector<int> ranksOfText(const std::string& text);
 

@@ -21,7 +21,7 @@ int rankOfName(std::string_view name)
     int rank = -1;
     const char* const end = name.data() + name.size();
     const auto [after, error] = std::from_chars(name.data() + kStart.size(), end, rank);
-    return error == std::errc() && (after == end || *after == ' ') && rank >= 0 ? rank : -1;
+    return error == std::errc() && (after == end || *after == ' ') && rank >= 0 && rank < kMostRanksOfAJob ? rank : -1;
 }
 
 /// The column in a new order, held once more for a moment.
@@ -190,6 +190,18 @@ void RecordingBuilder::skip(std::string_view what, std::string_view why, std::in
         {.what = std::string(what), .count = 1, .why = std::string(why), .firstByte = byte, .file = file().path});
 }
 
+bool RecordingBuilder::takeUnlistedMembers(std::size_t count)
+{
+    constexpr std::size_t kMost = std::size_t{4} << 20; // a rank in twenty groups of two hundred thousand
+    if (count > kMost - m_unlistedMembers) {
+        skip("members of a group", "the groups before hold " + std::to_string(m_unlistedMembers) + ", and more than " +
+                                       std::to_string(kMost) + " are not written out: only the group's size is kept");
+        return false;
+    }
+    m_unlistedMembers += count;
+    return true;
+}
+
 std::int32_t RecordingBuilder::group(std::string_view name, std::string_view description, std::vector<int> ranks, int size,
                                      std::string_view evidence)
 {
@@ -329,39 +341,42 @@ void RecordingBuilder::joinFlows(const std::vector<std::uint32_t>& placeOf)
 
 void RecordingBuilder::joinCollectives(const std::vector<std::uint32_t>& placeOf)
 {
-    std::unordered_map<std::int64_t, std::vector<std::size_t>> kernels; // by external id
-    for (std::size_t i = 0; i < m_collectives.size(); ++i)
-        if (m_collectives[i].first.span != kNoSpan && m_collectives[i].second != 0)
-            kernels[m_collectives[i].second].push_back(i);
     const auto take = [](auto& to, const auto& from, auto unsaid) {
         if (to == unsaid)
             to = from;
     };
+    const auto takeAll = [&take](RecordedCollective& on, const RecordedCollective& host) {
+        const bool isFromKernelsName = on.inElements < 0 && on.group < 0;
+        if (host.name != 0 && isFromKernelsName)
+            on.name = host.name;
+        take(on.hostSpan, host.hostSpan, kNoSpan);
+        take(on.dtype, host.dtype, 0U);
+        take(on.group, host.group, -1);
+        take(on.sourceRank, host.sourceRank, -1);
+        take(on.destinationRank, host.destinationRank, -1);
+        take(on.inElements, host.inElements, std::int64_t{-1});
+        take(on.outElements, host.outElements, std::int64_t{-1});
+        take(on.sequence, host.sequence, std::int64_t{-1});
+        on.isPointToPoint = on.isPointToPoint || host.isPointToPoint;
+    };
+    // Calls of one external id tell one after the other, and then all of its kernels.
+    std::unordered_map<std::int64_t, std::optional<RecordedCollective>> calls; // by external ids of kernels
+    for (const auto& [kernel, externalId] : m_collectives)
+        if (kernel.span != kNoSpan && externalId != 0)
+            calls.try_emplace(externalId);
     for (const auto& [host, externalId] : m_collectives) {
         if (host.span != kNoSpan || host.hostSpan == kNoSpan)
             continue;
-        const auto found = externalId == 0 ? kernels.end() : kernels.find(externalId);
-        if (found == kernels.end()) {
-            if (host.name != 0)
-                about.collectives.push_back(host);
-            continue;
-        }
-        for (const std::size_t kernel : found->second) {
-            RecordedCollective& on = m_collectives[kernel].first;
-            const bool isFromKernelsName = on.inElements < 0 && on.group < 0;
-            if (host.name != 0 && isFromKernelsName)
-                on.name = host.name;
-            take(on.hostSpan, host.hostSpan, kNoSpan);
-            take(on.dtype, host.dtype, 0U);
-            take(on.group, host.group, -1);
-            take(on.sourceRank, host.sourceRank, -1);
-            take(on.destinationRank, host.destinationRank, -1);
-            take(on.inElements, host.inElements, std::int64_t{-1});
-            take(on.outElements, host.outElements, std::int64_t{-1});
-            take(on.sequence, host.sequence, std::int64_t{-1});
-            on.isPointToPoint = on.isPointToPoint || host.isPointToPoint;
-        }
+        const auto found = externalId == 0 ? calls.end() : calls.find(externalId);
+        if (found != calls.end())
+            takeAll(found->second ? *found->second : found->second.emplace(), host);
+        else if (host.name != 0)
+            about.collectives.push_back(host);
     }
+    for (auto& [kernel, externalId] : m_collectives)
+        if (kernel.span != kNoSpan && externalId != 0)
+            if (const auto& host = calls.at(externalId))
+                takeAll(kernel, *host);
     for (const auto& [collective, externalId] : m_collectives)
         if (collective.span != kNoSpan || collective.hostSpan == kNoSpan)
             about.collectives.push_back(collective);
@@ -398,8 +413,8 @@ void RecordingBuilder::nameCollectivesByAnnotations()
         const std::uint32_t launch = launchOf[collective.span];
         if (launch == kNoSpan)
             continue;
-        const auto row = std::find_if(m_tracks.begin(), m_tracks.end(),
-                                      [&](const RecordedTrack& r) { return launch >= r.first && launch < r.last; });
+        const auto row = std::prev(std::upper_bound(m_tracks.begin(), m_tracks.end(), launch,
+                                                    [](std::uint32_t span, const RecordedTrack& r) { return span < r.first; }));
         constexpr std::uint32_t kMostBetween = 256;
         for (std::uint32_t span = launch; span > row->first && launch - span < kMostBetween;) {
             --span;
@@ -440,25 +455,8 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
         joinLaunches(placeOf);
         joinFlows(placeOf);
         joinCollectives(placeOf);
-        for (const Step& step : m_steps) {
-            const std::uint32_t span = placeOf[step.span];
-            auto at = std::find_if(about.steps.begin(), about.steps.end(),
-                                   [&](const RecordedStep& s) { return s.number == step.number; });
-            if (at == about.steps.end())
-                at = about.steps.insert(about.steps.end(), {.number = step.number, .startNs = 0, .endNs = -1});
-            std::int64_t& start = step.isOnDevice ? at->deviceStartNs : at->startNs;
-            std::int64_t& end = step.isOnDevice ? at->deviceEndNs : at->endNs;
-            if (end == -1)
-                std::tie(start, end) = std::pair(m_spans.startNs[span] + baseNs, m_spans.endNs(span) + baseNs);
-            else // of several streams, or threads
-                std::tie(start, end) =
-                    std::pair(std::min(start, m_spans.startNs[span] + baseNs), std::max(end, m_spans.endNs(span) + baseNs));
-        }
-        for (RecordedStep& step : about.steps)
-            if (step.endNs == -1)
-                std::tie(step.startNs, step.endNs) = std::pair(step.deviceStartNs, step.deviceEndNs);
-        std::sort(about.steps.begin(), about.steps.end(),
-                  [](const RecordedStep& a, const RecordedStep& b) { return a.number < b.number; });
+        for (Step& step : m_steps)
+            step.span = placeOf[step.span];
     }
     nameCollectivesByAnnotations();
     std::stable_sort(about.links.begin(), about.links.end(),
@@ -480,6 +478,27 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
         for (const RankRecording& rank : recording.ranks)
             group.toldBy.push_back(rank.rank);
     return std::move(recording);
+}
+
+/// One a number: of several streams, or threads, from the first's start to the last's end.
+std::vector<RecordedStep> RecordingBuilder::stepsOf(const std::vector<Step>& marks) const
+{
+    std::map<std::int64_t, RecordedStep> steps;
+    for (const Step& mark : marks) {
+        RecordedStep& step =
+            steps.try_emplace(mark.number, RecordedStep{.number = mark.number, .startNs = 0, .endNs = -1}).first->second;
+        std::int64_t& start = mark.isOnDevice ? step.deviceStartNs : step.startNs;
+        std::int64_t& end = mark.isOnDevice ? step.deviceEndNs : step.endNs;
+        const std::int64_t startNs = m_spans.startNs[mark.span], endNs = m_spans.endNs(mark.span);
+        std::tie(start, end) = end == -1 ? std::pair(startNs, endNs) : std::pair(std::min(start, startNs), std::max(end, endNs));
+    }
+    std::vector<RecordedStep> list;
+    for (auto& [number, step] : steps) {
+        if (step.endNs == -1)
+            std::tie(step.startNs, step.endNs) = std::pair(step.deviceStartNs, step.deviceEndNs);
+        list.push_back(step);
+    }
+    return list;
 }
 
 void RecordingBuilder::splitIntoRanks()
@@ -521,9 +540,8 @@ void RecordingBuilder::splitIntoRanks()
             world += of.rank.multiplicity;
             isNamed = isNamed && of.rank.rank >= 0;
         }
-        constexpr std::int64_t kMostRanks = 1 << 24;
         for (Part& of : parts)
-            if (isNamed && of.rank.worldSize == 0 && world <= kMostRanks)
+            if (isNamed && of.rank.worldSize == 0 && world <= kMostRanksOfAJob)
                 of.rank.worldSize = static_cast<int>(world);
     }
     const auto firstSpan = [&](const Part& of) {
@@ -557,8 +575,13 @@ void RecordingBuilder::splitIntoRanks()
                 collective.hostSpan -= firstSpan(of);
             of.rank.collectives.push_back(collective);
         }
-        for (Part& of : parts)
-            of.rank.steps = about.steps;
+        std::vector<std::vector<Step>> marks(parts.size());
+        for (const Step& mark : m_steps)
+            marks[partOf(mark.span)].push_back(mark);
+        for (std::size_t of = 0; of < parts.size(); ++of)
+            parts[of].rank.steps = stepsOf(marks[of]);
+    } else {
+        parts.front().rank.steps = stepsOf(m_steps);
     }
     for (RecordedFlow& flow : recording.flows) {
         flow.fromRank = partOf(flow.fromSpan);
@@ -575,9 +598,9 @@ void RecordingBuilder::splitIntoRanks()
         reorder(of.counter.timeNs, order);
         reorder(of.counter.value, order);
         const std::uint32_t row = m_rowOf[of.track];
-        for (Part& to : parts)
-            if (row >= to.firstTrack && row < to.lastTrack)
-                to.rank.counters.push_back(std::move(of.counter));
+        const auto after =
+            std::upper_bound(parts.begin(), parts.end(), row, [](std::uint32_t r, const Part& p) { return r < p.firstTrack; });
+        std::prev(after)->rank.counters.push_back(std::move(of.counter));
     }
     for (Part& of : parts) {
         RankRecording& rank = of.rank;

@@ -63,6 +63,9 @@ public:
     void addStep(std::int64_t number, std::uint32_t span, bool isOnDevice);
     void skip(std::string_view what, std::string_view why, std::int64_t byte = -1);
 
+    /// Whether so many members may be written out that the file does not list one by one; they count as written where true. Words
+    /// of a few bytes stand for any number of them, so a file has a budget.
+    bool takeUnlistedMembers(std::size_t count);
     /// The group with these words; made where there is none. `ranks` ascending.
     std::int32_t group(std::string_view name, std::string_view description, std::vector<int> ranks, int size,
                        std::string_view evidence);
@@ -106,7 +109,8 @@ private:
         std::uint32_t span;
         bool isOnDevice;
     };
-    std::vector<Step> m_steps;
+    std::vector<Step> m_steps; ///< from finish() on by place
+    std::vector<RecordedStep> stepsOf(const std::vector<Step>&) const;
     struct CounterOf {
         std::uint32_t track;
         RecordedCounter counter;
@@ -117,6 +121,7 @@ private:
     std::optional<std::pair<std::int64_t, std::int64_t>> m_extent; ///< of what was left out
     std::unordered_map<std::string, std::uint32_t> m_meaningIds;
     std::map<std::pair<std::string, std::vector<int>>, std::int32_t> m_groupIds; ///< name, members
+    std::size_t m_unlistedMembers = 0;
 };
 
 /// What follows from the spans: annotations, first and last time, events where none were counted.

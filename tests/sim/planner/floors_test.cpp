@@ -2,6 +2,8 @@
 #include "sim/planner/floors.h"
 #include "sim/planner/tight_floor.h"
 
+#include "sim/index.h"
+#include "sim/legal/legal.h"
 #include "sim/memory_limit.h"
 #include "sim/simulate/simulation.h"
 #include "tests/support/catalogue.h"
@@ -12,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <tuple>
 #include <vector>
 
 using namespace sim;
@@ -21,9 +24,7 @@ namespace {
 bool canBePlanned(const Scenario& scenario)
 {
     return !scenario.training.documents.areGiven() && scenario.layout.placement != PlacementRule::explicitList &&
-           !scheduleFamily(scenario.schedule.kind).isWrittenOut &&
-           std::all_of(scenario.perturbations.begin(), scenario.perturbations.end(),
-                       [](const Perturbation& of) { return of.kind == PerturbationKind::failure; });
+           !scheduleFamily(scenario.schedule.kind).isWrittenOut;
 }
 
 /// The choice that a scenario has made.
@@ -65,6 +66,9 @@ TEST(TightFloor, IsNoMoreThanTheStepAndHoldsWhatTheEngineHolds)
     std::printf("closed form below the engine by %.2f %% (median), %.2f %% (p95), %.2f %% (most) of %zu\n", 100 * p50, 100 * p95,
                 100 * errors.back(), errors.size());
     EXPECT_LT(p50, 0.03);
+    // Wanted is 3 % here, too. It is 16 %: shared links and disturbed kernels, which a closed form leaves out, are what is
+    // missing.
+    EXPECT_LT(p95, 0.17);
 }
 
 TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
@@ -99,10 +103,63 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
                                      scenario.training.overlap.epComm),
                   ns + 1);
         EXPECT_LE(floor.bytes, step->metrics().peakMemoryGib * kBytesPerGib + 1);
+        if (const auto inFlight = floors.inFlightOf(choice, made)) { // what passes are held at once says more, and not too much
+            const LayoutFloor held = floors.floorOf(choice, made, *parts, *floors.shardsOf(choice, made), inFlight.get());
+            EXPECT_GE(held.bytes, floor.bytes);
+            EXPECT_LE(held.bytes, step->metrics().peakMemoryGib * kBytesPerGib + 1);
+        }
         sum += floor.stepNs / ns;
         ++count;
     }
     ASSERT_GT(count, 50);
     std::printf("floor is %.1f %% of the step on average of %d\n", 100 * sum / count, count);
     EXPECT_GT(sum / count, 0.6);
+}
+
+// Parts priced for one layout serve all that split layers alike: whichever asked first, each gets what it would get alone.
+TEST(Floor, IsTheSameWhateverWasPricedBefore)
+{
+    constexpr const char* kJob = R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"num_hidden_layers": 8, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8,
+                "num_key_value_heads": 4, "vocab_size": 4096, "max_position_embeddings": 1024, "num_experts": 8,
+                "num_experts_per_tok": 2, "moe_intermediate_size": 512, "first_k_dense_replace": 2},
+      "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 2, "pp": 2, "dp": 4},
+      "training": {"sequence_length": 512, "global_batch_size": 64}})";
+    const PlanRequest request{.document = ScenarioDocument::parse(kJob), .freed = {"layout.order"}};
+    const PlanSpace space(request, test::catalogue());
+    std::mt19937 random(183);
+    std::vector<Choice> choices;
+    const auto anyOf = [&](const auto& values) { return values[random() % values.size()]; };
+    const std::vector<PlanGrid> grids = space.grids();
+    while (choices.size() < 400) {
+        Choice choice{.grid = anyOf(grids), .order = static_cast<int>(random() % space.orders.size())};
+        const auto microBatches = space.microBatches(choice.grid);
+        choice.kind = static_cast<int>(random() % space.kinds.size());
+        const auto chunks = space.chunkCounts(choice.grid, choice.kind);
+        if (microBatches.empty() || chunks.empty())
+            continue;
+        choice.microBatch = anyOf(microBatches);
+        choice.chunks = anyOf(chunks);
+        const std::vector<bool> parallels = space.sequenceParallels(choice.grid);
+        choice.sequenceParallel = parallels[random() % parallels.size()];
+        choice.zeroStage = anyOf(space.zeroStages(choice.grid));
+        choice.dpShard = anyOf(space.shards(choice.grid, choice.zeroStage));
+        choice.recompute = anyOf(space.recomputes());
+        choice.recomputeLayers =
+            choice.recompute == Recompute::full ? 1 + static_cast<int>(random() % asIndex(space.layersOfChunk(choice))) : 0;
+        if (isLegal(space.scenarioOf(choice)))
+            choices.push_back(choice);
+    }
+    const auto floorBy = [&](const Floors& floors, const Choice& choice) {
+        const Scenario scenario = space.scenarioOf(choice);
+        const LayoutFloor floor =
+            floors.floorOf(choice, scenario, *floors.partsOf(choice, scenario), *floors.shardsOf(choice, scenario));
+        return std::tuple(floor.stepNs, floor.bytes, floor.fullestRank, floors.leastOf(choice, scenario, false));
+    };
+    const Floors shared(space);
+    for (const Choice& choice : choices) {
+        SCOPED_TRACE(test::describe(space.scenarioOf(choice)));
+        ASSERT_EQ(floorBy(shared, choice), floorBy(Floors(space), choice));
+    }
 }

@@ -3,6 +3,9 @@
 #include "sim/planner/planner.h"
 
 #include "sim/answers/plan.h"
+#include "sim/cancel.h"
+#include "sim/index.h"
+#include "sim/memory_limit.h"
 #include "sim/simulate/simulation.h"
 #include "tests/support/catalogue.h"
 
@@ -10,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -129,6 +133,7 @@ TEST(Planner, GivesEveryGridOneReason)
         if (rejected.reason == PlanReason::floor) {
             EXPECT_GE(rejected.leastFloorSeconds, answer.best.front().stepSeconds);
         }
+        EXPECT_NE(rejected.reason, PlanReason::open) << rejected.text;
     }
     EXPECT_EQ(seen.size(), 10U); // of 4 = tp x cp x pp x dp
 }
@@ -159,23 +164,253 @@ TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
     EXPECT_FALSE(whyNot(request, test::catalogue(), answer, {"layout.tp", "3"}).other);
 }
 
-TEST(Planner, MergesPartsIntoTheSameFirst)
+TEST(Planner, ProvesNothingWhereItWasStopped)
 {
-    const PlanRequest whole = tinyJob();
+    PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    request.top = 1;
+    request.jobs = 1;
+    // Cancels at the look after so many, and at each from then on.
+    const auto stoppedAfter = [&](std::int64_t most, std::int64_t& looks) {
+        const CancelScope scope([&] { return looks++ >= most; });
+        return plan(request, test::catalogue());
+    };
+    std::int64_t all = 0, looks = 0;
+    const PlanAnswer whole = stoppedAfter(std::numeric_limits<std::int64_t>::max(), all);
+    ASSERT_TRUE(whole.proved);
+    ASSERT_FALSE(whole.stopped);
+    for (int i = 0; i < 50; ++i) {
+        looks = 0;
+        const PlanAnswer answer = stoppedAfter(all * i / 50, looks);
+        ASSERT_TRUE(answer.stopped) << i;
+        EXPECT_FALSE(answer.proved) << i << ": " << answer.simulated << " of " << whole.simulated << " simulated";
+        EXPECT_GT(answer.gap, 0) << i;
+    }
+}
+
+TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
+{
+    PlanRequest request = tinyJob();
+    request.mostSimulated = 1; // and of a search that was cut short by a limit
+    std::vector<PlanAnswer> answers{plan(request, test::catalogue())};
+    for (const std::int64_t most : {0, 1000, 20'000, 60'000}) {
+        std::int64_t looks = 0;
+        const CancelScope scope([&] { return looks++ >= most; });
+        request = tinyJob();
+        request.jobs = 1;
+        answers.push_back(plan(request, test::catalogue()));
+    }
+    int open = 0;
+    for (const PlanAnswer& answer : answers)
+        for (const RejectedGrid& rejected : answer.rejected) {
+            open += rejected.reason == PlanReason::open ? 1 : 0;
+            EXPECT_FALSE(rejected.text.empty()) << rejected.grid.text();
+            EXPECT_THAT(rejected.text, testing::Not(testing::HasSubstr("inf")));
+            if (rejected.reason == PlanReason::floor) {
+                ASSERT_FALSE(answer.best.empty());
+                EXPECT_GE(rejected.leastFloorSeconds, answer.best.front().stepSeconds) << rejected.text;
+            }
+        }
+    EXPECT_GT(open, 10);
+    EXPECT_FALSE(answers.front().proved);
+}
+
+TEST(Planner, LeavesOpenWhatIsTooLargeToBeSimulatedHere)
+{
+    PlanRequest request = tinyJob({{"model.num_hidden_layers", "64"},
+                                   {"training.global_batch_size", "524288"},
+                                   {"training.micro_batch_size", "1"},
+                                   {"training.recompute", "none"},
+                                   {"schedule.kind", "1f1b"},
+                                   {"layout.sequence_parallel", "false"}});
+    request.gpus = 1;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    EXPECT_TRUE(answer.best.empty());
+    EXPECT_GT(answer.tooLarge, 0);
+    EXPECT_EQ(answer.tooLarge + answer.simulated, answer.covered);
+    EXPECT_THAT(answer.tooLargeText, testing::HasSubstr("limit"));
+    EXPECT_FALSE(answer.proved);
+    ASSERT_EQ(answer.rejected.size(), 1U);
+    EXPECT_EQ(answer.rejected.front().reason, PlanReason::open);
+    EXPECT_THAT(answer.rejected.front().text, testing::HasSubstr("cannot be laid out or simulated here"));
+    EXPECT_EQ(planAnswer(answer, request)["too_large"], answer.tooLarge);
+}
+
+namespace {
+/// The answers of the parts of a search.
+std::vector<Answer> partsOf(const PlanRequest& whole, int count)
+{
     std::vector<Answer> parts;
-    for (int part = 0; part < 3; ++part) {
+    for (int part = 0; part < count; ++part) {
         PlanRequest request = whole;
         request.part = part;
-        request.parts = 3;
+        request.parts = count;
         parts.push_back(planAnswer(plan(request, test::catalogue()), request));
     }
-    const Answer merged = mergedPlans(parts, 5), all = planAnswer(plan(whole, test::catalogue()), whole);
-    EXPECT_EQ(merged["best"][0]["step_time_s"], all["best"][0]["step_time_s"]);
-    EXPECT_EQ(merged["covered"], all["covered"]);
-    EXPECT_EQ(merged["proved"], true);
-    EXPECT_EQ(merged["rejected"].size(), all["rejected"].size());
-    parts.pop_back();
-    EXPECT_THROW(mergedPlans(parts, 5), Error);
+    return parts;
+}
+} // namespace
+
+TEST(Planner, RunsNoMoreLayersAgainThanItTakesWhereDenseLayersComeFirst)
+{
+    ScenarioDocument document = ScenarioDocument::parse(kTinyJob);
+    for (const auto& [pointer, value] : std::initializer_list<PlanSetting>{{"model.num_hidden_layers", "12"},
+                                                                           {"model.num_experts", "32"},
+                                                                           {"model.num_experts_per_tok", "4"},
+                                                                           {"model.moe_intermediate_size", "2048"},
+                                                                           {"model.first_k_dense_replace", "4"},
+                                                                           {"training.sequence_length", "1024"},
+                                                                           {"training.micro_batch_size", "2"},
+                                                                           {"layout.tp", "1"},
+                                                                           {"layout.pp", "1"},
+                                                                           {"layout.dp", "2"},
+                                                                           {"layout.zero_stage", "3"},
+                                                                           {"layout.ep", "1"}})
+        document.set(pointer, value);
+    std::vector<double> peaks(1, 0);
+    for (int layers = 1; layers <= 12; ++layers) {
+        document.set("training.recompute", R"({"kind":"full","layers":)" + std::to_string(layers) + "}");
+        peaks.push_back(simulate(resolvedScenario(document, test::catalogue()))->metrics().peakMemoryGib);
+    }
+    document.set("training.recompute", R"({"kind":"full","layers":1})");
+    for (int needed = 2; needed < 12; ++needed) {
+        PlanRequest request{.document = document, .freed = {"training.recompute"}};
+        for (const char* held : {"layout.tp", "layout.cp", "layout.pp", "layout.ep", "layout.etp"})
+            request.fixed.emplace_back(held, "1");
+        for (const char* held : {"layout.dp", "layout.dp_shard", "training.micro_batch_size"})
+            request.fixed.emplace_back(held, "2");
+        request.fixed.emplace_back("layout.zero_stage", "3");
+        request.marginGib = 80 - peaks[asIndex(needed)] - 1e-6;
+        const PlanAnswer answer = plan(request, test::catalogue());
+        ASSERT_FALSE(answer.best.empty()) << needed;
+        int least = 1; // of what fits
+        while (peaks[asIndex(least)] > peaks[asIndex(needed)] + 1e-6)
+            ++least;
+        const auto& settings = answer.best.front().settings;
+        const auto again =
+            std::find_if(settings.begin(), settings.end(), [](const PlanSetting& s) { return s.first == "training.recompute"; });
+        ASSERT_NE(again, settings.end());
+        EXPECT_EQ(again->second, R"({"kind":"full","layers":)" + std::to_string(least) + "}") << needed;
+    }
+}
+
+TEST(Planner, MergesPartsIntoWhatTheWholeSays)
+{
+    for (const PlanObjective objective : {PlanObjective::time, PlanObjective::headroom})
+        for (const int count : {2, 3, 12}) { // of ten grids: some parts have none
+            PlanRequest whole = tinyJob();
+            whole.objective = objective;
+            Answer merged = mergedPlans(partsOf(whole, count), 5), all = planAnswer(plan(whole, test::catalogue()), whole);
+            SCOPED_TRACE(std::to_string(count) + " parts for " + all["objective"].get<std::string>());
+            ASSERT_EQ(all["proved"], true);
+            const Answer first = all["best"][0];
+            all["best"] = Answer::array({first});
+            Answer rules = Answer::array();
+            for (const Answer& grid : all["rejected"])
+                if (grid["reason"] == "rule")
+                    rules.push_back(grid);
+            all["rejected"] = rules;
+            for (const auto& [key, value] : merged.items())
+                if (key != "seconds" && key != "parts") {
+                    EXPECT_EQ(value.dump(), all[key].dump()) << key;
+                }
+        }
+}
+
+TEST(Planner, MergesNoProofThatAPartDoesNotHave)
+{
+    const std::vector<Answer> parts = partsOf(tinyJob(), 3);
+    const std::size_t of = [&] { // the part that has the first of all
+        const Answer merged = mergedPlans(parts, 5);
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            if (!parts[i]["best"].empty() && parts[i]["best"][0] == merged["best"][0])
+                return i;
+        return parts.size();
+    }();
+    ASSERT_LT(of, parts.size());
+    const std::size_t other = (of + 1) % parts.size();
+    const double best = parts[of]["order"][0];
+
+    std::vector<Answer> changed = parts; // stopped before it found anything
+    changed[other].update(
+        {{"best", Answer::array()}, {"order", Answer::array()}, {"open", 0}, {"proved", false}, {"stopped", true}});
+    EXPECT_EQ(mergedPlans(changed, 5)["proved"], false);
+    EXPECT_EQ(mergedPlans(changed, 5)["gap"], 1);
+    EXPECT_EQ(mergedPlans(changed, 5)["stopped"], true);
+    changed[other].update({{"open", 0.75 * best}}); // it was stopped, what it has left may be faster
+    EXPECT_EQ(mergedPlans(changed, 5)["proved"], false);
+    EXPECT_NEAR(mergedPlans(changed, 5)["gap"].get<double>(), 0.25, 1e-12);
+    changed[other].update({{"open", 1.25 * best}}); // what it has left is slower
+    EXPECT_EQ(mergedPlans(changed, 5)["proved"], true);
+    EXPECT_EQ(mergedPlans(changed, 5)["gap"], 0);
+
+    PlanRequest tight = tinyJob(); // nothing fits: that is proved, part by part and of the whole
+    tight.marginGib = 79.999;
+    EXPECT_TRUE(plan(tight, test::catalogue()).best.empty());
+    EXPECT_EQ(mergedPlans(partsOf(tight, 3), 5)["proved"], true);
+    EXPECT_EQ(mergedPlans(partsOf(tight, 3), 5)["gap"], 0);
+}
+
+TEST(Planner, RefusesToMergeWhatIsNotAllOfOneSearch)
+{
+    const std::vector<Answer> parts = partsOf(tinyJob(), 3);
+    EXPECT_THROW(mergedPlans({parts[0], parts[1]}, 5), Error);
+    EXPECT_THROW(mergedPlans({parts[0], parts[1], parts[1]}, 5), Error);
+    EXPECT_THROW(mergedPlans({parts[0], parts[1], partsOf(tinyJob({{"training.sequence_length", "256"}}), 3)[2]}, 5), Error);
+    std::vector<Answer> changed = parts;
+    changed[0]["part"] = {1, 4'000'000'000'000}; // so many are not made room for
+    EXPECT_THROW(mergedPlans(changed, 5), Error);
+    changed = parts;
+    changed[1].erase("order");
+    EXPECT_THROW(mergedPlans(changed, 5), Error);
+    for (const std::size_t i : {1U, 0U}) {
+        changed[i] = Answer::array({1, 2});
+        EXPECT_THROW(mergedPlans(changed, 5), Error);
+    }
+}
+
+TEST(Planner, NamesTheLimitsOfTheSearchThatLeaveSomethingOut)
+{
+    const auto held = [](const std::vector<PlanSetting>& fixed, const char* pointer) {
+        PlanRequest request = tinyJob(fixed);
+        request.part = 15, request.parts = 16; // what is held does not depend on the part
+        const PlanAnswer answer = plan(request, test::catalogue());
+        const auto found = answer.heldFixed.find(pointer);
+        return found == answer.heldFixed.end() ? std::string() : found->second;
+    };
+    EXPECT_EQ(held({}, "/training/micro_batch_size"), "");
+    EXPECT_EQ(held({{"training.global_batch_size", "128"}}, "/training/micro_batch_size"), "\"at most 64\"");
+    EXPECT_EQ(held({{"training.micro_batch_size", "2"}}, "/training/micro_batch_size"), "2");
+    EXPECT_EQ(held({}, "/schedule/virtual_stages"), "");
+    EXPECT_EQ(held({{"model.num_hidden_layers", "160"}}, "/schedule/virtual_stages"), "\"at most 64\"");
+    EXPECT_THAT(held({}, "/schedule/kind"), testing::HasSubstr("pp is 1"));
+    EXPECT_THAT(held({{"layout.pp", "2"}}, "/schedule/kind"), testing::Not(testing::HasSubstr("pp is 1")));
+    EXPECT_THAT(held({}, "/training/recompute"), testing::HasSubstr("its usual modules"));
+    EXPECT_THAT(
+        held({{"training.recompute.kind", "selective"}, {"training.recompute.modules", R"(["mlp"])"}}, "/training/recompute"),
+        testing::HasSubstr("one set"));
+    PlanRequest request{.document = ScenarioDocument::parse(kTinyJob)};
+    request.document.set("training.recompute", R"({"kind":"selective","modules":["mlp"]})");
+    EXPECT_THAT(plan(request, test::catalogue()).heldFixed.at("/training/recompute"), testing::HasSubstr("the scenario gives"));
+}
+
+TEST(Planner, TellsOfItsProgressInWhatIsMadeLeast)
+{
+    for (const PlanObjective objective : {PlanObjective::time, PlanObjective::headroom}) {
+        PlanRequest request = tinyJob();
+        request.objective = objective;
+        PlanProgress last;
+        const PlanAnswer answer = plan(request, test::catalogue(), [&](const PlanProgress& now) { last = now; });
+        EXPECT_EQ(last.grids, 10);
+        EXPECT_EQ(last.gridsDone, 10);
+        EXPECT_EQ(last.simulated, answer.simulated);
+        if (objective == PlanObjective::time) {
+            EXPECT_EQ(last.bestBytes + last.floorBytes, 0);
+            EXPECT_GE(last.floorSeconds, last.bestSeconds);
+        } else {
+            EXPECT_EQ(last.floorSeconds, 0);
+            EXPECT_NEAR(last.bestBytes / kBytesPerGib, answer.best.front().peakMemoryGib, 1e-9);
+        }
+    }
 }
 
 TEST(Planner, RefusesWhatCannotBeSearched)

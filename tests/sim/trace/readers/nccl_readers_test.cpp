@@ -169,6 +169,53 @@ TEST(Nsight, ReadsKernelsLaunchesAndRanges)
     EXPECT_THAT(recording.skipped, testing::Contains(testing::Field(&sim::RecordedSkip::what, "damaged event")));
 }
 
+TEST(Nsight, RunsNoViewOfAStranger)
+{
+    const NsightFile endless(R"(
+CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, text TEXT, globalTid INTEGER);
+CREATE VIEW StringIds(id, value) AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT i, 'x' FROM n;)");
+    try {
+        sim::readRecording({endless.path()});
+        ADD_FAILURE() << "was read";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("none that Nsight Systems exported"));
+    }
+}
+
+/// Each inner page names the next inner one in all its places: a table of 60^10 rows and more.
+TEST(Nsight, GivesUpWherePagesNameOneAnother)
+{
+    const NsightFile file(R"(
+PRAGMA page_size = 512;
+CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, text TEXT, globalTid INTEGER);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) INSERT INTO StringIds SELECT i, 'text ' || i FROM n;)");
+    std::string bytes = bytesOf(file.path());
+    const auto byteAt = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
+    constexpr std::size_t kPage = 512;
+    constexpr char kInner = 5;
+    std::vector<std::size_t> inner;
+    for (std::size_t page = kPage; page + kPage <= bytes.size() && inner.size() < 16; page += kPage)
+        if (bytes[page] == kInner)
+            inner.push_back(page);
+    ASSERT_GT(inner.size(), 10U);
+    ASSERT_EQ(inner.front(), kPage); // of StringIds, the first table
+    for (std::size_t i = 0; i + 1 < inner.size(); ++i) {
+        const std::size_t page = inner[i], next = inner[i + 1] / kPage + 1;
+        const std::string child{0, 0, static_cast<char>(next >> 8), static_cast<char>(next)};
+        bytes.replace(page + 8, 4, child);
+        for (std::size_t cell = 0; cell < byteAt(page + 3) * 256U + byteAt(page + 4); ++cell)
+            bytes.replace(page + byteAt(page + 12 + 2 * cell) * 256U + byteAt(page + 13 + 2 * cell), 4, child);
+    }
+    std::ofstream(file.path(), std::ios::binary) << bytes;
+    try {
+        sim::readRecording({file.path()});
+        ADD_FAILURE() << "was read";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("its tables are longer than a file of"));
+    }
+}
+
 TEST(Nsight, RefusesOtherAndDamagedDatabases)
 {
     const NsightFile other("CREATE TABLE mine(a INTEGER);");

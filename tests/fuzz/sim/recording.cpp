@@ -4,6 +4,8 @@
 #include "sim/trace/readers/read_recording.h"
 #include "sim/trace/recorded_trace.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -46,7 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             sim::readRecording(reinterpret_cast<const char*>(data), size, "no such file", {.windowBytes = 64});
         mustBeWhole(recording);
         static_cast<void>(sim::recordedTrace(recording));
-        static_cast<void>(sim::traceInfoAnswer(recording).dump());
+        static_cast<void>(sim::traceInfoAnswer(recording).dump(-1, ' ', false,
+                                                               nlohmann::json::error_handler_t::replace)); // as the command does
     } catch (const sim::Error&) {
     }
     return 0;

@@ -9,6 +9,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QScrollArea>
+#include <QStyledItemDelegate>
 #include <QTableWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -63,6 +64,27 @@ QString deltaText(RowUnit unit, double delta)
             : valueText(unit, std::fabs(delta));
     return (delta > 0 ? QStringLiteral("+") : QStringLiteral("−")) + size;
 }
+
+/// With air at the left, so that lists of neighbouring columns do not run together.
+class AiryCells : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        constexpr int kAir = 12;
+        return QStyledItemDelegate::sizeHint(option, index) + QSize(kAir, 0);
+    }
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QStyleOptionViewItem inner = option;
+        if (index.column() > 0)
+            inner.rect.setLeft(inner.rect.left() + kLeft);
+        QStyledItemDelegate::paint(painter, inner, index);
+    }
+
+private:
+    static constexpr int kLeft = 8;
+};
 
 QTableWidget* table(const QStringList& headers, const QString& name)
 {
@@ -146,6 +168,8 @@ CompareTables::CompareTables(QWidget* parent)
       m_severalRows(table({tr("Mean of ranks")}, tr("Numbers of the steps, a column a scenario")))
 {
     setRole(this, "side");
+    for (QTableWidget* several : {m_severalKeys, m_severalRows})
+        several->setItemDelegate(new AiryCells(several));
     // Keys are short and say what it is about; long values (names of clusters) give way, and their tooltips have the rest.
     for (const auto& [c, mode] :
          {std::pair{0, QHeaderView::ResizeToContents}, {1, QHeaderView::Stretch}, {2, QHeaderView::Stretch}})
@@ -338,7 +362,6 @@ void CompareTables::headSeveral(QTableWidget* of, const QStringList& names, cons
     constexpr int kWidestColumn = 110; // long lists end in …, their tooltips have them whole
     of->horizontalHeader()->setMaximumSectionSize(kWidestColumn);
     of->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    of->setShowGrid(true); // values of neighbouring columns are told apart
     of->setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
     of->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
 }

@@ -47,7 +47,8 @@ Quantity shown(Measurement::Quantity quantity, double value)
 QString intervalText(Measurement::Quantity quantity, const BesideMeasured& beside)
 {
     const Quantity low = shown(quantity, beside.low), high = shown(quantity, beside.high);
-    return (low.unit == high.unit ? low.number : low.text()) + QStringLiteral("–") + high.text();
+    const QString text = (low.unit == high.unit ? low.number : low.text()) + QStringLiteral("–") + high.text();
+    return QString(text).replace(QLatin1Char(' '), QChar(QChar::Nbsp)); // a line never ends before a unit
 }
 
 /// "4.2 % more than measured"; what three digits do not tell apart is no difference.

@@ -54,6 +54,8 @@ HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&
     m_line->setAccessibleName(tr("Find a term"));
     m_list->setAccessibleName(tr("Terms and sections"));
     setRole(m_list, "plain");
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_list->setWordWrap(true);
     m_text->setSearchPaths({m_help.manualFolder()});
     m_text->setOpenLinks(false);
     m_text->setAccessibleName(tr("What it means"));

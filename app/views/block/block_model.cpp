@@ -60,6 +60,8 @@ std::int64_t productBytes(const sim::OpShape& shape, int elementBytes)
 /// What runs in the backward pass under the name of a forward operator does its reverse: it gathers what that had scattered.
 std::string collectiveName(const std::string& label, bool forward)
 {
+    if (label == "regather")
+        return "its input again";
     const std::string spoken = sim::spokenOp(label);
     const bool isOfBackward = label.starts_with("grad") || label.starts_with("param") || label.find("regather") != label.npos ||
                               label.find("backward") != label.npos || label.find("grad") != label.npos;

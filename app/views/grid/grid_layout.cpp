@@ -36,7 +36,7 @@ constexpr std::array<Density, 6> kDensities{{
 /// Its ranks stand in one line, in the timeline's order: stages that follow each other lie beside each other.
 bool isShortPipeline(const GridLevel& level)
 {
-    constexpr int kShortPipeline = 8;
+    constexpr int kShortPipeline = 4;
     return level.axis == "pp" && level.axisSize <= kShortPipeline;
 }
 

@@ -10,6 +10,7 @@
 
 #include <QJsonDocument>
 #include <QLabel>
+#include <QListWidget>
 #include <QScrollBar>
 #include <QTemporaryDir>
 #include <QTest>
@@ -168,6 +169,7 @@ TEST_F(HelpTest, TheGlossaryFitsAScreenOfLargeText)
         ASSERT_TRUE(text);
         EXPECT_EQ(text->horizontalScrollBar()->maximum(), 0) << "everything wraps";
         EXPECT_GE(text->width(), 260);
+        EXPECT_FALSE(dialog->findChild<QListWidget*>()->horizontalScrollBar()->isVisible());
     }
     dialog->close();
 }

@@ -36,7 +36,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
       m_view(m_selection, lightTheme()), m_nameA(new ElidedLabel("heading")), m_nameB(new ElidedLabel("heading")),
       m_letterA(new QLabel(QStringLiteral("A"))), m_letterB(new QLabel(QStringLiteral("B"))), m_timeA(new QLabel),
       m_timeB(new QLabel), m_difference(new QLabel), m_ratio(new QLabel), m_problem(new QLabel), m_header(new QFrame),
-      m_top(new QGridLayout(m_header)), m_buttons(new QHBoxLayout), m_namesFurther(new ElidedLabel("muted")),
+      m_top(new QGridLayout(m_header)), m_buttons(new QHBoxLayout), m_namesFurther(new QLabel),
       m_splitter(new QSplitter(Qt::Horizontal)), m_tables(new CompareTables), m_canvas(new CanvasWidget(m_view, renderer))
 {
     setRole(m_header, "header");
@@ -51,7 +51,9 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
         names->addWidget(name, row, 2);
         ++row;
     }
-    names->addWidget(m_namesFurther, row, 0, 1, 3);
+    setRole(m_namesFurther, "muted");
+    m_namesFurther->setTextFormat(Qt::PlainText);
+    m_namesFurther->setWordWrap(true);
     m_namesFurther->hide();
     names->setColumnStretch(2, 1);
     setRole(m_difference, "value");
@@ -68,6 +70,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     m_top->addLayout(names, 0, 0);
     m_top->addLayout(change, 0, 1);
     m_top->addLayout(m_buttons, 0, 2);
+    m_top->addWidget(m_namesFurther, 1, 0, 1, 3);
 
     setRole(m_problem, "error");
     m_problem->setWordWrap(true);
@@ -185,7 +188,7 @@ void ComparePage::placeButtons()
     m_buttonsBelow = below;
     m_top->removeItem(m_buttons);
     if (below)
-        m_top->addLayout(m_buttons, 1, 0, 1, 2, Qt::AlignLeft);
+        m_top->addLayout(m_buttons, 2, 0, 1, 3, Qt::AlignLeft);
     else
         m_top->addLayout(m_buttons, 0, 2);
 }
@@ -272,10 +275,11 @@ void ComparePage::showHeader()
     m_timeB->setText(timeOf(m_swapped ? m_baseline.simulation() : m_desk.simulation()));
     QStringList further;
     for (const CompareView::Further& one : m_view.further())
-        further << QStringLiteral("%1  %2  %3")
+        further << QStringLiteral("%1\u2002%2\u2002%3")
                        .arg(QChar(u'C' + static_cast<char16_t>(further.size())))
-                       .arg(timeOf(one.side.simulation), QString::fromStdString(one.side.name));
-    m_namesFurther->setText(further.join(QStringLiteral("   ·   ")));
+                       .arg(timeOf(one.side.simulation).replace(QLatin1Char(' '), QChar(QChar::Nbsp)),
+                            QString::fromStdString(one.side.name));
+    m_namesFurther->setText(further.join(QStringLiteral("\u00a0\u00a0· ")));
     m_namesFurther->setVisible(m_view.showsSeveral());
     if (m_view.showsSeveral()) {
         for (QLabel* label : {m_difference, m_ratio})

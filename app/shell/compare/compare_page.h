@@ -90,7 +90,7 @@ private:
     QGridLayout* m_top; ///< names and difference, buttons beside or below them
     QHBoxLayout* m_buttons;
     bool m_buttonsBelow = false;
-    ElidedLabel* m_namesFurther; ///< of those beyond A and B
+    QLabel* m_namesFurther; ///< of those beyond A and B: all, on as many lines as they need
     QSplitter* m_splitter;
     CompareTables* m_tables;
     CanvasWidget* m_canvas;

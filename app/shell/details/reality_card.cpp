@@ -47,8 +47,9 @@ Quantity shown(Measurement::Quantity quantity, double value)
 QString intervalText(Measurement::Quantity quantity, const BesideMeasured& beside)
 {
     const Quantity low = shown(quantity, beside.low), high = shown(quantity, beside.high);
-    const QString text = (low.unit == high.unit ? low.number : low.text()) + QStringLiteral("–") + high.text();
-    return QString(text).replace(QLatin1Char(' '), QChar(QChar::Nbsp)); // a line never ends before a unit
+    const QString text = (low.unit == high.unit ? low.number : low.text()) + QStringLiteral("–\u2060") + high.text();
+    return QString(text).replace(QLatin1Char(' '),
+                                 QChar(QChar::Nbsp)); // a line ends neither before a unit nor inside the interval
 }
 
 /// "4.2 % more than measured"; what three digits do not tell apart is no difference.

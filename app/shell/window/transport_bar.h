@@ -35,6 +35,7 @@ protected:
 
 private:
     void refresh();
+    void fit();
 
     Playback& m_playback;
     QToolButton *m_begin, *m_play, *m_repeat, *m_previous, *m_next, *m_leave;
@@ -42,6 +43,7 @@ private:
     QComboBox* m_speed;
     QLabel* m_time;
     QIcon m_playIcon, m_pauseIcon;
+    bool m_isNarrow = false; ///< the clock tells where it is, not of what
 };
 
 } // namespace app

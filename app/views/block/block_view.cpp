@@ -232,14 +232,32 @@ std::string BlockView::title() const
 
 namespace {
 
-/// A matrix with the part of it that the rank holds: a strip of columns or of rows.
-void drawMatrix(Canvas& canvas, const Theme& theme, const BlockMatrix& matrix, Rect cell)
+/// Of the times and bytes of its rows.
+float widestNumbers(Canvas& canvas, const BlockPass& pass)
+{
+    float widest = 0;
+    for (const BlockRow& row : pass.rows) {
+        widest = std::max(widest, canvas.textWidth(durationText(static_cast<double>(row.ns)), FontFace::small));
+        if (row.bytes > 0)
+            widest = std::max(widest, canvas.textWidth(bytesText(static_cast<double>(row.bytes)), FontFace::small));
+    }
+    return widest;
+}
+
+/// Where a matrix is drawn: in its proportions, at the right of the cell.
+Rect placeOf(const BlockMatrix& matrix, Rect cell)
 {
     const double aspect = static_cast<double>(std::max<std::int64_t>(1, matrix.columns)) /
                           static_cast<double>(std::max<std::int64_t>(1, matrix.rows));
     const auto grown = static_cast<float>(std::clamp(std::sqrt(aspect), 0.4, 1.8)); // sides by their roots: thin ones are seen
     const float high = std::min(cell.height(), cell.width() / grown), wide = high * grown;
-    const Rect whole{cell.left, cell.top + (cell.height() - high) / 2, cell.left + wide, cell.top + (cell.height() + high) / 2};
+    return {cell.right - wide, cell.top + (cell.height() - high) / 2, cell.right, cell.top + (cell.height() + high) / 2};
+}
+
+/// A matrix with the part of it that the rank holds: a strip of columns or of rows.
+void drawMatrix(Canvas& canvas, const Theme& theme, const BlockMatrix& matrix, Rect whole)
+{
+    const float wide = whole.width(), high = whole.height();
     canvas.fillRect(whole, mix(theme.canvas, theme.parameters, 0.18F));
     Rect own = whole;
     const auto pieces = static_cast<float>(std::max(1, matrix.pieces)), piece = static_cast<float>(matrix.piece);
@@ -296,6 +314,7 @@ void BlockView::draw(Canvas& canvas)
         textInside(canvas, left,
                    fitting(canvas, {rank + ", " + pass + " · " + at, rank + ", " + pass, pass}, left.width(), FontFace::bold),
                    theme.text, FontFace::bold);
+        const float numbersWidth = widestNumbers(canvas, column.pass());
         for (std::size_t r = 0; r < column.rows.size(); ++r) {
             const Rect rect = d.onScreen(column.rows[r]);
             if (rect.bottom <= body.top || rect.top >= body.bottom)
@@ -313,19 +332,20 @@ void BlockView::draw(Canvas& canvas)
             canvas.fillRect(
                 {rect.left + 5, rect.bottom - 3, rect.left + 5 + std::max(1.0F, (rect.width() - 5) * share), rect.bottom}, fill);
             float right = rect.right - 6;
-            const Rect numbers{right - 92, rect.top, right, rect.bottom - 3};
+            const Rect numbers{right - numbersWidth, rect.top, right, rect.bottom - 3};
             const float middle = (numbers.top + numbers.bottom) / 2;
             textInside(canvas, {numbers.left, numbers.top, numbers.right, middle}, durationText(static_cast<double>(row.ns)),
                        theme.text, FontFace::small, Align::right);
             if (row.bytes > 0)
                 textInside(canvas, {numbers.left, middle, numbers.right, numbers.bottom},
                            bytesText(static_cast<double>(row.bytes)), theme.mutedText, FontFace::small, Align::right);
-            right = numbers.left - 4;
+            right = numbers.left - 8;
             if (!row.matrices.empty()) {
                 const auto count = std::min<std::size_t>(row.matrices.size(), rect.width() > 340 ? 3 : 1);
                 for (std::size_t m = count; m-- > 0;) {
-                    drawMatrix(canvas, theme, row.matrices[m], {right - kMatrixWidth, rect.top + 4, right, rect.bottom - 6});
-                    right -= kMatrixWidth + 4;
+                    const Rect place = placeOf(row.matrices[m], {right - kMatrixWidth, rect.top + 4, right, rect.bottom - 6});
+                    drawMatrix(canvas, theme, row.matrices[m], place);
+                    right = place.left - 5;
                 }
             }
             const Rect words{rect.left + 11, rect.top, right, rect.bottom - 3};

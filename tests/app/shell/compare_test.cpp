@@ -25,6 +25,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace app {
@@ -358,6 +359,16 @@ TEST_F(CompareTest, SixScenariosLieOnOneAxisAndASeventhIsRefused)
         << page().csv().left(200).toStdString();
     EXPECT_TRUE(page().headline().contains(QStringLiteral("6 scenarios"))) << page().headline().toStdString();
     EXPECT_TRUE(statusSays(QStringLiteral("step through all")));
+    window.resize(1280, 720);
+    settle();
+    const auto labels = page().findChildren<QLabel*>();
+    const auto further = std::find_if(labels.begin(), labels.end(), [](const QLabel* label) {
+        return label->isVisible() && label->text().startsWith(QStringLiteral("C\u2002"));
+    });
+    ASSERT_NE(further, labels.end());
+    for (const CompareView::Further& one : page().view().further())
+        EXPECT_TRUE((*further)->text().contains(QString::fromStdString(one.side.name))) << one.side.name;
+    EXPECT_GE((*further)->height(), (*further)->heightForWidth((*further)->width())) << "none is cut";
 
     EXPECT_FALSE(window.isEnabled(CommandId::compareWithMore));
     EXPECT_FALSE(window.compareWithAll({galleryFile(kTiny)}).empty());

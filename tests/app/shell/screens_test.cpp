@@ -6,6 +6,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/text_size.h"
 #include "app/shell/window/transport_bar.h"
 #include "app/views/grid/grid_view.h"
@@ -459,6 +460,33 @@ TEST_F(ScreensTest, SteppingMovesTheTimeCursorAndTheLensAndLeavesWithEsc)
     QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Escape);
     EXPECT_FALSE(workspace.isStepping());
     EXPECT_FALSE((*next)->isVisible());
+}
+
+TEST_F(ScreensTest, TheNarrowestWindowTellsTheTimeAndTheScenario)
+{
+    open(kSixteen);
+    window.setMinimumSize(512, 320); // 1024 × 640 at text of 200 %
+    resize({512, 320});
+    TransportBar& transport = window.workspace().transport();
+    window.workspace().transport().slider()->setValue(transport.slider()->maximum() / 2);
+    settle();
+    bool tellsTime = false;
+    for (const QLabel* label : transport.findChildren<QLabel*>())
+        tellsTime = tellsTime || (label->isVisible() && !label->text().isEmpty() && label->text() == transport.timeText() &&
+                                  label->fontMetrics().horizontalAdvance(label->text()) <= label->width());
+    EXPECT_TRUE(tellsTime) << transport.timeText().toStdString();
+    EXPECT_GE(transport.slider()->width(), 40);
+    for (const QWidget* part : transport.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+        EXPECT_TRUE(!part->isVisible() || isInside(*part, transport)) << part->metaObject()->className();
+    bool isNamed = false;
+    for (const ElidedLabel* label : window.findChildren<ElidedLabel*>())
+        isNamed =
+            isNamed || (label->isVisible() && label->accessibleName() == window.session().displayName() && label->width() >= 110);
+    EXPECT_TRUE(isNamed) << "more than two letters of its name";
+    window.run(CommandId::stepThrough);
+    settle();
+    for (const QWidget* part : transport.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+        EXPECT_TRUE(!part->isVisible() || isInside(*part, transport)) << part->metaObject()->className() << " while stepping";
 }
 
 TEST_F(ScreensTest, WhatIsSearchedForGoesWithItsScenario)

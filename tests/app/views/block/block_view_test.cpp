@@ -158,40 +158,6 @@ TEST(BlockView, TwoRanksStandBesideEachOtherBeforeTheirPassesDo)
     EXPECT_EQ(left.rect.top, right.rect.top);
 }
 
-TEST(BlockView, TEST(BlockView, AClickOnACollectiveLightsItsGroupAndItsSpans)
-{
-    BlockPicture picture(meshOfTwo());
-    picture.selection.selectRank(5);
-    picture.click(picture.named("Rank 5, forward, parameter"));
-    EXPECT_EQ(picture.selection.ranks, (std::vector{1, 5}));
-    EXPECT_EQ(picture.selection.selectedRank, 5);
-    EXPECT_EQ(picture.selection.classes, maskOf(sim::OpClass::dpComm));
-    EXPECT_TRUE(picture.named("Rank 5, forward, parameter").selected) << "the rank that is shown stays";
-    for (const Node& node : picture.nodes())
-        EXPECT_THAT(node.name, HasSubstr("Rank 5"));
-}
-
-TEST(BlockView, TwoSelectedRanksStandSideBySide)
-{
-    BlockPicture picture(meshOfTwo());
-    picture.selection.selectRanks({0, 6}, 0);
-    const Node left = picture.named("Rank 0, forward, "), right = picture.named("Rank 6, forward, ");
-    EXPECT_LT(left.rect.right, right.rect.left);
-    EXPECT_EQ(left.rect.top, right.rect.top);
-    picture.area = {0, 0, 420, 700}; // narrow: below each other
-    EXPECT_EQ(picture.named("Rank 0, forward, ").rect.left, picture.named("Rank 0, backward, ").rect.left);
-}
-
-TEST(BlockView, TwoRanksStandBesideEachOtherBeforeTheirPassesDo)
-{
-    BlockPicture picture(meshOfTwo());
-    picture.selection.selectRanks({0, 6}, 0);
-    picture.area = {0, 0, 620, 700}; // room for two columns
-    const Node left = picture.named("Rank 0, forward, "), right = picture.named("Rank 6, forward, ");
-    EXPECT_LT(left.rect.right, right.rect.left);
-    EXPECT_EQ(left.rect.top, right.rect.top);
-}
-
 TEST(BlockView, ShapesStandBesideTheirMatricesInANarrowDock)
 {
     sim::Scenario scenario = meshOfTwo();
@@ -206,9 +172,11 @@ TEST(BlockView, ShapesStandBesideTheirMatricesInANarrowDock)
     picture.view.draw(canvas);
     const auto texts = canvas.texts();
     const Block block = blockOf(*picture.simulation, 0);
-    for (const BlockRow& row : block.forward.rows)
-        if (!row.matrices.empty())
+    for (const BlockRow& row : block.forward.rows) {
+        if (!row.matrices.empty()) {
             EXPECT_NE(std::find(texts.begin(), texts.end(), row.shape), texts.end()) << row.name << ": " << row.shape;
+        }
+    }
 }
 
 TEST(BlockView, AClickOnACollectiveKeepsTheComparison)

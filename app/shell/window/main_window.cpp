@@ -25,6 +25,7 @@
 #include <QEventLoop>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLayout>
 #include <QMimeData>
 #include <QScrollArea>
 #include <QStackedWidget>
@@ -401,10 +402,13 @@ void MainWindow::showWorkspace()
 {
     if (isWorkspaceShown())
         return;
+    layout()->setEnabled(false); // each dock would lay out the others anew
     m_pages->setCurrentIndex(1);
     m_formDock->show();
     m_detailsDock->show();
     m_findingsDock->show();
+    layout()->setEnabled(true);
+    layout()->activate();
     if (!m_dockState.isEmpty() && restoreState(m_dockState))
         m_findingsAreTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
     m_lessonDock->setVisible(m_isInLesson);

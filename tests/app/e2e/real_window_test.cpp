@@ -81,7 +81,9 @@ TEST_F(RealWindow, ShowsAllOfItselfOnThisScreen)
     ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
     ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
     rest();
-    EXPECT_TRUE(window.screen()->availableGeometry().contains(window.frameGeometry())) << "the frame included";
+    EXPECT_TRUE(waitFor([&] { return window.screen()->availableGeometry().contains(window.frameGeometry()); }))
+        << "the frame included: " << window.frameGeometry().width() << " x " << window.frameGeometry().height() << " of "
+        << window.screen()->availableGeometry().width() << " x " << window.screen()->availableGeometry().height();
     const auto expectWhole = [](const QWidget& part, const std::string& what) {
         EXPECT_EQ(part.visibleRegion().boundingRect().size(), part.size()) << what << " is cut";
     };

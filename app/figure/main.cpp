@@ -100,6 +100,8 @@ std::string drawn(const Arguments& arguments)
     int height = arguments.height.value_or(kHeight);
     if (!arguments.height && picture.picture == app::Picture::timeline)
         height = std::min(height, static_cast<int>(app::suitableTimelineHeight(trace->processes.size())));
+    if (const auto all = view->contentHeight(static_cast<float>(arguments.width.value_or(kWidth))); !arguments.height && all)
+        height = static_cast<int>(*all);
     app::SvgCanvas canvas({0, 0, static_cast<float>(arguments.width.value_or(kWidth)), static_cast<float>(height)},
                           app::tabledType());
     view->draw(canvas);

@@ -9,6 +9,7 @@
 #include "app/views/compare/waterfall.h"
 
 #include <QAction>
+#include <QFrame>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -34,11 +35,11 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     : QWidget(parent), m_desk(desk), m_session(desk.session()), m_baseline(desk.baseline()), m_lineup(desk.lineup()),
       m_view(m_selection, lightTheme()), m_nameA(new ElidedLabel("heading")), m_nameB(new ElidedLabel("heading")),
       m_letterA(new QLabel(QStringLiteral("A"))), m_letterB(new QLabel(QStringLiteral("B"))), m_timeA(new QLabel),
-      m_timeB(new QLabel), m_difference(new QLabel), m_ratio(new QLabel), m_problem(new QLabel), m_buttons(new QHBoxLayout),
+      m_timeB(new QLabel), m_difference(new QLabel), m_ratio(new QLabel), m_problem(new QLabel), m_header(new QFrame),
+      m_top(new QGridLayout(m_header)), m_buttons(new QHBoxLayout), m_namesFurther(new QLabel),
       m_splitter(new QSplitter(Qt::Horizontal)), m_tables(new CompareTables), m_canvas(new CanvasWidget(m_view, renderer))
 {
-    auto* header = new QFrame;
-    setRole(header, "header");
+    setRole(m_header, "header");
     auto* names = new QGridLayout;
     names->setHorizontalSpacing(10);
     names->setVerticalSpacing(2);
@@ -50,6 +51,10 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
         names->addWidget(name, row, 2);
         ++row;
     }
+    setRole(m_namesFurther, "muted");
+    m_namesFurther->setTextFormat(Qt::PlainText);
+    m_namesFurther->setWordWrap(true);
+    m_namesFurther->hide();
     names->setColumnStretch(2, 1);
     setRole(m_difference, "value");
     setRole(m_ratio, "muted");
@@ -58,12 +63,14 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     change->addWidget(m_difference, 0, Qt::AlignRight);
     change->addWidget(m_ratio, 0, Qt::AlignRight);
     m_buttons->setSpacing(4);
-    auto* top = new QHBoxLayout(header);
-    top->setContentsMargins(16, 8, 12, 8);
-    top->setSpacing(16);
-    top->addLayout(names, 1);
-    top->addLayout(change);
-    top->addLayout(m_buttons);
+    m_top->setContentsMargins(16, 8, 12, 8);
+    m_top->setHorizontalSpacing(16);
+    m_top->setVerticalSpacing(6);
+    m_top->setColumnStretch(0, 1);
+    m_top->addLayout(names, 0, 0);
+    m_top->addLayout(change, 0, 1);
+    m_top->addLayout(m_buttons, 0, 2);
+    m_top->addWidget(m_namesFurther, 1, 0, 1, 3);
 
     setRole(m_problem, "error");
     m_problem->setWordWrap(true);
@@ -87,7 +94,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addWidget(header);
+    column->addWidget(m_header);
     column->addWidget(m_problem);
     column->addWidget(m_splitter, 1);
 
@@ -162,6 +169,28 @@ void ComparePage::showEvent(QShowEvent* event)
     QWidget::showEvent(event);
     if (m_isStale)
         refresh();
+}
+
+void ComparePage::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    placeButtons();
+}
+
+/// Where names would be cut to a few letters, the buttons stand below them.
+void ComparePage::placeButtons()
+{
+    constexpr int kReadableNames = 420;
+    const int beside = m_buttons->sizeHint().width() + m_difference->sizeHint().width() + 3 * m_top->horizontalSpacing();
+    const bool below = width() - beside < kReadableNames;
+    if (below == m_buttonsBelow)
+        return;
+    m_buttonsBelow = below;
+    m_top->removeItem(m_buttons);
+    if (below)
+        m_top->addLayout(m_buttons, 2, 0, 1, 3, Qt::AlignLeft);
+    else
+        m_top->addLayout(m_buttons, 0, 2);
 }
 
 void ComparePage::refresh()
@@ -244,6 +273,14 @@ void ComparePage::showHeader()
     m_nameB->setText(m_swapped ? pinned : now);
     m_timeA->setText(timeOf(m_swapped ? m_desk.simulation() : m_baseline.simulation()));
     m_timeB->setText(timeOf(m_swapped ? m_baseline.simulation() : m_desk.simulation()));
+    QStringList further;
+    for (const CompareView::Further& one : m_view.further())
+        further << QStringLiteral("%1\u2002%2\u2002%3")
+                       .arg(QChar(u'C' + static_cast<char16_t>(further.size())))
+                       .arg(timeOf(one.side.simulation).replace(QLatin1Char(' '), QChar(QChar::Nbsp)),
+                            QString::fromStdString(one.side.name));
+    m_namesFurther->setText(further.join(QStringLiteral("\u00a0\u00a0· ")));
+    m_namesFurther->setVisible(m_view.showsSeveral());
     if (m_view.showsSeveral()) {
         for (QLabel* label : {m_difference, m_ratio})
             label->setVisible(true);

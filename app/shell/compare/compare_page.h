@@ -11,6 +11,8 @@
 #include <QWidget>
 
 class QAction;
+class QFrame;
+class QGridLayout;
 class QHBoxLayout;
 class QLabel;
 class QSplitter;
@@ -47,6 +49,7 @@ Q_SIGNALS:
 
 protected:
     void showEvent(QShowEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void stepChanged();
@@ -58,6 +61,7 @@ private:
     };
     void show(CompareView::Side a, CompareView::Side b, Made);
     void showHeader();
+    void placeButtons();
     void showProblem();
     std::vector<ComparisonRow> rows() const;
     std::vector<ComparisonRow> rowsOf(const sim::Comparison&, const sim::Simulation& a, const sim::Simulation& b) const;
@@ -82,7 +86,11 @@ private:
 
     ElidedLabel *m_nameA, *m_nameB;
     QLabel *m_letterA, *m_letterB, *m_timeA, *m_timeB, *m_difference, *m_ratio, *m_problem;
+    QFrame* m_header;
+    QGridLayout* m_top; ///< names and difference, buttons beside or below them
     QHBoxLayout* m_buttons;
+    bool m_buttonsBelow = false;
+    QLabel* m_namesFurther; ///< of those beyond A and B: all, on as many lines as they need
     QSplitter* m_splitter;
     CompareTables* m_tables;
     CanvasWidget* m_canvas;

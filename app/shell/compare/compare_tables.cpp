@@ -9,6 +9,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QScrollArea>
+#include <QStyledItemDelegate>
 #include <QTableWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -63,6 +64,27 @@ QString deltaText(RowUnit unit, double delta)
             : valueText(unit, std::fabs(delta));
     return (delta > 0 ? QStringLiteral("+") : QStringLiteral("−")) + size;
 }
+
+/// With air at the left, so that lists of neighbouring columns do not run together.
+class AiryCells : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        constexpr int kAir = 12;
+        return QStyledItemDelegate::sizeHint(option, index) + QSize(kAir, 0);
+    }
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QStyleOptionViewItem inner = option;
+        if (index.column() > 0)
+            inner.rect.setLeft(inner.rect.left() + kLeft);
+        QStyledItemDelegate::paint(painter, inner, index);
+    }
+
+private:
+    static constexpr int kLeft = 8;
+};
 
 QTableWidget* table(const QStringList& headers, const QString& name)
 {
@@ -146,6 +168,8 @@ CompareTables::CompareTables(QWidget* parent)
       m_severalRows(table({tr("Mean of ranks")}, tr("Numbers of the steps, a column a scenario")))
 {
     setRole(this, "side");
+    for (QTableWidget* several : {m_severalKeys, m_severalRows})
+        several->setItemDelegate(new AiryCells(several));
     // Keys are short and say what it is about; long values (names of clusters) give way, and their tooltips have the rest.
     for (const auto& [c, mode] :
          {std::pair{0, QHeaderView::ResizeToContents}, {1, QHeaderView::Stretch}, {2, QHeaderView::Stretch}})
@@ -278,7 +302,8 @@ void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
 {
     m_rows->setRowCount(0);
     const auto tintOf = [](const ComparisonRow& row) {
-        if (row.delta() == 0 || !row.lowerIsBetter || !row.canTell())
+        const bool readsSame = valueText(row.unit, row.a) == valueText(row.unit, row.b);
+        if (readsSame || !row.lowerIsBetter || !row.canTell())
             return Tint::muted;
         return (row.delta() < 0) == *row.lowerIsBetter ? Tint::better : Tint::worse;
     };
@@ -379,9 +404,10 @@ void CompareTables::showSeveral(const QStringList& names, const std::vector<std:
             {(row.isTotal ? QString() : QStringLiteral("   ")) + row.name, row.name, Tint::none, row.isTotal}};
         for (std::size_t i = 0; i < row.values.size(); ++i) {
             const double delta = row.values[i] - row.values[0];
-            const Tint tint = i == 0 || delta == 0 || !row.lowerIsBetter ? Tint::none
-                              : (delta < 0) == *row.lowerIsBetter        ? Tint::better
-                                                                         : Tint::worse;
+            const bool readsSame = valueText(row.unit, row.values[i]) == valueText(row.unit, row.values[0]);
+            const Tint tint = i == 0 || readsSame || !row.lowerIsBetter ? Tint::none
+                              : (delta < 0) == *row.lowerIsBetter       ? Tint::better
+                                                                        : Tint::worse;
             cells.push_back({valueText(row.unit, row.values[i]),
                              i == 0 ? QString() : tr("%1 against A").arg(deltaText(row.unit, delta)), tint, row.isTotal});
         }

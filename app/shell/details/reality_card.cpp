@@ -10,11 +10,12 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 
 namespace app {
 namespace {
 
-constexpr int kBandHeight = 10, kBarRoom = 18;
+constexpr int kBandHeight = 10, kBarRoom = 18, kEndsRoom = 14, kEndsPixels = 11;
 
 QString nameOf(Measurement::Quantity quantity)
 {
@@ -46,13 +47,18 @@ Quantity shown(Measurement::Quantity quantity, double value)
 QString intervalText(Measurement::Quantity quantity, const BesideMeasured& beside)
 {
     const Quantity low = shown(quantity, beside.low), high = shown(quantity, beside.high);
-    return (low.unit == high.unit ? low.number : low.text()) + QStringLiteral("–") + high.text();
+    const QString text = (low.unit == high.unit ? low.number : low.text()) + QStringLiteral("–\u2060") + high.text();
+    return QString(text).replace(QLatin1Char(' '),
+                                 QChar(QChar::Nbsp)); // a line ends neither before a unit nor inside the interval
 }
 
-/// "0.4 % more than measured"
+/// "4.2 % more than measured"; what three digits do not tell apart is no difference.
 QString errorText(double predicted, double measured)
 {
     const double ratio = predicted / measured;
+    constexpr double kSame = 0.01;
+    if (std::abs(ratio - 1) < kSame)
+        return QObject::tr("the same within 1 %");
     return QObject::tr("%1 %2 than measured").arg(ratioText(ratio), ratio >= 1 ? QObject::tr("more") : QObject::tr("less"));
 }
 
@@ -63,8 +69,10 @@ IntervalBar::IntervalBar(QWidget* parent) : QWidget(parent), m_theme(&lightTheme
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
-void IntervalBar::setValues(double measured, const BesideMeasured& beside)
+void IntervalBar::setValues(double measured, const BesideMeasured& beside, const QString& low, const QString& high)
 {
+    m_low = low;
+    m_high = high;
     m_measured = measured;
     m_beside = beside;
     update();
@@ -78,7 +86,7 @@ void IntervalBar::setTheme(const Theme& theme)
 
 QSize IntervalBar::sizeHint() const
 {
-    return {200, kBarRoom};
+    return {200, kBarRoom + kEndsRoom};
 }
 
 void IntervalBar::paintEvent(QPaintEvent*)
@@ -88,7 +96,7 @@ void IntervalBar::paintEvent(QPaintEvent*)
     const double least = std::min(m_beside.low, m_measured), most = std::max(m_beside.high, m_measured);
     const double room = std::max((most - least) * 0.15, most * 1e-6); // beside the ends
     const auto at = [&](double value) { return (value - least + room) / (most - least + 2 * room) * width(); };
-    const double middle = height() / 2.0, top = middle - kBandHeight / 2.0;
+    const double middle = kBarRoom / 2.0, top = middle - kBandHeight / 2.0;
     painter.setPen(Qt::NoPen);
     painter.setBrush(toQColor(m_theme->border));
     painter.drawRoundedRect(QRectF(0, middle - 1, width(), 2), 1, 1);
@@ -107,6 +115,18 @@ void IntervalBar::paintEvent(QPaintEvent*)
     painter.setPen(QPen(toQColor(m_theme->panel), 1.5));
     painter.setBrush(m_beside.isInside(m_measured) ? toQColor(m_theme->text) : toQColor(m_theme->error));
     painter.drawPath(diamond);
+
+    const QFont font = uiFont(kEndsPixels);
+    const QFontMetricsF metrics(font);
+    const double lowWidth = metrics.horizontalAdvance(m_low), highWidth = metrics.horizontalAdvance(m_high);
+    constexpr double kBetween = 8;
+    const double highAt = std::clamp(at(m_beside.high) - highWidth / 2, 0.0, std::max(0.0, width() - highWidth));
+    const double lowAt = std::max(0.0, std::min(at(m_beside.low) - lowWidth / 2, highAt - kBetween - lowWidth));
+    painter.setFont(font);
+    painter.setPen(toQColor(m_theme->mutedText));
+    const double base = kBarRoom + metrics.ascent() - 1;
+    painter.drawText(QPointF(lowAt, base), m_low);
+    painter.drawText(QPointF(highAt, base), m_high);
 }
 
 RealityCard::RealityCard(QWidget* parent) : QFrame(parent), m_theme(&lightTheme())
@@ -166,18 +186,20 @@ void RealityCard::setSimulation(const std::shared_ptr<const sim::Simulation>& si
         simulation && m_catalogue ? m_reality.of(simulation->scenario(), *m_catalogue) : std::vector<const Measurement*>();
     setVisible(!measured.empty());
     QStringList reasons, sources;
+    if (!measured.empty())
+        addLine(tr("◆ measured    ┃ predicted    ▬ likely"), "small");
     for (const Measurement* one : measured) {
         const BesideMeasured beside = besideMeasured(one->quantity, *simulation);
         addLine(tr("%1: %2 measured").arg(nameOf(one->quantity), shown(one->quantity, one->measured).text()), "heading");
         auto* bar = new IntervalBar;
         bar->setTheme(*m_theme);
-        bar->setValues(one->measured, beside);
-        bar->setToolTip(tr("Line: predicted. Band: likely. Diamond: measured."));
+        bar->setValues(one->measured, beside, shown(one->quantity, beside.low).text(), shown(one->quantity, beside.high).text());
         m_rows->addWidget(bar);
         addLine(
             tr("predicted %1, %2").arg(shown(one->quantity, beside.predicted).text(), errorText(beside.predicted, one->measured)),
             "small");
-        addLine((beside.isInside(one->measured) ? tr("inside the likely %1") : tr("outside the likely %1"))
+        addLine((beside.isInside(one->measured) ? tr("what was measured is inside the likely %1")
+                                                : tr("what was measured is outside the likely %1"))
                     .arg(intervalText(one->quantity, beside)),
                 "small");
         const QString source = QStringLiteral("%1, %2 (%3)").arg(one->title, one->table, one->reference);

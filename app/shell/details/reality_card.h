@@ -17,7 +17,8 @@ class IntervalBar : public QWidget {
     Q_OBJECT
 public:
     explicit IntervalBar(QWidget* parent = nullptr);
-    void setValues(double measured, const BesideMeasured&);
+    /// With what stands below the ends of the band.
+    void setValues(double measured, const BesideMeasured&, const QString& low, const QString& high);
     void setTheme(const Theme&);
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return {80, sizeHint().height()}; }
@@ -28,6 +29,7 @@ protected:
 private:
     double m_measured = 0;
     BesideMeasured m_beside;
+    QString m_low, m_high;
     const Theme* m_theme;
 };
 

@@ -7,10 +7,14 @@
 #include <QImage>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QResizeEvent>
+#include <QScreen>
+#include <QShowEvent>
 #include <QTextBrowser>
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <utility>
 
 namespace app {
@@ -39,10 +43,9 @@ protected:
 } // namespace
 
 HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&)>& nameOf, const Theme& theme, QWidget* parent)
-    : QDialog(parent), m_help(std::move(help)), m_theme(theme), m_nameOf(nameOf), m_line(new QLineEdit), m_list(new QListWidget),
-      m_text(new ManualBrowser)
+    : QDialog(parent), m_help(std::move(help)), m_theme(theme), m_nameOf(nameOf), m_side(new QWidget), m_line(new QLineEdit),
+      m_list(new QListWidget), m_text(new ManualBrowser)
 {
-    constexpr int kListWidth = 240;
     setAttribute(Qt::WA_DeleteOnClose);
     setWindowTitle(tr("Glossary and manual"));
     resize(880, 560);
@@ -51,6 +54,8 @@ HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&
     m_line->setAccessibleName(tr("Find a term"));
     m_list->setAccessibleName(tr("Terms and sections"));
     setRole(m_list, "plain");
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_list->setWordWrap(true);
     m_text->setSearchPaths({m_help.manualFolder()});
     m_text->setOpenLinks(false);
     m_text->setAccessibleName(tr("What it means"));
@@ -60,14 +65,12 @@ HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&
     left->setSpacing(8);
     left->addWidget(m_line);
     left->addWidget(m_list, 1);
-    auto* side = new QWidget;
-    side->setLayout(left);
-    side->setFixedWidth(kListWidth);
+    m_side->setLayout(left);
     left->setContentsMargins(0, 0, 0, 0);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(12, 12, 12, 12);
     row->setSpacing(12);
-    row->addWidget(side);
+    row->addWidget(m_side);
     row->addWidget(m_text, 1);
     connect(m_line, &QLineEdit::textChanged, this, &HelpDialog::fill);
     connect(m_list, &QListWidget::currentRowChanged, this, &HelpDialog::tell);
@@ -76,6 +79,34 @@ HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&
             Q_EMIT settingRequested(to.toString().mid(kSetting.size()));
     });
     fill();
+}
+
+void HelpDialog::fitInto(const QRect& room)
+{
+    constexpr QSize kFrame{16, 44}; // the window manager's
+    resize(size().boundedTo(room.size() - kFrame));
+    if (!room.contains(QRect(pos(), size() + kFrame)))
+        move(room.topLeft() + QPoint(std::max(0, room.width() - width() - kFrame.width()) / 2,
+                                     std::max(0, room.height() - height() - kFrame.height()) / 2));
+}
+
+/// Text may be larger than when it was open last.
+void HelpDialog::showEvent(QShowEvent* event)
+{
+    QDialog::showEvent(event);
+    if (!event->spontaneous())
+        fitInto(screen()->availableGeometry());
+}
+
+void HelpDialog::resizeEvent(QResizeEvent* event)
+{
+    constexpr int kNarrowestList = 130, kWidestList = 240;
+    m_side->setFixedWidth(std::clamp(width() * 3 / 10, kNarrowestList, kWidestList));
+    QDialog::resizeEvent(event);
+    if (event->oldSize().width() == event->size().width())
+        return;
+    layout()->activate();
+    tell(); // its drawing is as wide as there is room
 }
 
 void HelpDialog::fill()
@@ -99,8 +130,9 @@ void HelpDialog::tell()
         m_text->setMarkdown(QStringLiteral("## %1\n").arg(entry.title) + entry.text);
         return;
     }
+    constexpr int kAround = 36; // the document's margins
     QString html = QStringLiteral("<h2>%1</h2><p>%2</p>").arg(entry.title.toHtmlEscaped(), entry.text.toHtmlEscaped()) +
-                   termImageHtml(entry, m_theme);
+                   termImageHtml(entry, m_theme, m_text->viewport()->width() - kAround);
     if (!entry.also.isEmpty())
         html += QStringLiteral("<p style=\"color:%1\">%2</p>")
                     .arg(palette().color(QPalette::PlaceholderText).name(),

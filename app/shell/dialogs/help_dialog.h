@@ -23,9 +23,15 @@ public:
     QStringList listed() const;
     QString told() const;
     bool showsPicture() const; ///< a drawing of the term
+    /// No part of it beyond that: lines wrap, the drawing shrinks, what is longer scrolls.
+    void fitInto(const QRect& room);
 
 Q_SIGNALS:
     void settingRequested(const QString& pointer);
+
+protected:
+    void showEvent(QShowEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void fill();
@@ -35,6 +41,7 @@ private:
     const Theme& m_theme;
     std::function<QString(const std::string&)> m_nameOf;
     std::vector<const HelpEntry*> m_found;
+    QWidget* m_side; ///< the line and the list
     QLineEdit* m_line;
     QListWidget* m_list;
     QTextBrowser* m_text;

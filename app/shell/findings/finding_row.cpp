@@ -169,7 +169,7 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
     connect(because, &QPushButton::clicked, this, [this, because] { Q_EMIT becauseRequested(because); });
     m_edits->setSpacing(4);
     auto* foot = new QHBoxLayout;
-    foot->addWidget(m_progress, 1);
+    foot->addStretch(1);
     foot->addWidget(because, 0, Qt::AlignRight | Qt::AlignBottom);
     foot->addWidget(show, 0, Qt::AlignRight | Qt::AlignBottom);
     auto* column = new QVBoxLayout(this);
@@ -177,6 +177,7 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
     column->setSpacing(6);
     column->addLayout(head);
     column->addLayout(m_edits);
+    column->addWidget(m_progress);
     column->addLayout(foot);
     setAccessibleName(severityName(finding) + QStringLiteral(": ") + title);
     setAccessibleDescription(QString::fromStdString(finding.reason));
@@ -210,6 +211,7 @@ void FindingRow::showProgress()
     else if (!m_useless.isEmpty())
         text = tr("Tried, and not worth it: %1").arg(m_useless.join(QStringLiteral("; ")));
     m_progress->setText(withUnits(text));
+    m_progress->setVisible(!text.isEmpty());
 }
 
 QString FindingRow::text() const

@@ -3,6 +3,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/form/value_rows.h"
 #include "app/shell/widgets/fold_section.h"
+#include "app/shell/widgets/held_layouts.h"
 #include "app/shell/widgets/style.h"
 #include "sim/schedule/families/families.h"
 
@@ -136,6 +137,7 @@ void ScenarioForm::refresh()
 {
     if (!m_session.isOpen())
         return;
+    const HeldLayouts held(*this); // each row that comes or goes would lay all out anew
     const ScenarioState now = state();
     refreshLists(now);
     for (FormRow* row : m_order)

@@ -43,7 +43,8 @@ QByteArray svgOf(const PictureInfo& picture, const ShownStep& step, const Theme&
     Selection selection;
     const auto view = picture.make(selection, theme, nullptr);
     view->setStep(step);
-    SvgCanvas canvas({0, 0, kPageWidth, heightOf(picture, *step.trace)}, printedType(), std::string(picture.name) + "-clip");
+    const float height = view->contentHeight(kPageWidth).value_or(heightOf(picture, *step.trace));
+    SvgCanvas canvas({0, 0, kPageWidth, height}, printedType(), std::string(picture.name) + "-clip");
     view->draw(canvas);
     const QByteArray file = QString::fromStdString(canvas.document(view->title())).toUtf8();
     return file.mid(file.indexOf("<svg")); // within a page without its XML declaration

@@ -19,6 +19,8 @@ void tidyDockTabs(QMainWindow& window)
         }
     }
     for (QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        if (bar->elideMode() == Qt::ElideNone && !bar->expanding() && !bar->drawBase() && bar->usesScrollButtons())
+            continue; // each would lay it out anew
         bar->setElideMode(Qt::ElideNone);
         bar->setExpanding(false);
         bar->setDrawBase(false);

@@ -127,6 +127,7 @@ void ScenarioHeader::refresh()
     const QString description = scenario ? QString::fromStdString(scenario->description) : QString();
     const QString source = scenario ? QString::fromStdString(scenario->source) : QString();
     m_layout->setText(scenario ? layoutLine(scenario->layout) : QString());
+    fitLayout();
     m_summary->setText(firstSentence(description));
     m_text->setText(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source));
     m_more->setVisible((!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
@@ -138,14 +139,23 @@ void ScenarioHeader::refresh()
     m_summary->setText({});
 }
 
-/// In low windows pictures need the place of the second line.
+/// In low windows pictures need the place of the second line; in narrow ones the name that of the layout.
 void ScenarioHeader::resizeEvent(QResizeEvent* event)
 {
     QFrame::resizeEvent(event);
+    fitLayout();
     constexpr int kLow = 560;
     const bool isLow = window()->height() < kLow;
     if (std::exchange(m_isLow, isLow) != isLow)
         refresh();
+}
+
+/// The form says the layout too; which scenario it is stands only here.
+void ScenarioHeader::fitLayout()
+{
+    constexpr int kReadableName = 110, kAroundBoth = 44;
+    const int left = width() - kAroundBoth - m_layout->sizeHint().width();
+    m_layout->setVisible(left >= std::min(kReadableName, m_name->sizeHint().width()));
 }
 
 void ScenarioHeader::mouseDoubleClickEvent(QMouseEvent*)

@@ -48,6 +48,7 @@ protected:
 
 private:
     void refresh();
+    void fitLayout();
     void showWholeText(bool);
 
     Session& m_session;

@@ -76,6 +76,7 @@ QMainWindow QTabBar { background: @panel; }
 QMainWindow QTabBar::tab { min-width: 72px; }
 QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
 QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
+QTabBar::tear { width: 0; image: none; border: none; }
 QTabBar::tab:hover { color: @text; background: @hover; }
 QMainWindow::separator { background: @border; width: 1px; height: 1px; }
 QSplitter::handle { background: @border; }

@@ -7,6 +7,7 @@
 #include <QJsonArray>
 #include <QPainter>
 
+#include <algorithm>
 #include <array>
 
 namespace app {
@@ -102,7 +103,7 @@ QImage termImage(const HelpEntry& entry, const Theme& theme)
     }
 }
 
-QString termImageHtml(const HelpEntry& entry, const Theme& theme)
+QString termImageHtml(const HelpEntry& entry, const Theme& theme, int widest)
 {
     const QImage image = termImage(entry, theme);
     if (image.isNull())
@@ -111,9 +112,10 @@ QString termImageHtml(const HelpEntry& entry, const Theme& theme)
     QBuffer buffer(&png);
     buffer.open(QIODevice::WriteOnly);
     image.save(&buffer, "PNG");
+    const int width = std::clamp(widest, 1, static_cast<int>(kTermPictureWidth));
     return QStringLiteral("<p><img width=\"%1\" height=\"%2\" src=\"data:image/png;base64,%3\"></p>")
-        .arg(static_cast<int>(kTermPictureWidth))
-        .arg(static_cast<int>(kTermPictureHeight))
+        .arg(width)
+        .arg(static_cast<int>(kTermPictureHeight * static_cast<float>(width) / kTermPictureWidth))
         .arg(QString::fromLatin1(png.toBase64()));
 }
 

@@ -14,7 +14,7 @@ namespace app {
 TermPicture termPictureOf(const HelpEntry&);
 /// At twice its size, so that it is sharp on dense screens. An entry without a picture, or with a wrong one, has a null image.
 QImage termImage(const HelpEntry&, const Theme&);
-/// <img …>; empty where there is no image.
-QString termImageHtml(const HelpEntry&, const Theme&);
+/// <img …>, no wider than that; empty where there is no image.
+QString termImageHtml(const HelpEntry&, const Theme&, int widest = static_cast<int>(kTermPictureWidth));
 
 } // namespace app

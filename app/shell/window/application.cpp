@@ -236,6 +236,8 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
     QSize size = options.size;
     if (!options.sizeGiven && picture.picture == Picture::timeline)
         size.setHeight(std::min(size.height(), static_cast<int>(suitableTimelineHeight(trace->processes.size()))));
+    if (const auto all = view->contentHeight(static_cast<float>(size.width())); !options.sizeGiven && all)
+        size.setHeight(static_cast<int>(*all));
     saveFigure(*view, options.figureFile, size);
     return 0;
 }
@@ -289,7 +291,7 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
                              {{{}, {}, why.toStdString(), sim::Severity::error}});
     });
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
-        window.showOnly(only->picture);
+        options.isPicture() ? window.showOnly(only->picture) : window.showInFront(only->picture);
     if (options.file.isEmpty() && options.lesson.isEmpty()) {
         window.showGallery();
     } else if (const Problems problems = options.lesson.isEmpty() ? window.openFile(options.file, options.overrides)

@@ -65,8 +65,10 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                                  QStringLiteral("[FILE]"));
     const QCommandLineOption help({QStringLiteral("h"), QStringLiteral("help")}, QStringLiteral("Show this help."));
     const QCommandLineOption versionOption({QStringLiteral("v"), QStringLiteral("version")}, QStringLiteral("Show the version."));
-    const QCommandLineOption view(QStringLiteral("view"), QStringLiteral("Show only this view: %1.").arg(pictureNames()),
-                                  QStringLiteral("NAME"));
+    const QCommandLineOption view(
+        QStringLiteral("view"),
+        QStringLiteral("Open with this view in front; in a picture, only this one: %1.").arg(pictureNames()),
+        QStringLiteral("NAME"));
     const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Play a lesson: its id, one-f-one-b, or its file."),
                                     QStringLiteral("ID"));
     const QCommandLineOption handout(QStringLiteral("handout"),

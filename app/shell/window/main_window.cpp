@@ -13,6 +13,7 @@
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/polish_ahead.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/problem_page.h"
@@ -24,6 +25,7 @@
 #include <QEventLoop>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLayout>
 #include <QMimeData>
 #include <QScrollArea>
 #include <QStackedWidget>
@@ -367,6 +369,9 @@ void MainWindow::showGallery()
     showPage(m_gallery);
     if (!m_options.reproducible)
         m_gallery->focusSearch();
+    if (std::exchange(m_polishesAhead, false))
+        for (QWidget* next : std::initializer_list<QWidget*>{m_workspace, m_formDock, m_detailsDock, m_findingsDock})
+            polishAhead(*next);
 }
 
 /// A page that has the width of the docks too.
@@ -397,10 +402,13 @@ void MainWindow::showWorkspace()
 {
     if (isWorkspaceShown())
         return;
+    layout()->setEnabled(false); // each dock would lay out the others anew
     m_pages->setCurrentIndex(1);
     m_formDock->show();
     m_detailsDock->show();
     m_findingsDock->show();
+    layout()->setEnabled(true);
+    layout()->activate();
     if (!m_dockState.isEmpty() && restoreState(m_dockState))
         m_findingsAreTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
     m_lessonDock->setVisible(m_isInLesson);
@@ -471,6 +479,11 @@ void MainWindow::stepChanged()
     if (std::exchange(m_showsViewNext, false))
         applyViewState();
     m_workspace->bringToFront(std::exchange(m_frontNext, {}));
+    if (m_inFrontNext && isWorkspaceShown() && m_workspace->isVisible()) {
+        const Picture asked = *std::exchange(m_inFrontNext, std::nullopt);
+        m_workspace->setPictureVisible(asked, true);
+        m_workspace->canvas(asked).setFocus();
+    }
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
         m_desk.playback().play();
     updateActions();

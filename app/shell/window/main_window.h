@@ -84,6 +84,7 @@ public:
     Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
     void showCompare();
     void showOnly(Picture);
+    void showInFront(Picture); ///< as soon as there is a step, whatever layout is remembered and whatever the file shows
     /// `fromItsBegin`: a lesson from its first step, not from where its player is.
     void present(bool fromItsBegin = false); ///< the description, slide by slide, over the whole screen
     /// As its menu item does; nothing where it is not enabled.
@@ -115,6 +116,7 @@ public:
     bool isProblemPageShown() const;
 
 protected:
+    bool event(QEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
     void closeEvent(QCloseEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
@@ -287,10 +289,13 @@ private:
     Help m_help;
     FileExport m_fileExport;
 
-    bool m_showsViewNext = false;      ///< the file's, as soon as there is a result to show it of
-    bool m_playsNext = false;          ///< as soon as the scenario chosen in the gallery has a result
-    bool m_bannerTellsFailure = false; ///< of the simulation: it is over with the next result
-    QTimer m_busyTimer;                ///< until then a simulation is not worth mentioning
+    bool m_showsViewNext = false;         ///< the file's, as soon as there is a result to show it of
+    bool m_polishesAhead = true;          ///< once, while the gallery is looked at
+    bool m_tidiesTabs = false;            ///< soon
+    std::optional<Picture> m_inFrontNext; ///< the one that was asked for
+    bool m_playsNext = false;             ///< as soon as the scenario chosen in the gallery has a result
+    bool m_bannerTellsFailure = false;    ///< of the simulation: it is over with the next result
+    QTimer m_busyTimer;                   ///< until then a simulation is not worth mentioning
     QTimer m_pointedTimer;
     std::vector<Recovery> m_recoveries;
     std::unique_ptr<LiveRun> m_run;         ///< that is watched, or was last

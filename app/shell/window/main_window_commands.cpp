@@ -191,6 +191,11 @@ void MainWindow::showOnly(Picture picture)
     updateActions();
 }
 
+void MainWindow::showInFront(Picture picture)
+{
+    m_inFrontNext = picture;
+}
+
 Presentation* MainWindow::presentation() const
 {
     return m_presentation;

@@ -13,6 +13,8 @@
 #include <QMessageBox>
 #include <QStatusBar>
 
+#include <algorithm>
+
 namespace app {
 namespace {
 
@@ -146,11 +148,24 @@ void MainWindow::keepInComparison()
 {
     if (!m_baseline.isPinned())
         return pinBaseline();
+    const std::string now = m_session.document().text();
+    const auto& kept = m_desk.lineup().entries();
+    const auto same = std::find_if(kept.begin(), kept.end(), [&](const auto& entry) { return entry.document.text() == now; });
+    const auto letterOf = [](std::size_t place) { return QChar(u'C' + static_cast<char16_t>(place)); };
+    if (same != kept.end() || m_baseline.document().text() == now) {
+        const QString letter = same == kept.end() ? QStringLiteral("A") : letterOf(static_cast<std::size_t>(same - kept.begin()));
+        statusBar()->showMessage(tr("This is compared already, as %1: change something, then keep it").arg(letter), kTellMs);
+        return;
+    }
     const Problems problems = m_desk.lineup().add(m_session.displayName(), m_session.document(), m_session.catalogue());
     if (!problems.empty())
         statusBar()->showMessage(QString::fromStdString(problems.front().text()), kTellMs);
     else
-        statusBar()->showMessage(tr("Kept beside the baseline: Alt+6 shows all of them on one axis"), kTellMs);
+        statusBar()->showMessage(
+            isCompareShown()
+                ? tr("Kept as %1, as it is now: it stays so while you change the scenario").arg(letterOf(kept.size() - 1))
+                : tr("Kept as %1 beside the baseline: Alt+6 shows all of them on one axis").arg(letterOf(kept.size() - 1)),
+            kTellMs);
 }
 
 /// What came of it, for people.

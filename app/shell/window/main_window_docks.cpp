@@ -8,6 +8,8 @@
 
 #include <QAction>
 #include <QDockWidget>
+#include <QEvent>
+#include <QTimer>
 
 #include <algorithm>
 #include <array>
@@ -95,6 +97,19 @@ void MainWindow::resizeEvent(QResizeEvent* event)
     fitToolBar();
     foldDocks();
     placeFindings();
+}
+
+/// Docks that come to share a place, as when a layout is restored, get a tab bar that knows nothing of ours.
+bool MainWindow::event(QEvent* event)
+{
+    if ((event->type() == QEvent::LayoutRequest || event->type() == QEvent::ChildPolished) && !m_tidiesTabs) {
+        m_tidiesTabs = true;
+        QTimer::singleShot(0, this, [this] {
+            tidyDockTabs(*this);
+            m_tidiesTabs = false;
+        });
+    }
+    return QMainWindow::event(event);
 }
 
 /// In a narrow window form, numbers and findings lie behind each other at the left; as they were when it is wide again.

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace app {
 namespace {
@@ -109,9 +110,19 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
 void TransportBar::resizeEvent(QResizeEvent* event)
 {
     QFrame::resizeEvent(event);
-    constexpr int kRoomForSpeed = 400, kRoomForTime = 300;
+    fit();
+}
+
+void TransportBar::fit()
+{
+    constexpr int kRoomForSpeed = 400, kRoomForRepeat = 300;
     m_speed->setVisible(width() >= kRoomForSpeed);
-    m_time->setVisible(width() >= kRoomForTime);
+    const bool isNarrow = width() < kRoomForRepeat, isStepping = !m_leave->isHidden();
+    m_repeat->setVisible(!isNarrow);
+    m_begin->setVisible(!isNarrow || !isStepping);
+    m_slider->setVisible(!isNarrow || !isStepping);
+    if (std::exchange(m_isNarrow, isNarrow) != isNarrow)
+        refresh();
 }
 
 void TransportBar::setIcons(const QString& assets, const Theme& theme)
@@ -127,6 +138,7 @@ void TransportBar::setStepping(bool on)
 {
     for (QToolButton* step : {m_previous, m_next, m_leave})
         step->setVisible(on);
+    fit();
 }
 
 void TransportBar::setMasked(bool masked)
@@ -152,7 +164,8 @@ void TransportBar::refresh()
                                            .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(slower))
                                      : tr("%1 of the step in a second: %2 times faster than it really is")
                                            .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(1 / slower)));
-    const QString longest = tr("%1 of %2").arg(QStringLiteral("000.0 ms"), timeOf(m_playback.span().endNs));
+    const QString position = QStringLiteral("000.0 ms");
+    const QString longest = m_isNarrow ? position : tr("%1 of %2").arg(position, timeOf(m_playback.span().endNs));
     m_time->setMinimumWidth(QFontMetrics(m_time->font()).horizontalAdvance(longest));
     setEnabled(!m_playback.isEmpty());
     showPosition();
@@ -166,6 +179,7 @@ void TransportBar::showPosition()
     m_slider->setValue(static_cast<int>(
         std::lround(kSliderSteps * std::clamp(static_cast<double>(m_playback.positionNs() - span.beginNs) / length, 0.0, 1.0))));
     m_time->setText(m_playback.isEmpty() || m_isMasked ? QString()
+                    : m_isNarrow                       ? timeOf(m_playback.positionNs())
                     : span.beginNs > 0
                         ? tr("%1 · %2 to %3").arg(timeOf(m_playback.positionNs()), timeOf(span.beginNs), timeOf(span.endNs))
                         : tr("%1 of %2").arg(timeOf(m_playback.positionNs()), timeOf(span.endNs)));

@@ -36,6 +36,7 @@ protected:
 
 private:
     void refresh();
+    void fit();
 
     Playback& m_playback;
     QToolButton *m_begin, *m_play, *m_repeat, *m_previous, *m_next, *m_leave;
@@ -44,6 +45,7 @@ private:
     QLabel* m_time;
     QIcon m_playIcon, m_pauseIcon;
     bool m_isMasked = false;
+    bool m_isNarrow = false; ///< the clock tells where it is, not of what
 };
 
 } // namespace app

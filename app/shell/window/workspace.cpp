@@ -26,11 +26,28 @@ namespace app {
 namespace {
 
 constexpr int kLowestPicture = 88, kNarrowestPicture = 160;
-constexpr int kLayoutVersion = 2;
+constexpr int kLayoutVersion = 3;
 /// From this width on, the pictures beside the grid have a place of their own.
-constexpr int kWideWorkspace = 860;
-/// Smaller a picture that comes back can hardly be read.
-constexpr int kReadableWidth = 320, kReadableHeight = 220;
+constexpr int kWideWorkspace = 1220;
+/// Lower a picture that comes back can hardly be read.
+constexpr int kReadableHeight = 220;
+
+/// Narrower a picture is not read: names run into numbers, bars are lines, ranks have no numbers.
+int readableWidth(Picture picture)
+{
+    switch (picture) {
+    case Picture::storage:
+        return 480;
+    case Picture::memory:
+        return 400;
+    case Picture::grid:
+    case Picture::timeline:
+    case Picture::traffic:
+    case Picture::block:
+        return 360;
+    }
+    return 360;
+}
 
 double seconds(std::int64_t nanoseconds)
 {
@@ -118,7 +135,7 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.view = info.make(m_desk.selection(), lightTheme(), &m_desk.zoom());
     shown.canvas = new CanvasWidget(*shown.view, renderer);
     answerBecause(shown);
-    shown.canvas->setMinimumSize(kNarrowestPicture, kLowestPicture);
+    shown.canvas->setMinimumSize(readableWidth(info.picture), kLowestPicture);
     shown.canvas->setFocusPolicy(Qt::StrongFocus);
     shown.canvas->setAccessibleName(tr(info.title));
     connect(shown.canvas, &CanvasWidget::viewChanged, this, [this, canvas = shown.canvas] { selectionMayHaveChanged(*canvas); });
@@ -464,16 +481,40 @@ void Workspace::setPictureVisible(Picture picture, bool visible)
         changed.before = changed.dock->size();
     const bool comesBack = visible && changed.dock->isHidden();
     changed.dock->setVisible(visible);
+    if (comesBack)
+        giveRoom(changed);
     if (visible)
         changed.dock->raise();
     if (comesBack && changed.before.isValid() && isBesideOthers(changed)) {
-        m_docks->resizeDocks({changed.dock}, {std::max(changed.before.width(), kReadableWidth)}, Qt::Horizontal);
+        m_docks->resizeDocks({changed.dock}, {std::max(changed.before.width(), readableWidth(picture))}, Qt::Horizontal);
         m_docks->resizeDocks({changed.dock}, {std::max(changed.before.height(), kReadableHeight)}, Qt::Vertical);
     }
     const auto isHidden = [](const Shown& shown) { return shown.dock->isHidden(); };
     if (std::all_of(m_pictures.begin(), m_pictures.end(), isHidden)) { // one of them is always there
         const Picture other = picture == Picture::timeline ? Picture::grid : Picture::timeline;
         at(other).dock->show();
+    }
+}
+
+/// Where it would squeeze others or be squeezed beside them, it comes as a tab among them.
+void Workspace::giveRoom(Shown& newcomer)
+{
+    if (newcomer.picture == Picture::timeline || !isBesideOthers(newcomer) || !m_isArranged)
+        return;
+    m_docks->layout()->activate();
+    const bool fits = m_docks->layout()->minimumSize().width() <= m_docks->width() &&
+                      (!isVisible() || newcomer.dock->width() >= readableWidth(newcomer.picture));
+    if (fits)
+        return;
+    for (const Shown& other : m_pictures) {
+        if (other.dock == newcomer.dock || other.picture == Picture::timeline || other.dock->isHidden() ||
+            other.dock->isFloating())
+            continue;
+        const bool wasPlacing = std::exchange(m_isPlacing, true);
+        m_docks->tabifyDockWidget(other.dock, newcomer.dock);
+        m_isPlacing = wasPlacing;
+        m_tidyTimer.start();
+        return;
     }
 }
 
@@ -520,8 +561,8 @@ QByteArray Workspace::saveLayout() const
     if (!m_layoutToRestore.isEmpty())
         return m_layoutToRestore;
     QByteArray layout;
-    QDataStream(&layout, QIODevice::WriteOnly)
-        << kLayoutVersion << m_shares << (m_unfolded.isEmpty() ? m_docks->saveState(kLayoutVersion) : m_unfolded);
+    QDataStream(&layout, QIODevice::WriteOnly) << kLayoutVersion << m_shares << m_isUsual << m_wasWide
+                                               << (m_unfolded.isEmpty() ? m_docks->saveState(kLayoutVersion) : m_unfolded);
     return layout;
 }
 
@@ -535,10 +576,13 @@ bool Workspace::takeLayout(const QByteArray& layout)
     in >> version;
     if (version != kLayoutVersion)
         return false;
-    in >> shares >> state;
+    bool isUsual = false, wasWide = false;
+    in >> shares >> isUsual >> wasWide >> state;
     if (in.status() != QDataStream::Ok || !m_docks->restoreState(state, kLayoutVersion))
         return false;
     m_shares = shares;
+    m_isUsual = isUsual; // nobody had moved a dock: in a window of another width they lie as is usual there
+    m_wasWide = wasWide;
     applyShares();
     return true;
 }
@@ -584,11 +628,10 @@ void Workspace::restoreWhenLaidOut()
         if (!isVisible() || m_layoutToRestore.isEmpty())
             return;
         m_unfolded.clear();
-        const bool wasUsual = m_isUsual;
+        letNarrow(false);
         m_isPlacing = true;
         const bool isKnown = takeLayout(std::exchange(m_layoutToRestore, {}));
         m_isPlacing = false;
-        m_isUsual = wasUsual;
         if (!isKnown)
             resetLayout();
         adapt();
@@ -604,6 +647,7 @@ void Workspace::arrange()
     const bool wide = width() >= kWideWorkspace;
     m_isPlacing = true;
     m_unfolded.clear();
+    letNarrow(false);
     for (const Shown& shown : m_pictures) { // what shares a place now would be left in it
         const bool wasHidden = shown.dock->isHidden();
         shown.dock->setFloating(false);
@@ -627,7 +671,7 @@ void Workspace::arrange()
         beside = shown.dock;
     }
     if (wide && beside) {
-        constexpr int kGridShare = 58, kBesideShare = 42;
+        constexpr int kGridShare = 55, kBesideShare = 45;
         m_docks->resizeDocks({grid, beside}, {width() * kGridShare / 100, width() * kBesideShare / 100}, Qt::Horizontal);
         for (const Shown& shown : m_pictures) {
             if (shown.dock != grid && shown.dock != timeline) {
@@ -657,7 +701,13 @@ void Workspace::adapt()
         if (!isEnough(m_neededUnfolded))
             return;
         m_isPlacing = true;
+        std::vector<bool> hidden; // meanwhile shown or hidden: it stays so
+        for (const Shown& shown : m_pictures)
+            hidden.push_back(shown.dock->isHidden());
+        letNarrow(false);
         m_docks->restoreState(std::exchange(m_unfolded, {}), kLayoutVersion);
+        for (std::size_t i = 0; i < m_pictures.size(); ++i)
+            m_pictures[i].dock->setHidden(hidden[i]);
         m_isPlacing = false;
         if (m_isUsual)
             arrange();
@@ -670,22 +720,41 @@ void Workspace::adapt()
     }
 }
 
+/// All but the timeline share a place above it; where there is no room for two, it lies behind them too.
 void Workspace::foldPictures()
 {
     const Picture inFront = lastUsedPicture();
     m_unfolded = m_docks->saveState(kLayoutVersion);
     m_isPlacing = true;
+    letNarrow(true);
+    QDockWidget* const timeline = at(Picture::timeline).dock;
     QDockWidget* first = nullptr;
     for (const Shown& shown : m_pictures) {
-        if (shown.dock->isFloating())
+        if (shown.dock->isFloating() || shown.dock == timeline)
             continue;
         if (first)
             m_docks->tabifyDockWidget(first, shown.dock);
         else
             first = shown.dock;
     }
+    if (first && !timeline->isFloating()) {
+        const bool wasHidden = timeline->isHidden();
+        m_docks->addDockWidget(Qt::BottomDockWidgetArea, timeline);
+        timeline->setHidden(wasHidden);
+        m_docks->layout()->activate();
+        const QSize needed = m_docks->layout()->minimumSize();
+        if (needed.width() > m_docks->width() || needed.height() > m_docks->height())
+            m_docks->tabifyDockWidget(first, timeline);
+    }
     m_isPlacing = false;
     at(inFront).dock->raise();
+}
+
+/// Folded pictures are as narrow as their window is.
+void Workspace::letNarrow(bool narrow)
+{
+    for (const Shown& shown : m_pictures)
+        shown.canvas->setMinimumWidth(narrow ? kNarrowestPicture : readableWidth(shown.picture));
 }
 
 /// Tabs have a menu for what their titles' buttons did.
@@ -729,7 +798,10 @@ void Workspace::showEvent(QShowEvent* event)
         return;
     }
     m_isArranged = true;
-    if (m_layoutToRestore.isEmpty() || !takeLayout(std::exchange(m_layoutToRestore, {})))
+    m_isPlacing = true;
+    const bool isTaken = !m_layoutToRestore.isEmpty() && takeLayout(std::exchange(m_layoutToRestore, {}));
+    m_isPlacing = false;
+    if (!isTaken)
         arrange();
     adapt();
 }

@@ -109,6 +109,8 @@ private:
     void arrange();
     void adapt();
     void foldPictures();
+    void letNarrow(bool);
+    void giveRoom(Shown& newcomer);
     bool isBesideOthers(const Shown&) const;
     void restoreWhenLaidOut();
     bool takeLayout(const QByteArray&);

@@ -44,11 +44,28 @@ std::string productShape(const sim::OpShape& shape)
                count(shape.k) + " × " + count(shape.n);
     case sim::KernelKind::attentionForward:
     case sim::KernelKind::attentionBackward:
-        return count(shape.batch) + " heads, " + count(shape.m) + " × " + count(shape.n) + " × " + count(shape.k);
+        return count(shape.m) + " × " + count(shape.n) + " × " + count(shape.k);
     case sim::KernelKind::memoryBound:
         return shape.m > 0 && shape.n > 0 ? count(shape.m) + " × " + count(shape.n) : std::string();
     }
     return {};
+}
+
+/// Operands read and the result written, once each; a weight gradient is as large as the weights.
+std::int64_t productBytes(const sim::OpShape& shape, int elementBytes)
+{
+    return shape.batch * elementBytes * (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
+}
+
+/// What runs in the backward pass under the name of a forward operator does its reverse: it gathers what that had scattered.
+std::string collectiveName(const std::string& label, bool forward)
+{
+    if (label == "regather")
+        return "its input again";
+    const std::string spoken = sim::spokenOp(label);
+    const bool isOfBackward = label.starts_with("grad") || label.starts_with("param") || label.find("regather") != label.npos ||
+                              label.find("backward") != label.npos || label.find("grad") != label.npos;
+    return forward || isOfBackward ? spoken : "backward of " + spoken;
 }
 
 class BlockReader {
@@ -138,12 +155,15 @@ private:
                 row.members = membersOf(op.group);
                 row.bytes = shape.bytes;
                 row.shape = collectiveText(op.group, shape.collective);
+                row.name = collectiveName(label, forward || op.again);
             } else {
-                row.shape = productShape(shape);
+                row.shape = headsText(shape) + productShape(shape);
                 row.flops = shape.flops;
-                row.bytes = shape.kernel == sim::KernelKind::memoryBound ? shape.bytes : 0;
-                if (shape.kernel == sim::KernelKind::gemm || shape.kernel == sim::KernelKind::groupedGemm)
+                row.bytes = shape.bytes;
+                if (shape.kernel == sim::KernelKind::gemm || shape.kernel == sim::KernelKind::groupedGemm) {
+                    row.bytes = productBytes(shape, sim::elementBytes(m_simulation.scenario().training.precision));
                     row.matrices = matricesOf(label);
+                }
                 out.ns += row.ns;
             }
             if (!out.rows.empty() && row.isCollective() && out.rows.back().name == row.name && out.rows.back().role == row.role) {
@@ -155,6 +175,18 @@ private:
             }
         }
         return out;
+    }
+
+    /// "10 heads × 4 sequences, " of attention: what this rank has of them, not the model.
+    std::string headsText(const sim::OpShape& shape) const
+    {
+        if (shape.kernel != sim::KernelKind::attentionForward && shape.kernel != sim::KernelKind::attentionBackward)
+            return {};
+        const sim::Scenario& scenario = m_simulation.scenario();
+        const std::int64_t sequences = std::max<std::int64_t>(1, scenario.training.microBatchSize);
+        const std::int64_t heads = shape.batch / sequences;
+        const std::string own = countText(heads) + (heads == 1 ? " head" : " heads");
+        return (sequences > 1 ? own + " × " + countText(sequences) + " sequences" : own) + ", ";
     }
 
     /// The operator's name is the label's beginning: "attn.qkv" of "attn.qkv", "attn.qkv.dgrad".
@@ -178,8 +210,9 @@ private:
                                    .split = tensor.split,
                                    .pieces = tensor.piecesOn(layout.tp, layout.etp),
                                    .experts = tensor.experts};
-                const int cut = tensor.isRouted() ? layout.etp : layout.tp; // ranks that share the pieces out
-                matrix.piece = matrix.pieces > 1 ? m_at.tp % std::max(1, cut) * matrix.pieces / std::max(1, cut) : 0;
+                // Neighbours share a piece where there are fewer pieces than ranks, as of few key and value heads.
+                const int cut = tensor.isRouted() ? layout.etp : layout.tp, at = tensor.isRouted() ? m_at.exptTp : m_at.tp;
+                matrix.piece = matrix.pieces > 1 ? at * matrix.pieces / std::max(1, cut) : 0;
                 out.push_back(std::move(matrix));
             }
             if (!out.empty())

@@ -27,7 +27,7 @@ struct BlockRow {
     sim::CommunicatorRole role = sim::CommunicatorRole::none; ///< none: a kernel
     std::vector<int> members;                                 ///< of the collective, ascending
     std::vector<BlockMatrix> matrices;                        ///< that it multiplies with
-    std::int64_t bytes = 0;                                   ///< whole tensor of a collective; traffic of a kernel bound by it
+    std::int64_t bytes = 0;                                   ///< whole tensor of a collective; what a kernel reads and writes
     double flops = 0;
     std::int64_t ns = 0; ///< with the machine to itself
     int repeats = 1;     ///< alike ones behind each other: a ring's steps

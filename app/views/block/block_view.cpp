@@ -8,13 +8,14 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace app {
 namespace {
 
 constexpr float kBlockMargin = 10, kBlockTitle = 24, kBlockHead = 22, kBlockRow = 34, kBlockGap = 2;
 constexpr float kNarrowestColumn = 250; ///< of a pass; narrower ones stand above each other
-constexpr float kMatrixWidth = 34;
+constexpr float kMatrixWidth = 34, kScrollBarWidth = 7;
 
 /// A pass of a rank in the picture.
 struct BlockColumn {
@@ -66,6 +67,7 @@ struct BlockView::Data {
     bool stale = true;
     Rect laidOutFor{};
     float height = 0, scrollY = 0;
+    std::optional<float> grabbedAt; ///< below the top of the scroll bar's handle
     std::optional<Point> pointerAt;
     std::optional<RowRef> current; ///< by the keys, or clicked
 
@@ -76,7 +78,7 @@ struct BlockView::Data {
     std::vector<int> wanted() const
     {
         const int world = simulation->mesh().worldSize();
-        if (!ownChoice.empty() && selection.ranks == ownChoice && !ranks.empty())
+        if (!ownChoice.empty() && selection.ranks == ownChoice && !ranks.empty() && ranks.back() < world)
             return ranks;
         std::vector<int> out;
         if (selection.ranks.size() == 2)
@@ -104,7 +106,8 @@ struct BlockView::Data {
         layOut(body(area).inset(kBlockMargin));
         scrollBy(0);
     }
-    /// Forward and backward of each rank beside each other as far as they fit, else line below line.
+    /// Forward and backward of each rank beside each other as far as they fit. Two ranks stand beside each other before their
+    /// passes do: they are compared.
     void layOut(Rect area)
     {
         columns.clear();
@@ -113,7 +116,9 @@ struct BlockView::Data {
                 columns.push_back({&block, forward, {}, {}});
         const auto count = static_cast<float>(columns.size());
         const float fit = std::clamp(std::floor((area.width() + kBlockMargin) / (kNarrowestColumn + kBlockMargin)), 1.0F, count);
-        const auto across = static_cast<std::size_t>(fit == 3 ? 2 : fit); // a rank's two passes stay together
+        const auto across = static_cast<std::size_t>(fit == 3 ? 2 : fit);
+        if (across == 2 && blocks.size() == 2)
+            std::swap(columns[1], columns[2]);
         const float width = (area.width() - kBlockMargin * static_cast<float>(across - 1)) / static_cast<float>(across);
         float top = 0, bottom = 0;
         for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -127,6 +132,22 @@ struct BlockView::Data {
             bottom = std::max(bottom, y);
         }
         height = bottom;
+    }
+    /// In the margin at the right; of no height where all is in sight.
+    Rect scrollHandle() const
+    {
+        const Rect all = body(laidOutFor), area = all.inset(kBlockMargin);
+        if (height <= area.height() + 1)
+            return {};
+        const float length = std::max(24.0F, area.height() * area.height() / height);
+        const float top = area.top + (area.height() - length) * scrollY / (height - area.height());
+        return {all.right - kScrollBarWidth - 1, top, all.right - 1, top + length};
+    }
+    bool dragHandle(float y)
+    {
+        const Rect area = body(laidOutFor).inset(kBlockMargin), handle = scrollHandle();
+        const float room = area.height() - handle.height();
+        return room > 0 && scrollBy((y - *grabbedAt - area.top) / room * (height - area.height()) - scrollY);
     }
     bool scrollBy(float pixels)
     {
@@ -148,14 +169,18 @@ struct BlockView::Data {
                     return RowRef{c, r};
         return std::nullopt;
     }
-    /// A collective's group in the grid and its class in the timeline; of a kernel its class on its rank.
+    /// A collective's group in the grid and its class in the timeline. A kernel's class, and what is sent: traffic has no
+    /// kernels.
     bool choose(RowRef ref)
     {
         const Selection before = selection;
         current = ref;
         const BlockRow& row = rowAt(ref);
         const int rank = columns[ref.column].block->rank;
-        const ClassMask mask = maskOf(row.opClass);
+        ClassMask mask = maskOf(row.opClass);
+        for (const sim::Dimension dimension : sim::kDimensions)
+            if (!row.isCollective())
+                mask |= maskOf(sim::opClassOf(dimension));
         selection.classes = selection.classes == mask && selection.ranks == ownChoice ? kAllClasses : mask;
         if (row.isCollective() && !row.members.empty())
             selection.selectRanks(row.members, rank);
@@ -191,7 +216,6 @@ void BlockView::take(const ShownStep& step, PictureModelPtr)
     d.simulation = step.simulation;
     d.stale = true;
     d.columns.clear();
-    d.ownChoice.clear();
     if (d.simulation)
         d.selection.keepBelow(d.simulation->mesh().worldSize());
 }
@@ -208,14 +232,32 @@ std::string BlockView::title() const
 
 namespace {
 
-/// A matrix with the part of it that the rank holds: a strip of columns or of rows.
-void drawMatrix(Canvas& canvas, const Theme& theme, const BlockMatrix& matrix, Rect cell)
+/// Of the times and bytes of its rows.
+float widestNumbers(Canvas& canvas, const BlockPass& pass)
+{
+    float widest = 0;
+    for (const BlockRow& row : pass.rows) {
+        widest = std::max(widest, canvas.textWidth(durationText(static_cast<double>(row.ns)), FontFace::small));
+        if (row.bytes > 0)
+            widest = std::max(widest, canvas.textWidth(bytesText(static_cast<double>(row.bytes)), FontFace::small));
+    }
+    return widest;
+}
+
+/// Where a matrix is drawn: in its proportions, at the right of the cell.
+Rect placeOf(const BlockMatrix& matrix, Rect cell)
 {
     const double aspect = static_cast<double>(std::max<std::int64_t>(1, matrix.columns)) /
                           static_cast<double>(std::max<std::int64_t>(1, matrix.rows));
     const auto grown = static_cast<float>(std::clamp(std::sqrt(aspect), 0.4, 1.8)); // sides by their roots: thin ones are seen
     const float high = std::min(cell.height(), cell.width() / grown), wide = high * grown;
-    const Rect whole{cell.left, cell.top + (cell.height() - high) / 2, cell.left + wide, cell.top + (cell.height() + high) / 2};
+    return {cell.right - wide, cell.top + (cell.height() - high) / 2, cell.right, cell.top + (cell.height() + high) / 2};
+}
+
+/// A matrix with the part of it that the rank holds: a strip of columns or of rows.
+void drawMatrix(Canvas& canvas, const Theme& theme, const BlockMatrix& matrix, Rect whole)
+{
+    const float wide = whole.width(), high = whole.height();
     canvas.fillRect(whole, mix(theme.canvas, theme.parameters, 0.18F));
     Rect own = whole;
     const auto pieces = static_cast<float>(std::max(1, matrix.pieces)), piece = static_cast<float>(matrix.piece);
@@ -272,6 +314,7 @@ void BlockView::draw(Canvas& canvas)
         textInside(canvas, left,
                    fitting(canvas, {rank + ", " + pass + " · " + at, rank + ", " + pass, pass}, left.width(), FontFace::bold),
                    theme.text, FontFace::bold);
+        const float numbersWidth = widestNumbers(canvas, column.pass());
         for (std::size_t r = 0; r < column.rows.size(); ++r) {
             const Rect rect = d.onScreen(column.rows[r]);
             if (rect.bottom <= body.top || rect.top >= body.bottom)
@@ -289,19 +332,20 @@ void BlockView::draw(Canvas& canvas)
             canvas.fillRect(
                 {rect.left + 5, rect.bottom - 3, rect.left + 5 + std::max(1.0F, (rect.width() - 5) * share), rect.bottom}, fill);
             float right = rect.right - 6;
-            const Rect numbers{right - 92, rect.top, right, rect.bottom - 3};
+            const Rect numbers{right - numbersWidth, rect.top, right, rect.bottom - 3};
             const float middle = (numbers.top + numbers.bottom) / 2;
             textInside(canvas, {numbers.left, numbers.top, numbers.right, middle}, durationText(static_cast<double>(row.ns)),
                        theme.text, FontFace::small, Align::right);
             if (row.bytes > 0)
                 textInside(canvas, {numbers.left, middle, numbers.right, numbers.bottom},
                            bytesText(static_cast<double>(row.bytes)), theme.mutedText, FontFace::small, Align::right);
-            right = numbers.left - 4;
+            right = numbers.left - 8;
             if (!row.matrices.empty()) {
                 const auto count = std::min<std::size_t>(row.matrices.size(), rect.width() > 340 ? 3 : 1);
                 for (std::size_t m = count; m-- > 0;) {
-                    drawMatrix(canvas, theme, row.matrices[m], {right - kMatrixWidth, rect.top + 4, right, rect.bottom - 6});
-                    right -= kMatrixWidth + 4;
+                    const Rect place = placeOf(row.matrices[m], {right - kMatrixWidth, rect.top + 4, right, rect.bottom - 6});
+                    drawMatrix(canvas, theme, row.matrices[m], place);
+                    right = place.left - 5;
                 }
             }
             const Rect words{rect.left + 11, rect.top, right, rect.bottom - 3};
@@ -328,6 +372,18 @@ void BlockView::draw(Canvas& canvas)
                        "nothing of a layer runs here", theme.mutedText);
     }
     canvas.popClip();
+    const Rect handle = d.scrollHandle();
+    if (handle.height() > 0)
+        canvas.fillRect(handle, mix(theme.border, theme.mutedText, d.grabbedAt ? 0.7F : 0.35F));
+}
+
+std::optional<float> BlockView::contentHeight(float width)
+{
+    Data& d = *m_data;
+    if (!d.simulation)
+        return std::nullopt;
+    d.prepare({0, 0, width, kBlockTitle + 3 * kBlockMargin});
+    return kBlockTitle + 2 * kBlockMargin + d.height;
 }
 
 bool BlockView::pointer(const PointerEvent& event, Rect area)
@@ -340,8 +396,21 @@ bool BlockView::pointer(const PointerEvent& event, Rect area)
     d.pointerAt = event.kind == PointerEvent::Kind::leave ? std::nullopt : std::optional(event.at);
     const auto now = d.under(d.pointerAt);
     switch (event.kind) {
-    case PointerEvent::Kind::press:
+    case PointerEvent::Kind::press: {
+        Rect handle = d.scrollHandle();
+        handle.left -= kBlockMargin - kScrollBarWidth; // the whole margin
+        if (event.button == PointerButton::left && handle.height() > 0 && handle.contains(event.at)) {
+            d.grabbedAt = event.at.y - handle.top;
+            return true;
+        }
         return event.button == PointerButton::left && now && (d.choose(*now), true);
+    }
+    case PointerEvent::Kind::release:
+        return std::exchange(d.grabbedAt, std::nullopt).has_value();
+    case PointerEvent::Kind::leave:
+        return std::exchange(d.grabbedAt, std::nullopt).has_value() || before != now;
+    case PointerEvent::Kind::move:
+        return d.grabbedAt ? d.dragHandle(event.at.y) : before != now;
     case PointerEvent::Kind::wheel:
         return d.scrollBy(-event.wheelY * kScrollPixels);
     default:
@@ -375,7 +444,11 @@ bool BlockView::command(ViewCommand command, bool fast, Rect area)
     case ViewCommand::clear: {
         const Selection before = d.selection;
         d.current.reset();
-        d.selection.selectRank(std::nullopt);
+        const bool wasOwn = !d.ownChoice.empty() && d.selection.ranks == d.ownChoice && d.ownChoice != d.ranks;
+        if (wasOwn) // back to what is shown, before it is left
+            d.selection.selectRanks(d.ranks, d.ranks.front());
+        else
+            d.selection.selectRank(std::nullopt);
         d.selection.classes = kAllClasses;
         d.ownChoice.clear();
         return !(before == d.selection);
@@ -398,7 +471,7 @@ std::string BlockView::tooltip() const
     if (!at)
         return {};
     const BlockRow& row = d.rowAt(*at);
-    return rowText(row) + (row.isCollective() ? "\nA click selects its group and its class of spans." : "");
+    return rowText(row) + (row.isCollective() ? "\nA click selects its group and its class of spans; Esc goes back." : "");
 }
 
 } // namespace app

@@ -16,6 +16,7 @@ public:
     void setTheme(const Theme&) override;
 
     std::string title() const override;
+    std::optional<float> contentHeight(float width) override;
     void draw(Canvas&) override;
     bool pointer(const PointerEvent&, Rect area) override;
     bool command(ViewCommand, bool fast, Rect area) override;

@@ -5,6 +5,7 @@
 #include "app/views/common/asked_view.h"
 #include "app/views/common/theme.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,12 @@ public:
     virtual bool showNow() { return false; }
     /// Before an audience, or on paper: nobody can point or click there, so nothing invites to; the colours' names come first.
     void setForAudience(bool on) { m_isForAudience = on; }
+    /// How high all of the picture is at that width, of a picture that scrolls what it has no room for: figures cut nothing.
+    virtual std::optional<float> contentHeight(float width)
+    {
+        (void)width;
+        return std::nullopt;
+    }
     /// What stands in the empty state: how to get a step, at first; or that one is on its way.
     void setHint(std::string hint) { m_hint = std::move(hint); }
 

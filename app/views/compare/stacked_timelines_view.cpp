@@ -1,6 +1,7 @@
 #include "app/views/compare/stacked_timelines_view.h"
 
 #include "app/canvas/area_canvas.h"
+#include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
 #include "app/views/timeline/timeline_view.h"
@@ -12,6 +13,8 @@ namespace app {
 namespace {
 
 constexpr float kStackCaption = 22, kRulerShare = 20;
+constexpr float kLabelledRow = 14; ///< lower, a row has no name
+constexpr float kStackScroll = 7;
 constexpr std::uint64_t kNodesOfStacked = std::uint64_t{1} << 52; ///< between the ids of two timelines' nodes
 
 bool computes(sim::OpClass c)
@@ -36,6 +39,7 @@ struct StackedTimelinesView::Data {
     Part* held = nullptr;
     Part* pointed = nullptr;
     Rect drawnIn{};
+    std::size_t firstShown = 0; ///< those before it are scrolled out of sight
 
     explicit Data(const Theme& t) : theme(t) {}
 
@@ -46,26 +50,69 @@ struct StackedTimelinesView::Data {
     struct Place {
         Rect caption, timeline;
     };
-    /// As high as their rows, the first with the ruler; none lower than a third of an even share.
+    /// What it takes for all its rows to have their names; many rows scroll in a part of the place.
+    static float heightNeeded(const Part& part, Rect area)
+    {
+        constexpr float kMostOfPlace = 0.5F;
+        return kStackCaption + std::min(rowsOf(part) * kLabelledRow, area.height() * kMostOfPlace);
+    }
+    /// So many from there on are shown whole; at least one.
+    std::size_t countFitting(std::size_t from, Rect area) const
+    {
+        float sum = kRulerShare;
+        std::size_t count = 0;
+        while (from + count < parts.size() && sum + heightNeeded(*parts[from + count], area) <= area.height())
+            sum += heightNeeded(*parts[from + count++], area);
+        return std::max<std::size_t>(1, count);
+    }
+    /// The last place to scroll to: the end is in sight.
+    std::size_t lastFirst(Rect area) const
+    {
+        for (std::size_t first = 0; first < parts.size(); ++first)
+            if (first + countFitting(first, area) >= parts.size())
+                return first;
+        return 0;
+    }
+    bool scrollBy(int steps, Rect area)
+    {
+        const std::size_t before = firstShown;
+        const auto wanted = std::max<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(firstShown) + steps);
+        firstShown = std::min(static_cast<std::size_t>(wanted), lastFirst(area));
+        surround();
+        return before != firstShown;
+    }
+    /// Of those in sight, nothing of the others. As high as their rows, the first with the ruler; none lower than a third of an
+    /// even share.
     std::vector<Place> places(Rect area) const
     {
+        const std::size_t first = std::min(firstShown, lastFirst(area)), shown = countFitting(first, area);
+        std::vector<Place> out(first);
+        const bool scrolls = shown < parts.size();
+        const std::vector<Place> seen =
+            placesOf(first, shown, {area.left, area.top, area.right - (scrolls ? kStackScroll + 2 : 0), area.bottom});
+        out.insert(out.end(), seen.begin(), seen.end());
+        out.resize(parts.size());
+        return out;
+    }
+    std::vector<Place> placesOf(std::size_t first, std::size_t shown, Rect area) const
+    {
         constexpr float kLeastOfEven = 1.0F / 3;
-        const auto count = static_cast<float>(parts.size());
+        const auto count = static_cast<float>(shown);
         const float forRows = std::max(0.0F, area.height() - kStackCaption * count - kRulerShare);
         std::vector<float> shares;
         float most = 0, sum = 0;
-        for (const auto& part : parts)
-            most += rowsOf(*part);
-        for (const auto& part : parts) {
-            shares.push_back(std::max(rowsOf(*part) / most, kLeastOfEven / count));
+        for (std::size_t i = first; i < first + shown; ++i)
+            most += rowsOf(*parts[i]);
+        for (std::size_t i = first; i < first + shown; ++i) {
+            shares.push_back(std::max(rowsOf(*parts[i]) / most, kLeastOfEven / count));
             sum += shares.back();
         }
         std::vector<Place> out;
         float top = area.top;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
+        for (std::size_t i = 0; i < shown; ++i) {
             const float height = forRows * shares[i] / sum + (i == 0 ? kRulerShare : 0);
             const float middle = std::round(top + kStackCaption);
-            const float bottom = i + 1 == parts.size() ? area.bottom : std::round(middle + height);
+            const float bottom = i + 1 == shown ? area.bottom : std::round(middle + height);
             out.push_back({{area.left, top, area.right, middle}, {area.left, middle, area.right, bottom}});
             top = bottom;
         }
@@ -90,7 +137,16 @@ struct StackedTimelinesView::Data {
     void surround()
     {
         for (std::size_t i = 0; i < parts.size(); ++i)
-            parts[i]->view.setSurroundings({.legend = false, .ruler = i == 0, .memory = false, .overview = false});
+            parts[i]->view.setSurroundings({.legend = false, .ruler = i == firstShown, .memory = false, .overview = false});
+    }
+    /// One legend tells what is in any of them.
+    void shareLegend()
+    {
+        TimelineView::Legend all;
+        for (const auto& part : parts)
+            all.add(part->view.legend());
+        for (const auto& part : parts)
+            part->view.setLegend(all);
     }
     /// All others go where this one went.
     void follow(Part& leader)
@@ -147,7 +203,9 @@ void StackedTimelinesView::setSteps(std::vector<Step> steps)
         part->view.setAxis({0, d.endNs});
         part->view.setAskBecause(d.ask);
     }
+    d.firstShown = 0;
     d.surround();
+    d.shareLegend();
 }
 
 void StackedTimelinesView::setTheme(const Theme& theme)
@@ -234,8 +292,13 @@ void StackedTimelinesView::draw(Canvas& canvas)
     Data& d = *m_data;
     d.drawnIn = canvas.area();
     canvas.fillRect(canvas.area(), d.theme.canvas);
+    d.scrollBy(0, canvas.area());
     const auto where = d.places(canvas.area());
+    std::size_t shown = 0;
     for (std::size_t i = 0; i < d.parts.size(); ++i) {
+        if (where[i].caption.height() <= 0)
+            continue;
+        ++shown;
         Data::Part& part = *d.parts[i];
         {
             AreaCanvas area(canvas, where[i].timeline, kNodesOfStacked * i);
@@ -247,7 +310,7 @@ void StackedTimelinesView::draw(Canvas& canvas)
         const Rect inner{caption.left + kMargin, caption.top, caption.right - kMargin, caption.bottom};
         const float used = textInside(canvas, inner, part.step.letter, d.theme.text, FontFace::bold);
         Rect rest{inner.left + used + kMargin, inner.top, inner.right, inner.bottom};
-        if (i == 0) {
+        if (i == d.firstShown) {
             const float note = canvas.textWidth(part.step.note, FontFace::small) + 2 * kMargin;
             rest.right -=
                 part.view.drawLegend(canvas, {std::min(rest.left + note, rest.right), rest.top, rest.right, rest.bottom});
@@ -260,6 +323,13 @@ void StackedTimelinesView::draw(Canvas& canvas)
         if (canvas.wantsNodes())
             canvas.node(
                 {.id = (std::uint64_t{1} << 62) + i, .role = "caption", .name = part.step.letter + ": " + note, .rect = caption});
+    }
+    if (shown < d.parts.size()) {
+        const Rect area = canvas.area();
+        const auto all = static_cast<float>(d.parts.size());
+        const float top = area.top + area.height() * static_cast<float>(d.firstShown) / all;
+        canvas.fillRect({area.right - kStackScroll, top, area.right - 1, top + area.height() * static_cast<float>(shown) / all},
+                        mix(d.theme.border, d.theme.mutedText, 0.35F));
     }
 }
 
@@ -275,6 +345,9 @@ bool StackedTimelinesView::pointer(const PointerEvent& event, Rect area)
         d.held = under;
     else if (event.kind == PointerEvent::Kind::release || event.kind == PointerEvent::Kind::leave)
         d.held = nullptr;
+    if (event.kind == PointerEvent::Kind::wheel && event.wheelY != 0 && !event.control && !event.shift && !event.alt &&
+        d.lastFirst(area) > 0)
+        return d.scrollBy(event.wheelY > 0 ? -1 : 1, area) || changed;
     if (!under)
         return changed;
     changed = under->view.pointer(event, d.areaOf(*under, area)) || changed;
@@ -289,7 +362,9 @@ bool StackedTimelinesView::command(ViewCommand command, bool fast, Rect area)
         return false;
     if (command == ViewCommand::next || command == ViewCommand::previous)
         return stepCursor(command == ViewCommand::next, fast ? kFastPresses : 1);
-    Data::Part& target = d.pointed ? *d.pointed : *d.parts.front();
+    if ((command == ViewCommand::panUp || command == ViewCommand::panDown) && d.lastFirst(area) > 0)
+        return d.scrollBy(command == ViewCommand::panUp ? -1 : 1, area);
+    Data::Part& target = d.pointed ? *d.pointed : *d.parts[std::min(d.firstShown, d.parts.size() - 1)];
     const bool changed = target.view.command(command, fast, d.areaOf(target, area));
     d.follow(target);
     return changed;

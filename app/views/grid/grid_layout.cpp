@@ -33,12 +33,21 @@ constexpr std::array<Density, 6> kDensities{{
     {0, 0, 0, 0, 0, 0, 0}, // where even the gaps would not fit
 }};
 
+/// Its ranks stand in one line, in the timeline's order: stages that follow each other lie beside each other.
+bool isShortPipeline(const GridLevel& level)
+{
+    constexpr int kShortPipeline = 4;
+    return level.axis == "pp" && level.axisSize <= kShortPipeline;
+}
+
 /// Column counts worth trying for n children: straight ones and those that fill their last row.
 std::vector<int> columnChoices(const GridLevel& level)
 {
     const int n = level.size;
     if (level.run != GridLevel::Run::any)
         return {level.run == GridLevel::Run::across ? n : 1};
+    if (isShortPipeline(level))
+        return n > 1 ? std::vector{1, n} : std::vector{1};
     std::vector<int> choices;
     for (int c = 1; c <= n; ++c) {
         if (c > 64 && c < n && n / c > 64)
@@ -87,7 +96,7 @@ struct Rating {
 /// How good a picture an arrangement makes, 0 … 1: straight rows and columns are read more easily than what wraps.
 float readability(const std::vector<GridLevel>& levels)
 {
-    constexpr float kWrapsOutside = 0.9F, kWrapsInside = 0.6F, kNodeAsColumn = 0.9F, kTornAxis = 0.6F;
+    constexpr float kWrapsOutside = 0.9F, kWrapsInside = 0.6F, kNodeAsColumn = 0.9F, kTornAxis = 0.6F, kTornPipeline = 0.2F;
     float share = 1;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         const bool outermost = i + 1 == levels.size();
@@ -96,7 +105,7 @@ float readability(const std::vector<GridLevel>& levels)
         else if (i == 0 && levels[i].rows > 1)
             share *= kNodeAsColumn;
         if (i > 0 && levels[i - 1].axis == levels[i].axis && !runAlike(levels[i - 1], levels[i]))
-            share *= outermost && levels[i].wrapped() ? 1 : kTornAxis;
+            share *= isShortPipeline(levels[i]) ? kTornPipeline : outermost && levels[i].wrapped() ? 1 : kTornAxis;
     }
     return share;
 }

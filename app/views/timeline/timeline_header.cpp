@@ -203,7 +203,8 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
     constexpr float kSwatch = 11, kBetween = 14;
     float x = area.left;
     const float middle = std::floor((area.top + area.bottom) / 2);
-    for (const sim::OpClass c : m_model.classesPresent()) {
+    const auto& legend = m_scene.legend;
+    for (const sim::OpClass c : legend&& m_range == nullptr ? legend->classes : m_model.classesPresent()) {
         const std::string letter = opClassLetter(c);
         std::string name = letters ? shortName(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c), share;
         if (m_range != nullptr) {
@@ -247,7 +248,7 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
         }
         x += kSwatch + 5 + width + kBetween;
     }
-    if (const auto names = m_model.bandNames(); !names.empty() && m_range == nullptr) {
+    if (const auto names = legend ? legend->bands : m_model.bandNames(); !names.empty() && m_range == nullptr) {
         const std::string& name = letters ? names.back() : names.front();
         const float width = m_canvas.textWidth(name, FontFace::small);
         if (draw) {

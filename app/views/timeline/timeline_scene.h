@@ -30,6 +30,7 @@ struct TimelineScene {
     RowPlacement rows;
     TimelineMarks marks;
     TimelineView::Surroundings surroundings;
+    std::optional<TimelineView::Legend> legend; ///< nothing: of the trace alone
     bool dense = false, pathShown = false;
     std::string searchText;
     std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to

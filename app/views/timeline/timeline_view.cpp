@@ -6,6 +6,8 @@
 #include "app/views/timeline/timeline_pointer.h"
 #include "app/views/timeline/timeline_walk.h"
 
+#include <algorithm>
+
 namespace app {
 
 struct TimelineView::Data {
@@ -196,6 +198,26 @@ void TimelineView::setSurroundings(Surroundings surroundings)
 void TimelineView::setDense(bool dense)
 {
     m_data->scene.dense = dense;
+}
+
+void TimelineView::Legend::add(const Legend& other)
+{
+    classes.insert(classes.end(), other.classes.begin(), other.classes.end());
+    std::sort(classes.begin(), classes.end());
+    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+    if (bands.empty())
+        bands = other.bands;
+}
+
+TimelineView::Legend TimelineView::legend() const
+{
+    const TimelineScene& scene = m_data->scene;
+    return scene.trace ? Legend{scene.model().classesPresent(), scene.model().bandNames()} : Legend{};
+}
+
+void TimelineView::setLegend(Legend of)
+{
+    m_data->scene.legend = std::move(of);
 }
 
 float TimelineView::drawLegend(Canvas& canvas, Rect area)

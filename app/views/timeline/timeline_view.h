@@ -79,6 +79,14 @@ public:
     void setSurroundings(Surroundings);
     /// Rows may become as low as text can be before they scroll.
     void setDense(bool);
+    /// What the legend explains: the classes of spans, and what bands along their tops mean, longest text first.
+    struct Legend {
+        std::vector<sim::OpClass> classes; ///< in their order
+        std::vector<std::string> bands;
+        void add(const Legend&);
+    };
+    Legend legend() const;     ///< of its own trace
+    void setLegend(Legend of); ///< of all that are drawn beside it, too
     /// The colours in use, or what the selected range holds, at the right of some other place. Returns the width that it took.
     float drawLegend(Canvas&, Rect);
 

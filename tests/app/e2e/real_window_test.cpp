@@ -86,7 +86,10 @@ TEST_F(RealWindow, ShowsAllOfItselfOnThisScreen)
     ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
     ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
     rest();
-    EXPECT_TRUE(comesOntoItsScreen(window)) << "the frame included";
+    EXPECT_TRUE(comesOntoItsScreen(window)) << "the frame included: " << window.frameGeometry().width() << " x "
+                                            << window.frameGeometry().height() << " of "
+                                            << window.screen()->availableGeometry().width() << " x "
+                                            << window.screen()->availableGeometry().height();
     const auto expectWhole = [](const QWidget& part, const std::string& what) {
         EXPECT_EQ(part.visibleRegion().boundingRect().size(), part.size()) << what << " is cut";
     };

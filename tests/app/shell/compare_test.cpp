@@ -25,6 +25,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace app {
@@ -358,6 +359,16 @@ TEST_F(CompareTest, SixScenariosLieOnOneAxisAndASeventhIsRefused)
         << page().csv().left(200).toStdString();
     EXPECT_TRUE(page().headline().contains(QStringLiteral("6 scenarios"))) << page().headline().toStdString();
     EXPECT_TRUE(statusSays(QStringLiteral("step through all")));
+    window.resize(1280, 720);
+    settle();
+    const auto labels = page().findChildren<QLabel*>();
+    const auto further = std::find_if(labels.begin(), labels.end(), [](const QLabel* label) {
+        return label->isVisible() && label->text().startsWith(QStringLiteral("C\u2002"));
+    });
+    ASSERT_NE(further, labels.end());
+    for (const CompareView::Further& one : page().view().further())
+        EXPECT_TRUE((*further)->text().contains(QString::fromStdString(one.side.name))) << one.side.name;
+    EXPECT_GE((*further)->height(), (*further)->heightForWidth((*further)->width())) << "none is cut";
 
     EXPECT_FALSE(window.isEnabled(CommandId::compareWithMore));
     EXPECT_FALSE(window.compareWithAll({galleryFile(kTiny)}).empty());
@@ -369,6 +380,44 @@ TEST_F(CompareTest, SixScenariosLieOnOneAxisAndASeventhIsRefused)
     EXPECT_TRUE(page().tables().rows().isVisible());
     window.run(CommandId::forgetBaseline);
     EXPECT_FALSE(window.isEnabled(CommandId::endComparison));
+}
+
+TEST_F(CompareTest, NothingIsComparedTwice)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    settle();
+    window.run(CommandId::keepInComparison);
+    EXPECT_TRUE(window.desk().lineup().entries().empty()) << "it is the baseline";
+    setTp(1);
+    window.showCompare();
+    window.run(CommandId::keepInComparison);
+    settle();
+    EXPECT_EQ(window.desk().lineup().entries().size(), 1U);
+    EXPECT_TRUE(window.statusBar()->currentMessage().startsWith(QStringLiteral("Kept as C, as it is now")))
+        << window.statusBar()->currentMessage().toStdString();
+    window.run(CommandId::keepInComparison);
+    EXPECT_EQ(window.desk().lineup().entries().size(), 1U);
+    EXPECT_TRUE(window.statusBar()->currentMessage().contains(QStringLiteral("as C")));
+}
+
+TEST_F(CompareTest, OnlyWhatReadsOtherwiseIsColoured)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    setTp(1);
+    window.run(CommandId::keepInComparison);
+    setTp(4);
+    window.showCompare();
+    settle();
+    const QTableWidget& rows = page().tables().severalRows();
+    ASSERT_GT(rows.rowCount(), 3);
+    for (int row = 0; row < rows.rowCount(); ++row)
+        for (int column = 2; column < rows.columnCount(); ++column)
+            if (rows.item(row, column)->text() == rows.item(row, 1)->text()) {
+                EXPECT_EQ(rows.item(row, column)->foreground(), rows.item(row, 1)->foreground())
+                    << rows.item(row, 0)->text().toStdString();
+            }
 }
 
 TEST_F(CompareTest, WhatIsKeptStaysAsItWasWhileTheScenarioGoesOn)

@@ -45,6 +45,19 @@ QPushButton* button(QWidget& in, const QString& text)
     return found == all.end() ? nullptr : *found;
 }
 
+TEST(FindingsPanel, WhatWasTriedHasTheWholeWidth)
+{
+    FindingRow row(finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kWithout}), lightTheme());
+    row.setEffect(0, sim::EditEffect{.stepSeconds = 1, .timePerToken = 0.03, .peakGib = 32});
+    row.resize(260, 300);
+    row.show();
+    const auto labels = row.findChildren<QLabel*>();
+    const auto tried = std::find_if(labels.begin(), labels.end(),
+                                    [](const QLabel* label) { return label->text().startsWith(QStringLiteral("Tried")); });
+    ASSERT_NE(tried, labels.end());
+    EXPECT_GE((*tried)->width(), 230) << "not in a column beside the buttons";
+}
+
 TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
 {
     const QWidgetList before = QApplication::topLevelWidgets();

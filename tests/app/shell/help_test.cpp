@@ -10,8 +10,11 @@
 
 #include <QJsonDocument>
 #include <QLabel>
+#include <QListWidget>
+#include <QScrollBar>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTextBrowser>
 
 #include <gtest/gtest.h>
 
@@ -148,6 +151,26 @@ TEST_F(HelpTest, ACardsTitleOpensItsTermWithItsDrawing)
     ASSERT_TRUE(dialog);
     EXPECT_TRUE(dialog->told().startsWith(QStringLiteral("Bubble")));
     EXPECT_TRUE(dialog->showsPicture());
+    dialog->close();
+}
+
+TEST_F(HelpTest, TheGlossaryFitsAScreenOfLargeText)
+{
+    open(kTiny);
+    window.run(CommandId::glossary);
+    auto* dialog = window.findChild<HelpDialog*>();
+    ASSERT_TRUE(dialog);
+    dialog->showEntry(QStringLiteral("MFU"));
+    for (const QRect room : {QRect(0, 0, 683, 384), QRect(0, 0, 512, 320)}) { // 1366 × 768 and 1024 × 640 at 200 %
+        dialog->fitInto(room);
+        QCoreApplication::processEvents();
+        EXPECT_TRUE(room.contains(QRect(dialog->pos(), dialog->size()))) << dialog->width() << " x " << dialog->height();
+        auto* text = dialog->findChild<QTextBrowser*>();
+        ASSERT_TRUE(text);
+        EXPECT_EQ(text->horizontalScrollBar()->maximum(), 0) << "everything wraps";
+        EXPECT_GE(text->width(), 260);
+        EXPECT_FALSE(dialog->findChild<QListWidget*>()->horizontalScrollBar()->isVisible());
+    }
     dialog->close();
 }
 

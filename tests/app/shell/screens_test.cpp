@@ -6,6 +6,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/text_size.h"
 #include "app/shell/window/transport_bar.h"
 #include "app/views/grid/grid_view.h"
@@ -94,13 +95,14 @@ TEST_F(ScreensTest, NarrowWindowsFoldTheirDocksAndWideOnesUnfoldThem)
 TEST_F(ScreensTest, PicturesWithoutRoomBesideEachOtherLieBehindEachOther)
 {
     open(kSixteen);
+    resize({1920, 1080});
     const QSize grid = sizeOf(Picture::grid);
     window.setMinimumSize(512, 320); // as at text of 200 %
     resize({640, 360});
     EXPECT_EQ(window.size(), QSize(640, 360));
     EXPECT_GE(sizeOf(Picture::timeline).height(), 100);
     expectInside();
-    resize({1600, 900});
+    resize({1920, 1080});
     expectSame(sizeOf(Picture::grid), grid);
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::grid));
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::timeline));
@@ -125,6 +127,7 @@ TEST_F(ScreensTest, EveryPictureHasItsTabAtEverySize)
 TEST_F(ScreensTest, PicturesKeepTheirSharesWhateverTheWindowsSize)
 {
     open(kSixteen);
+    resize({1920, 1080});
     const auto share = [&] {
         const double grid = sizeOf(Picture::grid).width(), memory = sizeOf(Picture::memory).width();
         return grid / (grid + memory);
@@ -135,7 +138,7 @@ TEST_F(ScreensTest, PicturesKeepTheirSharesWhateverTheWindowsSize)
     };
     enlarge(Picture::grid, -60, 50);
     const double before = share(), beforeLow = low();
-    for (const QSize size : {QSize(1580, 900), QSize(1900, 1000), QSize(1500, 860), QSize(1600, 900)}) {
+    for (const QSize size : {QSize(1940, 1080), QSize(2200, 1200), QSize(1900, 1000), QSize(1920, 1080)}) {
         resize(size);
         constexpr double kAbout = 0.02;
         EXPECT_NEAR(share(), before, kAbout) << size.width();
@@ -146,10 +149,11 @@ TEST_F(ScreensTest, PicturesKeepTheirSharesWhateverTheWindowsSize)
 TEST_F(ScreensTest, ALayoutOfAnotherScreenKeepsItsShares)
 {
     open(kSixteen);
+    resize({1920, 1080});
     enlarge(Picture::grid, -60, 50);
     const QSize grid = sizeOf(Picture::grid), memory = sizeOf(Picture::memory);
     QByteArray kept = window.workspace().saveLayout();
-    for (const QSize size : {QSize(1300, 700), QSize(1024, 640), QSize(1600, 900)}) {
+    for (const QSize size : {QSize(2000, 1100), QSize(1900, 1000), QSize(1920, 1080)}) {
         MainWindow next(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
         next.resize(size);
         next.workspace().restoreLayout(kept);
@@ -159,13 +163,95 @@ TEST_F(ScreensTest, ALayoutOfAnotherScreenKeepsItsShares)
         for (int round = 0; round < 10; ++round)
             QCoreApplication::processEvents();
         kept = next.workspace().saveLayout();
-        if (size == QSize(1600, 900)) {
+        if (size == QSize(1920, 1080)) {
             constexpr int kAbout = 8;
             EXPECT_NEAR(next.workspace().canvas(Picture::grid).width(), grid.width(), kAbout);
             EXPECT_NEAR(next.workspace().canvas(Picture::grid).height(), grid.height(), kAbout);
             EXPECT_NEAR(next.workspace().canvas(Picture::memory).width(), memory.width(), kAbout);
         }
     }
+}
+
+namespace {
+
+/// Of what is in front beside others: names do not run into numbers.
+constexpr int kReadable = 360;
+
+} // namespace
+
+TEST_F(ScreensTest, APictureThatIsAskedForNeverSqueezesOthersNorIsSqueezed)
+{
+    open(kSixteen);
+    for (const QSize size : {QSize(1280, 720), QSize(1366, 768), QSize(1600, 900), QSize(1920, 1080)}) {
+        resize(size);
+        window.workspace().setPictureVisible(Picture::block, false);
+        window.run(CommandId::showBlock);
+        settle();
+        EXPECT_TRUE(window.workspace().isPictureInFront(Picture::block));
+        for (const PictureInfo& info : pictures())
+            if (window.workspace().isPictureInFront(info.picture)) {
+                EXPECT_GE(sizeOf(info.picture).width(), kReadable) << info.name << " at " << size.width();
+            }
+    }
+}
+
+TEST_F(ScreensTest, ALayoutOfAWideScreenIsTabsOnANarrowOne)
+{
+    open(kSixteen);
+    resize({1920, 1080});
+    ASSERT_TRUE(window.workspace().isPictureInFront(Picture::memory)) << "beside the grid";
+    const QByteArray kept = window.workspace().saveLayout();
+    for (const QSize size : {QSize(1024, 640), QSize(1366, 768), QSize(1600, 900)}) {
+        MainWindow next(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+        next.resize(size);
+        next.workspace().restoreLayout(kept);
+        next.show();
+        ASSERT_TRUE(next.openFile(galleryFile(kSixteen)).empty());
+        ASSERT_TRUE(waitFor([&] { return next.isSettled(); }));
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        EXPECT_TRUE(next.workspace().isPictureInFront(Picture::grid)) << size.width();
+        EXPECT_FALSE(next.workspace().isPictureInFront(Picture::memory)) << size.width() << ": behind the grid";
+        next.workspace().setPictureVisible(Picture::block, true);
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        EXPECT_GE(next.workspace().canvas(Picture::block).width(), kReadable) << size.width();
+    }
+}
+
+TEST_F(ScreensTest, TheViewThatIsAskedForIsInFrontWhateverIsRemembered)
+{
+    open(kSixteen);
+    window.workspace().setPictureVisible(Picture::block, false);
+    const QByteArray kept = window.workspace().saveLayout();
+    for (const Picture asked : {Picture::block, Picture::memory, Picture::storage}) {
+        MainWindow next(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+        next.resize(1366, 768);
+        next.workspace().restoreLayout(kept);
+        next.showInFront(asked);
+        ASSERT_TRUE(next.openFile(galleryFile(kSixteen)).empty());
+        next.show();
+        ASSERT_TRUE(waitFor([&] { return next.isSettled(); }));
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        EXPECT_TRUE(next.workspace().isPictureInFront(asked)) << pictureInfo(asked).name;
+        EXPECT_TRUE(next.workspace().isPictureVisible(Picture::grid)) << "the others are still there";
+    }
+}
+
+TEST_F(ScreensTest, TabsOfDocksAreWholeAlsoInARestoredLayout)
+{
+    open(kSixteen);
+    resize({1280, 720});
+    window.run(CommandId::gallery);
+    settle();
+    window.run(CommandId::gallery);
+    settle();
+    for (const QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
+        if (bar->isVisible()) {
+            EXPECT_EQ(bar->elideMode(), Qt::ElideNone);
+            EXPECT_FALSE(bar->drawBase()) << "a line in another colour at the right of the tabs";
+        }
 }
 
 TEST_F(ScreensTest, EveryToolHasItsPlaceInTheNarrowestWindow)
@@ -374,6 +460,33 @@ TEST_F(ScreensTest, SteppingMovesTheTimeCursorAndTheLensAndLeavesWithEsc)
     QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Escape);
     EXPECT_FALSE(workspace.isStepping());
     EXPECT_FALSE((*next)->isVisible());
+}
+
+TEST_F(ScreensTest, TheNarrowestWindowTellsTheTimeAndTheScenario)
+{
+    open(kSixteen);
+    window.setMinimumSize(512, 320); // 1024 × 640 at text of 200 %
+    resize({512, 320});
+    TransportBar& transport = window.workspace().transport();
+    window.workspace().transport().slider()->setValue(transport.slider()->maximum() / 2);
+    settle();
+    bool tellsTime = false;
+    for (const QLabel* label : transport.findChildren<QLabel*>())
+        tellsTime = tellsTime || (label->isVisible() && !label->text().isEmpty() && label->text() == transport.timeText() &&
+                                  label->fontMetrics().horizontalAdvance(label->text()) <= label->width());
+    EXPECT_TRUE(tellsTime) << transport.timeText().toStdString();
+    EXPECT_GE(transport.slider()->width(), 40);
+    for (const QWidget* part : transport.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+        EXPECT_TRUE(!part->isVisible() || isInside(*part, transport)) << part->metaObject()->className();
+    bool isNamed = false;
+    for (const ElidedLabel* label : window.findChildren<ElidedLabel*>())
+        isNamed =
+            isNamed || (label->isVisible() && label->accessibleName() == window.session().displayName() && label->width() >= 110);
+    EXPECT_TRUE(isNamed) << "more than two letters of its name";
+    window.run(CommandId::stepThrough);
+    settle();
+    for (const QWidget* part : transport.findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+        EXPECT_TRUE(!part->isVisible() || isInside(*part, transport)) << part->metaObject()->className() << " while stepping";
 }
 
 TEST_F(ScreensTest, WhatIsSearchedForGoesWithItsScenario)

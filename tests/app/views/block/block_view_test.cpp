@@ -148,6 +148,128 @@ TEST(BlockView, TwoSelectedRanksStandSideBySide)
     EXPECT_EQ(picture.named("Rank 0, forward, ").rect.left, picture.named("Rank 0, backward, ").rect.left);
 }
 
+TEST(BlockView, TwoRanksStandBesideEachOtherBeforeTheirPassesDo)
+{
+    BlockPicture picture(meshOfTwo());
+    picture.selection.selectRanks({0, 6}, 0);
+    picture.area = {0, 0, 620, 700}; // room for two columns
+    const Node left = picture.named("Rank 0, forward, "), right = picture.named("Rank 6, forward, ");
+    EXPECT_LT(left.rect.right, right.rect.left);
+    EXPECT_EQ(left.rect.top, right.rect.top);
+}
+
+TEST(BlockView, ShapesStandBesideTheirMatricesInANarrowDock)
+{
+    sim::Scenario scenario = meshOfTwo();
+    scenario.model.hiddenSize = 5120;
+    scenario.model.intermediateSize = 13'824;
+    scenario.model.numAttentionHeads = scenario.model.numKeyValueHeads = 40;
+    scenario.model.headDim = 128;
+    scenario.training.sequenceLength = 4096;
+    BlockPicture picture(scenario);
+    picture.area = {0, 0, 724, 900}; // as in a window of 1366
+    RecorderCanvas canvas(picture.area);
+    picture.view.draw(canvas);
+    const auto texts = canvas.texts();
+    const Block block = blockOf(*picture.simulation, 0);
+    for (const BlockRow& row : block.forward.rows) {
+        if (!row.matrices.empty()) {
+            EXPECT_NE(std::find(texts.begin(), texts.end(), row.shape), texts.end()) << row.name << ": " << row.shape;
+        }
+    }
+}
+
+TEST(BlockView, AClickOnACollectiveKeepsTheComparison)
+{
+    BlockPicture picture(meshOfTwo());
+    picture.selection.selectRanks({0, 6}, 0);
+    picture.click(picture.named("Rank 6, forward, parameter"));
+    EXPECT_EQ(picture.selection.ranks, (std::vector{2, 6}));
+    picture.view.setStep({picture.simulation, nullptr}); // as when kernels are asked for
+    picture.named("Rank 0, forward, ");
+    picture.named("Rank 6, forward, ");
+    picture.view.command(ViewCommand::clear, false, picture.area);
+    EXPECT_EQ(picture.selection.ranks, (std::vector{0, 6})) << "back to the two";
+}
+
+TEST(BlockView, AClickOnAKernelLeavesWhatIsSent)
+{
+    BlockPicture picture(meshOfTwo());
+    picture.click(picture.named("forward, attention output"));
+    EXPECT_TRUE(picture.selection.shows(sim::OpClass::forward));
+    EXPECT_FALSE(picture.selection.shows(sim::OpClass::backward));
+    EXPECT_TRUE(picture.selection.shows(sim::OpClass::tpComm)) << "traffic knows no kernels";
+    EXPECT_TRUE(picture.selection.shows(sim::OpClass::dpComm));
+}
+
+TEST(BlockView, ScrollsByItsBarAndSaysHowHighItIs)
+{
+    BlockPicture picture(meshOfTwo());
+    const float whole = *picture.view.contentHeight(1400);
+    picture.area = {0, 0, 1400, 300};
+    ASSERT_GT(whole, picture.area.height());
+    const auto firstTop = [&] { return picture.named("Rank 0, backward, ").rect.top; };
+    const auto last = [&] { return picture.nodes().back().rect.bottom; };
+    const float before = firstTop();
+    picture.view.pointer({.kind = PointerEvent::Kind::press, .at = {1394, 40}, .button = PointerButton::left}, picture.area);
+    picture.view.pointer({.kind = PointerEvent::Kind::move, .at = {1394, 290}}, picture.area);
+    picture.view.pointer({.kind = PointerEvent::Kind::release, .at = {1394, 290}, .button = PointerButton::left}, picture.area);
+    EXPECT_LE(last(), 300);
+    EXPECT_LE(firstTop(), before);
+    picture.area = {0, 0, 1400, whole};
+    for (const Node& node : picture.nodes())
+        EXPECT_GT(node.rect.height(), 20) << node.name << " is cut";
+}
+
+TEST(BlockModel, AttentionTellsTheRanksOwnHeads)
+{
+    sim::Scenario scenario = test::smallScenario(4, 1, 1);
+    scenario.training.microBatchSize = 2;
+    scenario.training.globalBatchSize = 8;
+    scenario.training.flashAttention = true;
+    const auto simulation = sim::simulate(scenario);
+    const Block block = blockOf(*simulation, 1);
+    const auto core = std::find_if(block.forward.rows.begin(), block.forward.rows.end(),
+                                   [](const BlockRow& row) { return row.name == "attention core"; });
+    ASSERT_NE(core, block.forward.rows.end());
+    const int own = scenario.model.numAttentionHeads / 4;
+    EXPECT_THAT(core->shape, testing::StartsWith(std::to_string(own) + (own == 1 ? " head × 2" : " heads × 2")));
+    EXPECT_GT(core->bytes, 0);
+}
+
+TEST(BlockModel, ProductsTellTheirBytesAndTheBackwardPassWhatItReverses)
+{
+    const auto simulation = sim::simulate(test::smallScenario(4, 1, 1));
+    const Block block = blockOf(*simulation, 3);
+    for (const BlockPass* pass : {&block.forward, &block.backward})
+        for (const BlockRow& row : pass->rows)
+            EXPECT_GT(row.bytes, 0) << row.name;
+    for (const BlockRow* row : collectives(block.forward))
+        EXPECT_EQ(row->name.find("backward of"), std::string::npos) << row->name;
+    const auto reversed = collectives(block.backward);
+    EXPECT_TRUE(std::any_of(reversed.begin(), reversed.end(),
+                            [](const BlockRow* row) { return row->name == "backward of MLP reduction"; }));
+}
+
+TEST(BlockModel, ExpertsPiecesFollowTheExpertGrid)
+{
+    sim::Scenario scenario = test::smallScenario(2, 1, 4);
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 256;
+    scenario.layout.ep = 2;
+    scenario.layout.etp = 4; // wider than the dense cut
+    const auto simulation = sim::simulate(scenario);
+    for (int rank = 0; rank < 8; ++rank) {
+        const Block block = blockOf(*simulation, rank);
+        for (const BlockRow& row : block.forward.rows)
+            for (const BlockMatrix& matrix : row.matrices)
+                if (matrix.experts > 0) {
+                    EXPECT_EQ(matrix.piece, simulation->mesh().coordinates(rank).exptTp) << rank << " " << matrix.name;
+                }
+    }
+}
+
 TEST(BlockView, IsWalkedWithTheKeys)
 {
     BlockPicture picture(meshOfTwo());

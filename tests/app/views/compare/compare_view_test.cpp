@@ -409,6 +409,42 @@ TEST(SeveralCompared, BarsAddUpToTheStepsAndSayTheDifferenceToA)
     EXPECT_EQ(bars.describe(area, {300, 2}), "");
 }
 
+TEST(SeveralCompared, OneLegendTellsWhatIsInAnyOfThem)
+{
+    Compare compare; // GPipe and 1F1B have no I and W
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1"}));
+    std::string all;
+    for (const Node& node : compare.draw().nodesOf("class"))
+        all += node.name + "\n";
+    for (const char* name : {"forward", "input gradient", "weight gradient"})
+        EXPECT_NE(all.find(name), std::string::npos) << name << " in " << all;
+}
+
+TEST(SeveralCompared, RowsKeepTheirNamesWhereSixDoNotFit)
+{
+    Compare compare;
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2", "zb-1p", "zb-2p"}));
+    const Rect low{0, 0, 900, 480};
+    const auto captions = [&] { return compare.draw(low).nodesOf("caption"); };
+    const auto first = captions();
+    ASSERT_LT(first.size(), 6U) << "the others are scrolled to";
+    EXPECT_EQ(first.front().name.front(), 'A');
+    for (std::size_t i = 0; i + 1 < first.size(); ++i)
+        EXPECT_GE(first[i + 1].rect.top - first[i].rect.bottom, 4 * 14) << "four rows, each with its name";
+    for (int notch = 0; notch < 6; ++notch)
+        compare.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {400, 400}, .wheelY = -1}, low);
+    EXPECT_EQ(captions().back().name.front(), 'F');
+    EXPECT_EQ(compare.draw({0, 0, 900, 1000}).nodesOf("caption").size(), 6U) << "with room all are there";
+}
+
+TEST(SeveralCompared, WhatReadsTheSameIsEquallyLong)
+{
+    Compare compare;
+    sim::Comparison c = *compare.view.comparison();
+    c.stepNs.b = c.stepNs.a + 1;
+    EXPECT_EQ(StepBars({c}, {"a", "b"}).steps()[1].difference, "equally long");
+}
+
 TEST(SeveralCompared, OneCursorStepsThroughAll)
 {
     Compare compare;

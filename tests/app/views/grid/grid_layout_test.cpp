@@ -58,6 +58,17 @@ void expectSound(const GridLayout& grid, int world, float width, float height, b
     }
 }
 
+TEST(GridLayout, AShortPipelineStandsInOneLineAsOnTheTimeline)
+{
+    for (const int perNode : {1, 2, 4, 8})
+        for (const auto& [width, height] : {std::pair{300, 300}, {620, 420}, {420, 700}, {980, 380}}) {
+            const GridLayout grid(sim::Mesh(layoutOf(1, 1, 4, 1)), perNode, static_cast<float>(width),
+                                  static_cast<float>(height));
+            EXPECT_TRUE(grid.columns() == 4 || grid.rows() == 4)
+                << grid.columns() << " x " << grid.rows() << " in " << width << " x " << height << ", " << perNode << " a node";
+        }
+}
+
 TEST(GridLayout, SixteenRanksOfTheLlamaFigureAreLargeAndNestedByNode)
 {
     const sim::Mesh mesh(layoutOf(2, 2, 2, 2, "tp-cp-pp-dp"));

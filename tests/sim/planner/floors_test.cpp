@@ -103,8 +103,8 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
                                      scenario.training.overlap.epComm),
                   ns + 1);
         EXPECT_LE(floor.bytes, step->metrics().peakMemoryGib * kBytesPerGib + 1);
-        if (const auto inFlight = floors.inFlightOf(choice, made)) { // what passes are held at once says more, and not too much
-            const LayoutFloor held = floors.floorOf(choice, made, *parts, *floors.shardsOf(choice, made), inFlight.get());
+        if (const auto order = floors.orderOf(choice, made)) { // what passes are held at once says more, and not too much
+            const LayoutFloor held = floors.floorOf(choice, made, *parts, *floors.shardsOf(choice, made), order.get());
             EXPECT_GE(held.bytes, floor.bytes);
             EXPECT_LE(held.bytes, step->metrics().peakMemoryGib * kBytesPerGib + 1);
         }

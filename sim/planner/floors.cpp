@@ -56,6 +56,17 @@ public:
         replay.keptBytes = bytes;
         return replay;
     }
+    /// Kernels alone, and memory.
+    PassReplay kernelsOf(const Pass& pass) const
+    {
+        PassReplay replay;
+        for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+            if (pass.ops[i].kind == OpKind::compute)
+                replay.kernelNs += static_cast<double>(m_cost.kernelNs(pass.shapes[i]));
+            replay.keptBytes += static_cast<double>(pass.ops[i].allocBytes) - static_cast<double>(pass.ops[i].freeBytes);
+        }
+        return replay;
+    }
     /// Until the last kernel, or what it waits for, has ended; at the prices of a pass with its launches.
     double updateNs(Pass pass) const
     {
@@ -234,10 +245,13 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
 
     PartFloors parts;
     const bool mayRecompute = given.training.recompute != Recompute::selective;
+    std::vector<PassFloors> alone; // [kind], none run again
     for (const LayerKind& kind : m_kinds) {
         std::array<PassFloors, 2> more, trailing;
         for (int recomputed = 0; recomputed < (mayRecompute ? 2 : 1); ++recomputed) {
             const PassFloors one = passesOf({.layers = {kind}}, recomputed);
+            if (recomputed == 0)
+                alone.push_back(one);
             const PassFloors two = passesOf({.layers = {kind, kind}}, 2 * recomputed);
             more[asIndex(recomputed)] = two - one;
             more[asIndex(recomputed)].transient = one.transient;
@@ -247,12 +261,13 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
         parts.trailing.push_back(trailing);
         parts.layerElements.push_back(elementsOf({.layers = {kind}}));
     }
-    const LayerKind first = m_kinds[asIndex(m_kindOfLayer.front())], last = m_kinds[asIndex(m_kindOfLayer.back())];
-    parts.embedding = passesOf({.layers = {first}, .embedding = true}, 0) - passesOf({.layers = {first}}, 0);
+    const auto firstKind = asIndex(m_kindOfLayer.front()), lastKind = asIndex(m_kindOfLayer.back());
+    const LayerKind first = m_kinds[firstKind], last = m_kinds[lastKind];
+    parts.embedding = passesOf({.layers = {first}, .embedding = true}, 0) - alone[firstKind];
     parts.embedding.transient = 0;
     const auto headOf = [&](bool owning) {
         const PassFloors with = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 0);
-        PassFloors head = with - passesOf({.layers = {last}}, 0);
+        PassFloors head = with - alone[lastKind];
         if (mayRecompute && scenario.model.numNextnPredictLayers > 0) { // a prediction module may be run again, too
             const PassFloors again = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 2);
             head.kept = std::min(head.kept, again.kept - passesOf({.layers = {last}}, 1).kept);
@@ -261,7 +276,8 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
         return head;
     };
     parts.head = headOf(false);
-    parts.headOwning = headOf(true);
+    const bool usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
+    parts.headOwning = usesTwice ? headOf(true) : parts.head;
     parts.embeddingAlone = passesOf({.layers = {}, .embedding = true}, 0);
     parts.headAlone = passesOf({.layers = {}, .head = true}, 0);
     parts.embeddingElements = elementsOf({.layers = {}, .embedding = true});
@@ -269,7 +285,8 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     parts.headOwningElements = elementsOf({.layers = {}, .head = true, .ownsEmbedding = true});
     const std::int64_t sendBytes = sharding.localTokens() * scenario.model.hiddenSize * sharding.bytesPerElement /
                                    (scattersSends(scenario) ? scenario.layout.tp : 1);
-    parts.sendNs = scenario.layout.pp > 1 ? static_cast<double>(cost.sendNs(sendBytes, geometry.sendTier)) : 0;
+    for (int tier = 0; tier < static_cast<int>(scenario.cluster.tiers.size()); ++tier)
+        parts.sendNs.push_back(static_cast<double>(cost.sendNs(sendBytes, tier)));
     return parts;
 }
 
@@ -282,12 +299,10 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
                   grid.cp,
                   grid.ep,
                   grid.etp,
-                  grid.pp > 1,
                   choice.order,
                   choice.microBatch,
                   choice.sequenceParallel,
                   choice.recompute == Recompute::selective,
-                  geometry->sendTier,
                   {shapeOf(CommunicatorRole::tp), shapeOf(CommunicatorRole::cp), shapeOf(CommunicatorRole::ep),
                    shapeOf(CommunicatorRole::exptTp)}};
     {
@@ -300,24 +315,59 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
     return m_parts.try_emplace(key, std::move(made)).first->second;
 }
 
-double Floors::leastOf(const Choice& choice, const Scenario& scenario, bool mayOverlap) const
+std::shared_ptr<const Floors::LayerFloors> Floors::layersOf(const Choice& choice, const Scenario& given) const
 {
-    const auto parts = partsOf(choice, scenario);
-    double ns = 0;
-    for (std::size_t k = 0; k < m_kinds.size(); ++k) {
-        const auto of = [&](std::size_t recomputed) {
-            const PassFloors& layer = parts->layer[k][recomputed];
-            return mayOverlap ? layer.kernelForward + layer.kernelBackward
-                              : layer.forward + std::min(layer.backward, layer.input + layer.weight);
-        };
-        // A pass ends before what only a next layer waits for.
-        const PassFloors& trailing = parts->trailing[k][0];
-        const double waits =
-            mayOverlap ? 0
-                       : std::max(0.0, trailing.forward) + std::max({0.0, trailing.backward, trailing.input + trailing.weight});
-        ns += m_layersTo[k].back() * std::max(0.0, of(0) - waits);
+    const PlanGrid& grid = choice.grid;
+    const LayersKey key{grid.tp, grid.cp, grid.ep, grid.etp, choice.microBatch, choice.sequenceParallel, choice.recompute};
+    {
+        const std::lock_guard guard(m_lock);
+        if (const auto found = m_layers.find(key); found != m_layers.end())
+            return found->second;
     }
-    return ns * scenario.microbatches() / choice.grid.pp;
+    Scenario scenario = given;
+    scenario.training.offload.activationLayers = 0;
+    scenario.training.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
+    const CostModel cost(scenario);
+    const PassPricer price(cost, GroupGeometry{});
+    const Sharding sharding = Sharding::of(scenario);
+    Labels labels;
+    auto made = std::make_shared<LayerFloors>();
+    for (const LayerKind& kind : m_kinds) {
+        const StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
+        PassBuilder builder(scenario, labels);
+        const PassReplay forward = price.kernelsOf(builder.forward(content, {}, nullptr));
+        made->kept.push_back(forward.keptBytes);
+        if (choice.recompute == Recompute::full) // a layer need not be run again: its time is that of one that is not
+            made->kernelNs.push_back(0);
+        else
+            made->kernelNs.push_back(forward.kernelNs +
+                                     price.kernelsOf(builder.backward(content, ActionKind::backward, {})).kernelNs);
+    }
+    const std::lock_guard guard(m_lock);
+    return m_layers.try_emplace(key, std::move(made)).first->second;
+}
+
+LayoutFloor Floors::leastOf(const Choice& choice, const Scenario& scenario) const
+{
+    const auto layers = layersOf(choice, scenario);
+    Choice kept = choice;
+    kept.recompute = Recompute::none;
+    const auto plain = choice.recompute == Recompute::full ? layersOf(kept,
+                                                                      [&] {
+                                                                          Scenario all = scenario;
+                                                                          all.training.recompute = Recompute::none;
+                                                                          return all;
+                                                                      }())
+                                                           : layers;
+    LayoutFloor floor;
+    for (std::size_t k = 0; k < m_kinds.size(); ++k)
+        floor.stepNs += m_layersTo[k].back() * plain->kernelNs[k];
+    floor.stepNs *= scenario.microbatches() / static_cast<double>(choice.grid.pp);
+    // Some rank has so many layers, all of which hold the activations of a micro-batch when its last forward pass ends.
+    const int most = (scenario.model.numHiddenLayers + choice.grid.pp - 1) / choice.grid.pp;
+    if (scenario.training.offload.activationLayers == 0)
+        floor.bytes = most * *std::min_element(layers->kept.begin(), layers->kept.end());
+    return floor;
 }
 
 std::shared_ptr<const PipelineGeometry> Floors::geometryOf(const ShardKey& key, const Scenario& scenario) const

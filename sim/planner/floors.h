@@ -47,7 +47,7 @@ struct PartFloors {
     PassFloors embeddingAlone, headAlone;
     std::vector<ParameterElements> layerElements; ///< [kind]
     ParameterElements embeddingElements, headElements, headOwningElements;
-    double sendNs = 0;
+    std::vector<double> sendNs; ///< [tier]
 };
 
 /// What data-parallel ranks do for each other, under one way of sharding.
@@ -100,13 +100,16 @@ public:
     }
     /// Of all ways of sharding; tighter with the order of its passes.
     ShapeFloor shapeOf(const Choice&, const Scenario&, const PartFloors&, const PassOrder* = nullptr) const;
+    /// No more than ShapeFloor::leastNs, and sooner: for those that never get as far.
+    double leastOfShape(const Choice&, const Scenario&, const PartFloors&) const;
     LayoutFloor shardedOf(const Choice&, const Scenario&, const ShapeFloor&, const ShardFloors&) const;
     /// From the order of the schedule itself; null where that depends on more than its sizes.
     std::shared_ptr<const PassOrder> orderOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const ShardFloors> shardsOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const PartFloors> partsOf(const Choice&, const Scenario&) const;
-    /// Of every layout with this grid, micro-batch, sequence parallelism and recomputation: its kernels, dealt evenly.
-    double leastOf(const Choice&, const Scenario&, bool mayOverlap) const;
+    /// Of every layout with this grid, micro-batch, sequence parallelism and recomputation: its kernels, dealt evenly, and the
+    /// activations of one micro-batch.
+    LayoutFloor leastOf(const Choice&, const Scenario&) const;
     int kindOfLayer(int layer) const { return m_kindOfLayer[asIndex(layer)]; }
 
 private:
@@ -117,9 +120,16 @@ private:
     std::vector<LayerKind> m_kinds;
     std::vector<int> m_kindOfLayer;           ///< [layer]
     std::vector<std::vector<int>> m_layersTo; ///< [kind][layer]: how many of the kind lie before it
-    using Key = std::tuple<int, int, int, int, bool, int, int, bool, bool, int, std::array<GroupShape, 4>>;
+    using Key = std::tuple<int, int, int, int, int, int, bool, bool, std::array<GroupShape, 4>>;
     mutable std::mutex m_lock;
     mutable std::map<Key, std::shared_ptr<const PartFloors>> m_parts;
+    /// [kind of layer]: kernels of both passes, and bytes kept between them.
+    struct LayerFloors {
+        std::vector<double> kernelNs, kept;
+    };
+    using LayersKey = std::tuple<int, int, int, int, int, bool, Recompute>;
+    mutable std::map<LayersKey, std::shared_ptr<const LayerFloors>> m_layers;
+    std::shared_ptr<const LayerFloors> layersOf(const Choice&, const Scenario&) const;
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
     mutable std::map<ShardKey, std::map<std::pair<std::int64_t, std::int64_t>, double>> m_updates;

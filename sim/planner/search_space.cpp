@@ -44,7 +44,6 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
             for (const bool sequenceParallel : m_space.sequenceParallels(record.grid)) {
                 choice.sequenceParallel = sequenceParallel;
                 std::int64_t legal = 0;
-                bool hasBlocks = false;
                 choice.recompute = m_space.recomputes().front();
                 eachShape(choice, scratch, [&](const Choice& shape) {
                     std::int64_t shardings = 0;
@@ -64,7 +63,6 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                     for (const Recompute recompute : m_space.recomputes())
                         depths += recompute == Recompute::full && m_space.free.recompute ? m_space.layersOfChunk(shape) : 1;
                     legal += shardings * depths;
-                    hasBlocks = hasBlocks || overlapsBlocks(scratch);
                 });
                 record.legal += legal;
                 if (legal == 0)
@@ -77,8 +75,13 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                     choice.zeroStage = 0;
                     choice.dpShard = choice.grid.dp * choice.grid.cp;
                     m_space.applyTo(scratch, choice);
-                    const double ns = m_floors.leastOf(choice, scratch, hasBlocks);
-                    nodes.push_back({.key = byHeadroom() ? 0 : ns,
+                    const LayoutFloor floor = m_floors.leastOf(choice, scratch);
+                    const double ns = floor.stepNs;
+                    if (floor.bytes > m_capacityBytes) {
+                        record.noteMemory(floor.bytes, 0, choice);
+                        continue;
+                    }
+                    nodes.push_back({.key = byHeadroom() ? floor.bytes : ns,
                                      .rung = Rung::node,
                                      .grid = static_cast<std::int32_t>(index),
                                      .choice = choice,
@@ -130,7 +133,7 @@ void Search::expandNode(const Waiting& node, std::vector<Waiting>& shapes) const
         Choice shape = legal;
         if (!m_space.free.recompute)
             shape.recomputeLayers = m_space.held.recomputeLayers;
-        const double ns = m_floors.shapeOf(shape, scratch, *parts).leastNs;
+        const double ns = m_floors.leastOfShape(shape, scratch, *parts);
         shapes.push_back(
             {.key = node.key, .rung = Rung::shape, .grid = node.grid, .choice = shape, .floorNs = std::max(node.floorNs, ns)});
         setKeys(shapes.back(), ns, 0);

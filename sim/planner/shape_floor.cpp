@@ -25,6 +25,28 @@ bool sameElements(const ParameterElements& a, const ParameterElements& b)
     return a.dense == b.dense && a.routed == b.routed && a.frozenDense == b.frozenDense && a.frozenRouted == b.frozenRouted;
 }
 
+/// How a kind of schedule deals parts to ranks, and what of two passes may hide the other's.
+struct PipelineOf {
+    int ranks = 1;
+    bool isV = false;
+    /// Two passes as one block hide each other's communication.
+    bool blocks = false;
+    /// Input and weight gradients apart may end on a weight's.
+    bool splits = false;
+
+    static PipelineOf of(const Scenario& scenario)
+    {
+        const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
+        const std::string_view kind = family.kind;
+        return {.ranks = scenario.layout.pp,
+                .isV = kind == "zb-v" || kind == "v-half" || kind == "v-min" || kind == "dualpipe-v",
+                .blocks = overlapsBlocks(scenario),
+                .splits = family.modelCopies > 1 || kind == "dualpipe-v" || scenario.training.overlap.epComm ||
+                          kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched};
+    }
+    int rankOf(int stage) const { return isV && stage >= ranks ? 2 * ranks - 1 - stage : stage % ranks; }
+};
+
 /// One part of the model.
 struct PartOfShape {
     PassFloors passes;
@@ -76,17 +98,15 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
 {
     const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
     const Overlap& overlap = scenario.training.overlap;
+    const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0, 1}, scenario)->sendTier)];
     const int ranks = choice.grid.pp, copies = family.modelCopies;
     const int microbatches = scenario.microbatches();
     const int stages = ranks * choice.chunks / copies;
     const std::string_view kind = family.kind;
-    const bool isV = kind == "zb-v" || kind == "v-half" || kind == "v-min" || kind == "dualpipe-v";
     ShapeFloor shape;
-    // Two passes as one block hide each other's communication; input and weight gradients apart may end on a weight's.
-    const bool blocks = shape.isBlocks = overlapsBlocks(scenario);
-    const bool splits = shape.isSplit = copies > 1 || kind == "dualpipe-v" || overlap.epComm || kind.starts_with("zb") ||
-                                        kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched;
-    const auto rankOf = [&](int s) { return isV && s >= ranks ? 2 * ranks - 1 - s : s % ranks; };
+    const PipelineOf pipeline = PipelineOf::of(scenario);
+    const bool blocks = shape.isBlocks = pipeline.blocks, splits = shape.isSplit = pipeline.splits;
+    const auto rankOf = [&](int s) { return pipeline.rankOf(s); };
     const bool usesTwice = shape.usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
     const bool owning = usesTwice && (copies > 1 ? ranks == 1 || stages == ranks : rankOf(stages - 1) == 0);
 
@@ -179,14 +199,14 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
             ++chunksHere;
         };
         for (int chunk = 0; chunk * ranks + rank < stages; ++chunk)
-            take(isV && chunk == 1 ? 2 * ranks - 1 - rank : chunk * ranks + rank);
+            take(pipeline.isV && chunk == 1 ? 2 * ranks - 1 - rank : chunk * ranks + rank);
         if (copies > 1)
             take(stages - 1 - rank);
         here.endNs = blocks ? kernels : copies > 1 ? work : before + work;
         here.behindFirstNs = splits ? 0 : after;
         if (rank < stages) {
-            before += all[asIndex(rank)].passes.forward + parts.sendNs;
-            after += all[asIndex(rank)].passes.backward + parts.sendNs;
+            before += all[asIndex(rank)].passes.forward + sendNs;
+            after += all[asIndex(rank)].passes.backward + sendNs;
         }
         // Passes whose activations a rank holds at once: of a chunk each, the least of them. Others hold one at least.
         double inFlight = 1;
@@ -225,7 +245,7 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
                              .weight = part.passes.weight,
                              .blockForward = blocks ? part.passes.kernelForward : part.passes.forward,
                              .blockBackward = blocks ? part.passes.kernelBackward : part.passes.backward});
-        const std::vector<double> ends = endsOfRanks(*order, times, parts.sendNs);
+        const std::vector<double> ends = endsOfRanks(*order, times, sendNs);
         for (std::size_t rank = 0; rank < ends.size(); ++rank)
             shape.ranks[rank].endNs = std::max(shape.ranks[rank].endNs, ends[rank]);
     }
@@ -235,6 +255,70 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
     for (const ShapeFloor::Rank& rank : shape.ranks)
         shape.leastNs = std::max(shape.leastNs, rank.endNs + rank.behindFirstNs);
     return shape;
+}
+
+double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, const PartFloors& parts) const
+{
+    const int ranks = choice.grid.pp, copies = scenario.modelCopies(), stages = ranks * choice.chunks / copies;
+    const PipelineOf pipeline = PipelineOf::of(scenario);
+    const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0, 1}, scenario)->sendTier)];
+    const double m = scenario.microbatches() / static_cast<double>(copies);
+    struct Times {
+        double forward = 0, backward = 0;
+    };
+    thread_local std::vector<Times> all;
+    thread_local std::vector<double> work;
+    all.assign(asIndex(stages), {});
+    work.assign(asIndex(ranks), 0);
+    double chain = 0;
+    int layer = 0;
+    for (int s = 0; s < stages; ++s) {
+        Times times;
+        const auto add = [&](const PassFloors& of, double layers) {
+            if (pipeline.blocks) {
+                times.forward += of.kernelForward * layers;
+                times.backward += of.kernelBackward * layers;
+                return;
+            }
+            times.forward += of.forward * layers;
+            times.backward += (pipeline.splits ? std::min(of.backward, of.input + of.weight) : of.backward) * layers;
+        };
+        const int count = scenario.schedule.layersPerStage[asIndex(s)];
+        const int again = choice.recompute != Recompute::full ? 0
+                          : choice.recomputeLayers > 0        ? std::min(count, choice.recomputeLayers)
+                                                              : count;
+        for (std::size_t k = 0; k < m_kinds.size(); ++k) {
+            const std::vector<int>& to = m_layersTo[k];
+            const int recomputed = to[asIndex(layer + again)] - to[asIndex(layer)];
+            const int both = to[asIndex(layer + count)] - to[asIndex(layer)];
+            if (recomputed > 0)
+                add(parts.layer[k][1], recomputed);
+            if (both > recomputed)
+                add(parts.layer[k][0], both - recomputed);
+        }
+        if (count > 0 && !pipeline.blocks) { // a pass ends before what only a next layer waits for
+            const PassFloors& trailing =
+                parts.trailing[asIndex(m_kindOfLayer[asIndex(layer + count - 1)])][again == count ? 1 : 0];
+            times.forward -= std::max(0.0, trailing.forward);
+            times.backward -= std::max({0.0, trailing.backward, trailing.input + trailing.weight});
+        }
+        layer += count;
+        all[asIndex(s)] = times;
+        chain += pipeline.blocks || pipeline.splits ? 0 : times.forward;
+        work[asIndex(pipeline.rankOf(s))] += m * (times.forward + times.backward);
+        if (copies > 1 && stages - 1 - s < ranks)
+            work[asIndex(stages - 1 - s)] += m * (times.forward + times.backward);
+    }
+    const bool oneWay = !pipeline.blocks && copies == 1;
+    double least = chain, before = 0, after = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+        least = std::max(least, work[asIndex(rank)] + (oneWay ? before : 0) + (pipeline.splits ? 0 : after));
+        if (rank < stages) {
+            before += std::max(0.0, all[asIndex(rank)].forward) + sendNs;
+            after += std::max(0.0, all[asIndex(rank)].backward) + sendNs;
+        }
+    }
+    return least;
 }
 
 LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, const ShapeFloor& shape,
@@ -275,8 +359,10 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
         }
         double dp = rank.embeddings * (reductions * shards.embeddingReduce + gathers * shards.embeddingGather) +
                     rank.heads * (reductions * shards.headReduce + gathers * shards.headGather);
+        // Each use is two: a layer's parameters are gathered for its backward pass again.
+        const double uses = everyUse && rank.held.frozenDense == 0 && rank.held.frozenRouted == 0 ? 2 * m : gathers;
         for (std::size_t k = 0; k < rank.layers.size(); ++k)
-            dp += rank.layers[k] * (reductions * shards.layerReduce[k] + gathers * shards.layerGather[k]);
+            dp += rank.layers[k] * (reductions * shards.layerReduce[k] + uses * shards.layerGather[k]);
         double lastReduce = kNoReduction;
         for (std::uint64_t bits = rank.lastReduced; bits != 0; bits &= bits - 1)
             lastReduce = std::min(lastReduce, reductionOf(static_cast<unsigned>(std::countr_zero(bits))));

@@ -44,10 +44,14 @@ void Search::report(bool always)
 
 void Search::explore()
 {
+    std::int64_t mostForOthers = std::numeric_limits<std::int64_t>::max();
     while (!m_queue.empty()) {
         const bool hasEnough = static_cast<int>(m_found.size()) >= m_request.top;
-        if (isCut(m_queue.top()) && hasEnough)
-            break;
+        if (isCut(m_queue.top())) { // the first is proved; further places are worth some more, not everything
+            if (hasEnough || m_answer.tightened >= mostForOthers)
+                break;
+            mostForOthers = std::min(mostForOthers, m_answer.tightened + std::max(kTightForOthers, m_answer.tightened / 4));
+        }
         if (m_answer.simulated >= m_request.mostSimulated)
             break;
         checkCancelled();

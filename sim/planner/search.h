@@ -26,6 +26,8 @@ namespace sim {
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // As many at once whatever the number of threads, so that what is counted does not depend on it.
 inline constexpr std::size_t kNodesAtOnce = 16, kShapesAtOnce = 32, kTightAtOnce = 8, kSimulatedAtOnce = 2;
+/// Laid out at least, once the first is proved, to fill the places after it.
+inline constexpr std::int64_t kTightForOthers = 64;
 
 /// How closely something was looked at. A node is all of a grid with one micro-batch and kind of recomputation; a shape is all
 /// ways of sharding one schedule of it, ordered once the order of its passes was; a leaf is one layout, tight once laid out.

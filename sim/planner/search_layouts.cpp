@@ -26,7 +26,6 @@ void Search::pushDeeper(const Waiting& failed, double bytes, const LayoutFloor& 
     deeper.failedLayers = failed.choice.recomputeLayers;
     deeper.failedBytes = bytes;
     ++deeper.choice.recomputeLayers;
-    ++m_answer.evaluated;
     deeper.floorNs = std::max(deeper.floorNs, floor.stepNs);
     setKeys(deeper, floor.stepNs, floor.bytes);
     m_queue.push(std::move(deeper));

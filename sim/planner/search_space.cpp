@@ -171,13 +171,17 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
                 continue;
             const auto shards = m_floors.shardsOf(leaf, scratch);
             LayoutFloor floor;
+            std::vector<int> tried; // numbers of layers
             const auto floorWith = [&](int layers) {
                 leaf.recomputeLayers = layers;
                 scratch.training.recomputeLayers = leaf.recompute == Recompute::full ? layers : 0;
                 auto known = byDepth.find(layers);
                 if (known == byDepth.end())
                     known = byDepth.emplace(layers, m_floors.shapeOf(leaf, scratch, *parts, order.get())).first;
-                ++record.evaluated;
+                if (std::find(tried.begin(), tried.end(), layers) == tried.end()) {
+                    tried.push_back(layers);
+                    ++record.evaluated;
+                }
                 floor = m_floors.shardedOf(leaf, scratch, known->second, *shards);
                 return floor.bytes <= m_capacityBytes;
             };

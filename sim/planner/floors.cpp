@@ -326,6 +326,7 @@ std::shared_ptr<const Floors::LayerFloors> Floors::layersOf(const Choice& choice
     }
     Scenario scenario = given;
     scenario.training.offload.activationLayers = 0;
+    scenario.training.recompute = choice.recompute;
     scenario.training.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
     const CostModel cost(scenario);
     const PassPricer price(cost, GroupGeometry{});
@@ -352,13 +353,7 @@ LayoutFloor Floors::leastOf(const Choice& choice, const Scenario& scenario) cons
     const auto layers = layersOf(choice, scenario);
     Choice kept = choice;
     kept.recompute = Recompute::none;
-    const auto plain = choice.recompute == Recompute::full ? layersOf(kept,
-                                                                      [&] {
-                                                                          Scenario all = scenario;
-                                                                          all.training.recompute = Recompute::none;
-                                                                          return all;
-                                                                      }())
-                                                           : layers;
+    const auto plain = choice.recompute == Recompute::full ? layersOf(kept, scenario) : layers;
     LayoutFloor floor;
     for (std::size_t k = 0; k < m_kinds.size(); ++k)
         floor.stepNs += m_layersTo[k].back() * plain->kernelNs[k];

@@ -15,13 +15,13 @@ template <typename Take>
 void Search::eachShape(const Choice& choice, Scenario& scratch, const Take& take) const
 {
     Choice shape = choice;
+    shape.zeroStage = m_space.zeroStages(choice.grid).front();
+    shape.dpShard = m_space.shards(choice.grid, shape.zeroStage).front();
+    shape.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
     for (int kind = 0; kind < static_cast<int>(m_space.kinds.size()); ++kind) {
         shape.kind = kind;
         for (const int chunks : m_space.chunkCounts(choice.grid, kind)) {
             shape.chunks = chunks;
-            shape.zeroStage = m_space.zeroStages(choice.grid).front();
-            shape.dpShard = m_space.shards(choice.grid, shape.zeroStage).front();
-            shape.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
             m_space.applyTo(scratch, shape);
             if (isLegal(scratch))
                 take(shape);
@@ -37,6 +37,9 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
     Scenario scratch = m_space.base;
     const bool filtered = !m_request.framework.empty();
     std::string refused;
+    std::map<int, std::int64_t> shardsOf; // zero stage -> ways of sharding
+    for (const int zero : m_space.zeroStages(record.grid))
+        shardsOf[zero] = static_cast<std::int64_t>(m_space.shards(record.grid, zero).size());
     for (int order = 0; order < static_cast<int>(m_space.orders.size()); ++order) {
         choice.order = order;
         for (const int microBatch : m_space.microBatches(record.grid)) {
@@ -47,7 +50,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                 choice.recompute = m_space.recomputes().front();
                 eachShape(choice, scratch, [&](const Choice& shape) {
                     std::int64_t shardings = 0;
-                    for (const int zero : m_space.zeroStages(record.grid)) {
+                    for (const auto& [zero, ways] : shardsOf) {
                         Choice sharded = shape;
                         sharded.zeroStage = zero;
                         if (filtered) {
@@ -57,7 +60,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                                 continue;
                             }
                         }
-                        shardings += static_cast<std::int64_t>(m_space.shards(record.grid, zero).size());
+                        shardings += ways;
                     }
                     std::int64_t depths = 0;
                     for (const Recompute recompute : m_space.recomputes())

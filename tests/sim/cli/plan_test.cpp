@@ -134,8 +134,7 @@ TEST(PlanCommand, MergesNothingThatIsNoAnswer)
             changed[key] = wrong;
             write("part1.json", changed.dump());
             const Outcome outcome = run("plan" + files);
-            EXPECT_TRUE(outcome.code == 0 || outcome.code == 1) << key << " " << wrong;
-            EXPECT_TRUE(outcome.code == 1 || wrong == -1) << key << " " << wrong;
+            EXPECT_EQ(outcome.code, wrong == -1 && std::string(key) == "seconds" ? 0 : 1) << key << " " << wrong;
         }
     write("part1.json", R"({"part":[1,2],"open":NaN})");
     EXPECT_EQ(run("plan" + files).code, 1);

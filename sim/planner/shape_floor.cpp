@@ -302,6 +302,10 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
             times.forward -= std::max(0.0, trailing.forward);
             times.backward -= std::max({0.0, trailing.backward, trailing.input + trailing.weight});
         }
+        if (count > 0 && s == 0)
+            add(parts.embedding, 1);
+        if (count > 0 && s == stages - 1 && !scenario.model.tieWordEmbeddings && scenario.model.numNextnPredictLayers == 0)
+            add(parts.head, 1);
         layer += count;
         all[asIndex(s)] = times;
         chain += pipeline.blocks || pipeline.splits ? 0 : times.forward;

@@ -146,6 +146,7 @@ Answer whyAnswer(const PlanWhy& why)
             {"best", why.other ? layoutOf(*why.other, why.other->cost > 0) : Answer(nullptr)},
             {"delta_s", why.deltaSeconds},
             {"terms", terms},
+            {"proved", why.proved},
             {"sure", why.sure}};
 }
 
@@ -174,6 +175,15 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top)
                 throw Error("part " + std::to_string(index) + "/" + std::to_string(of) + " among " +
                             std::to_string(parts.size()) + " files: each of the " + std::to_string(of) + " parts is wanted once");
             seen[asIndex(index - 1)] = true;
+            if (!part.at("held_fixed").is_object() || !part.at("objective").is_string() ||
+                part.at("gpus").get<std::int64_t>() < 1 || part.at("covered").get<std::int64_t>() < 0)
+                throw Error("part " + std::to_string(index) +
+                            ": gpus, objective, covered or held_fixed is not what plan --part I/N --json says");
+            for (const char* list : {"best", "rejected", "order"})
+                if (!part.at(list).is_array() || (part.at("best").empty() != part.at("order").empty()))
+                    throw Error("part " + std::to_string(index) + ": " + list + " is not what plan --part I/N --json says");
+            if (!part.at("open").is_null() && !(part.at("open").get<double>() >= 0))
+                throw Error("part " + std::to_string(index) + ": open is " + part.at("open").dump() + "; nothing is below 0");
             if (part.at("job") != parts.front().at("job"))
                 throw Error(
                     "part " + std::to_string(index) +

@@ -1,4 +1,6 @@
 #include "sim/cli/command.h"
+#include "sim/cli/options.h"
+#include "sim/cli/part.h"
 #include "sim/cli/table.h"
 
 #include "sim/answers/plan.h"
@@ -6,16 +8,19 @@
 #include "sim/planner/planner.h"
 
 #include <atomic>
-#include <charconv>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <sstream>
+#include <unistd.h>
 
 namespace sim::cli {
 namespace {
+
+constexpr std::chrono::seconds kBetweenLines{30}; // of progress in a log
 
 std::atomic<bool> isInterrupted{false};
 extern "C" void interruptPlan(int)
@@ -41,24 +46,8 @@ PlanSetting settingOf(const std::string& assignment, const char* option)
 {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == assignment.size())
-        throw UsageError(std::string(option) + " takes POINTER=VALUE, as layout.tp=8; it got " + assignment);
+        throw UsageError(std::string(option) + " takes POINTER=VALUE, as layout.tp=8; it got " + shownText(assignment));
     return {assignment.substr(0, equals), assignment.substr(equals + 1)};
-}
-
-void readPart(const std::string& text, PlanRequest& request)
-{
-    if (text.empty())
-        return;
-    const char* const end = text.data() + text.size();
-    int part = 0, parts = 0;
-    const auto [slash, first] = std::from_chars(text.data(), end, part);
-    if (first != std::errc() || slash == end || *slash != '/')
-        throw UsageError("--part takes I/N, as 1/4; it got " + text);
-    const auto [rest, second] = std::from_chars(slash + 1, end, parts);
-    if (second != std::errc() || rest != end || parts < 1 || part < 1 || part > parts)
-        throw UsageError("--part takes I/N with I from 1 to N, as 1/4; it got " + text);
-    request.part = part - 1;
-    request.parts = parts;
 }
 
 PlanRequest requestOf(const PlanArguments& arguments)
@@ -80,7 +69,9 @@ PlanRequest requestOf(const PlanArguments& arguments)
     request.top = arguments.top;
     request.jobs = arguments.jobs;
     request.mostSimulated = arguments.most;
-    readPart(arguments.part, request);
+    const Part part = partOf(arguments.part);
+    request.part = part.index;
+    request.parts = part.count;
     return request;
 }
 
@@ -93,29 +84,34 @@ std::string valueIn(const Answer& settings, const char* pointer)
 }
 
 /// From the JSON, so that what is merged prints like what was searched.
-void print(const Answer& answer)
+void print(const Answer& answer, std::ostream& out)
 {
     const Answer& best = answer.at("best");
     const auto count = [&](const char* key) { return grouped(answer.at(key).get<std::int64_t>()); };
-    std::cout << count("covered") << " legal layouts on " << answer.at("gpus").get<int>() << " GPUs";
+    const auto counted = [&](std::int64_t number, const char* one, const char* more) {
+        return grouped(number) + " " + (number == 1 ? one : more);
+    };
+    out << counted(answer.at("covered").get<std::int64_t>(), "legal layout", "legal layouts") << " on "
+        << counted(answer.at("gpus").get<std::int64_t>(), "GPU", "GPUs");
     if (answer.contains("simulated"))
-        std::cout << ", " << count("evaluated") << " evaluated, " << count("tightened") << " laid out, " << count("simulated")
-                  << " simulated";
-    std::cout << "; ";
+        out << ", of which " << count("evaluated") << " had a floor worked out, " << count("tightened")
+            << " their passes laid out, and " << count("simulated") << " were simulated";
+    out << "; ";
     if (best.empty())
-        std::cout << (answer.at("proved").get<bool>() ? "none fits\n" : "none that was reached fits\n");
+        out << (answer.at("proved").get<bool>() ? "none fits\n" : "none that was reached fits\n");
     else if (answer.at("proved").get<bool>())
-        std::cout << "the first is proved best\n";
+        out << "the first is proved best\n";
     else
-        std::cout << "not proved: another may " << (answer.at("objective") == "headroom" ? "hold less by " : "be faster by ")
-                  << fixed(100 * answer.at("gap").get<double>(), 2) << " %\n";
+        out << "not proved: another may " << (answer.at("objective") == "headroom" ? "hold less by " : "be faster by ")
+            << fixed(100 * answer.at("gap").get<double>(), 2) << " %\n";
     if (answer.at("too_large").get<std::int64_t>() > 0)
-        std::cout << count("too_large") << " legal layouts could not be laid out or simulated here, and count as open: "
-                  << answer.value("too_large_text", std::string()) << "\n";
+        out << counted(answer.at("too_large").get<std::int64_t>(), "legal layout", "legal layouts")
+            << " could not be laid out or simulated here, and stay open: " << answer.value("too_large_text", std::string())
+            << "\n";
     if (answer.at("stopped").get<bool>())
-        std::cout << "stopped: what was found until then\n";
+        out << "stopped: what was found until then\n";
     if (!best.empty()) {
-        std::cout << "\n";
+        out << "\n";
         Table table({"", "tp", "cp", "pp", "dp", "ep", "schedule", "v", "micro-batch", "zero", "shard", "sp", "recompute", "step",
                      "closed form", "GiB", ""});
         int place = 0;
@@ -130,27 +126,29 @@ void print(const Answer& answer)
                        fixed(layout.at("peak_memory_gib").get<double>(), 1),
                        layout.at("tie_with_first").get<bool>() ? "tie with the first" : ""});
         }
-        table.print(std::cout);
+        table.print(out);
+        if (best.size() > 1)
+            out << "Places after the first are of what was simulated; others between them may not have been.\n";
     }
     std::map<std::string, int> reasons;
     for (const Answer& grid : answer.at("rejected"))
         ++reasons[grid.at("reason").get<std::string>()];
-    std::cout << "\nGrids not chosen:";
+    out << "\nGrids not chosen:";
     for (const auto& [reason, number] : reasons)
-        std::cout << " " << number << " " << reason;
-    std::cout << "\n";
+        out << " " << number << " " << reason;
+    out << "\n";
     for (const Answer& grid : answer.at("rejected")) {
         if (grid.at("reason") == "rule")
             continue;
-        std::cout << "  tp " << grid.at("tp") << ", cp " << grid.at("cp") << ", pp " << grid.at("pp") << ", dp " << grid.at("dp");
+        out << "  tp " << grid.at("tp") << ", cp " << grid.at("cp") << ", pp " << grid.at("pp") << ", dp " << grid.at("dp");
         if (grid.at("ep") != 1)
-            std::cout << ", ep " << grid.at("ep") << ", etp " << grid.at("etp");
-        std::cout << ": " << grid.at("reason").get<std::string>() << ": " << grid.at("text").get<std::string>() << "\n";
+            out << ", ep " << grid.at("ep") << ", etp " << grid.at("etp");
+        out << ": " << grid.at("reason").get<std::string>() << ": " << grid.at("text").get<std::string>() << "\n";
     }
-    std::cout << "\nHeld:";
+    out << "\nHeld:";
     for (const auto& [pointer, value] : answer.at("held_fixed").items())
-        std::cout << " " << pointer << "=" << value.dump();
-    std::cout << "\n";
+        out << " " << pointer << "=" << value.dump();
+    out << "\n";
 }
 
 void printWhy(const Answer& why)
@@ -162,9 +160,9 @@ void printWhy(const Answer& why)
         return;
     }
     const double delta = why.at("delta_s").get<double>();
-    std::cout << "The best with it takes " << seconds(why.at("best").at("step_time_s").get<double>()) << ", "
-              << seconds(std::abs(delta)) << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>()
-              << "):\n";
+    std::cout << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
+              << seconds(why.at("best").at("step_time_s").get<double>()) << ", " << seconds(std::abs(delta))
+              << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>() << "):\n";
     for (const Answer& term : why.at("terms")) {
         const double seconds_ = term.at("delta_s").get<double>();
         std::cout << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " -") << seconds(std::abs(seconds_))
@@ -204,11 +202,18 @@ Answer mergedOf(const PlanArguments& arguments)
 void runPlan(const PlanArguments& arguments)
 {
     if (!arguments.merge.empty()) {
+        if (!arguments.scenario.file.empty())
+            throw UsageError("--merge puts answers together and reads no scenario: leave out " +
+                             shownText(arguments.scenario.file));
         const Answer merged = mergedOf(arguments);
-        if (arguments.json)
-            std::cout << merged.dump() << "\n";
-        else
-            print(merged);
+        std::ostringstream text;
+        try {
+            if (!arguments.json)
+                print(merged, text);
+        } catch (const Answer::exception&) {
+            throw Error("what is merged are answers of plan --part I/N --json; one of them lacks something");
+        }
+        std::cout << (arguments.json ? merged.dump() + "\n" : text.str());
         return;
     }
     if (arguments.scenario.file.empty())
@@ -217,18 +222,27 @@ void runPlan(const PlanArguments& arguments)
     isInterrupted = false;
     const auto before = std::signal(SIGINT, interruptPlan);
     const CancelScope scope(isInterrupted);
+    const bool isTerminal = isatty(STDERR_FILENO) == 1;
+    auto toldAt = std::chrono::steady_clock::now();
     bool told = false;
     PlanAnswer answer;
     std::vector<PlanWhy> reasons;
     attributed(arguments.scenario.file, [&] {
+        requirePlannable(request, catalogue());
+        for (const std::string& asked : arguments.why)
+            requirePlannable(request, catalogue(), settingOf(asked, "--why"));
         answer = plan(request, catalogue(), [&](const PlanProgress& now) {
-            std::cerr << "\rplan: ";
+            const auto at = std::chrono::steady_clock::now();
+            if (!isTerminal && at - toldAt < kBetweenLines)
+                return;
+            toldAt = at;
+            std::cerr << (isTerminal ? "\rplan: " : "plan: ");
             if (now.gridsDone < now.grids)
                 std::cerr << now.gridsDone << " of " << now.grids << " grids judged";
             else
                 std::cerr << now.tightened << " laid out, " << now.simulated << " simulated, " << standing(now);
-            std::cerr << "   " << std::flush;
-            told = true;
+            std::cerr << (isTerminal ? "   " : "\n") << std::flush;
+            told = isTerminal;
         });
         for (const std::string& asked : arguments.why)
             reasons.push_back(whyNot(request, catalogue(), answer, settingOf(asked, "--why")));
@@ -245,13 +259,14 @@ void runPlan(const PlanArguments& arguments)
     if (arguments.json) {
         std::cout << json.dump() << "\n";
     } else {
-        print(json);
+        print(json, std::cout);
         for (const Answer& why : whys)
             printWhy(why);
     }
     if (answer.best.empty())
         throw Error(arguments.scenario.file + ": no layout on " + std::to_string(answer.gpus) +
-                    " GPUs was found that is legal and fits" + (answer.stopped ? " before it was stopped" : "") +
+                    (answer.gpus == 1 ? " GPU" : " GPUs") + " was found that is legal and fits" +
+                    (answer.stopped ? " before it was stopped" : "") +
                     "; more GPUs (--gpus), a smaller --margin or fewer --fix may help");
 }
 
@@ -263,22 +278,26 @@ void addPlan(CLI::App& app)
     CLI::App* command = app.add_subcommand("plan", "The best layout of a job, proved by the engine, and why each other one lost");
     arguments->scenario.addTo(*command)->required(false);
     command->add_option("--gpus", arguments->gpus, "Ranks; as many as the file's layout has unless given")
-        ->check(CLI::Range(1, 1 << 20));
+        ->check(wholeNumber(1, 1 << 20));
     command->add_option("--objective", arguments->objective, "What is best")
-        ->check(CLI::IsMember({"time", "headroom", "gpu-hours", "cost"}));
-    command->add_option("--price", arguments->price, "Of a GPU for an hour")->check(CLI::NonNegativeNumber);
+        ->check(oneOf({"time", "headroom", "gpu-hours", "cost"}));
+    command->add_option("--price", arguments->price, "Of a GPU for an hour")->check(positiveNumber(Zero::refused));
     command->add_option("--fix", arguments->fixed, "POINTER=VALUE: held there, as layout.tp=8; repeatable")->take_all();
     command->add_option("--free", arguments->freed, "POINTER: searched as well, as layout.order; repeatable")->take_all();
-    command->add_option("--margin", arguments->margin, "GiB of each GPU that stay free")->check(CLI::NonNegativeNumber);
+    command->add_option("--margin", arguments->margin, "GiB of each GPU that stay free")->check(positiveNumber(Zero::taken));
     command->add_option("--for", arguments->framework, "Only what this framework can do: megatron, torchtitan, ...");
-    command->add_option("--top", arguments->top, "So many of the best")->check(CLI::Range(1, 1000));
+    command->add_option("--top", arguments->top, "So many of the best")->check(wholeNumber(1, 1000));
     command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")
         ->take_all();
     command->add_option("-j,--jobs", arguments->jobs, "Threads; the answer is the same for any number")
-        ->check(CLI::Range(1, 4096));
+        ->check(wholeNumber(1, 4096));
     command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
-        ->check(CLI::Range(1, 1'000'000));
-    CLI::Option* part = command->add_option("--part", arguments->part, "I/N: the I-th of N parts of the grids");
+        ->check(wholeNumber(1, 1'000'000));
+    const std::vector<CLI::Option*> others = command->get_options([](const CLI::Option* option) {
+        return option->get_name() != "--top" && option->get_name() != "--help" && !option->get_positional();
+    });
+    CLI::Option* part = command->add_option("--part", arguments->part,
+                                            "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says");
     command
         ->add_option(
             "--merge", arguments->merge,
@@ -287,6 +306,8 @@ void addPlan(CLI::App& app)
             "part's own first")
         ->take_all()
         ->excludes(part);
+    for (CLI::Option* other : others)
+        command->get_option("--merge")->excludes(other);
     command->add_flag("--json", arguments->json, "One JSON document");
     command->callback([arguments] { runPlan(*arguments); });
 }

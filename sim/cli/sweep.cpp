@@ -1,5 +1,6 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
+#include "sim/cli/part.h"
 #include "sim/cli/table.h"
 
 #include "sim/simulate/memory_cap.h"
@@ -27,6 +28,7 @@ struct SweepArguments {
     ScenarioArguments scenario;
     std::vector<std::string> vary;
     bool csv = false;
+    std::string part;
 };
 
 /// "layout.tp=1,2,4,8"; a JSON list, object or text may hold commas of its own.
@@ -100,22 +102,25 @@ std::size_t combinations(const std::vector<Axis>& axes)
     return static_cast<std::size_t>(product);
 }
 
-/// All combinations; the last axis varies fastest.
-std::vector<Point> pointsOf(const SweepArguments& arguments, const std::vector<Axis>& axes)
+/// All combinations of a part; the last axis varies fastest.
+std::vector<Point> pointsOf(const SweepArguments& arguments, const std::vector<Axis>& axes, Part part)
 {
     const std::size_t count = combinations(axes);
-    std::vector<Point> points(count);
-    for (std::size_t n = 0; n < count; ++n) {
+    const auto partBegin = [&](int index) { return count * asIndex(index) / asIndex(part.count); };
+    const std::size_t first = partBegin(part.index), end = partBegin(part.index + 1);
+    std::vector<Point> points(end - first);
+    for (std::size_t n = first; n < end; ++n) {
+        Point& point = points[n - first];
         std::vector<std::string> overrides = arguments.scenario.overrides;
         std::size_t block = count;
         std::size_t rest = n;
         for (const Axis& axis : axes) {
             block /= axis.values.size();
-            points[n].values.push_back(axis.values[rest / block]);
+            point.values.push_back(axis.values[rest / block]);
             rest %= block;
-            overrides.push_back(axis.pointer + "=" + points[n].values.back());
+            overrides.push_back(axis.pointer + "=" + point.values.back());
         }
-        simulatePoint(arguments.scenario.file, overrides, points[n]);
+        simulatePoint(arguments.scenario.file, overrides, point);
     }
     return points;
 }
@@ -217,17 +222,21 @@ void run(const SweepArguments& arguments)
             throw UsageError("--vary " + shownText(axes.back().pointer) + " is given twice; give all its values at once");
     }
     ScenarioDocument::readFile(arguments.scenario.file); // a file that cannot be read is one error, not one a row
-    const std::vector<Point> points = pointsOf(arguments, axes);
+    const Part part = partOf(arguments.part);
+    if (!arguments.part.empty() && !arguments.csv)
+        throw UsageError("--part is for --csv: the parts' rows one after the other are the whole's");
+    const std::vector<Point> points = pointsOf(arguments, axes, part);
     const Table table = tableOf(axes, points, arguments.csv);
     if (arguments.csv)
-        table.printCsv(std::cout);
+        table.printCsv(std::cout, part.index == 0);
     else
         table.print(std::cout);
     if (!arguments.csv)
         for (const Point& point : points)
             if (!point.missedCap.empty())
                 std::cerr << linesForAPerson(settingsOf(axes, point) + ": " + point.missedCap);
-    if (std::none_of(points.begin(), points.end(), [](const Point& point) { return point.metrics() != nullptr; }))
+    if (part.count == 1 &&
+        std::none_of(points.begin(), points.end(), [](const Point& point) { return point.metrics() != nullptr; }))
         throw Error("no combination can be simulated");
     if (!arguments.csv)
         printBest(axes, points);
@@ -245,6 +254,10 @@ void addSweep(CLI::App& app)
         ->required()
         ->allow_extra_args(false);
     command->add_flag("--csv", arguments->csv, "Comma-separated, with all digits");
+    command->add_option(
+        "--part", arguments->part,
+        "I/N: the I-th of N parts of the rows, or auto as mpirun, srun or a Slurm array says; with --csv. All parts "
+        "in their order are the whole: the first has the header");
     command->callback([arguments] { run(*arguments); });
 }
 

@@ -72,10 +72,12 @@ void Table::print(std::ostream& out) const
     }
 }
 
-void Table::printCsv(std::ostream& out) const
+void Table::printCsv(std::ostream& out, bool withHeader) const
 {
     const std::size_t columns = m_rows.front().cells.size();
     for (const Row& row : m_rows) {
+        if (!withHeader && &row == &m_rows.front())
+            continue;
         for (std::size_t c = 0; c < columns; ++c) {
             const bool isNote = row.endsWithNote && c + 1 == columns;
             const std::size_t filled = row.cells.size() - (row.endsWithNote ? 1 : 0);

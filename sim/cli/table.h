@@ -21,7 +21,7 @@ public:
     }
     void print(std::ostream&) const;
     /// RFC 4180.
-    void printCsv(std::ostream&) const;
+    void printCsv(std::ostream&, bool withHeader = true) const;
 
 private:
     struct Row {

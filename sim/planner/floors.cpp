@@ -56,6 +56,17 @@ public:
         replay.keptBytes = bytes;
         return replay;
     }
+    /// Kernels alone, and memory.
+    PassReplay kernelsOf(const Pass& pass) const
+    {
+        PassReplay replay;
+        for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+            if (pass.ops[i].kind == OpKind::compute)
+                replay.kernelNs += static_cast<double>(m_cost.kernelNs(pass.shapes[i]));
+            replay.keptBytes += static_cast<double>(pass.ops[i].allocBytes) - static_cast<double>(pass.ops[i].freeBytes);
+        }
+        return replay;
+    }
     /// Until the last kernel, or what it waits for, has ended; at the prices of a pass with its launches.
     double updateNs(Pass pass) const
     {
@@ -117,11 +128,6 @@ GroupGeometry geometryAt(const Scenario& scenario, const Mesh& mesh, const Place
     set(CommunicatorRole::dpShard, std::move(shards));
     set(CommunicatorRole::dpReplicate, std::move(replicas));
     return geometry;
-}
-
-double bytesOf(const ModelStates& states)
-{
-    return static_cast<double>(states.parameters + states.gradients + states.optimizer + states.buffers);
 }
 
 } // namespace
@@ -239,10 +245,13 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
 
     PartFloors parts;
     const bool mayRecompute = given.training.recompute != Recompute::selective;
+    std::vector<PassFloors> alone; // [kind], none run again
     for (const LayerKind& kind : m_kinds) {
         std::array<PassFloors, 2> more, trailing;
         for (int recomputed = 0; recomputed < (mayRecompute ? 2 : 1); ++recomputed) {
             const PassFloors one = passesOf({.layers = {kind}}, recomputed);
+            if (recomputed == 0)
+                alone.push_back(one);
             const PassFloors two = passesOf({.layers = {kind, kind}}, 2 * recomputed);
             more[asIndex(recomputed)] = two - one;
             more[asIndex(recomputed)].transient = one.transient;
@@ -252,12 +261,13 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
         parts.trailing.push_back(trailing);
         parts.layerElements.push_back(elementsOf({.layers = {kind}}));
     }
-    const LayerKind first = m_kinds[asIndex(m_kindOfLayer.front())], last = m_kinds[asIndex(m_kindOfLayer.back())];
-    parts.embedding = passesOf({.layers = {first}, .embedding = true}, 0) - passesOf({.layers = {first}}, 0);
+    const auto firstKind = asIndex(m_kindOfLayer.front()), lastKind = asIndex(m_kindOfLayer.back());
+    const LayerKind first = m_kinds[firstKind], last = m_kinds[lastKind];
+    parts.embedding = passesOf({.layers = {first}, .embedding = true}, 0) - alone[firstKind];
     parts.embedding.transient = 0;
     const auto headOf = [&](bool owning) {
         const PassFloors with = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 0);
-        PassFloors head = with - passesOf({.layers = {last}}, 0);
+        PassFloors head = with - alone[lastKind];
         if (mayRecompute && scenario.model.numNextnPredictLayers > 0) { // a prediction module may be run again, too
             const PassFloors again = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 2);
             head.kept = std::min(head.kept, again.kept - passesOf({.layers = {last}}, 1).kept);
@@ -266,7 +276,8 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
         return head;
     };
     parts.head = headOf(false);
-    parts.headOwning = headOf(true);
+    const bool usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
+    parts.headOwning = usesTwice ? headOf(true) : parts.head;
     parts.embeddingAlone = passesOf({.layers = {}, .embedding = true}, 0);
     parts.headAlone = passesOf({.layers = {}, .head = true}, 0);
     parts.embeddingElements = elementsOf({.layers = {}, .embedding = true});
@@ -274,7 +285,8 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     parts.headOwningElements = elementsOf({.layers = {}, .head = true, .ownsEmbedding = true});
     const std::int64_t sendBytes = sharding.localTokens() * scenario.model.hiddenSize * sharding.bytesPerElement /
                                    (scattersSends(scenario) ? scenario.layout.tp : 1);
-    parts.sendNs = scenario.layout.pp > 1 ? static_cast<double>(cost.sendNs(sendBytes, geometry.sendTier)) : 0;
+    for (int tier = 0; tier < static_cast<int>(scenario.cluster.tiers.size()); ++tier)
+        parts.sendNs.push_back(static_cast<double>(cost.sendNs(sendBytes, tier)));
     return parts;
 }
 
@@ -287,12 +299,10 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
                   grid.cp,
                   grid.ep,
                   grid.etp,
-                  grid.pp > 1,
                   choice.order,
                   choice.microBatch,
                   choice.sequenceParallel,
                   choice.recompute == Recompute::selective,
-                  geometry->sendTier,
                   {shapeOf(CommunicatorRole::tp), shapeOf(CommunicatorRole::cp), shapeOf(CommunicatorRole::ep),
                    shapeOf(CommunicatorRole::exptTp)}};
     {
@@ -305,24 +315,54 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
     return m_parts.try_emplace(key, std::move(made)).first->second;
 }
 
-double Floors::leastOf(const Choice& choice, const Scenario& scenario, bool mayOverlap) const
+std::shared_ptr<const Floors::LayerFloors> Floors::layersOf(const Choice& choice, const Scenario& given) const
 {
-    const auto parts = partsOf(choice, scenario);
-    double ns = 0;
-    for (std::size_t k = 0; k < m_kinds.size(); ++k) {
-        const auto of = [&](std::size_t recomputed) {
-            const PassFloors& layer = parts->layer[k][recomputed];
-            return mayOverlap ? layer.kernelForward + layer.kernelBackward
-                              : layer.forward + std::min(layer.backward, layer.input + layer.weight);
-        };
-        // A pass ends before what only a next layer waits for.
-        const PassFloors& trailing = parts->trailing[k][0];
-        const double waits =
-            mayOverlap ? 0
-                       : std::max(0.0, trailing.forward) + std::max({0.0, trailing.backward, trailing.input + trailing.weight});
-        ns += m_layersTo[k].back() * std::max(0.0, of(0) - waits);
+    const PlanGrid& grid = choice.grid;
+    const LayersKey key{grid.tp, grid.cp, grid.ep, grid.etp, choice.microBatch, choice.sequenceParallel, choice.recompute};
+    {
+        const std::lock_guard guard(m_lock);
+        if (const auto found = m_layers.find(key); found != m_layers.end())
+            return found->second;
     }
-    return ns * scenario.microbatches() / choice.grid.pp;
+    Scenario scenario = given;
+    scenario.training.offload.activationLayers = 0;
+    scenario.training.recompute = choice.recompute;
+    scenario.training.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
+    const CostModel cost(scenario);
+    const PassPricer price(cost, GroupGeometry{});
+    const Sharding sharding = Sharding::of(scenario);
+    Labels labels;
+    auto made = std::make_shared<LayerFloors>();
+    for (const LayerKind& kind : m_kinds) {
+        const StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
+        PassBuilder builder(scenario, labels);
+        const PassReplay forward = price.kernelsOf(builder.forward(content, {}, nullptr));
+        made->kept.push_back(forward.keptBytes);
+        if (choice.recompute == Recompute::full) // a layer need not be run again: its time is that of one that is not
+            made->kernelNs.push_back(0);
+        else
+            made->kernelNs.push_back(forward.kernelNs +
+                                     price.kernelsOf(builder.backward(content, ActionKind::backward, {})).kernelNs);
+    }
+    const std::lock_guard guard(m_lock);
+    return m_layers.try_emplace(key, std::move(made)).first->second;
+}
+
+LayoutFloor Floors::leastOf(const Choice& choice, const Scenario& scenario) const
+{
+    const auto layers = layersOf(choice, scenario);
+    Choice kept = choice;
+    kept.recompute = Recompute::none;
+    const auto plain = choice.recompute == Recompute::full ? layersOf(kept, scenario) : layers;
+    LayoutFloor floor;
+    for (std::size_t k = 0; k < m_kinds.size(); ++k)
+        floor.stepNs += m_layersTo[k].back() * plain->kernelNs[k];
+    floor.stepNs *= scenario.microbatches() / static_cast<double>(choice.grid.pp);
+    // Some rank has so many layers, all of which hold the activations of a micro-batch when its last forward pass ends.
+    const int most = (scenario.model.numHiddenLayers + choice.grid.pp - 1) / choice.grid.pp;
+    if (scenario.training.offload.activationLayers == 0)
+        floor.bytes = most * *std::min_element(layers->kept.begin(), layers->kept.end());
+    return floor;
 }
 
 std::shared_ptr<const PipelineGeometry> Floors::geometryOf(const ShardKey& key, const Scenario& scenario) const
@@ -408,198 +448,6 @@ double Floors::updateNs(const Choice& choice, const Scenario& scenario, Paramete
     const double ns = PassPricer(cost, geometry->groups).updateNs(builder.finish(trained, false, 0));
     const std::lock_guard guard(m_lock);
     return m_updates[key].try_emplace(size, ns).first->second;
-}
-
-std::shared_ptr<const InFlight> Floors::inFlightOf(const Choice& choice, const Scenario& scenario) const
-{
-    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
-    if (family.plansByCost || family.isSearched || family.isWrittenOut || family.cutsSequences())
-        return nullptr;
-    const std::array<int, 5> key{choice.kind, choice.grid.pp, choice.chunks, scenario.microbatches(),
-                                 scenario.schedule.microbatchGroup};
-    {
-        const std::lock_guard guard(m_lock);
-        if (const auto found = m_inFlight.find(key); found != m_inFlight.end())
-            return found->second;
-    }
-    std::shared_ptr<const InFlight> made;
-    try {
-        const Schedule schedule = planSchedule(scenario);
-        InFlight most(schedule.actions.size());
-        for (std::size_t rank = 0; rank < schedule.actions.size(); ++rank) {
-            std::map<int, int> held; // part -> passes
-            int count = 0, mostCount = 0;
-            const auto take = [&](const Action& action) {
-                if (action.kind == ActionKind::backwardWeight)
-                    return; // what is left until then is not counted
-                const int change = action.kind == ActionKind::forward ? 1 : -1;
-                held[action.stage % schedule.chainLength()] += change;
-                count += change;
-                if (count > mostCount) {
-                    mostCount = count;
-                    most[rank].assign(held.begin(), held.end());
-                }
-            };
-            const std::vector<Action>& actions = schedule.actions[rank];
-            for (std::size_t i = 0; i < actions.size(); i += blockAt(actions, i).size())
-                for (std::size_t of = blockAt(actions, i).size(); of-- > 0;) // of a block, what frees before what takes
-                    take(actions[i + of]);
-        }
-        made = std::make_shared<const InFlight>(std::move(most));
-    } catch (const Error&) { // laying it out says why
-    }
-    const std::lock_guard guard(m_lock);
-    return m_inFlight.try_emplace(key, std::move(made)).first->second;
-}
-
-LayoutFloor Floors::floorOf(const Choice& choice, const Scenario& scenario, const PartFloors& parts, const ShardFloors& shards,
-                            const InFlight* scheduled) const
-{
-    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
-    const Layout& layout = scenario.layout;
-    const Overlap& overlap = scenario.training.overlap;
-    const int ranks = choice.grid.pp, copies = family.modelCopies;
-    const int microbatches = scenario.microbatches();
-    const int stages = ranks * choice.chunks / copies;
-    const std::string_view kind = family.kind;
-    const bool isV = kind == "zb-v" || kind == "v-half" || kind == "v-min" || kind == "dualpipe-v";
-    // Two passes as one block hide each other's communication; input and weight gradients apart may end on a weight's.
-    const bool blocks = copies > 1 || kind == "dualpipe-v" || overlap.epComm;
-    const bool splits =
-        blocks || kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched;
-    const auto rankOf = [&](int s) { return isV && s >= ranks ? 2 * ranks - 1 - s : s % ranks; };
-    const bool usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
-    const bool owning = usesTwice && (copies > 1 ? ranks == 1 || stages == ranks : rankOf(stages - 1) == 0);
-
-    struct Stage {
-        PassFloors passes;
-        ParameterElements elements;
-        double reduce = 0, gather = 0, lastReduce = 0; ///< all buckets; the bucket that is reduced last
-    };
-    std::vector<Stage> all(asIndex(stages));
-    int layer = 0;
-    for (int s = 0; s < stages; ++s) {
-        Stage& stage = all[asIndex(s)];
-        const int count = scenario.schedule.layersPerStage[asIndex(s)];
-        const int again = choice.recompute != Recompute::full ? 0
-                          : choice.recomputeLayers > 0        ? std::min(count, choice.recomputeLayers)
-                                                              : count;
-        for (std::size_t k = 0; k < m_kinds.size(); ++k) {
-            const std::vector<int>& to = m_layersTo[k];
-            const int recomputed = to[asIndex(layer + again)] - to[asIndex(layer)];
-            const int both = to[asIndex(layer + count)] - to[asIndex(layer)];
-            stage.passes += parts.layer[k][1] * recomputed;
-            stage.passes += parts.layer[k][0] * (both - recomputed);
-            const ParameterElements& of = parts.layerElements[k];
-            stage.elements += {.dense = of.dense * both,
-                               .routed = of.routed * both,
-                               .frozenDense = of.frozenDense * both,
-                               .frozenRouted = of.frozenRouted * both};
-            stage.reduce += shards.layerReduce[k] * both;
-            stage.gather += shards.layerGather[k] * both;
-        }
-        const bool begins = s == 0, ends = s == stages - 1;
-        if (count > 0) {
-            const auto lastKind = asIndex(m_kindOfLayer[asIndex(layer + count - 1)]);
-            const double kept = stage.passes.kept;
-            stage.passes = stage.passes - parts.trailing[lastKind][again == count ? 1 : 0];
-            stage.passes.kept = kept;
-            if (begins)
-                stage.passes += parts.embedding;
-            if (ends)
-                stage.passes += owning ? parts.headOwning : parts.head;
-            stage.lastReduce = shards.layerReduce[asIndex(m_kindOfLayer[asIndex(layer)])];
-        } else {
-            if (begins)
-                stage.passes = parts.embeddingAlone;
-            else if (ends)
-                stage.passes = parts.headAlone;
-            stage.lastReduce = ends ? shards.headReduce : 0;
-        }
-        if (begins) {
-            stage.elements += parts.embeddingElements;
-            stage.reduce += shards.embeddingReduce;
-            stage.gather += shards.embeddingGather;
-            stage.lastReduce = shards.embeddingReduce;
-        }
-        if (ends) {
-            stage.elements += owning ? parts.headOwningElements : parts.headElements;
-            stage.reduce += owning ? 0 : shards.headReduce;
-            stage.gather += owning ? 0 : shards.headGather;
-        }
-        layer += count;
-    }
-
-    const bool everyUse = layout.zeroStage >= 3 && layout.reshardAfterForward;
-    const bool everyStep = !everyUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
-    const double m = microbatches / static_cast<double>(copies);
-    const double reductions = !overlap.gradReduce ? 0 : reducesEveryMicrobatch(scenario) ? m : 1;
-    // Prefetched or not, the weight gradient's pass gathers nothing; a frozen embedding's is not gathered for its backward pass.
-    const double gathers = everyUse ? m : everyStep ? 1 : 0;
-    const bool reduces = overlap.gradReduce && !usesTwice; // shared weights may be reduced elsewhere
-
-    LayoutFloor floor;
-    double before = everyStep && overlap.paramGather ? (usesTwice ? 0 : all[0].lastReduce > 0 ? shards.embeddingGather : 0) : 0;
-    double after = 0, tailOfFirst = 0, chain = 0;
-    for (int rank = 0; rank < ranks; ++rank) {
-        double work = 0, kernels = 0, kept = 0, dp = 0, lastReduce = 1e300;
-        ParameterElements held;
-        int chunksHere = 0;
-        const auto take = [&](int s) {
-            const Stage& of = all[asIndex(s)];
-            work += m * (of.passes.forward +
-                         (splits ? std::min(of.passes.backward, of.passes.input + of.passes.weight) : of.passes.backward));
-            kernels += m * (of.passes.kernelForward + of.passes.kernelBackward);
-            kept = chunksHere == 0 ? of.passes.kept : std::min(kept, of.passes.kept);
-            held += of.elements;
-            dp += reductions * of.reduce + gathers * of.gather;
-            lastReduce = std::min(lastReduce, of.lastReduce);
-            ++chunksHere;
-        };
-        for (int chunk = 0; chunk * ranks + rank < stages; ++chunk)
-            take(isV && chunk == 1 ? 2 * ranks - 1 - rank : chunk * ranks + rank);
-        if (copies > 1)
-            take(stages - 1 - rank);
-        const double update = updateNs(choice, scenario, held);
-        const double tail = update + (reduces ? lastReduce : 0);
-        if (rank == 0)
-            tailOfFirst = tail;
-        const double busy = blocks   ? kernels + tail
-                            : splits ? before + work + tail
-                                     : before + work + std::max(tail, after + tailOfFirst);
-        floor.stepNs = std::max({floor.stepNs, busy, usesTwice ? 0 : dp + update});
-        if (rank < stages) {
-            before += all[asIndex(rank)].passes.forward + parts.sendNs;
-            after += all[asIndex(rank)].passes.backward + parts.sendNs;
-        }
-        // Passes whose activations a rank holds at once: of a chunk each, the least of them. Others hold one at least.
-        double inFlight = 1;
-        if (kind == "1f1b" || kind == "zb-h1")
-            inFlight = std::min(microbatches, ranks - rank);
-        else if (kind == "gpipe")
-            inFlight = microbatches;
-        else if (kind == "looped-bfs")
-            inFlight = static_cast<double>(microbatches) * choice.chunks;
-        else if (kind == "interleaved-1f1b" && scenario.schedule.microbatchGroup == ranks && !overlap.epComm)
-            inFlight = std::min(microbatches * choice.chunks, 2 * (ranks - rank - 1) + (choice.chunks - 1) * ranks + 1);
-        double activations = inFlight * kept;
-        if (scheduled != nullptr) {
-            double sum = 0;
-            for (const auto& [part, passes] : (*scheduled)[asIndex(rank)])
-                sum += passes * all[asIndex(part)].passes.kept;
-            activations = std::max(activations, sum);
-        }
-        const double bytes = bytesOf(modelStates(scenario, held)) +
-                             (scenario.training.offload.activationLayers > 0 ? 0 : activations); // else it lies with the host
-        if (bytes > floor.bytes) {
-            floor.bytes = bytes;
-            floor.fullestRank = rank;
-        }
-    }
-    for (const Stage& of : all) // one micro-batch through the model
-        chain += blocks ? 0 : of.passes.forward + std::min(of.passes.backward, of.passes.input);
-    floor.stepNs = std::max(floor.stepNs, chain);
-    return floor;
 }
 
 } // namespace sim

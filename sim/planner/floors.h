@@ -4,11 +4,13 @@
 #pragma once
 
 #include "sim/cost/cost.h"
+#include "sim/planner/pass_order.h"
 #include "sim/planner/space.h"
 #include "sim/program/stage_content.h"
 #include "sim/program/states.h"
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,7 +47,7 @@ struct PartFloors {
     PassFloors embeddingAlone, headAlone;
     std::vector<ParameterElements> layerElements; ///< [kind]
     ParameterElements embeddingElements, headElements, headOwningElements;
-    double sendNs = 0;
+    std::vector<double> sendNs; ///< [tier]
 };
 
 /// What data-parallel ranks do for each other, under one way of sharding.
@@ -61,22 +63,53 @@ struct LayoutFloor {
     int fullestRank = 0;
 };
 
-/// [pipeline rank]: parts of the model, and how many passes of each it holds the activations of, at the moment when it holds
-/// most.
-using InFlight = std::vector<std::vector<std::pair<int, int>>>;
+/// What is the same for all ways of sharding a pipeline's shape: kind, chunks and depth of recomputation on one split of the
+/// model.
+struct ShapeFloor {
+    struct Rank {
+        double endNs = 0; ///< of its last pass
+        /// Bytes of activations, and whose gradients are being added up beside them; at the first moment when most passes are
+        /// held, and at the last.
+        std::array<double, 2> activations{};
+        std::array<ParameterElements, 2> gradients{};
+        std::array<ParameterElements, 2> gathered{}; ///< parameters that the running layer needs, where those are not kept
+        double behindFirstNs = 0; ///< from its end to that of the first rank, where a last backward pass goes that way
+        ParameterElements held;
+        std::vector<int> layers;       ///< [kind of layer], in all chunks
+        int embeddings = 0, heads = 0; ///< with parameters of their own
+        std::uint64_t lastReduced = 0; ///< bits of what may be reduced last: 0 nothing, 1 embedding, 2 head, 3 + kind of layer
+    };
+    std::vector<Rank> ranks;
+    double chainNs = 0; ///< one micro-batch through the model
+    double leastNs = 0; ///< of all ways of sharding
+    bool isBlocks = false, isSplit = false, entersAtBothEnds = false, usesTwice = false, startsWithEmbedding = false;
+};
+
+/// Whether passes that run as one block have something that each hides of the other.
+bool overlapsBlocks(const Scenario&);
 
 /// Thread-safe; what it remembers does not change what it says.
 class Floors {
 public:
     explicit Floors(const PlanSpace&);
     /// Step and memory of one choice. `parts` of the same choice.
-    LayoutFloor floorOf(const Choice&, const Scenario&, const PartFloors&, const ShardFloors&, const InFlight* = nullptr) const;
+    LayoutFloor floorOf(const Choice& choice, const Scenario& scenario, const PartFloors& parts, const ShardFloors& shards,
+                        const PassOrder* order = nullptr) const
+    {
+        return shardedOf(choice, scenario, shapeOf(choice, scenario, parts, order), shards);
+    }
+    /// Of all ways of sharding; tighter with the order of its passes.
+    ShapeFloor shapeOf(const Choice&, const Scenario&, const PartFloors&, const PassOrder* = nullptr) const;
+    /// No more than ShapeFloor::leastNs, and sooner: for those that never get as far.
+    double leastOfShape(const Choice&, const Scenario&, const PartFloors&) const;
+    LayoutFloor shardedOf(const Choice&, const Scenario&, const ShapeFloor&, const ShardFloors&) const;
     /// From the order of the schedule itself; null where that depends on more than its sizes.
-    std::shared_ptr<const InFlight> inFlightOf(const Choice&, const Scenario&) const;
+    std::shared_ptr<const PassOrder> orderOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const ShardFloors> shardsOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const PartFloors> partsOf(const Choice&, const Scenario&) const;
-    /// Of every layout with this grid, micro-batch, sequence parallelism and recomputation: its kernels, dealt evenly.
-    double leastOf(const Choice&, const Scenario&, bool mayOverlap) const;
+    /// Of every layout with this grid, micro-batch, sequence parallelism and recomputation: its kernels, dealt evenly, and the
+    /// activations of one micro-batch.
+    LayoutFloor leastOf(const Choice&, const Scenario&) const;
     int kindOfLayer(int layer) const { return m_kindOfLayer[asIndex(layer)]; }
 
 private:
@@ -87,14 +120,22 @@ private:
     std::vector<LayerKind> m_kinds;
     std::vector<int> m_kindOfLayer;           ///< [layer]
     std::vector<std::vector<int>> m_layersTo; ///< [kind][layer]: how many of the kind lie before it
-    using Key = std::tuple<int, int, int, int, bool, int, int, bool, bool, int, std::array<GroupShape, 4>>;
+    using Key = std::tuple<int, int, int, int, int, int, bool, bool, std::array<GroupShape, 4>>;
     mutable std::mutex m_lock;
     mutable std::map<Key, std::shared_ptr<const PartFloors>> m_parts;
+    /// [kind of layer]: kernels of both passes, and bytes kept between them.
+    struct LayerFloors {
+        std::vector<double> kernelNs, kept;
+    };
+    using LayersKey = std::tuple<int, int, int, int, int, bool, Recompute>;
+    mutable std::map<LayersKey, std::shared_ptr<const LayerFloors>> m_layers;
+    std::shared_ptr<const LayerFloors> layersOf(const Choice&, const Scenario&) const;
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
     mutable std::map<ShardKey, std::map<std::pair<std::int64_t, std::int64_t>, double>> m_updates;
     mutable std::map<ShardKey, std::shared_ptr<const PipelineGeometry>> m_geometries;
-    mutable std::map<std::array<int, 5>, std::shared_ptr<const InFlight>> m_inFlight;
+    mutable std::map<std::array<int, 5>, std::shared_ptr<const PassOrder>> m_orders;
+    mutable std::size_t m_orderedPasses = 0; ///< in m_orders
     std::shared_ptr<const PipelineGeometry> geometryOf(const ShardKey&, const Scenario&) const;
 };
 

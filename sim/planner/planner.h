@@ -112,12 +112,16 @@ ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>
 /// "Why not layout.tp = 16?": the best with it beside the best of all, and the step's parts that differ.
 struct PlanWhy {
     PlanSetting asked;
-    std::optional<PlannedLayout> other;             ///< the best with it
-    std::string text;                               ///< where there is none: why
-    double deltaSeconds = 0;                        ///< of the other's step
+    std::optional<PlannedLayout> other; ///< the best with it
+    std::string text;                   ///< where there is none: why
+    bool proved = false;                ///< nothing with it can be better than the other; else it is the best of those simulated
+    double deltaSeconds = 0;            ///< of the other's step
     std::vector<std::pair<StepPart, double>> terms; ///< seconds; they add up to it
     std::string sure;                               ///< how sure the difference is
 };
+/// Throws what plan() does of a request that cannot be searched, at once; `asked` as whyNot's.
+void requirePlannable(const PlanRequest&, const Catalogue&);
+void requirePlannable(const PlanRequest&, const Catalogue&, const PlanSetting& asked);
 PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const PlanSetting& asked);
 
 } // namespace sim

@@ -125,6 +125,29 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
                                            (least.recompute == Recompute::full ? " and full recomputation" : ""));
 }
 
+namespace {
+/// The request with one more setting held, whatever was said of it before.
+PlanRequest withAsked(const PlanRequest& request, const PlanSetting& asked)
+{
+    PlanRequest with = request;
+    std::erase_if(with.fixed, [&](const PlanSetting& fixed) { return dotted(fixed.first) == dotted(asked.first); });
+    std::erase_if(with.freed, [&](const std::string& freed) { return dotted(freed) == dotted(asked.first); });
+    with.fixed.push_back(asked);
+    with.top = 1;
+    return with;
+}
+} // namespace
+
+void requirePlannable(const PlanRequest& request, const Catalogue& catalogue)
+{
+    const PlanSpace space(request, catalogue);
+}
+
+void requirePlannable(const PlanRequest& request, const Catalogue& catalogue, const PlanSetting& asked)
+{
+    requirePlannable(withAsked(request, asked), catalogue);
+}
+
 PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer, const PlanSetting& asked)
 {
     PlanWhy why{.asked = asked};
@@ -132,9 +155,7 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
         why.text = "there is no layout that fits to compare with";
         return why;
     }
-    PlanRequest with = request;
-    with.fixed.push_back(asked);
-    with.top = 1;
+    const PlanRequest with = withAsked(request, asked);
     PlanAnswer other;
     try {
         other = plan(with, catalogue);
@@ -148,6 +169,7 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
         return why;
     }
     why.other = other.best.front();
+    why.proved = other.proved;
     const auto scenarioOf = [&](const PlanRequest& of, const PlannedLayout& layout) {
         return resolvedScenario(withSettings(of, layout.settings), catalogue);
     };

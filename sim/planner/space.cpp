@@ -2,6 +2,7 @@
 
 #include "sim/legal/legal.h"
 #include "sim/scenario/balanced_layers.h"
+#include "sim/scenario/schema.h"
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
@@ -36,15 +37,6 @@ constexpr int kMostMicroBatch = 64;
 constexpr int kMostChunks = 64;
 constexpr int kMostPlannedGpus = 1 << 20;
 
-/// "/layout/tp" and "layout.tp" alike as the second.
-std::string dotted(std::string pointer)
-{
-    if (pointer.starts_with('/'))
-        pointer.erase(0, 1);
-    std::replace(pointer.begin(), pointer.end(), '/', '.');
-    return pointer;
-}
-
 std::vector<int> divisorsOf(int number)
 {
     std::vector<int> low, high;
@@ -65,6 +57,21 @@ std::string unquoted(std::string text)
     return text;
 }
 
+std::string digitsOf(double value)
+{
+    std::array<char, 32> text{};
+    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+int wholeNumberOf(std::string_view pointer, const std::string& text)
+{
+    int value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc() || end != text.data() + text.size())
+        throw Error(std::string(pointer) + " is " + shownText(text) + "; it must be a whole number");
+    return value;
+}
+
 std::string nearestFreeKey(const std::string& asked)
 {
     std::vector<std::string> known;
@@ -76,7 +83,41 @@ std::string nearestFreeKey(const std::string& asked)
     return nearestWords(asked, known) + "; searched can be " + all;
 }
 
+/// What the schema says of a key that is held, and of all above and below it.
+void requireShape(const ScenarioDocument& document, const std::vector<PlanSetting>& fixed, const Schema& schema)
+{
+    const std::vector<Problem> problems = schema.check(Json::parse(document.text()), {});
+    for (const auto& [pointer, value] : fixed) {
+        std::string slashed = "/" + dotted(pointer);
+        std::replace(slashed.begin(), slashed.end(), '.', '/');
+        for (const Problem& problem : problems)
+            if (problem.severity == Severity::error &&
+                ((slashed + "/").starts_with(problem.pointer + "/") || problem.pointer.starts_with(slashed + "/")))
+                throw Error(shownText(pointer) + " = " + shownText(value) + " cannot be held: " + problem.text());
+    }
+}
+
+/// The ranks of a document's own layout.
+std::int64_t writtenRanks(const ScenarioDocument& document)
+{
+    std::int64_t ranks = 1;
+    for (const char* pointer : {"layout.tp", "layout.cp", "layout.pp", "layout.dp"})
+        if (const auto text = document.get(pointer)) {
+            const std::int64_t size = wholeNumberOf(pointer, *text);
+            ranks = size > 0 && ranks <= kMostPlannedGpus ? ranks * size : ranks;
+        }
+    return ranks;
+}
+
 } // namespace
+
+std::string dotted(std::string pointer)
+{
+    if (pointer.starts_with('/'))
+        pointer.erase(0, 1);
+    std::replace(pointer.begin(), pointer.end(), '/', '.');
+    return pointer;
+}
 
 PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m_request(request), m_document(request.document)
 {
@@ -87,7 +128,16 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
             if (key.pointer == dotted(pointer))
                 free.*key.isFree = false;
     }
+    for (std::size_t i = 0; i < request.fixed.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (dotted(request.fixed[i].first) == dotted(request.fixed[j].first))
+                throw Error(shownText(request.fixed[i].first) + " is to be held at " + shownText(request.fixed[j].second) +
+                            " and at " + shownText(request.fixed[i].second) + "; say one of them");
+    requireShape(m_document, request.fixed, catalogue.schema());
     for (const std::string& pointer : request.freed) {
+        for (const auto& [held_, value] : request.fixed)
+            if (dotted(held_) == dotted(pointer))
+                throw Error(shownText(pointer) + " is to be held at " + shownText(value) + " and to be free; say one of them");
         const auto found = std::find_if(kFreeKeys.begin(), kFreeKeys.end(),
                                         [&](const FreeKeyFacts& key) { return key.pointer == dotted(pointer); });
         if (found == kFreeKeys.end())
@@ -99,10 +149,8 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
     if (!request.framework.empty())
         requireFramework(request.framework);
 
-    const auto sizeIn = [&](const char* pointer) { return heldInt(pointer, 1); };
-    const std::int64_t written =
-        std::int64_t{sizeIn("layout.tp")} * sizeIn("layout.cp") * sizeIn("layout.pp") * sizeIn("layout.dp");
-    const std::int64_t asked = request.gpus > 0 ? request.gpus : written;
+    // What is held says how those GPUs are used, not how many they are.
+    const std::int64_t asked = request.gpus > 0 ? request.gpus : writtenRanks(request.document);
     if (asked < 1 || asked > kMostPlannedGpus)
         throw Error("a plan is for 1 to " + std::to_string(kMostPlannedGpus) + " GPUs, asked for " + std::to_string(asked));
     gpus = static_cast<int>(asked);
@@ -126,6 +174,9 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
     if (hasModules)
         neutral.set("training.recompute", selective);
     base = resolvedScenario(neutral, catalogue);
+    if (!(request.marginGib >= 0) || request.marginGib >= base.cluster.gpu.memoryGib)
+        throw Error("a margin of " + digitsOf(request.marginGib) + " GiB leaves nothing of the " +
+                    digitsOf(base.cluster.gpu.memoryGib) + " GiB of a GPU");
     const int nodes = (gpus + base.cluster.gpusPerNode - 1) / base.cluster.gpusPerNode;
     if (m_document.get("cluster.nodes") && request.gpus > 0)
         m_nodes = nodes;
@@ -144,11 +195,7 @@ int PlanSpace::heldInt(std::string_view pointer, int otherwise) const
     const auto text = m_document.get(pointer);
     if (!text)
         return otherwise;
-    int value = otherwise;
-    const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (problem != std::errc() || end != text->data() + text->size())
-        throw Error(std::string(pointer) + " is " + *text + "; it must be a whole number");
-    return value;
+    return wholeNumberOf(pointer, *text);
 }
 
 void PlanSpace::readHeld()

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace sim {
@@ -64,7 +65,7 @@ public:
 
 private:
     std::vector<std::string> m_names;
-    std::map<std::string, std::uint16_t> m_index;
+    std::unordered_map<std::string, std::uint16_t> m_index;
 };
 
 class PassBuilder {

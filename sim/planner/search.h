@@ -1,0 +1,148 @@
+// The search for the best layout: grids by divisors, then everything else of a grid under its floor, best first, until the engine
+// has proved one. Private to sim/planner.
+#pragma once
+
+#include "sim/planner/floors.h"
+#include "sim/planner/planner.h"
+#include "sim/planner/reasons.h"
+#include "sim/planner/space.h"
+#include "sim/planner/tight_floor.h"
+
+#include "sim/memory_limit.h"
+#include "sim/simulate/simulation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+// As many at once whatever the number of threads, so that what is counted does not depend on it.
+inline constexpr std::size_t kNodesAtOnce = 16, kShapesAtOnce = 32, kTightAtOnce = 8, kSimulatedAtOnce = 2;
+/// Laid out at least, once the first is proved, to fill the places after it.
+inline constexpr std::int64_t kTightForOthers = 64;
+
+/// How closely something was looked at. A node is all of a grid with one micro-batch and kind of recomputation; a shape is all
+/// ways of sharding one schedule of it, ordered once the order of its passes was; a leaf is one layout, tight once laid out.
+enum class Rung : std::uint8_t { node, shape, ordered, leaf, tight };
+
+/// What waits to be looked at closer.
+struct Waiting {
+    double key = 0; ///< nothing of it is better
+    Rung rung = Rung::node;
+    std::int32_t grid = 0;
+    Choice choice;
+    double floorNs = 0, tightNs = 0, bytes = 0;
+    int failedLayers = 0; ///< so many run again do not fit: more are to be tried
+    double failedBytes = 0;
+    double second = 0; ///< of those with the same key, nothing of it is better in this
+};
+
+/// How many ways a layout splits the model.
+inline std::int64_t splitsOf(const Choice& choice)
+{
+    return std::int64_t{choice.grid.tp} * choice.grid.cp * choice.grid.pp;
+}
+
+/// Least key first; of equals the one that splits the model least.
+struct Later {
+    bool operator()(const Waiting& a, const Waiting& b) const
+    {
+        if (a.key != b.key)
+            return a.key > b.key;
+        if (a.second != b.second)
+            return a.second > b.second;
+        if (a.rung != b.rung)
+            return a.rung < b.rung;
+        if (splitsOf(a.choice) != splitsOf(b.choice))
+            return splitsOf(a.choice) > splitsOf(b.choice);
+        return a.choice > b.choice;
+    }
+};
+
+class Search {
+public:
+    Search(const PlanRequest& request, const Catalogue& catalogue, const std::function<void(const PlanProgress&)>& progress)
+        : m_request(request), m_catalogue(catalogue), m_progress(progress), m_space(request, catalogue), m_floors(m_space),
+          m_capacityBytes((m_space.base.cluster.gpu.memoryGib - request.marginGib) * kBytesPerGib)
+    {
+    }
+    PlanAnswer run();
+
+private:
+    bool byHeadroom() const { return m_request.objective == PlanObjective::headroom; }
+    std::size_t threads() const { return static_cast<std::size_t>(std::max(0, m_request.jobs)); }
+    /// What is as good in all that counts is not cut: which of equals is first must not depend on which was met first. A step is
+    /// a whole number of nanoseconds, a floor a sum of rounded ones.
+    bool isCut(const Waiting& of) const
+    {
+        const double best = byHeadroom() ? m_bestKey : m_bestKey + 1;
+        return of.key > best || (of.key == best && of.second > m_bestSecond);
+    }
+    void survey();
+    void surveyGrid(std::size_t index, GridRecord&, std::vector<Waiting>&);
+    void explore();
+    void expand(const std::vector<Waiting>&);
+    void expandNode(const Waiting&, std::vector<Waiting>& shapes) const;
+    void orderShape(const Waiting&, std::vector<Waiting>& ordered) const;
+    void expandShape(const Waiting&, std::vector<Waiting>& leaves, GridRecord&) const;
+    void tighten(const std::vector<Waiting>&);
+    void simulateAll(const std::vector<Waiting>&);
+    struct Laid {
+        TightFloor floor;
+        int layers = 0; ///< run again
+        std::int64_t tries = 0;
+        bool fits = false;
+        std::string problem; ///< why it cannot be laid out here
+        LayoutFloor deeper;  ///< with one more run again, where it does not fit and there is one
+    };
+    bool canGoDeeper(const Choice& choice) const
+    {
+        return choice.recompute == Recompute::full && m_space.free.recompute &&
+               choice.recomputeLayers < m_space.layersOfChunk(choice);
+    }
+    TightFloor laidOut(Choice, int layers, Laid&) const;
+    Laid layOut(const Waiting&) const;
+    LayoutFloor floorDeeper(const Choice&) const;
+    void pushDeeper(const Waiting&, double bytes, const LayoutFloor& deeper);
+    void leaveOpen(const Waiting&, const std::string& problem);
+    void setKeys(Waiting&, double ns, double bytes) const;
+    template <typename Take>
+    void eachShape(const Choice&, Scenario&, const Take&) const;
+    void report(bool always);
+    void finish(PlanAnswer&);
+    PlannedLayout planned(const Waiting&, const Simulation&) const;
+    const PlanRequest& m_request;
+    const Catalogue& m_catalogue;
+    const std::function<void(const PlanProgress&)>& m_progress;
+    PlanSpace m_space;
+    Floors m_floors;
+    double m_capacityBytes;
+    std::vector<GridRecord> m_grids;
+    /// A heap that can be looked through.
+    struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, Later> {
+        const std::vector<Waiting>& all() const { return c; }
+    };
+    Queue m_queue;
+    struct Found {
+        Waiting from;
+        PlannedLayout layout;
+        std::shared_ptr<const Scenario> scenario;
+    };
+    std::vector<Found> m_found;
+    double m_bestKey = kUnbounded, m_bestSecond = kUnbounded;
+    std::vector<Waiting> m_tooLarge; ///< to be laid out or simulated here: they stay open
+    bool m_isSurveyed = false;
+    std::int64_t m_gridsDone = 0;
+    PlanAnswer m_answer;
+    std::chrono::steady_clock::time_point m_begun = std::chrono::steady_clock::now(), m_told = m_begun;
+};
+
+} // namespace sim

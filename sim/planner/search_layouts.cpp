@@ -1,0 +1,193 @@
+// Layouts laid out and simulated: the last two rungs of the search.
+#include "sim/planner/search.h"
+
+#include "sim/index.h"
+#include "sim/parallel.h"
+
+#include <cmath>
+#include <tuple>
+
+namespace sim {
+
+LayoutFloor Search::floorDeeper(const Choice& failed) const
+{
+    Choice deeper = failed;
+    ++deeper.recomputeLayers;
+    const Scenario scenario = m_space.scenarioOf(deeper);
+    return m_floors.floorOf(deeper, scenario, *m_floors.partsOf(deeper, scenario), *m_floors.shardsOf(deeper, scenario),
+                            m_floors.orderOf(deeper, scenario).get());
+}
+
+/// It waits again, with the floor of the next: which of the deeper ones fits is found out when its turn comes.
+void Search::pushDeeper(const Waiting& failed, double bytes, const LayoutFloor& floor)
+{
+    Waiting deeper = failed;
+    deeper.rung = Rung::leaf;
+    deeper.failedLayers = failed.choice.recomputeLayers;
+    deeper.failedBytes = bytes;
+    ++deeper.choice.recomputeLayers;
+    deeper.floorNs = std::max(deeper.floorNs, floor.stepNs);
+    setKeys(deeper, floor.stepNs, floor.bytes);
+    m_queue.push(std::move(deeper));
+}
+
+void Search::leaveOpen(const Waiting& waiting, const std::string& problem)
+{
+    ++m_answer.tooLarge;
+    if (m_answer.tooLargeText.empty())
+        m_answer.tooLargeText = problem;
+    GridRecord& record = m_grids[asIndex(waiting.grid)];
+    if (record.tooLargeText.empty())
+        record.tooLargeText = problem;
+    ++record.tooLarge;
+    m_tooLarge.push_back(waiting);
+}
+
+TightFloor Search::laidOut(Choice choice, int layers, Laid& laid) const
+{
+    choice.recomputeLayers = layers;
+    ++laid.tries;
+    return tightFloor(m_space.scenarioOf(choice));
+}
+
+/// The layout, or of those with as many or more layers run again the one with the fewest that fits. Layers save what they save:
+/// the first ones, which may be dense where the others are not, say nothing of the next.
+Search::Laid Search::layOut(const Waiting& leaf) const
+{
+    Laid laid{.layers = leaf.choice.recomputeLayers};
+    try {
+        const auto isSmall = [&](const TightFloor& floor) { return floor.peakBytes <= m_capacityBytes; };
+        if (leaf.failedLayers == 0) {
+            laid.floor = laidOut(leaf.choice, laid.layers, laid);
+            laid.fits = isSmall(laid.floor);
+            if (!laid.fits && canGoDeeper(leaf.choice))
+                laid.deeper = floorDeeper(leaf.choice);
+            return laid;
+        }
+        int fails = leaf.failedLayers;
+        double failsBytes = leaf.failedBytes;
+        laid.layers = m_space.layersOfChunk(leaf.choice);
+        laid.floor = laidOut(leaf.choice, laid.layers, laid);
+        // The last one may save nothing: its backward pass comes first, and its input is kept besides.
+        if (!isSmall(laid.floor) && laid.layers - 1 > fails)
+            if (const TightFloor but = laidOut(leaf.choice, laid.layers - 1, laid); but.peakBytes < laid.floor.peakBytes) {
+                laid.floor = but;
+                --laid.layers;
+            }
+        laid.fits = isSmall(laid.floor);
+        for (bool halves = false; laid.fits && laid.layers - fails > 1; halves = !halves) {
+            const double share = halves || failsBytes <= laid.floor.peakBytes
+                                     ? 0.5
+                                     : (failsBytes - m_capacityBytes) / (failsBytes - laid.floor.peakBytes);
+            const int middle =
+                std::clamp(fails + static_cast<int>(std::ceil(share * (laid.layers - fails))), fails + 1, laid.layers - 1);
+            const TightFloor floor = laidOut(leaf.choice, middle, laid);
+            if (isSmall(floor)) {
+                laid.floor = floor;
+                laid.layers = middle;
+            } else {
+                fails = middle;
+                failsBytes = floor.peakBytes;
+            }
+        }
+    } catch (const Error& error) {
+        laid.problem = error.what();
+    }
+    return laid;
+}
+
+void Search::tighten(const std::vector<Waiting>& leaves)
+{
+    std::vector<Laid> laid(leaves.size());
+    forEachInParallel(leaves.size(), threads(), [&](std::size_t i) { laid[i] = layOut(leaves[i]); });
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+        Waiting leaf = leaves[i];
+        const Laid& of = laid[i];
+        m_answer.tightened += of.tries;
+        if (!of.problem.empty()) {
+            leaveOpen(leaf, of.problem);
+            continue;
+        }
+        leaf.choice.recomputeLayers = of.layers;
+        if (!of.fits) {
+            m_grids[asIndex(leaf.grid)].noteMemory(of.floor.peakBytes, of.floor.fullestRank, leaf.choice);
+            if (of.deeper.stepNs > 0)
+                pushDeeper(leaf, of.floor.peakBytes, of.deeper);
+            continue;
+        }
+        leaf.rung = Rung::tight;
+        setKeys(leaf, of.floor.stepNs, of.floor.peakBytes);
+        m_queue.push(std::move(leaf));
+    }
+}
+
+PlannedLayout Search::planned(const Waiting& from, const Simulation& simulation) const
+{
+    const Metrics& metrics = simulation.metrics();
+    PlannedLayout layout{.grid = from.choice.grid,
+                         .settings = m_space.settingsOf(from.choice),
+                         .stepSeconds = metrics.stepTimeSeconds,
+                         .closedFormSeconds = from.tightNs * 1e-9,
+                         .floorSeconds = from.floorNs * 1e-9,
+                         .tokensPerSecond = metrics.tokensPerSecond,
+                         .peakMemoryGib = metrics.peakMemoryGib,
+                         .headroomGib = simulation.scenario().cluster.gpu.memoryGib - metrics.peakMemoryGib,
+                         .use = metrics.use};
+    const Training& training = simulation.scenario().training;
+    const double steps =
+        training.tokens > 0 ? std::ceil(training.tokens / (1.0 * training.globalBatchSize * training.sequenceLength)) : 1;
+    layout.gpuHours = steps * layout.stepSeconds * m_space.gpus / 3600;
+    layout.cost = layout.gpuHours * m_request.price;
+    return layout;
+}
+
+void Search::simulateAll(const std::vector<Waiting>& leaves)
+{
+    std::vector<std::shared_ptr<const Simulation>> results(leaves.size());
+    std::vector<std::string> problems(leaves.size()), refused(leaves.size());
+    forEachInParallel(leaves.size(), threads(), [&](std::size_t i) {
+        const auto resolved = withSettings(m_request, m_space.settingsOf(leaves[i].choice)).resolve(m_catalogue);
+        if (!resolved.scenario) { // perturbations of ranks that are not there, and the like: not legal for this job
+            for (const Problem& problem : resolved.problems)
+                if (problem.severity == Severity::error && refused[i].empty())
+                    refused[i] = problem.pointer + ": " + problem.message;
+            return;
+        }
+        try {
+            results[i] = simulate(*resolved.scenario);
+        } catch (const Error& error) {
+            problems[i] = error.what();
+        }
+    });
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+        GridRecord& record = m_grids[asIndex(leaves[i].grid)];
+        if (!refused[i].empty()) {
+            record.rule = refused[i];
+            continue;
+        }
+        if (!results[i]) {
+            leaveOpen(leaves[i], problems[i]);
+            continue;
+        }
+        ++m_answer.simulated;
+        const double bytes = results[i]->metrics().peakMemoryGib * kBytesPerGib;
+        if (bytes > m_capacityBytes || !results[i]->metrics().hostFits) {
+            record.noteMemory(bytes, 0, leaves[i].choice);
+            if (canGoDeeper(leaves[i].choice))
+                pushDeeper(leaves[i], bytes, floorDeeper(leaves[i].choice));
+            continue;
+        }
+        Found found{leaves[i], planned(leaves[i], *results[i]), std::make_shared<const Scenario>(results[i]->scenario())};
+        const double ns = std::round(found.layout.stepSeconds * 1e9);
+        const auto keys = byHeadroom() ? std::pair(bytes, ns) : std::pair(ns, bytes);
+        if (keys < std::pair(m_bestKey, m_bestSecond))
+            std::tie(m_bestKey, m_bestSecond) = keys;
+        if (keys < std::pair(record.bestKey, record.bestSecond)) {
+            std::tie(record.bestKey, record.bestSecond) = keys;
+            record.best = found.layout;
+        }
+        m_found.push_back(std::move(found));
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,242 @@
+// Grids, what is legal of them, and their shapes and layouts under floors.
+#include "sim/planner/search.h"
+
+#include "sim/cancel.h"
+#include "sim/index.h"
+#include "sim/legal/legal.h"
+#include "sim/parallel.h"
+
+#include <map>
+
+namespace sim {
+
+/// Kinds and chunks that are legal for a choice's grid, micro-batch and sequence parallelism.
+template <typename Take>
+void Search::eachShape(const Choice& choice, Scenario& scratch, const Take& take) const
+{
+    Choice shape = choice;
+    shape.zeroStage = m_space.zeroStages(choice.grid).front();
+    shape.dpShard = m_space.shards(choice.grid, shape.zeroStage).front();
+    shape.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
+    for (int kind = 0; kind < static_cast<int>(m_space.kinds.size()); ++kind) {
+        shape.kind = kind;
+        for (const int chunks : m_space.chunkCounts(choice.grid, kind)) {
+            shape.chunks = chunks;
+            m_space.applyTo(scratch, shape);
+            if (isLegal(scratch))
+                take(shape);
+        }
+    }
+}
+
+void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiting>& nodes)
+{
+    checkCancelled();
+    Choice choice;
+    choice.grid = record.grid;
+    Scenario scratch = m_space.base;
+    const bool filtered = !m_request.framework.empty();
+    std::string refused;
+    std::map<int, std::int64_t> shardsOf; // zero stage -> ways of sharding
+    for (const int zero : m_space.zeroStages(record.grid))
+        shardsOf[zero] = static_cast<std::int64_t>(m_space.shards(record.grid, zero).size());
+    for (int order = 0; order < static_cast<int>(m_space.orders.size()); ++order) {
+        choice.order = order;
+        for (const int microBatch : m_space.microBatches(record.grid)) {
+            choice.microBatch = microBatch;
+            for (const bool sequenceParallel : m_space.sequenceParallels(record.grid)) {
+                choice.sequenceParallel = sequenceParallel;
+                std::int64_t legal = 0;
+                choice.recompute = m_space.recomputes().front();
+                eachShape(choice, scratch, [&](const Choice& shape) {
+                    std::int64_t shardings = 0;
+                    for (const auto& [zero, ways] : shardsOf) {
+                        Choice sharded = shape;
+                        sharded.zeroStage = zero;
+                        if (filtered) {
+                            m_space.applyTo(scratch, sharded);
+                            if (std::string limit = frameworkLimit(m_request.framework, scratch); !limit.empty()) {
+                                refused = std::move(limit);
+                                continue;
+                            }
+                        }
+                        shardings += ways;
+                    }
+                    std::int64_t depths = 0;
+                    for (const Recompute recompute : m_space.recomputes())
+                        depths += recompute == Recompute::full && m_space.free.recompute ? m_space.layersOfChunk(shape) : 1;
+                    legal += shardings * depths;
+                });
+                record.legal += legal;
+                if (legal == 0)
+                    continue;
+                for (const Recompute recompute : m_space.recomputes()) {
+                    choice.recompute = recompute;
+                    choice.recomputeLayers = recompute == Recompute::full ? 1 : 0;
+                    choice.kind = 0;
+                    choice.chunks = scheduleFamily(m_space.kinds.front()).chunks.least;
+                    choice.zeroStage = 0;
+                    choice.dpShard = choice.grid.dp * choice.grid.cp;
+                    m_space.applyTo(scratch, choice);
+                    const LayoutFloor floor = m_floors.leastOf(choice, scratch);
+                    const double ns = floor.stepNs;
+                    if (floor.bytes > m_capacityBytes) {
+                        record.noteMemory(floor.bytes, 0, choice);
+                        continue;
+                    }
+                    nodes.push_back({.key = byHeadroom() ? floor.bytes : ns,
+                                     .rung = Rung::node,
+                                     .grid = static_cast<std::int32_t>(index),
+                                     .choice = choice,
+                                     .floorNs = ns,
+                                     .tightNs = ns,
+                                     .second = byHeadroom() ? ns : 0});
+                }
+            }
+        }
+    }
+    record.isSurveyed = true;
+    if (record.legal > 0)
+        return;
+    record.rule = !refused.empty() ? refused : whyIllegal(m_space, record.grid);
+}
+
+void Search::survey()
+{
+    std::vector<PlanGrid> all = m_space.grids();
+    std::vector<PlanGrid> mine;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (static_cast<int>(i % asIndex(m_request.parts)) == m_request.part)
+            mine.push_back(all[i]);
+    for (const PlanGrid& grid : mine)
+        m_grids.push_back({.grid = grid});
+    std::vector<std::vector<Waiting>> nodes(mine.size());
+    constexpr std::size_t kGridsAtOnce = 64;
+    for (std::size_t from = 0; from < mine.size(); from += kGridsAtOnce) {
+        const std::size_t count = std::min(kGridsAtOnce, mine.size() - from);
+        forEachInParallel(count, threads(), [&](std::size_t i) { surveyGrid(from + i, m_grids[from + i], nodes[from + i]); });
+        m_gridsDone = static_cast<std::int64_t>(from + count);
+        report(false);
+    }
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+        m_answer.covered += m_grids[i].legal;
+        for (Waiting& node : nodes[i])
+            m_queue.push(std::move(node));
+    }
+    m_isSurveyed = true;
+}
+
+/// What there is of a node under each schedule, sharded whichever way.
+void Search::expandNode(const Waiting& node, std::vector<Waiting>& shapes) const
+{
+    checkCancelled();
+    Scenario scratch = m_space.scenarioOf(node.choice);
+    const auto parts = m_floors.partsOf(node.choice, scratch);
+    eachShape(node.choice, scratch, [&](const Choice& legal) {
+        Choice shape = legal;
+        if (!m_space.free.recompute)
+            shape.recomputeLayers = m_space.held.recomputeLayers;
+        const double ns = m_floors.leastOfShape(shape, scratch, *parts);
+        shapes.push_back(
+            {.key = node.key, .rung = Rung::shape, .grid = node.grid, .choice = shape, .floorNs = std::max(node.floorNs, ns)});
+        setKeys(shapes.back(), ns, 0);
+    });
+}
+
+/// The same with its passes in their order.
+void Search::orderShape(const Waiting& shape, std::vector<Waiting>& ordered) const
+{
+    checkCancelled();
+    const Scenario scenario = m_space.scenarioOf(shape.choice);
+    const auto order = m_floors.orderOf(shape.choice, scenario);
+    const double ns = m_floors.shapeOf(shape.choice, scenario, *m_floors.partsOf(shape.choice, scenario), order.get()).leastNs;
+    ordered.push_back(shape);
+    ordered.back().rung = Rung::ordered;
+    ordered.back().floorNs = std::max(shape.floorNs, ns);
+    setKeys(ordered.back(), ns, 0);
+}
+
+/// Its layouts: each way of sharding, with as few layers run again as may fit.
+void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, GridRecord& record) const
+{
+    checkCancelled();
+    Choice leaf = shape.choice;
+    Scenario scratch = m_space.scenarioOf(leaf);
+    const auto parts = m_floors.partsOf(leaf, scratch);
+    const auto order = m_floors.orderOf(leaf, scratch);
+    std::map<int, ShapeFloor> byDepth; // layers run again
+    const bool filtered = !m_request.framework.empty();
+    for (const int zero : m_space.zeroStages(leaf.grid))
+        for (const int shard : m_space.shards(leaf.grid, zero)) {
+            leaf.zeroStage = scratch.layout.zeroStage = zero;
+            leaf.dpShard = scratch.layout.dpShard = shard;
+            if (filtered && !frameworkLimit(m_request.framework, scratch).empty())
+                continue;
+            const auto shards = m_floors.shardsOf(leaf, scratch);
+            LayoutFloor floor;
+            std::vector<int> tried; // numbers of layers
+            const auto floorWith = [&](int layers) {
+                leaf.recomputeLayers = layers;
+                scratch.training.recomputeLayers = leaf.recompute == Recompute::full ? layers : 0;
+                auto known = byDepth.find(layers);
+                if (known == byDepth.end())
+                    known = byDepth.emplace(layers, m_floors.shapeOf(leaf, scratch, *parts, order.get())).first;
+                if (std::find(tried.begin(), tried.end(), layers) == tried.end()) {
+                    tried.push_back(layers);
+                    ++record.evaluated;
+                }
+                floor = m_floors.shardedOf(leaf, scratch, known->second, *shards);
+                return floor.bytes <= m_capacityBytes;
+            };
+            bool fits = false;
+            if (leaf.recompute == Recompute::full && m_space.free.recompute) {
+                const int most = m_space.layersOfChunk(leaf);
+                fits = floorWith(most);
+                if (fits && !byHeadroom()) { // the least depth that may fit
+                    int least = 1, enough = most;
+                    while (least < enough) {
+                        const int middle = (least + enough) / 2;
+                        if (floorWith(middle))
+                            enough = middle;
+                        else
+                            least = middle + 1;
+                    }
+                    floorWith(enough);
+                }
+            } else {
+                fits = floorWith(shape.choice.recomputeLayers);
+            }
+            if (!fits) {
+                record.noteMemory(floor.bytes, floor.fullestRank, leaf);
+                continue;
+            }
+            leaves.push_back({.key = shape.key, .rung = Rung::leaf, .grid = shape.grid, .choice = leaf, .floorNs = floor.stepNs});
+            setKeys(leaves.back(), floor.stepNs, floor.bytes);
+        }
+}
+
+/// Of one rung.
+void Search::expand(const std::vector<Waiting>& waiting)
+{
+    std::vector<std::vector<Waiting>> next(waiting.size());
+    std::vector<GridRecord> records(waiting.size());
+    forEachInParallel(waiting.size(), threads(), [&](std::size_t i) {
+        if (waiting[i].rung == Rung::node)
+            expandNode(waiting[i], next[i]);
+        else if (waiting[i].rung == Rung::shape)
+            orderShape(waiting[i], next[i]);
+        else
+            expandShape(waiting[i], next[i], records[i]);
+    });
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        GridRecord& record = m_grids[asIndex(waiting[i].grid)];
+        record.evaluated += records[i].evaluated;
+        m_answer.evaluated += records[i].evaluated;
+        if (records[i].leastBytes < record.leastBytes)
+            record.noteMemory(records[i].leastBytes, records[i].fullestRank, records[i].fullest);
+        for (Waiting& one : next[i])
+            m_queue.push(std::move(one));
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,169 @@
+// The command plan, and parts of it and of sweep: what is asked, refused and printed.
+#include "tests/sim/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+
+namespace {
+
+using nlohmann::json;
+using test::gallery;
+using test::Outcome;
+using test::run;
+using test::runJson;
+using test::write;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kPlan = "plan " + gallery("60-") + " -j 1 ";
+
+/// Variables of a launcher, for as long as it lives.
+class Launcher {
+public:
+    explicit Launcher(std::map<std::string, std::string> variables) : m_variables(std::move(variables))
+    {
+        for (const auto& [name, value] : m_variables)
+            setenv(name.c_str(), value.c_str(), 1);
+    }
+    ~Launcher()
+    {
+        for (const auto& [name, value] : m_variables)
+            unsetenv(name.c_str());
+    }
+    Launcher(const Launcher&) = delete;
+    Launcher& operator=(const Launcher&) = delete;
+
+private:
+    std::map<std::string, std::string> m_variables;
+};
+
+TEST(PlanCommand, KeepsTheNumberOfGpusWhateverIsHeld)
+{
+    for (const char* held : {"layout.tp=4", "layout.tp=1", "layout.pp=1", "/layout/dp=1"}) {
+        const json answer = runJson(kPlan + "--top 1 --json --fix " + held);
+        EXPECT_EQ(answer["gpus"], 8) << held;
+        const json& settings = answer["best"][0]["settings"];
+        const auto sizeOf = [&](const char* pointer) {
+            return settings.contains(pointer) ? settings[pointer].get<int>() : answer["held_fixed"][pointer].get<int>();
+        };
+        EXPECT_EQ(sizeOf("/layout/tp") * sizeOf("/layout/cp") * sizeOf("/layout/pp") * sizeOf("/layout/dp"), 8) << held;
+    }
+}
+
+TEST(PlanCommand, SaysWhatIsNoKeyBeforeItSearches)
+{
+    const auto refused = [](const std::string& arguments) {
+        const Outcome outcome = run(kPlan + arguments);
+        EXPECT_EQ(outcome.code, 1) << arguments;
+        EXPECT_EQ(outcome.out, "") << arguments;
+        return outcome.err;
+    };
+    EXPECT_THAT(refused("--fix layot.tp=4"), HasSubstr("nearest: \"layout\""));
+    EXPECT_THAT(refused("--fix layout.ttp=4"), HasSubstr("nearest: \"tp\""));
+    EXPECT_THAT(refused("--fix layout.tp=two"), HasSubstr("whole number"));
+    EXPECT_THAT(refused("--fix schedule.kind=1f1bb"), HasSubstr("nearest: \"1f1b\""));
+    EXPECT_THAT(refused("--free layout.tpp"), HasSubstr("nearest: \"layout.tp\""));
+    EXPECT_THAT(refused("--why layout.ttp=4"), HasSubstr("nearest: \"tp\""));
+    EXPECT_THAT(refused("--fix layout.tp=2 --fix /layout/tp=4"), HasSubstr("at 2 and at 4"));
+    EXPECT_THAT(refused("--fix layout.tp=2 --free layout.tp"), HasSubstr("and to be free"));
+    EXPECT_THAT(refused("--margin 90"), HasSubstr("leaves nothing of the 2 GiB"));
+    for (const char* wrong : {"--margin nan", "--margin -1", "--gpus 0", "--gpus 99999999999", "--top 0", "--price inf",
+                              "--objective fast", "--part 3/2", "--part 1", "--fix layout.tp"})
+        EXPECT_EQ(run(kPlan + wrong).code, 2) << wrong;
+}
+
+TEST(PlanCommand, CountsNoMoreThanThereIs)
+{
+    const json answer = runJson(kPlan + "--top 1 --json --fix layout.tp=4 --fix schedule.kind=1f1b");
+    EXPECT_LE(answer["evaluated"], answer["covered"]);
+    EXPECT_LE(answer["simulated"], answer["tightened"]);
+    const Outcome one = run("plan " + gallery("56-") + " -j 1 --top 1");
+    EXPECT_THAT(one.out, HasSubstr(" on 1 GPU,"));
+    EXPECT_THAT(one.out, Not(HasSubstr("1 GPUs")));
+    EXPECT_EQ(one.err, "") << "a log is told of progress every half minute";
+}
+
+TEST(PlanCommand, ReadsItsPartFromWhatStartedIt)
+{
+    const auto partOf = [](std::map<std::string, std::string> variables) {
+        const Launcher launcher(std::move(variables));
+        return runJson(kPlan + "--top 1 --json --fix schedule.kind=1f1b --part auto")["part"];
+    };
+    EXPECT_EQ(partOf({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "3"}}), json({2, 3}));
+    EXPECT_EQ(partOf({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}), json({1, 2}));
+    EXPECT_EQ(partOf({{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_STEP_ID", "0"}}), json({3, 3}));
+    const std::map<std::string, std::string> array{{"SLURM_ARRAY_TASK_ID", "14"},
+                                                   {"SLURM_ARRAY_TASK_MIN", "10"},
+                                                   {"SLURM_ARRAY_TASK_STEP", "2"},
+                                                   {"SLURM_ARRAY_TASK_COUNT", "3"}};
+    EXPECT_EQ(partOf(array), json({3, 3}));
+    auto both = array;
+    both.insert({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}});
+    EXPECT_EQ(partOf(both), json({6, 6}));
+    EXPECT_EQ(run(kPlan + "--part auto").code, 2);
+    const Launcher beyond({{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}});
+    const Outcome outcome = run(kPlan + "--part auto");
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("PMI_RANK and PMI_SIZE say 2 of 2"));
+}
+
+TEST(PlanCommand, MergesNothingThatIsNoAnswer)
+{
+    std::string files;
+    for (const char* part : {"1/2", "2/2"}) {
+        const json answer = runJson(kPlan + "--top 1 --json --fix schedule.kind=1f1b --part " + part);
+        files += " --merge " + write("part" + std::string(1, part[0]) + ".json", answer.dump());
+    }
+    const json merged = runJson("plan --json" + files);
+    EXPECT_EQ(merged["proved"], true);
+    EXPECT_THAT(run("plan" + files).out, HasSubstr("the first is proved best"));
+    json answer = runJson(kPlan + "--top 1 --json --fix schedule.kind=1f1b --part 1/1");
+    EXPECT_EQ(run("plan --merge " + write("whole.json", answer.dump())).code, 1) << "it is in one piece";
+    const json first = json::parse(test::read(test::scratch() / "part1.json"));
+    for (const char* key : {"best", "order", "rejected", "covered", "open", "gpus", "held_fixed", "objective", "seconds"})
+        for (const json& wrong : {json(nullptr), json("x"), json(-1)}) {
+            if ((std::string(key) == "open" && wrong.is_null()) || (wrong.is_string() && std::string(key) == "objective"))
+                continue; // nothing is open; a word
+            json changed = first;
+            changed[key] = wrong;
+            write("part1.json", changed.dump());
+            const Outcome outcome = run("plan" + files);
+            EXPECT_EQ(outcome.code, wrong == -1 && std::string(key) == "seconds" ? 0 : 1) << key << " " << wrong;
+        }
+    write("part1.json", R"({"part":[1,2],"open":NaN})");
+    EXPECT_EQ(run("plan" + files).code, 1);
+    EXPECT_EQ(run("plan --gpus 8" + files).code, 2);
+    EXPECT_EQ(run("plan " + gallery("60-") + files).code, 2);
+}
+
+TEST(SweepCommand, IsTheWholeWhenItsPartsFollowEachOther)
+{
+    const std::string sweep =
+        "sweep " + gallery("60-") + " --vary layout.zero_stage=0,1,2 --vary training.micro_batch_size=1,2 --csv ";
+    std::string parts;
+    for (const char* part : {"1/4", "2/4", "3/4", "4/4"})
+        parts += run(sweep + "--part " + part).out;
+    EXPECT_EQ(parts, run(sweep).out);
+    EXPECT_EQ(run("sweep " + gallery("60-") + " --vary layout.zero_stage=0,1 --part 1/2").code, 2);
+}
+
+// Megatron-LM on 64 GPUs, 162 billion parameters (SC21, figure 13): of tensor times pipeline parallelism, 8 x 8 is the fastest.
+TEST(PlanCommand, FindsTheSplitThatMegatronsSweepFound)
+{
+    const json answer =
+        runJson("plan " + gallery("35-") +
+                " -j 1 --top 1 --json --fix layout.cp=1 --fix layout.dp=1 --fix layout.zero_stage=0 --fix layout.dp_shard=1"
+                " --fix layout.sequence_parallel=false --fix training.micro_batch_size=1 --fix training.recompute=full"
+                " --fix schedule.kind=1f1b --fix schedule.virtual_stages=1");
+    EXPECT_EQ(answer["proved"], true);
+    EXPECT_EQ(answer["best"][0]["settings"]["/layout/tp"], 8);
+    EXPECT_EQ(answer["best"][0]["settings"]["/layout/pp"], 8);
+}
+
+} // namespace

@@ -82,7 +82,8 @@ TEST_F(RealWindow, ShowsAllOfItselfOnThisScreen)
     ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
     rest();
     EXPECT_TRUE(waitFor([&] { return window.screen()->availableGeometry().contains(window.frameGeometry()); }))
-        << "the frame included: " << window.frameGeometry().width() << " x " << window.frameGeometry().height() << " of "
+        << "the frame included: at " << window.frameGeometry().x() << " " << window.frameGeometry().y() << ", "
+        << window.frameGeometry().width() << " x " << window.frameGeometry().height() << " of "
         << window.screen()->availableGeometry().width() << " x " << window.screen()->availableGeometry().height();
     const auto expectWhole = [](const QWidget& part, const std::string& what) {
         EXPECT_EQ(part.visibleRegion().boundingRect().size(), part.size()) << what << " is cut";

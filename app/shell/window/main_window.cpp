@@ -13,7 +13,6 @@
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/format.h"
-#include "app/shell/widgets/polish_ahead.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/problem_page.h"
@@ -369,9 +368,6 @@ void MainWindow::showGallery()
     showPage(m_gallery);
     if (!m_options.reproducible)
         m_gallery->focusSearch();
-    if (std::exchange(m_polishesAhead, false))
-        for (QWidget* next : std::initializer_list<QWidget*>{m_workspace, m_formDock, m_detailsDock, m_findingsDock})
-            polishAhead(*next);
 }
 
 /// A page that has the width of the docks too.

@@ -290,7 +290,6 @@ private:
     FileExport m_fileExport;
 
     bool m_showsViewNext = false;         ///< the file's, as soon as there is a result to show it of
-    bool m_polishesAhead = true;          ///< once, while the gallery is looked at
     bool m_tidiesTabs = false;            ///< soon
     std::optional<Picture> m_inFrontNext; ///< the one that was asked for
     bool m_playsNext = false;             ///< as soon as the scenario chosen in the gallery has a result

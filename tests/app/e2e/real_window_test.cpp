@@ -37,9 +37,16 @@ protected:
         QTest::qWait(kManagerMs);
     }
     /// The window manager moves it there when it likes, and late where the machine is busy.
-    static bool comesOntoItsScreen(const MainWindow& window)
+    static testing::AssertionResult comesOntoItsScreen(const MainWindow& window)
     {
-        return waitFor([&] { return window.screen()->availableGeometry().contains(window.frameGeometry()); });
+        const auto place = [](const QRect& rect) {
+            return std::to_string(rect.width()) + " x " + std::to_string(rect.height()) + " at " + std::to_string(rect.x()) +
+                   ", " + std::to_string(rect.y());
+        };
+        if (waitFor([&] { return window.screen()->availableGeometry().contains(window.frameGeometry()); }))
+            return testing::AssertionSuccess();
+        return testing::AssertionFailure() << "the frame is " << place(window.frameGeometry()) << ", the screen "
+                                           << place(window.screen()->availableGeometry());
     }
     static QSize pixels(const MainWindow& window) { return (QSizeF(window.size()) * window.devicePixelRatioF()).toSize(); }
 };
@@ -51,7 +58,7 @@ TEST_F(RealWindow, FitsItsScreenAndTakesEverySizeAndText)
     ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
     ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
     rest();
-    EXPECT_TRUE(comesOntoItsScreen(window)) << "the first window, frame included";
+    EXPECT_TRUE(comesOntoItsScreen(window));
     for (const QSize size : {QSize(1024, 640), QSize(1272, 720)}) {
         window.resize(size);
         rest();
@@ -86,10 +93,7 @@ TEST_F(RealWindow, ShowsAllOfItselfOnThisScreen)
     ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
     ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
     rest();
-    EXPECT_TRUE(comesOntoItsScreen(window)) << "the frame included: " << window.frameGeometry().width() << " x "
-                                            << window.frameGeometry().height() << " of "
-                                            << window.screen()->availableGeometry().width() << " x "
-                                            << window.screen()->availableGeometry().height();
+    EXPECT_TRUE(comesOntoItsScreen(window));
     const auto expectWhole = [](const QWidget& part, const std::string& what) {
         EXPECT_EQ(part.visibleRegion().boundingRect().size(), part.size()) << what << " is cut";
     };

@@ -3,6 +3,7 @@
 #include "app/session/edit.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
+#include "app/shell/ops/ops_panel.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
 #include "sim/error.h"

@@ -18,6 +18,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QRadioButton>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -33,6 +34,7 @@ using sim::LessonValue;
 /// Empty until something is answered: a number that stands there already is half an answer.
 class NumberBox : public QDoubleSpinBox {
 public:
+    using QDoubleSpinBox::lineEdit;
     void setAnswered()
     {
         if (std::exchange(m_isBlank, false) && lineEdit()->text().isEmpty()) // else somebody is typing it
@@ -117,6 +119,11 @@ public:
                 m_settles = false;
             }
             touch();
+        });
+        // What is typed is an answer also where the hidden box holds that number already, and no value changes.
+        connect(m_box->lineEdit(), &QLineEdit::textEdited, this, [this] {
+            if (!m_box->cleanText().isEmpty() && m_box->hasAcceptableInput())
+                touch();
         });
         connect(m_box, &QDoubleSpinBox::editingFinished, this, [this] {
             if (m_box->hasFocus() && !m_box->cleanText().isEmpty())
@@ -414,11 +421,20 @@ QString orderText(const sim::OrderOutcome& outcome)
 
 QString unmetText(const sim::OrderOutcome& outcome)
 {
+    // Only one comparison with an upper limit says what is too large; of all else the check's own words are shown.
+    static const QRegularExpression kUpperLimit(
+        QStringLiteral("^(mine\\.bubble(?:\\.\\w+)*|max\\(mine\\.peak_activations\\)|mine\\.peak_activations(?:\\[\\d+\\])?)"
+                       "\\s*<=?(?!.*(?:[<>=!]|\\b(?:and|or|not|if)\\b))"));
     QStringList missed;
-    for (const std::string& goal : outcome.unmet)
-        missed << (goal.starts_with("mine.bubble")                      ? QObject::tr("the bubble is too large")
-                   : goal.find("peak_activations") != std::string::npos ? QObject::tr("too many micro-batches are held")
-                                                                        : QString::fromStdString(goal));
+    for (const std::string& goal : outcome.unmet) {
+        const QString text = QString::fromStdString(goal);
+        const qsizetype end = text.indexOf(QStringLiteral(" does not hold: "));
+        const QRegularExpressionMatch limit = end < 0 ? QRegularExpressionMatch() : kUpperLimit.match(text.left(end));
+        missed << (!limit.hasMatch() ? text
+                   : limit.captured(1).startsWith(QStringLiteral("mine.bubble"))
+                       ? QObject::tr("the bubble is too large")
+                       : QObject::tr("too many micro-batches are held"));
+    }
     return missed.join(QStringLiteral("; "));
 }
 

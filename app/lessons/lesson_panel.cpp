@@ -98,9 +98,13 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
         for (const std::string& name : sim::valueAs<std::vector<std::string>>(*names).value_or(std::vector<std::string>()))
             add(name);
     if (play.isDrawn(at))
-        scene.note = LessonPanel::tr(
-            "This question is for you and a sheet of paper: the pictures of its case would tell the answer. They are shown when "
-            "you have answered.");
+        scene.note =
+            play.drawnCase(at) != nullptr
+                ? LessonPanel::tr(
+                      "This question is for you and a sheet of paper: the pictures of its case would tell the answer. "
+                      "They are shown when you have answered.")
+                : LessonPanel::tr("This question is for you and a sheet of paper: no picture goes with it. Those that were here "
+                                  "come back when you have answered.");
     return scene;
 }
 
@@ -178,10 +182,16 @@ void LessonPanel::stop()
 void LessonPanel::setSuspended(bool suspended)
 {
     m_isSuspended = suspended;
-    if (suspended || !m_play || m_isAtEnd)
+    if (suspended || !m_play)
         return;
     m_sceneName.clear();
-    goTo(m_at);
+    if (!m_isAtEnd)
+        return goTo(m_at);
+    LessonScene scene = sceneOf(*m_play, m_at); // as the last step left the window: nothing is asked any more
+    scene.asksForSlice = scene.play = false;
+    scene.note.clear();
+    m_sceneName = m_play->shownName(m_at);
+    Q_EMIT sceneChanged(scene);
 }
 
 void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember)
@@ -310,20 +320,24 @@ void LessonPanel::takeFocus()
         m_next->setFocus();
 }
 
-/// Of a question from another lesson, when it has been answered.
+/// Of a question from another lesson, when it has been answered; where it is of no case, the pictures that were there.
 void LessonPanel::showDrawnCase()
 {
-    if (const sim::ScenarioDocument* about = m_play->drawnCase(m_at)) {
-        LessonScene scene;
-        scene.shown = about;
-        Q_EMIT sceneChanged(scene);
-    }
+    LessonScene scene;
+    scene.shown = m_play->drawnCase(m_at);
+    Q_EMIT sceneChanged(scene);
 }
 
-/// Return goes on where nothing is asked.
+/// Return does what the button with the focus does; elsewhere it goes on where nothing is asked. A key that is held does so once.
 void LessonPanel::keyPressEvent(QKeyEvent* event)
 {
     const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+    if (isReturn && event->isAutoRepeat())
+        return;
+    QWidget* const focused = focusWidget();
+    if (isReturn && (qobject_cast<QPushButton*>(focused) != nullptr || qobject_cast<QToolButton*>(focused) != nullptr) &&
+        focused->isEnabled() && focused->isVisible())
+        return static_cast<QAbstractButton*>(focused)->click();
     if (isReturn && m_next->isVisible() && canGoOn() && (challenge() == nullptr || committed()))
         return next();
     QFrame::keyPressEvent(event);

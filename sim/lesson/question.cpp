@@ -311,8 +311,14 @@ OrderOutcome AskedQuestion::outcomeOf(const LessonValue& rows) const
     Cases names(&m_names);
     names.put("mine", CaseSubject(std::move(mine)));
     try {
-        outcome.bubbleOverIdeal = Expression::parse("mine.bubble.over_ideal").evaluate(names).get<double>();
-        outcome.mostHeld = Expression::parse("max(mine.peak_activations)").evaluate(names).get<int>();
+        const auto numberOf = [&names](const char* what) {
+            const LessonValue value = Expression::parse(what).evaluate(names);
+            if (!value.is_number())
+                throw Error(std::string(what) + " is " + shownValue(value) + "; a number is expected");
+            return value.get<double>();
+        };
+        outcome.bubbleOverIdeal = numberOf("mine.bubble.over_ideal");
+        outcome.mostHeld = static_cast<int>(numberOf("max(mine.peak_activations)"));
     } catch (const Error& error) {
         outcome.problem = error.what();
     }

@@ -127,16 +127,16 @@ void ScenarioHeader::refresh()
     const QString description = scenario ? QString::fromStdString(scenario->description) : QString();
     const QString source = scenario ? QString::fromStdString(scenario->source) : QString();
     m_layout->setText(scenario ? layoutLine(scenario->layout) : QString());
-    fitLayout();
     m_summary->setText(firstSentence(description));
     m_text->setText(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source));
     m_more->setVisible((!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
     m_summary->setVisible(!m_more->isChecked() && !m_isLow);
-    if (!m_isMasked)
-        return;
-    m_name->setText(tr("Hidden until you have answered."));
-    m_layout->setText({});
-    m_summary->setText({});
+    if (m_isMasked) {
+        m_name->setText(tr("Hidden until you have answered."));
+        m_layout->setText({});
+        m_summary->setText({});
+    }
+    fitLayout(); // of the texts that stand there now
 }
 
 /// In low windows pictures need the place of the second line; in narrow ones the name that of the layout.

@@ -478,7 +478,8 @@ void MainWindow::stepChanged()
     if (m_inFrontNext && isWorkspaceShown() && m_workspace->isVisible()) {
         const Picture asked = *std::exchange(m_inFrontNext, std::nullopt);
         m_workspace->setPictureVisible(asked, true);
-        m_workspace->canvas(asked).setFocus();
+        if (!m_isInLesson) // there the lesson says who has the keys
+            m_workspace->canvas(asked).setFocus();
     }
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
         m_desk.playback().play();
@@ -568,7 +569,8 @@ void MainWindow::closeEvent(QCloseEvent* event)
         event->ignore();
         return;
     }
-    m_run.reset(); // no process stays behind
+    m_run.reset();          // no process stays behind
+    m_workspace->putBack(); // a lesson that goes on next time leaves no picture that was hidden
     writeSettings();
     m_session.disconnect(this);
     m_desk.disconnect(this);

@@ -154,7 +154,9 @@ void MainWindow::keepInComparison()
     const auto same = std::find_if(kept.begin(), kept.end(), [&](const auto& entry) { return entry.document.text() == now; });
     const auto letterOf = [](std::size_t place) { return QChar(u'C' + static_cast<char16_t>(place)); };
     if (same != kept.end() || m_baseline.document().text() == now) {
-        const QString letter = same == kept.end() ? QStringLiteral("A") : letterOf(static_cast<std::size_t>(same - kept.begin()));
+        const QString letter = same != kept.end()       ? QString(letterOf(static_cast<std::size_t>(same - kept.begin())))
+                               : m_compare->isSwapped() ? QStringLiteral("B")
+                                                        : QStringLiteral("A");
         statusBar()->showMessage(tr("This is compared already, as %1: change something, then keep it").arg(letter), kTellMs);
         return;
     }

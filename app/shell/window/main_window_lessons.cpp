@@ -183,6 +183,7 @@ void MainWindow::leaveLesson()
     m_isInLesson = m_showsScene = false;
     m_lesson->stop();
     m_frontNext.clear();
+    m_workspace->putBack();
     m_workspace->setNote({});
     m_workspace->setLeastMemory(0);
     maskNumbers(false);

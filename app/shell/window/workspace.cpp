@@ -27,6 +27,7 @@ namespace {
 
 constexpr int kLowestPicture = 88, kNarrowestPicture = 160;
 constexpr int kLayoutVersion = 3;
+constexpr int kLayoutWithoutUsual = 2; ///< it did not say whether docks lie as is usual
 /// From this width on, the pictures beside the grid have a place of their own.
 constexpr int kWideWorkspace = 1220;
 /// Lower a picture that comes back can hardly be read.
@@ -306,8 +307,14 @@ void Workspace::setCovered(bool covered)
 void Workspace::setMasked(bool masked)
 {
     m_isMasked = masked;
+    maskCanvases();
+}
+
+/// Also under a note: a picture in a window of its own is read past it, and screen readers read what lies behind it.
+void Workspace::maskCanvases()
+{
     for (Shown& shown : m_pictures)
-        shown.canvas->setMasked(masked);
+        shown.canvas->setMasked(m_isMasked || m_hasNote);
     letAsk();
 }
 
@@ -318,9 +325,18 @@ void Workspace::setTimesMasked(bool masked)
 
 void Workspace::setNote(const QString& text)
 {
+    m_hasNote = !text.isEmpty();
     m_note->setText(text);
-    m_note->setVisible(!text.isEmpty());
+    m_note->setVisible(m_hasNote);
     m_note->raise();
+    for (Shown& shown : m_pictures) { // those in windows of their own are not behind it
+        if (shown.note == nullptr)
+            shown.note = new MaskNote(shown.dock->widget(), {});
+        shown.note->setText(text);
+        shown.note->setVisible(m_hasNote);
+        shown.note->raise();
+    }
+    maskCanvases();
 }
 
 void Workspace::setLeastMemory(std::int64_t bytes)
@@ -331,14 +347,25 @@ void Workspace::setLeastMemory(std::int64_t bytes)
 
 void Workspace::bringToFront(const std::vector<Picture>& wanted)
 {
-    for (auto picture = wanted.rbegin(); picture != wanted.rend(); ++picture)
+    for (auto picture = wanted.rbegin(); picture != wanted.rend(); ++picture) {
+        const bool wasBrought = std::find(m_brought.begin(), m_brought.end(), *picture) != m_brought.end();
+        const bool isBrought = wasBrought || !isPictureVisible(*picture);
         setPictureVisible(*picture, true);
+        if (isBrought)
+            m_brought.push_back(*picture);
+    }
+}
+
+void Workspace::putBack()
+{
+    for (const Picture picture : std::exchange(m_brought, {}))
+        setPictureVisible(picture, false);
 }
 
 void Workspace::letAsk()
 {
     for (Shown& shown : m_pictures) {
-        if (m_isCovered || m_isMasked)
+        if (m_isCovered || m_isMasked || m_hasNote)
             shown.view->setAskBecause({});
         else
             answerBecause(shown);
@@ -472,6 +499,7 @@ void Workspace::runCommand(ViewCommand command, bool fast)
 
 void Workspace::setPictureVisible(Picture picture, bool visible)
 {
+    std::erase(m_brought, picture); // now it is as somebody wants it
     if (picture == Picture::timeline && isEditing()) {
         m_timelineWanted = visible;
         return;
@@ -566,7 +594,7 @@ QByteArray Workspace::saveLayout() const
     return layout;
 }
 
-/// False: it is of another version.
+/// False: it is of a version that cannot be read.
 bool Workspace::takeLayout(const QByteArray& layout)
 {
     QDataStream in(layout);
@@ -574,11 +602,14 @@ bool Workspace::takeLayout(const QByteArray& layout)
     DockShares shares;
     QByteArray state;
     in >> version;
-    if (version != kLayoutVersion)
+    bool isUsual = false, wasWide = width() >= kWideWorkspace;
+    if (version == kLayoutVersion)
+        in >> shares >> isUsual >> wasWide >> state;
+    else if (version == kLayoutWithoutUsual)
+        in >> shares >> state;
+    else
         return false;
-    bool isUsual = false, wasWide = false;
-    in >> shares >> isUsual >> wasWide >> state;
-    if (in.status() != QDataStream::Ok || !m_docks->restoreState(state, kLayoutVersion))
+    if (in.status() != QDataStream::Ok || !m_docks->restoreState(state, version))
         return false;
     m_shares = shares;
     m_isUsual = isUsual; // nobody had moved a dock: in a window of another width they lie as is usual there
@@ -635,6 +666,7 @@ void Workspace::restoreWhenLaidOut()
         if (!isKnown)
             resetLayout();
         adapt();
+        bringToFront(std::vector(m_brought)); // which the layout does not have
     });
 }
 
@@ -809,8 +841,12 @@ void Workspace::showEvent(QShowEvent* event)
 /// While other pages are shown, docks are squeezed: they come back as they are now.
 void Workspace::hideEvent(QHideEvent* event)
 {
-    if (m_isArranged && !event->spontaneous() && m_layoutToRestore.isEmpty())
+    if (m_isArranged && !event->spontaneous() && m_layoutToRestore.isEmpty()) {
+        const std::vector<Picture> brought = m_brought;
+        putBack(); // what is kept is the layout of the user, who may close the window from another page
         m_layoutToRestore = saveLayout();
+        m_brought = brought;
+    }
     QWidget::hideEvent(event);
 }
 

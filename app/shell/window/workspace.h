@@ -54,6 +54,8 @@ public:
     void setLeastMemory(std::int64_t bytes);
     /// Shown, and in front of those they share a place with; the first of two that share one.
     void bringToFront(const std::vector<Picture>&);
+    /// Hides again what was hidden before it was brought to front, unless somebody has shown it since.
+    void putBack();
 
     /// Lights all spans of that name and shows the first; how many there are.
     std::size_t findSpans(const QString& text);
@@ -97,12 +99,14 @@ private:
         std::unique_ptr<StepView> view;
         CanvasWidget* canvas = nullptr;
         QDockWidget* dock = nullptr;
-        bool isStale = false; ///< has not been given the step: nobody sees it
-        QSize before;         ///< of the dock when it was hidden
+        MaskNote* note = nullptr; ///< over it alone: it may be a window of its own
+        bool isStale = false;     ///< has not been given the step: nobody sees it
+        QSize before;             ///< of the dock when it was hidden
     };
     void addPicture(const PictureInfo&, Renderer);
     void answerBecause(Shown&);
     void letAsk();
+    void maskCanvases();
     std::size_t placeOf(const Shown&) const;
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
@@ -146,7 +150,8 @@ private:
     bool m_isUsual = false; ///< nobody has moved a dock since they were arranged
     bool m_wasWide = false; ///< when that was
     bool m_isPlacing = false;
-    bool m_isMasked = false, m_isCovered = false;
+    bool m_isMasked = false, m_isCovered = false, m_hasNote = false;
+    std::vector<Picture> m_brought; ///< to front, hidden before
     bool m_isArranged = false;
     bool m_timelineWanted = true; ///< when nothing is edited
 };

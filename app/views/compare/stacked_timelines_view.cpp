@@ -346,8 +346,18 @@ bool StackedTimelinesView::pointer(const PointerEvent& event, Rect area)
     else if (event.kind == PointerEvent::Kind::release || event.kind == PointerEvent::Kind::leave)
         d.held = nullptr;
     if (event.kind == PointerEvent::Kind::wheel && event.wheelY != 0 && !event.control && !event.shift && !event.alt &&
-        d.lastFirst(area) > 0)
+        d.lastFirst(area) > 0) {
+        // The rows under the pointer come first; the stack takes what they leave.
+        if (under) {
+            const Rect place = d.areaOf(*under, area);
+            changed = under->view.pointer({.kind = PointerEvent::Kind::move, .at = event.at}, place) || changed;
+            const bool hasScrolled = under->view.pointer(event, place);
+            d.follow(*under);
+            if (hasScrolled)
+                return true;
+        }
         return d.scrollBy(event.wheelY > 0 ? -1 : 1, area) || changed;
+    }
     if (!under)
         return changed;
     changed = under->view.pointer(event, d.areaOf(*under, area)) || changed;
@@ -362,11 +372,12 @@ bool StackedTimelinesView::command(ViewCommand command, bool fast, Rect area)
         return false;
     if (command == ViewCommand::next || command == ViewCommand::previous)
         return stepCursor(command == ViewCommand::next, fast ? kFastPresses : 1);
-    if ((command == ViewCommand::panUp || command == ViewCommand::panDown) && d.lastFirst(area) > 0)
-        return d.scrollBy(command == ViewCommand::panUp ? -1 : 1, area);
-    Data::Part& target = d.pointed ? *d.pointed : *d.parts[std::min(d.firstShown, d.parts.size() - 1)];
+    const bool isPointedSeen = d.pointed && d.areaOf(*d.pointed, area).height() > 0; // else the stack was scrolled meanwhile
+    Data::Part& target = isPointedSeen ? *d.pointed : *d.parts[std::min(d.firstShown, d.parts.size() - 1)];
     const bool changed = target.view.command(command, fast, d.areaOf(target, area));
     d.follow(target);
+    if (!changed && (command == ViewCommand::panUp || command == ViewCommand::panDown) && d.lastFirst(area) > 0)
+        return d.scrollBy(command == ViewCommand::panUp ? -1 : 1, area); // what its rows left
     return changed;
 }
 

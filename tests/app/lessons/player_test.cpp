@@ -520,6 +520,21 @@ TEST(LessonWindow, ReturnGoesOnWhereNothingIsAsked)
     EXPECT_EQ(player.panel.at(), 1U) << "a question is answered first";
 }
 
+TEST(LessonWindow, ReturnDoesWhatTheButtonWithTheFocusDoesAndOnce)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.show();
+    player.panel.next();
+    player.answer(player.play->asked(1)->rightAnswer());
+    QKeyEvent held(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier, QString(), true);
+    QCoreApplication::sendEvent(&player.panel, &held);
+    EXPECT_EQ(player.panel.at(), 1U) << "a key that is held turns no further step";
+    player.button(QStringLiteral("Back"))->setFocus();
+    QKeyEvent once(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier);
+    QCoreApplication::sendEvent(&player.panel, &once);
+    EXPECT_EQ(player.panel.at(), 0U);
+}
+
 TEST(NumberInput, IsEmptyUntilItIsAnswered)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/borrowed-experts.json");
@@ -536,6 +551,43 @@ TEST(NumberInput, IsEmptyUntilItIsAnswered)
     player.panel.input()->setValue(0);
     EXPECT_FALSE(box->cleanText().isEmpty()) << "nought is an answer";
     EXPECT_EQ(player.panel.input()->value(), 0);
+}
+
+TEST(NumberInput, WhatIsTypedCountsAlsoWhereTheBoxHoldsItAlready)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/borrowed-experts.json");
+    while (player.play->asked(player.panel.at()) == nullptr ||
+           player.play->asked(player.panel.at())->question().input != sim::QuestionInput::number) {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+    }
+    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+    ASSERT_TRUE(box);
+    ASSERT_EQ(box->value(), 0);
+    for (const auto& [key, text] : {std::pair(Qt::Key_0, QStringLiteral("0")), std::pair(Qt::Key_Tab, QStringLiteral("\t"))}) {
+        QKeyEvent press(QEvent::KeyPress, key, Qt::NoModifier, text);
+        QCoreApplication::sendEvent(box, &press);
+    }
+    EXPECT_EQ(box->cleanText(), QStringLiteral("0"));
+    EXPECT_EQ(player.panel.input()->value(), 0) << "it is shown, so it is the answer";
+}
+
+TEST(ActionsInput, OnlyOneUpperLimitIsPutInOtherWords)
+{
+    const auto told = [](const char* unmet) {
+        sim::OrderOutcome outcome;
+        outcome.unmet = {unmet};
+        return unmetText(outcome);
+    };
+    EXPECT_EQ(told("mine.bubble.over_ideal <= 1/8 + 0.0001 does not hold: mine.bubble.over_ideal is 0.4"),
+              QStringLiteral("the bubble is too large"));
+    EXPECT_EQ(told("max(mine.peak_activations) <= 4 does not hold: max(mine.peak_activations) is 5"),
+              QStringLiteral("too many micro-batches are held"));
+    for (const char* other : {"mine.bubble.over_ideal >= 0.2 does not hold: mine.bubble.over_ideal is 0.1",
+                              "mine.bubble.over_ideal < 0.2 and mine.fits does not hold: mine.fits is false",
+                              "mine.peak_activations[0] == 2 does not hold: mine.peak_activations[0] is 1"})
+        EXPECT_EQ(told(other), QString::fromUtf8(other));
 }
 
 TEST(ActionsInput, SaysWhatAnOrderComesToAndWhichGoalItMisses)

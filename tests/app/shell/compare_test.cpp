@@ -412,12 +412,33 @@ TEST_F(CompareTest, OnlyWhatReadsOtherwiseIsColoured)
     settle();
     const QTableWidget& rows = page().tables().severalRows();
     ASSERT_GT(rows.rowCount(), 3);
+    int alike = 0, coloured = 0;
     for (int row = 0; row < rows.rowCount(); ++row)
         for (int column = 2; column < rows.columnCount(); ++column)
-            if (rows.item(row, column)->text() == rows.item(row, 1)->text()) {
+            if (rows.item(row, column)->text() != rows.item(row, 1)->text()) {
+                coloured += rows.item(row, column)->foreground() != rows.item(row, 1)->foreground() ? 1 : 0;
+            } else {
+                ++alike;
                 EXPECT_EQ(rows.item(row, column)->foreground(), rows.item(row, 1)->foreground())
                     << rows.item(row, 0)->text().toStdString();
             }
+    EXPECT_GT(alike, 0) << "else nothing was looked at";
+    EXPECT_GT(coloured, 0);
+}
+
+TEST_F(CompareTest, WhatIsComparedAlreadyIsCalledAsThePageCallsIt)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    window.run(CommandId::keepInComparison);
+    EXPECT_TRUE(window.statusBar()->currentMessage().contains(QStringLiteral("as A:")));
+    window.showCompare();
+    settle();
+    window.run(CommandId::swapSides);
+    settle();
+    window.run(CommandId::keepInComparison);
+    EXPECT_TRUE(window.statusBar()->currentMessage().contains(QStringLiteral("as B:")))
+        << qPrintable(window.statusBar()->currentMessage());
 }
 
 TEST_F(CompareTest, WhatIsKeptStaysAsItWasWhileTheScenarioGoesOn)

@@ -215,7 +215,7 @@ TEST(BlockView, ScrollsByItsBarAndSaysHowHighItIs)
     picture.view.pointer({.kind = PointerEvent::Kind::move, .at = {1394, 290}}, picture.area);
     picture.view.pointer({.kind = PointerEvent::Kind::release, .at = {1394, 290}, .button = PointerButton::left}, picture.area);
     EXPECT_LE(last(), 300);
-    EXPECT_LE(firstTop(), before);
+    EXPECT_LT(firstTop(), before - 100) << "far down";
     picture.area = {0, 0, 1400, whole};
     for (const Node& node : picture.nodes())
         EXPECT_GT(node.rect.height(), 20) << node.name << " is cut";
@@ -260,14 +260,17 @@ TEST(BlockModel, ExpertsPiecesFollowTheExpertGrid)
     scenario.layout.ep = 2;
     scenario.layout.etp = 4; // wider than the dense cut
     const auto simulation = sim::simulate(scenario);
+    int ofExperts = 0;
     for (int rank = 0; rank < 8; ++rank) {
         const Block block = blockOf(*simulation, rank);
         for (const BlockRow& row : block.forward.rows)
             for (const BlockMatrix& matrix : row.matrices)
                 if (matrix.experts > 0) {
+                    ++ofExperts;
                     EXPECT_EQ(matrix.piece, simulation->mesh().coordinates(rank).exptTp) << rank << " " << matrix.name;
                 }
     }
+    EXPECT_GE(ofExperts, 8) << "each rank has some";
 }
 
 TEST(BlockView, IsWalkedWithTheKeys)

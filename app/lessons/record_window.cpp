@@ -20,8 +20,6 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include <utility>
-
 namespace app {
 
 RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::optional<Now>()> now, QWidget* parent)
@@ -135,7 +133,7 @@ void RecordWindow::addStep()
         next.steps[place] = std::move(step);
     else
         next.steps.push_back(std::move(step));
-    if (const QString wrong = problemsOf(next, place); !wrong.isEmpty())
+    if (const QString wrong = problemsOf(next); !wrong.isEmpty())
         return tell(wrong); // the words stay in their fields, to be mended
     const QString done = m_edited ? tr("Step %1 is changed.") : tr("Step %1 is added.");
     m_recording = std::move(next);
@@ -146,10 +144,10 @@ void RecordWindow::addStep()
     tell(done.arg(place + 1));
 }
 
-QString RecordWindow::problemsOf(const sim::LessonRecording& recording, std::size_t step) const
+QString RecordWindow::problemsOf(const sim::LessonRecording& recording) const
 {
     QStringList wrong;
-    for (const std::string& problem : recording.problemsOf(step, m_catalogue))
+    for (const std::string& problem : recording.problems(m_catalogue))
         wrong << QString::fromStdString(problem).trimmed();
     return wrong.join(QLatin1Char('\n'));
 }
@@ -158,27 +156,21 @@ void RecordWindow::clearFields()
 {
     m_edited.reset();
     m_anew->setChecked(false);
-    const Draft draft = std::exchange(m_draft, {});
-    m_say->setPlainText(draft.say);
-    m_notes->setPlainText(draft.notes);
-    m_ask->setText(draft.ask);
-    m_metric->setCurrentIndex(draft.metric);
-    m_kind->setCurrentIndex(draft.kind);
+    m_say->clear();
+    m_notes->clear();
+    m_ask->clear();
+    m_metric->setCurrentIndex(0);
+    m_kind->setCurrentIndex(0);
     updateButtons();
 }
 
 void RecordWindow::editStep()
 {
     const int row = m_steps->currentRow();
-    if (m_edited || row < 0) {
-        if (m_edited)
-            clearFields();
+    const bool wasEdited = m_edited.has_value();
+    clearFields();
+    if (wasEdited || row < 0)
         return tell({});
-    }
-    m_draft = {m_say->toPlainText(), m_notes->toPlainText(), m_ask->text(), m_metric->currentIndex(), m_kind->currentIndex()};
-    m_metric->setCurrentIndex(0);
-    m_kind->setCurrentIndex(0);
-    m_ask->clear();
     m_edited = static_cast<std::size_t>(row);
     const sim::RecordedLessonStep& step = m_recording.steps[*m_edited];
     m_say->setPlainText(QString::fromStdString(step.say));
@@ -199,8 +191,7 @@ void RecordWindow::removeStep()
     const int row = m_steps->currentRow();
     if (row < 0)
         return;
-    if (m_edited)
-        clearFields(); // else a new step is being typed
+    clearFields();
     m_recording.steps.erase(m_recording.steps.begin() + row);
     m_isUnsaved = true;
     listSteps();
@@ -212,8 +203,7 @@ void RecordWindow::moveStep(int by)
     const int row = m_steps->currentRow(), to = row + by;
     if (row < 0 || to < 0 || to >= m_steps->count())
         return;
-    if (m_edited)
-        clearFields();
+    clearFields();
     std::swap(m_recording.steps[static_cast<std::size_t>(row)], m_recording.steps[static_cast<std::size_t>(to)]);
     m_isUnsaved = true;
     listSteps();

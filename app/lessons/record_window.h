@@ -56,10 +56,9 @@ private:
     void listSteps();
     void tell(const QString&);
     void updateButtons();
-    /// For a new step: empty, or as it was left half typed to change another.
     void clearFields();
-    /// What is wrong with that step; empty where nothing is.
-    QString problemsOf(const sim::LessonRecording&, std::size_t step) const;
+    /// What is wrong with it; empty where nothing is.
+    QString problemsOf(const sim::LessonRecording&) const;
     const sim::Catalogue& m_catalogue;
     const std::function<std::optional<Now>()> m_now;
     sim::LessonRecording m_recording;
@@ -71,11 +70,6 @@ private:
     QPushButton *m_add, *m_edit, *m_remove, *m_up, *m_down, *m_save;
     QCheckBox* m_anew;
     std::optional<std::size_t> m_edited; ///< step in the fields
-    struct Draft {
-        QString say, notes, ask;
-        int metric = 0, kind = 0;
-    };
-    Draft m_draft; ///< of a new step, while another is in the fields
     QLabel* m_told;
 };
 

@@ -283,25 +283,6 @@ std::vector<std::string> LessonRecording::problems(const Catalogue& catalogue) c
     return told;
 }
 
-std::vector<std::string> LessonRecording::problemsOf(std::size_t step, const Catalogue& catalogue) const
-{
-    const std::string own = "step " + std::to_string(step + 1);
-    LessonRecording alone = *this;
-    const RecordedLessonStep asked = alone.steps.at(step);
-    for (RecordedLessonStep& other : alone.steps) { // their cases stay, under the names that they have
-        other.say.clear();
-        other.notes.clear();
-        other.view = {};
-        other.questions.clear();
-    }
-    alone.steps[step] = asked;
-    std::vector<std::string> told = alone.problems(catalogue);
-    std::erase_if(told, [&](const std::string& problem) {
-        return problem.starts_with("step ") && !problem.starts_with(own + ":") && !problem.starts_with(own + ",");
-    });
-    return told;
-}
-
 std::string LessonRecording::inRecordedWords(const Problem& problem) const
 {
     constexpr std::string_view kSteps = "/steps/";

@@ -49,8 +49,6 @@ struct LessonRecording {
     /// What the check finds wrong with it, in the order of the steps and by their numbers as they were recorded (a step that asks
     /// first is two in the file): "step 2, say: there is no …". Without a title, too; empty where nothing is wrong.
     std::vector<std::string> problems(const Catalogue&) const;
-    /// Of one step alone, which is checked against the cases of the others and not with them; throws std::out_of_range.
-    std::vector<std::string> problemsOf(std::size_t step, const Catalogue&) const;
     /// One problem of the file that was made of it, likewise.
     std::string inRecordedWords(const Problem&) const;
 };

@@ -31,7 +31,8 @@ std::string contradiction(const std::vector<NamedAxis>& axes, const std::vector<
 {
     for (const RankEvidence& rank : ranks)
         for (const auto& [name, place] : rank.coordinates) {
-            const auto axis = std::find_if(axes.begin(), axes.end(), [&](const NamedAxis& a) { return a.name == name; });
+            const auto axis =
+                std::find_if(axes.begin(), axes.end(), [&axisName = name](const NamedAxis& a) { return a.name == axisName; });
             const int expected = axis == axes.end() ? 0 : rank.rank / axis->stride % axis->size;
             if (place != expected)
                 return "rank " + std::to_string(rank.rank) + " is named " + name + std::to_string(place) + " and stands at " +

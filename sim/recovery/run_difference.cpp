@@ -36,6 +36,39 @@ double noiseOf(const std::vector<double>& values)
     return 1.4826 * middleOf(std::move(distances)) / middle;
 }
 
+/// What most changed by. Between two halves that changed differently there is no majority: the ratio nearest 1 is usual.
+double usualRatioOf(std::vector<double> ratios)
+{
+    if (ratios.empty())
+        return 0;
+    std::sort(ratios.begin(), ratios.end());
+    const double lower = ratios[(ratios.size() - 1) / 2], upper = ratios[ratios.size() / 2];
+    return std::abs(std::log(lower)) <= std::abs(std::log(upper)) ? lower : upper;
+}
+
+/// Robust deviation in seconds; 0 where there are too few to know.
+double deviationOf(const std::vector<double>& values)
+{
+    return values.size() < 3 ? 0 : noiseOf(values) * middleOf(values);
+}
+
+/// Of a step: the median, or the mean of what happens in fewer than half the steps of either run.
+OfRuns ofStep(const std::vector<double>& a, const std::vector<double>& b)
+{
+    const auto isRare = [](const std::vector<double>& values) {
+        return middleOf(values) <= 0 && std::any_of(values.begin(), values.end(), [](double value) { return value > 0; });
+    };
+    if (!isRare(a) && !isRare(b))
+        return {middleOf(a), middleOf(b)};
+    const auto mean = [](const std::vector<double>& values) {
+        double sum = 0;
+        for (const double value : values)
+            sum += value;
+        return values.empty() ? 0 : sum / static_cast<double>(values.size());
+    };
+    return {mean(a), mean(b)};
+}
+
 /// Templates and arguments of a long name are left out: the JSON has them.
 std::string shortName(const std::string& name)
 {
@@ -310,11 +343,12 @@ std::vector<ClassDifference> Differences::compareClasses(const std::map<std::str
             ++difference.ranks;
             inA = inA || first.any();
             inB = inB || second.any();
-            const OfRuns own{middleOf(first.seconds), middleOf(second.seconds)};
+            const OfRuns own = ofStep(first.seconds, second.seconds), waited = ofStep(first.waiting, second.waiting);
+            difference.waitingNoise += std::max(deviationOf(first.waiting), deviationOf(second.waiting));
             difference.seconds.a += own.a;
             difference.seconds.b += own.b;
-            difference.waiting.a += middleOf(first.waiting);
-            difference.waiting.b += middleOf(second.waiting);
+            difference.waiting.a += waited.a;
+            difference.waiting.b += waited.b;
             difference.count.a += first.count / std::max<double>(1, static_cast<double>(m_runA.kept.size()));
             difference.count.b += second.count / std::max<double>(1, static_cast<double>(m_runB.kept.size()));
             if (own.a > 0 && own.b > 0) {
@@ -328,6 +362,7 @@ std::vector<ClassDifference> Differences::compareClasses(const std::map<std::str
             sum->a /= static_cast<double>(difference.ranks);
             sum->b /= static_cast<double>(difference.ranks);
         }
+        difference.waitingNoise /= static_cast<double>(difference.ranks);
         difference.noise = middleOf(std::move(noises));
         if (!inA || !inB) {
             difference.typicalRatio = 0;
@@ -365,7 +400,7 @@ void Differences::compareRanks()
         if (difference.computing.a > 0 && difference.computing.b > 0)
             ratios.push_back(difference.computing.ratio());
     }
-    const double usual = middleOf(ratios), noise = noiseOf(ratios);
+    const double usual = usualRatioOf(ratios), noise = noiseOf(ratios);
     if (ratios.size() < 2 || usual <= 0)
         return;
     for (std::size_t i = 0; i < m_result.ranks.size(); ++i) {
@@ -383,7 +418,7 @@ void Differences::compareRanks()
             const auto a = m_runA.kernels.find(kernel.name), b = m_runB.kernels.find(kernel.name);
             if (a == m_runA.kernels.end() || b == m_runB.kernels.end())
                 continue;
-            const OfRuns own{middleOf(a->second[m_pairs[i].a].seconds), middleOf(b->second[m_pairs[i].b].seconds)};
+            const OfRuns own = ofStep(a->second[m_pairs[i].a].seconds, b->second[m_pairs[i].b].seconds);
             if (own.a > 0)
                 longest.emplace_back(own.b - kernel.typicalRatio * own.a,
                                      shortName(kernel.name) + " (" + numberText(own.ratio(), Unit::number) + " ×)");
@@ -415,14 +450,20 @@ void Differences::compareStages()
     for (auto& [stage, of] : stages) {
         StageDifference difference{.pipelineRank = stage};
         difference.computing = {middleOf(std::move(of.a)), middleOf(std::move(of.b))};
-        ratios.push_back(difference.computing.ratio());
+        if (difference.computing.a > 0 && difference.computing.b > 0)
+            ratios.push_back(difference.computing.ratio());
         m_result.stages.push_back(difference);
     }
-    const double usual = middleOf(ratios);
-    for (StageDifference& stage : m_result.stages)
-        if (usual > 0)
-            stage.verdict = verdictOf(stage.computing.ratio() / usual, m_result.noise,
-                                      stage.computing.b - usual * stage.computing.a, kLeastOfRank);
+    const double usual = usualRatioOf(ratios);
+    for (StageDifference& stage : m_result.stages) {
+        if (usual <= 0 || stage.computing.a <= 0 || stage.computing.b <= 0)
+            continue;
+        stage.beyondOthers = stage.computing.ratio() / usual - 1;
+        stage.beyondSeconds = stage.computing.b - usual * stage.computing.a;
+        // One that grew less than the others did not get faster.
+        if (stage.beyondSeconds * stage.computing.delta() > 0)
+            stage.verdict = verdictOf(1 + stage.beyondOthers, m_result.noise, stage.beyondSeconds, kLeastOfRank);
+    }
 }
 
 /// What its whole stage does needs no telling of each rank.
@@ -461,10 +502,9 @@ void Differences::tell()
     for (const StageDifference& stage : m_result.stages)
         if (stage.verdict != Verdict::alike)
             add("stage",
-                "Stage " + std::to_string(stage.pipelineRank) + " computes " +
-                    percentText(std::abs(stage.computing.ratio() - 1)) + changed(stage.verdict, " longer", " shorter"),
-                "Its ranks went " + fromTo(stage.computing) + " a step, the other stages did not change as much.",
-                stage.computing.delta());
+                "Stage " + std::to_string(stage.pipelineRank) + " computes " + percentText(std::abs(stage.beyondOthers)) +
+                    changed(stage.verdict, " longer", " shorter") + " than the other stages' change explains",
+                "Its ranks went " + fromTo(stage.computing) + " a step.", stage.beyondSeconds);
     for (const auto* list : {&m_result.kernels, &m_result.collectives})
         for (const ClassDifference& of : *list) {
             const bool isKernel = list == &m_result.kernels;
@@ -482,7 +522,7 @@ void Differences::tell()
                 add(kind, shortName(of.name) + (of.verdict == Verdict::gone ? " is gone: " : " is new: ") + amount,
                     "It has no fellow of its name in the other run.", of.seconds.delta());
             const double waited = of.waiting.delta();
-            if (of.waiting.b > 0 && std::abs(waited) > 10 * stepLeast() &&
+            if (of.waiting.b > 0 && std::abs(waited) > 10 * stepLeast() && std::abs(waited) > kNoises * of.waitingNoise &&
                 std::abs(waited) > 0.1 * std::max(of.waiting.a, of.waiting.b))
                 add("waiting",
                     "Ranks wait " + time(waited) + (waited > 0 ? " longer" : " shorter") + " a step in " + shortName(of.name) +
@@ -504,9 +544,11 @@ void Differences::tell()
         m_result.findings.insert(m_result.findings.begin(),
                                  {"step",
                                   text,
-                                  "Medians of " + countedText(static_cast<std::int64_t>(m_result.steps.a), "step") + " and " +
-                                      std::to_string(static_cast<std::int64_t>(m_result.steps.b)) +
-                                      "; steps of one run differ by " + percentText(m_result.noise) + ".",
+                                  "Medians of " + countedText(static_cast<std::int64_t>(m_runA.kept.size()), "step") + " and " +
+                                      std::to_string(m_runB.kept.size()) +
+                                      (std::min(m_runA.kept.size(), m_runB.kept.size()) < 3
+                                           ? std::string("; how much steps of one run differ is not known.")
+                                           : "; steps of one run differ by " + percentText(m_result.noise) + "."),
                                   m_result.stepSeconds.delta(),
                                   {}});
     }

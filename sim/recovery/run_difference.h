@@ -31,6 +31,7 @@ struct ClassDifference {
     OfRuns waiting;          ///< of collectives: for the last member, seconds of a step
     double typicalRatio = 1; ///< median over ranks of b over a: one slow rank does not move it
     double noise = 0;        ///< how far steps of either run differ among themselves, as a part of it
+    double waitingNoise = 0; ///< likewise of the waiting, but in seconds; 0 where steps are fewer than three
     std::size_t ranks = 0;   ///< that have it
     Verdict verdict = Verdict::alike;
 };
@@ -46,7 +47,8 @@ struct RankDifference {
 
 struct StageDifference {
     int pipelineRank = 0;
-    OfRuns computing; ///< of its median rank
+    OfRuns computing;                           ///< of its median rank
+    double beyondOthers = 0, beyondSeconds = 0; ///< as of ranks, beyond what the other stages changed by
     Verdict verdict = Verdict::alike;
 };
 
@@ -56,7 +58,7 @@ struct StepDifference {
     Verdict verdict = Verdict::alike;
 };
 
-/// What a step of the mean rank is made of; the differences of all add up to that of the step.
+/// What the mean step of the mean rank is made of: differences add up to that of this step, which need not be the median one.
 struct PartDifference {
     std::string name; ///< "computing", "exposed tp communication", "copies", "idle"
     OfRuns seconds;

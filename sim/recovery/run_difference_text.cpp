@@ -104,6 +104,7 @@ std::string differenceText(const RunDifference& of)
     text += "\n";
     if (of.noise > kLeastOfStep)
         text += "  (steps of one run differ by " + percentText(of.noise) + " among themselves)\n";
+    text += "the mean step of the mean rank\n";
     for (const PartDifference& part : of.parts)
         if (part.seconds.a > 0 || part.seconds.b > 0)
             text += "  " + part.name + "  " + numberText(part.seconds.a, Unit::seconds) + " → " +

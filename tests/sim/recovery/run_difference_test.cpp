@@ -170,6 +170,156 @@ TEST(ComparedRuns, OfDifferentWorldsSaySo)
     EXPECT_THAT(difference.problems, testing::Contains(HasSubstr("of 8 ranks of the second run 4 have no fellow")));
 }
 
+/// Ranks from first to before last are so much slower.
+sim::Recovered slowed(sim::Scenario scenario, int first, int last, double factor)
+{
+    for (int rank = first; rank < last; ++rank)
+        scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = factor});
+    return recoveredOf(scenario);
+}
+
+TEST(ComparedRuns, OfTwoStagesNameTheOneThatChanged)
+{
+    const sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+    const sim::Recovered usual = recoveredOf(scenario);
+    for (const int stage : {0, 1}) {
+        const sim::Recovered slow = slowed(scenario, 4 * stage, 4 * stage + 4, 2);
+        for (const bool isLonger : {true, false}) {
+            SCOPED_TRACE(std::to_string(stage) + (isLonger ? " longer" : " shorter"));
+            const sim::RunDifference difference = isLonger ? sim::differenceOf(usual, slow) : sim::differenceOf(slow, usual);
+            const auto kinds = kindsOf(difference);
+            EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "stage"), 1);
+            EXPECT_EQ(std::count(kinds.begin(), kinds.end(), "rank"), 0);
+            const sim::DifferenceFinding* told = firstOf(difference, "stage");
+            ASSERT_NE(told, nullptr);
+            EXPECT_THAT(told->title, HasSubstr("Stage " + std::to_string(stage) + " computes " + (isLonger ? "100" : "50.0")));
+            EXPECT_THAT(told->title, HasSubstr(isLonger ? "longer" : "shorter"));
+            EXPECT_EQ(told->seconds > 0, isLonger);
+        }
+    }
+}
+
+TEST(ComparedRuns, AStageThatGrewLessThanTheOthersGotNoShorter)
+{
+    sim::Scenario scenario = test::smallScenario(2, 4, 1, 8);
+    const sim::Recovered before = recoveredOf(scenario);
+    for (int rank = 0; rank < 8; ++rank)
+        scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = rank < 2 ? 1.1 : 1.2});
+    const sim::RunDifference difference = sim::differenceOf(before, recoveredOf(scenario));
+    EXPECT_EQ(firstOf(difference, "stage"), nullptr) << firstOf(difference, "stage")->title;
+    // One that grew more says how much more than the others.
+    for (int rank = 6; rank < 8; ++rank)
+        scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = 1.5});
+    const sim::RunDifference more = sim::differenceOf(before, recoveredOf(scenario));
+    const sim::DifferenceFinding* told = firstOf(more, "stage");
+    ASSERT_NE(told, nullptr);
+    EXPECT_THAT(told->title, HasSubstr("than the other stages' change explains"));
+    EXPECT_NEAR(told->seconds, more.stages[3].computing.b - 1.2 * more.stages[3].computing.a, 0.02 * told->seconds);
+}
+
+TEST(ComparedRuns, OfTwoRanksNameTheOneThatChanged)
+{
+    const sim::Scenario scenario = test::smallScenario(1, 1, 2, 4);
+    const sim::Recovered usual = recoveredOf(scenario);
+    for (const int rank : {0, 1}) {
+        const sim::Recovered slow = slowed(scenario, rank, rank + 1, 1.4);
+        for (const bool isLonger : {true, false}) {
+            SCOPED_TRACE(std::to_string(rank) + (isLonger ? " longer" : " shorter"));
+            const sim::RunDifference difference = isLonger ? sim::differenceOf(usual, slow) : sim::differenceOf(slow, usual);
+            const auto own = static_cast<std::size_t>(rank);
+            EXPECT_EQ(difference.ranks[own].verdict, isLonger ? sim::Verdict::slower : sim::Verdict::faster);
+            EXPECT_EQ(difference.ranks[1 - own].verdict, sim::Verdict::alike);
+        }
+    }
+}
+
+/// Two ranks that compute for 100 ms and join in an all-reduce of 10 ms, for which rank 0 waits so many ms in each step; a copy
+/// of 40 ms in steps that have one.
+struct HandMade {
+    std::vector<int> waitMs;
+    int checkpointEvery = 0, checkpointMs = 40;
+    bool isOfRankZeroAlone = false;
+    const char* axis = "dp";
+};
+
+sim::Recovered madeBy(const HandMade& made)
+{
+    constexpr std::int64_t kMs = 1'000'000, kStep = 300 * kMs;
+    sim::Recovered run;
+    run.evidence.worldSize = 2;
+    run.evidence.names = {"matmul", "checkpoint", "ncclAllReduce"};
+    run.evidence.groups.push_back({.name = "0", .description = "", .ranks = {0, 1}, .evidence = "", .isPartial = false});
+    run.axes.worldSize = 2;
+    if (*made.axis != 0)
+        run.axes.axes.push_back(
+            {.name = made.axis, .size = 2, .stride = 1, .parts = {{2, 1}}, .evidence = "", .sure = 1, .partNames = {}});
+    const int ranks = made.isOfRankZeroAlone ? 1 : 2;
+    run.passes.pipelineRank.assign(static_cast<std::size_t>(ranks), 0);
+    run.evidence.ranks.resize(static_cast<std::size_t>(ranks));
+    for (std::size_t step = 0; step < made.waitMs.size(); ++step) {
+        const auto begin = static_cast<std::int64_t>(step) * kStep;
+        sim::RecoveredStep& of = run.steps.steps.emplace_back();
+        of.number = static_cast<std::int64_t>(step);
+        of.startNs = begin;
+        of.endNs = begin + kStep;
+        sim::Meeting meeting{.group = 0, .exchange = sim::Exchange::allReduce, .parts = {}};
+        for (int r = 0; r < ranks; ++r) {
+            sim::RankEvidence& rank = run.evidence.ranks[static_cast<std::size_t>(r)];
+            rank.rank = r;
+            of.rankStartNs.push_back(begin);
+            of.rankEndNs.push_back(begin + kStep);
+            rank.work.push_back({.startNs = begin, .endNs = begin + 100 * kMs, .name = 0});
+            if (made.checkpointEvery > 0 && static_cast<int>(step) % made.checkpointEvery == 0)
+                rank.work.push_back({.startNs = begin + 200 * kMs, .endNs = begin + (200 + made.checkpointMs) * kMs, .name = 1});
+            const std::int64_t late = r == 0 ? 0 : made.waitMs[step] * kMs;
+            rank.comms.push_back({.startNs = begin + 100 * kMs + late,
+                                  .endNs = begin + (110 + made.waitMs[step]) * kMs,
+                                  .exchange = sim::Exchange::allReduce,
+                                  .group = 0,
+                                  .name = 2});
+            meeting.parts.push_back({static_cast<decltype(sim::Part::rank)>(r), static_cast<decltype(sim::Part::span)>(step)});
+        }
+        if (ranks == 2)
+            run.meetings.meetings.push_back(meeting);
+    }
+    return run;
+}
+
+TEST(ComparedRuns, WaitingThatDiffersAsStepsDoIsNone)
+{
+    const HandMade a{.waitMs = {5, 30, 12, 44, 21, 8, 37}}, b{.waitMs = {40, 10, 33, 28, 6, 45, 31}};
+    const sim::RunDifference difference = sim::differenceOf(madeBy(a), madeBy(b));
+    EXPECT_TRUE(difference.findings.empty()) << difference.findings.front().title;
+    const HandMade late{.waitMs = {80, 81, 79, 80, 82, 80, 78}}, early{.waitMs = {5, 6, 5, 4, 5, 6, 5}};
+    EXPECT_NE(firstOf(sim::differenceOf(madeBy(early), madeBy(late)), "waiting"), nullptr);
+}
+
+TEST(ComparedRuns, WhatHappensInFewStepsCountsByItsMean)
+{
+    HandMade a{.waitMs = {5, 5, 5, 5, 5, 5, 5, 5}, .checkpointEvery = 4}, b = a;
+    b.checkpointMs = 80;
+    const sim::RunDifference difference = sim::differenceOf(madeBy(a), madeBy(b));
+    const auto checkpoint = std::find_if(difference.kernels.begin(), difference.kernels.end(),
+                                         [](const sim::ClassDifference& of) { return of.name == "checkpoint"; });
+    ASSERT_NE(checkpoint, difference.kernels.end());
+    EXPECT_NEAR(checkpoint->seconds.a, 0.010, 1e-9);
+    EXPECT_NEAR(checkpoint->seconds.b, 0.020, 1e-9);
+    EXPECT_EQ(checkpoint->verdict, sim::Verdict::slower);
+}
+
+TEST(ComparedRuns, SayHowManyStepsTheirMediansAreOf)
+{
+    sim::Recovered a = madeBy({.waitMs = {5, 5, 5, 5}}), b = a;
+    for (sim::RecoveredStep& step : b.steps.steps)
+        step.endNs += 50'000'000;
+    b.steps.steps[3].isOutlier = true;
+    const sim::RunDifference difference = sim::differenceOf(a, b);
+    ASSERT_NE(firstOf(difference, "step"), nullptr);
+    EXPECT_THAT(firstOf(difference, "step")->detail, HasSubstr("Medians of 4 steps and 3"));
+    a.steps.steps.resize(2);
+    EXPECT_THAT(firstOf(sim::differenceOf(a, b), "step")->detail, HasSubstr("is not known"));
+}
+
 TEST(ComparedRuns, OfRealRecordings)
 {
     const std::string folder = RANKSCOPE_TEST_DATA "/kineto/";

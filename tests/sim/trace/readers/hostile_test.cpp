@@ -106,7 +106,7 @@ TEST(EventsWithoutEnd, CostTimeByTheFilesLength)
 {
     for (const char* const begun : {",{\"a\n", ",{\"a\":["})
         expectTimeByLength([&](int many) { return events("{\"ph\":\"X\"}" + repeated(begun, static_cast<std::size_t>(many))); },
-                           40'000);
+                           12'000);
 }
 
 TEST(Numbers, OfRanksThatNoJobHasAreNone)

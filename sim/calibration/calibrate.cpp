@@ -121,12 +121,26 @@ private:
                (axes.empty() ? "groups of unknown use" : axes);
     }
 
+    /// What a row's ops were predicted to take together, and which of their times a profile gets.
+    struct RowPrice {
+        double ns = 0, count = 0, ratio = 0;
+        bool isOneToOne = false; ///< as many were recorded as predicted: one is the other. Else what they take together counts
+        /// Of one op: measured at its size, or else by the row's ratio.
+        double oneNs(const MeasuredRow& row, const OpSize& size, double predictedNs) const
+        {
+            const auto exact = row.bySize.find(size);
+            return isOneToOne && exact != row.bySize.end() ? exact->second.mean() : predictedNs * ratio;
+        }
+    };
+    template <typename Op>
+    CalibratedClass compared(const std::string& name, const MeasuredRow&, const std::vector<const Op*>&, bool isByOp,
+                             RowPrice&) const;
+
     void measureKernels();
     void measureTransfers();
     void addTransfer(const CommSpan&, std::size_t rank, double ns, const char* note);
     void compareKernels();
     void compareTransfers();
-    CalibratedClass compared(const std::string& name, const MeasuredRow&, double predictedNs, double predictedCount) const;
 
     const Recording& m_recording;
     const Recovered& m_recovered;
@@ -209,19 +223,27 @@ void Calibrator::measureTransfers()
                             "its other members are not recorded: waiting for them is in it");
 }
 
-CalibratedClass Calibrator::compared(const std::string& name, const MeasuredRow& row, double predictedNs,
-                                     double predictedCount) const
+template <typename Op>
+CalibratedClass Calibrator::compared(const std::string& name, const MeasuredRow& row, const std::vector<const Op*>& ops,
+                                     bool isByOp, RowPrice& price) const
 {
+    for (const Op* op : ops) {
+        price.ns += op->ns * op->count;
+        price.count += op->count;
+    }
     CalibratedClass of{.name = name};
     of.measuredSeconds = row.all.ns * kNs * perStepAndRank();
     of.measuredCount = row.all.count * perStepAndRank();
-    of.predictedSeconds = predictedNs * kNs * perRank();
-    of.predictedCount = predictedCount * perRank();
+    of.predictedSeconds = price.ns * kNs * perRank();
+    of.predictedCount = price.count * perRank();
     of.note = row.note;
     if (of.measuredSeconds > 0 && of.predictedSeconds > 0)
         of.ratio = of.measuredSeconds / of.predictedSeconds;
     else
         of.note = of.measuredSeconds > 0 ? "the simulation has no such ops" : "none were recorded";
+    const double share = of.predictedCount > 0 ? of.measuredCount / of.predictedCount : 0;
+    price.isOneToOne = isByOp && share > 0.8 && share < 1.25;
+    price.ratio = of.ratio <= 0 ? 0 : price.isOneToOne ? row.all.mean() / (price.ns / price.count) : of.ratio;
     return of;
 }
 
@@ -236,33 +258,24 @@ void Calibrator::compareKernels()
     std::map<std::string, std::map<Shape, Amount>> curves;
     double withoutCurve = 0, measured = 0;
     for (const auto& [name, kernels] : rows) {
-        double ns = 0, count = 0;
-        for (const PredictedKernel* kernel : kernels) {
-            ns += kernel->ns * kernel->count;
-            count += kernel->count;
-        }
         const MeasuredRow& row = m_kernels[name];
-        CalibratedClass of = compared(name, row, ns, count);
+        RowPrice price;
+        CalibratedClass of = compared(name, row, kernels, m_isNamed, price);
         measured += of.measuredSeconds;
-        // As many kernels as ops: one is the other. Else what they take together counts.
-        const bool isOneToOne = m_isNamed && count > 0;
-        const double ratio = of.ratio <= 0 ? 0 : isOneToOne ? row.all.mean() / (ns / count) : of.ratio;
         for (const PredictedKernel* kernel : kernels) {
-            if (ratio <= 0)
+            if (price.ratio <= 0)
                 break;
             if (kernel->curve.empty()) {
                 withoutCurve += of.measuredSeconds / static_cast<double>(kernels.size());
                 of.note = "a profile has no curve for it: it keeps its price";
                 continue;
             }
-            const auto exact = row.bySize.find(sizeOf(kernel->shape.flops, kernel->shape.bytes));
-            const double oneNs = isOneToOne && exact != row.bySize.end() ? exact->second.mean() : kernel->ns * ratio;
             const auto length = [](std::int64_t size) { return static_cast<double>(std::max<std::int64_t>(1, size)); };
             const Shape shape{length(kernel->shape.m), length(kernel->shape.n), length(kernel->shape.k),
                               length(kernel->shape.batch)};
             Amount& point = curves[kernel->curve][shape];
             of.points += point.count == 0 ? 1 : 0;
-            point.ns += oneNs * kernel->count;
+            point.ns += price.oneNs(row, sizeOf(kernel->shape.flops, kernel->shape.bytes), kernel->ns) * kernel->count;
             point.count += kernel->count;
         }
         if (!m_isNamed && of.ratio > 0 && of.note.empty())
@@ -270,12 +283,14 @@ void Calibrator::compareKernels()
         m_result.kernels.push_back(std::move(of));
     }
     for (const auto& [curve, shapes] : curves) {
-        constexpr std::size_t kMostPoints = 1000;
         MeasuredCurve& made = m_result.profile.kernels.emplace_back();
         made.name = curve;
         for (const auto& [shape, point] : shapes)
-            if (point.ns > 0 && made.points.size() < kMostPoints)
+            if (point.ns > 0)
                 made.points.push_back({shape[0], shape[1], shape[2], shape[3], point.mean() * 1e-3});
+        if (const std::size_t all = made.points.size(); keepEvenly(made.points, kMostPointsOfCurve))
+            m_result.problems.push_back("of " + std::to_string(all) + " shapes of " + curve + " the profile has " +
+                                        std::to_string(kMostPointsOfCurve) + ", evenly spread");
     }
     std::erase_if(m_result.profile.kernels, [](const MeasuredCurve& curve) { return curve.points.empty(); });
     if (measured <= 0)
@@ -298,21 +313,13 @@ void Calibrator::compareTransfers()
     std::map<std::string, std::map<std::pair<double, double>, Amount>> curves;
     double outerMeasured = 0, outerPredicted = 0;
     for (const auto& [name, transfers] : rows) {
-        double ns = 0, count = 0;
-        for (const PredictedTransfer* transfer : transfers) {
-            ns += transfer->ns * transfer->count;
-            count += transfer->count;
-        }
         const MeasuredRow& row = m_transfers[name];
-        CalibratedClass of = compared(name, row, ns, count);
-        const double share = of.predictedCount > 0 ? of.measuredCount / of.predictedCount : 0;
-        const bool isOneToOne = share > 0.8 && share < 1.25;
-        const double ratio = of.ratio <= 0 ? 0 : isOneToOne ? row.all.mean() / (ns / count) : of.ratio;
+        RowPrice price;
+        CalibratedClass of = compared(name, row, transfers, true, price);
         for (const PredictedTransfer* transfer : transfers) {
-            if (ratio <= 0)
+            if (price.ratio <= 0)
                 break;
-            const auto exact = row.bySize.find(sizeOf(0, transfer->bytes));
-            const double oneNs = isOneToOne && exact != row.bySize.end() ? exact->second.mean() : transfer->ns * ratio;
+            const double oneNs = price.oneNs(row, sizeOf(0, transfer->bytes), transfer->ns);
             if (transfer->tier > 0) {
                 const Tier& tier = cluster.tiers[static_cast<std::size_t>(transfer->tier)];
                 if (tier.span == 0 || tier.span > cluster.gpusPerNode) {
@@ -338,6 +345,7 @@ void Calibrator::compareTransfers()
         for (const auto& [size, point] : sizes)
             if (point.ns > 0)
                 made.points.push_back({.m = size.first, .n = size.second, .microseconds = point.mean() * 1e-3});
+        keepEvenly(made.points, kMostPointsOfCurve);
     }
     std::erase_if(m_result.profile.transfers, [](const MeasuredCurve& curve) { return curve.points.empty(); });
     if (outerMeasured > 0 && outerPredicted > 0) {
@@ -411,17 +419,20 @@ RunCalibration calibrate(const Recording& recording, const Recovered& recovered,
             " of the measured step is neither kernels nor transfers as they follow from each other: hosts that "
             "ask late, slow ranks or ranks that share a processor, of which a profile says nothing");
     if (const std::size_t learnt = steps.size() / 2; learnt >= 1 && steps.size() >= 4) {
-        HeldOut& held = all.heldOut.emplace();
-        held.learnt = learnt;
-        held.held = steps.size() - learnt;
-        const RunCalibration half =
-            Calibrator(recording, recovered, *simulation, {steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(learnt)})
-                .calibrate();
+        HeldOut held{.learnt = learnt, .held = steps.size() - learnt};
         std::vector<double> seconds;
         for (std::size_t i = learnt; i < steps.size(); ++i)
             seconds.push_back(recovered.steps.steps[steps[i]].seconds());
         held.measuredSeconds = medianOf(std::move(seconds));
-        held.predictedSeconds = simulate(withMeasured(scenario, half))->metrics().stepTimeSeconds;
+        try {
+            const RunCalibration half = Calibrator(recording, recovered, *simulation,
+                                                   {steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(learnt)})
+                                            .calibrate();
+            held.predictedSeconds = simulate(withMeasured(scenario, half))->metrics().stepTimeSeconds;
+            all.heldOut = held;
+        } catch (const Error& error) {
+            all.problems.push_back("the first half of the steps predicts nothing of the others: " + std::string(error.what()));
+        }
     }
     return all;
 }

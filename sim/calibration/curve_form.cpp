@@ -14,7 +14,7 @@ namespace sim {
 namespace {
 
 constexpr std::array kFactors{0.125, 0.25, 0.5, 2.0, 4.0, 8.0};
-constexpr std::size_t kMostPointsOfCurve = 400;
+constexpr std::size_t kMostMadePoints = 400; ///< of a curve: pricing an op takes its length
 
 using PointSizes = std::array<double, 4>; ///< m, n, k, batch
 
@@ -72,11 +72,14 @@ public:
         sum += std::log(microseconds);
         count += 1;
     }
+    /// Large sizes as well as small ones where they are too many.
     void appendTo(MeasuredCurve& curve) const
     {
+        std::vector<MeasuredPoint> made;
         for (const auto& [sizes, of] : m_made)
-            if (curve.points.size() < kMostPointsOfCurve)
-                curve.points.push_back({sizes[0], sizes[1], sizes[2], sizes[3], std::exp(of.first / of.second)});
+            made.push_back({sizes[0], sizes[1], sizes[2], sizes[3], std::exp(of.first / of.second)});
+        keepEvenly(made, std::min(kMostMadePoints, kMostPointsOfCurve - std::min(kMostPointsOfCurve, curve.points.size())));
+        curve.points.insert(curve.points.end(), made.begin(), made.end());
     }
 
 private:
@@ -154,6 +157,17 @@ void formTransfers(HardwareProfile& profile, const CostModel& cost, const Cluste
 }
 
 } // namespace
+
+bool keepEvenly(std::vector<MeasuredPoint>& points, std::size_t most)
+{
+    const std::size_t all = points.size();
+    if (all <= most)
+        return false; // so all is at least 1
+    for (std::size_t i = 0; i < most; ++i)
+        points[i] = points[i * (all - 1) / std::max<std::size_t>(1, most - 1)];
+    points.resize(most);
+    return true;
+}
 
 void addForm(HardwareProfile& profile, const Scenario& scenario, const PredictedOps& ops)
 {

@@ -267,7 +267,7 @@ RunEvidence evidenceOf(const Recording& recording)
     for (const TraceAxis& axis : recording.axes)
         axes.push_back({axis.name, axis.size, axis.stride});
     nameAxes(evidence, std::move(axes));
-    evidence.isOneClock = recording.files.size() == 1 && recording.files.front().format == "Rankscope";
+    evidence.isOneClock = recording.isOfOneClock();
     groupByMeetingNumbers(recording, evidence);
     // A group that only its name is known of joins nobody.
     for (RankEvidence& rank : evidence.ranks)

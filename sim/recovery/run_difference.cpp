@@ -1,6 +1,6 @@
 #include "sim/recovery/run_difference.h"
 
-#include "sim/recovery/rank_time.h"
+#include "sim/recovery/measured_run.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -79,123 +79,12 @@ std::string shortName(const std::string& name)
     return name.substr(0, end) + "…";
 }
 
-/// What one rank does of one class in each step.
-struct StepSeries {
-    std::vector<double> seconds, waiting; ///< [kept step]
-    double count = 0;                     ///< of all of them
-    bool any() const { return count > 0; }
-};
-using ClassSeries = std::vector<StepSeries>; ///< [rank]
-
-/// One run, cut into its steps without the outliers.
-class MeasuredRun {
-public:
-    explicit MeasuredRun(const Recovered& recovered) : m_recovered(recovered)
-    {
-        const auto& all = recovered.steps.steps;
-        for (std::size_t i = 0; i < all.size(); ++i)
-            if (!all[i].isOutlier)
-                kept.push_back(i);
-        if (kept.empty())
-            for (std::size_t i = 0; i < all.size(); ++i)
-                kept.push_back(i);
-        for (const std::size_t i : kept)
-            stepSeconds.push_back(all[i].seconds());
-        times = meanTimesOf(recovered, kept);
-        addKernels();
-        addCollectives();
-    }
-
-    std::vector<std::size_t> kept; ///< steps
-    std::vector<double> stepSeconds;
-    std::vector<RankTime> times; ///< [rank]
-    std::map<std::string, ClassSeries> kernels, collectives;
-
-private:
-    /// Index into `kept`, -1 outside of them.
-    int stepAt(std::size_t rank, std::int64_t ns) const
-    {
-        const auto after = std::upper_bound(kept.begin(), kept.end(), ns, [&](std::int64_t at, std::size_t step) {
-            return at < m_recovered.steps.steps[step].rankStartNs[rank];
-        });
-        if (after == kept.begin())
-            return -1;
-        const auto place = std::prev(after);
-        return ns < m_recovered.steps.steps[*place].rankEndNs[rank] ? static_cast<int>(place - kept.begin()) : -1;
-    }
-    void add(std::map<std::string, ClassSeries>& to, const std::string& name, std::size_t rank, std::int64_t startNs, double ns,
-             double waitingNs)
-    {
-        const int step = stepAt(rank, startNs);
-        if (step < 0)
-            return;
-        ClassSeries& series = to[name];
-        series.resize(m_recovered.evidence.ranks.size());
-        StepSeries& own = series[rank];
-        if (!own.any()) {
-            own.seconds.assign(kept.size(), 0);
-            own.waiting.assign(kept.size(), 0);
-        }
-        own.seconds[static_cast<std::size_t>(step)] += ns * kSecondsOfNs;
-        own.waiting[static_cast<std::size_t>(step)] += waitingNs * kSecondsOfNs;
-        own.count += 1;
-    }
-    void addKernels()
-    {
-        for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
-            for (const WorkSpan& span : m_recovered.evidence.ranks[r].work)
-                add(kernels, m_recovered.evidence.names[span.name], r, span.startNs,
-                    static_cast<double>(span.endNs - span.startNs), 0);
-    }
-    void addCollectives();
-
-    const Recovered& m_recovered;
-};
-
-/// What every member spends at least is the transfer; the rest of each is waiting for the last. No clock is needed for that.
-void MeasuredRun::addCollectives()
-{
-    const RunEvidence& evidence = m_recovered.evidence;
-    std::vector<std::string> axisOf;
-    for (const GroupEvidence& group : evidence.groups) {
-        const std::string axis = axesOfGroup(m_recovered.axes, group.ranks);
-        axisOf.push_back(!axis.empty() ? axis : countedText(static_cast<std::int64_t>(group.ranks.size()), "rank"));
-    }
-    const auto nameOf = [&](Exchange exchange, const CommSpan& span) {
-        // Own files name collectives by what they are for.
-        const std::string what = exchange == Exchange::unknown || (evidence.isOneClock && !isTransfer(exchange))
-                                     ? evidence.names[span.name]
-                                     : std::string(exchangeName(exchange));
-        return what + (span.group < 0 ? " of an unknown group" : " over " + axisOf[static_cast<std::size_t>(span.group)]);
-    };
-    std::vector<std::vector<bool>> isMet;
-    for (const RankEvidence& rank : evidence.ranks)
-        isMet.emplace_back(rank.comms.size(), false);
-    for (const std::vector<Meeting>* list : {&m_recovered.meetings.meetings, &m_recovered.meetings.transfers})
-        for (const Meeting& meeting : *list) {
-            std::int64_t shortest = INT64_MAX;
-            for (const Part& part : meeting.parts) {
-                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
-                shortest = std::min(shortest, span.endNs - span.startNs);
-            }
-            for (const Part& part : meeting.parts) {
-                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
-                isMet[part.rank][part.span] = true;
-                // Both ends of a transfer are one class.
-                add(collectives, nameOf(meeting.exchange, span), part.rank, span.startNs, static_cast<double>(shortest),
-                    static_cast<double>(span.endNs - span.startNs - shortest));
-            }
-        }
-    for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
-        for (std::size_t i = 0; i < evidence.ranks[r].comms.size(); ++i)
-            if (const CommSpan& span = evidence.ranks[r].comms[i]; !isMet[r][i])
-                add(collectives, nameOf(span.exchange, span) + ", waiting included", r, span.startNs,
-                    static_cast<double>(span.endNs - span.startNs), 0);
-}
-
 class Differences {
 public:
-    Differences(const Recovered& a, const Recovered& b) : m_a(a), m_b(b), m_runA(a), m_runB(b) {}
+    Differences(const Recovered& a, const Recovered& b)
+        : m_a(a), m_b(b), m_runA(a, isByPurpose(a, b)), m_runB(b, isByPurpose(a, b))
+    {
+    }
 
     RunDifference find()
     {
@@ -203,7 +92,8 @@ public:
         compareSteps();
         compareParts();
         m_result.kernels = compareClasses(m_runA.kernels, m_runB.kernels);
-        m_result.collectives = compareClasses(m_runA.collectives, m_runB.collectives);
+        makeCollectivesAlike(m_runA, m_runB, m_result.problems);
+        m_result.collectives = compareClasses(byText(m_runA.collectives), byText(m_runB.collectives));
         compareRanks();
         compareStages();
         tell();
@@ -211,6 +101,16 @@ public:
     }
 
 private:
+    /// Only own files name collectives by what they are for, so a run of another recorder has no fellows of these names.
+    static bool isByPurpose(const Recovered& a, const Recovered& b) { return a.evidence.isOneClock && b.evidence.isOneClock; }
+    static std::map<std::string, ClassSeries> byText(const std::map<CollectiveClass, ClassSeries>& collectives)
+    {
+        std::map<std::string, ClassSeries> named;
+        for (const auto& [of, series] : collectives)
+            named.emplace(of.text(), series);
+        return named;
+    }
+
     struct Pair {
         std::size_t a = 0, b = 0; ///< indices of ranks
     };

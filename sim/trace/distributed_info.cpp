@@ -69,11 +69,13 @@ std::string distributedInfoText(const Trace& trace)
         saysRanks = saysRanks || info.size() > 1;
         ranks.push_back(std::move(info));
     }
-    if (!saysRanks && trace.worldSize == 0 && trace.groups.empty() && trace.axes.empty())
+    if (!saysRanks && trace.worldSize == 0 && trace.groups.empty() && trace.axes.empty() && !trace.hasManyClocks)
         return {};
     InfoJson info = InfoJson::object();
     if (trace.worldSize > 0)
         info["world_size"] = trace.worldSize;
+    if (trace.hasManyClocks)
+        info["clocks"] = "several";
     InfoJson groups = InfoJson::array();
     for (const TraceGroup& group : trace.groups)
         groups.push_back(groupInfo(group));

@@ -8,10 +8,11 @@
 
 namespace sim {
 
-/// One JSON object, or "" where the trace says nothing of the job: `world_size`, `pg_config` (pg_name, pg_desc, backend_config,
-/// pg_size, ranks), and beside Kineto's words DeviceMesh's (`mesh_dim_names`, `mesh_shape`, with `mesh_strides`) and `ranks`: of
-/// each process its name, host_name, device, device_name, backend, world_size, first_ns, last_ns. Long lists of
-/// ranks that are evenly apart are global_rank_start and global_rank_stride instead.
+/// One JSON object, or "" where the trace says nothing of the job: `world_size`, `clocks` ("several" where nobody aligned those
+/// of its processes), `pg_config` (pg_name, pg_desc, backend_config, pg_size, ranks), and beside Kineto's words DeviceMesh's
+/// (`mesh_dim_names`, `mesh_shape`, with `mesh_strides`) and `ranks`: of each process its name, host_name, device, device_name,
+/// backend, world_size, first_ns, last_ns. Long lists of ranks that are evenly apart are global_rank_start and global_rank_stride
+/// instead.
 std::string distributedInfoText(const Trace&);
 /// Kineto's "Process Group Name" for a span, or null.
 const TraceGroup* groupOfSpan(const Trace&, const Track&, std::size_t span);

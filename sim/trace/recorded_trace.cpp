@@ -73,6 +73,7 @@ private:
         m_trace.axes = m_recording.axes;
         m_trace.originNs = m_originNs;
         m_trace.isEpoch = m_recording.isEpoch;
+        m_trace.hasManyClocks = m_recording.ranks.size() > 1 && !m_recording.isOfOneClock();
         for (const RecordedGroup& group : m_recording.groups)
             m_trace.groups.push_back({.name = group.name,
                                       .description = group.description,

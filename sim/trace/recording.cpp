@@ -50,6 +50,11 @@ std::size_t NameTable::memoryBytes() const
     return bytes;
 }
 
+bool Recording::isOfOneClock() const
+{
+    return files.size() == 1 && files.front().format == "Rankscope" && !hasManyClocks;
+}
+
 std::size_t Recording::events() const
 {
     std::size_t count = 0;

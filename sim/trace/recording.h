@@ -212,9 +212,11 @@ struct Recording {
     std::vector<TraceAxis> axes; ///< of the grid of ranks, where a file names them
     int worldSize = 0;           ///< the largest that a file says, or (0) none did
     bool isEpoch = true;
-    int slices = 1; ///< as Trace::slices
+    bool hasManyClocks = false; ///< a file says that what it holds was put together from several clocks
+    int slices = 1;             ///< as Trace::slices
     std::vector<RecordedSkip> skipped;
     std::vector<std::string> problems; ///< for a person, each with its file: two files of one rank, an end that is missing, …
+    bool isOfOneClock() const;         ///< one program wrote all ranks: aligned by construction
     std::size_t events() const;
     std::size_t spanCount() const;
     std::size_t memoryBytes() const; ///< held, for the benchmark

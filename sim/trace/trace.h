@@ -130,8 +130,9 @@ struct Trace {
     /// Of recordings that are written again, by track and span.
     std::vector<TraceCollective> collectives;
     std::vector<TraceLaunch> launches;
-    std::int64_t originNs = 0; ///< what the recorder's clock said at 0
-    bool isEpoch = false;      ///< originNs is since 1970
+    std::int64_t originNs = 0;  ///< what the recorder's clock said at 0
+    bool isEpoch = false;       ///< originNs is since 1970
+    bool hasManyClocks = false; ///< of recordings: processes were recorded on clocks that nobody aligned
     std::size_t spanCount() const;
     /// "3", or with slices "3.1".
     std::string microbatchText(std::int32_t microbatch) const;

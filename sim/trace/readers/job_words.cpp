@@ -144,6 +144,7 @@ bool JobWords::take(const WordsJson& info, RecordingBuilder& builder)
     m_isSaid = true;
     builder.splitByProcess();
     m_worldSize = rankNumberAt(info, "world_size", 1, 0);
+    builder.recording.hasManyClocks = textAt(info, "clocks") == "several";
     for (const WordsJson& said : *ranks) {
         RankRecording& rank = m_ranks[textAt(said, "name")];
         rank.host = textAt(said, "host_name");

@@ -140,6 +140,7 @@ void RecordingMerger::add(Recording&& from)
                                 ": they cannot be laid side by side");
     }
     into.isEpoch = into.files.empty() ? from.isEpoch : into.isEpoch && from.isEpoch;
+    into.hasManyClocks = into.hasManyClocks || from.hasManyClocks;
     append(into.files, from.files);
     into.worldSize = std::max(into.worldSize, from.worldSize);
     into.slices = std::max(into.slices, from.slices);

@@ -1,6 +1,7 @@
 // Calibration from recorded runs: of simulated steps, the truth of which is known, through trace files and as other profilers
 // would have recorded them.
 #include "sim/calibration/calibrate.h"
+#include "sim/calibration/curve_form.h"
 #include "sim/calibration/kernel_kind.h"
 
 #include "sim/error.h"
@@ -95,6 +96,49 @@ TEST(CalibratedRun, NamesTheClassThatIsSlower)
     const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), scenario);
     for (const sim::CalibratedClass& kernel : calibration.kernels)
         EXPECT_NEAR(kernel.ratio, kernel.name.starts_with(planted) ? 1.5 : 1, 0.01) << kernel.name;
+}
+
+// A profiler that records two ops as one kernel: what they take together counts, not what one of them does.
+TEST(CalibratedRun, OfFewerKernelsThanOpsGoesByWhatTheyTakeTogether)
+{
+    const sim::Scenario scenario = test::smallScenario(2, 1, 2, 8);
+    sim::Recording recording = writtenAndRead(scenario);
+    const sim::Recovered recovered = sim::recover(recording);
+    for (sim::RankRecording& rank : recording.ranks) {
+        std::map<std::uint32_t, std::size_t> open; // by name: the kernel that takes the next one in
+        for (std::size_t i = 0; i < rank.spans.size(); ++i) {
+            if (rank.spans.kind[i] != sim::RecordedKind::kernel)
+                continue;
+            const auto [place, isNew] = open.try_emplace(rank.spans.name[i], i);
+            if (isNew)
+                continue;
+            rank.spans.durationNs[place->second] += rank.spans.durationNs[i];
+            rank.spans.kind[i] = sim::RecordedKind::other;
+            open.erase(place);
+        }
+    }
+    const sim::RunCalibration calibration = sim::calibrate(recording, recovered, scenario);
+    for (const sim::CalibratedClass& kernel : calibration.kernels) {
+        EXPECT_NEAR(kernel.measuredCount, kernel.predictedCount / 2, 1) << kernel.name;
+        EXPECT_NEAR(kernel.ratio, 1, 0.01) << kernel.name;
+    }
+    EXPECT_NEAR(calibration.calibratedSeconds / stepSecondsOf(scenario), 1, 0.02);
+}
+
+TEST(ManyPoints, AreThinnedFromTheFirstToTheLast)
+{
+    std::vector<sim::MeasuredPoint> points;
+    for (int i = 0; i < 1234; ++i)
+        points.push_back({.m = static_cast<double>(i), .microseconds = 1});
+    EXPECT_FALSE(sim::keepEvenly(points, 1234));
+    EXPECT_TRUE(sim::keepEvenly(points, 100));
+    ASSERT_EQ(points.size(), 100U);
+    EXPECT_EQ(points.front().m, 0);
+    EXPECT_EQ(points.back().m, 1233);
+    for (std::size_t i = 1; i < points.size(); ++i) {
+        EXPECT_GE(points[i].m - points[i - 1].m, 12);
+        EXPECT_LE(points[i].m - points[i - 1].m, 13);
+    }
 }
 
 TEST(CalibratedRun, OfAnotherMachinePredictsItsStepAndThatOfOtherLayouts)

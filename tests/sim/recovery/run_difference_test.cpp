@@ -320,6 +320,24 @@ TEST(ComparedRuns, SayHowManyStepsTheirMediansAreOf)
     EXPECT_THAT(firstOf(sim::differenceOf(a, b), "step")->detail, HasSubstr("is not known"));
 }
 
+TEST(ComparedRuns, OfWhichOneIsOfOneRankTellNotThatItsCollectivesAreGone)
+{
+    HandMade whole{.waitMs = {5, 5, 5, 5}}, part = whole;
+    part.isOfRankZeroAlone = true;
+    const sim::RunDifference difference = sim::differenceOf(madeBy(whole), madeBy(part));
+    EXPECT_EQ(firstOf(difference, "collective"), nullptr);
+    EXPECT_TRUE(difference.collectives.empty());
+    EXPECT_THAT(difference.problems, testing::Contains(HasSubstr("waiting is in the times of one run")));
+    // An axis that only one of them knows is known by its size.
+    part = whole;
+    part.axis = "";
+    const sim::RunDifference unnamed = sim::differenceOf(madeBy(whole), madeBy(part));
+    EXPECT_TRUE(unnamed.findings.empty()) << unnamed.findings.front().title;
+    ASSERT_EQ(unnamed.collectives.size(), 1U);
+    EXPECT_NEAR(unnamed.collectives[0].seconds.a, 0.01, 1e-9);
+    EXPECT_NEAR(unnamed.collectives[0].seconds.b, 0.01, 1e-9);
+}
+
 TEST(ComparedRuns, OfRealRecordings)
 {
     const std::string folder = RANKSCOPE_TEST_DATA "/kineto/";

@@ -25,6 +25,7 @@ void expectSameRecording(const sim::Recording& again, const sim::Recording& reco
 {
     EXPECT_EQ(again.worldSize, recording.worldSize);
     EXPECT_EQ(again.isEpoch, recording.isEpoch);
+    EXPECT_EQ(again.isOfOneClock(), recording.isOfOneClock());
     ASSERT_EQ(again.groups.size(), recording.groups.size());
     for (std::size_t g = 0; g < recording.groups.size(); ++g) {
         EXPECT_EQ(again.groups[g].name, recording.groups[g].name);

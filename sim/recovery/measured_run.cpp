@@ -1,0 +1,186 @@
+#include "sim/recovery/measured_run.h"
+
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+namespace sim {
+namespace {
+
+class RunReader {
+public:
+    RunReader(const Recovered& recovered, MeasuredRun& run) : m_recovered(recovered), m_run(run) {}
+
+    void addKernels()
+    {
+        for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
+            for (const WorkSpan& span : m_recovered.evidence.ranks[r].work)
+                add(m_run.kernels[m_recovered.evidence.names[span.name]], r, span.startNs,
+                    static_cast<double>(span.endNs - span.startNs), 0);
+        std::erase_if(m_run.kernels, [](const auto& of) { return of.second.empty(); });
+    }
+    void addCollectives(bool isByPurpose);
+
+private:
+    /// Index into `kept`, -1 outside of them.
+    int stepAt(std::size_t rank, std::int64_t ns) const
+    {
+        const auto& steps = m_recovered.steps.steps;
+        const auto after = std::upper_bound(m_run.kept.begin(), m_run.kept.end(), ns, [&](std::int64_t at, std::size_t step) {
+            return at < steps[step].rankStartNs[rank];
+        });
+        if (after == m_run.kept.begin())
+            return -1;
+        const auto place = std::prev(after);
+        return ns < steps[*place].rankEndNs[rank] ? static_cast<int>(place - m_run.kept.begin()) : -1;
+    }
+    void add(ClassSeries& series, std::size_t rank, std::int64_t startNs, double ns, double waitingNs) const
+    {
+        constexpr double kSecondsOfOneNs = 1e-9;
+        const int step = stepAt(rank, startNs);
+        if (step < 0)
+            return;
+        series.resize(m_recovered.evidence.ranks.size());
+        StepSeries& own = series[rank];
+        if (!own.any()) {
+            own.seconds.assign(m_run.kept.size(), 0);
+            own.waiting.assign(m_run.kept.size(), 0);
+        }
+        own.seconds[static_cast<std::size_t>(step)] += ns * kSecondsOfOneNs;
+        own.waiting[static_cast<std::size_t>(step)] += waitingNs * kSecondsOfOneNs;
+        own.count += 1;
+    }
+
+    const Recovered& m_recovered;
+    MeasuredRun& m_run;
+};
+
+/// What every member spends at least is the transfer; the rest of each is waiting for the last. No clock is needed for that.
+void RunReader::addCollectives(bool isByPurpose)
+{
+    const RunEvidence& evidence = m_recovered.evidence;
+    std::vector<CollectiveClass> ofGroup;
+    for (const GroupEvidence& group : evidence.groups)
+        ofGroup.push_back({.what = {}, .axis = axesOfGroup(m_recovered.axes, group.ranks), .members = group.ranks.size()});
+    const auto classOf = [&](Exchange exchange, const CommSpan& span, bool isWithWaiting) {
+        CollectiveClass of = span.group < 0 ? CollectiveClass{} : ofGroup[static_cast<std::size_t>(span.group)];
+        of.what = exchange == Exchange::unknown || (isByPurpose && !isTransfer(exchange)) ? evidence.names[span.name]
+                                                                                          : std::string(exchangeName(exchange));
+        of.isWithWaiting = isWithWaiting;
+        return of;
+    };
+    std::vector<std::vector<bool>> isMet;
+    for (const RankEvidence& rank : evidence.ranks)
+        isMet.emplace_back(rank.comms.size(), false);
+    for (const std::vector<Meeting>* list : {&m_recovered.meetings.meetings, &m_recovered.meetings.transfers})
+        for (const Meeting& meeting : *list) {
+            std::int64_t shortest = INT64_MAX;
+            for (const Part& part : meeting.parts) {
+                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
+                shortest = std::min(shortest, span.endNs - span.startNs);
+            }
+            for (const Part& part : meeting.parts) {
+                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
+                isMet[part.rank][part.span] = true;
+                // Both ends of a transfer are one class.
+                add(m_run.collectives[classOf(meeting.exchange, span, false)], part.rank, span.startNs,
+                    static_cast<double>(shortest), static_cast<double>(span.endNs - span.startNs - shortest));
+            }
+        }
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
+        for (std::size_t i = 0; i < evidence.ranks[r].comms.size(); ++i)
+            if (const CommSpan& span = evidence.ranks[r].comms[i]; !isMet[r][i])
+                add(m_run.collectives[classOf(span.exchange, span, true)], r, span.startNs,
+                    static_cast<double>(span.endNs - span.startNs), 0);
+    std::erase_if(m_run.collectives, [](const auto& of) { return of.second.empty(); });
+}
+
+/// Classes of a run without an axis get the one that the other run has for groups of that size, if it has one only.
+void nameAxesAs(const MeasuredRun& other, MeasuredRun& run)
+{
+    std::map<CollectiveClass, ClassSeries> named;
+    for (auto& [of, series] : run.collectives) {
+        std::set<std::string> axes;
+        if (of.axis.empty() && !other.collectives.contains(of))
+            for (const auto& [its, unused] : other.collectives)
+                if (its.what == of.what && its.members == of.members && !its.axis.empty())
+                    axes.insert(its.axis);
+        CollectiveClass as = of;
+        if (axes.size() == 1)
+            as.axis = *axes.begin();
+        if (run.collectives.contains(as))
+            as = of;
+        named.emplace(std::move(as), std::move(series));
+    }
+    run.collectives = std::move(named);
+}
+
+} // namespace
+
+std::string CollectiveClass::text() const
+{
+    return what +
+           (!axis.empty()  ? " over " + axis
+            : members == 0 ? std::string(" of an unknown group")
+                           : " over " + countedText(static_cast<std::int64_t>(members), "rank")) +
+           (isWithWaiting ? ", waiting included" : "");
+}
+
+MeasuredRun::MeasuredRun(const Recovered& recovered, bool isByPurpose)
+{
+    const auto& all = recovered.steps.steps;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!all[i].isOutlier)
+            kept.push_back(i);
+    if (kept.empty())
+        for (std::size_t i = 0; i < all.size(); ++i)
+            kept.push_back(i);
+    for (const std::size_t i : kept)
+        stepSeconds.push_back(all[i].seconds());
+    times = meanTimesOf(recovered, kept);
+    RunReader reader(recovered, *this);
+    reader.addKernels();
+    reader.addCollectives(isByPurpose);
+}
+
+void makeCollectivesAlike(MeasuredRun& a, MeasuredRun& b, std::vector<std::string>& problems)
+{
+    nameAxesAs(b, a);
+    nameAxesAs(a, b);
+    std::set<CollectiveClass> all; // once each, whatever its waiting
+    for (const MeasuredRun* run : {&a, &b})
+        for (const auto& [of, series] : run->collectives) {
+            CollectiveClass either = of;
+            either.isWithWaiting = false;
+            all.insert(std::move(either));
+        }
+    std::string apart;
+    std::size_t count = 0;
+    for (const CollectiveClass& met : all) {
+        CollectiveClass unmet = met;
+        unmet.isWithWaiting = true;
+        const auto ways = [&](const MeasuredRun& run) {
+            return std::pair(run.collectives.contains(met), run.collectives.contains(unmet));
+        };
+        const auto ofA = ways(a), ofB = ways(b), none = std::pair(false, false);
+        if (ofA == ofB || ofA == none || ofB == none)
+            continue;
+        for (MeasuredRun* run : {&a, &b}) {
+            run->collectives.erase(met);
+            run->collectives.erase(unmet);
+        }
+        constexpr std::size_t kNamed = 3;
+        if (++count <= kNamed)
+            apart += (apart.empty() ? "" : ", ") + met.text();
+    }
+    if (count > 0)
+        problems.push_back(
+            "waiting is in the times of one run, whose other members are not recorded, and not in those of the other: " +
+            countedText(static_cast<std::int64_t>(count), "kind") + " of collectives cannot be compared (" + apart +
+            (count > 3 ? ", …" : "") + ")");
+}
+
+} // namespace sim

@@ -77,7 +77,7 @@ std::size_t periodOf(const RankEvidence& rank)
 }
 
 /// Where the first pass comes again, a step begins: starts of the first pass of each. Nothing where steps then differ in their
-/// passes.
+/// passes, or there is one pass alone, which tells of no order.
 std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const RankEvidence& rank)
 {
     std::vector<std::pair<const MarkSpan*, std::vector<Action>>> passes;
@@ -101,7 +101,7 @@ std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const Rank
     }
     const bool areAlike =
         std::all_of(steps.begin(), steps.end(), [&](const std::set<Action>& step) { return step == steps.front(); });
-    return areAlike ? starts : std::vector<std::int64_t>();
+    return areAlike && passes.size() > 1 ? starts : std::vector<std::int64_t>();
 }
 
 /// Where the work that begins from each of `begins` to the next ends. What is exchanged after it is for the next step's first
@@ -219,6 +219,14 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         begins[r] = startsByPasses(evidence, evidence.ranks[r]);
         count = r == 0 ? begins[r].size() : std::min(count, begins[r].size());
+    }
+    const bool isOnce = count == 1 && std::all_of(begins.begin(), begins.end(), [](const auto& of) { return of.size() == 1; });
+    if (isOnce) { // an order of collectives that repeats in it is of its micro-batches
+        addStep(result, evidence, 0, whole);
+        result.evidence = "each pass of a micro-batch is there once";
+        result.sure = 0.9;
+        judge(result);
+        return result;
     }
     if (count >= 2) {
         std::vector<std::vector<std::int64_t>> ends;

@@ -101,7 +101,7 @@ TEST(CalibratedRun, NamesTheClassThatIsSlower)
 // A profiler that records two ops as one kernel: what they take together counts, not what one of them does.
 TEST(CalibratedRun, OfFewerKernelsThanOpsGoesByWhatTheyTakeTogether)
 {
-    const sim::Scenario scenario = test::smallScenario(2, 1, 2, 8);
+    const sim::Scenario scenario = test::smallScenario(2, 1, 1, 8);
     sim::Recording recording = writtenAndRead(scenario);
     const sim::Recovered recovered = sim::recover(recording);
     for (sim::RankRecording& rank : recording.ranks) {

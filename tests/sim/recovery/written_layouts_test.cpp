@@ -68,6 +68,7 @@ TEST_P(WrittenLayouts, ComeBackFromEitherFormat)
         const std::string expected = writtenGridText(scenario, simulation->mesh()), found = writtenGridText(recovered.axes);
         EXPECT_EQ(found, expected);
         grids += found == expected ? 1 : 0;
+        EXPECT_EQ(recovered.steps.steps.size(), 1U) << recovered.steps.evidence;
         EXPECT_TRUE(recovered.clock.isAligned);
         EXPECT_EQ(recovered.evidence.worldSize, scenario.layout.worldSize());
         if (scenario.layout.pp == 1)

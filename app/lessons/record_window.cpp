@@ -20,6 +20,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <utility>
+
 namespace app {
 
 RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::optional<Now>()> now, QWidget* parent)
@@ -156,21 +158,27 @@ void RecordWindow::clearFields()
 {
     m_edited.reset();
     m_anew->setChecked(false);
-    m_say->clear();
-    m_notes->clear();
-    m_ask->clear();
-    m_metric->setCurrentIndex(0);
-    m_kind->setCurrentIndex(0);
+    const Draft draft = std::exchange(m_draft, {});
+    m_say->setPlainText(draft.say);
+    m_notes->setPlainText(draft.notes);
+    m_ask->setText(draft.ask);
+    m_metric->setCurrentIndex(draft.metric);
+    m_kind->setCurrentIndex(draft.kind);
     updateButtons();
 }
 
 void RecordWindow::editStep()
 {
     const int row = m_steps->currentRow();
-    const bool wasEdited = m_edited.has_value();
-    clearFields();
-    if (wasEdited || row < 0)
+    if (m_edited || row < 0) {
+        if (m_edited)
+            clearFields();
         return tell({});
+    }
+    m_draft = {m_say->toPlainText(), m_notes->toPlainText(), m_ask->text(), m_metric->currentIndex(), m_kind->currentIndex()};
+    m_metric->setCurrentIndex(0);
+    m_kind->setCurrentIndex(0);
+    m_ask->clear();
     m_edited = static_cast<std::size_t>(row);
     const sim::RecordedLessonStep& step = m_recording.steps[*m_edited];
     m_say->setPlainText(QString::fromStdString(step.say));
@@ -191,7 +199,8 @@ void RecordWindow::removeStep()
     const int row = m_steps->currentRow();
     if (row < 0)
         return;
-    clearFields();
+    if (m_edited)
+        clearFields(); // else a new step is being typed
     m_recording.steps.erase(m_recording.steps.begin() + row);
     m_isUnsaved = true;
     listSteps();
@@ -203,7 +212,8 @@ void RecordWindow::moveStep(int by)
     const int row = m_steps->currentRow(), to = row + by;
     if (row < 0 || to < 0 || to >= m_steps->count())
         return;
-    clearFields();
+    if (m_edited)
+        clearFields();
     std::swap(m_recording.steps[static_cast<std::size_t>(row)], m_recording.steps[static_cast<std::size_t>(to)]);
     m_isUnsaved = true;
     listSteps();

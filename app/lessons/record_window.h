@@ -56,6 +56,7 @@ private:
     void listSteps();
     void tell(const QString&);
     void updateButtons();
+    /// For a new step: empty, or as it was left half typed to change another.
     void clearFields();
     /// What is wrong with it; empty where nothing is.
     QString problemsOf(const sim::LessonRecording&) const;
@@ -70,6 +71,11 @@ private:
     QPushButton *m_add, *m_edit, *m_remove, *m_up, *m_down, *m_save;
     QCheckBox* m_anew;
     std::optional<std::size_t> m_edited; ///< step in the fields
+    struct Draft {
+        QString say, notes, ask;
+        int metric = 0, kind = 0;
+    };
+    Draft m_draft; ///< of a new step, while another is in the fields
     QLabel* m_told;
 };
 

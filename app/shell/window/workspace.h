@@ -115,6 +115,8 @@ private:
     void foldPictures();
     void letNarrow(bool);
     void giveRoom(Shown& newcomer);
+    /// Pixels; narrower a picture is not read: names run into numbers, bars are lines, ranks have no numbers.
+    static int readableWidth(Picture);
     bool isBesideOthers(const Shown&) const;
     void restoreWhenLaidOut();
     bool takeLayout(const QByteArray&);

@@ -374,6 +374,13 @@ TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
     button("Change Step 1")->click();
     ASSERT_EQ(recorder->recording().steps.size(), 2U);
     EXPECT_EQ(recorder->recording().steps[0].say, "GPipe keeps all.");
+    EXPECT_EQ(edits[0]->toPlainText(), QStringLiteral("{case_9.mfu|percent}")) << "what was half typed is there again";
+    recorder->findChild<QListWidget*>()->setCurrentRow(1);
+    button("Up")->click();
+    recorder->findChild<QListWidget*>()->setCurrentRow(0);
+    button("Down")->click();
+    EXPECT_EQ(edits[0]->toPlainText(), QStringLiteral("{case_9.mfu|percent}")) << "also while others move";
+    edits[0]->clear();
     EXPECT_EQ(recorder->recording().steps[0].shown.get("/schedule/kind"), "\"gpipe\"") << "what it showed stays";
     recorder->findChild<QLineEdit*>()->setText(QStringLiteral("My lesson"));
     const QTemporaryDir folder;

@@ -68,7 +68,7 @@ TEST(SettingsImportTest, AnAnswerIsTakenAndItsQuestionStays)
     EXPECT_EQ(scenario.layout.dp, 8);
     EXPECT_EQ(scenario.layout.worldSize(), 64);
     EXPECT_EQ(scenario.cluster.nodes, 8);
-    EXPECT_EQ(scenario.cluster.gpu.name, test::catalogue().gpuJson("a100-80gb-sxm")->value("name", ""));
+    EXPECT_EQ(settings.document().get("/cluster/base"), "\"dgx-a100\"");
     EXPECT_EQ(scenario.model.vocabSize, 50304);
     ASSERT_TRUE(questionOn(settings, "/layout/dp"));
     EXPECT_EQ(questionOn(settings, "/layout/dp")->value, "64");

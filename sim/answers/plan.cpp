@@ -136,6 +136,30 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
     return answer;
 }
 
+Answer sizeAnswer(const SizeAnswer& sizes, const PlanRequest& request)
+{
+    PlanRequest of = request;
+    of.gpus = sizes.gpus;
+    Answer answer = planAnswer(sizes.best, of);
+    answer["gpus"] = sizes.gpus;
+    Answer tried = Answer::array();
+    for (const TriedSize& size : sizes.tried) {
+        Answer one{{"gpus", size.gpus}, {"meets", size.meets}, {"proved", size.proved}};
+        if (!size.meets)
+            one["least_days"] = std::isfinite(size.leastDays) ? Answer(size.leastDays) : Answer(nullptr);
+        if (!size.problem.empty())
+            one["problem"] = size.problem;
+        tried.push_back(std::move(one));
+    }
+    answer["deadline"] = {{"days", sizes.days},
+                          {"tokens", sizes.tokens},
+                          {"run_days", sizes.gpus > 0 ? Answer(sizes.bestDays) : Answer(nullptr)},
+                          {"fewest", sizes.isFewest},
+                          {"tried", tried}};
+    answer["stopped"] = sizes.stopped;
+    return answer;
+}
+
 Answer whyAnswer(const PlanWhy& why)
 {
     Answer terms = Answer::array();

@@ -3,6 +3,7 @@
 
 #include "sim/answers/answers.h"
 #include "sim/planner/planner.h"
+#include "sim/planner/sizes.h"
 
 #include <vector>
 
@@ -10,6 +11,8 @@ namespace sim {
 
 Answer planAnswer(const PlanAnswer&, const PlanRequest&);
 Answer whyAnswer(const PlanWhy&);
+/// The plan of the fewest GPUs that meet the deadline, with `deadline`: what was tried on the way; `gpus` 0: none does.
+Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);
 
 /// The answers of all parts of one search as one: throws Error where they are not parts of the same.
 ///

@@ -6,6 +6,7 @@
 #include "sim/answers/plan.h"
 #include "sim/memory_limit.h"
 #include "sim/planner/planner.h"
+#include "sim/text/number_text.h"
 
 #include <atomic>
 #include <chrono>
@@ -37,6 +38,7 @@ struct PlanArguments {
     double margin = 0;
     std::string framework;
     int top = 5, jobs = 0, most = 200;
+    double days = 0;
     std::string part;
     std::vector<std::string> merge;
     bool json = false;
@@ -151,6 +153,38 @@ void print(const Answer& answer, std::ostream& out)
     out << "\n";
 }
 
+std::string threeDigits(double value)
+{
+    return numberText(value, Unit::number);
+}
+
+/// What was tried on the way to the fewest GPUs in time.
+void printSizes(const Answer& answer, std::ostream& out)
+{
+    const Answer& deadline = answer.at("deadline");
+    const std::string days = threeDigits(deadline.at("days").get<double>()) + " days";
+    for (const Answer& size : deadline.at("tried")) {
+        out << "  " << countedText(size.at("gpus").get<std::int64_t>(), "GPU") << ": ";
+        if (size.at("meets").get<bool>())
+            out << "in time\n";
+        else if (size.contains("problem"))
+            out << size.at("problem").get<std::string>() << "\n";
+        else if (size.at("least_days").is_null())
+            out << "nothing fits\n";
+        else
+            out << (size.at("proved").get<bool>() ? "takes " : "not known to be in time: takes ")
+                << threeDigits(size.at("least_days").get<double>()) << " days at least\n";
+    }
+    const std::int64_t gpus = answer.at("gpus").get<std::int64_t>();
+    const std::string tokens = threeDigits(deadline.at("tokens").get<double>() / 1e9) + " billion tokens in " + days;
+    if (gpus == 0)
+        out << "None of these trains " << tokens << (answer.at("stopped").get<bool>() ? ", as far as was looked\n\n" : "\n\n");
+    else
+        out << (deadline.at("fewest").get<bool>() ? "The fewest of these that train " : "The fewest that were found to train ")
+            << tokens << ": " << grouped(gpus) << ", in " << threeDigits(deadline.at("run_days").get<double>())
+            << " days of steps\n\n";
+}
+
 void printWhy(const Answer& why)
 {
     std::cout << "\nWhy not " << why.at("asked").at("pointer").get<std::string>() << " = " << why.at("asked").at("value").dump()
@@ -226,31 +260,43 @@ void runPlan(const PlanArguments& arguments)
     auto toldAt = std::chrono::steady_clock::now();
     bool told = false;
     PlanAnswer answer;
+    SizeAnswer sizes;
     std::vector<PlanWhy> reasons;
     attributed(arguments.scenario.file, [&] {
         requirePlannable(request, catalogue());
         for (const std::string& asked : arguments.why)
             requirePlannable(request, catalogue(), settingOf(asked, "--why"));
-        answer = plan(request, catalogue(), [&](const PlanProgress& now) {
+        const auto tell = [&](const std::string& size, const PlanProgress& now) {
             const auto at = std::chrono::steady_clock::now();
             if (!isTerminal && at - toldAt < kBetweenLines)
                 return;
             toldAt = at;
-            std::cerr << (isTerminal ? "\rplan: " : "plan: ");
+            std::cerr << (isTerminal ? "\rplan: " : "plan: ") << size;
             if (now.gridsDone < now.grids)
                 std::cerr << now.gridsDone << " of " << now.grids << " grids judged";
             else
                 std::cerr << now.tightened << " laid out, " << now.simulated << " simulated, " << standing(now);
             std::cerr << (isTerminal ? "   " : "\n") << std::flush;
             told = isTerminal;
-        });
+        };
+        if (arguments.days > 0) {
+            SizeRequest within{.job = request, .days = arguments.days};
+            if (request.gpus > 0)
+                within.most = request.gpus;
+            within.job.gpus = 0;
+            sizes =
+                fewestGpus(within, catalogue(), [&](int gpus, const PlanProgress& now) { tell(grouped(gpus) + " GPUs: ", now); });
+            answer = sizes.best;
+            return;
+        }
+        answer = plan(request, catalogue(), [&](const PlanProgress& now) { tell({}, now); });
         for (const std::string& asked : arguments.why)
             reasons.push_back(whyNot(request, catalogue(), answer, settingOf(asked, "--why")));
     });
     std::signal(SIGINT, before);
     if (told)
         std::cerr << "\n";
-    Answer json = planAnswer(answer, request);
+    Answer json = arguments.days > 0 ? sizeAnswer(sizes, request) : planAnswer(answer, request);
     Answer whys = Answer::array();
     for (const PlanWhy& why : reasons)
         whys.push_back(whyAnswer(why));
@@ -259,11 +305,18 @@ void runPlan(const PlanArguments& arguments)
     if (arguments.json) {
         std::cout << json.dump() << "\n";
     } else {
-        print(json, std::cout);
+        if (arguments.days > 0)
+            printSizes(json, std::cout);
+        if (arguments.days <= 0 || sizes.gpus > 0)
+            print(json, std::cout);
         for (const Answer& why : whys)
             printWhy(why);
     }
-    if (answer.best.empty())
+    if (arguments.days > 0) {
+        if (sizes.gpus == 0)
+            throw Error(arguments.scenario.file + ": no number of GPUs that was tried is done in " + threeDigits(arguments.days) +
+                        " days; more GPUs (--gpus), more --days or fewer --fix may help");
+    } else if (answer.best.empty())
         throw Error(arguments.scenario.file + ": no layout on " + std::to_string(answer.gpus) +
                     (answer.gpus == 1 ? " GPU" : " GPUs") + " was found that is legal and fits" +
                     (answer.stopped ? " before it was stopped" : "") +
@@ -291,6 +344,13 @@ void addPlan(CLI::App& app)
         ->take_all();
     command->add_option("-j,--jobs", arguments->jobs, "Threads; the answer is the same for any number")
         ->check(wholeNumber(1, 4096));
+    CLI::Option* days =
+        command
+            ->add_option("--days", arguments->days,
+                         "The fewest GPUs whose best layout trains the file's tokens (training.tokens) in so many days; --gpus "
+                         "then is the most that are tried, 16,384 unless given")
+            ->check(positiveNumber(Zero::refused))
+            ->excludes("--why");
     command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
         ->check(wholeNumber(1, 1'000'000));
     const std::vector<CLI::Option*> others = command->get_options([](const CLI::Option* option) {
@@ -298,6 +358,7 @@ void addPlan(CLI::App& app)
     });
     CLI::Option* part = command->add_option("--part", arguments->part,
                                             "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says");
+    part->excludes(days);
     command
         ->add_option(
             "--merge", arguments->merge,

@@ -56,6 +56,7 @@ struct SettingsFile {
 struct ImportOptions {
     std::string kind{}; ///< empty: recognised by content
     std::optional<int> gpus{};
+    std::string cluster{}; ///< id in the catalogue, as no file says it; empty: guessed, and asked for
 };
 
 struct Imported {

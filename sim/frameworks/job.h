@@ -13,6 +13,7 @@ struct Job {
     Reading reading;
     const Catalogue& catalogue;
     std::optional<int> askedGpus; ///< what the caller said
+    std::string askedCluster{};   ///< likewise; empty: it is guessed
     std::vector<std::string> fileNames{};
 
     // Blocks of the scenario as far as they are known; keys as in the file.

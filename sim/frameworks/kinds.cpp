@@ -276,6 +276,11 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         throw Error(std::to_string(*options.gpus) + " GPUs train nothing; give 1 or more");
     if (!options.kind.empty())
         checkKind(options.kind);
+    std::vector<std::string> clusters;
+    for (const Catalogue::Entry& entry : catalogue.clusters())
+        clusters.push_back(entry.id);
+    if (!options.cluster.empty() && catalogue.clusterJson(options.cluster) == nullptr)
+        throw Error(quotedText(options.cluster) + " is no cluster of the catalogue" + nearestWords(options.cluster, clusters));
     struct Part {
         std::string name, text, kind;
     };
@@ -341,7 +346,8 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
     if (files.size() == 1)
         for (Setting& setting : sheet.settings)
             setting.file.clear();
-    Job job{.reading = Reading(std::move(sheet)), .catalogue = catalogue, .askedGpus = options.gpus};
+    Job job{
+        .reading = Reading(std::move(sheet)), .catalogue = catalogue, .askedGpus = options.gpus, .askedCluster = options.cluster};
     for (const Part& part : parts)
         job.fileNames.push_back(part.name);
     dialectOf(kind)(job);

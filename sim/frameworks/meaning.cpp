@@ -302,13 +302,20 @@ Json clusterOf(Job& job)
     for (const ClusterHint& hint : kClusterHints)
         if (chosen.word.empty() && words.find(hint.word) != std::string::npos)
             chosen = hint;
-    job.ask("/cluster", chosen.word.empty()
-                            ? "no file says what GPUs and network these are: " + std::string(chosen.id) +
-                                  " is assumed; others: dgx-a100, dgx-b200, gb200-nvl72, mi300x-roce400 (--set cluster.base=…)"
-                            : "a name or comment speaks of " + std::string(chosen.word) + ": " + std::string(chosen.id) +
-                                  " is assumed (--set cluster.base=…)");
+    const bool isAsked = !job.askedCluster.empty();
+    if (isAsked)
+        chosen = {"", job.askedCluster, std::max(1, numberIn(*job.catalogue.clusterJson(job.askedCluster), "gpus_per_node"))};
+    else
+        job.ask("/cluster",
+                chosen.word.empty()
+                    ? "no file says what GPUs and network these are: " + std::string(chosen.id) +
+                          " is assumed; others: dgx-a100, dgx-b200, gb200-nvl72, mi300x-roce400 (--set cluster.base=…)"
+                    : "a name or comment speaks of " + std::string(chosen.word) + ": " + std::string(chosen.id) +
+                          " is assumed (--set cluster.base=…)");
     const int gpus = job.gpus.value_or(1);
-    int perNode = job.gpusPerNode.value_or(chosen.perNode);
+    // Launchers count the GPUs of a host; NVLink of a rack of 72 reaches over its 18 hosts, and that is what a node is here.
+    constexpr int kMostOfAHost = 16;
+    int perNode = chosen.perNode > kMostOfAHost ? chosen.perNode : job.gpusPerNode.value_or(chosen.perNode);
     perNode = std::clamp(perNode, 1, std::max(1, gpus));
     if (gpus % perNode != 0)
         perNode = std::gcd(gpus, perNode);

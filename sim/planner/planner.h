@@ -36,9 +36,10 @@ struct PlanRequest {
     double marginGib = 0;           ///< of each GPU's memory, left free
     std::string framework;          ///< keep to what it can do; empty: to nothing but what is legal
     int top = 5;                    ///< so many of the best
-    int mostSimulated = 200;        ///< then the search ends unproved and says how far it is
-    int jobs = 0;                   ///< threads; 0: as many as there are cores. Changes no number of the answer
-    int part = 0, parts = 1;        ///< of the grids, every parts-th from the part-th
+    double enoughSeconds = 0; ///< of a step: the first layout that is as fast ends the search, slower ones are cut; 0: the best
+    int mostSimulated = 200;  ///< then the search ends unproved and says how far it is
+    int jobs = 0;             ///< threads; 0: as many as there are cores. Changes no number of the answer
+    int part = 0, parts = 1;  ///< of the grids, every parts-th from the part-th
 };
 
 /// The sizes of the parallel dimensions.

@@ -46,7 +46,9 @@ void Search::explore()
 {
     std::int64_t mostForOthers = std::numeric_limits<std::int64_t>::max();
     while (!m_queue.empty()) {
-        const bool hasEnough = static_cast<int>(m_found.size()) >= m_request.top;
+        const bool hasEnough = static_cast<int>(m_found.size()) >= m_request.top || std::isfinite(m_enoughNs);
+        if (m_bestKey <= m_enoughNs && std::isfinite(m_enoughNs))
+            break;
         if (isCut(m_queue.top())) { // the first is proved; further places are worth some more, not everything
             if (hasEnough || m_answer.tightened >= mostForOthers)
                 break;

@@ -71,7 +71,8 @@ class Search {
 public:
     Search(const PlanRequest& request, const Catalogue& catalogue, const std::function<void(const PlanProgress&)>& progress)
         : m_request(request), m_catalogue(catalogue), m_progress(progress), m_space(request, catalogue), m_floors(m_space),
-          m_capacityBytes((m_space.base.cluster.gpu.memoryGib - request.marginGib) * kBytesPerGib)
+          m_capacityBytes((m_space.base.cluster.gpu.memoryGib - request.marginGib) * kBytesPerGib),
+          m_enoughNs(request.enoughSeconds > 0 ? request.enoughSeconds * 1e9 : kUnbounded)
     {
     }
     PlanAnswer run();
@@ -83,7 +84,7 @@ private:
     /// a whole number of nanoseconds, a floor a sum of rounded ones.
     bool isCut(const Waiting& of) const
     {
-        const double best = byHeadroom() ? m_bestKey : m_bestKey + 1;
+        const double best = byHeadroom() ? m_bestKey : std::min(m_bestKey, m_enoughNs) + 1;
         return of.key > best || (of.key == best && of.second > m_bestSecond);
     }
     void survey();
@@ -125,6 +126,7 @@ private:
     PlanSpace m_space;
     Floors m_floors;
     double m_capacityBytes;
+    double m_enoughNs; ///< of the request; infinite where only the best will do
     std::vector<GridRecord> m_grids;
     /// A heap that can be looked through.
     struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, Later> {

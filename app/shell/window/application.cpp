@@ -8,6 +8,7 @@
 #include "app/session/failure.h"
 #include "app/session/scenario_link.h"
 #include "app/session/settings.h"
+#include "app/session/settings_import.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
@@ -292,6 +293,13 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
     });
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
         options.isPicture() ? window.showOnly(only->picture) : window.showInFront(only->picture);
+    if (options.isPicture() && !options.file.isEmpty())
+        if (const std::string kind = SettingsImport::kindOf({options.file}); !kind.empty()) {
+            tell(MainWindow::tr("%1: is settings of the kind %2, about which there are questions first; make a scenario of them "
+                                "with rankscope-sim import")
+                     .arg(options.file, QString::fromStdString(kind)));
+            return kBadInput;
+        }
     if (options.file.isEmpty() && options.lesson.isEmpty()) {
         window.showGallery();
     } else if (const Problems problems = options.lesson.isEmpty() ? window.openFile(options.file, options.overrides)

@@ -4,6 +4,7 @@
 #include "app/session/gallery.h"
 #include "app/session/scenario_link.h"
 #include "app/session/settings.h"
+#include "app/session/settings_import.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
@@ -39,14 +40,16 @@ namespace {
 
 constexpr int kBusyAfterMs = 150;
 
-/// The one scenario file that is being dragged; empty if it is something else.
-QString draggedFile(const QMimeData* mime)
+/// The files that are being dragged; none if one of them is something else.
+QStringList draggedFiles(const QMimeData* mime)
 {
-    const QList<QUrl> urls = mime->urls();
-    if (urls.size() != 1 || !urls.front().isLocalFile())
-        return {};
-    const QString path = urls.front().toLocalFile();
-    return QFileInfo(path).suffix().toLower() == QLatin1String("json") ? path : QString();
+    QStringList paths;
+    for (const QUrl& url : mime->urls()) {
+        if (!url.isLocalFile() || !QFileInfo(url.toLocalFile()).isFile())
+            return {};
+        paths << url.toLocalFile();
+    }
+    return paths;
 }
 
 QString countText(const Problems& problems)
@@ -284,26 +287,32 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
 {
     if (isLessonFile(path))
         return openLesson(path);
-    if (!mayLoseChanges())
+    const bool isSettings = !isScenarioLink(path) && !SettingsImport::kindOf({path}).empty();
+    if (!isSettings && !mayLoseChanges())
         return {};
-    Problems problems = m_session.open(readFile(path, overrides));
-    if (!problems.empty()) {
-        if (m_session.isOpen() || isLiveShown()) {
-            m_banner->tell(tr("%1 cannot be opened").arg(isScenarioLink(path) ? shortLink(path) : QFileInfo(path).fileName()),
-                           problems);
-        } else {
-            const QString settings = Session::overridesText(overrides);
-            const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
-            m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
-            showPage(m_problemPage);
-            m_problemPage->setFocus();
-        }
+    Problems problems = isSettings ? importSettings(QStringList(path), overrides) : m_session.open(readFile(path, overrides));
+    if (!problems.empty())
+        tellUnopened(path, problems, overrides);
+    if (!problems.empty() || isSettings)
         return problems;
-    }
     m_banner->dismiss();
     if (!m_options.reproducible && !m_session.path().isEmpty())
         addRecentFile(m_session.path());
     return {};
+}
+
+void MainWindow::tellUnopened(const QString& path, const Problems& problems, const QStringList& overrides)
+{
+    if (m_session.isOpen() || isLiveShown()) {
+        m_banner->tell(tr("%1 cannot be opened").arg(isScenarioLink(path) ? shortLink(path) : QFileInfo(path).fileName()),
+                       problems);
+        return;
+    }
+    const QString settings = Session::overridesText(overrides);
+    const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
+    m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
+    showPage(m_problemPage);
+    m_problemPage->setFocus();
 }
 
 /// Large files are read beside the window, which goes on drawing but takes no other orders.
@@ -580,18 +589,35 @@ void MainWindow::closeEvent(QCloseEvent* event)
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
-    if (!draggedFile(event->mimeData()).isEmpty())
+    if (!draggedFiles(event->mimeData()).isEmpty())
         event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event)
 {
-    const QString path = draggedFile(event->mimeData());
+    const QStringList paths = draggedFiles(event->mimeData());
+    if (paths.isEmpty())
+        return;
     const bool asBaseline = m_session.isOpen() && (isCompareShown() || (event->modifiers() & Qt::ShiftModifier));
     event->acceptProposedAction();
     // Later: a question about unsaved changes must not hold up the program it was dragged from.
     QMetaObject::invokeMethod(
-        this, [this, path, asBaseline] { asBaseline ? compareWith(path) : openFile(path); }, Qt::QueuedConnection);
+        this, [this, paths, asBaseline] { takeDropped(paths, asBaseline); }, Qt::QueuedConnection);
+}
+
+/// Several files are one job's settings, or scenarios to be compared.
+void MainWindow::takeDropped(const QStringList& paths, bool asBaseline)
+{
+    if (paths.size() == 1)
+        return static_cast<void>(asBaseline ? compareWith(paths.front()) : openFile(paths.front()));
+    if (!SettingsImport::kindOf(paths).empty()) {
+        if (const Problems problems = importSettings(paths); !problems.empty())
+            tellUnopened(paths.front(), problems, {});
+    } else if (m_session.isOpen()) {
+        compareWithAll(paths);
+    } else if (openFile(paths.front()).empty() && m_session.isOpen()) {
+        compareWithAll(paths.mid(1));
+    }
 }
 
 } // namespace app

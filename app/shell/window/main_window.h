@@ -14,6 +14,7 @@
 #include "app/shell/window/commands.h"
 #include "app/shell/window/text_size.h"
 #include "app/shell/window/workspace.h"
+#include "sim/frameworks/frameworks.h"
 
 #include <QMainWindow>
 #include <QPointer>
@@ -71,6 +72,9 @@ public:
     /// What is wrong comes back and stands in the banner, or on a page of its own where nothing is open; then nothing else has
     /// changed.
     Problems openFile(const QString& path, const QStringList& overrides = {});
+    /// Settings of another framework, files of one job: what they do not say is asked, then they are a scenario. What is wrong
+    /// comes back.
+    Problems importSettings(const QStringList& paths, const QStringList& overrides = {});
     void showGallery();
     /// Plays a lesson: a file, or the id of one that came with the program. What is wrong comes back as from openFile.
     Problems openLesson(const QString& idOrPath);
@@ -148,6 +152,8 @@ private:
     void showPage(QWidget* page);
     bool isPage(const QWidget* page) const;
     Session::FileRead readFile(const QString& path, const QStringList& overrides);
+    void tellUnopened(const QString& path, const Problems&, const QStringList& overrides);
+    void takeDropped(const QStringList& paths, bool asBaseline);
     void connectComparison();
     void pinBaseline();
     void forgetBaseline();
@@ -219,6 +225,9 @@ private:
     void exportPage();
     void copyLink();
     void openFromClipboard();
+    void chooseSettings();
+    Problems importSettings(std::vector<sim::SettingsFile>, const QStringList& overrides);
+    void copySettings();
     void readHelp();
     void showTermsOnCards();
     void showHelp(const QString& title);

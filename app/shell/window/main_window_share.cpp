@@ -52,18 +52,25 @@ void MainWindow::openFromClipboard()
     const QString text = QGuiApplication::clipboard()->text();
     if (isScenarioLink(text)) {
         openFile(text);
-    } else if (text.trimmed().startsWith(QLatin1Char('{'))) {
+    } else if (text.trimmed().startsWith(QLatin1Char('{')) && sim::recognisedKind({"", text.toStdString()}).empty()) {
         openFile(scenarioLink(text.toStdString()));
+    } else if (const sim::SettingsFile settings{tr("clipboard").toStdString(), text.toStdString()};
+               !sim::recognisedKind(settings).empty()) {
+        const Problems problems =
+            problemsOf(tr("clipboard"), [&]() -> Problems { return importSettings({settings}, QStringList()); });
+        if (!problems.empty())
+            tellUnopened(tr("clipboard"), problems, {});
     } else {
         const std::string what =
             text.trimmed().isEmpty()
                 ? tr("it holds no text").toStdString()
                 : tr("it begins with “%1”").arg(beginningOf(text.simplified().left(40).toStdString())).toStdString();
-        m_banner->tell(tr("The clipboard holds no scenario"),
-                       {{{},
-                         {},
-                         what + tr("; a rankscope: link or the text of a scenario is expected").toStdString(),
-                         sim::Severity::error}});
+        m_banner->tell(
+            tr("The clipboard holds no scenario"),
+            {{{},
+              {},
+              what + tr("; a rankscope: link, the text of a scenario or settings of a framework are expected").toStdString(),
+              sim::Severity::error}});
     }
 }
 

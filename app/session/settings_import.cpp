@@ -1,0 +1,171 @@
+#include "app/session/settings_import.h"
+
+#include "app/session/plain_words.h"
+#include "app/session/scenario_state.h"
+#include "sim/scenario/files.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr std::size_t kMostSettingsBytes = 8UL << 20U; ///< of a file, as importSettings takes it
+constexpr std::string_view kGpus = "/layout/dp", kClusterKey = "/cluster", kModelKey = "/model";
+
+QString trSettings(const char* text)
+{
+    return QCoreApplication::translate("SettingsImport", text);
+}
+
+/// A block is a string, its base's id, or an object that has one.
+std::string baseKey(const sim::ScenarioDocument& document, std::string_view block)
+{
+    const std::string base = std::string(block) + "/base";
+    return document.get(base) ? base : std::string(block);
+}
+
+int wholeNumber(const std::string& text)
+{
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 1)
+        throw sim::Error("'" + text + "' is no whole number from 1");
+    return value;
+}
+
+/// Reasons speak of the command line's flags, which are no help in a window.
+QString reasonOf(const sim::Imported& imported, const std::string& pointer)
+{
+    std::string text;
+    for (const sim::Note& note : imported.notes)
+        if (note.became == sim::Became::unknown && note.pointer == pointer)
+            text = note.text;
+    for (const std::string_view flag : {" (--set", "; give --gpus", ": give --gpus", "; say it with --set"})
+        if (const std::size_t at = text.find(flag); at != std::string::npos)
+            text.resize(at);
+    QString words = plainWords(QString::fromStdString(text));
+    if (!words.isEmpty())
+        words[0] = words[0].toUpper();
+    return words;
+}
+
+sim::ScenarioDocument emptyDocument()
+{
+    return sim::ScenarioDocument::parse("{}");
+}
+
+} // namespace
+
+std::string SettingsImport::kindOf(const QStringList& paths)
+{
+    std::string kind;
+    try {
+        for (const sim::SettingsFile& file : read(paths)) {
+            if (file.text.find("\"rankscope-") != std::string::npos)
+                return {};
+            if (kind.empty())
+                kind = sim::recognisedKind(file);
+        }
+    } catch (const sim::Error&) {
+        return {};
+    }
+    return kind;
+}
+
+std::vector<sim::SettingsFile> SettingsImport::read(const QStringList& paths)
+{
+    std::vector<sim::SettingsFile> files;
+    for (const QString& path : paths)
+        files.push_back({path.toStdString(), sim::readFile(path.toStdU16String(), kMostSettingsBytes)});
+    return files;
+}
+
+SettingsImport::SettingsImport(std::vector<sim::SettingsFile> files, sim::Catalogue catalogue, std::string kind)
+    : m_files(std::move(files)), m_catalogue(std::move(catalogue)), m_kind(std::move(kind)), m_document(emptyDocument())
+{
+    readWith({});
+    for (const std::string& pointer : m_imported.unknown)
+        m_asked.emplace_back(pointer, reasonOf(m_imported, pointer));
+    readWith({});
+}
+
+/// Reads anew: how many GPUs there are, and of what kind, decides more than one key.
+void SettingsImport::readWith(const Answers& answers)
+{
+    sim::Imported imported =
+        sim::importSettings(m_files, {.kind = m_kind, .gpus = answers.gpus, .cluster = answers.cluster}, m_catalogue);
+    sim::ScenarioDocument document = sim::ScenarioDocument::parse(imported.scenario);
+    for (const auto& [pointer, value] : answers.keys)
+        document.set(pointer == kModelKey ? baseKey(document, kModelKey) : pointer, value);
+    auto resolved = document.resolve(m_catalogue);
+    m_answers = answers;
+    m_imported = std::move(imported);
+    m_document = std::move(document);
+    m_resolved = std::move(resolved);
+    m_questions.clear();
+    for (const auto& [pointer, why] : m_asked) {
+        m_questions.push_back(questionOf(pointer));
+        m_questions.back().why = why;
+    }
+}
+
+SettingsQuestion SettingsImport::questionOf(const std::string& pointer) const
+{
+    SettingsQuestion question{.pointer = pointer, .label = {}, .why = {}, .options = {}, .value = {}};
+    if (pointer == kGpus) {
+        question.label = trSettings("GPUs in all");
+        question.value =
+            m_resolved.scenario ? std::to_string(m_resolved.scenario->layout.worldSize()) : m_document.get(pointer).value_or("1");
+        return question;
+    }
+    if (const ScenarioKey* key = findScenarioKey(pointer)) {
+        question.label = trSettings(key->label);
+        question.options = keyOptions(m_catalogue, *key);
+    } else {
+        question.label = QString::fromStdString(pointer.substr(1));
+    }
+    question.value = m_document.get(question.options.empty() ? pointer : baseKey(m_document, pointer)).value_or(std::string());
+    return question;
+}
+
+void SettingsImport::answer(const std::string& pointer, const std::string& value)
+{
+    Answers answers = m_answers;
+    if (pointer == kGpus)
+        answers.gpus = wholeNumber(value);
+    else if (pointer == kClusterKey)
+        answers.cluster = unquoted(value);
+    else
+        answers.keys[pointer] = value;
+    readWith(answers);
+}
+
+const sim::FrameworkKind& SettingsImport::kind() const
+{
+    const auto kinds = sim::frameworkKinds();
+    const auto found =
+        std::find_if(kinds.begin(), kinds.end(), [&](const sim::FrameworkKind& kind) { return kind.id == m_imported.kind; });
+    return found == kinds.end() ? kinds.front() : *found;
+}
+
+QString becameText(sim::Became became)
+{
+    return QString::fromLatin1(sim::wordOf(became).data(), static_cast<qsizetype>(sim::wordOf(became).size()))
+        .replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+bool SettingsImport::needsALook(const sim::Note& note) const
+{
+    const bool isAsked = note.became == sim::Became::unknown &&
+                         std::any_of(m_asked.begin(), m_asked.end(), [&](const auto& one) { return one.first == note.pointer; });
+    if (isAsked)
+        return false;
+    return note.became == sim::Became::notRepresentable || note.became == sim::Became::contradictory ||
+           note.became == sim::Became::unknown;
+}
+
+} // namespace app

@@ -1,0 +1,47 @@
+// How many GPUs a run needs to be done in time: the fewest whose best layout is fast enough.
+#pragma once
+
+#include "sim/planner/planner.h"
+
+#include <functional>
+#include <vector>
+
+namespace sim {
+
+struct SizeRequest {
+    PlanRequest job; ///< its `gpus` and `enoughSeconds` are not looked at; training.tokens of its document says how long it is
+    double days = 0; ///< within which all of its tokens are to be trained
+    std::vector<int> sizes; ///< GPUs; empty: usualSizes() of its cluster up to `most`
+    int most = 16384;
+};
+
+/// Powers of two and three times powers of two: parts of a node, then whole nodes, up to `most` GPUs.
+std::vector<int> usualSizes(int gpusPerNode, int most);
+
+struct TriedSize {
+    int gpus = 0;
+    bool meets = false;
+    bool proved = false;  ///< that it meets the deadline, or that no layout does
+    double leastDays = 0; ///< nothing takes less, where it does not meet it; infinite: nothing fits
+    std::string problem;  ///< why no layout of this size can be searched; empty: it was
+};
+
+struct SizeAnswer {
+    double days = 0, tokens = 0;
+    std::vector<TriedSize> tried; ///< from the smallest to the first that meets it, or to the last
+    PlanAnswer best;              ///< of the one that meets it, searched to its best layout; without layouts where none does
+    int gpus = 0;                 ///< of it; 0: none does
+    bool isFewest = false;        ///< proved of each smaller one of the list that it does not meet it
+    bool stopped = false;
+    double bestDays = 0; ///< that the best layout takes
+};
+
+/// Days of a run of steps of that many seconds; throws Error where the scenario does not say how many tokens it is of.
+double runDays(const Scenario&, double stepSeconds);
+
+/// Searches one size after another, each only as far as the deadline asks for, the last one to its end. `progress` as of plan(),
+/// with the size. Throws Error as plan() does, and where days or tokens are not given.
+SizeAnswer fewestGpus(const SizeRequest&, const Catalogue&,
+                      const std::function<void(int gpus, const PlanProgress&)>& progress = {});
+
+} // namespace sim

@@ -1,0 +1,131 @@
+#include "app/session/settings_import.h"
+
+#include "tests/app/session/session_fixtures.h"
+
+#include <QFile>
+#include <QTemporaryDir>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kScript = "#!/bin/bash\n"
+                                "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+                                "--max-position-embeddings 4096 --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 "
+                                "--micro-batch-size 1 --global-batch-size 256 --bf16 --foo-bar 3\n";
+
+SettingsImport imported(const std::string& text)
+{
+    return {{{"run.sh", text}}, test::catalogue()};
+}
+
+const SettingsQuestion* questionOn(const SettingsImport& settings, const std::string& pointer)
+{
+    const auto& all = settings.questions();
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const SettingsQuestion& question) { return question.pointer == pointer; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+QString written(const QTemporaryDir& folder, const char* name, const QByteArray& text)
+{
+    QFile file(folder.filePath(QString::fromUtf8(name)));
+    EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(text);
+    return file.fileName();
+}
+
+TEST(SettingsImportTest, AsksWhatTheFilesDoNotSay)
+{
+    const SettingsImport settings = imported(kScript);
+    EXPECT_EQ(settings.kind().id, "megatron-args");
+    for (const char* pointer : {"/layout/dp", "/model/vocab_size", "/cluster"}) {
+        const SettingsQuestion* question = questionOn(settings, pointer);
+        ASSERT_TRUE(question) << pointer;
+        EXPECT_FALSE(question->label.isEmpty()) << pointer;
+        EXPECT_FALSE(question->why.isEmpty()) << pointer;
+        EXPECT_THAT(question->why.toStdString(), testing::Not(HasSubstr("--"))) << "flags of the command line are no help here";
+        EXPECT_FALSE(question->value.empty()) << pointer;
+    }
+    EXPECT_EQ(questionOn(settings, "/layout/dp")->value, "8");
+    EXPECT_GT(questionOn(settings, "/cluster")->options.size(), 5U);
+}
+
+TEST(SettingsImportTest, AnAnswerIsTakenAndItsQuestionStays)
+{
+    SettingsImport settings = imported(kScript);
+    settings.answer("/layout/dp", "64");
+    settings.answer("/cluster", "\"dgx-a100\"");
+    settings.answer("/model/vocab_size", "50304");
+    ASSERT_TRUE(settings.resolved().scenario);
+    const sim::Scenario& scenario = *settings.resolved().scenario;
+    EXPECT_EQ(scenario.layout.dp, 8);
+    EXPECT_EQ(scenario.layout.worldSize(), 64);
+    EXPECT_EQ(scenario.cluster.nodes, 8);
+    EXPECT_EQ(settings.document().get("/cluster/base"), "\"dgx-a100\"");
+    EXPECT_EQ(scenario.model.vocabSize, 50304);
+    ASSERT_TRUE(questionOn(settings, "/layout/dp"));
+    EXPECT_EQ(questionOn(settings, "/layout/dp")->value, "64");
+    EXPECT_EQ(questionOn(settings, "/cluster")->value, "\"dgx-a100\"");
+}
+
+TEST(SettingsImportTest, ARackIsOneNodeWhateverAHostHas)
+{
+    SettingsImport settings = imported(std::string(kScript) + "#SBATCH --nodes=36\n#SBATCH --gpus-per-node=4\n");
+    settings.answer("/cluster", "\"gb200-nvl72\"");
+    ASSERT_TRUE(settings.resolved().scenario);
+    EXPECT_EQ(settings.resolved().scenario->cluster.gpusPerNode, 72);
+    EXPECT_EQ(settings.resolved().scenario->cluster.nodes, 2);
+}
+
+TEST(SettingsImportTest, ABadAnswerChangesNothing)
+{
+    SettingsImport settings = imported(kScript);
+    const std::string before = settings.document().text();
+    for (const char* value : {"0", "-1", "many", "", "99999999999"})
+        EXPECT_THROW(settings.answer("/layout/dp", value), sim::Error) << value;
+    EXPECT_THROW(settings.answer("/cluster", "\"dgx-a10\""), sim::Error);
+    EXPECT_EQ(settings.document().text(), before);
+}
+
+TEST(SettingsImportTest, WhatIsLostOrGuessedNeedsALook)
+{
+    const SettingsImport settings = imported(kScript);
+    const auto& notes = settings.notes();
+    const auto foo = std::find_if(notes.begin(), notes.end(), [](const sim::Note& note) { return note.setting == "--foo-bar"; });
+    ASSERT_NE(foo, notes.end());
+    EXPECT_TRUE(settings.needsALook(*foo));
+    const auto used =
+        std::find_if(notes.begin(), notes.end(), [](const sim::Note& note) { return note.setting == "--num-layers"; });
+    ASSERT_NE(used, notes.end());
+    EXPECT_FALSE(settings.needsALook(*used));
+    const auto vocabulary =
+        std::find_if(notes.begin(), notes.end(), [](const sim::Note& note) { return note.pointer == "/model/vocab_size"; });
+    ASSERT_NE(vocabulary, notes.end());
+    EXPECT_FALSE(settings.needsALook(*vocabulary)) << "it is asked";
+}
+
+TEST(SettingsImportTest, OnlySettingsAreTakenForSettings)
+{
+    const QTemporaryDir folder;
+    const QString script = written(folder, "run.sh", kScript);
+    EXPECT_EQ(SettingsImport::kindOf({script}), "megatron-args");
+    EXPECT_EQ(SettingsImport::kindOf({written(folder, "notes.txt", "to do: buy milk\n")}), "");
+    EXPECT_EQ(SettingsImport::kindOf({written(folder, "empty.json", "")}), "");
+    EXPECT_EQ(SettingsImport::kindOf({folder.filePath(QStringLiteral("missing"))}), "");
+    EXPECT_EQ(SettingsImport::kindOf({folder.path()}), "");
+    for (const auto& entry : std::filesystem::directory_iterator(test::catalogue().scenarios()))
+        EXPECT_EQ(SettingsImport::kindOf({QString::fromStdString(entry.path().string())}), "") << entry.path();
+    const QString broken = written(folder, "broken.json", "{ \"format\": \"rankscope-scenario\", --num-layers 3");
+    EXPECT_EQ(SettingsImport::kindOf({broken}), "") << "it is a scenario, and its error is told";
+    EXPECT_EQ(SettingsImport::kindOf({script, broken}), "");
+}
+
+} // namespace
+} // namespace app

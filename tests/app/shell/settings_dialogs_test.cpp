@@ -1,0 +1,194 @@
+// Settings of other frameworks: dropped on the window, asked about, opened; and the scenario copied as settings.
+#include "app/shell/dialogs/copy_settings_dialog.h"
+#include "app/shell/dialogs/settings_import_dialog.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QClipboard>
+#include <QComboBox>
+#include <QFile>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QUrl>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+constexpr const char* kSettings =
+    "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+    "--max-position-embeddings 4096 --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 "
+    "--micro-batch-size 1 --global-batch-size 256 --bf16 --foo-bar 3\n";
+
+constexpr const char* kSeventyBillion = "45-llama3-70b-64-gpus.json";
+
+class SettingsDialogs : public WindowTest {
+protected:
+    QString file(const char* name, const QByteArray& text)
+    {
+        QFile out(folder.filePath(QString::fromUtf8(name)));
+        EXPECT_TRUE(out.open(QIODevice::WriteOnly));
+        out.write(text);
+        return out.fileName();
+    }
+    void drop(const QStringList& paths)
+    {
+        QMimeData mime;
+        QList<QUrl> urls;
+        for (const QString& path : paths)
+            urls << QUrl::fromLocalFile(path);
+        mime.setUrls(urls);
+        QDragEnterEvent enter({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&window, &enter);
+        ASSERT_TRUE(enter.isAccepted());
+        QDropEvent event({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&window, &event);
+        QCoreApplication::processEvents();
+    }
+    SettingsImportDialog* importing() { return window.findChild<SettingsImportDialog*>(); }
+    CopySettingsDialog* copying() { return window.findChild<CopySettingsDialog*>(); }
+    static void press(QWidget& in, const char* text)
+    {
+        for (QPushButton* button : in.findChildren<QPushButton*>())
+            if (button->text() == QLatin1String(text))
+                return button->click();
+        FAIL() << "no button " << text;
+    }
+    template <class T>
+    static T* named(QWidget& in, const char* name)
+    {
+        for (T* one : in.findChildren<T*>())
+            if (one->accessibleName() == QLatin1String(name))
+                return one;
+        return nullptr;
+    }
+
+    QTemporaryDir folder;
+};
+
+TEST_F(SettingsDialogs, ADroppedScriptIsAskedAboutAndOpened)
+{
+    drop({file("run.sh", kSettings)});
+    ASSERT_TRUE(importing());
+    auto* gpus = named<QSpinBox>(*importing(), "GPUs in all");
+    auto* cluster = named<QComboBox>(*importing(), "Cluster");
+    ASSERT_TRUE(gpus);
+    ASSERT_TRUE(cluster);
+    EXPECT_EQ(gpus->value(), 8);
+    gpus->setValue(32);
+    cluster->setCurrentIndex(cluster->findData(QStringLiteral("\"dgx-a100\"")));
+    const auto* table = named<QTableView>(*importing(), "Settings");
+    ASSERT_TRUE(table);
+    bool hasFoo = false;
+    for (int row = 0; row < table->model()->rowCount(); ++row)
+        hasFoo = hasFoo || table->model()->index(row, 0).data().toString() == QLatin1String("--foo-bar");
+    EXPECT_TRUE(hasFoo) << "what is unknown is listed first";
+    press(*importing(), "Open");
+    settle();
+    EXPECT_EQ(shownLayout().worldSize(), 32);
+    EXPECT_EQ(shownLayout().tp, 4);
+    EXPECT_EQ(window.desk().simulation()->scenario().cluster.nodes, 4);
+    EXPECT_TRUE(window.session().isModified()) << "it is in no file";
+}
+
+TEST_F(SettingsDialogs, CancelledNothingHasChanged)
+{
+    open(kSeventyBillion);
+    const std::string before = window.session().document().text();
+    EXPECT_TRUE(window.openFile(file("run.sh", kSettings)).empty());
+    ASSERT_TRUE(importing());
+    press(*importing(), "Cancel");
+    QCoreApplication::processEvents();
+    EXPECT_EQ(window.session().document().text(), before);
+}
+
+TEST_F(SettingsDialogs, FilesOfOneJobAreDroppedTogether)
+{
+    const QString args = file("run.sh", QByteArray(kSettings).replace("--bf16", "--deepspeed --deepspeed_config ds.json --bf16"));
+    drop({args, file("ds.json", R"({"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}})")});
+    ASSERT_TRUE(importing());
+    EXPECT_EQ(importing()->settings().kind().id, "megatron-deepspeed");
+}
+
+TEST_F(SettingsDialogs, ACommandLineInTheClipboardIsTakenUp)
+{
+    QGuiApplication::clipboard()->setText(QString::fromUtf8(kSettings));
+    window.run(CommandId::openFromClipboard);
+    ASSERT_TRUE(importing());
+    EXPECT_EQ(importing()->settings().kind().id, "megatron-args");
+}
+
+TEST_F(SettingsDialogs, WhatIsNoSettingsIsToldAsBefore)
+{
+    const Problems problems = window.openFile(file("notes.txt", "to do: buy milk\n"));
+    ASSERT_FALSE(problems.empty());
+    EXPECT_THAT(problems.front().message, HasSubstr("a text, not JSON"));
+    EXPECT_FALSE(importing());
+}
+
+TEST_F(SettingsDialogs, CopiedAsFlagsItIsTheSameJobAgain)
+{
+    open(kSeventyBillion);
+    window.run(CommandId::copySettings);
+    ASSERT_TRUE(copying());
+    for (const sim::FrameworkKind& kind : sim::frameworkKinds()) {
+        if (!kind.isExported)
+            continue;
+        copying()->show(kind.id);
+        std::string expected;
+        try {
+            expected = sim::exportSettings(*window.session().scenario(), kind.id, catalogue()).text;
+        } catch (const sim::Error&) {
+        }
+        EXPECT_EQ(copying()->text().toStdString(), QString::fromStdString(expected).toStdString()) << kind.id;
+    }
+    copying()->show("megatron-args");
+    copying()->copy();
+    const std::string flags = QGuiApplication::clipboard()->text().toStdString();
+    EXPECT_THAT(flags, HasSubstr("--tensor-model-parallel-size"));
+    const sim::Imported back = sim::importSettings(
+        {{"clipboard", flags}}, {.kind = {}, .gpus = static_cast<int>(shownLayout().worldSize()), .cluster = {}}, catalogue());
+    const sim::Scenario again = test::scenario(sim::ScenarioDocument::parse(back.scenario));
+    EXPECT_EQ(again.layout.tp, shownLayout().tp);
+    EXPECT_EQ(again.layout.pp, shownLayout().pp);
+    EXPECT_EQ(again.layout.dp, shownLayout().dp);
+}
+
+TEST_F(SettingsDialogs, WhatAFrameworkWouldRefuseIsSaidAndNotCopied)
+{
+    ASSERT_TRUE(window.openFile(galleryFile("55-deepseek-v3-256-gb200.json")).empty());
+    settle();
+    window.run(CommandId::copySettings);
+    ASSERT_TRUE(copying());
+    bool anyRefused = false;
+    for (const sim::FrameworkKind& kind : sim::frameworkKinds()) {
+        if (!kind.isExported)
+            continue;
+        copying()->show(kind.id);
+        for (const QPushButton* button : copying()->findChildren<QPushButton*>())
+            if (button->text() == QLatin1String("Copy")) {
+                EXPECT_EQ(button->isEnabled(), !copying()->text().isEmpty()) << kind.id;
+            }
+        if (copying()->text().isEmpty()) {
+            anyRefused = true;
+            bool isTold = false;
+            for (const QLabel* label : copying()->findChildren<QLabel*>())
+                isTold = isTold || label->text().contains(QLatin1String("would refuse this layout"));
+            EXPECT_TRUE(isTold) << kind.id;
+        }
+    }
+    EXPECT_TRUE(anyRefused);
+}
+
+} // namespace
+} // namespace app

@@ -1,0 +1,119 @@
+// The fewest GPUs that are done in time.
+#include "sim/planner/sizes.h"
+
+#include "sim/answers/plan.h"
+#include "sim/cancel.h"
+#include "sim/simulate/simulation.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace sim;
+
+namespace {
+
+constexpr const char* kJob = R"({
+  "format": "rankscope-scenario", "version": 1,
+  "model": {"num_hidden_layers": 4, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8,
+            "num_key_value_heads": 4, "vocab_size": 4096, "max_position_embeddings": 1024},
+  "cluster": {"base": "h100-sxm-ib400"},
+  "layout": {"tp": 2, "pp": 2, "dp": 1},
+  "training": {"sequence_length": 512, "global_batch_size": 32, "tokens": 1e9}
+})";
+
+PlanRequest job()
+{
+    return {.document = ScenarioDocument::parse(kJob), .fixed = {{"training.recompute", "none"}, {"schedule.kind", "1f1b"}}};
+}
+
+/// Of the best layout on so many GPUs.
+double bestDays(int gpus)
+{
+    PlanRequest request = job();
+    request.gpus = gpus;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    EXPECT_TRUE(answer.proved) << gpus;
+    return answer.best.empty()
+               ? HUGE_VAL
+               : runDays(resolvedScenario(answer.firstDocument(request), test::catalogue()), answer.best.front().stepSeconds);
+}
+
+} // namespace
+
+TEST(Sizes, AreTheFirstThatIsInTimeAndProvedSo)
+{
+    const std::vector<int> sizes{1, 2, 4, 8, 16};
+    std::vector<double> days;
+    for (const int gpus : sizes)
+        days.push_back(bestDays(gpus));
+    for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+        if (days[i + 1] >= days[i])
+            continue; // more are not faster here
+        const double between = std::sqrt(days[i] * days[i + 1]);
+        const SizeAnswer answer = fewestGpus({.job = job(), .days = between, .sizes = {16, 8, 4, 2, 1, 1}}, test::catalogue());
+        std::size_t first = 0;
+        while (days[first] > between)
+            ++first;
+        EXPECT_EQ(answer.gpus, sizes[first]);
+        EXPECT_TRUE(answer.isFewest);
+        EXPECT_DOUBLE_EQ(answer.bestDays, days[first]) << "the best of that size, not the first that was in time";
+        EXPECT_TRUE(answer.best.proved);
+        ASSERT_EQ(answer.tried.size(), first + 1);
+        for (std::size_t j = 0; j < first; ++j) {
+            EXPECT_FALSE(answer.tried[j].meets);
+            EXPECT_TRUE(answer.tried[j].proved);
+            EXPECT_GT(answer.tried[j].leastDays, between);
+            EXPECT_LE(answer.tried[j].leastDays, days[j] * (1 + 1e-9)) << "what is least is no more than the best takes";
+        }
+    }
+}
+
+TEST(Sizes, WhereNoneIsInTimeSayWhatEachTakesAtLeast)
+{
+    const SizeAnswer answer = fewestGpus({.job = job(), .days = 1e-6, .sizes = {1, 2}}, test::catalogue());
+    EXPECT_EQ(answer.gpus, 0);
+    EXPECT_FALSE(answer.isFewest);
+    ASSERT_EQ(answer.tried.size(), 2U);
+    for (const TriedSize& size : answer.tried) {
+        EXPECT_FALSE(size.meets);
+        EXPECT_TRUE(size.proved);
+        EXPECT_GT(size.leastDays, 1e-6);
+    }
+    const Answer json = sizeAnswer(answer, job());
+    EXPECT_EQ(json.at("gpus"), 0);
+    EXPECT_TRUE(json.at("deadline").at("run_days").is_null());
+    EXPECT_EQ(json.at("deadline").at("tried").size(), 2U);
+}
+
+TEST(Sizes, ARunOfUnknownLengthHasNoDeadline)
+{
+    PlanRequest request = job();
+    request.document.erase("training.tokens");
+    try {
+        fewestGpus({.job = request, .days = 3, .sizes = {1}}, test::catalogue());
+        FAIL() << "there is nothing to count days of";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("training/tokens"));
+    }
+    EXPECT_THROW(fewestGpus({.job = job(), .days = 0, .sizes = {1}}, test::catalogue()), Error);
+}
+
+TEST(Sizes, UsualOnesAreOfNodesAndPartsOfOne)
+{
+    EXPECT_THAT(usualSizes(8, 64), testing::ElementsAre(1, 2, 4, 8, 16, 24, 32, 48, 64));
+    EXPECT_THAT(usualSizes(8, 20), testing::ElementsAre(1, 2, 4, 8, 16));
+    EXPECT_THAT(usualSizes(72, 150), testing::ElementsAre(1, 2, 4, 8, 16, 32, 64, 72, 144));
+    EXPECT_THAT(usualSizes(8, 2), testing::ElementsAre(1, 2));
+}
+
+TEST(Sizes, StoppedSayWhatWasFound)
+{
+    const CancelScope scope([] { return true; });
+    const SizeAnswer answer = fewestGpus({.job = job(), .days = 1, .sizes = {1, 2}}, test::catalogue());
+    EXPECT_TRUE(answer.stopped);
+    EXPECT_EQ(answer.gpus, 0);
+    EXPECT_FALSE(answer.isFewest);
+}

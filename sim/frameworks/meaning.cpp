@@ -280,15 +280,16 @@ std::string modelsNear(const Catalogue& catalogue, const std::string& name)
     return text;
 }
 
+constexpr int kUsualGpusPerNode = 8;
+
 struct ClusterHint {
     std::string_view word, id;
-    int perNode;
 };
 constexpr std::array kClusterHints = {
-    ClusterHint{"gb300", "gb300-nvl72", 72},   ClusterHint{"gb200", "gb200-nvl72", 72},  ClusterHint{"b300", "dgx-b300", 8},
-    ClusterHint{"b200", "dgx-b200", 8},        ClusterHint{"h200", "dgx-h200", 8},       ClusterHint{"h800", "h800-ib400", 8},
-    ClusterHint{"h100", "h100-sxm-ib400", 8},  ClusterHint{"a100", "dgx-a100", 8},       ClusterHint{"v100", "dgx-2-v100", 16},
-    ClusterHint{"mi300", "mi300x-roce400", 8}, ClusterHint{"mi355", "mi355x-roce400", 8}};
+    ClusterHint{"gb300", "gb300-nvl72"},    ClusterHint{"gb200", "gb200-nvl72"},   ClusterHint{"b300", "dgx-b300"},
+    ClusterHint{"b200", "dgx-b200"},        ClusterHint{"h200", "dgx-h200"},       ClusterHint{"h800", "h800-ib400"},
+    ClusterHint{"h100", "h100-sxm-ib400"},  ClusterHint{"a100", "dgx-a100"},       ClusterHint{"v100", "dgx-2-v100"},
+    ClusterHint{"mi300", "mi300x-roce400"}, ClusterHint{"mi355", "mi355x-roce400"}};
 
 Json clusterOf(Job& job)
 {
@@ -298,13 +299,13 @@ Json clusterOf(Job& job)
     for (const std::string& comment : job.reading.comments())
         words += comment + " ";
     std::transform(words.begin(), words.end(), words.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    ClusterHint chosen{"", "h100-sxm-ib400", 8};
+    ClusterHint chosen{"", "h100-sxm-ib400"};
     for (const ClusterHint& hint : kClusterHints)
         if (chosen.word.empty() && words.find(hint.word) != std::string::npos)
             chosen = hint;
     const bool isAsked = !job.askedCluster.empty();
     if (isAsked)
-        chosen = {"", job.askedCluster, std::max(1, numberIn(*job.catalogue.clusterJson(job.askedCluster), "gpus_per_node"))};
+        chosen = {"", job.askedCluster};
     else
         job.ask("/cluster",
                 chosen.word.empty()
@@ -313,15 +314,14 @@ Json clusterOf(Job& job)
                     : "a name or comment speaks of " + std::string(chosen.word) + ": " + std::string(chosen.id) +
                           " is assumed (--set cluster.base=…)");
     const int gpus = job.gpus.value_or(1);
-    // Launchers count the GPUs of a host; NVLink of a rack of 72 reaches over its 18 hosts, and that is what a node is here.
-    constexpr int kMostOfAHost = 16;
-    int perNode = chosen.perNode > kMostOfAHost ? chosen.perNode : job.gpusPerNode.value_or(chosen.perNode);
+    const Json* const base = job.catalogue.clusterJson(chosen.id);
+    const int usual = base == nullptr ? 0 : numberIn(*base, "gpus_per_node");
+    int perNode = job.gpusPerNode.value_or(usual > 0 ? usual : kUsualGpusPerNode);
     perNode = std::clamp(perNode, 1, std::max(1, gpus));
     if (gpus % perNode != 0)
         perNode = std::gcd(gpus, perNode);
-    const Json* const base = job.catalogue.clusterJson(chosen.id);
     Json cluster{{"base", chosen.id}, {"nodes", gpus / perNode}};
-    if (base == nullptr || numberIn(*base, "gpus_per_node") != perNode)
+    if (usual != perNode)
         cluster["gpus_per_node"] = perNode;
     return cluster;
 }

@@ -75,12 +75,12 @@ TEST(SettingsImportTest, AnAnswerIsTakenAndItsQuestionStays)
     EXPECT_EQ(questionOn(settings, "/cluster")->value, "\"dgx-a100\"");
 }
 
-TEST(SettingsImportTest, ARackIsOneNodeWhateverAHostHas)
+TEST(SettingsImportTest, NodesAreTheHostsOfTheClusterThatIsChosen)
 {
     SettingsImport settings = imported(std::string(kScript) + "#SBATCH --nodes=36\n#SBATCH --gpus-per-node=4\n");
     settings.answer("/cluster", "\"gb200-nvl72\"");
-    EXPECT_EQ(settings.document().get("/cluster/gpus_per_node"), std::nullopt) << "the 72 of the rack";
-    EXPECT_EQ(settings.document().get("/cluster/nodes"), "2");
+    EXPECT_EQ(settings.document().get("/cluster/gpus_per_node"), std::nullopt) << "the catalogue's 4";
+    EXPECT_EQ(settings.document().get("/cluster/nodes"), "36");
 }
 
 TEST(SettingsImportTest, ABadAnswerChangesNothing)

@@ -278,4 +278,28 @@ TEST(HostileSettings, AreRefusedInWordsWithALine)
               "");
 }
 
+// A rack of 72 is 18 hosts of four; its NVLink reaching over all of them is the cluster's to say.
+TEST(Import, NodesAreTheHostsOfTheClusterThatIsMeant)
+{
+    const std::string text = "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+                             "--max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 144 --bf16\n";
+    const auto clusterOf = [&](const std::string& file, const std::string& asked) {
+        return Json::parse(sim::importSettings({{file, text}}, {.kind = {}, .gpus = 144, .cluster = asked}, test::catalogue())
+                               .scenario)["cluster"];
+    };
+    EXPECT_EQ(clusterOf("gb200.sh", ""), (Json{{"base", "gb200-nvl72"}, {"nodes", 36}}));
+    EXPECT_EQ(clusterOf("run.sh", "gb200-nvl72"), (Json{{"base", "gb200-nvl72"}, {"nodes", 36}}));
+    EXPECT_EQ(clusterOf("gb200.sh", "dgx-a100"), (Json{{"base", "dgx-a100"}, {"nodes", 18}})) << "what is asked counts";
+    EXPECT_THAT(
+        [&] {
+            try {
+                clusterOf("run.sh", "dgx-a10");
+            } catch (const sim::Error& error) {
+                return std::string(error.what());
+            }
+            return std::string();
+        }(),
+        HasSubstr("dgx-a100"));
+}
+
 } // namespace

@@ -160,6 +160,19 @@ Answer sizeAnswer(const SizeAnswer& sizes, const PlanRequest& request)
     return answer;
 }
 
+Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all)
+{
+    Answer answer = Answer::array();
+    for (const PlanSensitivity& of : all) {
+        Answer one{{"pointer", of.pointer}, {"name", of.name}, {"unit", of.unit}, {"now", of.now}};
+        for (const auto& [key, turn] : {std::pair{"below", &of.below}, {"above", &of.above}})
+            one[key] = *turn ? Answer{{"value", (*turn)->value}, {"best", layoutOf((*turn)->other, false)}} : Answer(nullptr);
+        one["text"] = sensitivityText(of);
+        answer.push_back(std::move(one));
+    }
+    return answer;
+}
+
 Answer whyAnswer(const PlanWhy& why)
 {
     Answer terms = Answer::array();

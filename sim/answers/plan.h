@@ -3,6 +3,7 @@
 
 #include "sim/answers/answers.h"
 #include "sim/planner/planner.h"
+#include "sim/planner/sensitivity.h"
 #include "sim/planner/sizes.h"
 
 #include <vector>
@@ -13,6 +14,8 @@ Answer planAnswer(const PlanAnswer&, const PlanRequest&);
 Answer whyAnswer(const PlanWhy&);
 /// The plan of the fewest GPUs that meet the deadline, with `deadline`: what was tried on the way; `gpus` 0: none does.
 Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);
+
+Answer planSensitivityAnswer(const std::vector<PlanSensitivity>&);
 
 /// The answers of all parts of one search as one: throws Error where they are not parts of the same.
 ///

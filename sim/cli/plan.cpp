@@ -41,7 +41,7 @@ struct PlanArguments {
     double days = 0;
     std::string part;
     std::vector<std::string> merge;
-    bool json = false;
+    bool json = false, sensitivity = false;
 };
 
 PlanSetting settingOf(const std::string& assignment, const char* option)
@@ -262,6 +262,8 @@ void runPlan(const PlanArguments& arguments)
     PlanAnswer answer;
     SizeAnswer sizes;
     std::vector<PlanWhy> reasons;
+    std::vector<PlanSensitivity> turns;
+    std::size_t compared = 0;
     attributed(arguments.scenario.file, [&] {
         requirePlannable(request, catalogue());
         for (const std::string& asked : arguments.why)
@@ -292,6 +294,15 @@ void runPlan(const PlanArguments& arguments)
         answer = plan(request, catalogue(), [&](const PlanProgress& now) { tell({}, now); });
         for (const std::string& asked : arguments.why)
             reasons.push_back(whyNot(request, catalogue(), answer, settingOf(asked, "--why")));
+        try {
+            if (arguments.sensitivity) {
+                const auto layouts = comparedLayouts(request, catalogue(), answer);
+                compared = layouts.size();
+                turns = planSensitivities(request, catalogue(), layouts);
+            }
+        } catch (const Cancelled&) {
+            answer.stopped = true;
+        }
     });
     std::signal(SIGINT, before);
     if (told)
@@ -302,6 +313,8 @@ void runPlan(const PlanArguments& arguments)
         whys.push_back(whyAnswer(why));
     if (!whys.empty())
         json["why"] = whys;
+    if (arguments.sensitivity)
+        json["sensitivity"] = planSensitivityAnswer(turns);
     if (arguments.json) {
         std::cout << json.dump() << "\n";
     } else {
@@ -311,6 +324,11 @@ void runPlan(const PlanArguments& arguments)
             print(json, std::cout);
         for (const Answer& why : whys)
             printWhy(why);
+        if (arguments.sensitivity)
+            std::cout << "\nThe first beside the " << compared
+                      << " nearest layouts, itself among them, while one constant moves:\n";
+        for (const PlanSensitivity& turn : turns)
+            std::cout << "  " << sensitivityText(turn) << "\n";
     }
     if (arguments.days > 0) {
         if (sizes.gpus == 0)
@@ -344,13 +362,17 @@ void addPlan(CLI::App& app)
         ->take_all();
     command->add_option("-j,--jobs", arguments->jobs, "Threads; the answer is the same for any number")
         ->check(wholeNumber(1, 4096));
+    CLI::Option* sensitivity =
+        command->add_flag("--sensitivity", arguments->sensitivity,
+                          "How far each constant of the cluster may move before another layout near it is first");
     CLI::Option* days =
         command
             ->add_option("--days", arguments->days,
                          "The fewest GPUs whose best layout trains the file's tokens (training.tokens) in so many days; --gpus "
                          "then is the most that are tried, 16,384 unless given")
             ->check(positiveNumber(Zero::refused))
-            ->excludes("--why");
+            ->excludes("--why")
+            ->excludes(sensitivity);
     command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
         ->check(wholeNumber(1, 1'000'000));
     const std::vector<CLI::Option*> others = command->get_options([](const CLI::Option* option) {
@@ -358,7 +380,7 @@ void addPlan(CLI::App& app)
     });
     CLI::Option* part = command->add_option("--part", arguments->part,
                                             "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says");
-    part->excludes(days);
+    part->excludes(days)->excludes(sensitivity);
     command
         ->add_option(
             "--merge", arguments->merge,

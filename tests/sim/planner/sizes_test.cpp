@@ -15,7 +15,7 @@ using namespace sim;
 
 namespace {
 
-constexpr const char* kJob = R"({
+constexpr const char* kRunJob = R"({
   "format": "rankscope-scenario", "version": 1,
   "model": {"num_hidden_layers": 4, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8,
             "num_key_value_heads": 4, "vocab_size": 4096, "max_position_embeddings": 1024},
@@ -24,15 +24,15 @@ constexpr const char* kJob = R"({
   "training": {"sequence_length": 512, "global_batch_size": 32, "tokens": 1e9}
 })";
 
-PlanRequest job()
+PlanRequest runOfTokens()
 {
-    return {.document = ScenarioDocument::parse(kJob), .fixed = {{"training.recompute", "none"}, {"schedule.kind", "1f1b"}}};
+    return {.document = ScenarioDocument::parse(kRunJob), .fixed = {{"training.recompute", "none"}, {"schedule.kind", "1f1b"}}};
 }
 
 /// Of the best layout on so many GPUs.
 double bestDays(int gpus)
 {
-    PlanRequest request = job();
+    PlanRequest request = runOfTokens();
     request.gpus = gpus;
     const PlanAnswer answer = plan(request, test::catalogue());
     EXPECT_TRUE(answer.proved) << gpus;
@@ -53,7 +53,8 @@ TEST(Sizes, AreTheFirstThatIsInTimeAndProvedSo)
         if (days[i + 1] >= days[i])
             continue; // more are not faster here
         const double between = std::sqrt(days[i] * days[i + 1]);
-        const SizeAnswer answer = fewestGpus({.job = job(), .days = between, .sizes = {16, 8, 4, 2, 1, 1}}, test::catalogue());
+        const SizeAnswer answer =
+            fewestGpus({.job = runOfTokens(), .days = between, .sizes = {16, 8, 4, 2, 1, 1}}, test::catalogue());
         std::size_t first = 0;
         while (days[first] > between)
             ++first;
@@ -73,7 +74,7 @@ TEST(Sizes, AreTheFirstThatIsInTimeAndProvedSo)
 
 TEST(Sizes, WhereNoneIsInTimeSayWhatEachTakesAtLeast)
 {
-    const SizeAnswer answer = fewestGpus({.job = job(), .days = 1e-6, .sizes = {1, 2}}, test::catalogue());
+    const SizeAnswer answer = fewestGpus({.job = runOfTokens(), .days = 1e-6, .sizes = {1, 2}}, test::catalogue());
     EXPECT_EQ(answer.gpus, 0);
     EXPECT_FALSE(answer.isFewest);
     ASSERT_EQ(answer.tried.size(), 2U);
@@ -82,7 +83,7 @@ TEST(Sizes, WhereNoneIsInTimeSayWhatEachTakesAtLeast)
         EXPECT_TRUE(size.proved);
         EXPECT_GT(size.leastDays, 1e-6);
     }
-    const Answer json = sizeAnswer(answer, job());
+    const Answer json = sizeAnswer(answer, runOfTokens());
     EXPECT_EQ(json.at("gpus"), 0);
     EXPECT_TRUE(json.at("deadline").at("run_days").is_null());
     EXPECT_EQ(json.at("deadline").at("tried").size(), 2U);
@@ -90,7 +91,7 @@ TEST(Sizes, WhereNoneIsInTimeSayWhatEachTakesAtLeast)
 
 TEST(Sizes, ARunOfUnknownLengthHasNoDeadline)
 {
-    PlanRequest request = job();
+    PlanRequest request = runOfTokens();
     request.document.erase("training.tokens");
     try {
         fewestGpus({.job = request, .days = 3, .sizes = {1}}, test::catalogue());
@@ -98,7 +99,7 @@ TEST(Sizes, ARunOfUnknownLengthHasNoDeadline)
     } catch (const Error& error) {
         EXPECT_THAT(error.what(), testing::HasSubstr("training/tokens"));
     }
-    EXPECT_THROW(fewestGpus({.job = job(), .days = 0, .sizes = {1}}, test::catalogue()), Error);
+    EXPECT_THROW(fewestGpus({.job = runOfTokens(), .days = 0, .sizes = {1}}, test::catalogue()), Error);
 }
 
 TEST(Sizes, UsualOnesAreOfNodesAndPartsOfOne)
@@ -112,7 +113,7 @@ TEST(Sizes, UsualOnesAreOfNodesAndPartsOfOne)
 TEST(Sizes, StoppedSayWhatWasFound)
 {
     const CancelScope scope([] { return true; });
-    const SizeAnswer answer = fewestGpus({.job = job(), .days = 1, .sizes = {1, 2}}, test::catalogue());
+    const SizeAnswer answer = fewestGpus({.job = runOfTokens(), .days = 1, .sizes = {1, 2}}, test::catalogue());
     EXPECT_TRUE(answer.stopped);
     EXPECT_EQ(answer.gpus, 0);
     EXPECT_FALSE(answer.isFewest);

@@ -1,0 +1,230 @@
+#include "sim/planner/sensitivity.h"
+
+#include "sim/cancel.h"
+#include "sim/parallel.h"
+#include "sim/scenario/words.h"
+#include "sim/simulate/simulation.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace sim {
+namespace {
+
+constexpr double kFarthest = 16;    ///< times, and a part of
+constexpr double kPrecision = 1e-3; ///< of a turn, relative
+constexpr std::array kGridKeys{"layout.tp", "layout.cp", "layout.pp", "layout.dp", "layout.ep", "layout.etp"};
+
+/// One number of a scenario's cluster that can be moved.
+struct Constant {
+    std::string pointer, name, unit;
+    double now = 0;
+    std::function<void(Cluster&, double)> set;
+};
+
+std::vector<Constant> constantsOf(const Scenario& scenario)
+{
+    std::vector<Constant> all;
+    const Cluster& cluster = scenario.cluster;
+    const Precision precision = scenario.training.precision;
+    if (const auto peak = cluster.gpu.peakTflops.find(precision); peak != cluster.gpu.peakTflops.end())
+        all.push_back({"/cluster/gpu/peak_tflops/" + std::string(toWord(kPrecisionWords, precision)), "peak of the GPU",
+                       "TFLOP/s", peak->second,
+                       [precision](Cluster& of, double value) { of.gpu.peakTflops[precision] = value; }});
+    all.push_back({"/cluster/gpu/memory_bandwidth_gbs", "memory bandwidth of the GPU", "GB/s", cluster.gpu.memoryBandwidthGBs,
+                   [](Cluster& of, double value) { of.gpu.memoryBandwidthGBs = value; }});
+    for (std::size_t i = 0; i < cluster.tiers.size(); ++i) {
+        const std::string tier = "/cluster/tiers/" + std::to_string(i);
+        all.push_back({tier + "/bandwidth_gbs", "bandwidth of " + cluster.tiers[i].name, "GB/s", cluster.tiers[i].bandwidthGBs,
+                       [i](Cluster& of, double value) { of.tiers[i].bandwidthGBs = value; }});
+        all.push_back({tier + "/latency_us", "latency of " + cluster.tiers[i].name, "us", cluster.tiers[i].latencyUs,
+                       [i](Cluster& of, double value) { of.tiers[i].latencyUs = value; }});
+    }
+    return all;
+}
+
+constexpr std::size_t kMostOfBest = 3, kMostOtherGrids = 3; ///< that are compared
+
+std::string withoutSlash(std::string_view pointer)
+{
+    std::string words(pointer.starts_with('/') ? pointer.substr(1) : pointer);
+    std::replace(words.begin(), words.end(), '/', '.');
+    return words;
+}
+
+bool isOfGrid(std::string_view pointer)
+{
+    const std::string key = withoutSlash(pointer);
+    return std::any_of(kGridKeys.begin(), kGridKeys.end(), [&](const char* one) { return key == one; });
+}
+
+/// "tp 8, pp 8, dp 1, zero_stage 1": what of `other` is not so in `first`.
+std::string differenceText(const PlannedLayout& other, const PlannedLayout& first)
+{
+    std::string words = other.grid == first.grid ? std::string() : other.grid.text();
+    for (const auto& setting : other.settings) {
+        const bool isSame = std::find(first.settings.begin(), first.settings.end(), setting) != first.settings.end();
+        const std::string key = withoutSlash(setting.first);
+        if (isSame || isOfGrid(key) || key.starts_with("cluster.") || setting.second.starts_with('['))
+            continue;      // lists follow from the rest
+        std::string value; // {"kind":"full","layers":14} as "full layers 14"
+        for (const char c : setting.second.starts_with("{\"kind\":") ? setting.second.substr(8) : setting.second)
+            if (c == ':' || c == ',')
+                value += ' ';
+            else if (c != '"' && c != '{' && c != '}')
+                value += c;
+        words += (words.empty() ? "" : ", ") + key.substr(key.rfind('.') + 1) + " " + value;
+    }
+    return words;
+}
+
+class Turns {
+public:
+    Turns(const std::vector<Scenario>& scenarios, std::size_t threads) : m_scenarios(scenarios), m_threads(threads) {}
+
+    /// The layout that is first where the constant has that value; the first of equals.
+    std::size_t firstWith(const Constant& constant, double value) const
+    {
+        std::vector<double> seconds(m_scenarios.size(), std::numeric_limits<double>::infinity());
+        forEachInParallel(seconds.size(), m_threads, [&](std::size_t i) {
+            checkCancelled();
+            Scenario moved = m_scenarios[i];
+            constant.set(moved.cluster, value);
+            seconds[i] = simulate(moved)->metrics().stepTimeSeconds;
+        });
+        return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
+    }
+
+    /// The nearest value on one side at which another is first; steps of two until there is one, then halves between.
+    std::optional<std::pair<double, std::size_t>> turn(const Constant& constant, bool above) const
+    {
+        double near = 1;
+        for (double far = 2; far <= kFarthest; far *= 2) {
+            const auto at = [&](double times) { return above ? constant.now * times : constant.now / times; };
+            std::size_t first = firstWith(constant, at(far));
+            if (first == 0) {
+                near = far;
+                continue;
+            }
+            while (far / near > 1 + kPrecision) {
+                const double middle = std::sqrt(near * far);
+                const std::size_t there = firstWith(constant, at(middle));
+                if (there == 0) {
+                    near = middle;
+                } else {
+                    far = middle;
+                    first = there;
+                }
+            }
+            return std::pair{at(far), first};
+        }
+        return {};
+    }
+
+private:
+    const std::vector<Scenario>& m_scenarios;
+    std::size_t m_threads;
+};
+
+} // namespace
+
+std::vector<PlannedLayout> comparedLayouts(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer)
+{
+    std::vector<PlannedLayout> layouts(
+        answer.best.begin(), answer.best.begin() + static_cast<std::ptrdiff_t>(std::min(kMostOfBest, answer.best.size())));
+    if (layouts.empty())
+        return layouts;
+    std::set<PlanGrid> grids;
+    for (const PlannedLayout& layout : layouts)
+        grids.insert(layout.grid);
+    std::vector<const RejectedGrid*> nearest;
+    for (const RejectedGrid& grid : answer.rejected)
+        if (grid.leastFloorSeconds > 0 && !grids.contains(grid.grid))
+            nearest.push_back(&grid);
+    std::stable_sort(nearest.begin(), nearest.end(),
+                     [](const RejectedGrid* a, const RejectedGrid* b) { return a->leastFloorSeconds < b->leastFloorSeconds; });
+    if (nearest.size() > kMostOtherGrids)
+        nearest.resize(kMostOtherGrids);
+    for (const RejectedGrid* grid : nearest) {
+        if (grid->best) {
+            layouts.push_back(*grid->best);
+            continue;
+        }
+        PlanRequest of = request;
+        of.top = 1;
+        std::erase_if(of.fixed, [](const PlanSetting& fixed) { return isOfGrid(fixed.first); });
+        for (const auto& [key, size] : {std::pair{"layout.tp", grid->grid.tp},
+                                        {"layout.cp", grid->grid.cp},
+                                        {"layout.pp", grid->grid.pp},
+                                        {"layout.dp", grid->grid.dp},
+                                        {"layout.ep", grid->grid.ep},
+                                        {"layout.etp", grid->grid.etp}})
+            of.fixed.emplace_back(key, std::to_string(size));
+        const PlanAnswer best = plan(of, catalogue);
+        if (best.stopped)
+            throw Cancelled();
+        if (best.best.empty())
+            continue;
+        layouts.push_back(best.best.front());
+        for (const PlanSetting& fixed : of.fixed) // what was held is no setting of what was found
+            if (isOfGrid(fixed.first))
+                layouts.back().settings.push_back(fixed);
+    }
+    return layouts;
+}
+
+std::vector<PlanSensitivity> planSensitivities(const PlanRequest& request, const Catalogue& catalogue,
+                                               const std::vector<PlannedLayout>& layouts)
+{
+    std::vector<PlanSensitivity> found;
+    if (layouts.size() < 2 || request.objective == PlanObjective::headroom)
+        return found;
+    std::vector<Scenario> scenarios;
+    for (const PlannedLayout& layout : layouts)
+        scenarios.push_back(resolvedScenario(withSettings(request, layout.settings), catalogue));
+    const Turns turns(scenarios, static_cast<std::size_t>(std::max(0, request.jobs)));
+    for (const Constant& constant : constantsOf(scenarios.front())) {
+        if (constant.now <= 0)
+            continue;
+        PlanSensitivity of{.pointer = constant.pointer, .name = constant.name, .unit = constant.unit, .now = constant.now};
+        for (const bool above : {false, true})
+            if (const auto turn = turns.turn(constant, above))
+                (above ? of.above : of.below) =
+                    Turn{turn->first, layouts[turn->second], differenceText(layouts[turn->second], layouts.front())};
+        found.push_back(std::move(of));
+    }
+    // Less memory takes the first away when it no longer fits; what more memory would let in was not simulated.
+    const PlannedLayout& first = layouts.front();
+    PlanSensitivity memory{.pointer = "/cluster/gpu/memory_gib",
+                           .name = "memory of the GPU",
+                           .unit = "GiB",
+                           .now = scenarios.front().cluster.gpu.memoryGib};
+    const auto next = std::find_if(layouts.begin() + 1, layouts.end(),
+                                   [&](const PlannedLayout& layout) { return layout.peakMemoryGib < first.peakMemoryGib; });
+    if (next != layouts.end())
+        memory.below = Turn{first.peakMemoryGib + request.marginGib, *next, differenceText(*next, first)};
+    found.push_back(std::move(memory));
+    return found;
+}
+
+std::string sensitivityText(const PlanSensitivity& of)
+{
+    const auto number = [&](double value) { return numberText(value, Unit::number) + " " + of.unit; };
+    std::string text = of.name + ", " + number(of.now) + " here: ";
+    if (!of.below && !of.above)
+        return text + "first from a sixteenth to sixteen times of it";
+    text += of.below && of.above ? "first from " + number(of.below->value) + " to " + number(of.above->value)
+            : of.below           ? "first from " + number(of.below->value)
+                                 : "first up to " + number(of.above->value);
+    if (of.below)
+        text += "; below it " + of.below->differs;
+    if (of.above)
+        text += "; above it " + of.above->differs;
+    return text;
+}
+
+} // namespace sim

@@ -1,0 +1,41 @@
+// How far a constant of the cluster may move before another layout is the better one: "first while the network gives 31 GB/s or
+// more". Of all the layouts there are, the nearest ones are compared; another that is far behind now is not looked at again.
+#pragma once
+
+#include "sim/planner/planner.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+/// Where the first layout stops to be the first.
+struct Turn {
+    double value = 0;    ///< of the constant, in its unit
+    PlannedLayout other; ///< that is better beyond it
+    std::string differs; ///< in what it is not the first: "tp 8, pp 8, dp 1, zero_stage 1"
+};
+
+struct PlanSensitivity {
+    std::string pointer; ///< "/cluster/tiers/1/bandwidth_gbs"
+    std::string name;    ///< "bandwidth of infiniband"
+    std::string unit;    ///< "GB/s"
+    double now = 0;
+    std::optional<Turn> below, above; ///< none: not within a sixteenth and sixteen times of what it is now
+};
+
+/// What planSensitivities() compares: the first, the next two of those simulated, and the best of each of the three nearest other
+/// grids, which is searched where the answer has none of it. Throws Cancelled.
+std::vector<PlannedLayout> comparedLayouts(const PlanRequest&, const Catalogue&, const PlanAnswer&);
+
+/// Peak FLOP/s, memory and its bandwidth of the GPU, bandwidth and latency of each tier, one at a time. Simulates some hundred
+/// times, on `request.jobs` threads; the same for any number of them. `layouts`: of comparedLayouts(). Empty where there are
+/// fewer than two, or the objective is headroom. Throws Cancelled.
+std::vector<PlanSensitivity> planSensitivities(const PlanRequest&, const Catalogue&, const std::vector<PlannedLayout>& layouts);
+
+/// "bandwidth of infiniband 50 GB/s: first from 31.2 GB/s, below it tp 8, pp 8, dp 2" for a person.
+std::string sensitivityText(const PlanSensitivity&);
+
+} // namespace sim

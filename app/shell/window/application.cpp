@@ -86,6 +86,13 @@ void waitUntilSettled(MainWindow& window)
     QObject::connect(&window.desk(), &Desk::settled, &loop, &QEventLoop::quit);
     QObject::connect(&window.comparePage(), &ComparePage::compared, &loop, &QEventLoop::quit);
     QObject::connect(&window.lesson(), &LessonPanel::started, &loop, &QEventLoop::quit);
+    QTimer looks; // what a recorded run tells comes before its worker rests
+    constexpr int kLooksMs = 20;
+    QObject::connect(&looks, &QTimer::timeout, &loop, [&] {
+        if (window.isRecordedShown())
+            loop.quit();
+    });
+    looks.start(kLooksMs);
     while (!window.isSettled())
         loop.exec();
 }
@@ -294,8 +301,11 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
         options.isPicture() ? window.showOnly(only->picture) : window.showInFront(only->picture);
     if (options.file.isEmpty() && options.lesson.isEmpty()) {
         window.showGallery();
-    } else if (const Problems problems = options.lesson.isEmpty() ? window.openFile(options.file, options.overrides)
-                                                                  : window.openLesson(options.lesson);
+    } else if (const Problems problems = options.lesson.isEmpty()
+                                             ? options.moreFiles.isEmpty()
+                                                   ? window.openFile(options.file, options.overrides)
+                                                   : window.openAll(QStringList(options.file) + options.moreFiles)
+                                             : window.openLesson(options.lesson);
                !problems.empty()) {
         tell(problems); // the window shows them too
         if (options.isPicture())

@@ -4,6 +4,7 @@
 #include "app/session/gallery.h"
 #include "app/session/scenario_link.h"
 #include "app/session/settings.h"
+#include "app/session/trace_file.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
@@ -12,6 +13,7 @@
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -39,14 +41,18 @@ namespace {
 
 constexpr int kBusyAfterMs = 150;
 
-/// The one scenario file that is being dragged; empty if it is something else.
-QString draggedFile(const QMimeData* mime)
+/// The scenario file, or the files and folders of a recorded run, that are being dragged; empty if it is something else.
+QStringList draggedFiles(const QMimeData* mime)
 {
-    const QList<QUrl> urls = mime->urls();
-    if (urls.size() != 1 || !urls.front().isLocalFile())
-        return {};
-    const QString path = urls.front().toLocalFile();
-    return QFileInfo(path).suffix().toLower() == QLatin1String("json") ? path : QString();
+    QStringList paths;
+    for (const QUrl& url : mime->urls()) {
+        if (!url.isLocalFile())
+            return {};
+        paths << url.toLocalFile();
+    }
+    if (paths.size() == 1 && QFileInfo(paths.front()).suffix().toLower() == QLatin1String("json"))
+        return paths;
+    return std::all_of(paths.begin(), paths.end(), isTrace) ? paths : QStringList();
 }
 
 QString countText(const Problems& problems)
@@ -154,6 +160,9 @@ void MainWindow::buildPages()
     constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
     m_live->setMinimumSize(kLeastLive);
     addScrolled(m_live);
+    m_recorded = new RecordedPanel(m_options.renderer, m_pages);
+    m_recorded->setMinimumSize(kLeastLive);
+    addScrolled(m_recorded);
     m_compare = new ComparePage(m_desk, m_options.renderer, m_pages);
     addScrolled(m_compare);
     m_problemPage = new ProblemPage(m_pages);
@@ -222,6 +231,12 @@ void MainWindow::connectParts()
     connect(m_problemPage, &ProblemPage::openRequested, this, [this](const QString& path) { openFile(path); });
     connect(m_problemPage, &ProblemPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_problemPage, &ProblemPage::galleryRequested, this, &MainWindow::showGallery);
+    connect(m_recorded, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(m_recorded, &RecordedPanel::changed, this, [this] {
+        updateActions();
+        if (isRecordedShown())
+            statusBar()->clearMessage();
+    });
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
@@ -284,11 +299,15 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
 {
     if (isLessonFile(path))
         return openLesson(path);
+    if (overrides.isEmpty() && !isScenarioLink(path) && isTrace(path)) {
+        openTraces({path});
+        return {};
+    }
     if (!mayLoseChanges())
         return {};
     Problems problems = m_session.open(readFile(path, overrides));
     if (!problems.empty()) {
-        if (m_session.isOpen() || isLiveShown()) {
+        if (m_session.isOpen() || isLiveShown() || isRecordedShown()) {
             m_banner->tell(tr("%1 cannot be opened").arg(isScenarioLink(path) ? shortLink(path) : QFileInfo(path).fileName()),
                            problems);
         } else {
@@ -516,6 +535,10 @@ void MainWindow::showStatus()
         return;
     }
     if (!isWorkspaceShown()) {
+        if (isRecordedShown()) {
+            m_pointedLabel->setText(tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys"));
+            return m_resultLabel->clear();
+        }
         m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
                                               : QString());
         m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
@@ -537,8 +560,10 @@ void MainWindow::showStatus()
 void MainWindow::updateTitle()
 {
     const bool shown = m_session.isOpen() && isWorkspaceShown();
-    if (isLiveShown() || isCompareShown()) {
-        setWindowTitle(isLiveShown() ? tr("Live – Rankscope") : tr("Comparison – Rankscope"));
+    if (isLiveShown() || isCompareShown() || isRecordedShown()) {
+        setWindowTitle(isLiveShown()      ? tr("Live – Rankscope")
+                       : isCompareShown() ? tr("Comparison – Rankscope")
+                                          : tr("Recorded Run – Rankscope"));
         setWindowFilePath({});
         setWindowModified(false);
         return;
@@ -580,18 +605,27 @@ void MainWindow::closeEvent(QCloseEvent* event)
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 {
-    if (!draggedFile(event->mimeData()).isEmpty())
+    if (!draggedFiles(event->mimeData()).isEmpty())
         event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event)
 {
-    const QString path = draggedFile(event->mimeData());
-    const bool asBaseline = m_session.isOpen() && (isCompareShown() || (event->modifiers() & Qt::ShiftModifier));
+    const QStringList paths = draggedFiles(event->mimeData());
+    const QString path = paths.value(0);
+    const bool isRun = !paths.isEmpty() && isTrace(path);
+    const bool asBaseline = !isRun && m_session.isOpen() && (isCompareShown() || (event->modifiers() & Qt::ShiftModifier));
     event->acceptProposedAction();
     // Later: a question about unsaved changes must not hold up the program it was dragged from.
     QMetaObject::invokeMethod(
-        this, [this, path, asBaseline] { asBaseline ? compareWith(path) : openFile(path); }, Qt::QueuedConnection);
+        this,
+        [this, paths, path, isRun, asBaseline] {
+            if (isRun)
+                openTraces(paths);
+            else
+                asBaseline ? compareWith(path) : openFile(path);
+        },
+        Qt::QueuedConnection);
 }
 
 } // namespace app

@@ -55,6 +55,32 @@ bool isOptimizer(const std::string& name)
            name == "optimizer.step";
 }
 
+/// Spans of time, one in another or one after another.
+class Intervals {
+public:
+    void add(std::int64_t startNs, std::int64_t endNs) { m_all.emplace_back(startNs, endNs); }
+    void sort()
+    {
+        std::sort(m_all.begin(), m_all.end());
+        std::vector<std::pair<std::int64_t, std::int64_t>> outermost;
+        for (const auto& one : m_all)
+            if (outermost.empty() || one.first >= outermost.back().second)
+                outermost.push_back(one);
+            else
+                outermost.back().second = std::max(outermost.back().second, one.second);
+        m_all = std::move(outermost);
+    }
+    bool isEmpty() const { return m_all.empty(); }
+    bool hold(std::int64_t ns) const
+    {
+        const auto next = std::upper_bound(m_all.begin(), m_all.end(), std::pair(ns, INT64_MAX));
+        return next != m_all.begin() && std::prev(next)->second > ns;
+    }
+
+private:
+    std::vector<std::pair<std::int64_t, std::int64_t>> m_all;
+};
+
 /// What the device's spans of a rank are for, by when they begin, out of who launched them or what Rankscope's own files say.
 class ClassOfStart {
 public:
@@ -70,18 +96,23 @@ public:
             std::sort(m_classes.begin(), m_classes.end());
             return;
         }
-        std::vector<std::pair<std::int64_t, std::int64_t>> optimizers;
-        std::vector<bool> runsBackward(rank.tracks.size());
+        // Nodes of the graph run on the engine's own threads, and some on the one that called it.
+        Intervals optimizers;
+        std::vector<Intervals> backwards(rank.tracks.size());
         bool anyBackward = false;
         for (std::size_t t = 0; t < rank.tracks.size(); ++t)
             for (std::uint32_t i = rank.tracks[t].first; !rank.tracks[t].isDevice && i < rank.tracks[t].last; ++i) {
-                if (isAutograd[spans.name[i]])
-                    runsBackward[t] = anyBackward = true;
+                if (isAutograd[spans.name[i]]) {
+                    backwards[t].add(spans.startNs[i], spans.endNs(i));
+                    anyBackward = true;
+                }
                 if (isOptimizer[spans.name[i]])
-                    optimizers.emplace_back(spans.startNs[i], spans.endNs(i));
+                    optimizers.add(spans.startNs[i], spans.endNs(i));
             }
-        std::sort(optimizers.begin(), optimizers.end());
-        if (!anyBackward && optimizers.empty())
+        optimizers.sort();
+        for (Intervals& thread : backwards)
+            thread.sort();
+        if (!anyBackward && optimizers.isEmpty())
             return;
         for (const RecordedLink& link : rank.links) {
             if (link.kind != RecordedLink::Kind::launch)
@@ -90,12 +121,10 @@ public:
                                                 [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
             const auto track = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, after - rank.tracks.begin() - 1));
             const std::int64_t at = spans.startNs[link.from];
-            const auto next = std::upper_bound(optimizers.begin(), optimizers.end(), std::pair(at, INT64_MAX));
-            const bool optimizes = next != optimizers.begin() && std::prev(next)->second > at;
-            m_classes.emplace_back(spans.startNs[link.to], optimizes             ? OpClass::optimizer
-                                                           : runsBackward[track] ? OpClass::backward
-                                                           : anyBackward         ? OpClass::forward
-                                                                                 : OpClass::other);
+            m_classes.emplace_back(spans.startNs[link.to], optimizers.hold(at)         ? OpClass::optimizer
+                                                           : backwards[track].hold(at) ? OpClass::backward
+                                                           : anyBackward               ? OpClass::forward
+                                                                                       : OpClass::other);
         }
         std::sort(m_classes.begin(), m_classes.end());
     }

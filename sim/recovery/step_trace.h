@@ -24,7 +24,7 @@ struct StepTrace {
 };
 
 /// `step` is an index into RecoveredSteps::steps. Only what begins within a rank's own step is in it. A kernel is of the pass
-/// that it runs in; where no pass is marked, what the thread of autograd launches is backward, what an optimizer's annotation
+/// that it runs in; where no pass is marked, what nodes of autograd launch is backward, what an optimizer's annotation
 /// covers is the optimizer's, and the rest of such a rank forward. `arrivals` as arrivalsOf() made them: collectives that are not
 /// in it are not cut into wait and transfer. O(spans log spans).
 StepTrace stepTrace(const Recording&, const Recovered&, const Arrivals&, std::size_t step, const StepTraceOptions& = {});

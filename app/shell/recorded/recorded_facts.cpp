@@ -187,8 +187,8 @@ void RecordedFacts::show(const RecoveredRun& run)
                 surely(recovered.schedule->sure), QString::fromStdString(recovered.schedule->evidence));
     else
         addFact(tr("No pipeline was found"), {}, {});
-    addFact(tr("%1 steps").arg(recovered.steps.steps.size()), surely(recovered.steps.sure),
-            QString::fromStdString(recovered.steps.evidence));
+    addFact(recovered.steps.steps.size() == 1 ? tr("1 step") : tr("%1 steps").arg(recovered.steps.steps.size()),
+            surely(recovered.steps.sure), QString::fromStdString(recovered.steps.evidence));
     addFact(recovered.clock.isAligned       ? tr("Clocks are aligned")
             : recovered.evidence.isOneClock ? tr("One clock")
             : recordedRanks > 1             ? tr("Clocks are not aligned")

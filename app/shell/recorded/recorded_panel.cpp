@@ -295,6 +295,7 @@ void RecordedPanel::forget()
     m_selection = m_shownSelection = {};
     m_grid.setStep({});
     m_grid.setMeasured({});
+    m_grid.setLens(GridLens::busy);
     m_timelines.setUpper({});
     m_timelines.setUpperVisible(false);
     m_timelines.setLower({});
@@ -377,7 +378,7 @@ void RecordedPanel::recovered()
     for (const sim::RecoveredAxis& axis : recovered.axes.axes)
         if (!axis.name.empty())
             parts << QStringLiteral("%1 %2").arg(QString::fromStdString(axis.name)).arg(axis.size);
-    parts << tr("%1 steps").arg(recovered.steps.steps.size());
+    parts << (recovered.steps.steps.size() == 1 ? tr("1 step") : tr("%1 steps").arg(recovered.steps.steps.size()));
     if (!run.recording->files.empty())
         parts << QString::fromStdString(run.recording->files.front().format);
     parts << tr("%1 spans").arg(countQuantity(static_cast<double>(run.recording->spanCount())).text());
@@ -421,7 +422,9 @@ void RecordedPanel::showCards()
     const auto& steps = run.steps();
     const auto unlike = std::count_if(steps.steps.begin(), steps.steps.end(), [](const auto& step) { return step.isOutlier; });
     m_stepCard->setValue(steps.steps.empty() ? Quantity{QStringLiteral("–"), {}} : durationQuantity(steps.medianSeconds));
-    m_stepCard->setNote(tr("%1 steps, %2 unlike the others").arg(steps.steps.size()).arg(unlike));
+    m_stepCard->setNote(steps.steps.size() == 1 ? tr("1 step was recorded")
+                        : unlike == 0           ? tr("%1 steps, none unlike the others").arg(steps.steps.size())
+                                                : tr("%1 steps, %2 unlike the others").arg(steps.steps.size()).arg(unlike));
     double window = 0, computing = 0, exposed = 0, idle = 0, host = 0, comm = 0;
     for (const sim::RankTime& rank : run.answers.times.ranks) {
         window += static_cast<double>(rank.windowNs);
@@ -438,7 +441,9 @@ void RecordedPanel::showCards()
     share(*m_computing, computing, tr("of a step, mean of ranks"));
     share(*m_exposed, exposed,
           comm > 0 ? tr("%1 of communication hidden").arg(percentQuantity(1 - exposed / comm).text()) : tr("none"));
-    share(*m_idle, idle, idle > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("never"));
+    share(*m_idle, idle,
+          idle > 0 ? (host > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("between kernels"))
+                   : tr("never"));
     const sim::Arrivals& arrivals = run.answers.arrivals;
     if (arrivals.straggler >= 0) {
         const auto at = static_cast<std::size_t>(arrivals.straggler);
@@ -498,6 +503,10 @@ void RecordedPanel::showFindings()
         add(QString::fromStdString(finding.title), QString::fromStdString(finding.detail),
             hasPlace ? std::optional(i) : std::nullopt);
     }
+    if (run.recovered.axes.axes.empty() && run.recovered.axes.worldSize > 1)
+        add(tr("How the ranks lie is not known"),
+            tr("No groups of ranks were recorded: the grid shows them as one axis. “Recovered” has a place to say it."),
+            std::nullopt);
     const bool saysLate = std::any_of(run.answers.findings.begin(), run.answers.findings.end(),
                                       [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; });
     if (!saysLate && !run.answers.arrivals.text.empty())

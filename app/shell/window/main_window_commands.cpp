@@ -75,8 +75,8 @@ void MainWindow::buildActions()
     m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun),
                         action(CommandId::trainAgain)});
     m_live->setCalibrate(*action(CommandId::calibrate));
-    m_recorded->setActions({action(CommandId::predictRecorded), action(CommandId::whatIfRecorded),
-                            action(CommandId::compareRecorded), action(CommandId::saveRecorded)});
+    m_recorded->setActions(
+        {action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
     m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison)});
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 sim::Scenario slowFifth()
 {
-    sim::Scenario scenario = test::smallScenario(2, 1, 2, 2);
+    sim::Scenario scenario = test::smallScenario(2, 2, 2);
     scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
     return scenario;
 }
@@ -74,7 +74,8 @@ TEST(StepTrace, HasARowOfActionsAndTheSameComputingAsTheSimulation)
         actions += track.role == sim::TrackRole::actions ? track.size() : 0;
     std::size_t scheduled = 0;
     for (int rank = 0; rank < 8; ++rank)
-        scheduled += made.simulation->schedule().actions[static_cast<std::size_t>(made.simulation->mesh().coordinates(rank).pp)].size();
+        scheduled +=
+            made.simulation->schedule().actions[static_cast<std::size_t>(made.simulation->mesh().coordinates(rank).pp)].size();
     EXPECT_EQ(actions, scheduled);
 }
 
@@ -104,7 +105,8 @@ TEST(StepTrace, SpansOfATrackNeverBeginBeforeTheOneBeforeAndStayWithinTheStep)
     for (const sim::Flow& flow : made.step.trace.flows) {
         EXPECT_LT(flow.fromSpan, made.step.trace.tracks[flow.fromTrack].size());
         EXPECT_LT(flow.toSpan, made.step.trace.tracks[flow.toTrack].size());
-        EXPECT_EQ(made.step.trace.kinds[made.step.trace.tracks[flow.fromTrack].kind[flow.fromSpan]].opClass, sim::OpClass::ppComm);
+        EXPECT_EQ(made.step.trace.kinds[made.step.trace.tracks[flow.fromTrack].kind[flow.fromSpan]].opClass,
+                  sim::OpClass::ppComm);
     }
 }
 
@@ -152,8 +154,13 @@ TEST(StandIn, IsLegalAndHasTheSameGroupsForAnyLayout)
         sim::Recovered recovered;
         recovered.axes.worldSize = tp * cp * pp * dp;
         for (const sim::NamedAxis& axis : sim::namedGrid({{"tp", tp}, {"cp", cp}, {"dp", dp}, {"pp", pp}}, pick({1, dp})))
-            recovered.axes.axes.push_back(
-                {.name = axis.name, .size = axis.size, .stride = axis.stride, .parts = {}, .evidence = {}, .sure = 1, .partNames = {}});
+            recovered.axes.axes.push_back({.name = axis.name,
+                                           .size = axis.size,
+                                           .stride = axis.stride,
+                                           .parts = {{axis.stride, axis.size}},
+                                           .evidence = {},
+                                           .sure = 1,
+                                           .partNames = {}});
         const std::string text = sim::standInScenario(recovered).dump();
         const auto resolved = sim::ScenarioDocument::parse(text).resolve(test::catalogue());
         ASSERT_TRUE(resolved.scenario) << text << "\n" << (resolved.problems.empty() ? "" : resolved.problems.front().text());

@@ -715,6 +715,34 @@ void RecordedPanel::setTheme(const Theme& theme, const QString& assets)
     requestFrames();
 }
 
+View& RecordedPanel::usedView()
+{
+    return m_lastUsed == m_gridCanvas ? static_cast<View&>(m_grid) : static_cast<View&>(m_timelines);
+}
+
+Table RecordedPanel::shownTable() const
+{
+    const auto tab = static_cast<RecordedTab>(m_tabs->currentIndex());
+    const QString text =
+        tab == RecordedTab::findings ? tr("Finding") + QLatin1Char('\t') + tr("Detail") + QLatin1Char('\n') + findingsText()
+        : tab == RecordedTab::facts
+            ? tr("Fact") + QLatin1Char('\t') + tr("Sure") + QLatin1Char('\t') + tr("Why") + QLatin1Char('\n') + m_facts->text()
+            : tableAt(tab)->text();
+    Table out;
+    for (const QString& line : text.split(QLatin1Char('\n'))) {
+        std::vector<std::string> cells;
+        for (const QString& cell : line.split(QLatin1Char('\t')))
+            cells.push_back(cell.toStdString());
+        if (out.header.empty()) {
+            out.header = std::move(cells);
+        } else {
+            cells.resize(out.header.size());
+            out.rows.push_back(std::move(cells));
+        }
+    }
+    return out;
+}
+
 QString RecordedPanel::headline() const
 {
     return m_headline->text();

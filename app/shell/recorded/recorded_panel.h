@@ -6,6 +6,7 @@
 #include "app/session/playback.h"
 #include "app/session/recorded_run.h"
 #include "app/step/selection.h"
+#include "app/views/common/table.h"
 #include "app/views/compare/compared_timelines_view.h"
 #include "app/views/grid/grid_view.h"
 
@@ -69,6 +70,9 @@ public:
     RecordedFacts& facts() const { return *m_facts; }
     RecordedTable& table(RecordedTab) const; ///< of those that are tables
     const Selection& selection() const { return m_selection; }
+    CanvasWidget& usedCanvas() const { return *m_lastUsed; } ///< last
+    View& usedView();
+    Table shownTable() const; ///< that is in front; of findings, facts: their lines
     QString headline() const;
     QString problem() const;      ///< why there is no run, or what else went wrong last; empty: nothing did
     QString findingsText() const; ///< title, tab, detail, a line each

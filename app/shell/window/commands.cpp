@@ -31,6 +31,7 @@ struct CommandTable {
     /// What takes numbers of the step elsewhere waits while a lesson asks for one of them.
     static bool maySay(const W& w) { return hasStep(w) && !w.m_masksNumbers; }
     static bool hasRecording(const W& w) { return w.hasRecordedRun(); }
+    static bool hasFigure(const W& w) { return maySay(w) || (w.isRecordedShown() && w.hasRecordedRun()); }
     static bool hasRun(const W& w) { return w.m_run != nullptr; }
     static bool canWriteFile(const W& w) { return maySay(w) && !w.m_fileExport.isBusy(); }
     static bool isOpen(const W& w) { return w.m_session.isOpen(); }
@@ -120,10 +121,11 @@ std::span<const Command> CommandTable::rows()
                      if (w.isGalleryShown())
                          w.refreshGallery();
                  }),
-        inWindow(exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides", maySay,
-                 [](W& w) { w.exportFigure(); }, {.startsGroup = true}),
-        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", maySay,
-                 [](W& w) { w.exportTable(); }),
+        inWindow(exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides",
+                 hasFigure, [](W& w) { w.isRecordedShown() ? w.exportRecordedFigure() : w.exportFigure(); },
+                 {.startsGroup = true}),
+        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", hasFigure,
+                 [](W& w) { w.isRecordedShown() ? w.exportRecordedTable() : w.exportTable(); }),
         inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
                  [](W& w) { w.exportTrace(); }),
         inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs", maySay,
@@ -142,7 +144,7 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.recordLesson(); }),
         inWindow(copyLink, file, "Copy &Link", "Ctrl+Alt+C", "The scenario as a rankscope: link, to be sent in a message",
                  onScenario, [](W& w) { w.copyLink(); }),
-        inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", maySay,
+        inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasFigure,
                  [](W& w) { w.copyFigure(); }),
         inWindow(exportComparison, file, "Export Co&mparison…", "", "What differs from the baseline, and what that does, as CSV",
                  isComparing, [](W& w) { w.exportComparison(); }),

@@ -188,6 +188,8 @@ private:
     void whatIfFromRecorded();
     void compareRecorded();
     void saveRecorded();
+    void exportRecordedFigure();
+    void exportRecordedTable();
     void connectDesk();
     void deskOpened();
     void stepChanged();

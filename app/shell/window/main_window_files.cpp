@@ -235,6 +235,12 @@ void MainWindow::copyFigure()
 {
     const Picture picture = m_workspace->lastUsedPicture();
     try {
+        if (isRecordedShown()) {
+            QGuiApplication::clipboard()->setMimeData(
+                figureMimeData(m_recorded->usedView(), {.logical = m_recorded->usedCanvas().size()}));
+            statusBar()->showMessage(tr("Figure copied, as pixels and as SVG"), kSavedMs);
+            return;
+        }
         QGuiApplication::clipboard()->setMimeData(
             figureMimeData(m_workspace->upToDateView(picture), {.logical = m_workspace->canvas(picture).size()}));
         statusBar()->showMessage(tr("%1 copied, as pixels and as SVG").arg(tr(pictureInfo(picture).title)), kSavedMs);

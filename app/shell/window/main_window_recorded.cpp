@@ -1,10 +1,13 @@
 // Recorded runs in the main window: opening files of other profilers, predicting, comparing, and what if from such a run.
+#include "app/canvas/qt/figure.h"
+#include "app/session/edit.h"
 #include "app/session/trace_file.h"
 #include "app/shell/recorded/predict_dialog.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
+#include "app/views/common/table.h"
 #include "app/views/timeline/timeline_view.h"
 #include "sim/error.h"
 #include "sim/scenario/document.h"
@@ -111,20 +114,6 @@ void MainWindow::whatIfFromRecorded()
     for (const QChar c : QFileInfo(m_recorded->run()->paths().front()).completeBaseName().left(48))
         name += c.isLetterOrNumber() || c == QLatin1Char('-') ? c : QLatin1Char('_');
     const QString file = folder + QStringLiteral("/measured-%1.json").arg(name.isEmpty() ? QStringLiteral("run") : name);
-    const Problems problems = problemsOf({}, [&]() -> Problems {
-        QDir().mkpath(folder);
-        sim::replaceFile(file.toStdString(),
-                         sim::calibratedProfileText(QFileInfo(file).completeBaseName().toStdString(), calibration));
-        auto document = sim::ScenarioDocument::parse(sim::resolvedText(prediction->scenario));
-        document.set("/name", app::quoted(tr("What if, from %1").arg(m_recorded->run()->name()).toStdString()));
-        document.set("/cluster/efficiency", app::quoted(file.toStdString()));
-        m_session.startNew(document);
-        return {};
-    });
-    if (!problems.empty()) {
-        m_banner->tell(tr("What was measured cannot be used"), problems);
-        return;
-    }
     QString text = tr("Predicts from %1: its step %2 against %3 measured (%4%5 %).")
                        .arg(m_recorded->run()->name(), durationQuantity(calibration.calibratedSeconds).text(),
                             durationQuantity(calibration.measuredSeconds).text(),
@@ -134,6 +123,21 @@ void MainWindow::whatIfFromRecorded()
         text += tr(" Steps it has not seen: %1%2 %.")
                     .arg(calibration.heldOut->error() >= 0 ? QStringLiteral("+") : QStringLiteral("−"))
                     .arg(std::abs(calibration.heldOut->error()) * 100, 0, 'f', 1);
+    const Problems problems = problemsOf({}, [&]() -> Problems {
+        QDir().mkpath(folder);
+        sim::replaceFile(file.toStdString(),
+                         sim::calibratedProfileText(QFileInfo(file).completeBaseName().toStdString(), calibration));
+        auto document = sim::ScenarioDocument::parse(sim::resolvedText(prediction->scenario));
+        document.set("/name", app::quoted(tr("What if, from %1").arg(m_recorded->run()->name()).toStdString()));
+        document.set("/description", app::quoted(text.toStdString()));
+        document.set("/cluster/efficiency", app::quoted(file.toStdString()));
+        m_session.startNew(document);
+        return {};
+    });
+    if (!problems.empty()) {
+        m_banner->tell(tr("What was measured cannot be used"), problems);
+        return;
+    }
     statusBar()->showMessage(text, 20'000);
 }
 
@@ -144,6 +148,40 @@ void MainWindow::compareRecorded()
         return;
     statusBar()->showMessage(tr("Reading %1…").arg(traceName(paths)));
     m_recorded->run()->compareWith(paths);
+}
+
+/// The picture used last, as it is on screen.
+void MainWindow::exportRecordedFigure()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Export Figure"), m_recorded->run()->name() + QStringLiteral(".svg"),
+                                                tr("Figures (*.svg *.pdf *.png)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".svg");
+    try {
+        saveFigure(m_recorded->usedView(), path, m_recorded->usedCanvas().size());
+        tellSaved(path);
+    } catch (const sim::Error& error) {
+        tellNotSaved(path, QString::fromUtf8(error.what()));
+    }
+}
+
+/// The table that is in front.
+void MainWindow::exportRecordedTable()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Export Table"), m_recorded->run()->name() + QStringLiteral(".csv"),
+                                                tr("Tables (*.csv)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".csv");
+    try {
+        sim::replaceFile(path.toStdString(), csvText(m_recorded->shownTable()));
+        tellSaved(path);
+    } catch (const sim::Error& error) {
+        tellNotSaved(path, QString::fromUtf8(error.what()));
+    }
 }
 
 void MainWindow::saveRecorded()

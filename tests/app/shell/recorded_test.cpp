@@ -57,7 +57,7 @@ protected:
     QString path;
 };
 
-TEST_F(RecordedTest, AFileIsReadAndItsStepDrawnWithRanksFindingsAndFacts)
+TEST_F(RecordedTest, AFileIsReadItsStepDrawnAndWhatWasFoundIsShownWhereItIs)
 {
     openRun(path);
     EXPECT_THAT(panel().headline().toStdString(),
@@ -65,6 +65,12 @@ TEST_F(RecordedTest, AFileIsReadAndItsStepDrawnWithRanksFindingsAndFacts)
     ASSERT_TRUE(panel().run()->picture());
     EXPECT_THAT(panel().findingsText().toStdString(), testing::HasSubstr("Rank 5 keeps the others waiting"));
     EXPECT_EQ(panel().table(RecordedTab::ranks).rowCount(), 8);
+    panel().setTab(RecordedTab::ranks);
+    EXPECT_EQ(panel().shownTable().header.front(), "Rank");
+    ASSERT_EQ(panel().shownTable().rows.size(), 8U);
+    EXPECT_EQ(panel().shownTable().rows[5].front(), "rank 5");
+    EXPECT_EQ(panel().shownTable().rows[5].back(), "79 of 99");
+    EXPECT_TRUE(window.isEnabled(CommandId::exportFigure) && window.isEnabled(CommandId::exportTable));
     EXPECT_THAT(panel().facts().text().toStdString(), testing::HasSubstr("tp 2, ranks 1 apart\t100 % sure"));
     EXPECT_THAT(panel().facts().text().toStdString(), testing::HasSubstr("Schedule 1f1b, 2 stages, 4 micro-batches"));
     std::string drawn;
@@ -72,11 +78,7 @@ TEST_F(RecordedTest, AFileIsReadAndItsStepDrawnWithRanksFindingsAndFacts)
         drawn += node.name + "\n";
     EXPECT_THAT(drawn, testing::HasSubstr("rank 5"));
     EXPECT_THAT(drawn, testing::HasSubstr("of the step"));
-}
 
-TEST_F(RecordedTest, ShowMeSelectsTheRankAndTheTimeThatItKeptOthersWaiting)
-{
-    openRun(path);
     panel().showFinding(finding("late-rank"));
     settle();
     EXPECT_EQ(panel().selection().ranks, std::vector<int>{5});
@@ -88,22 +90,51 @@ TEST_F(RecordedTest, ShowMeSelectsTheRankAndTheTimeThatItKeptOthersWaiting)
     EXPECT_LE(seen.beginNs, panel().selection().range->beginNs);
     EXPECT_GE(seen.endNs, panel().selection().range->endNs);
     EXPECT_LT(seen.endNs - seen.beginNs, panel().run()->picture()->timeUse->endNs);
-}
 
-TEST_F(RecordedTest, ALineOfTheTableSelectsItsRankAndStreamsTakeThePlaceOfTimeUse)
-{
-    openRun(path);
     panel().table(RecordedTab::ranks).selectRow(3);
     EXPECT_EQ(panel().selection().selectedRank, 3);
     panel().setRows(RecordedRows::streams);
     settle();
-    std::string drawn;
+    drawn.clear();
     for (const Node& node : panel().timelineCanvas().nodes())
         drawn += node.name + "\n";
     EXPECT_THAT(drawn, testing::HasSubstr("rank 3"));
     panel().setRows(RecordedRows::hostThreads);
     settle();
     EXPECT_TRUE(panel().run()->picture()->hostThreads);
+}
+
+TEST_F(RecordedTest, WhatNoTraceSaysIsAskedForAndAGridIsTakenFromSomebodyWhoKnowsIt)
+{
+    openRun(path);
+    window.run(CommandId::predictRecorded);
+    auto* dialog = window.findChild<PredictDialog*>();
+    ASSERT_TRUE(dialog);
+    auto* model = dialog->findChildren<QComboBox*>().front();
+    model->setCurrentIndex(model->findData(QStringLiteral("tiny-llama")));
+    dialog->findChildren<QComboBox*>().back()->setCurrentIndex(
+        dialog->findChildren<QComboBox*>().back()->findData(QStringLiteral("laptop")));
+    for (QSpinBox* box : dialog->findChildren<QSpinBox*>())
+        if (box->accessibleName() == QStringLiteral("Tokens of a sequence"))
+            box->setValue(128);
+    for (QPushButton* button : dialog->findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Predict"))
+            button->click();
+    settle();
+    ASSERT_TRUE(panel().run()->prediction()) << panel().problem().toStdString();
+    EXPECT_EQ(panel().run()->prediction()->scenario.layout.pp, 2);
+    EXPECT_EQ(panel().run()->prediction()->scenario.model.name.empty(), false);
+
+    RecordedFacts& facts = panel().facts();
+    facts.size("tp")->setValue(3);
+    EXPECT_FALSE(facts.applyButton()->isEnabled());
+    facts.size("tp")->setValue(4);
+    facts.size("dp")->setValue(1);
+    ASSERT_TRUE(facts.applyButton()->isEnabled());
+    facts.applyButton()->click();
+    settle();
+    EXPECT_THAT(panel().headline().toStdString(), testing::HasSubstr("tp 4  ·  pp 2"));
+    EXPECT_THAT(facts.text().toStdString(), testing::HasSubstr("as somebody said"));
 }
 
 TEST_F(RecordedTest, PredictionLiesAboveItAndWhatIfIsAScenarioWithWhatWasMeasured)
@@ -129,49 +160,15 @@ TEST_F(RecordedTest, PredictionLiesAboveItAndWhatIfIsAScenarioWithWhatWasMeasure
     EXPECT_TRUE(window.isRecordedShown());
 }
 
-TEST_F(RecordedTest, WhatNoTraceSaysIsAskedFor)
-{
-    openRun(path);
-    window.run(CommandId::predictRecorded);
-    auto* dialog = window.findChild<PredictDialog*>();
-    ASSERT_TRUE(dialog);
-    auto* model = dialog->findChildren<QComboBox*>().front();
-    model->setCurrentIndex(model->findData(QStringLiteral("tiny-llama")));
-    dialog->findChildren<QComboBox*>().back()->setCurrentIndex(
-        dialog->findChildren<QComboBox*>().back()->findData(QStringLiteral("laptop")));
-    for (QSpinBox* box : dialog->findChildren<QSpinBox*>())
-        if (box->accessibleName() == QStringLiteral("Tokens of a sequence"))
-            box->setValue(128);
-    for (QPushButton* button : dialog->findChildren<QPushButton*>())
-        if (button->text() == QStringLiteral("Predict"))
-            button->click();
-    settle();
-    ASSERT_TRUE(panel().run()->prediction()) << panel().problem().toStdString();
-    EXPECT_EQ(panel().run()->prediction()->scenario.layout.pp, 2);
-    EXPECT_EQ(panel().run()->prediction()->scenario.model.name.empty(), false);
-}
-
-TEST_F(RecordedTest, TheGridCanBeCorrectedAndOneThatCannotBeIsNotTaken)
-{
-    openRun(path);
-    RecordedFacts& facts = panel().facts();
-    facts.size("tp")->setValue(3);
-    EXPECT_FALSE(facts.applyButton()->isEnabled());
-    facts.size("tp")->setValue(4);
-    facts.size("dp")->setValue(1);
-    ASSERT_TRUE(facts.applyButton()->isEnabled());
-    facts.applyButton()->click();
-    settle();
-    EXPECT_THAT(panel().headline().toStdString(), testing::HasSubstr("tp 4  ·  pp 2"));
-    EXPECT_THAT(facts.text().toStdString(), testing::HasSubstr("as somebody said"));
-}
-
-TEST_F(RecordedTest, DroppedFilesAreOneRunAndATextIsNone)
+TEST_F(RecordedTest, DroppedFilesAreOneRunATextIsNoneAndWhatCannotBeReadSaysWhy)
 {
     QMimeData mime;
     mime.setUrls(
         {QUrl::fromLocalFile(QStringLiteral(RANKSCOPE_TEST_DATA "/kineto/worker0_step_12.1694128201545.pt.trace.json.gz")),
          QUrl::fromLocalFile(QStringLiteral(RANKSCOPE_TEST_DATA "/kineto/worker7_step_12.1694128201553.pt.trace.json.gz"))});
+    QDragEnterEvent enter({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, {});
+    QApplication::sendEvent(&window, &enter);
+    EXPECT_TRUE(enter.isAccepted());
     QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(&window, &drop);
     ASSERT_TRUE(waitFor([&] { return window.isRecordedShown(); }));
@@ -185,27 +182,20 @@ TEST_F(RecordedTest, DroppedFilesAreOneRunAndATextIsNone)
     file.close();
     EXPECT_FALSE(window.openFile(words).empty());
     EXPECT_TRUE(window.isRecordedShown()) << "what was open stays";
-}
 
-TEST_F(RecordedTest, WhatCannotBeReadSaysWhyOnItsPageAndOffersAnother)
-{
+    window.resize(1024, 640);
+    for (const RecordedTab tab : {RecordedTab::findings, RecordedTab::ranks, RecordedTab::facts}) {
+        panel().setTab(tab);
+        settle();
+        EXPECT_EQ(cutLabels(panel()), QStringList());
+    }
+
     const QString empty = folder.filePath(QStringLiteral("empty"));
     ASSERT_TRUE(QDir().mkpath(empty));
     openRun(empty);
     EXPECT_THAT(panel().problem().toStdString(), testing::EndsWith("is a folder without files"));
     EXPECT_FALSE(window.isEnabled(CommandId::predictRecorded));
     EXPECT_FALSE(panel().progress().isVisible());
-}
-
-TEST_F(RecordedTest, NothingIsCutInASmallWindow)
-{
-    window.resize(1024, 640);
-    openRun(path);
-    for (const RecordedTab tab : {RecordedTab::findings, RecordedTab::ranks, RecordedTab::facts}) {
-        panel().setTab(tab);
-        settle();
-        EXPECT_EQ(cutLabels(panel()), QStringList());
-    }
 }
 
 } // namespace

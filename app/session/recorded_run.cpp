@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <QFileInfo>
+#include <QTimer>
 
 #include <algorithm>
 #include <chrono>
@@ -212,6 +213,24 @@ void RecordedRun::cancel()
     m_worker.dropAll();
     m_isReading = false;
     Q_EMIT cancelled();
+}
+
+void RecordedRun::giveUp(std::unique_ptr<RecordedRun> run)
+{
+    if (!run)
+        return;
+    run->disconnect();
+    run->m_worker.dropAll();
+    if (!run->isBusy())
+        return;
+    constexpr int kLooksMs = 50;
+    RecordedRun* leaving = run.release();
+    auto* looks = new QTimer(leaving);
+    connect(looks, &QTimer::timeout, leaving, [leaving] {
+        if (!leaving->isBusy())
+            leaving->deleteLater();
+    });
+    looks->start(kLooksMs);
 }
 
 void RecordedRun::showStep(std::size_t step, bool hostThreads)

@@ -75,6 +75,8 @@ public:
     const RecordedPredictionPtr& prediction() const { return m_prediction; } ///< nullptr while nobody said what was trained
 
     void cancel(); ///< reading: cancelled() follows
+    /// Nobody wants it any more: tells nothing more, and goes as soon as its thread has noticed, which nobody waits for.
+    static void giveUp(std::unique_ptr<RecordedRun>);
     /// Makes the picture of a step; pictureReady() follows.
     void showStep(std::size_t step, bool hostThreads);
     /// Recovers anew with the grid that a person says; an empty one: as it was recovered. recovered() follows, or failed().

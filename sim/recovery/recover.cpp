@@ -1,5 +1,6 @@
 #include "sim/recovery/recover.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/recovery/from_recording.h"
 
@@ -201,7 +202,9 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
         result.evidence.axesEvidence = "as somebody said";
     }
     groupByMeetings(result.evidence);
+    checkCancelled();
     result.meetings = matchCollectives(result.evidence);
+    checkCancelled();
     if (options.alignClocks) {
         result.clock = alignClocks(result.evidence, result.meetings);
         applyClock(result.evidence, result.clock);
@@ -209,7 +212,9 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
         result.clock.ranks.resize(result.evidence.ranks.size());
         result.clock.why = "clocks stay as they were recorded";
     }
+    checkCancelled();
     result.steps = recoverSteps(result.evidence);
+    checkCancelled();
     collectGroups(result);
     std::vector<int> recorded;
     for (const RankEvidence& rank : result.evidence.ranks)
@@ -217,6 +222,7 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     result.axes = recoverAxes(result.groups, result.evidence.worldOrHighest(), recorded, result.evidence.axes,
                               result.evidence.axesEvidence);
     correct(result.axes, options.corrections, result.axes.problems);
+    checkCancelled();
     result.passes = recoverPasses(result.evidence, result.axes, result.steps.steps.size());
     result.schedule = recoverSchedule(result.evidence, result.axes, result.passes, result.middleStep());
 

@@ -457,7 +457,8 @@ private:
             for (std::uint32_t i = thread.first; i < thread.last; ++i) {
                 const std::int64_t startNs = aligned(rank.spans.startNs[i]);
                 const std::string& name = m_recording.names[rank.spans.name[i]];
-                if (isWithin(r, startNs) && actionsFromMark(name, -1, m_evidence.slices).empty())
+                const std::int32_t microbatch = rank.spans.microbatch.empty() ? -1 : rank.spans.microbatch[i];
+                if (isWithin(r, startNs) && actionsFromMark(name, microbatch, m_evidence.slices).empty())
                     put(row, process,
                         {.startNs = startNs, .endNs = aligned(rank.spans.endNs(i)), .kind = kindOf(name, OpClass::hostTransfer)},
                         m_step.startNs);

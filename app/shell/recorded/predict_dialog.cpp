@@ -44,8 +44,10 @@ PredictDialog::PredictDialog(const sim::Catalogue& catalogue, int worldSize, con
     m_model->setAccessibleName(tr("Model"));
     m_cluster->setAccessibleName(tr("Cluster"));
     constexpr int kLongest = 1 << 21, kUsualLength = 4096, kMostSequences = 1024;
-    for (QSpinBox* box : {m_sequence, m_microbatch})
+    for (QSpinBox* box : {m_sequence, m_microbatch}) {
         setRole(box, "field");
+        box->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    }
     m_sequence->setRange(1, kLongest);
     m_sequence->setValue(kUsualLength);
     m_sequence->setAccessibleName(tr("Tokens of a sequence"));

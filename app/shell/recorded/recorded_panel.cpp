@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace app {
 namespace {
@@ -314,7 +315,7 @@ void RecordedPanel::forget()
 
 void RecordedPanel::open(std::unique_ptr<RecordedRun> run)
 {
-    m_run = std::move(run);
+    RecordedRun::giveUp(std::exchange(m_run, std::move(run)));
     forget();
     m_name->setText(m_run->name());
     m_headline->setText(tr("Reading…"));
@@ -765,7 +766,7 @@ void RecordedPanel::runCommand(ViewCommand command, bool fast)
     for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas})
         if (pointed == canvas || canvas->isAncestorOf(pointed))
             target = canvas;
-    const bool isOfGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::switchArrangement;
+    const bool isOfGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
     (isOfGrid ? m_gridCanvas : target)->runCommand(command, fast);
     selectionMayHaveChanged(target);
 }

@@ -264,8 +264,8 @@ std::span<const Command> CommandTable::rows()
          "Pla&y or Pause",
          "Space",
          "Move the time cursor through the step",
-         hasStep,
-         [](W& w) { w.m_desk.playback().toggle(); },
+         [](const W& w) { return hasStep(w) || (w.isRecordedShown() && w.hasRecordedRun()); },
+         [](W& w) { w.isRecordedShown() ? w.m_recorded->play() : w.m_desk.playback().toggle(); },
          {.startsGroup = true}},
 
         ofPicture<Picture::grid>(showGrid, "Rank &Grid", "Alt+1", "Go to the rank grid; again: hide it"),
@@ -289,6 +289,7 @@ std::span<const Command> CommandTable::rows()
         inWindow(showKernels, view, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", onPictures,
                  [](W& w) {
                      w.m_live->setKernels(isOn<showKernels>(w));
+                     w.m_recorded->setRows(isOn<showKernels>(w) ? RecordedRows::streams : RecordedRows::timeUse);
                      w.m_desk.setKernels(isOn<showKernels>(w));
                  },
                  {.startsGroup = true,
@@ -311,7 +312,7 @@ std::span<const Command> CommandTable::rows()
                  },
                  {.checked = [](const W& w) { return w.isLiveShown(); }}),
         inWindow(
-            showRecorded, view, "Recor&ded Run", "Ctrl+Alt+R", "Go to the recorded run that was opened, and back",
+            showRecorded, view, "Recorded Run", "Ctrl+Alt+R", "Go to the recorded run that was opened, and back",
             [](const W& w) { return w.m_recorded->run() != nullptr; },
             [](W& w) {
                 if (!w.isRecordedShown())

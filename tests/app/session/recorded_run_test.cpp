@@ -8,6 +8,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QPointer>
 #include <QTemporaryDir>
 
 #include <gmock/gmock.h>
@@ -220,6 +221,15 @@ TEST_F(RecordedRunTest, CancelledTellsNothingMoreAndLeavesNoRun)
     EXPECT_FALSE(run->isReading());
     EXPECT_TRUE(waitFor([&] { return !run->isBusy(); }));
     EXPECT_FALSE(run->run());
+    EXPECT_TRUE(notRead.isEmpty());
+}
+
+TEST_F(RecordedRunTest, GivenUpGoesByItselfOnceItsThreadRests)
+{
+    auto run = open({path});
+    const QPointer<RecordedRun> still = run.get();
+    RecordedRun::giveUp(std::move(run));
+    ASSERT_TRUE(waitFor([&] { return still.isNull(); }));
     EXPECT_TRUE(notRead.isEmpty());
 }
 

@@ -12,6 +12,7 @@
 #include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/share/page.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/style.h"
@@ -145,6 +146,8 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     waitUntilSettled(window);
     if (failure.isEmpty() && !options.lesson.isEmpty() && !window.lesson().isPlaying())
         failure = QStringLiteral("%1: the lesson cannot be played; rankscope-sim lesson check says why").arg(options.lesson);
+    if (failure.isEmpty() && window.isRecordedShown())
+        failure = window.recorded().problem();
     if (!failure.isEmpty()) {
         tell(failure);
         return kBadInput;

@@ -1,5 +1,6 @@
 #include "sim/recovery/from_recording.h"
 
+#include "sim/cancel.h"
 #include "sim/recovery/named_axes.h"
 
 #include <algorithm>
@@ -251,6 +252,7 @@ RunEvidence evidenceOf(const Recording& recording)
         messageOf[ends.toRank].try_emplace(ends.toSpan, MessageOfSpan{number, recording.ranks[ends.fromRank].rank});
     }
     for (const RankRecording& rank : recording.ranks) {
+        checkCancelled();
         if (rank.rank < 0) {
             evidence.problems.push_back(
                 "a file does not say which rank it is of, nor does its name: it is left out until somebody says");

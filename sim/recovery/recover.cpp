@@ -1,5 +1,7 @@
 #include "sim/recovery/recover.h"
 
+#include "sim/cancel.h"
+#include "sim/error.h"
 #include "sim/recovery/from_recording.h"
 
 #include <algorithm>
@@ -137,6 +139,25 @@ void correct(RecoveredAxes& axes, const std::vector<AxisCorrection>& corrections
     }
 }
 
+void refuseOtherWorlds(const std::vector<NamedAxis>& grid, int world)
+{
+    std::int64_t ranks = 1, ofExperts = 1;
+    std::string product;
+    for (const NamedAxis& axis : grid) {
+        if (axis.name == "ep") {
+            ofExperts = std::int64_t{axis.size} * axis.stride;
+            continue;
+        }
+        ranks *= axis.size;
+        product += (product.empty() ? "" : " · ") + axis.name + " " + std::to_string(axis.size);
+    }
+    if (ranks != world)
+        throw Error(product + " are " + std::to_string(ranks) + " ranks, and the recording is of " + std::to_string(world));
+    if (world % ofExperts != 0)
+        throw Error("experts over " + std::to_string(ofExperts) + " ranks do not divide the " + std::to_string(world) +
+                    " of the recording");
+}
+
 } // namespace
 
 std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::middleStep() const
@@ -150,6 +171,22 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::middleStep() const
     return window;
 }
 
+std::vector<NamedAxis> namedGrid(const std::vector<std::pair<std::string, int>>& sizes, int ep)
+{
+    std::vector<NamedAxis> grid;
+    int stride = 1, expertStride = 1;
+    for (const auto& [name, size] : sizes) {
+        if (name == "dp")
+            expertStride = stride;
+        if (size > 1)
+            grid.push_back({name, size, stride});
+        stride *= std::max(1, size);
+    }
+    if (ep > 1)
+        grid.push_back({"ep", ep, expertStride});
+    return grid;
+}
+
 Recovered recover(const Recording& recording, const RecoverOptions& options)
 {
     return recover(evidenceOf(recording), options);
@@ -159,8 +196,15 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
 {
     Recovered result;
     result.evidence = std::move(evidence);
+    if (!options.grid.empty()) {
+        refuseOtherWorlds(options.grid, result.evidence.worldOrHighest());
+        result.evidence.axes = options.grid;
+        result.evidence.axesEvidence = "as somebody said";
+    }
     groupByMeetings(result.evidence);
+    checkCancelled();
     result.meetings = matchCollectives(result.evidence);
+    checkCancelled();
     if (options.alignClocks) {
         result.clock = alignClocks(result.evidence, result.meetings);
         applyClock(result.evidence, result.clock);
@@ -168,7 +212,9 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
         result.clock.ranks.resize(result.evidence.ranks.size());
         result.clock.why = "clocks stay as they were recorded";
     }
+    checkCancelled();
     result.steps = recoverSteps(result.evidence);
+    checkCancelled();
     collectGroups(result);
     std::vector<int> recorded;
     for (const RankEvidence& rank : result.evidence.ranks)
@@ -176,6 +222,7 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     result.axes = recoverAxes(result.groups, result.evidence.worldOrHighest(), recorded, result.evidence.axes,
                               result.evidence.axesEvidence);
     correct(result.axes, options.corrections, result.axes.problems);
+    checkCancelled();
     result.passes = recoverPasses(result.evidence, result.axes, result.steps.steps.size());
     result.schedule = recoverSchedule(result.evidence, result.axes, result.passes, result.middleStep());
 

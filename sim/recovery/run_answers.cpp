@@ -1,5 +1,6 @@
 #include "sim/recovery/run_answers.h"
 
+#include "sim/cancel.h"
 #include "sim/text/number_text.h"
 
 #include <nlohmann/json.hpp>
@@ -211,7 +212,9 @@ RunAnswers answersOf(const Recovered& recovered)
 {
     RunAnswers answers;
     answers.arrivals = arrivalsOf(recovered);
+    checkCancelled();
     answers.times = timesOf(recovered);
+    checkCancelled();
     answers.path = criticalPathOver(recovered);
     answers.findings = Findings(recovered, answers).find();
     return answers;

@@ -13,6 +13,7 @@
 #include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/share/page.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/style.h"
@@ -87,6 +88,13 @@ void waitUntilSettled(MainWindow& window)
     QObject::connect(&window.desk(), &Desk::settled, &loop, &QEventLoop::quit);
     QObject::connect(&window.comparePage(), &ComparePage::compared, &loop, &QEventLoop::quit);
     QObject::connect(&window.lesson(), &LessonPanel::started, &loop, &QEventLoop::quit);
+    QTimer looks; // what a recorded run tells comes before its worker rests
+    constexpr int kLooksMs = 20;
+    QObject::connect(&looks, &QTimer::timeout, &loop, [&] {
+        if (window.isRecordedShown())
+            loop.quit();
+    });
+    looks.start(kLooksMs);
     while (!window.isSettled())
         loop.exec();
 }
@@ -139,6 +147,8 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     waitUntilSettled(window);
     if (failure.isEmpty() && !options.lesson.isEmpty() && !window.lesson().isPlaying())
         failure = QStringLiteral("%1: the lesson cannot be played; rankscope-sim lesson check says why").arg(options.lesson);
+    if (failure.isEmpty() && window.isRecordedShown())
+        failure = window.recorded().problem();
     if (!failure.isEmpty()) {
         tell(failure);
         return kBadInput;
@@ -302,8 +312,11 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
         }
     if (options.file.isEmpty() && options.lesson.isEmpty()) {
         window.showGallery();
-    } else if (const Problems problems = options.lesson.isEmpty() ? window.openFile(options.file, options.overrides)
-                                                                  : window.openLesson(options.lesson);
+    } else if (const Problems problems = options.lesson.isEmpty()
+                                             ? options.moreFiles.isEmpty()
+                                                   ? window.openFile(options.file, options.overrides)
+                                                   : window.openAll(QStringList(options.file) + options.moreFiles)
+                                             : window.openLesson(options.lesson);
                !problems.empty()) {
         tell(problems); // the window shows them too
         if (options.isPicture())

@@ -1,5 +1,6 @@
 #include "app/shell/window/command_line.h"
 
+#include "app/session/trace_file.h"
 #include "app/views/pictures.h"
 
 #include <QCommandLineParser>
@@ -61,8 +62,9 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     QCommandLineParser parser;
     parser.setApplicationDescription(QStringLiteral("See, ask and run hybrid-parallel training."));
     parser.addPositionalArgument(QStringLiteral("FILE"),
-                                 QStringLiteral("Scenario to open, or rankscope: link; the gallery without one."),
-                                 QStringLiteral("[FILE]"));
+                                 QStringLiteral("Scenario to open, or rankscope: link, or the traces of a recorded run or their "
+                                                "folder; the gallery without one."),
+                                 QStringLiteral("[FILE…]"));
     const QCommandLineOption help({QStringLiteral("h"), QStringLiteral("help")}, QStringLiteral("Show this help."));
     const QCommandLineOption versionOption({QStringLiteral("v"), QStringLiteral("version")}, QStringLiteral("Show the version."));
     const QCommandLineOption view(
@@ -136,11 +138,18 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
 
     StartOptions options;
     const QStringList files = parser.positionalArguments();
-    if (files.size() > 1)
-        return wrong(QStringLiteral("one FILE at a time, not %1: %2").arg(files.size()).arg(files.join(QStringLiteral(", "))));
-    options.file = files.value(0);
-    if (options.file.startsWith(QLatin1String("file:"))) // as desktops call
-        options.file = QUrl(options.file).toLocalFile();
+    const auto local = [](const QString& file) { // as desktops call
+        return file.startsWith(QLatin1String("file:")) ? QUrl(file).toLocalFile() : file;
+    };
+    for (const QString& file : files)
+        if (files.size() > 1 && !isTrace(local(file)))
+            return wrong(
+                QStringLiteral("one FILE at a time, not %1: %2; only traces of one run are opened together, and %3 is none")
+                    .arg(files.size())
+                    .arg(files.join(QStringLiteral(", ")), file));
+    options.file = local(files.value(0));
+    for (const QString& file : files.mid(1))
+        options.moreFiles << local(file);
     options.overrides = parser.values(set);
     options.screenshot = parser.value(screenshot);
     options.page = parser.value(page);

@@ -4,6 +4,7 @@
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/text_size.h"
 
@@ -29,6 +30,8 @@ struct CommandTable {
     static bool hasStep(const W& w) { return w.isWorkspaceShown() && w.m_desk.simulation(); }
     /// What takes numbers of the step elsewhere waits while a lesson asks for one of them.
     static bool maySay(const W& w) { return hasStep(w) && !w.m_masksNumbers; }
+    static bool hasRecording(const W& w) { return w.hasRecordedRun(); }
+    static bool hasFigure(const W& w) { return maySay(w) || (w.isRecordedShown() && w.hasRecordedRun()); }
     static bool hasRun(const W& w) { return w.m_run != nullptr; }
     static bool canWriteFile(const W& w) { return maySay(w) && !w.m_fileExport.isBusy(); }
     static bool isOpen(const W& w) { return w.m_session.isOpen(); }
@@ -102,8 +105,8 @@ std::span<const Command> CommandTable::rows()
         inWindow(gallery, file, "&Gallery", "Ctrl+G", "Choose a scenario to look at", always,
                  [](W& w) { w.isGalleryShown() && w.m_session.isOpen() ? w.showWorkspace() : w.showGallery(); },
                  {.tool = {ToolSection::file, "gallery"}}),
-        inWindow(open, file, "&Open…", "Ctrl+O", "Open a scenario file", always, [](W& w) { w.chooseFile(); },
-                 {.tool = {ToolSection::file, "open"}}),
+        inWindow(open, file, "&Open…", "Ctrl+O", "Open a scenario file, or the traces of a recorded run", always,
+                 [](W& w) { w.chooseFile(); }, {.tool = {ToolSection::file, "open"}}),
         inWindow(openFromClipboard, file, "Open from Clip&board", "Ctrl+Shift+O",
                  "A rankscope: link, the text of a scenario, or a command line of a framework", always,
                  [](W& w) { w.openFromClipboard(); }),
@@ -122,10 +125,11 @@ std::span<const Command> CommandTable::rows()
                      if (w.isGalleryShown())
                          w.refreshGallery();
                  }),
-        inWindow(exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides", maySay,
-                 [](W& w) { w.exportFigure(); }, {.startsGroup = true}),
-        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", maySay,
-                 [](W& w) { w.exportTable(); }),
+        inWindow(exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides",
+                 hasFigure, [](W& w) { w.isRecordedShown() ? w.exportRecordedFigure() : w.exportFigure(); },
+                 {.startsGroup = true}),
+        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", hasFigure,
+                 [](W& w) { w.isRecordedShown() ? w.exportRecordedTable() : w.exportTable(); }),
         inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
                  [](W& w) { w.exportTrace(); }),
         inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs", maySay,
@@ -147,7 +151,7 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             copySettings, file, "Cop&y As…", "Ctrl+Alt+A", "The layout as settings of Megatron, torchtitan, DeepSpeed and others",
             [](const W& w) { return onScenario(w) && w.m_session.scenario(); }, [](W& w) { w.copySettings(); }),
-        inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", maySay,
+        inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasFigure,
                  [](W& w) { w.copyFigure(); }),
         inWindow(exportComparison, file, "Export Co&mparison…", "", "What differs from the baseline, and what that does, as CSV",
                  isComparing, [](W& w) { w.exportComparison(); }),
@@ -267,8 +271,8 @@ std::span<const Command> CommandTable::rows()
          "Pla&y or Pause",
          "Space",
          "Move the time cursor through the step",
-         hasStep,
-         [](W& w) { w.m_desk.playback().toggle(); },
+         [](const W& w) { return hasStep(w) || (w.isRecordedShown() && w.hasRecordedRun()); },
+         [](W& w) { w.isRecordedShown() ? w.m_recorded->play() : w.m_desk.playback().toggle(); },
          {.startsGroup = true}},
 
         ofPicture<Picture::grid>(showGrid, "Rank &Grid", "Alt+1", "Go to the rank grid; again: hide it"),
@@ -292,6 +296,7 @@ std::span<const Command> CommandTable::rows()
         inWindow(showKernels, view, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", onPictures,
                  [](W& w) {
                      w.m_live->setKernels(isOn<showKernels>(w));
+                     w.m_recorded->setRows(isOn<showKernels>(w) ? RecordedRows::streams : RecordedRows::timeUse);
                      w.m_desk.setKernels(isOn<showKernels>(w));
                  },
                  {.startsGroup = true,
@@ -313,6 +318,16 @@ std::span<const Command> CommandTable::rows()
                          w.m_session.isOpen() ? w.showWorkspace() : w.showGallery();
                  },
                  {.checked = [](const W& w) { return w.isLiveShown(); }}),
+        inWindow(
+            showRecorded, view, "Recorded Run", "Ctrl+Alt+R", "Go to the recorded run that was opened, and back",
+            [](const W& w) { return w.m_recorded->run() != nullptr; },
+            [](W& w) {
+                if (!w.isRecordedShown())
+                    w.showRecorded();
+                else
+                    w.m_session.isOpen() ? w.showWorkspace() : w.showGallery();
+            },
+            {.checked = [](const W& w) { return w.isRecordedShown(); }}),
         inWindow(
             showCompare, view, "&Compare", "Alt+6", "Lay the scenario on the baseline, and back",
             [](const W& w) { return isOpen(w) && !w.m_masksNumbers; },
@@ -397,6 +412,24 @@ std::span<const Command> CommandTable::rows()
         inWindow(calibrate, live, "Cali&brate", "", "Measure this machine, so that predictions are about it", always,
                  [](W& w) { w.calibrate(); }),
 
+        inWindow(openFolder, recorded, "Open a &Folder…", "Ctrl+Alt+O",
+                 "The traces of a job's ranks: of PyTorch, Chrome, Perfetto, Nsight Systems, NCCL", always,
+                 [](W& w) { w.chooseTraceFolder(); }),
+        inWindow(predictRecorded, recorded, "&Predict…", "",
+                 "The simulation of the recorded job above what was measured: asks for model and cluster", hasRecording,
+                 [](W& w) { w.predictRecorded(); }, {.startsGroup = true}),
+        inWindow(
+            whatIfRecorded, recorded, "&What If From This Run", "",
+            "A scenario of the recorded job that predicts with what was measured: change it and see",
+            [](const W& w) {
+                return w.hasRecordedRun() && w.m_recorded->run()->prediction() && w.m_recorded->run()->prediction()->calibration;
+            },
+            [](W& w) { w.whatIfFromRecorded(); }),
+        inWindow(compareRecorded, recorded, "&Compare…", "", "Another run of this job: what takes longer in it", hasRecording,
+                 [](W& w) { w.compareRecorded(); }),
+        inWindow(saveRecorded, recorded, "&Save as One Trace…", "", "All files of the run as one, for Perfetto or Chrome",
+                 hasRecording, [](W& w) { w.saveRecorded(); }, {.startsGroup = true}),
+
         inWindow(palette, help, "&Command Palette…", "Ctrl+Shift+P", "Find any command by typing a part of its name", always,
                  [](W& w) { w.openPalette(); }, {.tool = {ToolSection::find, "search"}}),
         inWindow(keys, help, "&Keys", "? F1", "All keys on one sheet", always, [](W& w) { w.showKeys(); },
@@ -444,6 +477,8 @@ const char* menuTitle(CommandMenu menu)
         return "&View";
     case CommandMenu::live:
         return "&Live";
+    case CommandMenu::recorded:
+        return "&Recorded";
     case CommandMenu::help:
         return "&Help";
     }

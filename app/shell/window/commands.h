@@ -118,6 +118,7 @@ enum class CommandId {
     showEveryRank,
     stepThrough,
     showLive,
+    showRecorded,
     showCompare,
     swapSides,
     present,
@@ -139,13 +140,18 @@ enum class CommandId {
     saveTrace,
     checkSerial,
     calibrate,
+    openFolder,
+    predictRecorded,
+    whatIfRecorded,
+    compareRecorded,
+    saveRecorded,
     palette,
     keys,
     glossary,
     about
 };
 
-enum class CommandMenu { file, edit, navigate, view, live, help };
+enum class CommandMenu { file, edit, navigate, view, live, recorded, help };
 QString commandMenuTitle(CommandMenu);
 /// Of the submenu that a command stands in; empty for those of the menu itself.
 QString submenuTitle(CommandId);

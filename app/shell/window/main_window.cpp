@@ -5,6 +5,7 @@
 #include "app/session/scenario_link.h"
 #include "app/session/settings.h"
 #include "app/session/settings_import.h"
+#include "app/session/trace_file.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
@@ -13,6 +14,7 @@
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -40,12 +42,12 @@ namespace {
 
 constexpr int kBusyAfterMs = 150;
 
-/// The files that are being dragged; none if one of them is something else.
+/// The files and folders that are being dragged; none if one of them lies elsewhere.
 QStringList draggedFiles(const QMimeData* mime)
 {
     QStringList paths;
     for (const QUrl& url : mime->urls()) {
-        if (!url.isLocalFile() || !QFileInfo(url.toLocalFile()).isFile())
+        if (!url.isLocalFile() || !QFileInfo::exists(url.toLocalFile()))
             return {};
         paths << url.toLocalFile();
     }
@@ -157,6 +159,9 @@ void MainWindow::buildPages()
     constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
     m_live->setMinimumSize(kLeastLive);
     addScrolled(m_live);
+    m_recorded = new RecordedPanel(m_options.renderer, m_pages);
+    m_recorded->setMinimumSize(kLeastLive);
+    addScrolled(m_recorded);
     m_compare = new ComparePage(m_desk, m_options.renderer, m_pages);
     addScrolled(m_compare);
     m_problemPage = new ProblemPage(m_pages);
@@ -225,6 +230,12 @@ void MainWindow::connectParts()
     connect(m_problemPage, &ProblemPage::openRequested, this, [this](const QString& path) { openFile(path); });
     connect(m_problemPage, &ProblemPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_problemPage, &ProblemPage::galleryRequested, this, &MainWindow::showGallery);
+    connect(m_recorded, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(m_recorded, &RecordedPanel::changed, this, [this] {
+        updateActions();
+        if (isRecordedShown())
+            statusBar()->clearMessage();
+    });
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
     connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
@@ -287,6 +298,10 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
 {
     if (isLessonFile(path))
         return openLesson(path);
+    if (overrides.isEmpty() && !isScenarioLink(path) && isTrace(path)) {
+        openTraces({path});
+        return {};
+    }
     const bool isSettings = !isScenarioLink(path) && !SettingsImport::kindOf({path}).empty();
     if (!isSettings && !mayLoseChanges())
         return {};
@@ -303,7 +318,7 @@ Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
 
 void MainWindow::tellUnopened(const QString& path, const Problems& problems, const QStringList& overrides)
 {
-    if (m_session.isOpen() || isLiveShown()) {
+    if (m_session.isOpen() || isLiveShown() || isRecordedShown()) {
         m_banner->tell(tr("%1 cannot be opened").arg(isScenarioLink(path) ? shortLink(path) : QFileInfo(path).fileName()),
                        problems);
         return;
@@ -525,6 +540,10 @@ void MainWindow::showStatus()
         return;
     }
     if (!isWorkspaceShown()) {
+        if (isRecordedShown()) {
+            m_pointedLabel->setText(tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys"));
+            return m_resultLabel->clear();
+        }
         m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
                                               : QString());
         m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
@@ -546,8 +565,10 @@ void MainWindow::showStatus()
 void MainWindow::updateTitle()
 {
     const bool shown = m_session.isOpen() && isWorkspaceShown();
-    if (isLiveShown() || isCompareShown()) {
-        setWindowTitle(isLiveShown() ? tr("Live – Rankscope") : tr("Comparison – Rankscope"));
+    if (isLiveShown() || isCompareShown() || isRecordedShown()) {
+        setWindowTitle(isLiveShown()      ? tr("Live – Rankscope")
+                       : isCompareShown() ? tr("Comparison – Rankscope")
+                                          : tr("Recorded Run – Rankscope"));
         setWindowFilePath({});
         setWindowModified(false);
         return;
@@ -605,9 +626,11 @@ void MainWindow::dropEvent(QDropEvent* event)
         this, [this, paths, asBaseline] { takeDropped(paths, asBaseline); }, Qt::QueuedConnection);
 }
 
-/// Several files are one job's settings, or scenarios to be compared.
+/// Several files are those of one recorded run, one job's settings, or scenarios to be compared.
 void MainWindow::takeDropped(const QStringList& paths, bool asBaseline)
 {
+    if (std::all_of(paths.begin(), paths.end(), isTrace))
+        return openTraces(paths);
     if (paths.size() == 1)
         return static_cast<void>(asBaseline ? compareWith(paths.front()) : openFile(paths.front()));
     if (!SettingsImport::kindOf(paths).empty()) {

@@ -45,6 +45,7 @@ class OpsPanel;
 class Presentation;
 class ProblemBanner;
 class ProblemPage;
+class RecordedPanel;
 class RecordWindow;
 class ScenarioForm;
 class ScenarioHeader;
@@ -75,6 +76,8 @@ public:
     /// Settings of another framework, files of one job: what they do not say is asked, then they are a scenario. What is wrong
     /// comes back.
     Problems importSettings(const QStringList& paths, const QStringList& overrides = {});
+    /// One scenario, or the files and folders of one recorded run.
+    Problems openAll(const QStringList& paths);
     void showGallery();
     /// Plays a lesson: a file, or the id of one that came with the program. What is wrong comes back as from openFile.
     Problems openLesson(const QString& idOrPath);
@@ -83,6 +86,11 @@ public:
     void train(const sim::Scenario&);
     void attach(const QString& endpoint, const std::optional<live::ViewerKeys>& keys = {});
     void showLive();
+    /// Files of other profilers, or folders of them: one run. Reads beside the window and goes to its page.
+    void openTraces(const QStringList& paths);
+    void showRecorded();
+    /// Of the run that is open: with model and cluster of that scenario. What is wrong comes back and stands in the banner.
+    Problems predictRecordedAs(const QString& path);
     /// Takes a file as the baseline and goes to the Compare page. What is wrong comes back and stands in the banner.
     Problems compareWith(const QString& path);
     Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
@@ -110,12 +118,14 @@ public:
     ProblemBanner& banner() { return *m_banner; }
     ProblemPage& problemPage() { return *m_problemPage; }
     LivePanel& live() { return *m_live; }
+    RecordedPanel& recorded() { return *m_recorded; }
     ComparePage& comparePage() { return *m_compare; }
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
     Presentation* presentation() const;        ///< nullptr: none is given
     RecordWindow* recorder() const;            ///< nullptr: no lesson is recorded
     bool isGalleryShown() const;
     bool isLiveShown() const;
+    bool isRecordedShown() const;
     bool isCompareShown() const;
     bool isProblemPageShown() const;
 
@@ -145,7 +155,7 @@ private:
     void setThemeChoice(ThemeChoice);
     QAction* action(CommandId id) const { return m_actions.at(id); }
 
-    bool isWorkspaceShown() const { return !isStartShown() && !isLiveShown() && !isCompareShown(); }
+    bool isWorkspaceShown() const { return !isStartShown() && !isLiveShown() && !isCompareShown() && !isRecordedShown(); }
     bool isStartShown() const { return isGalleryShown() || isProblemPageShown(); } ///< a page without pictures
     void showWorkspace();
     void leaveWorkspace();
@@ -178,6 +188,14 @@ private:
     Predicted predictedNow() const;
     void useProfile(const QString& path, const Predicted& before, WorkerDialog&);
     void startDemo(const QString& path);
+    bool hasRecordedRun() const; // these are in main_window_recorded.cpp
+    void chooseTraceFolder();
+    void predictRecorded();
+    void whatIfFromRecorded();
+    void compareRecorded();
+    void saveRecorded();
+    void exportRecordedFigure();
+    void exportRecordedTable();
     void connectDesk();
     void deskOpened();
     void stepChanged();
@@ -268,6 +286,7 @@ private:
     ScenarioHeader* m_header = nullptr;
     Workspace* m_workspace = nullptr;
     LivePanel* m_live = nullptr;
+    RecordedPanel* m_recorded = nullptr;
     ComparePage* m_compare = nullptr;
     ProblemPage* m_problemPage = nullptr;
     QPointer<Presentation> m_presentation;

@@ -11,6 +11,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
@@ -75,6 +76,8 @@ void MainWindow::buildActions()
     m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun),
                         action(CommandId::trainAgain)});
     m_live->setCalibrate(*action(CommandId::calibrate));
+    m_recorded->setActions(
+        {action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
     m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison)});
 }
 
@@ -180,6 +183,8 @@ void MainWindow::runInView(ViewCommand viewCommand, bool fast)
 {
     if (isLiveShown())
         m_live->runCommand(viewCommand, fast);
+    else if (isRecordedShown())
+        m_recorded->runCommand(viewCommand, fast);
     else if (isCompareShown())
         m_compare->runCommand(viewCommand, fast);
     else
@@ -328,8 +333,8 @@ void MainWindow::openPalette(const QString& typed)
 void MainWindow::showKeys()
 {
     std::vector<KeySheet::Section> sections;
-    for (const CommandMenu menu :
-         {CommandMenu::navigate, CommandMenu::view, CommandMenu::file, CommandMenu::edit, CommandMenu::live, CommandMenu::help}) {
+    for (const CommandMenu menu : {CommandMenu::navigate, CommandMenu::view, CommandMenu::file, CommandMenu::edit,
+                                   CommandMenu::live, CommandMenu::recorded, CommandMenu::help}) {
         KeySheet::Section& section =
             sections.emplace_back(KeySheet::Section{commandMenuTitle(menu).remove(QLatin1Char('&')), {}});
         for (const Command& c : commands())

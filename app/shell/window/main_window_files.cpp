@@ -15,6 +15,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/translations.h"
@@ -130,11 +131,21 @@ bool MainWindow::saveAs()
 
 void MainWindow::chooseFile()
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open Scenario"),
-                                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
-                                                      tr("Scenarios (*.json);;All files (*)"));
-    if (!path.isEmpty())
-        openFile(path);
+    const QStringList paths =
+        QFileDialog::getOpenFileNames(this, tr("Open a Scenario or a Recorded Run"),
+                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
+                                      tr("Scenarios and traces (*.json *.gz *.zst *.pftrace *.perfetto-trace *.sqlite *.pickle "
+                                         "*.pkl);;All files (*)"));
+    openAll(paths);
+}
+
+Problems MainWindow::openAll(const QStringList& paths)
+{
+    if (paths.size() > 1) {
+        openTraces(paths); // several files are one run, or are told not to be
+        return {};
+    }
+    return paths.isEmpty() ? Problems() : openFile(paths.front());
 }
 
 void MainWindow::chooseNew()
@@ -224,6 +235,12 @@ void MainWindow::copyFigure()
 {
     const Picture picture = m_workspace->lastUsedPicture();
     try {
+        if (isRecordedShown()) {
+            QGuiApplication::clipboard()->setMimeData(
+                figureMimeData(m_recorded->usedView(), {.logical = m_recorded->usedCanvas().size()}));
+            statusBar()->showMessage(tr("Figure copied, as pixels and as SVG"), kSavedMs);
+            return;
+        }
         QGuiApplication::clipboard()->setMimeData(
             figureMimeData(m_workspace->upToDateView(picture), {.logical = m_workspace->canvas(picture).size()}));
         statusBar()->showMessage(tr("%1 copied, as pixels and as SVG").arg(tr(pictureInfo(picture).title)), kSavedMs);
@@ -456,6 +473,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_ops->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
+    m_recorded->setTheme(theme, assetsPath());
     m_compare->setTheme(theme);
     showTermsOnCards();
     updateIcons();

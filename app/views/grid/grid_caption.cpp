@@ -23,7 +23,10 @@ public:
             const Rect line = m_scene.frame.lenses;
             const LensLegend legend = legendOf(m_scene.reading);
             const Rect room{line.right - width, line.top, line.right, line.bottom};
-            if (m_scene.reading.hasRamp())
+            if (!m_scene.reading.missing.empty())
+                textInside(m_canvas, room, fitting(m_canvas, {legend.title}, room.width(), FontFace::small), m_theme.mutedText,
+                           FontFace::small, Align::right);
+            else if (m_scene.reading.hasRamp())
                 ramp(legend, room);
             else
                 swatches(legend, room);
@@ -142,7 +145,7 @@ private:
         const Rect rest = after(line, used + 12);
         const std::string text = fitting(m_canvas, texts, rest.width(), FontFace::small);
         GiveBecauses why;
-        if (m_scene.reading.hasRamp() && !m_scene.reading.isLive && text != where)
+        if (m_scene.reading.hasRamp() && !m_scene.reading.isLive && !m_scene.reading.isMeasured && text != where)
             why = [because = m_scene.because, rank] { return because(rank); };
         writeNumber(m_scene.numbers, m_canvas, m_theme, rest, text, m_theme.mutedText, FontFace::small, Align::left,
                     std::move(why));
@@ -215,6 +218,11 @@ float meaningWidth(const GridFrame& frame)
 std::string rankTip(const sim::Simulation& simulation, const GridReading& reading, const std::vector<RankNow>* live, int rank)
 {
     std::string text = "rank " + countText(rank) + "\n" + coordinatesText(simulation.mesh(), rank);
+    if (reading.isMeasured) {
+        const std::string reads = reading.tones.empty() ? std::string() : reading.sentence(reading.unitOf(simulation, rank));
+        return text + "\nnode " + countText(simulation.placement().node(rank)) + ", GPU " +
+               std::to_string(simulation.placement().gpuOfNode(rank)) + (reads.empty() ? "" : "\n" + reads);
+    }
     const std::vector<int> stages = simulation.schedule().stagesOfRank(simulation.mesh().coordinates(rank).pp);
     if (simulation.schedule().stages() > 1) {
         text += stages.size() == 1 ? "\nstage " : "\nstages ";

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace app {
@@ -50,6 +51,11 @@ public:
 
     GridReading read()
     {
+        if (m_sources.measured != nullptr && m_reading.lens != GridLens::groups && m_reading.lens != GridLens::now) {
+            measured();
+            return std::move(m_reading);
+        }
+        m_reading.isMeasured = m_sources.measured != nullptr;
         switch (m_reading.lens) {
         case GridLens::groups:
             m_reading.tones.assign(classes(), GridReading::kLeast);
@@ -82,11 +88,46 @@ private:
 
     void limits()
     {
-        if (m_reading.values.empty())
+        std::vector<double> known = m_reading.values;
+        std::erase_if(known, [](double value) { return std::isnan(value); });
+        if (known.empty())
             return;
-        const auto [least, most] = std::minmax_element(m_reading.values.begin(), m_reading.values.end());
+        const auto [least, most] = std::minmax_element(known.begin(), known.end());
         m_reading.least = *least;
         m_reading.most = *most;
+    }
+
+    /// What a recording says. It may be of a part of the ranks, and says nothing of what was sent.
+    void measured()
+    {
+        m_reading.byRank = m_reading.isMeasured = true;
+        bool any = false;
+        for (const MeasuredRank& rank : *m_sources.measured) {
+            double value = std::numeric_limits<double>::quiet_NaN();
+            if (m_reading.lens == GridLens::memory && rank.peakBytes)
+                value = static_cast<double>(*rank.peakBytes);
+            else if (rank.isRecorded && m_reading.lens == GridLens::busy)
+                value = rank.busy;
+            else if (rank.isRecorded && m_reading.lens == GridLens::bubble)
+                value = rank.idle;
+            else if (rank.isRecorded && m_reading.lens == GridLens::straggler)
+                value = rank.againstPeers;
+            any = any || !std::isnan(value);
+            m_reading.values.push_back(value);
+        }
+        if (!any)
+            m_reading.missing = m_reading.lens == GridLens::memory ? "this recording holds no memory"
+                                : m_reading.lens == GridLens::sent ? "a recording does not say what each rank sends"
+                                                                   : "no kernels were recorded";
+        limits();
+        const bool deviates = m_reading.lens == GridLens::straggler;
+        m_reading.full = deviates ? std::max({std::abs(m_reading.least), std::abs(m_reading.most), kSmallestDeviation})
+                         : m_reading.lens == GridLens::memory ? m_reading.most
+                                                              : 1;
+        for (const double value : m_reading.values) {
+            const double share = m_reading.full > 0 ? value / m_reading.full : 0;
+            m_reading.tones.push_back(std::isnan(value) ? GridReading::kLeast : ramped(deviates ? (share + 1) / 2 : share));
+        }
     }
 
     void ramp()
@@ -162,7 +203,8 @@ private:
     void now()
     {
         const Instants* instants = m_sources.instants;
-        const bool byClass = instants == nullptr || instants->processes() == m_simulation.classCount();
+        const bool byClass =
+            m_sources.measured == nullptr && (instants == nullptr || instants->processes() == m_simulation.classCount());
         m_reading.byRank = !byClass;
         m_reading.isBegin = instants != nullptr && m_sources.cursorNs <= 0;
         m_reading.isOver = instants != nullptr && m_sources.cursorNs >= instants->trace().endNs;
@@ -253,6 +295,8 @@ std::size_t GridReading::unitOf(const sim::Simulation& simulation, int rank) con
 
 std::vector<std::string> GridReading::cellTexts(std::size_t unit) const
 {
+    if (!values.empty() && std::isnan(values[unit]))
+        return missing.empty() ? std::vector<std::string>{"not recorded", "–"} : std::vector<std::string>{};
     switch (lens) {
     case GridLens::groups:
         return {};
@@ -263,7 +307,7 @@ std::vector<std::string> GridReading::cellTexts(std::size_t unit) const
     case GridLens::busy:
         return {percentText(values[unit]) + " busy", percentText(values[unit])};
     case GridLens::bubble:
-        return {percentText(values[unit]) + " bubble", percentText(values[unit])};
+        return {percentText(values[unit]) + (isMeasured ? " idle" : " bubble"), percentText(values[unit])};
     case GridLens::straggler:
         return {isNothing(values[unit]) ? "±0" : signedPercent(values[unit])};
     case GridLens::now:
@@ -280,6 +324,8 @@ std::vector<std::string> GridReading::cellTexts(std::size_t unit) const
 
 std::string GridReading::sentence(std::size_t unit) const
 {
+    if (!values.empty() && std::isnan(values[unit]))
+        return missing.empty() ? "not recorded" : missing;
     switch (lens) {
     case GridLens::groups:
         return {};
@@ -290,7 +336,7 @@ std::string GridReading::sentence(std::size_t unit) const
     case GridLens::busy:
         return "busy " + percentText(values[unit]) + " of the step";
     case GridLens::bubble:
-        return "bubble " + percentText(values[unit]) + " of the step";
+        return (isMeasured ? "idle " : "bubble ") + percentText(values[unit]) + " of the step";
     case GridLens::straggler:
         return isNothing(values[unit])
                    ? "as fast as its peers"
@@ -356,6 +402,10 @@ LensLegend legendOf(const GridReading& reading)
 {
     LensLegend legend;
     const auto mark = [&](double value) { legend.marks.push_back(reading.full > 0 ? value / reading.full : 0); };
+    if (!reading.missing.empty()) {
+        legend.title = reading.missing;
+        return legend;
+    }
     switch (reading.lens) {
     case GridLens::groups:
         legend.title = "process groups";
@@ -375,7 +425,7 @@ LensLegend legendOf(const GridReading& reading)
         return legend;
     }
     case GridLens::memory:
-        legend.warns = !reading.isLive && reading.most > reading.full;
+        legend.warns = !reading.isLive && !reading.isMeasured && reading.most > reading.full;
         legend.title = reading.isLive ? "memory now" : legend.warns ? "does not fit" : "peak memory";
         legend.high = bytesText(reading.full);
         break;
@@ -388,7 +438,7 @@ LensLegend legendOf(const GridReading& reading)
         legend.high = "100 %";
         break;
     case GridLens::bubble:
-        legend.title = "bubble, of the step";
+        legend.title = reading.isMeasured ? "idle, of the step" : "bubble, of the step";
         legend.high = "100 %";
         break;
     case GridLens::straggler:

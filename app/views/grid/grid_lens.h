@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/step/instant.h"
+#include "app/step/measured_rank.h"
 #include "app/step/selection.h"
 #include "app/step/shown_step.h"
 #include "app/views/common/because.h"
@@ -50,6 +51,8 @@ struct LensSources {
     const Instants* instants = nullptr;          ///< nullptr: there is no trace
     const std::vector<int>* processOf = nullptr; ///< [rank] of the trace, -1: none
     const std::vector<RankNow>* live = nullptr;  ///< [rank]; nullptr: as predicted
+    /// [rank] of a recorded run; nullptr: as predicted
+    const std::vector<MeasuredRank>* measured = nullptr;
     std::int64_t cursorNs = 0;
     ClassMask classes = kAllClasses;
 };
@@ -63,6 +66,8 @@ struct GridReading {
     GridLens lens = GridLens::memory;
     bool byRank = false; ///< a unit is a rank; else a class
     bool isLive = false;
+    bool isMeasured = false;              ///< of a recorded run; values are NaN where nothing was recorded
+    std::string missing;                  ///< why a recording tells nothing through this lens; empty where it does
     bool isBegin = false, isOver = false; ///< of lens now: the time cursor stands at an end of the step
     std::vector<double> values;           ///< [unit] bytes or shares, as the lens has it; empty for groups and now
     std::vector<std::uint8_t> tones;      ///< [unit]
@@ -72,7 +77,7 @@ struct GridReading {
     std::vector<std::string> didLast;                       ///< [rank] of a live run: "F3"
     const Instants* instants = nullptr;
 
-    bool hasRamp() const { return lens != GridLens::groups && lens != GridLens::now; }
+    bool hasRamp() const { return lens != GridLens::groups && lens != GridLens::now && missing.empty(); }
     std::size_t unitOf(const sim::Simulation&, int rank) const;
     /// In the cell, longest first; may be empty.
     std::vector<std::string> cellTexts(std::size_t unit) const;

@@ -31,6 +31,14 @@ void GridModel::setNow(std::vector<RankNow> now)
     m_readingStale = true;
 }
 
+void GridModel::setMeasured(std::vector<MeasuredRank> measured)
+{
+    m_measured = std::move(measured);
+    m_readingStale = true;
+    if (m_step.simulation && m_step.instants)
+        placeProcesses();
+}
+
 void GridModel::setLens(GridLens lens)
 {
     m_readingStale = m_readingStale || lens != m_lens;
@@ -46,6 +54,11 @@ void GridModel::setArrangement(GridArrangement arrangement)
 const std::vector<RankNow>* GridModel::live() const
 {
     return m_step.simulation && m_now.size() == sim::asIndex(ranks()) ? &m_now : nullptr;
+}
+
+const std::vector<MeasuredRank>* GridModel::measured() const
+{
+    return m_step.simulation && !m_measured.empty() && m_measured.size() == sim::asIndex(ranks()) ? &m_measured : nullptr;
 }
 
 GridChoices GridModel::choices() const
@@ -96,7 +109,8 @@ void GridModel::prepareInstants()
 void GridModel::placeProcesses()
 {
     m_processOf.assign(sim::asIndex(ranks()), -1);
-    if (m_step.instants->processes() == m_step.simulation->classCount()) { // process i of a simulated trace is class i
+    if (measured() == nullptr &&
+        m_step.instants->processes() == m_step.simulation->classCount()) { // process i of a simulated trace is class i
         for (int rank = 0; rank < ranks(); ++rank)
             m_processOf[sim::asIndex(rank)] = m_step.simulation->classOf(rank);
         return;
@@ -108,7 +122,8 @@ void GridModel::placeProcesses()
 
 void GridModel::read(const Selection& selection)
 {
-    const bool needsInstants = m_lens == GridLens::now || m_lens == GridLens::bubble;
+    // Of a recording nobody is said to wait for another: messages of whole actions are not what was recorded.
+    const bool needsInstants = m_lens == GridLens::now || (m_lens == GridLens::bubble && measured() == nullptr);
     if (needsInstants)
         prepareInstants();
     const bool moved = m_lens == GridLens::now && (selection.cursorNs != m_readAtNs || selection.classes != m_readClasses);
@@ -118,6 +133,7 @@ void GridModel::read(const Selection& selection)
                                       .instants = needsInstants ? instants() : nullptr,
                                       .processOf = &m_processOf,
                                       .live = live(),
+                                      .measured = measured(),
                                       .cursorNs = selection.cursorNs,
                                       .classes = selection.classes});
         m_readAtNs = selection.cursorNs;

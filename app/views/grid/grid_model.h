@@ -18,6 +18,7 @@ public:
     /// Without instants they are made when a lens first asks, which takes its time; without a trace that too.
     void setStep(const ShownStep&);
     void setNow(std::vector<RankNow>);
+    void setMeasured(std::vector<MeasuredRank>);
     void setLens(GridLens);
     void setArrangement(GridArrangement);
 
@@ -29,6 +30,7 @@ public:
     const std::vector<std::uint8_t>& tones() const { return m_tones; }
     const std::vector<int>& processOf() const { return m_processOf; }
     const std::vector<RankNow>* live() const;
+    const std::vector<MeasuredRank>* measured() const;
     /// Nothing while no lens has asked for it.
     const Instants* instants() const { return m_step.instants.get(); }
     int ranks() const { return m_step.simulation ? m_step.simulation->mesh().worldSize() : 0; }
@@ -48,8 +50,9 @@ private:
 
     ShownStep m_step;
     std::optional<StepUse> m_use;
-    std::vector<int> m_processOf; ///< [rank]
-    std::vector<RankNow> m_now;   ///< of a live run: as many as ranks, or none
+    std::vector<int> m_processOf;         ///< [rank]
+    std::vector<RankNow> m_now;           ///< of a live run: as many as ranks, or none
+    std::vector<MeasuredRank> m_measured; ///< of a recorded run: likewise
     GridLens m_lens = GridLens::memory;
     GridArrangement m_arrangement;
 

@@ -218,6 +218,11 @@ void GridView::setNow(std::vector<RankNow> now)
     m_data->model.setNow(std::move(now));
 }
 
+void GridView::setMeasured(std::vector<MeasuredRank> measured)
+{
+    m_data->model.setMeasured(std::move(measured));
+}
+
 void GridView::setTheme(const Theme& theme)
 {
     m_data->theme = theme;
@@ -295,7 +300,7 @@ void GridView::draw(Canvas& canvas)
 Becauses GridView::becauseOf(std::optional<Point> at) const
 {
     const Data& d = *m_data;
-    if (!d.hasStep() || d.model.live() != nullptr)
+    if (!d.hasStep() || d.model.live() != nullptr || d.model.measured() != nullptr)
         return {};
     const int under = at ? d.rankUnder(*at) : -1;
     const auto rank =
@@ -445,7 +450,7 @@ std::string GridView::tooltip() const
     if (rank < 0 || rank >= d.model.ranks())
         return {};
     return rankTip(*d.model.simulation(), d.model.reading(), d.model.live(), rank) +
-           (d.model.live() == nullptr ? askHint() : std::string());
+           (d.model.live() == nullptr && d.model.measured() == nullptr ? askHint() : std::string());
 }
 
 } // namespace app

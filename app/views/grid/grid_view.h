@@ -18,6 +18,8 @@ public:
     ~GridView() override;
     /// What the ranks of a live run hold and do, by rank, in place of what was predicted; empty: as predicted. O(ranks).
     void setNow(std::vector<RankNow>);
+    /// What was measured of each rank of a recorded run, in place of what was predicted; empty: as predicted. O(ranks).
+    void setMeasured(std::vector<MeasuredRank>);
     void setTheme(const Theme&) override;
     bool showNow() override; ///< with the lens of that name
 

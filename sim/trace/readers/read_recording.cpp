@@ -133,6 +133,22 @@ ReadingFile readingOf(const std::string& path, std::uint64_t bytes, const ReadOp
 
 } // namespace
 
+bool looksLikeTrace(std::string_view firstBytes)
+{
+    if (firstBytes.starts_with("\x1f\x8b") || firstBytes.starts_with("\x28\xb5\x2f\xfd"))
+        return true; // packed: scenarios never are
+    switch (formatOf(firstBytes)) {
+    case Format::unknown:
+        return false;
+    case Format::chrome: // any JSON is taken for it
+        return !has(firstBytes, "\"rankscope-scenario\"") && !has(firstBytes, "\"rankscope-lesson\"") &&
+               (has(firstBytes, "\"traceEvents\"") || has(firstBytes, "\"ph\"") || has(firstBytes, "\"deviceProperties\"") ||
+                has(firstBytes, "\"distributedInfo\"") || has(firstBytes, "\"schemaVersion\""));
+    default:
+        return true;
+    }
+}
+
 std::vector<fs::path> traceFiles(const fs::path& path)
 {
     constexpr std::size_t kMostFiles = 100'000;

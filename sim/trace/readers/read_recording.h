@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -28,6 +29,10 @@ struct ReadOptions {
 /// The files of a folder, and of those in it to a depth of eight, in the order of their names; hidden ones are left out. A file
 /// is itself. Throws Error where there is nothing, or more than 100,000 files.
 std::vector<std::filesystem::path> traceFiles(const std::filesystem::path&);
+
+/// Whether a file that begins so (inflated or packed) is to be read as a recording, and is no scenario: some tens of kilobytes
+/// tell.
+bool looksLikeTrace(std::string_view firstBytes);
 
 /// Files in folders that are no traces are skipped, and counted; a file that was named itself and is none is an Error, as is when
 /// nothing is left. Files that end too early are kept as far as they go, and a problem says so. The caller's CancelScope ends it

@@ -75,7 +75,7 @@ TEST(Manual, ItsPicturesAreOfThisProgram)
 
 TEST(Manual, EveryPictureItShowsExists)
 {
-    for (const char* page : {"/README.md", "/docs/manual.md", "/docs/live.md"}) {
+    for (const char* page : {"/README.md", "/docs/manual.md", "/docs/live.md", "/docs/real-run.md"}) {
         QFile file(QStringLiteral(RANKSCOPE_SOURCE_DIR) + QLatin1String(page));
         ASSERT_TRUE(file.open(QIODevice::ReadOnly));
         const QString text = QString::fromUtf8(file.readAll());

@@ -48,5 +48,17 @@ TEST_F(AnsweringWindow, IsNeverHeldForSecondsByOpeningFromTheGallery)
     }
 }
 
+TEST_F(AnsweringWindow, IsNeverHeldForSecondsByReadingARecordedRun)
+{
+    constexpr qint64 kHangMs = 2000;
+    longestMs = 0;
+    since.invalidate();
+    ASSERT_TRUE(window.openFile(QStringLiteral(RANKSCOPE_TEST_DATA "/kineto/nccl_data.json.gz")).empty());
+    settle();
+    EXPECT_TRUE(window.isRecordedShown());
+    EXPECT_LT(longestMs, kHangMs * ::test::patience());
+    EXPECT_TRUE(since.isValid()) << "the beat was heard while it was read";
+}
+
 } // namespace
 } // namespace app

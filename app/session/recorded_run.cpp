@@ -1,0 +1,316 @@
+#include "app/session/recorded_run.h"
+
+#include "app/session/failure.h"
+#include "app/session/trace_file.h"
+#include "sim/error.h"
+#include "sim/index.h"
+#include "sim/recovery/stand_in.h"
+#include "sim/recovery/step_trace.h"
+#include "sim/scenario/document.h"
+#include "sim/trace/export.h"
+#include "sim/trace/recorded_trace.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QFileInfo>
+#include <QTimer>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+namespace app {
+namespace {
+
+/// Kinds of jobs, the most urgent first.
+enum RecordedJob : int { kRecordedRead, kRecordedRecover, kRecordedPicture, kRecordedPredict, kRecordedCompare, kRecordedSave };
+
+constexpr int kMostGridRanks = 16'384; ///< as the grid's own goal
+
+using Clock = std::chrono::steady_clock;
+
+std::vector<std::filesystem::path> filesOf(const QStringList& paths)
+{
+    std::vector<std::filesystem::path> out;
+    for (const QString& path : paths)
+        out.emplace_back(path.toStdString());
+    return out;
+}
+
+/// A simulation that knows who is where, and nothing else.
+void makeGrid(RecoveredRun& run, const sim::Catalogue& catalogue)
+{
+    try {
+        const int world = run.recovered.axes.worldSize;
+        if (world > kMostGridRanks)
+            throw sim::Error("the run has " + std::to_string(world) + " ranks, and the grid draws up to " +
+                             std::to_string(kMostGridRanks));
+        const auto resolved = sim::ScenarioDocument::parse(sim::standInScenario(run.recovered).dump()).resolve(catalogue);
+        if (!resolved.scenario)
+            throw sim::Error(resolved.problems.empty() ? "its layout is not legal" : resolved.problems.front().message);
+        run.grid = sim::simulate(*resolved.scenario, {.full = world <= 1024});
+    } catch (const sim::Cancelled&) {
+        throw;
+    } catch (...) {
+        run.whyNoGrid = QString::fromStdString(failureText());
+    }
+}
+
+RecoveredRunPtr recoverRun(std::shared_ptr<const sim::Recording> recording, std::vector<sim::NamedAxis> said,
+                           const sim::Catalogue& catalogue)
+{
+    auto run = std::make_shared<RecoveredRun>();
+    run->said = std::move(said);
+    run->recovered = sim::recover(*recording, {.corrections = {}, .grid = run->said});
+    sim::checkCancelled();
+    run->answers = sim::answersOf(run->recovered);
+    run->recording = std::move(recording);
+    makeGrid(*run, catalogue);
+    return run;
+}
+
+std::vector<MeasuredRank> measuredRanks(const sim::Recovered& recovered, std::size_t step, const sim::Trace& trace)
+{
+    std::vector<MeasuredRank> out(sim::asIndex(std::max(0, recovered.axes.worldSize)));
+    const std::vector<sim::RankTime> times = sim::meanTimesOf(recovered, {step});
+    std::map<int, std::pair<double, int>> ofStage; // computing, ranks
+    const auto stageOf = [&](int rank) {
+        const sim::RecoveredAxis* axis = recovered.axes.find("pp");
+        return axis == nullptr ? 0 : sim::RecoveredAxes::coordinate(*axis, rank);
+    };
+    for (std::size_t r = 0; r < times.size(); ++r) {
+        auto& [computing, ranks] = ofStage[stageOf(recovered.evidence.ranks[r].rank)];
+        computing += static_cast<double>(times[r].computingNs);
+        ++ranks;
+    }
+    for (std::size_t r = 0; r < times.size(); ++r) {
+        const int rank = recovered.evidence.ranks[r].rank;
+        if (rank < 0 || sim::asIndex(rank) >= out.size() || times[r].windowNs <= 0)
+            continue;
+        MeasuredRank& of = out[sim::asIndex(rank)];
+        const auto window = static_cast<double>(times[r].windowNs), computing = static_cast<double>(times[r].computingNs);
+        const auto& [sum, ranks] = ofStage[stageOf(rank)];
+        of.isRecorded = true;
+        of.busy = computing / window;
+        of.idle = static_cast<double>(times[r].idleNs) / window;
+        of.againstPeers = sum > 0 ? computing * ranks / sum - 1 : 0;
+    }
+    for (const sim::Counter& counter : trace.counters) {
+        const int rank = trace.processes[sim::asIndex(counter.process)].rank;
+        if (rank >= 0 && sim::asIndex(rank) < out.size() && !counter.value.empty())
+            out[sim::asIndex(rank)].peakBytes = *std::max_element(counter.value.begin(), counter.value.end());
+    }
+    return out;
+}
+
+RecordedStepPicturePtr pictureOf(const RecoveredRun& run, std::size_t step, bool hostThreads, const PrepareFunction& prepare)
+{
+    auto out = std::make_shared<RecordedStepPicture>();
+    sim::StepTrace made = sim::stepTrace(*run.recording, run.recovered, run.answers.arrivals, step, {.hostThreads = hostThreads});
+    out->step = step;
+    out->hostThreads = hostThreads;
+    out->originNs = made.originNs;
+    out->streams = std::make_shared<const sim::Trace>(std::move(made.trace));
+    out->timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*out->streams));
+    out->instants = std::make_shared<const Instants>(out->timeUse);
+    out->ranks = measuredRanks(run.recovered, step, *out->streams);
+    if (prepare) {
+        out->ofTimeUse = prepare({.simulation = nullptr, .trace = out->timeUse});
+        out->ofStreams = prepare({.simulation = nullptr, .trace = out->streams});
+    }
+    return out;
+}
+
+RecordedPredictionPtr predictionOf(const RecoveredRun& run, const QString& name, const std::string& text,
+                                   const sim::Catalogue& catalogue, const PrepareFunction& prepare)
+{
+    auto out = std::make_shared<RecordedPrediction>();
+    out->name = name;
+    const auto base = sim::ScenarioDocument::parse(text).resolve(catalogue);
+    if (base.scenario) {
+        out->scenario = sim::scenarioOfRun(run.recovered, *base.scenario, catalogue, out->unknown);
+    } else { // it need not have a layout
+        const auto made = sim::scenarioOf(run.recovered, nlohmann::ordered_json::parse(text), out->unknown);
+        const auto resolved = sim::ScenarioDocument::parse(made.dump()).resolve(catalogue);
+        if (!resolved.scenario)
+            throw sim::Error(resolved.problems.empty() ? "the scenario is not legal" : resolved.problems.front().text());
+        out->scenario = *resolved.scenario;
+    }
+    out->prediction = predict(sim::resolvedText(out->scenario), catalogue);
+    if (!out->prediction->simulation)
+        throw sim::Error(out->prediction->problem.toStdString());
+    if (prepare)
+        out->ofTimeUse = prepare({.simulation = out->prediction->simulation, .trace = out->prediction->timeUse});
+    try {
+        out->calibration = sim::calibrate(*run.recording, run.recovered, out->scenario);
+    } catch (const sim::Cancelled&) {
+        throw;
+    } catch (...) {
+        out->whyNotCalibrated = QString::fromStdString(failureText());
+    }
+    return out;
+}
+
+} // namespace
+
+RecordedRun::RecordedRun(QStringList paths, sim::Catalogue catalogue, PrepareFunction prepare, QObject* parent)
+    : QObject(parent), m_paths(std::move(paths)), m_catalogue(std::move(catalogue)), m_prepare(std::move(prepare))
+{
+    read();
+}
+
+RecordedRun::~RecordedRun()
+{
+    m_worker.stop();
+}
+
+QString RecordedRun::name() const
+{
+    return traceName(m_paths);
+}
+
+void RecordedRun::read()
+{
+    m_worker.submit(
+        {.kind = kRecordedRead,
+         .work =
+             [this](const Task& task) {
+                 constexpr auto kPause = std::chrono::milliseconds(80);
+                 Clock::time_point last{}; // readers tell one at a time
+                 sim::ReadOptions options;
+                 options.progress = [&](const sim::ReadProgress& progress) {
+                     const auto now = Clock::now();
+                     if (now - last < kPause)
+                         return;
+                     last = now;
+                     const double share =
+                         progress.bytes == 0 ? -1 : static_cast<double>(progress.bytesDone) / static_cast<double>(progress.bytes);
+                     task.tell([this, share, done = progress.filesDone, files = progress.files] {
+                         Q_EMIT progressed(files == 1 ? tr("Reading…") : tr("Reading, %1 of %2 files…").arg(done).arg(files),
+                                           share);
+                     });
+                 };
+                 auto recording = std::make_shared<const sim::Recording>(sim::readRecording(filesOf(m_paths), options));
+                 task.tell([this] { Q_EMIT progressed(tr("Recovering who is who…"), -1); });
+                 task.tell([this, run = recoverRun(std::move(recording), {}, m_catalogue)] {
+                     m_isReading = false;
+                     m_run = run;
+                     Q_EMIT recovered();
+                 });
+             },
+         .failed =
+             [this](const QString& why) {
+                 m_isReading = false;
+                 Q_EMIT notRead(why);
+             }});
+}
+
+void RecordedRun::cancel()
+{
+    if (!m_isReading)
+        return;
+    m_worker.dropAll();
+    m_isReading = false;
+    Q_EMIT cancelled();
+}
+
+void RecordedRun::giveUp(std::unique_ptr<RecordedRun> run)
+{
+    if (!run)
+        return;
+    run->disconnect();
+    run->m_worker.dropAll();
+    if (!run->isBusy())
+        return;
+    constexpr int kLooksMs = 50;
+    RecordedRun* leaving = run.release();
+    auto* looks = new QTimer(leaving);
+    connect(looks, &QTimer::timeout, leaving, [leaving] {
+        if (!leaving->isBusy())
+            leaving->deleteLater();
+    });
+    looks->start(kLooksMs);
+}
+
+void RecordedRun::showStep(std::size_t step, bool hostThreads)
+{
+    if (!m_run || step >= m_run->steps().steps.size())
+        return;
+    m_worker.ask(
+        kRecordedPicture,
+        [run = m_run, step, hostThreads, prepare = m_prepare] { return pictureOf(*run, step, hostThreads, prepare); },
+        [this](const RecordedStepPicturePtr& picture) {
+            m_picture = picture;
+            Q_EMIT pictureReady();
+        },
+        [this](const QString& why) { Q_EMIT failed(tr("The step cannot be drawn"), why); });
+}
+
+void RecordedRun::sayGrid(std::vector<sim::NamedAxis> grid)
+{
+    if (!m_run)
+        return;
+    m_worker.ask(
+        kRecordedRecover,
+        [recording = m_run->recording, grid = std::move(grid), catalogue = m_catalogue] {
+            return recoverRun(recording, grid, catalogue);
+        },
+        [this](const RecoveredRunPtr& run) {
+            m_run = run;
+            m_picture.reset();
+            m_prediction.reset(); // of another layout
+            Q_EMIT recovered();
+        },
+        [this](const QString& why) { Q_EMIT failed(tr("The ranks cannot lie so"), why); });
+}
+
+void RecordedRun::predict(const QString& name, const std::string& text)
+{
+    if (!m_run)
+        return;
+    m_worker.ask(
+        kRecordedPredict,
+        [run = m_run, name, text, catalogue = m_catalogue, prepare = m_prepare] {
+            return predictionOf(*run, name, text, catalogue, prepare);
+        },
+        [this](const RecordedPredictionPtr& prediction) {
+            m_prediction = prediction;
+            Q_EMIT predicted();
+        },
+        [this](const QString& why) { Q_EMIT failed(tr("The run cannot be predicted"), why); });
+}
+
+void RecordedRun::compareWith(const QStringList& paths)
+{
+    if (!m_run)
+        return;
+    m_worker.ask(
+        kRecordedCompare,
+        [run = m_run, paths] {
+            const sim::Recovered other = sim::recover(sim::readRecording(filesOf(paths)));
+            return sim::differenceOf(run->recovered, other);
+        },
+        [this, paths](const sim::RunDifference& difference) { Q_EMIT compared(traceName(paths), difference); },
+        [this](const QString& why) { Q_EMIT failed(tr("The runs cannot be compared"), why); });
+}
+
+void RecordedRun::save(const QString& path)
+{
+    if (!m_run)
+        return;
+    m_worker.ask(
+        kRecordedSave,
+        [recording = m_run->recording, path, paths = m_paths] {
+            for (const QString& in : paths)
+                for (const std::filesystem::path& file : sim::traceFiles(in.toStdString()))
+                    if (std::error_code none; std::filesystem::equivalent(file, path.toStdString(), none))
+                        throw sim::Error(path.toStdString() + " is one of the files that were read: write to another name");
+            sim::saveTrace(sim::traceToWrite(*recording), path.toStdString());
+            return path;
+        },
+        [this](const QString& written) { Q_EMIT saved(written); },
+        [this](const QString& why) { Q_EMIT failed(tr("The trace cannot be saved"), why); });
+}
+
+} // namespace app

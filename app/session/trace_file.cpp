@@ -1,0 +1,39 @@
+#include "app/session/trace_file.h"
+
+#include "sim/trace/readers/read_recording.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QObject>
+
+#include <string_view>
+
+namespace app {
+
+bool isTrace(const QString& path)
+{
+    const QFileInfo info(path);
+    if (info.isDir())
+        return true;
+    if (!info.isFile()) // a pipe would hold the window up
+        return false;
+    QFile file(path);
+    constexpr qint64 kLookedAt = 65536;
+    if (!file.open(QIODevice::ReadOnly))
+        return false;
+    const QByteArray head = file.read(kLookedAt);
+    return sim::looksLikeTrace({head.constData(), static_cast<std::size_t>(head.size())});
+}
+
+QString traceName(const QStringList& paths)
+{
+    if (paths.isEmpty())
+        return {};
+    const QString first = QFileInfo(QDir(paths.front()).absolutePath()).fileName(); // also of "run/"
+    return paths.size() == 1   ? first
+           : paths.size() == 2 ? QObject::tr("%1 and another").arg(first)
+                               : QObject::tr("%1 and %2 others").arg(first).arg(paths.size() - 1);
+}
+
+} // namespace app

@@ -1,0 +1,250 @@
+#include "app/shell/recorded/recorded_facts.h"
+
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+namespace app {
+namespace {
+
+constexpr std::array<const char*, 5> kAxisNames{"tp", "cp", "dp", "pp", "ep"};
+constexpr int kMostRanks = 1 << 20;
+
+QString surely(double sure)
+{
+    return QObject::tr("%1 % sure").arg(std::lround(sure * 100));
+}
+
+QLabel* factLabel(const QString& text, const char* role)
+{
+    auto* label = new QLabel(text);
+    setRole(label, role);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return label;
+}
+
+void emptyLayout(QLayout& layout)
+{
+    while (QLayoutItem* item = layout.takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+}
+
+/// Dense axes fastest first, as the recovered strides have them; those of one rank where Megatron has them.
+QStringList orderOf(const sim::RecoveredAxes& axes)
+{
+    QStringList order{QStringLiteral("tp"), QStringLiteral("cp"), QStringLiteral("dp"), QStringLiteral("pp")};
+    std::stable_sort(order.begin(), order.end(), [&](const QString& a, const QString& b) {
+        const auto* one = axes.find(a.toStdString());
+        const auto* other = axes.find(b.toStdString());
+        return one != nullptr && other != nullptr && one->stride < other->stride;
+    });
+    return order;
+}
+
+} // namespace
+
+RecordedFacts::RecordedFacts(QWidget* parent)
+    : QScrollArea(parent), m_order(new QComboBox), m_product(factLabel({}, "muted12")), m_apply(new QPushButton(tr("Apply"))),
+      m_asRecovered(new QPushButton(tr("As Recovered"))), m_facts(new QVBoxLayout), m_unknown(factLabel({}, "muted12"))
+{
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    setRole(this, "clear");
+    auto* inside = new QWidget;
+    auto* column = new QVBoxLayout(inside);
+    column->setContentsMargins(12, 8, 12, 12);
+    column->setSpacing(8);
+    m_facts->setSpacing(6);
+    column->addLayout(m_facts);
+    auto* correct = factLabel(tr("THE GRID, IF YOU KNOW IT BETTER"), "section");
+    column->addWidget(correct);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(6);
+    for (std::size_t i = 0; i < kAxisNames.size(); ++i) {
+        auto* name = new QLabel(QLatin1String(kAxisNames[i]));
+        m_sizes[i] = new QSpinBox;
+        setRole(m_sizes[i], "field");
+        m_sizes[i]->setRange(1, kMostRanks);
+        m_sizes[i]->setButtonSymbols(QAbstractSpinBox::NoButtons);
+        m_sizes[i]->setAccessibleName(tr("Size of axis %1").arg(QLatin1String(kAxisNames[i])));
+        m_sizes[i]->setMaximumWidth(64);
+        name->setBuddy(m_sizes[i]);
+        row->addWidget(name);
+        row->addWidget(m_sizes[i]);
+        connect(m_sizes[i], &QSpinBox::valueChanged, this, &RecordedFacts::showProduct);
+    }
+    row->addStretch(1);
+    column->addLayout(row);
+    auto* second = new QHBoxLayout;
+    second->setSpacing(6);
+    m_order->setAccessibleName(tr("Order of the axes, fastest first"));
+    for (const char* order : {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-pp-cp", "tp-pp-dp-cp", "dp-tp-cp-pp", "cp-tp-dp-pp"})
+        m_order->addItem(QLatin1String(order));
+    second->addWidget(new QLabel(tr("order")));
+    second->addWidget(m_order);
+    second->addWidget(m_apply);
+    second->addWidget(m_asRecovered);
+    second->addStretch(1);
+    column->addLayout(second);
+    column->addWidget(m_product);
+    column->addWidget(m_unknown);
+    column->addStretch(1);
+    setWidget(inside);
+    connect(m_order, &QComboBox::currentTextChanged, this, &RecordedFacts::showProduct);
+    connect(m_apply, &QPushButton::clicked, this, [this] { Q_EMIT gridSaid(said()); });
+    connect(m_asRecovered, &QPushButton::clicked, this, [this] { Q_EMIT gridSaid({}); });
+}
+
+QSpinBox* RecordedFacts::size(const char* axis) const
+{
+    const auto found = std::find(kAxisNames.begin(), kAxisNames.end(), std::string_view(axis));
+    return found == kAxisNames.end() ? nullptr : m_sizes[static_cast<std::size_t>(found - kAxisNames.begin())];
+}
+
+std::vector<sim::NamedAxis> RecordedFacts::said() const
+{
+    std::vector<std::pair<std::string, int>> sizes;
+    for (const QString& name : m_order->currentText().split(QLatin1Char('-')))
+        sizes.emplace_back(name.toStdString(), size(name.toStdString().c_str())->value());
+    return sim::namedGrid(sizes, size("ep")->value());
+}
+
+void RecordedFacts::showProduct()
+{
+    std::int64_t ranks = 1;
+    for (const char* name : {"tp", "cp", "dp", "pp"})
+        ranks *= size(name)->value();
+    const bool fits = ranks == m_world && m_world % std::max(1, size("ep")->value()) == 0;
+    setRole(m_product, fits ? "muted12" : "error");
+    m_product->setText(ranks != m_world
+                           ? tr("These are %1 ranks; the recording is of %2.").arg(separated(ranks), separated(m_world))
+                       : fits ? tr("%1 ranks, as the recording has.").arg(separated(ranks))
+                              : tr("ep %1 does not divide %2 ranks.").arg(size("ep")->value()).arg(m_world));
+    m_apply->setEnabled(fits && ranks > 1);
+}
+
+void RecordedFacts::addFact(const QString& what, const QString& sure, const QString& why)
+{
+    auto* row = new QWidget;
+    auto* grid = new QGridLayout(row);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(12);
+    grid->setVerticalSpacing(0);
+    grid->addWidget(factLabel(what, "strong"), 0, 0);
+    auto* how = factLabel(sure, "small");
+    how->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    grid->addWidget(how, 0, 1);
+    if (!why.isEmpty())
+        grid->addWidget(factLabel(why, "muted12"), 1, 0, 1, 2);
+    grid->setColumnStretch(0, 1);
+    m_facts->addWidget(row);
+    m_lines << QStringList{what, sure, why}.join(QLatin1Char('\t'));
+}
+
+void RecordedFacts::show(const RecoveredRun& run)
+{
+    emptyLayout(*m_facts);
+    m_lines.clear();
+    const sim::Recovered& recovered = run.recovered;
+    m_world = recovered.axes.worldSize;
+    const auto recordedRanks = static_cast<std::int64_t>(recovered.evidence.ranks.size());
+    std::map<std::string, int> hosts;
+    for (const sim::RankEvidence& rank : recovered.evidence.ranks)
+        if (!rank.host.empty())
+            ++hosts[rank.host];
+    addFact(tr("%1 of %2 ranks recorded").arg(separated(recordedRanks), separated(m_world)), {},
+            hosts.empty() ? tr("no file names its host")
+                          : tr("%1 hosts, from %2 files").arg(hosts.size()).arg(run.recording->files.size()));
+    for (const sim::RecoveredAxis& axis : recovered.axes.axes)
+        addFact(tr("%1 %2, ranks %3 apart")
+                    .arg(axis.name.empty() ? tr("An axis without a name, of") : QString::fromStdString(axis.name))
+                    .arg(axis.size)
+                    .arg(axis.stride),
+                surely(axis.sure), QString::fromStdString(axis.evidence));
+    if (recovered.axes.axes.empty())
+        addFact(tr("No axis was recovered"), {}, tr("no groups of ranks are known: say the grid below"));
+    if (recovered.schedule)
+        addFact(tr("Schedule %1, %2 stages, %3 micro-batches")
+                    .arg(recovered.schedule->kind.empty() ? tr("unknown") : QString::fromStdString(recovered.schedule->kind))
+                    .arg(recovered.schedule->stages)
+                    .arg(recovered.schedule->microbatches),
+                surely(recovered.schedule->sure), QString::fromStdString(recovered.schedule->evidence));
+    else
+        addFact(tr("No pipeline was found"), {}, {});
+    addFact(recovered.steps.steps.size() == 1 ? tr("1 step") : tr("%1 steps").arg(recovered.steps.steps.size()),
+            surely(recovered.steps.sure), QString::fromStdString(recovered.steps.evidence));
+    addFact(recovered.clock.isAligned       ? tr("Clocks are aligned")
+            : recovered.evidence.isOneClock ? tr("One clock")
+            : recordedRanks > 1             ? tr("Clocks are not aligned")
+                                            : tr("One rank's clock"),
+            {}, QString::fromStdString(recovered.clock.why));
+    addFact(tr("%1 groups of ranks").arg(recovered.groups.size()), {},
+            recovered.groups.empty() ? QString() : tr("from %1").arg(QString::fromStdString(recovered.groups.front().evidence)));
+    constexpr std::size_t kMostProblems = 12;
+    std::vector<std::string> problems = recovered.problems;
+    problems.insert(problems.end(), run.recording->problems.begin(), run.recording->problems.end());
+    std::map<std::string, std::pair<std::size_t, std::string>> left;
+    for (const sim::RecordedSkip& skip : run.recording->skipped) {
+        left[skip.what].first += skip.count;
+        left[skip.what].second = skip.why;
+    }
+    for (const auto& [what, skip] : left)
+        problems.push_back(std::to_string(skip.first) + " × " + what + " left out: " + skip.second);
+    for (std::size_t i = 0; i < std::min(problems.size(), kMostProblems); ++i)
+        addFact(tr("To know"), {}, beginningOf(problems[i]));
+    if (problems.size() > kMostProblems)
+        addFact(tr("To know"), {}, tr("… and %1 things more").arg(problems.size() - kMostProblems));
+    if (!run.whyNoGrid.isEmpty())
+        addFact(tr("The grid of ranks cannot be drawn"), {}, run.whyNoGrid);
+
+    for (std::size_t i = 0; i < kAxisNames.size(); ++i) {
+        const QSignalBlocker quiet(m_sizes[i]);
+        m_sizes[i]->setValue(recovered.axes.sizeOf(kAxisNames[i]));
+    }
+    const QString order = orderOf(recovered.axes).join(QLatin1Char('-'));
+    if (m_order->findText(order) < 0)
+        m_order->addItem(order);
+    m_order->setCurrentText(order);
+    m_asRecovered->setEnabled(!run.said.empty());
+    m_unknown->clear();
+    m_unknown->hide();
+    showProduct();
+}
+
+void RecordedFacts::showUnknown(const std::vector<sim::UnknownKey>& unknown)
+{
+    QStringList lines;
+    for (const sim::UnknownKey& key : unknown)
+        lines << QString::fromStdString(key.pointer) + QStringLiteral(": ") + QString::fromStdString(key.why);
+    m_unknown->setText(lines.join(QLatin1Char('\n')));
+    m_unknown->setVisible(!lines.isEmpty());
+}
+
+void RecordedFacts::setProblem(const QString& problem)
+{
+    setRole(m_product, "error");
+    m_product->setText(problem);
+}
+
+QString RecordedFacts::text() const
+{
+    return m_lines.join(QLatin1Char('\n'));
+}
+
+} // namespace app

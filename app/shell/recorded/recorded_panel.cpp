@@ -1,0 +1,796 @@
+#include "app/shell/recorded/recorded_panel.h"
+
+#include "app/shell/recorded/recorded_facts.h"
+#include "app/shell/recorded/recorded_tables.h"
+#include "app/shell/widgets/because_popup.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/scenario_header.h"
+#include "app/shell/widgets/style.h"
+#include "app/shell/window/transport_bar.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QCursor>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace app {
+namespace {
+
+QString signedPercentText(double fraction)
+{
+    return (fraction >= 0 ? QStringLiteral("+") : QStringLiteral("−")) + percentQuantity(std::abs(fraction)).text();
+}
+
+QLabel* wordsLabel(const char* role)
+{
+    auto* label = new QLabel;
+    setRole(label, role);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return label;
+}
+
+/// Words above a table.
+QWidget* tablePage(RecordedTable& table, QLabel* words = nullptr)
+{
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 4, 0, 0);
+    column->setSpacing(4);
+    if (words != nullptr) {
+        words->setContentsMargins(12, 2, 12, 2);
+        column->addWidget(words);
+    }
+    column->addWidget(&table, 1);
+    return page;
+}
+
+} // namespace
+
+RecordedPanel::RecordedPanel(Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_grid(m_selection, lightTheme()), m_timelines(m_selection, lightTheme()),
+      m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_steps(new QComboBox), m_rowsBox(new QComboBox),
+      m_buttons(new QHBoxLayout), m_pages(new QStackedWidget), m_notice(new QFrame), m_noticeText(wordsLabel("error")),
+      m_readingText(wordsLabel("muted")), m_readingProblem(wordsLabel("error")), m_progress(new QProgressBar),
+      m_cancel(new QPushButton(tr("Cancel"))), m_openOther(new QPushButton(tr("Open Another…"))),
+      m_stepCard(new MetricCard(tr("Step, median"), Better::lower)), m_computing(new MetricCard(tr("Computing"), Better::higher)),
+      m_exposed(new MetricCard(tr("Exposed communication"), Better::lower)), m_idle(new MetricCard(tr("Idle"), Better::lower)),
+      m_late(new MetricCard(tr("Comes late"), Better::neither)),
+      m_predictedCard(new MetricCard(tr("Predicted"), Better::neither)), m_splitRows(new QSplitter(Qt::Vertical)),
+      m_upper(new QSplitter(Qt::Horizontal)), m_gridCanvas(new CanvasWidget(m_grid, renderer)),
+      m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)), m_lastUsed(m_timelinesCanvas),
+      m_transport(new TransportBar(m_playback)), m_tabs(new QTabBar), m_tabPages(new QStackedWidget),
+      m_findingsArea(new QScrollArea), m_findings(new QVBoxLayout), m_predictionText(wordsLabel("muted12")),
+      m_comparisonText(wordsLabel("muted12")), m_facts(new RecordedFacts), m_theme(&lightTheme())
+{
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    buildHeader(*column);
+    column->addWidget(m_pages, 1);
+    buildReading();
+    buildContent();
+    forget();
+}
+
+RecordedPanel::~RecordedPanel()
+{
+    m_run.reset();
+    delete m_splitRows; // with the canvases, before the views they show
+}
+
+void RecordedPanel::buildHeader(QVBoxLayout& column)
+{
+    auto* header = new QFrame;
+    setRole(header, "header");
+    auto* words = new QVBoxLayout;
+    words->setSpacing(2);
+    words->addWidget(m_name);
+    words->addWidget(m_headline);
+    m_steps->setAccessibleName(tr("Step"));
+    m_steps->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_rowsBox->setAccessibleName(tr("Rows of the timeline"));
+    m_rowsBox->addItems({tr("Time use"), tr("Streams"), tr("Streams and host")});
+    m_rowsBox->setToolTip(tr("One lane a rank, every stream of its GPU, or the threads of its host too"));
+    connect(m_steps, &QComboBox::activated, this, [this](int index) { showStep(static_cast<std::size_t>(index)); });
+    connect(m_rowsBox, &QComboBox::activated, this, [this](int index) { setRows(static_cast<RecordedRows>(index)); });
+    m_buttons->setSpacing(4);
+    auto* top = new QHBoxLayout(header);
+    top->setContentsMargins(16, 8, 12, 8);
+    top->setSpacing(8);
+    top->addLayout(words, 1);
+    top->addWidget(m_steps);
+    top->addWidget(m_rowsBox);
+    top->addLayout(m_buttons);
+    column.addWidget(header);
+
+    setRole(m_notice, "notice");
+    auto* notice = new QHBoxLayout(m_notice);
+    notice->setContentsMargins(16, 6, 12, 6);
+    notice->addWidget(m_noticeText, 1);
+    auto* close = new QToolButton;
+    close->setText(tr("Dismiss"));
+    setRole(close, "link");
+    connect(close, &QToolButton::clicked, m_notice, &QWidget::hide);
+    notice->addWidget(close);
+    m_notice->hide();
+    column.addWidget(m_notice);
+}
+
+void RecordedPanel::buildReading()
+{
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(48, 24, 48, 24);
+    column->setSpacing(12);
+    column->addStretch(1);
+    for (QLabel* label : {m_readingText, m_readingProblem})
+        column->addWidget(label);
+    m_progress->setAccessibleName(tr("How far the files are read"));
+    m_progress->setTextVisible(false);
+    column->addWidget(m_progress);
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(m_cancel);
+    buttons->addWidget(m_openOther);
+    buttons->addStretch(1);
+    column->addLayout(buttons);
+    column->addStretch(2);
+    m_pages->addWidget(page);
+    connect(m_cancel, &QPushButton::clicked, this, [this] {
+        if (m_run)
+            m_run->cancel();
+    });
+    connect(m_openOther, &QPushButton::clicked, this, &RecordedPanel::openOtherRequested);
+}
+
+void RecordedPanel::buildContent()
+{
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    auto* cardRow = new QFrame;
+    setRole(cardRow, "header");
+    auto* cards = new QHBoxLayout(cardRow);
+    cards->setContentsMargins(12, 6, 12, 6);
+    cards->setSpacing(8);
+    for (MetricCard* card : {m_stepCard, m_computing, m_exposed, m_idle, m_late, m_predictedCard})
+        cards->addWidget(card, 1);
+    column->addWidget(cardRow);
+
+    constexpr int kLowest = 120, kNarrowest = 240;
+    for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas}) {
+        canvas->setMinimumHeight(kLowest);
+        canvas->setFocusPolicy(Qt::StrongFocus);
+        connect(canvas, &CanvasWidget::viewChanged, this, [this, canvas] { selectionMayHaveChanged(canvas); });
+    }
+    m_gridCanvas->setMinimumWidth(kNarrowest);
+    m_gridCanvas->setAccessibleName(tr("Rank grid of the recorded run"));
+    m_timelinesCanvas->setAccessibleName(tr("Timeline of the recorded run"));
+    m_timelines.setAskBecause([this](const Becauses& of, Rect at) { openBecause(*m_timelinesCanvas, of, at); });
+    m_timelines.setMemoryVisible(false);
+
+    m_tabs->setExpanding(false);
+    m_tabs->setDocumentMode(true);
+    m_tabs->setUsesScrollButtons(true);
+    m_tabs->setDrawBase(false);
+    m_tabs->setAccessibleName(tr("What is said of the run"));
+    auto* findings = new QWidget;
+    auto* findingsColumn = new QVBoxLayout(findings);
+    findingsColumn->setContentsMargins(12, 8, 12, 8);
+    m_findings->setSpacing(10);
+    findingsColumn->addLayout(m_findings);
+    findingsColumn->addStretch(1);
+    m_findingsArea->setWidget(findings);
+    m_findingsArea->setWidgetResizable(true);
+    m_findingsArea->setFrameShape(QFrame::NoFrame);
+    setRole(m_findingsArea, "clear");
+    const std::array<QString, kTabs> names{tr("Findings"), tr("Ranks"),     tr("Communication"), tr("Steps"),
+                                           tr("Kernels"),  tr("Recovered"), tr("Prediction"),    tr("Comparison")};
+    for (std::size_t tab = 0; tab < kTabs; ++tab) {
+        m_tabs->addTab(names[tab]);
+        const auto which = static_cast<RecordedTab>(tab);
+        if (which == RecordedTab::findings) {
+            m_tabPages->addWidget(m_findingsArea);
+        } else if (which == RecordedTab::facts) {
+            m_tabPages->addWidget(m_facts);
+        } else {
+            m_tables[tab] = new RecordedTable(names[tab]);
+            m_tabPages->addWidget(tablePage(*m_tables[tab], which == RecordedTab::prediction   ? m_predictionText
+                                                            : which == RecordedTab::comparison ? m_comparisonText
+                                                                                               : nullptr));
+        }
+    }
+    connect(m_tabs, &QTabBar::currentChanged, m_tabPages, &QStackedWidget::setCurrentIndex);
+    const auto chooseRank = [this](int rank) {
+        m_selection.selectRank(rank);
+        selectionMayHaveChanged(nullptr);
+    };
+    connect(tableAt(RecordedTab::ranks), &RecordedTable::chosen, this, chooseRank);
+    connect(tableAt(RecordedTab::comparison), &RecordedTable::chosen, this, chooseRank);
+    connect(tableAt(RecordedTab::steps), &RecordedTable::chosen, this,
+            [this](int step) { showStep(static_cast<std::size_t>(step)); });
+    connect(m_facts, &RecordedFacts::gridSaid, this, [this](const std::vector<sim::NamedAxis>& grid) {
+        if (m_run)
+            m_run->sayGrid(grid);
+    });
+
+    auto* side = new QFrame;
+    setRole(side, "panel");
+    auto* sideColumn = new QVBoxLayout(side);
+    sideColumn->setContentsMargins(0, 0, 0, 0);
+    sideColumn->setSpacing(0);
+    sideColumn->addWidget(m_tabs);
+    sideColumn->addWidget(m_tabPages, 1);
+    side->setMinimumWidth(kNarrowest);
+    m_upper->addWidget(m_gridCanvas);
+    m_upper->addWidget(side);
+    m_splitRows->addWidget(m_upper);
+    m_splitRows->addWidget(m_timelinesCanvas);
+    for (QSplitter* splitter : {m_splitRows, m_upper}) {
+        splitter->setHandleWidth(1);
+        splitter->setChildrenCollapsible(false);
+    }
+    constexpr int kShare = 100;
+    m_upper->setSizes({4 * kShare, 5 * kShare});
+    m_upper->setStretchFactor(0, 4);
+    m_upper->setStretchFactor(1, 5);
+    m_splitRows->setSizes({4 * kShare, 5 * kShare});
+    m_splitRows->setStretchFactor(0, 4);
+    m_splitRows->setStretchFactor(1, 5);
+    column->addWidget(m_splitRows, 1);
+    column->addWidget(m_transport);
+    m_pages->addWidget(page);
+
+    connect(&m_playback, &Playback::moved, this, [this](qint64 ns) {
+        m_selection.cursorNs = ns;
+        selectionMayHaveChanged(nullptr);
+        requestFrames();
+    });
+    connect(&m_playback, &Playback::stateChanged, this, [this] {
+        if (m_playback.isPlaying() && m_grid.showNow())
+            m_gridCanvas->requestFrame();
+    });
+    connect(m_transport, &TransportBar::scrubbed, this, [this](qint64 ns) {
+        m_selection.cursorNs = ns;
+        selectionMayHaveChanged(nullptr);
+    });
+    connect(m_transport, &TransportBar::stepRequested, this, [this](bool forward) {
+        m_timelinesCanvas->runCommand(forward ? ViewCommand::next : ViewCommand::previous);
+        selectionMayHaveChanged(m_timelinesCanvas);
+    });
+}
+
+void RecordedPanel::setActions(const QList<QAction*>& actions)
+{
+    for (QAction* action : actions) {
+        auto* button = new QToolButton;
+        button->setDefaultAction(action);
+        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+        setRole(button, "button");
+        m_buttons->addWidget(button);
+    }
+}
+
+void RecordedPanel::forget()
+{
+    m_playback.pause();
+    m_finding.reset();
+    m_step = 0;
+    m_problem.clear();
+    m_selection = m_shownSelection = {};
+    m_grid.setStep({});
+    m_grid.setMeasured({});
+    m_grid.setLens(GridLens::busy);
+    m_timelines.setUpper({});
+    m_timelines.setUpperVisible(false);
+    m_timelines.setLower({});
+    m_steps->clear();
+    m_notice->hide();
+    m_readingProblem->hide();
+    m_predictionText->setText(tr("A trace does not say which model ran on which cluster. “Predict…” asks for a scenario that "
+                                 "does; its layout, schedule and "
+                                 "batch are then taken from what was recovered."));
+    m_comparisonText->setText(tr("“Compare…” reads another run of this job and says what takes longer in it."));
+    for (RecordedTable* table : m_tables)
+        if (table != nullptr)
+            table->show({}, {});
+    m_tabs->setCurrentIndex(0);
+}
+
+void RecordedPanel::open(std::unique_ptr<RecordedRun> run)
+{
+    RecordedRun::giveUp(std::exchange(m_run, std::move(run)));
+    forget();
+    m_name->setText(m_run->name());
+    m_headline->setText(tr("Reading…"));
+    m_readingText->setText(tr("Reading %1…").arg(m_run->name()));
+    m_readingText->show();
+    m_progress->setRange(0, 0);
+    m_progress->show();
+    m_cancel->show();
+    m_openOther->hide();
+    m_steps->hide();
+    m_rowsBox->hide();
+    m_pages->setCurrentIndex(0);
+    RecordedRun* of = m_run.get();
+    connect(of, &RecordedRun::progressed, this, [this](const QString& what, double share) {
+        constexpr int kWhole = 1000;
+        m_readingText->setText(what);
+        m_progress->setRange(0, share < 0 ? 0 : kWhole);
+        m_progress->setValue(share < 0 ? 0 : static_cast<int>(share * kWhole));
+    });
+    const auto end = [this](const QString& headline, const QString& why) {
+        m_problem = why;
+        m_headline->setText(headline);
+        m_readingText->setText(headline);
+        m_readingProblem->setText(why.left(4000));
+        m_readingProblem->setVisible(!why.isEmpty());
+        m_progress->hide();
+        m_cancel->hide();
+        m_openOther->show();
+        Q_EMIT changed();
+    };
+    connect(of, &RecordedRun::cancelled, this, [end] { end(tr("Reading was cancelled."), {}); });
+    connect(of, &RecordedRun::notRead, this,
+            [end](const QString& why) { end(tr("This cannot be read as a recorded run."), why); });
+    connect(of, &RecordedRun::recovered, this, &RecordedPanel::recovered);
+    connect(of, &RecordedRun::pictureReady, this, &RecordedPanel::pictureReady);
+    connect(of, &RecordedRun::predicted, this, &RecordedPanel::predicted);
+    connect(of, &RecordedRun::compared, this, &RecordedPanel::showCompared);
+    connect(of, &RecordedRun::failed, this, &RecordedPanel::tell);
+    Q_EMIT changed();
+}
+
+void RecordedPanel::tell(const QString& what, const QString& why)
+{
+    m_problem = tr("%1: %2").arg(what, why);
+    m_noticeText->setText(m_problem.left(2000));
+    m_notice->show();
+    Q_EMIT changed();
+}
+
+/// "8 of 8 ranks · tp 2 · dp 4 · 12 steps · Kineto"
+void RecordedPanel::recovered()
+{
+    const RecoveredRun& run = *m_run->run();
+    const sim::Recovered& recovered = run.recovered;
+    m_playback.pause();
+    m_notice->hide();
+    m_problem.clear();
+    QStringList parts{
+        tr("%1 of %2 ranks")
+            .arg(separated(static_cast<std::int64_t>(recovered.evidence.ranks.size())), separated(recovered.axes.worldSize))};
+    for (const sim::RecoveredAxis& axis : recovered.axes.axes)
+        if (!axis.name.empty())
+            parts << QStringLiteral("%1 %2").arg(QString::fromStdString(axis.name)).arg(axis.size);
+    parts << (recovered.steps.steps.size() == 1 ? tr("1 step") : tr("%1 steps").arg(recovered.steps.steps.size()));
+    if (!run.recording->files.empty())
+        parts << QString::fromStdString(run.recording->files.front().format);
+    parts << tr("%1 spans").arg(countQuantity(static_cast<double>(run.recording->spanCount())).text());
+    m_headline->setText(parts.join(QStringLiteral("  ·  ")));
+
+    m_steps->clear();
+    for (const sim::RecoveredStep& step : recovered.steps.steps)
+        m_steps->addItem(tr("Step %1 · %2").arg(step.number).arg(durationQuantity(step.seconds()).text()) +
+                         (step.isOutlier ? tr(" · unlike the others") : QString()));
+    m_steps->setVisible(m_steps->count() > 0);
+    m_rowsBox->show();
+    m_grid.setStep({run.grid, nullptr});
+    m_grid.setHint((run.whyNoGrid.isEmpty() ? tr("They appear with the step.") : run.whyNoGrid).toStdString());
+    m_timelines.setUpper({});
+    m_timelines.setUpperVisible(false);
+    m_timelines.setLower({.trace = nullptr,
+                          .simulation = nullptr,
+                          .caption = tr("Measured").toStdString(),
+                          .note = {},
+                          .message = (recovered.steps.steps.empty() ? tr("No step was recovered: there are no kernels and no "
+                                                                         "collectives of a rank that is known.")
+                                                                    : tr("The step is on its way."))
+                                         .toStdString()});
+    m_facts->show(run);
+    showRanks(*tableAt(RecordedTab::ranks), run);
+    showCommunication(*tableAt(RecordedTab::communication), run);
+    app::showSteps(*tableAt(RecordedTab::steps), run);
+    showKernelTimes(*tableAt(RecordedTab::kernels), run);
+    showCards();
+    showFindings();
+    m_pages->setCurrentIndex(1);
+    if (!recovered.steps.steps.empty())
+        showStep((recovered.steps.steps.size() - 1) / 2);
+    requestFrames();
+    Q_EMIT changed();
+}
+
+void RecordedPanel::showCards()
+{
+    const RecoveredRun& run = *m_run->run();
+    const auto& steps = run.steps();
+    const auto unlike = std::count_if(steps.steps.begin(), steps.steps.end(), [](const auto& step) { return step.isOutlier; });
+    m_stepCard->setValue(steps.steps.empty() ? Quantity{QStringLiteral("–"), {}} : durationQuantity(steps.medianSeconds));
+    m_stepCard->setNote(steps.steps.size() == 1 ? tr("1 step was recorded")
+                        : unlike == 0           ? tr("%1 steps, none unlike the others").arg(steps.steps.size())
+                                                : tr("%1 steps, %2 unlike the others").arg(steps.steps.size()).arg(unlike));
+    double window = 0, computing = 0, exposed = 0, idle = 0, host = 0, comm = 0;
+    for (const sim::RankTime& rank : run.answers.times.ranks) {
+        window += static_cast<double>(rank.windowNs);
+        computing += static_cast<double>(rank.computingNs);
+        exposed += static_cast<double>(rank.exposedCommNs);
+        idle += static_cast<double>(rank.idleNs);
+        host += static_cast<double>(rank.hostBoundNs);
+        comm += static_cast<double>(rank.commNs);
+    }
+    const auto share = [&](MetricCard& card, double part, const QString& note) {
+        card.setValue(window > 0 ? percentQuantity(part / window) : Quantity{QStringLiteral("–"), {}});
+        card.setNote(window > 0 ? note : tr("no kernels were recorded"));
+    };
+    share(*m_computing, computing, tr("of a step, mean of ranks"));
+    share(*m_exposed, exposed,
+          comm > 0 ? tr("%1 of communication hidden").arg(percentQuantity(1 - exposed / comm).text()) : tr("none"));
+    share(*m_idle, idle,
+          idle > 0 ? (host > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("between kernels"))
+                   : tr("never"));
+    const sim::Arrivals& arrivals = run.answers.arrivals;
+    if (arrivals.straggler >= 0) {
+        const auto at = static_cast<std::size_t>(arrivals.straggler);
+        m_late->setValue({tr("rank %1").arg(run.recovered.evidence.ranks[at].rank), {}});
+        m_late->setNote(QString::fromUtf8(sim::latenessText(arrivals.ranks[at].why).data()));
+    } else {
+        m_late->setValue({arrivals.list.empty() ? QStringLiteral("–") : tr("nobody"), {}});
+        m_late->setNote(arrivals.list.empty() ? tr("not to be told") : tr("clearly more than others"));
+    }
+    m_late->setToolTip(QString::fromStdString(arrivals.text));
+    const RecordedPredictionPtr& prediction = m_run->prediction();
+    if (prediction) {
+        const double seconds = prediction->prediction->simulation->metrics().stepTimeSeconds;
+        m_predictedCard->setValue(durationQuantity(seconds));
+        m_predictedCard->setNote(prediction->calibration ? tr("%1; calibrated %2")
+                                                               .arg(signedPercentText(prediction->calibration->errorBefore()),
+                                                                    signedPercentText(prediction->calibration->errorAfter()))
+                                                         : tr("not calibrated"));
+    } else {
+        m_predictedCard->setValue({QStringLiteral("–"), {}});
+        m_predictedCard->setNote(tr("model not known"));
+    }
+}
+
+void RecordedPanel::showFindings()
+{
+    while (QLayoutItem* item = m_findings->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    const RecoveredRun& run = *m_run->run();
+    const auto add = [this](const QString& title, const QString& detail, std::optional<std::size_t> finding) {
+        auto* row = new QWidget;
+        auto* column = new QVBoxLayout(row);
+        column->setContentsMargins(0, 0, 0, 0);
+        column->setSpacing(2);
+        auto* top = new QHBoxLayout;
+        auto* name = wordsLabel("strong");
+        name->setText(title);
+        top->addWidget(name, 1);
+        if (finding) {
+            auto* show = new QPushButton(tr("Show me"));
+            setRole(show, "link");
+            show->setAccessibleName(tr("Show me: %1").arg(title));
+            connect(show, &QPushButton::clicked, this, [this, at = *finding] { showFinding(at); });
+            top->addWidget(show, 0, Qt::AlignTop);
+        }
+        column->addLayout(top);
+        auto* words = wordsLabel("muted12");
+        words->setText(detail);
+        column->addWidget(words);
+        m_findings->addWidget(row);
+    };
+    for (std::size_t i = 0; i < run.answers.findings.size(); ++i) {
+        const sim::RunFinding& finding = run.answers.findings[i];
+        const bool hasPlace = !finding.ranks.empty() || finding.endNs > finding.startNs;
+        add(QString::fromStdString(finding.title), QString::fromStdString(finding.detail),
+            hasPlace ? std::optional(i) : std::nullopt);
+    }
+    if (run.recovered.axes.axes.empty() && run.recovered.axes.worldSize > 1)
+        add(tr("How the ranks lie is not known"),
+            tr("No groups of ranks were recorded: the grid shows them as one axis. “Recovered” has a place to say it."),
+            std::nullopt);
+    const bool saysLate = std::any_of(run.answers.findings.begin(), run.answers.findings.end(),
+                                      [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; });
+    if (!saysLate && !run.answers.arrivals.text.empty())
+        add(tr("Who comes late"), QString::fromStdString(run.answers.arrivals.text), std::nullopt);
+    if (run.answers.findings.empty())
+        add(tr("Nothing stands out"), tr("No rank, group, stage or step is clearly slower than the others."), std::nullopt);
+}
+
+QString RecordedPanel::findingsText() const
+{
+    QStringList lines;
+    if (m_run && m_run->run())
+        for (const sim::RunFinding& finding : m_run->run()->answers.findings)
+            lines << QString::fromStdString(finding.title + '\t' + finding.detail);
+    return lines.join(QLatin1Char('\n'));
+}
+
+void RecordedPanel::showStep(std::size_t step)
+{
+    if (!m_run || !m_run->run() || step >= m_run->run()->steps().steps.size())
+        return;
+    m_steps->setCurrentIndex(static_cast<int>(step));
+    requestPicture(step);
+}
+
+void RecordedPanel::requestPicture(std::size_t step)
+{
+    m_step = step;
+    m_run->showStep(step, m_wantedRows == RecordedRows::hostThreads);
+    Q_EMIT changed();
+}
+
+void RecordedPanel::setRows(RecordedRows rows)
+{
+    const bool hadThreads = m_wantedRows == RecordedRows::hostThreads;
+    m_wantedRows = rows;
+    m_rowsBox->setCurrentIndex(static_cast<int>(rows));
+    if (!m_run || !m_run->picture())
+        return;
+    if (hadThreads != (rows == RecordedRows::hostThreads))
+        requestPicture(m_step);
+    else
+        showTimelines();
+}
+
+void RecordedPanel::pictureReady()
+{
+    const RecordedStepPicture& picture = *m_run->picture();
+    m_playback.pause();
+    m_selection.range.reset();
+    m_selection.hoveredSpan.reset();
+    m_selection.selectedSpan.reset();
+    m_selection.cursorNs = 0;
+    const SimulationPtr& grid = m_run->prediction() ? m_run->prediction()->prediction->simulation : m_run->run()->grid;
+    m_grid.setMeasured(picture.ranks);
+    m_grid.setStep({grid, picture.timeUse, picture.instants});
+    m_playback.setSpan({0, picture.timeUse->endNs});
+    m_playback.setPosition(0);
+    m_transport->showPosition();
+    showTimelines();
+    if (m_finding)
+        showFinding(*std::exchange(m_finding, std::nullopt));
+    requestFrames();
+    Q_EMIT changed();
+}
+
+void RecordedPanel::showTimelines()
+{
+    const RecordedStepPicturePtr& picture = m_run->picture();
+    const RecordedPredictionPtr& prediction = m_run->prediction();
+    m_timelines.setUpperVisible(prediction != nullptr);
+    if (prediction) {
+        const double seconds = prediction->prediction->simulation->metrics().stepTimeSeconds;
+        const bool all = m_wantedRows != RecordedRows::timeUse;
+        m_timelines.setUpper(
+            {.trace = all ? prediction->prediction->kernels : prediction->prediction->timeUse,
+             .simulation = prediction->prediction->simulation,
+             .caption = tr("Predicted").toStdString(),
+             .note = tr("%1  ·  model and cluster of %2").arg(durationQuantity(seconds).text(), prediction->name).toStdString(),
+             .message = {},
+             .model = all ? nullptr : prediction->ofTimeUse});
+    }
+    if (!picture)
+        return;
+    const sim::RecoveredStep& step = m_run->run()->steps().steps[picture->step];
+    const bool all = m_wantedRows != RecordedRows::timeUse;
+    QString note = tr("%1  ·  step %2").arg(durationQuantity(step.seconds()).text()).arg(step.number);
+    if (step.isOutlier)
+        note += tr(", unlike the others (%1)").arg(durationQuantity(m_run->run()->steps().medianSeconds).text());
+    m_timelines.setLower({.trace = all ? picture->streams : picture->timeUse,
+                          .simulation = nullptr,
+                          .caption = tr("Measured").toStdString(),
+                          .note = note.toStdString(),
+                          .message = {},
+                          .model = all ? picture->ofStreams : picture->ofTimeUse});
+    m_timelinesCanvas->requestFrame();
+}
+
+void RecordedPanel::predicted()
+{
+    const RecordedPrediction& prediction = *m_run->prediction();
+    showCards();
+    m_facts->showUnknown(prediction.unknown);
+    QStringList lines;
+    const double seconds = prediction.prediction->simulation->metrics().stepTimeSeconds;
+    if (prediction.calibration) {
+        const sim::RunCalibration& c = *prediction.calibration;
+        lines << tr("Measured %1, predicted %2 (%3); with what was measured of kernels and transfers %4 (%5).")
+                     .arg(durationQuantity(c.measuredSeconds).text(), durationQuantity(c.predictedSeconds).text(),
+                          signedPercentText(c.errorBefore()), durationQuantity(c.calibratedSeconds).text(),
+                          signedPercentText(c.errorAfter()));
+        if (c.heldOut)
+            lines << tr("Held-out steps: predicted %1 of the first %2 steps, measured %3 (%4).")
+                         .arg(durationQuantity(c.heldOut->predictedSeconds).text())
+                         .arg(c.heldOut->learnt)
+                         .arg(durationQuantity(c.heldOut->measuredSeconds).text(), signedPercentText(c.heldOut->error()));
+        for (const std::string& problem : c.problems)
+            lines << QString::fromStdString(problem);
+        showCalibration(*tableAt(RecordedTab::prediction), c);
+    } else {
+        lines << tr("Predicted %1. The recording cannot calibrate it: %2")
+                     .arg(durationQuantity(seconds).text(), prediction.whyNotCalibrated);
+        tableAt(RecordedTab::prediction)->show({}, {});
+    }
+    m_predictionText->setText(lines.join(QLatin1Char('\n')));
+    if (m_run->picture())
+        m_grid.setStep({prediction.prediction->simulation, m_run->picture()->timeUse, m_run->picture()->instants});
+    showTimelines();
+    setTab(RecordedTab::prediction);
+    requestFrames();
+    Q_EMIT changed();
+}
+
+void RecordedPanel::showCompared(const QString& with, const sim::RunDifference& difference)
+{
+    QStringList lines{
+        tr("Beside %1: a step takes %2 there, %3 here.")
+            .arg(with, durationQuantity(difference.stepSeconds.b).text(), durationQuantity(difference.stepSeconds.a).text())};
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, difference.findings.size()); ++i)
+        lines << QString::fromStdString(difference.findings[i].title);
+    for (const std::string& problem : difference.problems)
+        lines << QString::fromStdString(problem);
+    m_comparisonText->setText(lines.join(QLatin1Char('\n')));
+    showDifference(*tableAt(RecordedTab::comparison), difference);
+    setTab(RecordedTab::comparison);
+    Q_EMIT changed();
+}
+
+void RecordedPanel::showFinding(std::size_t at)
+{
+    if (!m_run || !m_run->run() || at >= m_run->run()->answers.findings.size())
+        return;
+    const sim::RunFinding& finding = m_run->run()->answers.findings[at];
+    const auto& steps = m_run->run()->steps().steps;
+    const bool hasTime = finding.endNs > finding.startNs;
+    if (hasTime) {
+        const auto step = std::find_if(steps.begin(), steps.end(), [&](const sim::RecoveredStep& s) {
+            return finding.startNs >= s.startNs && finding.startNs < s.endNs;
+        });
+        const auto place = static_cast<std::size_t>(step - steps.begin());
+        if (step != steps.end() && (!m_run->picture() || m_run->picture()->step != place)) {
+            m_finding = at;
+            showStep(place);
+            return;
+        }
+    }
+    if (!finding.ranks.empty())
+        m_selection.selectRanks(finding.ranks, finding.ranks.front());
+    if (finding.kind == "late-rank")
+        m_grid.setLens(GridLens::straggler);
+    else if (finding.kind == "uneven-stages")
+        m_grid.setLens(GridLens::busy);
+    if (hasTime && m_run->picture()) {
+        const std::int64_t endNs = m_run->picture()->timeUse->endNs, origin = m_run->picture()->originNs;
+        const std::int64_t begin = std::clamp<std::int64_t>(finding.startNs - origin, 0, endNs);
+        const std::int64_t end = std::clamp<std::int64_t>(finding.endNs - origin, 0, endNs);
+        if (end > begin) {
+            m_selection.range = TimeRange{begin, end};
+            m_selection.cursorNs = begin;
+            m_playback.setSpan(*m_selection.range);
+            m_playback.setPosition(begin);
+            if (end - begin < endNs) // of a whole step all is in sight
+                m_timelinesCanvas->runCommand(ViewCommand::focusSelection);
+        }
+    }
+    selectionMayHaveChanged(nullptr);
+    requestFrames();
+}
+
+void RecordedPanel::setTab(RecordedTab tab)
+{
+    m_tabs->setCurrentIndex(static_cast<int>(tab));
+}
+
+RecordedTable& RecordedPanel::table(RecordedTab tab) const
+{
+    return *tableAt(tab);
+}
+
+void RecordedPanel::setTheme(const Theme& theme, const QString& assets)
+{
+    m_theme = &theme;
+    m_grid.setTheme(theme);
+    m_timelines.setTheme(theme);
+    m_transport->setIcons(assets, theme);
+    requestFrames();
+}
+
+View& RecordedPanel::usedView()
+{
+    return m_lastUsed == m_gridCanvas ? static_cast<View&>(m_grid) : static_cast<View&>(m_timelines);
+}
+
+Table RecordedPanel::shownTable() const
+{
+    const auto tab = static_cast<RecordedTab>(m_tabs->currentIndex());
+    const QString text =
+        tab == RecordedTab::findings ? tr("Finding") + QLatin1Char('\t') + tr("Detail") + QLatin1Char('\n') + findingsText()
+        : tab == RecordedTab::facts
+            ? tr("Fact") + QLatin1Char('\t') + tr("Sure") + QLatin1Char('\t') + tr("Why") + QLatin1Char('\n') + m_facts->text()
+            : tableAt(tab)->text();
+    Table out;
+    for (const QString& line : text.split(QLatin1Char('\n'))) {
+        std::vector<std::string> cells;
+        for (const QString& cell : line.split(QLatin1Char('\t')))
+            cells.push_back(cell.toStdString());
+        if (out.header.empty()) {
+            out.header = std::move(cells);
+        } else {
+            cells.resize(out.header.size());
+            out.rows.push_back(std::move(cells));
+        }
+    }
+    return out;
+}
+
+QString RecordedPanel::headline() const
+{
+    return m_headline->text();
+}
+
+QString RecordedPanel::problem() const
+{
+    return m_problem;
+}
+
+bool RecordedPanel::isSettled() const
+{
+    return !m_run || !m_run->isBusy();
+}
+
+void RecordedPanel::runCommand(ViewCommand command, bool fast)
+{
+    const QWidget* pointed = childAt(mapFromGlobal(QCursor::pos()));
+    CanvasWidget* target = m_lastUsed;
+    for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas})
+        if (pointed == canvas || canvas->isAncestorOf(pointed))
+            target = canvas;
+    const bool isOfGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
+    (isOfGrid ? m_gridCanvas : target)->runCommand(command, fast);
+    selectionMayHaveChanged(target);
+}
+
+void RecordedPanel::requestFrames(const CanvasWidget* except)
+{
+    for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas})
+        if (canvas != except)
+            canvas->requestFrame();
+}
+
+void RecordedPanel::selectionMayHaveChanged(const CanvasWidget* by)
+{
+    if (by != nullptr)
+        m_lastUsed = by == m_gridCanvas ? m_gridCanvas : m_timelinesCanvas;
+    if (m_selection == m_shownSelection)
+        return;
+    if (m_selection.range != m_shownSelection.range && m_run && m_run->picture())
+        m_playback.setSpan(m_selection.range.value_or(TimeRange{0, m_run->picture()->timeUse->endNs}));
+    m_shownSelection = m_selection;
+    if (m_playback.positionNs() != m_selection.cursorNs)
+        m_playback.setPosition(m_selection.cursorNs);
+    m_transport->showPosition();
+    requestFrames(by);
+}
+
+} // namespace app

@@ -1,0 +1,138 @@
+// The page of a recorded run: what is being read, and then the grid and timeline of a step, what was recovered, what was found,
+// and the prediction above the measurement. Shows what a RecordedRun tells.
+#pragma once
+
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/session/playback.h"
+#include "app/session/recorded_run.h"
+#include "app/step/selection.h"
+#include "app/views/common/table.h"
+#include "app/views/compare/compared_timelines_view.h"
+#include "app/views/grid/grid_view.h"
+
+#include <QWidget>
+
+#include <array>
+#include <memory>
+#include <optional>
+
+class QAction;
+class QComboBox;
+class QFrame;
+class QHBoxLayout;
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QScrollArea;
+class QSplitter;
+class QStackedWidget;
+class QTabBar;
+class QVBoxLayout;
+
+namespace app {
+
+class ElidedLabel;
+class MetricCard;
+class RecordedFacts;
+class RecordedTable;
+class TransportBar;
+
+/// What stands beside the grid.
+enum class RecordedTab { findings, ranks, communication, steps, kernels, facts, prediction, comparison };
+/// Rows of the timeline.
+enum class RecordedRows { timeUse, streams, hostThreads };
+
+class RecordedPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit RecordedPanel(Renderer = Renderer::automatic, QWidget* parent = nullptr);
+    ~RecordedPanel() override;
+
+    /// The buttons at the right of the header, from the window's command table.
+    void setActions(const QList<QAction*>&);
+    /// Another run, which begins to be read; the one before is forgotten, and with it what was selected.
+    void open(std::unique_ptr<RecordedRun>);
+    RecordedRun* run() const { return m_run.get(); } ///< nullptr: none was opened
+    void setTheme(const Theme&, const QString& assets);
+    /// Where to look at a finding: its ranks, its time, in its step.
+    void showFinding(std::size_t finding);
+    void showStep(std::size_t step);
+    void setRows(RecordedRows);
+    void setTab(RecordedTab);
+    void showCompared(const QString& with, const sim::RunDifference&);
+
+    void runCommand(ViewCommand, bool fast);
+    void play() { m_playback.toggle(); }
+    CanvasWidget& gridCanvas() const { return *m_gridCanvas; }
+    CanvasWidget& timelineCanvas() const { return *m_timelinesCanvas; }
+    const GridView& grid() const { return m_grid; }
+    ComparedTimelinesView& timelines() { return m_timelines; }
+    RecordedFacts& facts() const { return *m_facts; }
+    RecordedTable& table(RecordedTab) const; ///< of those that are tables
+    const Selection& selection() const { return m_selection; }
+    CanvasWidget& usedCanvas() const { return *m_lastUsed; } ///< last
+    View& usedView();
+    Table shownTable() const; ///< that is in front; of findings, facts: their lines
+    QString headline() const;
+    QString problem() const;      ///< why there is no run, or what else went wrong last; empty: nothing did
+    QString findingsText() const; ///< title, tab, detail, a line each
+    QProgressBar& progress() const { return *m_progress; }
+    QPushButton& cancelButton() const { return *m_cancel; }
+    /// Everything that was asked for is on screen.
+    bool isSettled() const;
+
+Q_SIGNALS:
+    void changed(); ///< commands may be enabled otherwise
+    void openOtherRequested();
+
+private:
+    void buildHeader(QVBoxLayout&);
+    void buildContent();
+    void buildReading();
+    void forget();
+    void tell(const QString& what, const QString& why);
+    void recovered();
+    void pictureReady();
+    void predicted();
+    void showCards();
+    void showFindings();
+    void showTimelines();
+    void requestPicture(std::size_t step);
+    void selectionMayHaveChanged(const CanvasWidget* by);
+    void requestFrames(const CanvasWidget* except = nullptr);
+    RecordedTable* tableAt(RecordedTab tab) const { return m_tables[static_cast<std::size_t>(tab)]; }
+
+    static constexpr std::size_t kTabs = 8;
+    Selection m_selection, m_shownSelection;
+    GridView m_grid; ///< before the canvases that show them
+    ComparedTimelinesView m_timelines;
+    Playback m_playback;
+    std::optional<std::size_t> m_finding; ///< to be shown once its step is there
+    std::size_t m_step = 0;               ///< that is shown, or was asked for
+    RecordedRows m_wantedRows = RecordedRows::timeUse;
+    QString m_problem;
+
+    ElidedLabel *m_name, *m_headline;
+    QComboBox *m_steps, *m_rowsBox;
+    QHBoxLayout* m_buttons;
+    QStackedWidget* m_pages;
+    QFrame* m_notice;
+    QLabel *m_noticeText, *m_readingText, *m_readingProblem;
+    QProgressBar* m_progress;
+    QPushButton *m_cancel, *m_openOther;
+    MetricCard *m_stepCard, *m_computing, *m_exposed, *m_idle, *m_late, *m_predictedCard;
+    QSplitter *m_splitRows, *m_upper;
+    CanvasWidget *m_gridCanvas, *m_timelinesCanvas, *m_lastUsed;
+    TransportBar* m_transport;
+    QTabBar* m_tabs;
+    QStackedWidget* m_tabPages;
+    QScrollArea* m_findingsArea;
+    QVBoxLayout* m_findings;
+    QLabel *m_predictionText, *m_comparisonText;
+    RecordedFacts* m_facts;
+    std::array<RecordedTable*, kTabs> m_tables{};
+    const Theme* m_theme;
+    std::unique_ptr<RecordedRun> m_run; ///< last: ends before what it is shown with
+};
+
+} // namespace app

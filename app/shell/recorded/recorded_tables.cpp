@@ -1,0 +1,253 @@
+#include "app/shell/recorded/recorded_tables.h"
+
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QHeaderView>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace app {
+namespace {
+
+QString recordedTime(double seconds)
+{
+    return seconds == 0 ? QStringLiteral("–") : durationQuantity(seconds).text();
+}
+
+QString recordedNs(std::int64_t ns)
+{
+    return recordedTime(static_cast<double>(ns) * 1e-9);
+}
+
+QString changeOf(double seconds)
+{
+    return seconds == 0 ? QStringLiteral("–")
+                        : (seconds > 0 ? QStringLiteral("+") : QStringLiteral("−")) + recordedTime(std::abs(seconds));
+}
+
+QString axisName(const std::string& axes)
+{
+    return axes.empty() ? QObject::tr("unknown use") : QString::fromStdString(axes);
+}
+
+} // namespace
+
+RecordedTable::RecordedTable(const QString& name, QWidget* parent) : QTableWidget(parent)
+{
+    setRole(this, "table");
+    setAccessibleName(name);
+    setEditTriggers(QAbstractItemView::NoEditTriggers);
+    setSelectionBehavior(QAbstractItemView::SelectRows);
+    setSelectionMode(QAbstractItemView::SingleSelection);
+    setShowGrid(false);
+    setFont(uiFont(12));
+    setFrameShape(QFrame::NoFrame);
+    setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    verticalHeader()->hide();
+    constexpr int kRowHeight = 22;
+    verticalHeader()->setDefaultSectionSize(kRowHeight);
+    horizontalHeader()->setHighlightSections(false);
+    connect(this, &QTableWidget::itemSelectionChanged, this, [this] {
+        const QList<QTableWidgetItem*> items = selectedItems();
+        if (!items.isEmpty() && items.front()->data(Qt::UserRole).toInt() >= 0)
+            Q_EMIT chosen(items.front()->data(Qt::UserRole).toInt());
+    });
+}
+
+void RecordedTable::show(const QStringList& headers, const std::vector<Line>& lines)
+{
+    const QSignalBlocker quiet(this);
+    setUpdatesEnabled(false);
+    clear();
+    setColumnCount(static_cast<int>(headers.size()));
+    setRowCount(static_cast<int>(lines.size()));
+    setHorizontalHeaderLabels(headers);
+    for (int c = 0; c < columnCount(); ++c)
+        horizontalHeaderItem(c)->setTextAlignment((c == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    for (int row = 0; row < rowCount(); ++row) {
+        const Line& line = lines[static_cast<std::size_t>(row)];
+        for (int c = 0; c < columnCount(); ++c) {
+            auto* item = new QTableWidgetItem(line.cells.value(c));
+            item->setTextAlignment((c == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+            item->setToolTip(line.tips.value(c).isEmpty() ? line.cells.value(c) : line.tips.value(c));
+            item->setData(Qt::UserRole, line.key);
+            if (line.stands)
+                item->setFont(uiFont(12, QFont::DemiBold));
+            setItem(row, c, item);
+        }
+    }
+    resizeColumnsToContents();
+    constexpr int kWidestName = 360;
+    if (columnCount() > 0 && columnWidth(0) > kWidestName)
+        setColumnWidth(0, kWidestName);
+    setUpdatesEnabled(true);
+}
+
+QString RecordedTable::text() const
+{
+    QStringList lines, cells;
+    for (int c = 0; c < columnCount(); ++c)
+        cells << horizontalHeaderItem(c)->text();
+    lines << cells.join(QLatin1Char('\t'));
+    for (int row = 0; row < rowCount(); ++row) {
+        cells.clear();
+        for (int c = 0; c < columnCount(); ++c)
+            cells << item(row, c)->text();
+        lines << cells.join(QLatin1Char('\t'));
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
+void showRanks(RecordedTable& table, const RecoveredRun& run)
+{
+    std::vector<RecordedTable::Line> lines;
+    for (std::size_t r = 0; r < run.recovered.evidence.ranks.size(); ++r) {
+        const sim::RankEvidence& rank = run.recovered.evidence.ranks[r];
+        const sim::RankArrivals& late = run.answers.arrivals.ranks[r];
+        RecordedTable::Line line{.cells = {QObject::tr("rank %1").arg(rank.rank), QString::fromStdString(rank.host)},
+                                 .key = rank.rank,
+                                 .stands = run.answers.arrivals.straggler == static_cast<int>(r)};
+        if (r < run.answers.times.ranks.size()) {
+            const sim::RankTime& time = run.answers.times.ranks[r];
+            line.cells << recordedNs(time.windowNs) << recordedNs(time.computingNs) << recordedNs(time.exposedCommNs)
+                       << recordedNs(time.copyNs) << recordedNs(time.idleNs) << recordedNs(time.hostBoundNs);
+        } else {
+            line.cells << QString() << QString() << QString() << QString() << QString() << QString();
+        }
+        line.cells << recordedNs(late.waitedNs) << recordedNs(late.causedNs)
+                   << QObject::tr("%1 of %2")
+                          .arg(separated(static_cast<std::int64_t>(late.last)),
+                               separated(static_cast<std::int64_t>(late.meetings)));
+        lines.push_back(std::move(line));
+    }
+    table.show({QObject::tr("Rank"), QObject::tr("Host"), QObject::tr("Step"), QObject::tr("Computing"),
+                QObject::tr("Exposed comm."), QObject::tr("Copies"), QObject::tr("Idle"), QObject::tr("Host late"),
+                QObject::tr("Waited"), QObject::tr("Made others wait"), QObject::tr("Came last")},
+               lines);
+}
+
+void showCommunication(RecordedTable& table, const RecoveredRun& run)
+{
+    std::map<std::string, std::pair<double, double>> byAxis; // all, exposed
+    double window = 0;
+    for (const sim::RankTime& rank : run.answers.times.ranks) {
+        window += static_cast<double>(rank.windowNs);
+        for (const auto& [axis, ns] : rank.commByAxis)
+            byAxis[axis].first += static_cast<double>(ns);
+        for (const auto& [axis, ns] : rank.exposedByAxis)
+            byAxis[axis].second += static_cast<double>(ns);
+    }
+    std::map<std::string, std::int64_t> waited;
+    std::map<std::string, std::size_t> meetings;
+    for (const sim::Arrival& arrival : run.answers.arrivals.list) {
+        const std::int32_t group = run.recovered.meetings.meetings[arrival.meeting].group;
+        if (group < 0)
+            continue;
+        const std::string axis =
+            sim::axesOfGroup(run.recovered.axes, run.recovered.evidence.groups[static_cast<std::size_t>(group)].ranks);
+        waited[axis] += arrival.waited();
+        ++meetings[axis];
+    }
+    const auto ranks = static_cast<double>(std::max<std::size_t>(1, run.answers.times.ranks.size()));
+    const auto steps = static_cast<double>(std::max<std::size_t>(1, run.steps().steps.size()));
+    std::vector<RecordedTable::Line> lines;
+    for (const auto& [axis, times] : byAxis)
+        lines.push_back(
+            {.cells = {axisName(axis), recordedTime(times.first * 1e-9 / ranks), recordedTime(times.second * 1e-9 / ranks),
+                       window > 0 ? percentQuantity(times.second / window).text() : QString(),
+                       times.first > 0 ? percentQuantity(1 - times.second / times.first).text() : QString(),
+                       recordedTime(static_cast<double>(waited[axis]) * 1e-9 / ranks / steps),
+                       separated(static_cast<std::int64_t>(meetings[axis]))}});
+    table.show({QObject::tr("Groups"), QObject::tr("Communicates"), QObject::tr("Exposed"), QObject::tr("Of the step"),
+                QObject::tr("Hidden"), QObject::tr("Waits for the last"), QObject::tr("Matched")},
+               lines);
+}
+
+void showSteps(RecordedTable& table, const RecoveredRun& run)
+{
+    std::vector<RecordedTable::Line> lines;
+    const auto& steps = run.steps();
+    for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+        const sim::RecoveredStep& step = steps.steps[i];
+        const double over = steps.medianSeconds > 0 ? step.seconds() / steps.medianSeconds - 1 : 0;
+        lines.push_back(
+            {.cells = {QObject::tr("step %1").arg(step.number), recordedTime(step.seconds()),
+                       changeOf(step.seconds() - steps.medianSeconds),
+                       (over >= 0 ? QStringLiteral("+") : QStringLiteral("−")) + percentQuantity(std::abs(over)).text(),
+                       step.isOutlier ? QObject::tr("unlike the others") : QString()},
+             .key = static_cast<int>(i),
+             .stands = step.isOutlier});
+    }
+    table.show({QObject::tr("Step"), QObject::tr("Takes"), QObject::tr("Against the median"), QString(), QString()}, lines);
+}
+
+void showKernelTimes(RecordedTable& table, const RecoveredRun& run)
+{
+    constexpr std::size_t kMostKernels = 200;
+    std::vector<RecordedTable::Line> lines;
+    double all = 0;
+    for (const sim::KernelTime& kernel : run.answers.times.kernels)
+        all += static_cast<double>(kernel.totalNs);
+    const auto ranks = static_cast<double>(std::max<std::size_t>(1, run.answers.times.ranks.size()));
+    for (std::size_t i = 0; i < std::min(kMostKernels, run.answers.times.kernels.size()); ++i) {
+        const sim::KernelTime& kernel = run.answers.times.kernels[i];
+        lines.push_back({.cells = {beginningOf(kernel.name), recordedTime(static_cast<double>(kernel.totalNs) * 1e-9 / ranks),
+                                   all > 0 ? percentQuantity(static_cast<double>(kernel.totalNs) / all).text() : QString(),
+                                   separated(static_cast<std::int64_t>(kernel.count)), recordedNs(kernel.shortestNs),
+                                   recordedNs(kernel.longestNs)}});
+    }
+    table.show({QObject::tr("Kernel"), QObject::tr("A rank's step"), QObject::tr("Of all"), QObject::tr("Calls, all ranks"),
+                QObject::tr("Shortest"), QObject::tr("Longest")},
+               lines);
+}
+
+void showCalibration(RecordedTable& table, const sim::RunCalibration& calibration)
+{
+    std::vector<RecordedTable::Line> lines;
+    lines.push_back(
+        {.cells = {QObject::tr("Step"), recordedTime(calibration.measuredSeconds), recordedTime(calibration.predictedSeconds),
+                   changeOf(calibration.measuredSeconds - calibration.predictedSeconds),
+                   calibration.predictedSeconds > 0
+                       ? QString::number(calibration.measuredSeconds / calibration.predictedSeconds, 'f', 2)
+                       : QString()},
+         .stands = true});
+    for (const auto* classes : {&calibration.kernels, &calibration.transfers})
+        for (const sim::CalibratedClass& one : *classes)
+            lines.push_back({.cells = {QString::fromStdString(one.name), recordedTime(one.measuredSeconds),
+                                       recordedTime(one.predictedSeconds), changeOf(one.measuredSeconds - one.predictedSeconds),
+                                       one.ratio > 0 ? QString::number(one.ratio, 'f', 2) : QStringLiteral("–")},
+                             .tips = {QString::fromStdString(one.note)}});
+    table.show({QObject::tr("A rank's step"), QObject::tr("Measured"), QObject::tr("Predicted"), QObject::tr("Difference"),
+                QObject::tr("Times")},
+               lines);
+}
+
+void showDifference(RecordedTable& table, const sim::RunDifference& difference)
+{
+    std::vector<RecordedTable::Line> lines;
+    const auto add = [&](const QString& name, const sim::OfRuns& of, const char* verdict, int rank = -1, bool stands = false) {
+        lines.push_back(
+            {.cells = {name, recordedTime(of.a), recordedTime(of.b), changeOf(of.delta()), QString::fromUtf8(verdict)},
+             .key = rank,
+             .stands = stands});
+    };
+    add(QObject::tr("Step, median"), difference.stepSeconds, sim::verdictText(difference.verdict), -1, true);
+    for (const sim::PartDifference& part : difference.parts)
+        add(QString::fromStdString(part.name), part.seconds, "");
+    for (const sim::RankDifference& rank : difference.ranks)
+        if (rank.verdict != sim::Verdict::alike)
+            add(QObject::tr("rank %1, computing").arg(rank.rankA), rank.computing, sim::verdictText(rank.verdict), rank.rankA);
+    for (const auto* classes : {&difference.kernels, &difference.collectives})
+        for (const sim::ClassDifference& one : *classes)
+            if (one.verdict != sim::Verdict::alike)
+                add(beginningOf(one.name), one.seconds, sim::verdictText(one.verdict));
+    table.show(
+        {QObject::tr("A rank's step"), QObject::tr("This run"), QObject::tr("The other"), QObject::tr("Difference"), QString()},
+        lines);
+}
+
+} // namespace app

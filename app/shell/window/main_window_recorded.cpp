@@ -1,0 +1,199 @@
+// Recorded runs in the main window: opening files of other profilers, predicting, comparing, and what if from such a run.
+#include "app/canvas/qt/figure.h"
+#include "app/session/edit.h"
+#include "app/session/trace_file.h"
+#include "app/shell/recorded/predict_dialog.h"
+#include "app/shell/recorded/recorded_panel.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/main_window.h"
+#include "app/views/common/table.h"
+#include "app/views/timeline/timeline_view.h"
+#include "sim/error.h"
+#include "sim/scenario/document.h"
+#include "sim/scenario/files.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QStandardPaths>
+#include <QStatusBar>
+
+#include <cmath>
+
+namespace app {
+namespace {
+
+QString traceFilter()
+{
+    return MainWindow::tr("Recorded runs (*.json *.gz *.zst *.pftrace *.perfetto-trace *.sqlite *.pickle *.pkl);;All files (*)");
+}
+
+} // namespace
+
+void MainWindow::openTraces(const QStringList& paths)
+{
+    m_banner->dismiss();
+    m_recorded->open(std::make_unique<RecordedRun>(paths, m_session.catalogue(), &TimelineView::prepare));
+    connect(m_recorded->run(), &RecordedRun::saved, this, &MainWindow::tellSaved);
+    if (!m_options.reproducible && paths.size() == 1)
+        addRecentFile(QFileInfo(paths.front()).absoluteFilePath());
+    showRecorded();
+}
+
+bool MainWindow::isRecordedShown() const
+{
+    return isPage(m_recorded);
+}
+
+bool MainWindow::hasRecordedRun() const
+{
+    return m_recorded->run() && m_recorded->run()->run();
+}
+
+void MainWindow::showRecorded()
+{
+    showPage(m_recorded);
+    m_recorded->timelineCanvas().setFocus();
+}
+
+void MainWindow::chooseTraceFolder()
+{
+    const QString folder = QFileDialog::getExistingDirectory(this, tr("Open the Folder of a Recorded Run"));
+    if (!folder.isEmpty())
+        openTraces({folder});
+}
+
+void MainWindow::predictRecorded()
+{
+    RecordedRun& run = *m_recorded->run();
+    const bool isOpen = m_session.isOpen() && m_session.isLegal();
+    auto* dialog = new PredictDialog(m_session.catalogue(), run.run()->recovered.axes.worldSize,
+                                     isOpen ? m_session.displayName() : QString(),
+                                     isOpen ? sim::resolvedText(*m_session.scenario()) : std::string(), this);
+    const auto predict = [this](const QString& name, const std::string& text) {
+        if (!m_recorded->run())
+            return;
+        statusBar()->showMessage(tr("Predicting…"));
+        m_recorded->run()->predict(name, text);
+    };
+    connect(dialog, &PredictDialog::chosen, this, predict);
+    connect(dialog, &PredictDialog::fileRequested, this, [this, predict] {
+        const QString path = QFileDialog::getOpenFileName(this, tr("A Scenario With the Run's Model and Cluster"), {},
+                                                          tr("Scenarios (*.json);;All files (*)"));
+        if (!path.isEmpty())
+            predictRecordedAs(path);
+    });
+    dialog->open();
+}
+
+Problems MainWindow::predictRecordedAs(const QString& path)
+{
+    Problems problems = problemsOf(path, [&]() -> Problems {
+        auto resolved = readDocument(path).resolve(m_session.catalogue());
+        if (resolved.scenario)
+            m_recorded->run()->predict(QFileInfo(path).completeBaseName(), sim::resolvedText(*resolved.scenario));
+        return resolved.scenario ? Problems() : resolved.problems;
+    });
+    if (!problems.empty())
+        m_banner->tell(tr("%1 cannot be predicted from").arg(QFileInfo(path).fileName()), problems);
+    return problems;
+}
+
+/// The recovered job as a scenario that predicts with what was measured: whatever is changed in it is predicted from that run.
+void MainWindow::whatIfFromRecorded()
+{
+    const RecordedPredictionPtr prediction = m_recorded->run()->prediction();
+    if (!prediction || !prediction->calibration || !mayLoseChanges())
+        return;
+    const sim::RunCalibration& calibration = *prediction->calibration;
+    const QString folder = m_options.reproducible
+                               ? QDir::tempPath()
+                               : QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/profiles");
+    QString name;
+    for (const QChar c : QFileInfo(m_recorded->run()->paths().front()).completeBaseName().left(48))
+        name += c.isLetterOrNumber() || c == QLatin1Char('-') ? c : QLatin1Char('_');
+    const QString file = folder + QStringLiteral("/measured-%1.json").arg(name.isEmpty() ? QStringLiteral("run") : name);
+    QString text = tr("Predicts from %1: its step %2 against %3 measured (%4%5 %).")
+                       .arg(m_recorded->run()->name(), durationQuantity(calibration.calibratedSeconds).text(),
+                            durationQuantity(calibration.measuredSeconds).text(),
+                            calibration.errorAfter() >= 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                       .arg(std::abs(calibration.errorAfter()) * 100, 0, 'f', 1);
+    if (calibration.heldOut)
+        text += tr(" Steps it has not seen: %1%2 %.")
+                    .arg(calibration.heldOut->error() >= 0 ? QStringLiteral("+") : QStringLiteral("−"))
+                    .arg(std::abs(calibration.heldOut->error()) * 100, 0, 'f', 1);
+    const Problems problems = problemsOf({}, [&]() -> Problems {
+        QDir().mkpath(folder);
+        sim::replaceFile(file.toStdString(),
+                         sim::calibratedProfileText(QFileInfo(file).completeBaseName().toStdString(), calibration));
+        auto document = sim::ScenarioDocument::parse(sim::resolvedText(prediction->scenario));
+        document.set("/name", app::quoted(tr("What if, from %1").arg(m_recorded->run()->name()).toStdString()));
+        document.set("/description", app::quoted(text.toStdString()));
+        document.set("/cluster/efficiency", app::quoted(file.toStdString()));
+        m_session.startNew(document);
+        return {};
+    });
+    if (!problems.empty()) {
+        m_banner->tell(tr("What was measured cannot be used"), problems);
+        return;
+    }
+    statusBar()->showMessage(text, 20'000);
+}
+
+void MainWindow::compareRecorded()
+{
+    const QStringList paths = QFileDialog::getOpenFileNames(this, tr("Another Run of This Job"), {}, traceFilter());
+    if (paths.isEmpty())
+        return;
+    statusBar()->showMessage(tr("Reading %1…").arg(traceName(paths)));
+    m_recorded->run()->compareWith(paths);
+}
+
+/// The picture used last, as it is on screen.
+void MainWindow::exportRecordedFigure()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Export Figure"), m_recorded->run()->name() + QStringLiteral(".svg"),
+                                                tr("Figures (*.svg *.pdf *.png)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".svg");
+    try {
+        saveFigure(m_recorded->usedView(), path, m_recorded->usedCanvas().size());
+        tellSaved(path);
+    } catch (const sim::Error& error) {
+        tellNotSaved(path, QString::fromUtf8(error.what()));
+    }
+}
+
+/// The table that is in front.
+void MainWindow::exportRecordedTable()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Export Table"), m_recorded->run()->name() + QStringLiteral(".csv"),
+                                                tr("Tables (*.csv)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".csv");
+    try {
+        sim::replaceFile(path.toStdString(), csvText(m_recorded->shownTable()));
+        tellSaved(path);
+    } catch (const sim::Error& error) {
+        tellNotSaved(path, QString::fromUtf8(error.what()));
+    }
+}
+
+void MainWindow::saveRecorded()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Save the Recorded Run as One Trace"), QStringLiteral("run.pftrace"),
+                                                tr("Perfetto (*.pftrace);;Chrome trace events (*.json)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".pftrace");
+    statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
+    m_recorded->run()->save(path);
+}
+
+} // namespace app

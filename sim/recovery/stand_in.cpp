@@ -1,0 +1,76 @@
+#include "sim/recovery/stand_in.h"
+
+#include "sim/recovery/to_scenario.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sim {
+namespace {
+
+/// Ranks of a node: of the hosts that were recorded where each has as many as the others and they divide the world; else eight,
+/// or what divides it.
+int ranksOfANode(const Recovered& recovered)
+{
+    const int world = std::max(1, recovered.axes.worldSize);
+    std::map<std::string, int> hosts;
+    for (const RankEvidence& rank : recovered.evidence.ranks)
+        if (!rank.host.empty())
+            ++hosts[rank.host];
+    if (!hosts.empty() && static_cast<int>(recovered.evidence.ranks.size()) == world &&
+        std::all_of(hosts.begin(), hosts.end(), [&](const auto& host) { return host.second == hosts.begin()->second; }) &&
+        world % hosts.begin()->second == 0)
+        return hosts.begin()->second;
+    int ranks = std::min(8, world);
+    while (world % ranks != 0)
+        --ranks;
+    return ranks;
+}
+
+} // namespace
+
+nlohmann::ordered_json standInScenario(const Recovered& recovered)
+{
+    std::vector<UnknownKey> unknown;
+    nlohmann::ordered_json scenario = scenarioOf(recovered, nlohmann::ordered_json::object(), unknown);
+    nlohmann::ordered_json& layout = scenario["layout"];
+    const int tp = layout.value("tp", 1), cp = layout.value("cp", 1), pp = layout.value("pp", 1), dp = layout.value("dp", 1);
+    const int ep = layout.value("ep", 1), etp = layout.value("etp", 1);
+    constexpr int kHead = 16, kWidth = 64;
+    nlohmann::ordered_json model{{"num_hidden_layers", pp},
+                                 {"hidden_size", kHead * tp * cp},
+                                 {"intermediate_size", kWidth * tp * etp},
+                                 {"num_attention_heads", tp * cp},
+                                 {"num_key_value_heads", tp * cp},
+                                 {"vocab_size", kWidth * tp},
+                                 {"max_position_embeddings", kWidth * tp * cp * 2}};
+    if (ep > 1) {
+        model["num_experts"] = ep;
+        model["num_experts_per_tok"] = 1;
+        model["moe_intermediate_size"] = kWidth * etp;
+    }
+    scenario["model"] = std::move(model);
+    const int node = ranksOfANode(recovered);
+    const int nodes = std::max(1, recovered.axes.worldSize) / node;
+    nlohmann::ordered_json tiers = nlohmann::ordered_json::array();
+    constexpr double kFast = 400, kSlow = 50;
+    tiers.push_back({{"name", "node"},
+                     {"span", nodes > 1 ? nlohmann::ordered_json(node) : nlohmann::ordered_json("all")},
+                     {"bandwidth_gbs", kFast},
+                     {"latency_us", 1}});
+    if (nodes > 1)
+        tiers.push_back({{"name", "network"}, {"span", "all"}, {"bandwidth_gbs", kSlow}, {"latency_us", 5}});
+    scenario["cluster"] = {{"gpu", "h100-sxm"}, {"gpus_per_node", node}, {"nodes", nodes}, {"tiers", std::move(tiers)}};
+    layout["zero_stage"] = 0;
+    layout.erase("sequence_parallel");
+    layout.erase("reshard_after_forward");
+    scenario["schedule"] = {{"kind", "1f1b"}};
+    scenario["training"] = {{"sequence_length", kWidth * tp * cp * 2}, {"micro_batch_size", 1}, {"global_batch_size", dp * pp}};
+    return scenario;
+}
+
+} // namespace sim

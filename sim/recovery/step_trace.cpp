@@ -1,0 +1,544 @@
+#include "sim/recovery/step_trace.h"
+
+#include "sim/cancel.h"
+#include "sim/error.h"
+#include "sim/recovery/rank_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace sim {
+namespace {
+
+constexpr std::int64_t kShortestWaitNs = 1000; ///< shorter ones are how exactly clocks are aligned
+constexpr std::size_t kMostRowsOfOne = 6;      ///< spans that overlap are dealt to so many rows
+
+OpClass classOfPass(ActionKind kind)
+{
+    switch (kind) {
+    case ActionKind::forward:
+        return OpClass::forward;
+    case ActionKind::backward:
+        return OpClass::backward;
+    case ActionKind::backwardInput:
+        return OpClass::backwardInput;
+    case ActionKind::backwardWeight:
+        break;
+    }
+    return OpClass::backwardWeight;
+}
+
+/// Of what a group's axes, as axesOfGroup() names them, are for.
+OpClass classOfAxes(const std::string& axes, Exchange exchange)
+{
+    if (axes == "tp")
+        return OpClass::tpComm;
+    if (axes == "cp")
+        return OpClass::cpComm;
+    if (axes == "ep")
+        return OpClass::epComm;
+    if (axes == "pp" || (axes.empty() && isTransfer(exchange)))
+        return OpClass::ppComm;
+    return axes.empty() && exchange == Exchange::allToAll ? OpClass::epComm : OpClass::dpComm;
+}
+
+bool isOptimizer(const std::string& name)
+{
+    return name.starts_with("Optimizer.step") || name == "optimizer" || name.find("optimizer_step") != std::string::npos ||
+           name == "optimizer.step";
+}
+
+/// Spans of time, one in another or one after another.
+class Intervals {
+public:
+    void add(std::int64_t startNs, std::int64_t endNs) { m_all.emplace_back(startNs, endNs); }
+    void sort()
+    {
+        std::sort(m_all.begin(), m_all.end());
+        std::vector<std::pair<std::int64_t, std::int64_t>> outermost;
+        for (const auto& one : m_all)
+            if (outermost.empty() || one.first >= outermost.back().second)
+                outermost.push_back(one);
+            else
+                outermost.back().second = std::max(outermost.back().second, one.second);
+        m_all = std::move(outermost);
+    }
+    bool isEmpty() const { return m_all.empty(); }
+    bool hold(std::int64_t ns) const
+    {
+        const auto next = std::upper_bound(m_all.begin(), m_all.end(), std::pair(ns, INT64_MAX));
+        return next != m_all.begin() && std::prev(next)->second > ns;
+    }
+
+private:
+    std::vector<std::pair<std::int64_t, std::int64_t>> m_all;
+};
+
+/// What the device's spans of a rank are for, by when they begin, out of who launched them or what Rankscope's own files say.
+class ClassOfStart {
+public:
+    ClassOfStart(const Recording& recording, const RankRecording& rank, const std::vector<bool>& isAutograd,
+                 const std::vector<bool>& isOptimizer)
+    {
+        const RecordedSpans& spans = rank.spans;
+        if (!spans.meaning.empty()) {
+            for (const RecordedTrack& track : rank.tracks)
+                for (std::uint32_t i = track.first; track.isDevice && i < track.last; ++i)
+                    if (spans.meaning[i] != kNoSpan)
+                        m_classes.emplace_back(spans.startNs[i], recording.meanings[spans.meaning[i]].opClass);
+            std::sort(m_classes.begin(), m_classes.end());
+            return;
+        }
+        // Nodes of the graph run on the engine's own threads, and some on the one that called it.
+        Intervals optimizers;
+        std::vector<Intervals> backwards(rank.tracks.size());
+        bool anyBackward = false;
+        for (std::size_t t = 0; t < rank.tracks.size(); ++t)
+            for (std::uint32_t i = rank.tracks[t].first; !rank.tracks[t].isDevice && i < rank.tracks[t].last; ++i) {
+                if (isAutograd[spans.name[i]]) {
+                    backwards[t].add(spans.startNs[i], spans.endNs(i));
+                    anyBackward = true;
+                }
+                if (isOptimizer[spans.name[i]])
+                    optimizers.add(spans.startNs[i], spans.endNs(i));
+            }
+        optimizers.sort();
+        for (Intervals& thread : backwards)
+            thread.sort();
+        if (!anyBackward && optimizers.isEmpty())
+            return;
+        for (const RecordedLink& link : rank.links) {
+            if (link.kind != RecordedLink::Kind::launch)
+                continue;
+            const auto after = std::upper_bound(rank.tracks.begin(), rank.tracks.end(), link.from,
+                                                [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
+            const auto track = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, after - rank.tracks.begin() - 1));
+            const std::int64_t at = spans.startNs[link.from];
+            m_classes.emplace_back(spans.startNs[link.to], optimizers.hold(at)         ? OpClass::optimizer
+                                                           : backwards[track].hold(at) ? OpClass::backward
+                                                           : anyBackward               ? OpClass::forward
+                                                                                       : OpClass::other);
+        }
+        std::sort(m_classes.begin(), m_classes.end());
+    }
+    /// By the recorder's own clock; `other` where nothing tells.
+    OpClass of(std::int64_t startNs) const
+    {
+        const auto found = std::lower_bound(m_classes.begin(), m_classes.end(), std::pair(startNs, OpClass{}));
+        return found != m_classes.end() && found->first == startNs ? found->second : OpClass::other;
+    }
+    /// By the one clock: of spans that begin then.
+    void align(const ClockAlignment& clock, std::size_t rank)
+    {
+        if (clock.isAligned)
+            for (auto& [startNs, opClass] : m_classes)
+                startNs = clock.aligned(rank, startNs);
+    }
+
+private:
+    std::vector<std::pair<std::int64_t, OpClass>> m_classes;
+};
+
+struct Pass {
+    std::int64_t startNs = 0, endNs = 0;
+    Action action;
+    bool onDevice = false;
+};
+
+class StepTracer {
+public:
+    StepTracer(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals, std::size_t step,
+               const StepTraceOptions& options)
+        : m_recording(recording), m_recovered(recovered), m_evidence(recovered.evidence), m_step(recovered.steps.steps.at(step)),
+          m_options(options)
+    {
+        for (const GroupEvidence& group : m_evidence.groups)
+            m_axesOfGroup.push_back(axesOfGroup(recovered.axes, group.ranks));
+        for (const RankRecording& rank : recording.ranks)
+            if (rank.rank >= 0)
+                m_recordingOf.try_emplace(rank.rank, &rank);
+        for (std::uint32_t name = 0; name < recording.names.size(); ++name) {
+            m_isAutograd.push_back(recording.names[name].starts_with("autograd::engine::evaluate_function"));
+            m_isOptimizer.push_back(isOptimizer(recording.names[name]));
+        }
+        for (std::size_t i = 0; i < recovered.meetings.meetings.size(); ++i)
+            for (const Part& part : recovered.meetings.meetings[i].parts)
+                m_meetingOf[key(part)] = i + 1;
+        for (const Arrival& arrival : arrivals.list)
+            for (std::size_t p = 0; p < arrival.waitNs.size(); ++p)
+                if (arrival.waitNs[p] >= kShortestWaitNs)
+                    m_waitOf[key(recovered.meetings.meetings[arrival.meeting].parts[p])] = arrival.waitNs[p];
+    }
+
+    StepTrace trace()
+    {
+        refuseTooMany();
+        describe();
+        for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
+            checkCancelled();
+            addRank(r);
+        }
+        for (const Meeting& transfer : m_recovered.meetings.transfers) {
+            const auto from = m_placeOf.find(key(transfer.parts[0])), to = m_placeOf.find(key(transfer.parts[1]));
+            if (from != m_placeOf.end() && to != m_placeOf.end())
+                m_trace.flows.push_back({from->second.first, from->second.second, to->second.first, to->second.second});
+        }
+        return {.trace = std::move(m_trace), .originNs = m_step.startNs};
+    }
+
+private:
+    using Place = std::pair<std::uint32_t, std::uint32_t>; ///< track and span
+
+    static std::uint64_t key(const Part& part) { return std::uint64_t{part.rank} << 32 | part.span; }
+    bool isWithin(std::size_t r, std::int64_t startNs) const
+    {
+        return startNs >= m_step.rankStartNs[r] && startNs < m_step.rankEndNs[r];
+    }
+    /// Spans are by start: those of the rank's step.
+    template <typename Spans>
+    std::pair<std::size_t, std::size_t> within(std::size_t r, const Spans& spans) const
+    {
+        const auto at = [&](std::int64_t ns) {
+            return static_cast<std::size_t>(
+                std::lower_bound(spans.begin(), spans.end(), ns, [](const auto& s, std::int64_t t) { return s.startNs < t; }) -
+                spans.begin());
+        };
+        return {at(m_step.rankStartNs[r]), at(m_step.rankEndNs[r])};
+    }
+
+    void refuseTooMany() const
+    {
+        std::size_t spans = 0;
+        for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
+            const auto [firstWork, lastWork] = within(r, m_evidence.ranks[r].work);
+            const auto [firstComm, lastComm] = within(r, m_evidence.ranks[r].comms);
+            spans += lastWork - firstWork + lastComm - firstComm;
+        }
+        if (spans > m_options.mostSpans)
+            throw Error("step " + std::to_string(m_step.number) + " has " + std::to_string(spans) +
+                        " kernels and collectives, and up to " + std::to_string(m_options.mostSpans) + " are drawn at once");
+    }
+
+    void describe()
+    {
+        m_trace.title = "step " + std::to_string(m_step.number);
+        m_trace.slices = m_evidence.slices;
+        m_trace.worldSize = m_recovered.axes.worldSize;
+        for (const RecoveredAxis& axis : m_recovered.axes.axes)
+            m_trace.axes.push_back({axis.name, axis.size, axis.stride});
+        for (const GroupEvidence& group : m_evidence.groups)
+            m_trace.groups.push_back({.name = group.name,
+                                      .description = group.description,
+                                      .backend = {},
+                                      .evidence = group.evidence,
+                                      .ranks = group.ranks,
+                                      .size = static_cast<int>(group.ranks.size())});
+        m_trace.isEpoch = m_recording.isEpoch;
+        m_trace.originNs = m_step.startNs;
+        m_trace.endNs = m_step.endNs - m_step.startNs;
+    }
+
+    std::string nameOf(int rank) const
+    {
+        std::string place;
+        for (const char* name : {"dp", "pp", "cp", "tp", "ep"})
+            if (const RecoveredAxis* axis = m_recovered.axes.find(name); axis != nullptr)
+                place += (place.empty() ? "" : " ") + (name + std::to_string(RecoveredAxes::coordinate(*axis, rank)));
+        return "rank " + std::to_string(rank) + (place.empty() ? "" : " (" + place + ")");
+    }
+
+    std::uint32_t kindOf(std::string name, OpClass opClass, int stage = -1, std::string group = {}, std::int64_t bytes = 0)
+    {
+        const auto [found, isNew] =
+            m_kinds.try_emplace(std::tuple(name, opClass, stage, group, bytes), static_cast<std::uint32_t>(m_trace.kinds.size()));
+        if (isNew)
+            m_trace.kinds.push_back({.name = std::move(name),
+                                     .opClass = opClass,
+                                     .stage = stage,
+                                     .group = std::move(group),
+                                     .bytes = bytes,
+                                     .category = {}});
+        return found->second;
+    }
+
+    /// Rows of one process that are being filled, by what they hold. What overlaps goes to the next row.
+    struct Row {
+        std::string name;
+        TrackRole role = TrackRole::other;
+        std::vector<Track> rows;
+    };
+    struct Span {
+        std::int64_t startNs = 0, endNs = 0;
+        std::uint32_t kind = 0;
+        std::int32_t microbatch = -1;
+        std::uint64_t correlation = 0;
+        std::int32_t group = -1, peer = -1;
+    };
+    /// In order of start. Returns the row and the place in it.
+    static Place put(Row& row, int process, const Span& span, std::int64_t originNs)
+    {
+        std::size_t at = 0;
+        const std::int64_t startNs = span.startNs - originNs;
+        while (at < row.rows.size() && row.rows[at].size() > 0 &&
+               row.rows[at].startNs.back() + row.rows[at].durationNs.back() > startNs)
+            ++at;
+        at = std::min(at, kMostRowsOfOne - 1);
+        if (at >= row.rows.size())
+            row.rows.push_back({.process = process,
+                                .name = at == 0 ? row.name : row.name + " (" + std::to_string(at + 1) + ")",
+                                .role = row.role});
+        Track& track = row.rows[at];
+        track.startNs.push_back(startNs);
+        track.durationNs.push_back(std::max<std::int64_t>(0, span.endNs - span.startNs));
+        track.kind.push_back(span.kind);
+        track.microbatch.push_back(span.microbatch);
+        if (row.role == TrackRole::communication) {
+            track.correlation.push_back(span.correlation);
+            track.group.push_back(span.group);
+            track.peer.push_back(span.peer);
+        }
+        return {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(track.size() - 1)};
+    }
+
+    /// Of the device where it has them: these say when kernels ran, the host's when they were asked for.
+    std::vector<Pass> passesOf(std::size_t r) const
+    {
+        std::vector<Pass> passes;
+        bool anyOnDevice = false;
+        for (const MarkSpan& mark : m_evidence.ranks[r].marks)
+            if (isWithin(r, mark.startNs))
+                for (const Action& action : actionsFromMark(m_evidence.names[mark.name], mark.microbatch, m_evidence.slices)) {
+                    passes.push_back({mark.startNs, mark.endNs, action, mark.onDevice});
+                    anyOnDevice = anyOnDevice || mark.onDevice;
+                }
+        if (anyOnDevice)
+            std::erase_if(passes, [](const Pass& pass) { return !pass.onDevice; });
+        return passes;
+    }
+
+    void addRank(std::size_t r)
+    {
+        const RankEvidence& rank = m_evidence.ranks[r];
+        const auto process = static_cast<int>(m_trace.processes.size());
+        const auto recorded = m_recordingOf.find(rank.rank);
+        m_trace.processes.push_back({.rank = rank.rank,
+                                     .multiplicity = rank.multiplicity,
+                                     .name = nameOf(rank.rank),
+                                     .host = rank.host,
+                                     .deviceName = {},
+                                     .backend = {},
+                                     .rankEvidence = {}});
+        const std::vector<Pass> passes = passesOf(r);
+        Row actions{.name = "actions", .role = TrackRole::actions, .rows = {}};
+        for (const Pass& pass : passes)
+            put(actions, process,
+                {.startNs = pass.startNs,
+                 .endNs = pass.endNs,
+                 .kind = kindOf(std::to_string(pass.action.stage) + actionLetter(pass.action.kind), classOfPass(pass.action.kind),
+                                pass.action.stage),
+                 .microbatch = pass.action.microbatch},
+                m_step.startNs);
+        finish(actions);
+        std::optional<ClassOfStart> byStart;
+        if (recorded != m_recordingOf.end()) {
+            byStart.emplace(m_recording, *recorded->second, m_isAutograd, m_isOptimizer);
+            byStart->align(m_recovered.clock, r);
+        }
+        addWork(r, process, passes, byStart ? &*byStart : nullptr);
+        addComms(r, process);
+        if (recorded == m_recordingOf.end())
+            return;
+        if (m_options.hostThreads)
+            addThreads(r, process, *recorded->second);
+        addCounters(r, process, *recorded->second);
+    }
+
+    void addWork(std::size_t r, int process, const std::vector<Pass>& passes, const ClassOfStart* byStart)
+    {
+        const RankEvidence& rank = m_evidence.ranks[r];
+        std::map<std::pair<bool, std::uint32_t>, Row> rows; // kernels before copies
+        std::size_t pass = 0;
+        const auto [first, last] = within(r, rank.work);
+        for (std::size_t i = first; i < last; ++i) {
+            const WorkSpan& span = rank.work[i];
+            const bool isCopy = span.work == DeviceWork::copy;
+            Row& row = rows[{isCopy, span.stream}];
+            if (row.name.empty()) {
+                row.name = isCopy ? "copies" : "compute";
+                row.role = isCopy ? TrackRole::other : TrackRole::compute;
+            }
+            OpClass opClass = isCopy ? OpClass::hostTransfer : byStart != nullptr ? byStart->of(span.startNs) : OpClass::other;
+            int stage = -1;
+            std::int32_t microbatch = -1;
+            const std::int64_t at =
+                !passes.empty() && !passes.front().onDevice && span.launchNs != INT64_MIN ? span.launchNs : span.startNs;
+            while (pass < passes.size() && passes[pass].endNs <= at)
+                ++pass;
+            if (!isCopy && pass < passes.size() && passes[pass].startNs <= at) {
+                if (opClass == OpClass::other)
+                    opClass = classOfPass(passes[pass].action.kind);
+                stage = passes[pass].action.stage;
+                microbatch = passes[pass].action.microbatch;
+            }
+            put(row, process,
+                {.startNs = span.startNs,
+                 .endNs = span.endNs,
+                 .kind = kindOf(m_evidence.names[span.name], opClass, stage),
+                 .microbatch = microbatch},
+                m_step.startNs);
+        }
+        finishAll(rows, "stream");
+    }
+
+    void addComms(std::size_t r, int process)
+    {
+        const RankEvidence& rank = m_evidence.ranks[r];
+        std::map<std::pair<std::string, std::uint32_t>, Row> rows;
+        std::map<std::pair<std::string, std::uint32_t>, std::vector<std::pair<std::uint64_t, Place>>> places;
+        const auto [first, last] = within(r, rank.comms);
+        for (std::size_t i = first; i < last; ++i) {
+            const CommSpan& span = rank.comms[i];
+            const std::string axes = span.group < 0 ? std::string() : m_axesOfGroup[static_cast<std::size_t>(span.group)];
+            const OpClass opClass = classOfAxes(axes, span.exchange);
+            const std::string word = axes.empty() ? (isTransfer(span.exchange) ? "pp" : "comm") : axes;
+            const auto rowKey = std::pair(word, span.stream);
+            Row& row = rows[rowKey];
+            if (row.name.empty()) {
+                row.name = word == "comm" ? "communication" : word + " comm";
+                row.role = TrackRole::communication;
+            }
+            const std::uint64_t part = key({static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(i)});
+            const auto waits = m_waitOf.find(part);
+            const std::int64_t readyNs =
+                waits == m_waitOf.end() ? span.startNs : std::min(span.endNs, span.startNs + waits->second);
+            if (readyNs > span.startNs)
+                put(row, process,
+                    {.startNs = span.startNs,
+                     .endNs = readyNs,
+                     .kind = kindOf("wait " + word, OpClass::other, -1, word),
+                     .group = span.group},
+                    m_step.startNs);
+            const std::string name =
+                span.exchange == Exchange::unknown ? m_evidence.names[span.name] : std::string(exchangeName(span.exchange));
+            const auto meeting = m_meetingOf.find(part);
+            const Place place = put(row, process,
+                                    {.startNs = readyNs,
+                                     .endNs = span.endNs,
+                                     .kind = kindOf(name, opClass, -1, word, span.bytes),
+                                     .correlation = meeting == m_meetingOf.end() ? 0 : meeting->second,
+                                     .group = span.group,
+                                     .peer = span.peer},
+                                    m_step.startNs);
+            places[rowKey].emplace_back(part, place);
+        }
+        auto next = static_cast<std::uint32_t>(m_trace.tracks.size());
+        for (const auto& [rowKey, row] : rows) {
+            for (const auto& [part, place] : places[rowKey])
+                m_placeOf[part] = {next + place.first, place.second};
+            next += static_cast<std::uint32_t>(row.rows.size());
+        }
+        finishAll(rows, "stream");
+    }
+
+    void addThreads(std::size_t r, int process, const RankRecording& rank)
+    {
+        const auto aligned = [&](std::int64_t ns) { return m_recovered.clock.isAligned ? m_recovered.clock.aligned(r, ns) : ns; };
+        for (const RecordedTrack& thread : rank.tracks) {
+            if (thread.isDevice)
+                continue;
+            Row row{.name = thread.name, .role = TrackRole::other, .rows = {}};
+            for (std::uint32_t i = thread.first; i < thread.last; ++i) {
+                const std::int64_t startNs = aligned(rank.spans.startNs[i]);
+                const std::string& name = m_recording.names[rank.spans.name[i]];
+                const std::int32_t microbatch = rank.spans.microbatch.empty() ? -1 : rank.spans.microbatch[i];
+                if (isWithin(r, startNs) && actionsFromMark(name, microbatch, m_evidence.slices).empty())
+                    put(row, process,
+                        {.startNs = startNs, .endNs = aligned(rank.spans.endNs(i)), .kind = kindOf(name, OpClass::hostTransfer)},
+                        m_step.startNs);
+            }
+            finish(row);
+        }
+    }
+
+    /// Bytes alone: what else is counted is no memory, and one curve a rank is drawn as such.
+    void addCounters(std::size_t r, int process, const RankRecording& rank)
+    {
+        constexpr double kMost = 9e18;
+        for (const RecordedCounter& recorded : rank.counters) {
+            if (recorded.unit != "bytes")
+                continue;
+            Counter counter{.process = process, .name = recorded.name, .unit = recorded.unit};
+            for (std::size_t i = 0; i < recorded.timeNs.size(); ++i) {
+                const std::int64_t at =
+                    (m_recovered.clock.isAligned ? m_recovered.clock.aligned(r, recorded.timeNs[i]) : recorded.timeNs[i]) -
+                    m_step.startNs;
+                if (at > m_trace.endNs || recorded.value[i] < 0 || recorded.value[i] > kMost)
+                    continue;
+                if (at < 0) { // the last one before holds at the begin
+                    counter.timeNs.assign(1, 0);
+                    counter.value.assign(1, std::llround(recorded.value[i]));
+                    continue;
+                }
+                counter.timeNs.push_back(at);
+                counter.value.push_back(std::llround(recorded.value[i]));
+            }
+            if (!counter.timeNs.empty())
+                m_trace.counters.push_back(std::move(counter));
+        }
+    }
+
+    void finish(Row& row)
+    {
+        for (Track& track : row.rows) {
+            for (std::size_t i = 0; i < track.size(); ++i)
+                m_trace.endNs = std::max(m_trace.endNs, track.startNs[i] + track.durationNs[i]);
+            m_trace.tracks.push_back(std::move(track));
+        }
+    }
+    /// Rows of one name are told apart by a number.
+    template <typename Rows>
+    void finishAll(Rows& rows, const char* word)
+    {
+        std::map<std::string, int> of, seen;
+        for (const auto& [rowKey, row] : rows)
+            ++of[row.name];
+        for (auto& [rowKey, row] : rows) {
+            const int number = ++seen[row.name];
+            if (of[row.name] > 1)
+                for (Track& track : row.rows)
+                    track.name.insert(row.name.size(), std::string(" · ") + word + " " + std::to_string(number));
+            finish(row);
+        }
+    }
+
+    const Recording& m_recording;
+    const Recovered& m_recovered;
+    const RunEvidence& m_evidence;
+    const RecoveredStep& m_step;
+    const StepTraceOptions& m_options;
+    std::vector<std::string> m_axesOfGroup;
+    std::map<int, const RankRecording*> m_recordingOf;
+    std::vector<bool> m_isAutograd, m_isOptimizer; ///< [name]
+    std::unordered_map<std::uint64_t, std::uint64_t> m_meetingOf;
+    std::unordered_map<std::uint64_t, std::int64_t> m_waitOf;
+    std::unordered_map<std::uint64_t, Place> m_placeOf;
+    std::map<std::tuple<std::string, OpClass, int, std::string, std::int64_t>, std::uint32_t> m_kinds;
+    Trace m_trace;
+};
+
+} // namespace
+
+StepTrace stepTrace(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals, std::size_t step,
+                    const StepTraceOptions& options)
+{
+    return StepTracer(recording, recovered, arrivals, step, options).trace();
+}
+
+} // namespace sim

@@ -1,0 +1,32 @@
+// A recorded step as the Trace that everything draws: passes, streams with kernels by what they are for, communication by axis
+// with the wait for the last member apart from the transfer; on one clock, from the step's begin on.
+#pragma once
+
+#include "sim/recovery/arrivals.h"
+#include "sim/recovery/recover.h"
+#include "sim/trace/recording.h"
+#include "sim/trace/trace.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+
+struct StepTraceOptions {
+    bool hostThreads = false; ///< rows of the host's threads, too: operators, launches, annotations
+    /// Throws Error beyond, with how many there are.
+    std::size_t mostSpans = 20'000'000;
+};
+
+struct StepTrace {
+    Trace trace;               ///< process i is RunEvidence::ranks[i]
+    std::int64_t originNs = 0; ///< what the recording's one clock says at 0
+};
+
+/// `step` is an index into RecoveredSteps::steps. Only what begins within a rank's own step is in it. A kernel is of the pass
+/// that it runs in; where no pass is marked, what nodes of autograd launch is backward, what an optimizer's annotation
+/// covers is the optimizer's, and the rest of such a rank forward. `arrivals` as arrivalsOf() made them: collectives that are not
+/// in it are not cut into wait and transfer. O(spans log spans).
+StepTrace stepTrace(const Recording&, const Recovered&, const Arrivals&, std::size_t step, const StepTraceOptions& = {});
+
+} // namespace sim

@@ -1,0 +1,202 @@
+// A recorded run in the window: opened, looked at, asked, corrected, predicted, and what if from it.
+#include "app/shell/recorded/predict_dialog.h"
+#include "app/shell/recorded/recorded_facts.h"
+#include "app/shell/recorded/recorded_panel.h"
+#include "app/shell/recorded/recorded_tables.h"
+#include "app/shell/widgets/problem_banner.h"
+#include "sim/scenario/document.h"
+#include "sim/trace/export.h"
+#include "tests/app/shell/cut_labels.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QApplication>
+#include <QComboBox>
+#include <QDropEvent>
+#include <QFile>
+#include <QLabel>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTemporaryDir>
+#include <QUrl>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class RecordedTest : public WindowTest {
+protected:
+    /// Eight ranks of which the fifth computes slower by two fifths.
+    void SetUp() override
+    {
+        sim::Scenario planted = scenario(document(kTiny));
+        planted.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+        path = folder.filePath(QStringLiteral("run.json"));
+        sim::saveTrace(sim::simulate(planted, {.full = true})->trace(sim::TraceDetail::kernels), path.toStdString());
+    }
+    RecordedPanel& panel() { return window.recorded(); }
+    void openRun(const QString& what)
+    {
+        ASSERT_TRUE(window.openFile(what).empty());
+        ASSERT_TRUE(window.isRecordedShown());
+        settle();
+    }
+    std::size_t finding(const char* kind)
+    {
+        const auto& findings = panel().run()->run()->answers.findings;
+        const auto found = std::find_if(findings.begin(), findings.end(), [&](const auto& f) { return f.kind == kind; });
+        EXPECT_NE(found, findings.end()) << kind;
+        return static_cast<std::size_t>(found - findings.begin());
+    }
+    const QTemporaryDir folder;
+    QString path;
+};
+
+TEST_F(RecordedTest, AFileIsReadItsStepDrawnAndWhatWasFoundIsShownWhereItIs)
+{
+    openRun(path);
+    EXPECT_THAT(panel().headline().toStdString(),
+                testing::StartsWith("8 of 8 ranks  ·  tp 2  ·  dp 2  ·  pp 2  ·  1 step  ·  Rankscope"));
+    ASSERT_TRUE(panel().run()->picture());
+    EXPECT_THAT(panel().findingsText().toStdString(), testing::HasSubstr("Rank 5 keeps the others waiting"));
+    EXPECT_EQ(panel().table(RecordedTab::ranks).rowCount(), 8);
+    panel().setTab(RecordedTab::ranks);
+    EXPECT_EQ(panel().shownTable().header.front(), "Rank");
+    ASSERT_EQ(panel().shownTable().rows.size(), 8U);
+    EXPECT_EQ(panel().shownTable().rows[5].front(), "rank 5");
+    EXPECT_EQ(panel().shownTable().rows[5].back(), "79 of 99");
+    EXPECT_TRUE(window.isEnabled(CommandId::exportFigure) && window.isEnabled(CommandId::exportTable));
+    EXPECT_THAT(panel().facts().text().toStdString(), testing::HasSubstr("tp 2, ranks 1 apart\t100 % sure"));
+    EXPECT_THAT(panel().facts().text().toStdString(), testing::HasSubstr("Schedule 1f1b, 2 stages, 4 micro-batches"));
+    std::string drawn;
+    for (const Node& node : panel().gridCanvas().nodes())
+        drawn += node.name + "\n";
+    EXPECT_THAT(drawn, testing::HasSubstr("rank 5"));
+    EXPECT_THAT(drawn, testing::HasSubstr("of the step"));
+
+    panel().showFinding(finding("late-rank"));
+    settle();
+    EXPECT_EQ(panel().selection().ranks, std::vector<int>{5});
+    ASSERT_TRUE(panel().selection().range);
+    EXPECT_LT(panel().selection().range->endNs - panel().selection().range->beginNs,
+              panel().run()->picture()->timeUse->endNs / 2);
+    EXPECT_EQ(panel().grid().lens(), GridLens::straggler);
+    const TimeRange seen = panel().timelines().visibleRange();
+    EXPECT_LE(seen.beginNs, panel().selection().range->beginNs);
+    EXPECT_GE(seen.endNs, panel().selection().range->endNs);
+    EXPECT_LT(seen.endNs - seen.beginNs, panel().run()->picture()->timeUse->endNs);
+
+    panel().table(RecordedTab::ranks).selectRow(3);
+    EXPECT_EQ(panel().selection().selectedRank, 3);
+    panel().setRows(RecordedRows::streams);
+    settle();
+    drawn.clear();
+    for (const Node& node : panel().timelineCanvas().nodes())
+        drawn += node.name + "\n";
+    EXPECT_THAT(drawn, testing::HasSubstr("rank 3"));
+    panel().setRows(RecordedRows::hostThreads);
+    settle();
+    EXPECT_TRUE(panel().run()->picture()->hostThreads);
+}
+
+TEST_F(RecordedTest, WhatNoTraceSaysIsAskedForAndAGridIsTakenFromSomebodyWhoKnowsIt)
+{
+    openRun(path);
+    window.run(CommandId::predictRecorded);
+    auto* dialog = window.findChild<PredictDialog*>();
+    ASSERT_TRUE(dialog);
+    auto* model = dialog->findChildren<QComboBox*>().front();
+    model->setCurrentIndex(model->findData(QStringLiteral("tiny-llama")));
+    dialog->findChildren<QComboBox*>().back()->setCurrentIndex(
+        dialog->findChildren<QComboBox*>().back()->findData(QStringLiteral("laptop")));
+    for (QSpinBox* box : dialog->findChildren<QSpinBox*>())
+        if (box->accessibleName() == QStringLiteral("Tokens of a sequence"))
+            box->setValue(128);
+    for (QPushButton* button : dialog->findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Predict"))
+            button->click();
+    settle();
+    ASSERT_TRUE(panel().run()->prediction()) << panel().problem().toStdString();
+    EXPECT_EQ(panel().run()->prediction()->scenario.layout.pp, 2);
+    EXPECT_EQ(panel().run()->prediction()->scenario.model.name.empty(), false);
+
+    RecordedFacts& facts = panel().facts();
+    facts.size("tp")->setValue(3);
+    EXPECT_FALSE(facts.applyButton()->isEnabled());
+    facts.size("tp")->setValue(4);
+    facts.size("dp")->setValue(1);
+    ASSERT_TRUE(facts.applyButton()->isEnabled());
+    facts.applyButton()->click();
+    settle();
+    EXPECT_THAT(panel().headline().toStdString(), testing::HasSubstr("tp 4  ·  pp 2"));
+    EXPECT_THAT(facts.text().toStdString(), testing::HasSubstr("as somebody said"));
+}
+
+TEST_F(RecordedTest, PredictionLiesAboveItAndWhatIfIsAScenarioWithWhatWasMeasured)
+{
+    openRun(path);
+    EXPECT_FALSE(window.isEnabled(CommandId::whatIfRecorded));
+    ASSERT_TRUE(window.predictRecordedAs(galleryFile(kTiny)).empty());
+    settle();
+    ASSERT_TRUE(panel().run()->prediction()) << panel().problem().toStdString();
+    ASSERT_TRUE(panel().run()->prediction()->calibration);
+    EXPECT_GT(panel().table(RecordedTab::prediction).rowCount(), 5);
+    ASSERT_TRUE(window.isEnabled(CommandId::whatIfRecorded));
+    window.run(CommandId::whatIfRecorded);
+    settle();
+    ASSERT_TRUE(window.session().isOpen());
+    EXPECT_FALSE(window.isRecordedShown());
+    ASSERT_TRUE(window.desk().simulation());
+    const sim::RunCalibration& calibration = *panel().run()->prediction()->calibration;
+    EXPECT_NEAR(window.desk().simulation()->metrics().stepTimeSeconds, calibration.calibratedSeconds,
+                1e-6 * calibration.calibratedSeconds);
+    EXPECT_TRUE(window.session().displayName().startsWith(QStringLiteral("What if, from run.json")));
+    window.run(CommandId::showRecorded);
+    EXPECT_TRUE(window.isRecordedShown());
+}
+
+TEST_F(RecordedTest, DroppedFilesAreOneRunATextIsNoneAndWhatCannotBeReadSaysWhy)
+{
+    QMimeData mime;
+    mime.setUrls(
+        {QUrl::fromLocalFile(QStringLiteral(RANKSCOPE_TEST_DATA "/kineto/worker0_step_12.1694128201545.pt.trace.json.gz")),
+         QUrl::fromLocalFile(QStringLiteral(RANKSCOPE_TEST_DATA "/kineto/worker7_step_12.1694128201553.pt.trace.json.gz"))});
+    QDragEnterEvent enter({10, 10}, Qt::CopyAction, &mime, Qt::LeftButton, {});
+    QApplication::sendEvent(&window, &enter);
+    EXPECT_TRUE(enter.isAccepted());
+    QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &drop);
+    ASSERT_TRUE(waitFor([&] { return window.isRecordedShown(); }));
+    settle();
+    EXPECT_THAT(panel().headline().toStdString(), testing::StartsWith("2 of"));
+
+    const QString words = folder.filePath(QStringLiteral("words.txt"));
+    QFile file(words);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("Dear profiler,\n");
+    file.close();
+    EXPECT_FALSE(window.openFile(words).empty());
+    EXPECT_TRUE(window.isRecordedShown()) << "what was open stays";
+
+    window.resize(1024, 640);
+    for (const RecordedTab tab : {RecordedTab::findings, RecordedTab::ranks, RecordedTab::facts}) {
+        panel().setTab(tab);
+        settle();
+        EXPECT_EQ(cutLabels(panel()), QStringList());
+    }
+
+    const QString empty = folder.filePath(QStringLiteral("empty"));
+    ASSERT_TRUE(QDir().mkpath(empty));
+    openRun(empty);
+    EXPECT_THAT(panel().problem().toStdString(), testing::EndsWith("is a folder without files"));
+    EXPECT_FALSE(window.isEnabled(CommandId::predictRecorded));
+    EXPECT_FALSE(panel().progress().isVisible());
+}
+
+} // namespace
+} // namespace app

@@ -4,11 +4,14 @@
 #include "sim/answers/answers.h"
 #include "sim/planner/planner.h"
 
+#include <string>
 #include <vector>
 
 namespace sim {
 
 Answer planAnswer(const PlanAnswer&, const PlanRequest&);
+/// How many layouts were judged and how, and what is proved of the first: lines of text, of an answer or of what was merged.
+std::string planProof(const Answer&);
 Answer whyAnswer(const PlanWhy&);
 
 /// The answers of all parts of one search as one: throws Error where they are not parts of the same.

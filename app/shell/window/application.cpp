@@ -303,6 +303,8 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
         window.show();
         return QApplication::exec();
     }
+    if (options.plan)
+        window.showPlan();
     if (!options.compare.isEmpty())
         if (const Problems problems = window.compareWithAll(options.compare); !problems.empty()) {
             tell(problems);

@@ -11,11 +11,12 @@ inline constexpr const char* kComparisonFigure = "compare"; ///< of --figure, be
 
 struct StartOptions {
     QString file;
-    QString view;     ///< "grid", "timeline" or empty: both
-    QString lesson;   ///< id or file of one to play
-    QString handout;  ///< .pdf of it
-    quint64 seed = 1; ///< of that paper's numbers
-    QString theme;    ///< "light", "dark", "high-contrast" or empty: as remembered
+    bool plan = false; ///< the Plan view, and starts it
+    QString view;      ///< "grid", "timeline" or empty: both
+    QString lesson;    ///< id or file of one to play
+    QString handout;   ///< .pdf of it
+    quint64 seed = 1;  ///< of that paper's numbers
+    QString theme;     ///< "light", "dark", "high-contrast" or empty: as remembered
     QStringList overrides;
     QStringList compare;    ///< files of the baseline and of further scenarios
     bool present = false;   ///< before an audience

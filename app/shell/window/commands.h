@@ -112,6 +112,7 @@ enum class CommandId {
     showDetails,
     showFindings,
     showOps,
+    showPlan,
     showKernels,
     showEveryRank,
     stepThrough,

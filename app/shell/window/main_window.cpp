@@ -11,6 +11,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -105,7 +106,7 @@ MainWindow::~MainWindow()
     m_session.disconnect(this);
     m_baseline.disconnect(this);
     m_desk.disconnect(this);
-    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock, m_opsDock}) {
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock, m_opsDock, m_planDock}) {
         dock->disconnect(this);
         delete dock;
     }
@@ -178,6 +179,7 @@ void MainWindow::buildPages()
     buildFindings();
     buildLesson();
     buildOps();
+    buildPlan();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
@@ -202,6 +204,12 @@ void MainWindow::connectParts()
     connect(&m_workspace->editor(), &OrderEditorPanel::saved, this, &MainWindow::saveOrder);
     connect(&m_workspace->editor(), &OrderEditorPanel::cancelled, this, [this] { editOrder(false); });
     connect(m_header, &ScenarioHeader::renameRequested, this, [this] { run(CommandId::nameScenario); });
+    connect(m_form, &ScenarioForm::planRequested, this, [this](const QString& pointer, bool frees) {
+        m_planDock->show();
+        m_planDock->raise();
+        frees ? m_plan->planAlone(pointer.toStdString()) : m_plan->planAround(pointer.toStdString());
+        updateActions();
+    });
     connect(m_form, &ScenarioForm::chooseScheduleRequested, this, [this] { run(CommandId::chooseSchedule); });
 
     m_busyTimer.setSingleShot(true);
@@ -233,7 +241,8 @@ void MainWindow::connectParts()
     for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm},
                                    {m_detailsDock, CommandId::showDetails},
                                    {m_findingsDock, CommandId::showFindings},
-                                   {m_opsDock, CommandId::showOps}}) {
+                                   {m_opsDock, CommandId::showOps},
+                                   {m_planDock, CommandId::showPlan}}) {
         connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
             if (isWorkspaceShown())
                 action(id)->setChecked(!dock->isHidden());
@@ -382,6 +391,7 @@ void MainWindow::showPage(QWidget* page)
     m_findingsDock->hide();
     m_lessonDock->hide();
     m_opsDock->hide();
+    m_planDock->hide();
     updateActions();
     updateTitle();
     showStatus();
@@ -417,6 +427,7 @@ void MainWindow::showWorkspace()
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
     action(CommandId::showFindings)->setChecked(!m_findingsDock->isHidden());
     action(CommandId::showOps)->setChecked(!m_opsDock->isHidden());
+    action(CommandId::showPlan)->setChecked(!m_planDock->isHidden());
     m_workspace->canvas(Picture::timeline).setFocus();
     updateActions();
     updateTitle();

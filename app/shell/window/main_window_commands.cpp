@@ -9,6 +9,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -181,6 +182,8 @@ void MainWindow::runInView(ViewCommand viewCommand, bool fast)
         m_live->runCommand(viewCommand, fast);
     else if (isCompareShown())
         m_compare->runCommand(viewCommand, fast);
+    else if (m_plan->hasCanvasFocus())
+        m_plan->runCommand(viewCommand, fast);
     else
         m_workspace->runCommand(viewCommand, fast);
 }

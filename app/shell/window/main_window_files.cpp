@@ -15,6 +15,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/translations.h"
@@ -441,6 +442,7 @@ void MainWindow::applySettings(const Settings& settings)
         m_textSize.set(settings.sizePercent);
     m_details->setGpuHourPrice(settings.gpuHourPrice);
     m_compare->setGpuHourPrice(settings.gpuHourPrice);
+    m_plan->setPrice(settings.gpuHourPrice);
     setMinimumSize(smallestSize());
     setThemeChoice(settings.theme);
 }
@@ -454,6 +456,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_details->setTheme(theme);
     m_findings->setTheme(theme);
     m_ops->setTheme(theme);
+    m_plan->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
     m_compare->setTheme(theme);

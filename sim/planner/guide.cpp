@@ -276,14 +276,12 @@ private:
         m_guide.gates.push_back(std::move(out));
     }
 
-    void scaleOut(const Walked& copy)
+    void scaleOut(Walked copy)
     {
-        const int dp = m_space.gpus / (copy.tp * copy.cp * copy.pp);
+        int dp = m_space.gpus / (copy.tp * copy.cp * copy.pp);
         GuideGate out{.question = "Then scale out: how many copies?"};
         out.haveGib = capacityGib();
-        const bool divides = m_space.gpus % copy.copyGpus == 0;
-        const auto job = divides ? measure(copy, dp, true) : std::nullopt;
-        const int copies = m_space.gpus / copy.copyGpus;
+        auto job = m_space.gpus % copy.copyGpus == 0 ? measure(copy, dp, true) : std::nullopt;
         if (!job) {
             out.numbers = countText(m_space.gpus) + " GPUs over copies of " + std::to_string(copy.copyGpus) + ", a batch of " +
                           countText(m_base.training.globalBatchSize) + " over dp " + std::to_string(dp);
@@ -292,29 +290,42 @@ private:
             m_guide.gates.push_back(std::move(out));
             return;
         }
+        const auto secondsOf = [](const Measured& of) { return of.simulation->metrics().stepTimeSeconds; };
+        const auto named = [&](const Walked& of, int copies) {
+            return "pp " + std::to_string(of.pp) + " × dp " + std::to_string(copies);
+        };
+        std::string stages; // as many as pay, where there are stages at all
+        while (copy.pp > 1 && dp % 2 == 0 && copy.pp * 2 <= m_base.model.numHiddenLayers) {
+            Walked deeper = copy;
+            deeper.pp *= 2;
+            deeper.copyGpus *= 2;
+            auto other = measure(deeper, dp / 2, true);
+            if (!other)
+                break;
+            const double change = secondsOf(*other) / secondsOf(*job) - 1;
+            const bool pays = fits(*other) && (change < 0 || !fits(*job));
+            stages += "; twice the stages, " + named(deeper, dp / 2) + ", " + (pays ? "pay: " : "do not pay: ") +
+                      numberText(secondsOf(*other), Unit::seconds) + " instead of " + numberText(secondsOf(*job), Unit::seconds) +
+                      ", " + shortGib(other->peakGib) + " a GPU instead of " + shortGib(job->peakGib);
+            if (!pays)
+                break;
+            copy = deeper;
+            dp /= 2;
+            job = std::move(other);
+        }
         const Metrics& metrics = job->simulation->metrics();
         const Scenario& scenario = job->simulation->scenario();
         out.yes = fits(*job);
         out.needGib = job->peakGib;
+        const int copies = m_space.gpus / copy.copyGpus;
         const int microBatches = scenario.training.globalBatchSize / (dp * scenario.training.microBatchSize);
         out.numbers = countText(m_space.gpus) + " GPUs / " + std::to_string(copy.copyGpus) +
                       " a copy = " + std::to_string(copies) + (copies == 1 ? " copy, dp " : " copies, dp ") + std::to_string(dp) +
                       ": " + std::to_string(microBatches) + " micro-batches each" +
                       (copy.pp > 1 ? ", bubble " + percentText(metrics.bubbleFraction) + " of the step" : "") + "; " +
                       shortGib(job->peakGib) + " of " + shortGib(out.haveGib);
-        out.then =
-            describe(copy) + " × dp " + std::to_string(dp) + ": step " + numberText(metrics.stepTimeSeconds, Unit::seconds);
-        if (copy.pp > 1 && dp % 2 == 0) { // what people fear at the edge of memory
-            Walked deeper = copy;
-            deeper.pp *= 2;
-            if (const auto other = measure(deeper, dp / 2, true)) {
-                const double seconds = other->simulation->metrics().stepTimeSeconds;
-                const double change = seconds / metrics.stepTimeSeconds - 1;
-                out.then += "; with twice the stages, pp " + std::to_string(deeper.pp) + " × dp " + std::to_string(dp / 2) +
-                            ", " + shortGib(other->peakGib) + " a GPU and " + numberText(seconds, Unit::seconds) + ", " +
-                            percentText(std::abs(change)) + (change >= 0 ? " longer" : " shorter");
-            }
-        }
+        out.then = describe(copy) + " × dp " + std::to_string(dp) + ": step " +
+                   numberText(metrics.stepTimeSeconds, Unit::seconds) + stages;
         m_guide.gates.push_back(std::move(out));
         if (!fits(*job)) {
             m_guide.end = "with the job's batch it does not fit: " + shortGib(job->peakGib);

@@ -239,14 +239,18 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     connect(&m_search, &PlanSearch::cellsFilled, this, [this] {
         refreshControls();
         refreshDetail();
+        refreshFrames();
     });
     connect(&m_search, &PlanSearch::cellFailed, this, [this](const QString& why) {
         m_failure = why;
+        refreshControls();
         refreshDetail();
+        refreshFrames();
     });
     connect(&m_search, &PlanSearch::guideFound, this, [this](const std::shared_ptr<const sim::PlanGuide>& guide) {
         m_guide = guide;
         showGuide();
+        refreshFrames();
     });
     connect(&m_search, &PlanSearch::guideFailed, this, [this](const QString& why) {
         m_guideView.setHint(tr("There is no guide").toStdString(), why.toStdString());
@@ -355,6 +359,7 @@ void PlanPanel::scenarioChanged()
     }
     refreshControls();
     refreshDetail();
+    refreshFrames();
 }
 
 /// Objective, what is held, limits: what was found was of another question.
@@ -802,6 +807,8 @@ void PlanPanel::refreshDetail()
 
 void PlanPanel::refreshFrames()
 {
+    if (isReady())
+        Q_EMIT ready();
     for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas})
         canvas->requestFrame();
 }

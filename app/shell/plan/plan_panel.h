@@ -83,7 +83,7 @@ public:
 Q_SIGNALS:
     void compareRequested(const QString& name, const sim::ScenarioDocument& document);
     void opened(const QString& layout); ///< it is the scenario now
-    void tell(const QString& message);
+    void ready();                       ///< isReady() again
 
 protected:
     bool eventFilter(QObject*, QEvent*) override;

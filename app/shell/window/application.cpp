@@ -11,6 +11,7 @@
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/share/page.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -86,6 +87,7 @@ void waitUntilSettled(MainWindow& window)
     QObject::connect(&window.desk(), &Desk::settled, &loop, &QEventLoop::quit);
     QObject::connect(&window.comparePage(), &ComparePage::compared, &loop, &QEventLoop::quit);
     QObject::connect(&window.lesson(), &LessonPanel::started, &loop, &QEventLoop::quit);
+    QObject::connect(&window.planner(), &PlanPanel::ready, &loop, &QEventLoop::quit, Qt::QueuedConnection);
     while (!window.isSettled())
         loop.exec();
 }

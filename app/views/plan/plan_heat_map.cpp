@@ -12,7 +12,7 @@
 namespace app {
 namespace {
 
-constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 22, kWidestCell = 132, kHighestCell = 58, kHeatGap = 2;
+constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 22, kWidestPlanCell = 132, kHighestPlanCell = 58, kHeatGap = 2;
 constexpr float kHatchPixels = 7;
 
 /// From the lower left to the upper right, all over the rectangle; `both`: the other way as well.
@@ -72,8 +72,8 @@ PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
     f.top = area.top + kHeatHead;
     f.hasLegend = area.height() >= kRoomForLegend;
     const float right = area.right - kMargin, bottom = area.bottom - (f.hasLegend ? kHeatLegend : 4);
-    f.width = std::clamp((right - f.left) / static_cast<float>(f.tps.size()), 1.0F, kWidestCell);
-    f.height = std::clamp((bottom - f.top) / static_cast<float>(f.pps.size()), 1.0F, kHighestCell);
+    f.width = std::clamp((right - f.left) / static_cast<float>(f.tps.size()), 1.0F, kWidestPlanCell);
+    f.height = std::clamp((bottom - f.top) / static_cast<float>(f.pps.size()), 1.0F, kHighestPlanCell);
     f.legendTop = f.top + f.height * static_cast<float>(f.pps.size()) + 2;
     return f;
 }

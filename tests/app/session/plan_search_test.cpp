@@ -15,12 +15,12 @@ using namespace test;
 
 constexpr const char* kPlanned = "05-dp2-tp4-pp2-sixteen-gpus.json";
 
-struct Told {
+struct ToldPlan {
     std::vector<PlanState> progress;
     std::optional<PlanState> end;
     QString failure;
     std::optional<PlanCellState> cell;
-    explicit Told(PlanSearch& search)
+    explicit ToldPlan(PlanSearch& search)
     {
         QObject::connect(&search, &PlanSearch::progressed, &search, [this](const PlanState& now) { progress.push_back(now); });
         QObject::connect(&search, &PlanSearch::finished, &search, [this](const PlanState& now) { end = now; });
@@ -37,7 +37,7 @@ sim::PlanRequest planned(int gpus = 0)
 TEST(PlanSearch, SaysWhatTheCommandLineSays)
 {
     PlanSearch search(catalogue());
-    Told told(search);
+    ToldPlan told(search);
     search.start(planned());
     EXPECT_TRUE(search.isRunning());
     ASSERT_TRUE(waitFor([&] { return told.end.has_value(); }));
@@ -57,7 +57,7 @@ TEST(PlanSearch, SaysWhatTheCommandLineSays)
 TEST(PlanSearch, WhatItProposesSimulatesToItsNumberBitForBit)
 {
     PlanSearch search(catalogue());
-    Told told(search);
+    ToldPlan told(search);
     for (const int gpus : {0, 32}) {
         told.end.reset();
         search.start(planned(gpus));
@@ -83,7 +83,7 @@ TEST(PlanSearch, WhatItProposesSimulatesToItsNumberBitForBit)
 TEST(PlanSearch, KeepsWhatItFoundWhenItIsStopped)
 {
     PlanSearch search(catalogue());
-    Told told(search);
+    ToldPlan told(search);
     search.start({.document = document(kLarge)});
     ASSERT_TRUE(waitFor([&] { return !told.progress.empty(); }));
     search.stop();
@@ -99,7 +99,7 @@ TEST(PlanSearch, KeepsWhatItFoundWhenItIsStopped)
 TEST(PlanSearch, EndsByItselfAfterAWhile)
 {
     PlanSearch search(catalogue());
-    Told told(search);
+    ToldPlan told(search);
     search.start({.document = document(kLarge)}, 0.0);
     ASSERT_TRUE(waitFor([&] { return told.end.has_value(); }));
     EXPECT_TRUE(told.end->answer->stopped);
@@ -108,7 +108,7 @@ TEST(PlanSearch, EndsByItselfAfterAWhile)
 TEST(PlanSearch, TellsNothingOnceItIsDropped)
 {
     PlanSearch search(catalogue());
-    Told told(search);
+    ToldPlan told(search);
     for (int i = 0; i < 5; ++i) {
         search.start({.document = document(kLarge)});
         search.drop();
@@ -124,7 +124,7 @@ TEST(PlanSearch, TellsNothingOnceItIsDropped)
 TEST(PlanSearch, SaysWhyNothingCanBeSearched)
 {
     PlanSearch search(catalogue());
-    Told told(search);
+    ToldPlan told(search);
     sim::PlanRequest request = planned();
     request.fixed = {{"layout.tp", "3.5"}};
     search.start(request);
@@ -136,7 +136,7 @@ TEST(PlanSearch, SaysWhyNothingCanBeSearched)
 TEST(PlanSearch, FindsTheBestOfACell)
 {
     PlanSearch search(catalogue());
-    Told told(search);
+    ToldPlan told(search);
     search.askCell({planned()}, 8, 2);
     ASSERT_TRUE(waitFor([&] { return told.cell.has_value(); }));
     EXPECT_EQ(told.cell->tp, 8);

@@ -1,5 +1,6 @@
 #include "sim/planner/guide.h"
 
+#include "sim/analysis/likely_ratio.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/cancel.h"
 #include "sim/error.h"
@@ -294,7 +295,7 @@ private:
         const auto named = [&](const Walked& of, int copies) {
             return "pp " + std::to_string(of.pp) + " × dp " + std::to_string(copies);
         };
-        std::string stages; // as many as pay, where there are stages at all
+        std::string stages; // more than hold it, as long as the model can tell that they pay
         while (copy.pp > 1 && dp % 2 == 0 && copy.pp * 2 <= m_base.model.numHiddenLayers) {
             Walked deeper = copy;
             deeper.pp *= 2;
@@ -302,11 +303,12 @@ private:
             auto other = measure(deeper, dp / 2, true);
             if (!other)
                 break;
-            const double change = secondsOf(*other) / secondsOf(*job) - 1;
-            const bool pays = fits(*other) && (change < 0 || !fits(*job));
-            stages += "; twice the stages, " + named(deeper, dp / 2) + ", " + (pays ? "pay: " : "do not pay: ") +
+            const LikelyRatio likely =
+                likelyRatio(job->simulation->scenario(), other->simulation->scenario(), secondsOf(*other) / secondsOf(*job));
+            const bool pays = fits(*other) && ((likely.canTell() && likely.predicted < 1) || !fits(*job));
+            stages += "; twice the stages, " + named(deeper, dp / 2) + (pays ? ", pay: " : ", are not needed: ") +
                       numberText(secondsOf(*other), Unit::seconds) + " instead of " + numberText(secondsOf(*job), Unit::seconds) +
-                      ", " + shortGib(other->peakGib) + " a GPU instead of " + shortGib(job->peakGib);
+                      " (" + sureText(likely) + "), " + shortGib(other->peakGib) + " a GPU instead of " + shortGib(job->peakGib);
             if (!pays)
                 break;
             copy = deeper;

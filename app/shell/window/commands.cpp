@@ -280,7 +280,7 @@ std::span<const Command> CommandTable::rows()
         inWindow(showOps, view, "Ta&ble of Ops", "Alt+0",
                  "Ops of the selected ranks and time added up: count, time, bytes, FLOP/s; again: hide it", onWorkspace,
                  [](W& w) { w.goToOrHide(*w.m_opsDock, showOps); }, {.checked = isOn<showOps>}),
-        inWindow(showPlan, view, "P&lan: Best Layout", "Ctrl+Alt+P",
+        inWindow(showPlan, view, "Plan: Best Layout", "Ctrl+Alt+P",
                  "The best layout of the job on so many GPUs, proved, and why each other one lost; again: hide it", maySay,
                  [](W& w) { w.goToOrHide(*w.m_planDock, showPlan); }, {.checked = isOn<showPlan>}),
         inWindow(resetLayout, view, "Reset Lay&out", "", "Every picture at its usual place", onWorkspace,

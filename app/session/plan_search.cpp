@@ -12,7 +12,7 @@ namespace app {
 namespace {
 
 constexpr int kSearchJob = 0, kCellJob = 1, kGuideJob = 2, kFillJob = 3;
-constexpr int kMostSimulatedOfCell = 40, kMostSimulatedToFill = 12;
+constexpr int kMostSimulatedOfCell = 40;
 
 PlanState stateOf(const sim::PlanRequest& request, sim::PlanAnswer answer, const sim::PlanProgress& progress, bool isRunning)
 {
@@ -137,7 +137,7 @@ void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int,
             {.kind = kFillJob,
              .work =
                  [this, isDone, end, isStopped = m_isStopped, of,
-                  cell = cellOf(of.request, tp, pp, kMostSimulatedToFill)](const Task& task) {
+                  cell = cellOf(of.request, tp, pp, kMostSimulatedOfCell)](const Task& task) {
                      const double left = std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
                      if (isStopped->load() || left <= 0) {
                          task.tell(isDone);

@@ -517,7 +517,8 @@ void PlanPanel::fillMap()
         return;
     std::vector<const PlanCell*> cut;
     for (const PlanCell& cell : m_picture->cells())
-        if (!cell.best && (cell.kind == PlanCellKind::floor || cell.kind == PlanCellKind::open))
+        if (cell.kind != PlanCellKind::winner && !cell.isProved &&
+            (cell.best || cell.kind == PlanCellKind::floor || cell.kind == PlanCellKind::open))
             cut.push_back(&cell);
     std::stable_sort(cut.begin(), cut.end(), [](const PlanCell* a, const PlanCell* b) { return a->margin < b->margin; });
     std::vector<std::pair<int, int>> places;

@@ -492,6 +492,12 @@ void MainWindow::stepChanged()
         if (!m_isInLesson) // there the lesson says who has the keys
             m_workspace->canvas(asked).setFocus();
     }
+    if (m_plansNext && isWorkspaceShown() && m_workspace->isVisible()) {
+        m_plansNext = false;
+        m_planDock->show();
+        m_planDock->raise();
+        m_plan->start();
+    }
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
         m_desk.playback().play();
     updateActions();

@@ -84,7 +84,7 @@ public:
     Problems compareWith(const QString& path);
     Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
     void showCompare();
-    void showPlan(); ///< and starts it
+    void showPlan(); ///< and starts it, as soon as there is a step
     void showOnly(Picture);
     void showInFront(Picture); ///< as soon as there is a step, whatever layout is remembered and whatever the file shows
     /// `fromItsBegin`: a lesson from its first step, not from where its player is.
@@ -299,6 +299,7 @@ private:
     bool m_showsViewNext = false;         ///< the file's, as soon as there is a result to show it of
     bool m_tidiesTabs = false;            ///< soon
     std::optional<Picture> m_inFrontNext; ///< the one that was asked for
+    bool m_plansNext = false;             ///< likewise
     bool m_playsNext = false;             ///< as soon as the scenario chosen in the gallery has a result
     bool m_bannerTellsFailure = false;    ///< of the simulation: it is over with the next result
     QTimer m_busyTimer;                   ///< until then a simulation is not worth mentioning

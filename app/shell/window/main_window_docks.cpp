@@ -71,7 +71,7 @@ void MainWindow::buildOps()
     connect(m_ops, &OpsPanel::failed, this, &MainWindow::tellNotSaved);
 }
 
-/// The same; both share their place as tabs.
+/// The same, beside it.
 void MainWindow::buildPlan()
 {
     m_plan = new PlanPanel(m_desk, m_options.renderer);
@@ -80,7 +80,6 @@ void MainWindow::buildPlan()
     m_planDock->setWidget(m_plan);
     m_planDock->hide();
     addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
-    tabifyDockWidget(m_opsDock, m_planDock);
     connect(m_planDock, &QDockWidget::visibilityChanged, this, [this](bool seen) {
         if (seen && m_planDock->height() < kPlanHeight && !m_planDock->isFloating())
             resizeDocks({m_planDock}, {std::min(kPlanHeight, height() * 6 / 10)}, Qt::Vertical);
@@ -93,10 +92,7 @@ void MainWindow::buildPlan()
 
 void MainWindow::showPlan()
 {
-    showWorkspace();
-    m_planDock->show();
-    m_planDock->raise();
-    m_plan->start();
+    m_plansNext = true;
 }
 
 /// Beside the scenario as it is: the layout is the baseline unless there is one.
@@ -246,7 +242,6 @@ void MainWindow::resetLayout()
     m_opsDock->hide();
     m_planDock->setFloating(false);
     addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
-    tabifyDockWidget(m_opsDock, m_planDock);
     m_planDock->hide();
     addDockWidget(Qt::LeftDockWidgetArea, m_formDock);
     for (QDockWidget* dock : {m_detailsDock, m_findingsDock}) {

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace app {
 namespace {
@@ -22,6 +24,20 @@ std::string gibOf(double gib)
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.1f GiB", gib);
     return text.data();
+}
+
+/// The same in fewer letters, so that what tells two layouts apart is still there.
+std::string briefer(std::string text)
+{
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kShorter{{{"micro-batch ", "mb "},
+                                                                                     {"sequence parallel", "sp"},
+                                                                                     {"recomputes ", "rc "},
+                                                                                     {" layers a chunk", ""},
+                                                                                     {"recomputation", "rc"}}};
+    for (const auto& [words, brief] : kShorter)
+        if (const std::size_t at = text.find(words); at != std::string::npos)
+            text.replace(at, words.size(), brief);
+    return text;
 }
 
 } // namespace
@@ -85,7 +101,7 @@ void PlanBestLayouts::paint(Canvas& canvas) const
     for (const Spot& spot : spots(area)) {
         const sim::PlannedLayout& layout = best[i];
         if (isChosen(spot.choice))
-            canvas.fillRect(spot.rect, mix(t.canvas, t.selection, 0.35F));
+            canvas.fillRect(spot.rect, mix(t.canvas, t.accent, 0.16F));
         else if (isHovered(spot.choice))
             canvas.fillRect(spot.rect, mix(t.canvas, t.text, 0.06F));
         const float small = canvas.textHeight(FontFace::small);
@@ -98,12 +114,8 @@ void PlanBestLayouts::paint(Canvas& canvas) const
                    std::to_string(i + 1), t.text, FontFace::bold, Align::right);
         if (hasText) {
             const std::string all = layoutText(layout);
-            textInside(
-                canvas, words,
-                fitting(canvas,
-                        {all, all.substr(0, all.find(" · recom")), all.substr(0, all.find(" · micro")), layout.grid.text()},
-                        words.width(), FontFace::small),
-                t.text, FontFace::small);
+            textInside(canvas, words, fitting(canvas, {all, briefer(all), layout.grid.text()}, words.width(), FontFace::small),
+                       t.text, FontFace::small);
         }
         const float left = spot.rect.left + kBestPlace + 4;
         const float width = std::max(40.0F, spot.rect.right - kBestNumbers - left);

@@ -164,7 +164,7 @@ void PlanHeatMap::paint(Canvas& canvas) const
             if (cell->kind == PlanCellKind::winner)
                 canvas.strokeRect(rect, t.accent, 3);
             else if (cell->kind == PlanCellKind::tie)
-                canvas.strokeRect(rect, t.accent, 2, LineStyle::dotted);
+                canvas.strokeRect(rect.inset(2), ink, 1, LineStyle::dotted);
             if (isHovered(choiceOf(*cell)))
                 canvas.strokeRect(rect, t.hover, 2);
             if (isChosenCell(cell->tp, cell->pp))
@@ -202,7 +202,8 @@ void PlanHeatMap::paint(Canvas& canvas) const
         else if (entry.kind == PlanCellKind::winner)
             canvas.strokeRect(swatch, t.accent, 2);
         else
-            canvas.strokeRect(swatch, t.mutedText, 1,
+            canvas.strokeRect(entry.kind == PlanCellKind::tie ? swatch.inset(1) : swatch,
+                              entry.kind == PlanCellKind::tie ? readableOn(t.heatAt(0.9)) : t.mutedText, 1,
                               entry.kind == PlanCellKind::open  ? LineStyle::dashed
                               : entry.kind == PlanCellKind::tie ? LineStyle::dotted
                                                                 : LineStyle::solid);

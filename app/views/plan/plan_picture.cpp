@@ -127,6 +127,7 @@ PlanPicture::PlanPicture(std::shared_ptr<const sim::PlanAnswer> answer, sim::Pla
             if (first && first->grid.tp == tp && first->grid.pp == pp) {
                 cell.kind = PlanCellKind::winner;
                 cell.best = *first;
+                cell.isProved = m_answer->proved;
                 cell.reason = layoutText(*first);
             } else {
                 const sim::RejectedGrid& grid = *found->second.grid;
@@ -175,7 +176,10 @@ void PlanPicture::setCell(int tp, int pp, const sim::PlanAnswer& answer)
     if (cell == m_cells.end() || cell->kind == PlanCellKind::winner || answer.best.empty() || m_answer->best.empty())
         return;
     const sim::PlannedLayout& best = answer.best.front();
+    if (cell->best && cell->best->stepSeconds < best.stepSeconds && !byHeadroom())
+        return;
     cell->kind = PlanCellKind::slower;
+    cell->isProved = answer.proved;
     cell->best = best;
     cell->reason =
         best.grid.text() + ": the best of it" + (answer.proved ? "" : " of those simulated") + " " + differenceText(best);
@@ -243,9 +247,9 @@ std::string marginText(const PlanPicture& picture, const PlanCell& cell)
     case PlanCellKind::winner:
         return "best";
     case PlanCellKind::tie:
-        return "tie " + percent();
+        return (cell.isProved ? "tie " : "tie ≤ ") + percent();
     case PlanCellKind::slower:
-        return percent();
+        return (cell.isProved ? "" : "≤ ") + percent();
     case PlanCellKind::floor:
         return picture.byHeadroom() ? "cut by floor" : "≥ " + percent();
     case PlanCellKind::open:

@@ -28,6 +28,7 @@ struct PlanCell {
     int tp = 1, pp = 1;
     PlanCellKind kind = PlanCellKind::none;
     std::optional<sim::PlannedLayout> best; ///< that was simulated
+    bool isProved = false;                  ///< nothing with them is better than `best`
     double margin = 0;                      ///< of best, else of the floor: what it takes beyond the first, as a share of that
     double leastSeconds = 0;                ///< 0: not known
     std::string reason;                     ///< with the numbers, and the grid that it is of

@@ -42,7 +42,7 @@ protected:
     const std::string text() { return window.session().document().text(); }
 };
 
-TEST_F(PlanWindow, SaysTheProofAndChoosesTheBest)
+TEST_F(PlanWindow, SaysTheProofAndChoosesTheBestByNameAndByKey)
 {
     EXPECT_TRUE(panel().isVisible());
     plan();
@@ -52,9 +52,27 @@ TEST_F(PlanWindow, SaysTheProofAndChoosesTheBest)
     EXPECT_TRUE(panel().choice()->isLayout(first()));
     EXPECT_TRUE(panel().detailText().contains(QStringLiteral("GiB at the peak"))) << panel().detailText().toStdString();
     EXPECT_FALSE(panel().canvas(PlanPart::map).nodes().empty());
+
+    for (QWidget* widget : panel().findChildren<QWidget*>()) {
+        const bool isControl =
+            qobject_cast<QSpinBox*>(widget) || qobject_cast<QSlider*>(widget) || qobject_cast<CanvasWidget*>(widget);
+        if (isControl) {
+            EXPECT_FALSE(widget->accessibleName().isEmpty()) << widget->metaObject()->className();
+        }
+    }
+    QAccessibleInterface* map = QAccessible::queryAccessibleInterface(&panel().canvas(PlanPart::map));
+    ASSERT_NE(map, nullptr);
+    EXPECT_EQ(map->childCount(), static_cast<int>(panel().canvas(PlanPart::map).nodes().size()));
+
+    panel().canvas(PlanPart::map).setFocus();
+    const PlanChoice before = *panel().choice();
+    window.run(CommandId::next);
+    settle();
+    EXPECT_NE(std::pair(panel().choice()->tp, panel().choice()->pp), std::pair(before.tp, before.pp));
+    EXPECT_FALSE(panel().detailText().isEmpty());
 }
 
-TEST_F(PlanWindow, OpensALayoutThatSimulatesToItsNumberAsOneStep)
+TEST_F(PlanWindow, OpensALayoutThatSimulatesToItsNumberAsOneStepAndLaysItBesideMine)
 {
     plan();
     const std::string before = text();
@@ -73,6 +91,17 @@ TEST_F(PlanWindow, OpensALayoutThatSimulatesToItsNumberAsOneStep)
     QTest::keyClick(&panel().canvas(PlanPart::map), Qt::Key_Return);
     settle();
     EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+
+    // And beside mine.
+    window.run(CommandId::undo);
+    settle();
+    const double mine = window.desk().simulation()->metrics().stepTimeSeconds;
+    panel().compareChosen();
+    settle();
+    EXPECT_TRUE(window.isCompareShown());
+    ASSERT_TRUE(window.desk().baseline().isReady());
+    EXPECT_EQ(window.desk().baseline().metrics()->stepTimeSeconds, seconds);
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, mine);
 }
 
 TEST_F(PlanWindow, ACellThatWasCutIsSearchedWhenItIsChosen)
@@ -117,7 +146,7 @@ TEST_F(PlanWindow, AChangeOfTheScenarioEndsTheSearchAtOnce)
 {
     panel().start();
     EXPECT_TRUE(panel().isSearching());
-    window.session().edit(makeKeyEdit("/training/global_batch_size", "64", "global batch", "", "64"));
+    window.session().edit(makeKeyEdit("/training/global_batch_size", "256", "global batch", "", "256"));
     EXPECT_FALSE(panel().isSearching());
     settle();
     EXPECT_FALSE(panel().canOpen());
@@ -171,8 +200,16 @@ TEST_F(PlanWindow, PlansForOtherNumbersOfGpusAndKnowsThemAgain)
     EXPECT_FALSE(panel().isSearching());
 }
 
-TEST_F(PlanWindow, HoldsWhatItIsTold)
+TEST_F(PlanWindow, HoldsWhatItIsToldAndSaysWhatIsMissing)
 {
+    panel().setObjective(sim::PlanObjective::cost);
+    panel().start();
+    settle();
+    EXPECT_TRUE(panel().proofText().contains(QStringLiteral("price of a GPU hour"))) << panel().proofText().toStdString();
+    panel().setPrice(2.5);
+    plan();
+    EXPECT_GT(first().cost, 0);
+    panel().setObjective(sim::PlanObjective::time);
     panel().setHeld("layout.tp", true);
     plan();
     EXPECT_EQ(first().grid.tp, 4);
@@ -208,29 +245,6 @@ TEST_F(PlanWindow, AControlOfTheFormIsHeldOrFreed)
     EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
 }
 
-TEST_F(PlanWindow, LaysALayoutBesideMine)
-{
-    plan();
-    const double seconds = first().stepSeconds, mine = window.desk().simulation()->metrics().stepTimeSeconds;
-    panel().compareChosen();
-    settle();
-    EXPECT_TRUE(window.isCompareShown());
-    ASSERT_TRUE(window.desk().baseline().isReady());
-    EXPECT_EQ(window.desk().baseline().metrics()->stepTimeSeconds, seconds);
-    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, mine);
-}
-
-TEST_F(PlanWindow, SaysWhatIsMissingToPlanByCost)
-{
-    panel().setObjective(sim::PlanObjective::cost);
-    panel().start();
-    settle();
-    EXPECT_TRUE(panel().proofText().contains(QStringLiteral("price of a GPU hour"))) << panel().proofText().toStdString();
-    panel().setPrice(2.5);
-    plan();
-    EXPECT_GT(first().cost, 0);
-}
-
 TEST_F(PlanWindow, WalksThePathBesideThePlan)
 {
     plan();
@@ -256,32 +270,6 @@ TEST_F(PlanWindow, WalksThePathBesideThePlan)
     EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
     window.session().edit(makeKeyEdit("/training/sequence_length", "1024", "sequence", "", "1024"));
     EXPECT_EQ(panel().guide(), nullptr) << "it was of another job";
-}
-
-TEST_F(PlanWindow, KeysWalkTheMap)
-{
-    plan();
-    panel().canvas(PlanPart::map).setFocus();
-    const PlanChoice before = *panel().choice();
-    window.run(CommandId::next);
-    settle();
-    EXPECT_NE(std::pair(panel().choice()->tp, panel().choice()->pp), std::pair(before.tp, before.pp));
-    EXPECT_FALSE(panel().detailText().isEmpty());
-}
-
-TEST_F(PlanWindow, NamesItsControlsForScreenReaders)
-{
-    plan();
-    for (QWidget* widget : panel().findChildren<QWidget*>()) {
-        const bool isControl =
-            qobject_cast<QSpinBox*>(widget) || qobject_cast<QSlider*>(widget) || qobject_cast<CanvasWidget*>(widget);
-        if (isControl) {
-            EXPECT_FALSE(widget->accessibleName().isEmpty()) << widget->metaObject()->className();
-        }
-    }
-    QAccessibleInterface* map = QAccessible::queryAccessibleInterface(&panel().canvas(PlanPart::map));
-    ASSERT_NE(map, nullptr);
-    EXPECT_EQ(map->childCount(), static_cast<int>(panel().canvas(PlanPart::map).nodes().size()));
 }
 
 TEST(PlanGpuStops, AreNodesDoubledAndWhatThereIs)

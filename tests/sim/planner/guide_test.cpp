@@ -41,7 +41,7 @@ TEST(PlanGuide, OneTrillionOn4096ComesOutAsTheTextbookHasItOrSaysWhyNot)
 
 TEST(PlanGuide, ItsLayoutSimulatesToItsNumber)
 {
-    for (const char* file : {"05-dp2-tp4-pp2-sixteen-gpus.json", "32-one-trillion-4096-gpus.json"}) {
+    for (const char* file : {"05-dp2-tp4-pp2-sixteen-gpus.json", "15-tp4-fsdp-70b.json"}) {
         const PlanRequest request = jobOf(file);
         const PlanGuide guide = planGuide(request, test::catalogue());
         ASSERT_TRUE(guide.layout.has_value()) << guide.end;
@@ -54,7 +54,7 @@ TEST(PlanGuide, ItsLayoutSimulatesToItsNumber)
 
 TEST(PlanGuide, EveryGateSaysItsNumbersAndWhatFollows)
 {
-    for (const char* file : {"05-dp2-tp4-pp2-sixteen-gpus.json", "54-deepseek-v3-2048-h800.json", "60-tiny-tp2-pp2-dp2.json"}) {
+    for (const char* file : {"54-deepseek-v3-2048-h800.json", "60-tiny-tp2-pp2-dp2.json"}) {
         const PlanGuide guide = planGuide(jobOf(file), test::catalogue());
         ASSERT_GE(guide.gates.size(), 3U) << file;
         for (const GuideGate& gate : guide.gates) {

@@ -29,10 +29,11 @@ std::string gibOf(double gib)
 /// The same in fewer letters, so that what tells two layouts apart is still there.
 std::string briefer(std::string text)
 {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kShorter{{{"micro-batch ", "mb "},
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShorter{{{"micro-batch ", "mb "},
                                                                                      {"sequence parallel", "sp"},
                                                                                      {"recomputes ", "rc "},
                                                                                      {" layers a chunk", ""},
+                                                                                     {" layer a chunk", ""},
                                                                                      {"recomputation", "rc"}}};
     for (const auto& [words, brief] : kShorter)
         if (const std::size_t at = text.find(words); at != std::string::npos)

@@ -230,10 +230,13 @@ std::string layoutText(const sim::PlannedLayout& layout)
     if (settingIn(layout, "layout.sequence_parallel") == "true")
         add("sequence parallel");
     if (const auto recompute = settingIn(layout, "training.recompute"); !recompute.empty() && recompute != "\"none\"") {
-        const std::size_t layers = recompute.find("\"layers\":");
-        add(layers == std::string_view::npos
-                ? bare(recompute).starts_with('{') ? "selective recomputation" : bare(recompute) + " recomputation"
-                : "recomputes " + std::string(recompute.substr(layers + 9, recompute.size() - layers - 10)) + " layers a chunk");
+        const std::size_t at = recompute.find("\"layers\":");
+        if (at == std::string_view::npos) {
+            add(bare(recompute).starts_with('{') ? "selective recomputation" : bare(recompute) + " recomputation");
+        } else {
+            const std::string layers(recompute.substr(at + 9, recompute.size() - at - 10));
+            add("recomputes " + layers + (layers == "1" ? " layer" : " layers") + " a chunk");
+        }
     }
     return text;
 }

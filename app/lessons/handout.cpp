@@ -5,6 +5,7 @@
 #include "app/lessons/answer_input.h"
 #include "app/lessons/lesson_text.h"
 #include "app/session/view_state.h"
+#include "app/shell/widgets/style.h"
 #include "app/views/pictures.h"
 #include "sim/lesson/live_text.h"
 #include "sim/lesson/room.h"

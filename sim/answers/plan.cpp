@@ -1,6 +1,7 @@
 #include "sim/answers/plan.h"
 
 #include "sim/error.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <array>
@@ -59,6 +60,13 @@ void addGrid(Answer& answer, const PlanGrid& grid)
     answer["dp"] = grid.dp;
     answer["ep"] = grid.ep;
     answer["etp"] = grid.etp;
+}
+
+std::string hundredths(double value)
+{
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.2f", value);
+    return text.data();
 }
 
 constexpr double kNothingOpen = std::numeric_limits<double>::infinity();
@@ -171,6 +179,35 @@ Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all)
         answer.push_back(std::move(one));
     }
     return answer;
+}
+
+std::string planProof(const Answer& answer)
+{
+    const auto digits = [](std::int64_t number) { return numberText(static_cast<double>(number), Unit::count); };
+    const auto count = [&](const char* key) { return digits(answer.at(key).get<std::int64_t>()); };
+    const auto counted = [&](const char* key, const char* noun) {
+        const auto number = answer.at(key).get<std::int64_t>();
+        return digits(number) + " " + noun + (number == 1 ? "" : "s");
+    };
+    std::string text = counted("covered", "legal layout") + " on " + counted("gpus", "GPU");
+    if (answer.contains("simulated"))
+        text += ", of which " + count("evaluated") + " had a floor worked out, " + count("tightened") +
+                " their passes laid out, and " + count("simulated") + " were simulated";
+    const bool proved = answer.at("proved").get<bool>();
+    if (answer.at("best").empty())
+        text += proved ? "; none fits" : "; none that was reached fits";
+    else if (proved)
+        text += "; the first is proved best";
+    else
+        text += std::string("; not proved: another may ") +
+                (answer.at("objective") == "headroom" ? "hold less by " : "be faster by ") +
+                hundredths(100 * answer.at("gap").get<double>()) + " %";
+    if (answer.at("too_large").get<std::int64_t>() > 0)
+        text += "\n" + counted("too_large", "legal layout") +
+                " could not be laid out or simulated here, and stay open: " + answer.value("too_large_text", std::string());
+    if (answer.at("stopped").get<bool>())
+        text += "\nstopped: what was found until then";
+    return text;
 }
 
 Answer whyAnswer(const PlanWhy& why)

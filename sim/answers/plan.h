@@ -6,11 +6,14 @@
 #include "sim/planner/sensitivity.h"
 #include "sim/planner/sizes.h"
 
+#include <string>
 #include <vector>
 
 namespace sim {
 
 Answer planAnswer(const PlanAnswer&, const PlanRequest&);
+/// How many layouts were judged and how, and what is proved of the first: lines of text, of an answer or of what was merged.
+std::string planProof(const Answer&);
 Answer whyAnswer(const PlanWhy&);
 /// The plan of the fewest GPUs that meet the deadline, with `deadline`: what was tried on the way; `gpus` 0: none does.
 Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);

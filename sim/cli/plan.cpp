@@ -89,29 +89,7 @@ std::string valueIn(const Answer& settings, const char* pointer)
 void print(const Answer& answer, std::ostream& out)
 {
     const Answer& best = answer.at("best");
-    const auto count = [&](const char* key) { return grouped(answer.at(key).get<std::int64_t>()); };
-    const auto counted = [&](std::int64_t number, const char* one, const char* more) {
-        return grouped(number) + " " + (number == 1 ? one : more);
-    };
-    out << counted(answer.at("covered").get<std::int64_t>(), "legal layout", "legal layouts") << " on "
-        << counted(answer.at("gpus").get<std::int64_t>(), "GPU", "GPUs");
-    if (answer.contains("simulated"))
-        out << ", of which " << count("evaluated") << " had a floor worked out, " << count("tightened")
-            << " their passes laid out, and " << count("simulated") << " were simulated";
-    out << "; ";
-    if (best.empty())
-        out << (answer.at("proved").get<bool>() ? "none fits\n" : "none that was reached fits\n");
-    else if (answer.at("proved").get<bool>())
-        out << "the first is proved best\n";
-    else
-        out << "not proved: another may " << (answer.at("objective") == "headroom" ? "hold less by " : "be faster by ")
-            << fixed(100 * answer.at("gap").get<double>(), 2) << " %\n";
-    if (answer.at("too_large").get<std::int64_t>() > 0)
-        out << counted(answer.at("too_large").get<std::int64_t>(), "legal layout", "legal layouts")
-            << " could not be laid out or simulated here, and stay open: " << answer.value("too_large_text", std::string())
-            << "\n";
-    if (answer.at("stopped").get<bool>())
-        out << "stopped: what was found until then\n";
+    out << planProof(answer) << "\n";
     if (!best.empty()) {
         out << "\n";
         Table table({"", "tp", "cp", "pp", "dp", "ep", "schedule", "v", "micro-batch", "zero", "shard", "sp", "recompute", "step",

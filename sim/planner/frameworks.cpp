@@ -91,6 +91,11 @@ std::string frameworkLimit(std::string_view framework, const Scenario& scenario)
     return {};
 }
 
+std::span<const std::string_view> plannedFrameworks()
+{
+    return kPlannedFrameworks;
+}
+
 void requireFramework(std::string_view framework)
 {
     std::vector<std::string> known;

@@ -15,7 +15,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -100,12 +102,18 @@ struct PlanProgress {
     std::int64_t grids = 0, gridsDone = 0, tightened = 0, simulated = 0;
     double bestSeconds = 0, floorSeconds = 0; ///< 0: none yet
     double bestBytes = 0, floorBytes = 0;     ///< where headroom is the objective, instead of floorSeconds
+    std::function<PlanAnswer()> soFar;        ///< as if it were stopped now; only while this is told. Some milliseconds
 };
 
 /// `progress` is called on this thread, some times a second; a CancelScope around it ends the search with what was found. Throws
 /// Error: a key that cannot be searched, jobs whose kernels vary. Where no layout is legal and fits, `best` is empty, and
 /// `rejected` says why each grid has none.
 PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(const PlanProgress&)>& progress = {});
+
+/// Pointers of what is searched, or can be: "layout.tp".
+std::vector<std::string_view> plannedKeys();
+/// Names that a request's framework may have.
+std::span<const std::string_view> plannedFrameworks();
 
 /// The document with settings in it, as they are searched with: gpus included.
 ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>&);

@@ -32,6 +32,12 @@ void Search::report(bool always)
     for (const Found& found : m_found)
         progress.bestSeconds =
             progress.bestSeconds > 0 ? std::min(progress.bestSeconds, found.layout.stepSeconds) : found.layout.stepSeconds;
+    progress.soFar = [this] {
+        PlanAnswer answer = m_answer;
+        answer.stopped = true;
+        finish(answer);
+        return answer;
+    };
     const double open = m_isSurveyed && !m_queue.empty() ? m_queue.top().key : 0;
     if (byHeadroom()) {
         progress.bestBytes = std::isfinite(m_bestKey) ? m_bestKey : 0;
@@ -84,6 +90,7 @@ void Search::explore()
     }
 }
 
+/// What is known now, whether the search goes on or not.
 void Search::finish(PlanAnswer& answer)
 {
     const auto better = [&](const Found& a, const Found& b) {
@@ -125,6 +132,8 @@ void Search::finish(PlanAnswer& answer)
             most = found->layout.headroomGib;
             answer.pareto.push_back(found->layout);
         }
+    for (GridRecord& record : m_grids)
+        record.openNs = record.openKey = kUnbounded;
     const auto noteOpen = [&](const Waiting& waiting) {
         GridRecord& record = m_grids[asIndex(waiting.grid)];
         record.openNs = std::min(record.openNs, byHeadroom() ? waiting.tightNs : waiting.key);
@@ -147,9 +156,12 @@ void Search::finish(PlanAnswer& answer)
     }
     const PlannedLayout* const first = answer.best.empty() ? nullptr : &answer.best.front();
     for (const GridRecord& record : m_grids)
-        if (first == nullptr || record.grid != first->grid)
+        if (first == nullptr || record.grid != first->grid) {
+            GridRecord of = record;
+            of.isSurveyed = record.isSurveyed && (m_isSurveyed || record.legal == 0); // what it has does not wait yet
             answer.rejected.push_back(
-                rejectionOf(record, first, {.capacityBytes = m_capacityBytes, .bestKey = m_bestKey, .byHeadroom = byHeadroom()}));
+                rejectionOf(of, first, {.capacityBytes = m_capacityBytes, .bestKey = m_bestKey, .byHeadroom = byHeadroom()}));
+        }
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begun).count();
 }
 
@@ -161,9 +173,10 @@ PlanAnswer Search::run()
     } catch (const Cancelled&) {
         m_answer.stopped = true;
     }
-    finish(m_answer);
+    PlanAnswer answer = m_answer;
+    finish(answer);
     report(true);
-    return std::move(m_answer);
+    return answer;
 }
 
 PlanAnswer plan(const PlanRequest& request, const Catalogue& catalogue, const std::function<void(const PlanProgress&)>& progress)

@@ -111,6 +111,14 @@ std::int64_t writtenRanks(const ScenarioDocument& document)
 
 } // namespace
 
+std::vector<std::string_view> plannedKeys()
+{
+    std::vector<std::string_view> keys;
+    for (const FreeKeyFacts& key : kFreeKeys)
+        keys.push_back(key.pointer);
+    return keys;
+}
+
 std::string dotted(std::string pointer)
 {
     if (pointer.starts_with('/'))

@@ -4,7 +4,9 @@
 #include "app/session/reset.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/planner/planner.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -76,6 +78,20 @@ FormRow* ScenarioForm::addRow(const ScenarioKey& key, const std::string& pointer
         m_helpArea->verticalScrollBar()->setValue(0);
     });
     connect(row, &FormRow::resetRequested, this, [this, row] { resetRow(row); });
+    std::string planned = pointer.substr(1);
+    std::replace(planned.begin(), planned.end(), '/', '.');
+    const auto keys = sim::plannedKeys();
+    if (std::find(keys.begin(), keys.end(), planned) != keys.end()) {
+        const QString name = QString::fromStdString(sentenceName(key));
+        for (const bool frees : {false, true}) {
+            auto* action = new QAction(
+                frees ? tr("Free %1: Plan It Around the Rest").arg(name) : tr("Hold %1: Plan the Rest Around It").arg(name), row);
+            connect(action, &QAction::triggered, this,
+                    [this, planned, frees] { Q_EMIT planRequested(QString::fromStdString(planned), frees); });
+            row->addAction(action);
+        }
+        row->setContextMenuPolicy(Qt::ActionsContextMenu);
+    }
     return row;
 }
 

@@ -55,6 +55,8 @@ public:
 Q_SIGNALS:
     void layoutRuleChanged();
     void chooseScheduleRequested();
+    /// Of a setting that can be planned, "layout.tp": the rest around it as it is, or it alone (`frees`) around the rest.
+    void planRequested(const QString& pointer, bool frees);
 
 protected:
     void resizeEvent(QResizeEvent*) override;

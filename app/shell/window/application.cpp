@@ -12,6 +12,7 @@
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/share/page.h"
@@ -95,6 +96,7 @@ void waitUntilSettled(MainWindow& window)
             loop.quit();
     });
     looks.start(kLooksMs);
+    QObject::connect(&window.planner(), &PlanPanel::ready, &loop, &QEventLoop::quit, Qt::QueuedConnection);
     while (!window.isSettled())
         loop.exec();
 }
@@ -324,6 +326,8 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
         window.show();
         return QApplication::exec();
     }
+    if (options.plan)
+        window.showPlan();
     if (!options.compare.isEmpty())
         if (const Problems problems = window.compareWithAll(options.compare); !problems.empty()) {
             tell(problems);

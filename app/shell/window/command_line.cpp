@@ -71,6 +71,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         QStringLiteral("view"),
         QStringLiteral("Open with this view in front; in a picture, only this one: %1.").arg(pictureNames()),
         QStringLiteral("NAME"));
+    const QCommandLineOption plan(QStringLiteral("plan"),
+                                  QStringLiteral("Open FILE with the Plan view, and plan: the best layout of its GPUs."));
     const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Play a lesson: its id, one-f-one-b, or its file."),
                                     QStringLiteral("ID"));
     const QCommandLineOption handout(QStringLiteral("handout"),
@@ -126,8 +128,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption theme(QStringLiteral("theme"),
                                    QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions({help,       versionOption, view, lesson, handout, seed,    present, live, attach, key,    serverKey,
-                       screenshot, page,          size, figure, film,    seconds, fps,     set,  theme,  compare});
+    parser.addOptions({help,      versionOption, view, plan, lesson, handout, seed,    present, live, attach, key,
+                       serverKey, screenshot,    page, size, figure, film,    seconds, fps,     set,  theme,  compare});
 
     if (!parser.parse(joined))
         return wrong(parser.errorText());
@@ -174,6 +176,9 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                 QStringLiteral("--seed %1: a whole number from 0 to %2 is needed").arg(parser.value(seed)).arg(kLargestSeed));
     }
     options.theme = parser.value(theme);
+    options.plan = parser.isSet(plan);
+    if (options.plan && options.file.isEmpty())
+        return wrong(QStringLiteral("--plan plans FILE, and no FILE was given"));
     options.present = parser.isSet(present);
     options.live = parser.isSet(live);
     options.attach = parser.value(attach);

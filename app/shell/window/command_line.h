@@ -12,6 +12,7 @@ inline constexpr const char* kComparisonFigure = "compare"; ///< of --figure, be
 struct StartOptions {
     QString file;
     QStringList moreFiles; ///< of a recorded run whose first file is `file`
+    bool plan = false;     ///< the Plan view, and starts it
     QString view;          ///< "grid", "timeline" or empty: both
     QString lesson;        ///< id or file of one to play
     QString handout;       ///< .pdf of it

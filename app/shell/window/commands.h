@@ -114,6 +114,7 @@ enum class CommandId {
     showDetails,
     showFindings,
     showOps,
+    showPlan,
     showKernels,
     showEveryRank,
     stepThrough,

@@ -13,6 +13,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
@@ -110,7 +111,7 @@ MainWindow::~MainWindow()
     m_session.disconnect(this);
     m_baseline.disconnect(this);
     m_desk.disconnect(this);
-    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock, m_opsDock}) {
+    for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock, m_opsDock, m_planDock}) {
         dock->disconnect(this);
         delete dock;
     }
@@ -186,6 +187,7 @@ void MainWindow::buildPages()
     buildFindings();
     buildLesson();
     buildOps();
+    buildPlan();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
@@ -210,6 +212,12 @@ void MainWindow::connectParts()
     connect(&m_workspace->editor(), &OrderEditorPanel::saved, this, &MainWindow::saveOrder);
     connect(&m_workspace->editor(), &OrderEditorPanel::cancelled, this, [this] { editOrder(false); });
     connect(m_header, &ScenarioHeader::renameRequested, this, [this] { run(CommandId::nameScenario); });
+    connect(m_form, &ScenarioForm::planRequested, this, [this](const QString& pointer, bool frees) {
+        m_planDock->show();
+        m_planDock->raise();
+        frees ? m_plan->planAlone(pointer.toStdString()) : m_plan->planAround(pointer.toStdString());
+        updateActions();
+    });
     connect(m_form, &ScenarioForm::chooseScheduleRequested, this, [this] { run(CommandId::chooseSchedule); });
 
     m_busyTimer.setSingleShot(true);
@@ -247,7 +255,8 @@ void MainWindow::connectParts()
     for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm},
                                    {m_detailsDock, CommandId::showDetails},
                                    {m_findingsDock, CommandId::showFindings},
-                                   {m_opsDock, CommandId::showOps}}) {
+                                   {m_opsDock, CommandId::showOps},
+                                   {m_planDock, CommandId::showPlan}}) {
         connect(dock, &QDockWidget::visibilityChanged, this, [this, dock = dock, id = id] {
             if (isWorkspaceShown())
                 action(id)->setChecked(!dock->isHidden());
@@ -406,6 +415,7 @@ void MainWindow::showPage(QWidget* page)
     m_findingsDock->hide();
     m_lessonDock->hide();
     m_opsDock->hide();
+    m_planDock->hide();
     updateActions();
     updateTitle();
     showStatus();
@@ -441,6 +451,7 @@ void MainWindow::showWorkspace()
     action(CommandId::showDetails)->setChecked(!m_detailsDock->isHidden());
     action(CommandId::showFindings)->setChecked(!m_findingsDock->isHidden());
     action(CommandId::showOps)->setChecked(!m_opsDock->isHidden());
+    action(CommandId::showPlan)->setChecked(!m_planDock->isHidden());
     m_workspace->canvas(Picture::timeline).setFocus();
     updateActions();
     updateTitle();
@@ -504,6 +515,12 @@ void MainWindow::stepChanged()
         m_workspace->setPictureVisible(asked, true);
         if (!m_isInLesson) // there the lesson says who has the keys
             m_workspace->canvas(asked).setFocus();
+    }
+    if (m_plansNext && isWorkspaceShown() && m_workspace->isVisible()) {
+        m_plansNext = false;
+        m_planDock->show();
+        m_planDock->raise();
+        m_plan->start();
     }
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
         m_desk.playback().play();
@@ -626,21 +643,19 @@ void MainWindow::dropEvent(QDropEvent* event)
         this, [this, paths, asBaseline] { takeDropped(paths, asBaseline); }, Qt::QueuedConnection);
 }
 
-/// Several files are those of one recorded run, one job's settings, or scenarios to be compared.
+/// Several files are those of one recorded run or one job's settings, or scenarios to be compared.
 void MainWindow::takeDropped(const QStringList& paths, bool asBaseline)
 {
-    if (std::all_of(paths.begin(), paths.end(), isTrace))
-        return openTraces(paths);
-    if (paths.size() == 1)
-        return static_cast<void>(asBaseline ? compareWith(paths.front()) : openFile(paths.front()));
-    if (!SettingsImport::kindOf(paths).empty()) {
-        if (const Problems problems = importSettings(paths); !problems.empty())
-            tellUnopened(paths.front(), problems, {});
-    } else if (m_session.isOpen()) {
+    const bool isOneThing =
+        paths.size() == 1 || std::all_of(paths.begin(), paths.end(), isTrace) || !SettingsImport::kindOf(paths).empty();
+    if (isOneThing && asBaseline && !isTrace(paths.front()))
+        compareWith(paths.front());
+    else if (isOneThing)
+        openAll(paths);
+    else if (m_session.isOpen())
         compareWithAll(paths);
-    } else if (openFile(paths.front()).empty() && m_session.isOpen()) {
+    else if (openFile(paths.front()).empty() && m_session.isOpen())
         compareWithAll(paths.mid(1));
-    }
 }
 
 } // namespace app

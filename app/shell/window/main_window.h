@@ -42,6 +42,7 @@ class LessonPanel;
 class LessonProgress;
 class LivePanel;
 class OpsPanel;
+class PlanPanel;
 class Presentation;
 class ProblemBanner;
 class ProblemPage;
@@ -95,6 +96,7 @@ public:
     Problems compareWith(const QString& path);
     Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
     void showCompare();
+    void showPlan(); ///< and starts it, as soon as there is a step
     void showOnly(Picture);
     void showInFront(Picture); ///< as soon as there is a step, whatever layout is remembered and whatever the file shows
     /// `fromItsBegin`: a lesson from its first step, not from where its player is.
@@ -112,6 +114,7 @@ public:
     DetailsPanel& details() { return *m_details; }
     FindingsPanel& findings() { return *m_findings; }
     OpsPanel& ops() { return *m_ops; }
+    PlanPanel& planner() { return *m_plan; }
     GalleryPage& gallery() { return *m_gallery; }
     LessonPanel& lesson() { return *m_lesson; }
     bool isInLesson() const { return m_isInLesson; }
@@ -213,6 +216,8 @@ private:
     void recordLesson();
     void buildFindings(); // these are in main_window_docks.cpp
     void buildOps();
+    void buildPlan();
+    void compareWithPlan(const QString& name, const sim::ScenarioDocument&);
     void placeFindings();
     void foldDocks();
     void setFolded(bool);
@@ -303,7 +308,9 @@ private:
     std::vector<Picture> m_frontNext; ///< pictures that a lesson speaks of, once its step is there
     int m_lessonTalkStart = 0;        ///< slide of the step that the player is at
     OpsPanel* m_ops = nullptr;
-    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr;
+    PlanPanel* m_plan = nullptr;
+    QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr,
+                *m_planDock = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
     std::optional<bool> m_findingsAreTab;   ///< as they were placed last
     bool m_placesFindings = true;           ///< nobody has taken them away from the numbers
@@ -320,6 +327,7 @@ private:
     bool m_showsViewNext = false;         ///< the file's, as soon as there is a result to show it of
     bool m_tidiesTabs = false;            ///< soon
     std::optional<Picture> m_inFrontNext; ///< the one that was asked for
+    bool m_plansNext = false;             ///< likewise
     bool m_playsNext = false;             ///< as soon as the scenario chosen in the gallery has a result
     bool m_bannerTellsFailure = false;    ///< of the simulation: it is over with the next result
     QTimer m_busyTimer;                   ///< until then a simulation is not worth mentioning

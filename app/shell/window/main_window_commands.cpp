@@ -10,6 +10,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
@@ -187,6 +188,8 @@ void MainWindow::runInView(ViewCommand viewCommand, bool fast)
         m_recorded->runCommand(viewCommand, fast);
     else if (isCompareShown())
         m_compare->runCommand(viewCommand, fast);
+    else if (m_plan->hasCanvasFocus())
+        m_plan->runCommand(viewCommand, fast);
     else
         m_workspace->runCommand(viewCommand, fast);
 }

@@ -4,6 +4,7 @@
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
@@ -47,7 +48,7 @@ bool MainWindow::isCompareShown() const
 
 bool MainWindow::isSettled() const
 {
-    return m_desk.isSettled() && m_recorded->isSettled() && m_compare->isSettled() && m_ops->isReady() &&
+    return m_desk.isSettled() && m_recorded->isSettled() && m_compare->isSettled() && m_ops->isReady() && m_plan->isReady() &&
            !m_lessonWorker.isBusy();
 }
 

@@ -3,12 +3,15 @@
 #include "app/shell/findings/findings_panel.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
+#include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
 
 #include <QAction>
 #include <QDockWidget>
 #include <QEvent>
+#include <QStatusBar>
 #include <QTimer>
 
 #include <algorithm>
@@ -23,6 +26,9 @@ constexpr int kHighEnoughForBoth = 820;
 constexpr int kWideEnoughForSides = 1240;
 /// Of the table of ops, as it is first shown.
 constexpr int kOpsHeight = 260;
+/// And of the plan, which has pictures.
+constexpr int kPlanHeight = 440;
+constexpr int kTellPlanMs = 8000;
 /// And in these, text twice as large on a small screen, the pictures need what it can spare.
 constexpr int kVeryNarrow = 640;
 
@@ -63,6 +69,45 @@ void MainWindow::buildOps()
     connect(m_ops, &OpsPanel::kernelsRequested, this, [this] { run(CommandId::showKernels); });
     connect(m_ops, &OpsPanel::saved, this, &MainWindow::tellSaved);
     connect(m_ops, &OpsPanel::failed, this, &MainWindow::tellNotSaved);
+}
+
+/// The same, beside it.
+void MainWindow::buildPlan()
+{
+    m_plan = new PlanPanel(m_desk, m_options.renderer);
+    m_planDock = new QDockWidget(tr("PLAN"), this);
+    m_planDock->setObjectName(QStringLiteral("plan"));
+    m_planDock->setWidget(m_plan);
+    m_planDock->hide();
+    addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
+    connect(m_planDock, &QDockWidget::visibilityChanged, this, [this](bool seen) {
+        if (seen && m_planDock->height() < kPlanHeight && !m_planDock->isFloating())
+            resizeDocks({m_planDock}, {std::min(kPlanHeight, height() * 6 / 10)}, Qt::Vertical);
+    });
+    connect(m_plan, &PlanPanel::compareRequested, this, &MainWindow::compareWithPlan);
+    connect(m_plan, &PlanPanel::opened, this, [this](const QString& layout) {
+        statusBar()->showMessage(tr("The scenario is now %1. Ctrl+Z brings back what it was.").arg(layout), kTellPlanMs);
+    });
+}
+
+void MainWindow::showPlan()
+{
+    m_plansNext = true;
+}
+
+/// Beside the scenario as it is: the layout is the baseline unless there is one.
+void MainWindow::compareWithPlan(const QString& name, const sim::ScenarioDocument& document)
+{
+    const bool isFirst = !m_baseline.isPinned();
+    const Problems problems = isFirst ? m_baseline.compareWith(name, document, m_session.catalogue())
+                                      : m_desk.lineup().add(name, document, m_session.catalogue());
+    if (!problems.empty()) {
+        m_banner->tell(tr("%1 cannot be compared with").arg(name), problems);
+        return;
+    }
+    if (isFirst)
+        m_baselineOf = m_session.path();
+    showCompare();
 }
 
 bool MainWindow::findingsAreMoved() const
@@ -195,6 +240,9 @@ void MainWindow::resetLayout()
     m_opsDock->setFloating(false);
     addDockWidget(Qt::BottomDockWidgetArea, m_opsDock);
     m_opsDock->hide();
+    m_planDock->setFloating(false);
+    addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
+    m_planDock->hide();
     addDockWidget(Qt::LeftDockWidgetArea, m_formDock);
     for (QDockWidget* dock : {m_detailsDock, m_findingsDock}) {
         removeDockWidget(dock); // what was a tab would stay one

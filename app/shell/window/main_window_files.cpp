@@ -2,6 +2,7 @@
 #include "app/session/gallery.h"
 #include "app/session/scenario_name.h"
 #include "app/session/scenario_state.h"
+#include "app/session/settings_import.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/dialogs/export_dialog.h"
@@ -15,6 +16,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -141,6 +143,12 @@ void MainWindow::chooseFile()
 
 Problems MainWindow::openAll(const QStringList& paths)
 {
+    if (paths.size() > 1 && !SettingsImport::kindOf(paths).empty()) {
+        const Problems problems = importSettings(paths);
+        if (!problems.empty())
+            tellUnopened(paths.front(), problems, {});
+        return problems;
+    }
     if (paths.size() > 1) {
         openTraces(paths); // several files are one run, or are told not to be
         return {};
@@ -458,6 +466,7 @@ void MainWindow::applySettings(const Settings& settings)
         m_textSize.set(settings.sizePercent);
     m_details->setGpuHourPrice(settings.gpuHourPrice);
     m_compare->setGpuHourPrice(settings.gpuHourPrice);
+    m_plan->setPrice(settings.gpuHourPrice);
     setMinimumSize(smallestSize());
     setThemeChoice(settings.theme);
 }
@@ -471,6 +480,7 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_details->setTheme(theme);
     m_findings->setTheme(theme);
     m_ops->setTheme(theme);
+    m_plan->setTheme(theme);
     m_gallery->setTheme(theme);
     m_live->setTheme(theme);
     m_recorded->setTheme(theme, assetsPath());

@@ -10,6 +10,7 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -341,6 +342,7 @@ void MainWindow::maskNumbers(bool masked)
     const bool tellsAnswer = masked && m_lesson->play() != nullptr && m_lesson->play()->showsWhatIsAsked(m_lesson->at());
     m_workspace->setMasked(tellsAnswer);
     m_ops->setVisible(!masked);
+    m_plan->setVisible(!masked);
     showStatus();
     showPointed();
     updateActions();

@@ -46,8 +46,8 @@ struct Rows {
 
 Rows rowsOf(Rect area)
 {
-    constexpr float kHighest = 26, kGap = 8, kTexts = 36;
-    const float height = std::floor(std::clamp((area.height() - kPairTitle - kTexts - kGap) / 2, 8.0F, kHighest));
+    constexpr float kHighest = 26, kGap = 8, kPairTexts = 36;
+    const float height = std::floor(std::clamp((area.height() - kPairTitle - kPairTexts - kGap) / 2, 8.0F, kHighest));
     Rows rows;
     rows.a = {area.left, area.top + kPairTitle + 4, area.right, area.top + kPairTitle + 4 + height};
     rows.b = {area.left, rows.a.bottom + kGap, area.right, rows.a.bottom + kGap + height};

@@ -2,8 +2,8 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/step_part_color.h"
 #include "app/views/compare/waterfall.h"
-#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,24 +13,6 @@ namespace {
 
 constexpr float kBarRow = 24, kBarInset = 2, kBarsHead = 22;
 constexpr std::uint64_t kStepBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 57);
-
-Color fillOf(sim::StepPart part, const Theme& theme)
-{
-    if (const auto dimension = sim::dimensionOfPart(part))
-        return theme.fill(sim::opClassOf(*dimension));
-    switch (part) {
-    case sim::StepPart::recomputation:
-        return theme.fill(sim::OpClass::recompute);
-    case sim::StepPart::optimizer:
-        return theme.fill(sim::OpClass::optimizer);
-    case sim::StepPart::host:
-        return theme.fill(sim::OpClass::hostTransfer);
-    case sim::StepPart::bubble:
-        return mix(theme.canvas, theme.text, theme.dark ? 0.24F : 0.17F);
-    default:
-        return mix(theme.canvas, theme.text, theme.dark ? 0.62F : 0.55F); // computing: all passes together
-    }
-}
 
 StepBars::Step stepOf(const std::string& letter, const std::string& name, std::int64_t ns,
                       const sim::ByStepPart<std::int64_t>& use)

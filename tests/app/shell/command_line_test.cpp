@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
                     Wrong{"--view nothing a.json", "there is no such view; there are grid"},
                     Wrong{"--lesson first FILE", "takes no other FILE"}, Wrong{"--live", "no FILE was given"},
-                    Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
+                    Wrong{"--plan", "no FILE was given"}, Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
                     Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
                     Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},
                     Wrong{"--size 1600", "WxH"}, Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},

@@ -413,6 +413,28 @@ TEST(Planner, TellsOfItsProgressInWhatIsMadeLeast)
     }
 }
 
+TEST(Planner, TellsWhatItKnowsWhileItGoesOnAndLosesNothingByIt)
+{
+    for (const PlanObjective objective : {PlanObjective::time, PlanObjective::headroom}) {
+        PlanRequest request = tinyJob();
+        request.objective = objective;
+        std::vector<PlanAnswer> told;
+        PlanAnswer watched = plan(request, test::catalogue(), [&](const PlanProgress& now) { told.push_back(now.soFar()); });
+        PlanAnswer alone = plan(request, test::catalogue());
+        watched.seconds = alone.seconds = 0;
+        EXPECT_EQ(planAnswer(watched, request).dump(), planAnswer(alone, request).dump());
+        ASSERT_FALSE(told.empty());
+        const PlanAnswer& last = told.back();
+        EXPECT_EQ(last.simulated, alone.simulated);
+        ASSERT_EQ(last.best.size(), alone.best.size());
+        for (std::size_t i = 0; i < last.best.size(); ++i)
+            EXPECT_EQ(last.best[i].settings, alone.best[i].settings);
+        ASSERT_EQ(last.rejected.size(), alone.rejected.size());
+        for (std::size_t i = 0; i < last.rejected.size(); ++i)
+            EXPECT_EQ(last.rejected[i].text, alone.rejected[i].text);
+    }
+}
+
 TEST(Planner, RefusesWhatCannotBeSearched)
 {
     PlanRequest request = tinyJob();

@@ -1,0 +1,205 @@
+#include "app/session/plan_search.h"
+
+#include "sim/analysis/likely_ratio.h"
+#include "sim/answers/plan.h"
+#include "sim/cancel.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr int kSearchJob = 0, kCellJob = 1, kGuideJob = 2, kFillJob = 3;
+constexpr int kMostSimulatedOfCell = 40;
+
+PlanState stateOf(const sim::PlanRequest& request, sim::PlanAnswer answer, const sim::PlanProgress& progress, bool isRunning)
+{
+    PlanState state{.request = request, .answer = nullptr, .proof = {}, .progress = progress, .isRunning = isRunning};
+    state.progress.soFar = {};
+    if (isRunning)
+        answer.stopped = false; // that it goes on is said elsewhere
+    state.proof = sim::planProof(sim::planAnswer(answer, request));
+    state.answer = std::make_shared<const sim::PlanAnswer>(std::move(answer));
+    return state;
+}
+
+std::function<bool()> endsAfter(double seconds, std::shared_ptr<std::atomic<bool>> isStopped)
+{
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    return [end, isStopped = std::move(isStopped)] { return isStopped->load() || Clock::now() >= end; };
+}
+
+/// The request with a cell's sizes held, whatever it held of them.
+PlanCellState cellOf(const sim::PlanRequest& of, int tp, int pp, int mostSimulated)
+{
+    PlanCellState cell{.tp = tp, .pp = pp, .request = of, .answer = nullptr};
+    std::erase_if(cell.request.fixed, [](const sim::PlanSetting& fixed) {
+        return fixed.first == "layout.tp" || fixed.first == "layout.pp" || fixed.first == "/layout/tp" ||
+               fixed.first == "/layout/pp";
+    });
+    cell.request.fixed.emplace_back("layout.tp", std::to_string(tp));
+    cell.request.fixed.emplace_back("layout.pp", std::to_string(pp));
+    cell.request.top = 1;
+    cell.request.mostSimulated = mostSimulated;
+    return cell;
+}
+
+} // namespace
+
+PlanSearch::PlanSearch(const sim::Catalogue& catalogue, QObject* parent) : QObject(parent), m_catalogue(catalogue) {}
+
+PlanSearch::~PlanSearch()
+{
+    m_worker.stop();
+}
+
+void PlanSearch::start(sim::PlanRequest request, double mostSeconds)
+{
+    drop();
+    m_isRunning = true;
+    m_isStopped = std::make_shared<std::atomic<bool>>(false);
+    m_worker.submit({.kind = kSearchJob,
+                     .work = [this, request = std::move(request), mostSeconds,
+                              isStopped = m_isStopped](const Task& task) { work(task, request, mostSeconds, isStopped); },
+                     .failed =
+                         [this](const QString& why) {
+                             m_isRunning = false;
+                             Q_EMIT failed(why);
+                         }});
+}
+
+void PlanSearch::stop()
+{
+    if (m_isStopped)
+        *m_isStopped = true;
+}
+
+void PlanSearch::drop()
+{
+    m_worker.dropAll();
+    m_isRunning = m_asksCell = m_asksGuide = false;
+    m_cellsToFill = 0;
+}
+
+PlanCellState PlanSearch::searchedCell(const PlanFound& of, const PlanCellState& cell, double mostSeconds,
+                                       const std::shared_ptr<std::atomic<bool>>& isStopped) const
+{
+    const sim::CancelScope bounded(endsAfter(mostSeconds, isStopped));
+    PlanCellState found = cell;
+    sim::PlanAnswer answer = sim::plan(found.request, m_catalogue);
+    if (!answer.best.empty() && of.answer && !of.answer->best.empty()) {
+        const sim::PlannedLayout& first = of.answer->best.front();
+        sim::PlannedLayout& best = answer.best.front();
+        const auto scenarioOf = [&](const sim::PlanRequest& request, const sim::PlannedLayout& layout) {
+            return sim::resolvedScenario(sim::withSettings(request, layout.settings), m_catalogue);
+        };
+        best.tieWithFirst = !sim::likelyRatio(scenarioOf(of.request, first), scenarioOf(found.request, best),
+                                              best.stepSeconds / first.stepSeconds)
+                                 .canTell();
+    }
+    found.answer = std::make_shared<const sim::PlanAnswer>(std::move(answer));
+    return found;
+}
+
+void PlanSearch::askCell(const PlanFound& of, int tp, int pp)
+{
+    m_asksCell = true;
+    m_worker.ask(
+        kCellJob,
+        [this, of, cell = cellOf(of.request, tp, pp, kMostSimulatedOfCell)] {
+            return searchedCell(of, cell, kMostCellSeconds, std::make_shared<std::atomic<bool>>(false));
+        },
+        [this](const PlanCellState& found) {
+            m_asksCell = false;
+            Q_EMIT cellFound(found);
+        },
+        [this](const QString& why) {
+            m_asksCell = false;
+            Q_EMIT cellFailed(why);
+        });
+}
+
+void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int, int>>& tpAndPp)
+{
+    m_worker.drop(kFillJob);
+    m_isStopped = std::make_shared<std::atomic<bool>>(false);
+    m_cellsToFill = static_cast<int>(tpAndPp.size());
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMostFillSeconds);
+    const auto isDone = [this] {
+        if (--m_cellsToFill == 0)
+            Q_EMIT cellsFilled();
+    };
+    for (const auto& [tp, pp] : tpAndPp)
+        m_worker.submit(
+            {.kind = kFillJob,
+             .work =
+                 [this, isDone, end, isStopped = m_isStopped, of,
+                  cell = cellOf(of.request, tp, pp, kMostSimulatedOfCell)](const Task& task) {
+                     const double left = std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
+                     if (isStopped->load() || left <= 0) {
+                         task.tell(isDone);
+                         return;
+                     }
+                     task.tell([this, isDone, found = searchedCell(of, cell, std::min(left, kMostCellSeconds), isStopped)] {
+                         Q_EMIT cellFound(found);
+                         isDone();
+                     });
+                 },
+             .failed = [isDone](const QString&) { isDone(); }}); // its reason stays the floor
+    if (tpAndPp.empty())
+        Q_EMIT cellsFilled();
+}
+
+void PlanSearch::askGuide(const sim::PlanRequest& request)
+{
+    m_asksGuide = true;
+    m_worker.ask(
+        kGuideJob, [this, request] { return std::make_shared<const sim::PlanGuide>(sim::planGuide(request, m_catalogue)); },
+        [this](const std::shared_ptr<const sim::PlanGuide>& guide) {
+            m_asksGuide = false;
+            Q_EMIT guideFound(guide);
+        },
+        [this](const QString& why) {
+            m_asksGuide = false;
+            Q_EMIT guideFailed(why);
+        });
+}
+
+void PlanSearch::work(const Task& task, const sim::PlanRequest& request, double mostSeconds,
+                      const std::shared_ptr<std::atomic<bool>>& isStopped)
+{
+    sim::PlanProgress last;
+    const auto tellSoFar = [&](const sim::PlanProgress& now) {
+        last = now;
+        if (task.isCancelled())
+            return;
+        task.tell([this, state = stateOf(request, now.soFar(), now, true)] { Q_EMIT progressed(state); });
+    };
+    const sim::CancelScope bounded(endsAfter(mostSeconds, isStopped));
+    sim::PlanAnswer answer = sim::plan(request, m_catalogue, tellSoFar);
+    task.tell([this, state = stateOf(request, std::move(answer), last, false)] {
+        m_isRunning = false;
+        Q_EMIT finished(state);
+    });
+}
+
+Edit makePlanEdit(const sim::PlanRequest& request, const sim::PlannedLayout& layout)
+{
+    Edit edit;
+    edit.text = "plan: " + layout.grid.text();
+    edit.document = sim::withSettings(request, layout.settings).text();
+    return edit;
+}
+
+Edit makeGuideEdit(const sim::PlanRequest& request, const sim::PlannedLayout& layout)
+{
+    Edit edit;
+    edit.text = "guide: " + layout.grid.text();
+    edit.document = sim::guideDocument(request, layout.settings).text();
+    return edit;
+}
+
+} // namespace app

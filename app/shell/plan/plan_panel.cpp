@@ -1,0 +1,877 @@
+#include "app/shell/plan/plan_panel.h"
+
+#include "app/session/scenario_keys.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+
+#include <QActionGroup>
+#include <QButtonGroup>
+#include <QClipboard>
+#include <QComboBox>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMenu>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace app {
+namespace {
+
+constexpr int kSoonAfterGpusMs = 250;
+constexpr int kMostPlannedByHand = 1 << 20;
+constexpr int kRoomForSlider = 640, kRoomBeside = 560;
+
+/// What is searched, in the order of the menu; `order` is not unless it is asked for.
+constexpr std::array kSearchedKeys{"layout.tp",
+                                   "layout.cp",
+                                   "layout.pp",
+                                   "layout.dp",
+                                   "layout.ep",
+                                   "layout.etp",
+                                   "schedule.kind",
+                                   "schedule.virtual_stages",
+                                   "training.micro_batch_size",
+                                   "layout.sequence_parallel",
+                                   "layout.zero_stage",
+                                   "layout.dp_shard",
+                                   "training.recompute"};
+
+std::string slashed(std::string pointer)
+{
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    return "/" + pointer;
+}
+
+QString keyName(const std::string& pointer)
+{
+    const ScenarioKey* key = findScenarioKey(slashed(pointer));
+    return QString::fromStdString(key ? sentenceName(*key) : pointer.substr(pointer.find('.') + 1));
+}
+
+QToolButton* segment(const QString& text, const char* role)
+{
+    auto* button = new QToolButton;
+    button->setText(text);
+    button->setCheckable(true);
+    setRole(button, role);
+    return button;
+}
+
+} // namespace
+
+std::vector<int> planGpuStops(int gpusPerNode, int present)
+{
+    std::vector<int> stops;
+    for (int gpus = 1; gpus < gpusPerNode; gpus *= 2)
+        stops.push_back(gpus);
+    const std::int64_t most = std::max<std::int64_t>(std::int64_t{4} * present, std::int64_t{8} * gpusPerNode);
+    for (std::int64_t gpus = std::max(1, gpusPerNode); gpus <= most && gpus <= kMostPlannedByHand; gpus *= 2)
+        stops.push_back(static_cast<int>(gpus));
+    stops.push_back(present);
+    std::sort(stops.begin(), stops.end());
+    stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
+    return stops;
+}
+
+PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_desk(desk), m_theme(&lightTheme()), m_choice(std::make_shared<std::optional<PlanChoice>>()),
+      m_picture(std::make_shared<const PlanPicture>()), m_map(m_choice, lightTheme()), m_best(m_choice, lightTheme()),
+      m_scatter(m_choice, lightTheme()), m_guideView(lightTheme()), m_objective(new QComboBox),
+      m_gpuSlider(new QSlider(Qt::Horizontal)), m_gpus(new QSpinBox), m_options(new QToolButton), m_optionsMenu(new QMenu(this)),
+      m_start(new QPushButton(tr("Plan"))), m_progress(new QProgressBar), m_proof(new QLabel), m_detail(new QLabel),
+      m_split(new QSplitter), m_mapCanvas(new CanvasWidget(m_map, renderer)), m_bestCanvas(new CanvasWidget(m_best, renderer)),
+      m_scatterCanvas(new CanvasWidget(m_scatter, renderer)), m_guideCanvas(new CanvasWidget(m_guideView, renderer)),
+      m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)), m_open(new QPushButton(tr("Open"))),
+      m_compare(new QPushButton(tr("Compare with Mine"))), m_copy(new QToolButton), m_search(desk.session().catalogue())
+{
+    setRole(this, "form");
+    setAttribute(Qt::WA_StyledBackground);
+    setObjectName(QStringLiteral("planPanel"));
+    setAccessibleName(tr("Plan"));
+    setFocusProxy(m_start);
+
+    for (const auto& [objective, text] : {std::pair{sim::PlanObjective::time, tr("Shortest step")},
+                                          {sim::PlanObjective::headroom, tr("Least memory")},
+                                          {sim::PlanObjective::gpuHours, tr("Fewest GPU hours")},
+                                          {sim::PlanObjective::cost, tr("Lowest cost")}})
+        m_objective->addItem(text, static_cast<int>(objective));
+    m_objective->setAccessibleName(tr("What is best"));
+    m_objective->setToolTip(tr("What the best layout has least of"));
+    m_gpus->setRange(1, kMostPlannedByHand);
+    m_gpus->setAccessibleName(tr("GPUs to plan for"));
+    m_gpus->setToolTip(tr("So many ranks; nodes follow"));
+    m_gpus->setKeyboardTracking(false);
+    m_gpus->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    m_gpuSlider->setAccessibleName(tr("GPUs to plan for, in steps"));
+    m_gpuSlider->setMinimumWidth(90);
+    m_options->setText(tr("Nothing held"));
+    m_options->setAccessibleName(tr("What is held, and limits"));
+    m_options->setToolTip(tr("Settings that stay as they are, what else is searched, whose framework, memory left free"));
+    m_options->setPopupMode(QToolButton::InstantPopup);
+    m_options->setMenu(m_optionsMenu);
+    setRole(m_options, "button");
+    setRole(m_start, "primary");
+    m_start->setObjectName(QStringLiteral("startPlan"));
+    m_progress->setTextVisible(false);
+    m_progress->setMaximumHeight(4);
+    m_progress->setAccessibleName(tr("How far the search is"));
+    for (QLabel* label : {m_proof, m_detail}) {
+        setRole(label, "small");
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+        label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+        label->setTextFormat(Qt::PlainText);
+    }
+    m_proof->setAccessibleName(tr("What was searched and proved"));
+    m_detail->setAccessibleName(tr("The chosen layout"));
+
+    for (const auto& [canvas, name] : {std::pair{m_mapCanvas, tr("Plan: tensor by pipeline parallelism")},
+                                       {m_bestCanvas, tr("The best layouts, by what their steps go to")},
+                                       {m_scatterCanvas, tr("Step time against memory")},
+                                       {m_guideCanvas, tr("Guide: the path to a layout")}}) {
+        canvas->setFocusPolicy(Qt::StrongFocus);
+        canvas->setAccessibleName(name);
+        canvas->setMinimumSize(160, 110);
+        canvas->installEventFilter(this);
+    }
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter}) {
+        view->setChosen([this] { choiceChanged(); });
+        view->setOpened([this] { openChosen(); });
+    }
+    auto* segments = new QHBoxLayout;
+    segments->setSpacing(0);
+    int place = 0;
+    for (QToolButton* button : {segment(tr("Best"), "segmentLeft"), segment(tr("Time and memory"), "segmentRight"),
+                                segment(tr("Guide"), "segmentRight")}) {
+        m_sideButtons->addButton(button, place++);
+        segments->addWidget(button);
+    }
+    segments->addStretch(1);
+    m_sideButtons->button(0)->setChecked(true);
+    m_side->addWidget(m_bestCanvas);
+    m_side->addWidget(m_scatterCanvas);
+    m_side->addWidget(m_guideCanvas);
+    connect(m_sideButtons, &QButtonGroup::idClicked, this, &PlanPanel::showPartAt);
+    m_guideView.setChosen([this](const sim::PlannedLayout& layout, bool isPath) { chooseOfGuide(layout, isPath); });
+    auto* beside = new QWidget;
+    auto* sideColumn = new QVBoxLayout(beside);
+    sideColumn->setContentsMargins(0, 0, 0, 0);
+    sideColumn->setSpacing(4);
+    sideColumn->addLayout(segments);
+    sideColumn->addWidget(m_side, 1);
+    m_split->addWidget(m_mapCanvas);
+    m_split->addWidget(beside);
+    m_split->setChildrenCollapsible(false);
+    m_split->setStretchFactor(0, 5);
+    m_split->setStretchFactor(1, 6);
+
+    m_open->setObjectName(QStringLiteral("openPlan"));
+    m_open->setToolTip(tr("Makes the chosen layout the scenario, as one step that can be undone"));
+    m_compare->setObjectName(QStringLiteral("comparePlan"));
+    m_compare->setToolTip(tr("Lays it beside the scenario as it is, on one time axis"));
+    m_copy->setText(tr("Copy Table"));
+    m_copy->setToolTip(tr("Every cell of the map with its numbers and its reason, as spreadsheets take them"));
+    setRole(m_copy, "button");
+
+    auto* head = new QHBoxLayout;
+    head->setSpacing(8);
+    head->addWidget(m_objective);
+    auto* gpusLabel = new QLabel(tr("on"));
+    setRole(gpusLabel, "muted12");
+    head->addWidget(gpusLabel);
+    head->addWidget(m_gpuSlider, 1);
+    head->addWidget(m_gpus);
+    m_gpus->setSuffix(tr(" GPUs"));
+    head->addWidget(m_options);
+    head->addStretch(1);
+    head->addWidget(m_start);
+    auto* foot = new QHBoxLayout;
+    foot->setSpacing(8);
+    foot->addWidget(m_detail, 1);
+    foot->addWidget(m_copy);
+    foot->addWidget(m_compare);
+    foot->addWidget(m_open);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 6, 12, 8);
+    column->setSpacing(4);
+    column->addLayout(head);
+    column->addWidget(m_progress);
+    column->addWidget(m_proof);
+    column->addWidget(m_split, 1);
+    column->addLayout(foot);
+
+    m_soon.setSingleShot(true);
+    m_soon.setInterval(kSoonAfterGpusMs);
+    connect(&m_soon, &QTimer::timeout, this, &PlanPanel::start);
+    connect(m_start, &QPushButton::clicked, this, [this] { isSearching() || m_search.cellsToFill() > 0 ? stop() : start(); });
+    connect(m_objective, &QComboBox::currentIndexChanged, this, &PlanPanel::askedForOther);
+    connect(m_gpuSlider, &QSlider::valueChanged, this, [this](int stop) {
+        const std::vector<int> stops =
+            planGpuStops(m_desk.session().scenario() ? m_desk.session().scenario()->cluster.gpusPerNode : 8, presentGpus());
+        if (stop >= 0 && stop < static_cast<int>(stops.size()))
+            m_gpus->setValue(stops[static_cast<std::size_t>(stop)]);
+    });
+    connect(m_gpus, &QSpinBox::valueChanged, this, [this] {
+        refreshControls();
+        if (m_hasPlanned)
+            refill();
+    });
+    connect(m_optionsMenu, &QMenu::aboutToShow, this, &PlanPanel::fillOptions);
+    connect(m_open, &QPushButton::clicked, this, &PlanPanel::openChosen);
+    connect(m_compare, &QPushButton::clicked, this, &PlanPanel::compareChosen);
+    connect(m_copy, &QToolButton::clicked, this, &PlanPanel::copyTable);
+    connect(&m_search, &PlanSearch::progressed, this, &PlanPanel::show);
+    connect(&m_search, &PlanSearch::finished, this, &PlanPanel::show);
+    connect(&m_search, &PlanSearch::failed, this, &PlanPanel::showFailure);
+    connect(&m_search, &PlanSearch::cellFound, this, &PlanPanel::cellFound);
+    connect(&m_search, &PlanSearch::cellsFilled, this, [this] {
+        refreshControls();
+        refreshDetail();
+        refreshFrames();
+    });
+    connect(&m_search, &PlanSearch::cellFailed, this, [this](const QString& why) {
+        m_failure = why;
+        refreshControls();
+        refreshDetail();
+        refreshFrames();
+    });
+    connect(&m_search, &PlanSearch::guideFound, this, [this](const std::shared_ptr<const sim::PlanGuide>& guide) {
+        m_guide = guide;
+        showGuide();
+        refreshFrames();
+    });
+    connect(&m_search, &PlanSearch::guideFailed, this, [this](const QString& why) {
+        m_guideView.setHint(tr("There is no guide").toStdString(), why.toStdString());
+        refreshFrames();
+    });
+    connect(&m_desk.session(), &Session::opened, this, &PlanPanel::forget);
+    connect(&m_desk.session(), &Session::changed, this, &PlanPanel::scenarioChanged);
+    forget();
+}
+
+PlanPanel::~PlanPanel()
+{
+    m_search.disconnect(this);
+    m_desk.session().disconnect(this);
+}
+
+int PlanPanel::presentGpus() const
+{
+    const sim::Scenario* scenario = m_desk.session().scenario();
+    return scenario ? static_cast<int>(std::min<std::int64_t>(scenario->layout.worldSize(), kMostPlannedByHand)) : 1;
+}
+
+/// The document but for what is searched: the same before and after one of its layouts was opened.
+std::string PlanPanel::searchedText() const
+{
+    const Session& session = m_desk.session();
+    if (!session.isOpen() || !session.isLegal())
+        return {};
+    sim::ScenarioDocument document = session.document();
+    for (const char* key : kSearchedKeys)
+        if (!m_held.contains(key) && document.get(key))
+            document.erase(key);
+    for (const char* key : {"name", "description", "cluster.nodes", "layout.order", "view"})
+        if (document.get(key))
+            document.erase(key);
+    return document.text();
+}
+
+sim::PlanRequest PlanPanel::requestNow() const
+{
+    const Session& session = m_desk.session();
+    sim::PlanRequest request{.document = session.document()};
+    request.gpus = m_gpus->value() == presentGpus() ? 0 : m_gpus->value();
+    request.objective = static_cast<sim::PlanObjective>(m_objective->currentData().toInt());
+    request.price = m_price;
+    request.framework = m_framework;
+    request.marginGib = m_marginGib;
+    const ScenarioState state(session.document(), session.scenario(), session.catalogue());
+    for (const std::string& pointer : m_held) {
+        std::optional<std::string> value = session.document().get(pointer);
+        if (!value)
+            value = state.at(slashed(pointer));
+        if (value)
+            request.fixed.emplace_back(pointer, *value);
+    }
+    if (m_freesOrder)
+        request.freed = {"layout.order"};
+    return request;
+}
+
+/// Another scenario: nothing of the one before is held or shown.
+void PlanPanel::forget()
+{
+    m_search.drop();
+    m_soon.stop();
+    m_state.reset();
+    m_byGpus.clear();
+    m_cells.clear();
+    m_held.clear();
+    m_plannedOf.clear();
+    m_failure.clear();
+    m_hasPlanned = m_choosesPath = false;
+    m_guide.reset();
+    m_guideOf.clear();
+    m_guideView.set(nullptr, std::nullopt);
+    m_guideView.setHint(tr("The path to a layout").toStdString(),
+                        tr("Does a layer fit a GPU, the model a node? It is walked with your numbers.").toStdString());
+    m_choice->reset();
+    m_picture = std::make_shared<const PlanPicture>();
+    const QSignalBlocker quiet(m_gpus);
+    m_gpus->setValue(presentGpus());
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter}) {
+        view->setPicture(nullptr);
+        view->setHint(tr("No plan yet").toStdString(),
+                      tr("Press Plan: every layout of these GPUs is judged, and the best is proved.").toStdString());
+    }
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::scenarioChanged()
+{
+    if (m_hasPlanned && searchedText() != m_plannedOf) {
+        m_search.drop(); // at once: what it searches is not the scenario any more
+        m_soon.stop();
+        m_byGpus.clear();
+    }
+    if (m_guide && searchedText() != m_guideOf) {
+        m_guide.reset(); // of another job
+        showGuide();
+    }
+    if (!m_hasPlanned) {
+        const QSignalBlocker quiet(m_gpus);
+        m_gpus->setValue(presentGpus());
+    }
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+/// Objective, what is held, limits: what was found was of another question.
+void PlanPanel::askedForOther()
+{
+    m_byGpus.clear();
+    refreshControls();
+    m_guide.reset();
+    showGuide();
+    if (m_hasPlanned && m_desk.session().isLegal()) {
+        m_search.drop();
+        m_soon.start();
+    }
+}
+
+/// For another number of GPUs: from before, or soon.
+void PlanPanel::refill()
+{
+    m_search.drop();
+    m_guide.reset();
+    const auto known = m_byGpus.find(m_gpus->value());
+    if (known != m_byGpus.end() && searchedText() == m_plannedOf) {
+        m_soon.stop();
+        m_cells.clear();
+        m_choice->reset();
+        show(PlanState(known->second));
+        return;
+    }
+    m_soon.start();
+    refreshControls();
+}
+
+void PlanPanel::start()
+{
+    m_soon.stop();
+    m_failure.clear();
+    if (!m_desk.session().isOpen() || !m_desk.session().isLegal()) {
+        showFailure(tr("Only a scenario that works can be planned: mend its problems first"));
+        return;
+    }
+    if (static_cast<sim::PlanObjective>(m_objective->currentData().toInt()) == sim::PlanObjective::cost && m_price <= 0) {
+        showFailure(tr("Planning by cost wants the price of a GPU hour: File > Settings"));
+        return;
+    }
+    const std::string of = searchedText();
+    if (of != m_plannedOf)
+        m_byGpus.clear();
+    m_plannedOf = of;
+    m_hasPlanned = true;
+    m_cells.clear();
+    m_choice->reset();
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setHint(tr("Searching…").toStdString(), {});
+    m_search.start(requestNow());
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::stop()
+{
+    m_search.stop();
+}
+
+void PlanPanel::show(const PlanState& state)
+{
+    m_state = state;
+    const sim::Scenario* scenario = m_desk.session().scenario();
+    m_picture = std::make_shared<const PlanPicture>(state.answer, state.request.objective,
+                                                    scenario ? scenario->cluster.gpu.memoryGib : 0);
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setPicture(m_picture);
+    if (!state.isRunning) {
+        m_byGpus.insert_or_assign(state.answer->gpus, state);
+        if (!m_choice->has_value() && !state.answer->best.empty())
+            *m_choice = choiceOf(state.answer->best.front());
+        if (m_side->currentWidget() == m_guideCanvas && !m_guide)
+            askGuide();
+        fillMap();
+    }
+    showGuide();
+    if (const PlanCell* cell = *m_choice ? m_picture->cell((*m_choice)->tp, (*m_choice)->pp) : nullptr;
+        cell && !(*m_choice)->layout)
+        *m_choice = choiceOf(*cell);
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::showFailure(const QString& message)
+{
+    m_failure = message;
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setHint(tr("There is no plan").toStdString(), {});
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::cellFound(const PlanCellState& found)
+{
+    if (!m_state)
+        return;
+    m_cells.insert_or_assign({found.tp, found.pp}, found);
+    auto picture = std::make_shared<PlanPicture>(*m_picture);
+    picture->setCell(found.tp, found.pp, *found.answer);
+    m_picture = picture;
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setPicture(m_picture);
+    if (*m_choice && (*m_choice)->tp == found.tp && (*m_choice)->pp == found.pp && !found.answer->best.empty())
+        (*m_choice)->layout = found.answer->best.front();
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::showPartAt(int place)
+{
+    m_side->setCurrentIndex(place);
+    if (m_side->currentWidget() == m_guideCanvas && !m_guide && !m_search.isAskingGuide())
+        askGuide();
+}
+
+void PlanPanel::askGuide()
+{
+    if (!m_desk.session().isOpen() || !m_desk.session().isLegal())
+        return;
+    m_guideRequest = requestNow();
+    m_guideOf = searchedText();
+    m_guideView.setHint(tr("Walking the path…").toStdString(), tr("Each gate is laid out and simulated.").toStdString());
+    m_search.askGuide(*m_guideRequest);
+    refreshFrames();
+}
+
+void PlanPanel::showGuide()
+{
+    const bool hasBest = m_state && !m_state->answer->best.empty() && m_guide && m_state->answer->gpus == m_guide->gpus &&
+                         searchedText() == m_plannedOf;
+    m_guideView.set(m_guide, hasBest ? std::optional(m_state->answer->best.front()) : std::nullopt);
+    m_guideCanvas->requestFrame();
+}
+
+void PlanPanel::chooseOfGuide(const sim::PlannedLayout& layout, bool isPath)
+{
+    *m_choice = choiceOf(layout);
+    m_choosesPath = isPath;
+    refreshDetail();
+    refreshFrames();
+}
+
+/// Cells that were cut say what is least of them; what the best of them takes is searched once the first is proved.
+void PlanPanel::fillMap()
+{
+    if (!m_fillsMap || !m_state || m_state->answer->stopped || m_state->answer->best.empty())
+        return;
+    std::vector<const PlanCell*> cut;
+    for (const PlanCell& cell : m_picture->cells())
+        if (cell.kind != PlanCellKind::winner && !cell.isProved &&
+            (cell.best || cell.kind == PlanCellKind::floor || cell.kind == PlanCellKind::open))
+            cut.push_back(&cell);
+    std::stable_sort(cut.begin(), cut.end(), [](const PlanCell* a, const PlanCell* b) { return a->margin < b->margin; });
+    std::vector<std::pair<int, int>> places;
+    for (const PlanCell* cell : cut)
+        places.emplace_back(cell->tp, cell->pp);
+    if (!places.empty())
+        m_search.fillCells({m_state->request, m_state->answer}, places);
+}
+
+void PlanPanel::choose(int tp, int pp)
+{
+    const PlanCell* cell = m_picture->cell(tp, pp);
+    if (!cell || cell->kind == PlanCellKind::none)
+        return;
+    *m_choice = choiceOf(*cell);
+    choiceChanged();
+}
+
+void PlanPanel::choiceChanged()
+{
+    m_choosesPath = false;
+    const PlanCell* cell = *m_choice ? m_picture->cell((*m_choice)->tp, (*m_choice)->pp) : nullptr;
+    const bool isUnknown =
+        cell && !(*m_choice)->layout && !cell->best && (cell->kind == PlanCellKind::floor || cell->kind == PlanCellKind::open);
+    if (isUnknown && !m_search.isRunning() && m_state && searchedText() == m_plannedOf && !m_cells.contains({cell->tp, cell->pp}))
+        m_search.askCell({m_state->request, m_state->answer}, cell->tp, cell->pp);
+    refreshDetail();
+    refreshFrames();
+}
+
+const sim::PlanRequest* PlanPanel::requestOfChosen() const
+{
+    if (!*m_choice || !(*m_choice)->layout)
+        return nullptr;
+    if (m_choosesPath)
+        return m_guide && m_guideRequest ? &*m_guideRequest : nullptr;
+    if (!m_state)
+        return nullptr;
+    const auto cell = m_cells.find({(*m_choice)->tp, (*m_choice)->pp});
+    if (cell != m_cells.end() && !cell->second.answer->best.empty() && (*m_choice)->isLayout(cell->second.answer->best.front()))
+        return &cell->second.request;
+    return &m_state->request;
+}
+
+bool PlanPanel::canOpen() const
+{
+    return requestOfChosen() != nullptr && searchedText() == (m_choosesPath ? m_guideOf : m_plannedOf);
+}
+
+void PlanPanel::openChosen()
+{
+    if (!canOpen())
+        return;
+    sim::PlanRequest request = *requestOfChosen();
+    const sim::PlannedLayout layout = *(*m_choice)->layout;
+    request.document = m_desk.session().document(); // with the name that it has now
+    const QString name = QString::fromStdString(layoutText(layout));
+    m_desk.session().edit(m_choosesPath ? makeGuideEdit(request, layout) : makePlanEdit(request, layout));
+    Q_EMIT opened(name);
+}
+
+void PlanPanel::compareChosen()
+{
+    if (!canOpen())
+        return;
+    sim::PlanRequest request = *requestOfChosen();
+    request.document = m_desk.session().document();
+    const sim::PlannedLayout& layout = *(*m_choice)->layout;
+    Q_EMIT compareRequested((m_choosesPath ? tr("guide: %1") : tr("plan: %1")).arg(QString::fromStdString(layout.grid.text())),
+                            m_choosesPath ? sim::guideDocument(request, layout.settings)
+                                          : sim::withSettings(request, layout.settings));
+}
+
+void PlanPanel::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setTheme(theme);
+    m_guideView.setTheme(theme);
+    refreshFrames();
+}
+
+void PlanPanel::setPrice(double price)
+{
+    m_price = price;
+}
+
+void PlanPanel::setObjective(sim::PlanObjective objective)
+{
+    m_objective->setCurrentIndex(m_objective->findData(static_cast<int>(objective)));
+}
+
+void PlanPanel::setGpus(int gpus)
+{
+    m_gpus->setValue(gpus);
+}
+
+void PlanPanel::setHeld(const std::string& pointer, bool held)
+{
+    if (held ? m_held.insert(pointer).second : m_held.erase(pointer) > 0)
+        askedForOther();
+}
+
+void PlanPanel::planAround(const std::string& pointer)
+{
+    m_held = {pointer};
+    m_byGpus.clear();
+    m_guide.reset();
+    start();
+}
+
+void PlanPanel::planAlone(const std::string& pointer)
+{
+    m_held.clear();
+    m_byGpus.clear();
+    m_guide.reset();
+    const Session& session = m_desk.session();
+    if (session.isOpen()) {
+        const ScenarioState state(session.document(), session.scenario(), session.catalogue());
+        const bool sharesGpus = pointer == "layout.tp" || pointer == "layout.cp" || pointer == "layout.pp" ||
+                                pointer == "layout.dp"; // dp gives way, and what is sharded over it; experts' tp follows tp
+        for (const std::string key : kSearchedKeys) {
+            const bool follows = sharesGpus && (key == "layout.dp" || key == "layout.dp_shard" || key == "layout.etp" ||
+                                                (pointer == "layout.dp" && key == "layout.pp"));
+            if (key != pointer && !follows && (session.document().get(key) || state.at(slashed(key))))
+                m_held.insert(key);
+        }
+    }
+    start();
+}
+
+CanvasWidget& PlanPanel::canvas(PlanPart part) const
+{
+    switch (part) {
+    case PlanPart::map:
+        return *m_mapCanvas;
+    case PlanPart::best:
+        return *m_bestCanvas;
+    case PlanPart::scatter:
+        return *m_scatterCanvas;
+    case PlanPart::guide:
+        break;
+    }
+    return *m_guideCanvas;
+}
+
+void PlanPanel::showPart(PlanPart part)
+{
+    if (part == PlanPart::map)
+        return;
+    m_sideButtons->button(part == PlanPart::best ? 0 : part == PlanPart::scatter ? 1 : 2)->click();
+}
+
+QString PlanPanel::proofText() const
+{
+    return m_proof->text();
+}
+
+QString PlanPanel::detailText() const
+{
+    return m_detail->text();
+}
+
+bool PlanPanel::hasCanvasFocus() const
+{
+    return m_mapCanvas->hasFocus() || m_bestCanvas->hasFocus() || m_scatterCanvas->hasFocus() || m_guideCanvas->hasFocus();
+}
+
+void PlanPanel::runCommand(ViewCommand command, bool fast)
+{
+    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas})
+        if (canvas->hasFocus())
+            canvas->runCommand(command, fast);
+}
+
+/// Return opens what is chosen in a picture.
+bool PlanPanel::eventFilter(QObject* of, QEvent* event)
+{
+    if (event->type() == QEvent::KeyPress) {
+        const int key = static_cast<QKeyEvent*>(event)->key();
+        if ((key == Qt::Key_Return || key == Qt::Key_Enter) && canOpen()) {
+            openChosen();
+            return true;
+        }
+    }
+    return QWidget::eventFilter(of, event);
+}
+
+/// Pictures below each other in a narrow panel.
+void PlanPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    m_gpuSlider->setVisible(width() >= kRoomForSlider);
+    const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
+    if (m_split->orientation() != wanted)
+        m_split->setOrientation(wanted);
+}
+
+void PlanPanel::refreshControls()
+{
+    const bool running = m_search.isRunning();
+    const int toFill = m_search.cellsToFill();
+    m_start->setText(running || toFill > 0 ? tr("Stop") : tr("Plan"));
+    m_start->setEnabled(m_desk.session().isOpen());
+    m_start->setToolTip(
+        running ? tr("Ends the search and keeps what it found")
+                : tr("Searches every legal layout of these GPUs; at most %1 s").arg(static_cast<int>(PlanSearch::kMostSeconds)));
+    const std::vector<int> stops =
+        planGpuStops(m_desk.session().scenario() ? m_desk.session().scenario()->cluster.gpusPerNode : 8, presentGpus());
+    {
+        const QSignalBlocker quiet(m_gpuSlider);
+        m_gpuSlider->setRange(0, static_cast<int>(stops.size()) - 1);
+        const auto nearest = std::min_element(stops.begin(), stops.end(), [&](int a, int b) {
+            const auto away = [&](int stop) { return std::abs(std::log2(stop) - std::log2(m_gpus->value())); };
+            return away(a) < away(b);
+        });
+        m_gpuSlider->setValue(static_cast<int>(nearest - stops.begin()));
+    }
+    QStringList held;
+    for (const char* key : kSearchedKeys)
+        if (m_held.contains(key))
+            held << keyName(key);
+    m_options->setText(held.isEmpty()     ? tr("Nothing held")
+                       : held.size() <= 2 ? tr("Held: %1").arg(held.join(QStringLiteral(", ")))
+                                          : tr("%1 held").arg(held.size()));
+    m_progress->setVisible(running);
+    if (running && m_state && m_state->isRunning) {
+        const sim::PlanProgress& now = m_state->progress;
+        // Grids judged, then the floor as it rises to the best step.
+        const double least = std::max(now.floorSeconds, 0.0);
+        const double share = now.gridsDone < now.grids ? 0.3 * static_cast<double>(now.gridsDone) / static_cast<double>(now.grids)
+                             : now.bestSeconds > 0 && least > 0 ? 0.3 + 0.7 * std::min(1.0, least / now.bestSeconds)
+                                                                : 0.3;
+        m_progress->setRange(0, 1000);
+        m_progress->setValue(static_cast<int>(share * 1000));
+    } else if (running) {
+        m_progress->setRange(0, 0);
+    }
+    QString proof;
+    if (!m_failure.isEmpty() && !running)
+        proof = m_failure;
+    else if (running && (!m_state || !m_state->isRunning))
+        proof = tr("Judging every grid of %1 GPUs…").arg(separated(m_gpus->value()));
+    else if (m_state)
+        proof = QString::fromStdString(m_state->proof).replace(QLatin1Char('\n'), QStringLiteral(". "));
+    if (running && m_state && m_state->isRunning)
+        proof = tr("Searching: %1").arg(proof);
+    else if (toFill > 0)
+        proof = tr("%1. Filling the map: %n cell(s) to come", nullptr, toFill).arg(proof);
+    if (m_state && !running && m_hasPlanned && searchedText() != m_plannedOf)
+        proof = tr("The scenario has changed since: plan anew. Before: %1").arg(proof);
+    m_proof->setText(proof);
+    m_proof->setVisible(!proof.isEmpty());
+    setRole(m_proof, !m_failure.isEmpty() && !running ? "error" : "small");
+    m_copy->setEnabled(!m_picture->isEmpty());
+}
+
+void PlanPanel::refreshDetail()
+{
+    QString text;
+    if (*m_choice) {
+        const PlanChoice& choice = **m_choice;
+        const PlanCell* cell = m_picture->cell(choice.tp, choice.pp);
+        if (choice.layout) {
+            const sim::PlannedLayout& layout = *choice.layout;
+            text = tr("%1: %2. %3 GiB at the peak, %4 left; %5 tokens/s")
+                       .arg(QString::fromStdString(layoutText(layout)), QString::fromStdString(m_picture->differenceText(layout)))
+                       .arg(layout.peakMemoryGib, 0, 'f', 1)
+                       .arg(layout.headroomGib, 0, 'f', 1)
+                       .arg(separated(std::llround(layout.tokensPerSecond)));
+            if (m_choosesPath)
+                text = tr("Where the path leads. %1").arg(text);
+            if (layout.tieWithFirst)
+                text += tr(". A tie: the model cannot tell it from the first");
+        } else if (cell) {
+            text = QString::fromStdString(cellText(*m_picture, *cell));
+            if (m_search.isAskingCell())
+                text += tr(". Searching for the best of it…");
+        }
+    }
+    m_detail->setText(text);
+    m_detail->setToolTip(text);
+    const bool can = canOpen();
+    m_open->setEnabled(can);
+    m_compare->setEnabled(can);
+}
+
+void PlanPanel::refreshFrames()
+{
+    if (isReady())
+        Q_EMIT ready();
+    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas})
+        canvas->requestFrame();
+}
+
+void PlanPanel::fillOptions()
+{
+    m_optionsMenu->clear();
+    const Session& session = m_desk.session();
+    if (!session.isOpen())
+        return;
+    const ScenarioState state(session.document(), session.scenario(), session.catalogue());
+    m_optionsMenu->addSection(tr("Held as it is"));
+    for (const char* key : kSearchedKeys) {
+        const std::string pointer = key;
+        const auto value = state.at(slashed(pointer));
+        if (!value)
+            continue;
+        QAction* action = m_optionsMenu->addAction(tr("%1 = %2").arg(keyName(pointer), QString::fromStdString(unquoted(*value))));
+        action->setCheckable(true);
+        action->setChecked(m_held.contains(pointer));
+        connect(action, &QAction::toggled, this, [this, pointer](bool on) { setHeld(pointer, on); });
+    }
+    m_optionsMenu->addSection(tr("Searched besides"));
+    QAction* order = m_optionsMenu->addAction(tr("Order of the axes on the ranks"));
+    order->setCheckable(true);
+    order->setChecked(m_freesOrder);
+    connect(order, &QAction::toggled, this, [this](bool on) {
+        m_freesOrder = on;
+        askedForOther();
+    });
+    QMenu* framework = m_optionsMenu->addMenu(tr("Only What a Framework Can Do"));
+    auto* frameworks = new QActionGroup(framework);
+    const auto addFramework = [&](const QString& text, const std::string& name) {
+        QAction* action = framework->addAction(text);
+        action->setCheckable(true);
+        action->setChecked(m_framework == name);
+        frameworks->addAction(action);
+        connect(action, &QAction::triggered, this, [this, name] {
+            m_framework = name;
+            askedForOther();
+        });
+    };
+    addFramework(tr("Any"), {});
+    for (const std::string_view name : sim::plannedFrameworks())
+        addFramework(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())), std::string(name));
+    QMenu* margin = m_optionsMenu->addMenu(tr("Memory Left Free"));
+    auto* margins = new QActionGroup(margin);
+    for (const int gib : {0, 1, 2, 4, 8, 16}) {
+        QAction* action = margin->addAction(gib == 0 ? tr("None") : tr("%1 GiB of each GPU").arg(gib));
+        action->setCheckable(true);
+        action->setChecked(m_marginGib == gib);
+        margins->addAction(action);
+        connect(action, &QAction::triggered, this, [this, gib] {
+            m_marginGib = gib;
+            askedForOther();
+        });
+    }
+}
+
+void PlanPanel::copyTable()
+{
+    QGuiApplication::clipboard()->setText(QString::fromStdString(tabbedText(planTable(*m_picture))));
+}
+
+} // namespace app

@@ -1,0 +1,160 @@
+// Planning in the window: what is asked for, the search as it goes on, its pictures, and what can be done with a layout that it
+// found. Searches on a thread of its own; a change of the scenario ends a search that it makes untrue.
+#pragma once
+
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/session/desk.h"
+#include "app/session/plan_search.h"
+#include "app/views/plan/plan_guide_view.h"
+#include "app/views/plan/plan_view.h"
+
+#include <QTimer>
+#include <QWidget>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+class QButtonGroup;
+class QComboBox;
+class QLabel;
+class QMenu;
+class QProgressBar;
+class QPushButton;
+class QSlider;
+class QSpinBox;
+class QSplitter;
+class QStackedWidget;
+class QToolButton;
+
+namespace app {
+
+enum class PlanPart { map, best, scatter, guide };
+
+/// Numbers of GPUs that a slider stops at: powers of two up to a node, then nodes doubled; and those there are.
+std::vector<int> planGpuStops(int gpusPerNode, int present);
+
+class PlanPanel : public QWidget {
+    Q_OBJECT
+public:
+    explicit PlanPanel(Desk&, Renderer = Renderer::automatic, QWidget* parent = nullptr);
+    ~PlanPanel() override;
+    void setTheme(const Theme&);
+    void setPrice(double ofAGpuHour); ///< 0: not told, and nothing can be planned by cost
+
+    /// Searches anew for what is asked for now.
+    void start();
+    void stop(); ///< and keeps what was found
+    bool isSearching() const { return m_search.isRunning(); }
+    /// Nothing is under way.
+    bool isReady() const
+    {
+        return !m_search.isRunning() && !m_search.isAskingCell() && !m_search.isAskingGuide() && m_search.cellsToFill() == 0 &&
+               !m_soon.isActive();
+    }
+    void setObjective(sim::PlanObjective);
+    void setFillsMap(bool fills) { m_fillsMap = fills; } ///< after the proof, the best of each cell; it does
+    void setGpus(int);
+    void setHeld(const std::string& pointer, bool); ///< "layout.tp": at the value that it has
+    void planAround(const std::string& pointer);    ///< holds that alone, and starts
+    void planAlone(const std::string& pointer);     ///< holds all but that, and what has to follow it, and starts
+    bool isHeld(const std::string& pointer) const { return m_held.contains(pointer); }
+    /// Chooses a cell, as a click on it does: where nothing of it was simulated, its best is searched for.
+    void choose(int tp, int pp);
+    bool canOpen() const;
+    void openChosen();    ///< as one undoable step
+    void compareChosen(); ///< compareRequested()
+
+    const PlanPicture& picture() const { return *m_picture; }
+    const std::optional<PlanState>& state() const { return m_state; }
+    const std::optional<PlanChoice>& choice() const { return *m_choice; }
+    const std::shared_ptr<const sim::PlanGuide>& guide() const { return m_guide; } ///< nullptr: not asked for, or on its way
+    CanvasWidget& canvas(PlanPart) const;
+    void showPart(PlanPart);
+    QString proofText() const;
+    QString detailText() const;
+    bool hasCanvasFocus() const;
+    void runCommand(ViewCommand, bool fast);
+
+Q_SIGNALS:
+    void compareRequested(const QString& name, const sim::ScenarioDocument& document);
+    void opened(const QString& layout); ///< it is the scenario now
+    void ready();                       ///< isReady() again
+
+protected:
+    bool eventFilter(QObject*, QEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+
+private:
+    sim::PlanRequest requestNow() const;
+    std::string searchedText() const;
+    void forget();
+    void scenarioChanged();
+    void askedForOther();
+    void refill();
+    void show(const PlanState&);
+    void showFailure(const QString&);
+    void cellFound(const PlanCellState&);
+    void showPartAt(int place);
+    void askGuide();
+    void fillMap();
+    void showGuide();
+    void chooseOfGuide(const sim::PlannedLayout&, bool isPath);
+    void choiceChanged();
+    void refreshControls();
+    void refreshDetail();
+    void refreshFrames();
+    void fillOptions();
+    void copyTable();
+    int presentGpus() const;
+    const sim::PlanRequest* requestOfChosen() const;
+
+    Desk& m_desk;
+    const Theme* m_theme;
+    double m_price = 0;
+    std::set<std::string> m_held; ///< pointers
+    bool m_freesOrder = false;
+    std::string m_framework;
+    double m_marginGib = 0;
+    std::string m_plannedOf; ///< the scenario but for what is searched, when it was asked for
+    std::optional<PlanState> m_state;
+    std::map<int, PlanState> m_byGpus; ///< of the same request but for the number of GPUs
+    std::map<std::pair<int, int>, PlanCellState> m_cells;
+    std::shared_ptr<const sim::PlanGuide> m_guide;
+    std::optional<sim::PlanRequest> m_guideRequest; ///< that it was asked for with
+    std::string m_guideOf;                          ///< as m_plannedOf
+    bool m_fillsMap = true;
+    bool m_choosesPath = false; ///< the choice is the guide's layout
+    QString m_failure;
+    bool m_hasPlanned = false; ///< from then on another number of GPUs is searched by itself
+
+    PlanChoicePtr m_choice;
+    PlanPicturePtr m_picture;
+    PlanHeatMap m_map; ///< before the canvases that show them
+    PlanBestLayouts m_best;
+    PlanScatter m_scatter;
+    PlanGuideView m_guideView;
+
+    QComboBox* m_objective;
+    QSlider* m_gpuSlider;
+    QSpinBox* m_gpus;
+    QToolButton* m_options;
+    QMenu* m_optionsMenu;
+    QPushButton* m_start;
+    QProgressBar* m_progress;
+    QLabel *m_proof, *m_detail;
+    QSplitter* m_split;
+    CanvasWidget *m_mapCanvas, *m_bestCanvas, *m_scatterCanvas, *m_guideCanvas;
+    QStackedWidget* m_side;
+    QButtonGroup* m_sideButtons;
+    QPushButton *m_open, *m_compare;
+    QToolButton* m_copy;
+    QTimer m_soon;       ///< another number of GPUs: dragging goes on
+    PlanSearch m_search; ///< last: ends before what it uses
+};
+
+} // namespace app

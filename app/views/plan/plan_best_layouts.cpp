@@ -1,0 +1,152 @@
+// The best layouts as bars on one scale: what the step of each goes to.
+#include "app/views/plan/plan_view.h"
+
+#include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
+#include "app/views/common/step_part_color.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestNumbers = 128, kBestPlace = 18;
+
+std::string gibOf(double gib)
+{
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f GiB", gib);
+    return text.data();
+}
+
+/// The same in fewer letters, so that what tells two layouts apart is still there.
+std::string briefer(std::string text)
+{
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShorter{{{"micro-batch ", "mb "},
+                                                                                     {"sequence parallel", "sp"},
+                                                                                     {"recomputes ", "rc "},
+                                                                                     {" layers a chunk", ""},
+                                                                                     {" layer a chunk", ""},
+                                                                                     {"recomputation", "rc"}}};
+    for (const auto& [words, brief] : kShorter)
+        if (const std::size_t at = text.find(words); at != std::string::npos)
+            text.replace(at, words.size(), brief);
+    return text;
+}
+
+} // namespace
+
+struct PlanBestLayouts::Frame {
+    float left = 0, top = 0, right = 0, row = kBestRow;
+    Rect rowAt(std::size_t i) const
+    {
+        const float y = std::floor(top + row * static_cast<float>(i));
+        return {left, y, right, std::floor(y + row)};
+    }
+};
+
+PlanBestLayouts::Frame PlanBestLayouts::frame(Rect area)
+{
+    return {area.left + 6, area.top + kBestHead, area.right - 6, kBestRow};
+}
+
+std::vector<PlanView::Spot> PlanBestLayouts::spots(Rect area) const
+{
+    Frame f = frame(area);
+    const std::vector<sim::PlannedLayout>& best = picture().answer().best;
+    f.row =
+        std::clamp((area.bottom - f.top) / static_cast<float>(std::max<std::size_t>(1, best.size())), kLowestBestRow, kBestRow);
+    std::vector<Spot> out;
+    for (std::size_t i = 0; i < best.size(); ++i) {
+        const sim::PlannedLayout& layout = best[i];
+        std::string name = std::to_string(i + 1) + ". " + layoutText(layout) + ": step " +
+                           durationText(layout.stepSeconds * 1e9) + ", " + gibOf(layout.peakMemoryGib);
+        if (layout.tieWithFirst)
+            name += ", a tie with the first: the model cannot tell them apart";
+        for (const sim::StepPart part : sim::kStepParts)
+            if (layout.use[part] > 0)
+                name += "\n" + std::string(sim::factsOf(part).title) + " " + durationText(static_cast<double>(layout.use[part]));
+        if (const Rect row = f.rowAt(i); row.bottom <= area.bottom + 1)
+            out.push_back({row, choiceOf(layout), std::move(name)});
+    }
+    return out;
+}
+
+void PlanBestLayouts::paint(Canvas& canvas) const
+{
+    const Rect area = canvas.area();
+    const Theme& t = theme();
+    const std::vector<sim::PlannedLayout>& best = picture().answer().best;
+    textInside(canvas, {area.left + kMargin, area.top, area.right - kMargin, area.top + kBestHead},
+               fitting(canvas,
+                       {"The best layouts, and what their steps go to (mean of ranks)", "The best layouts by what steps go to",
+                        "The best layouts"},
+                       area.width() - 2 * kMargin, FontFace::bold),
+               t.text, FontFace::bold);
+    if (best.empty()) {
+        textInside(canvas, {area.left + kMargin, area.top + kBestHead, area.right - kMargin, area.top + kBestHead + 24},
+                   "None that fits was found so far.", t.mutedText, FontFace::small);
+        return;
+    }
+    double longest = 0;
+    for (const sim::PlannedLayout& layout : best)
+        longest = std::max(longest, layout.stepSeconds);
+    std::size_t i = 0;
+    for (const Spot& spot : spots(area)) {
+        const sim::PlannedLayout& layout = best[i];
+        if (isChosen(spot.choice))
+            canvas.fillRect(spot.rect, mix(t.canvas, t.accent, 0.16F));
+        else if (isHovered(spot.choice))
+            canvas.fillRect(spot.rect, mix(t.canvas, t.text, 0.06F));
+        const float small = canvas.textHeight(FontFace::small);
+        const bool hasText = spot.rect.height() >= 2 * small + 4;
+        const Rect words{spot.rect.left + kBestPlace + 4, spot.rect.top + 2, spot.rect.right - 6, spot.rect.top + 3 + small};
+        const float barTop = hasText ? words.bottom + 2 : spot.rect.top + 3;
+        const float barBottom = std::min(spot.rect.bottom - 4, barTop + std::max(10.0F, small + 4));
+        textInside(canvas,
+                   {spot.rect.left + 2, spot.rect.top, spot.rect.left + kBestPlace, hasText ? words.bottom : spot.rect.bottom},
+                   std::to_string(i + 1), t.text, FontFace::bold, Align::right);
+        if (hasText) {
+            const std::string all = layoutText(layout);
+            textInside(canvas, words, fitting(canvas, {all, briefer(all), layout.grid.text()}, words.width(), FontFace::small),
+                       t.text, FontFace::small);
+        }
+        const float left = spot.rect.left + kBestPlace + 4;
+        const float width = std::max(40.0F, spot.rect.right - kBestNumbers - left);
+        double sum = 0;
+        const auto at = [&](double seconds) { return std::round(left + static_cast<float>(seconds / longest) * width); };
+        for (const sim::StepPart part : sim::kStepParts) {
+            if (layout.use[part] <= 0)
+                continue;
+            const float from = at(sum);
+            sum += static_cast<double>(layout.use[part]) * 1e-9;
+            const Rect bar{from, barTop, std::max(from + 1, at(sum) - 1), barBottom};
+            const Color fill = fillOf(part, t);
+            canvas.fillRect(bar, fill);
+            const std::string name = sim::factsOf(part).name;
+            const std::string shown = fitting(canvas, {name + " " + durationText(static_cast<double>(layout.use[part])), name},
+                                              bar.width() - 6, FontFace::small);
+            textInside(canvas, {bar.left + 3, bar.top, bar.right, bar.bottom}, shown, readableOn(fill), FontFace::small);
+        }
+        const float right = std::max(at(layout.stepSeconds), at(sum)) + 6;
+        const double margin = picture().marginOf(layout);
+        std::array<char, 32> percent{};
+        std::snprintf(percent.data(), percent.size(), "%+.1f %%", 100 * margin);
+        const std::string time = durationText(layout.stepSeconds * 1e9), gib = gibOf(layout.peakMemoryGib);
+        const std::string differs = i == 0 ? "" : layout.tieWithFirst ? " tie" : std::string(" ") + percent.data();
+        textInside(
+            canvas, {right, barTop - 2, spot.rect.right, barBottom + 2},
+            fitting(canvas, {time + differs + " · " + gib, time + differs, time}, spot.rect.right - right, FontFace::small),
+            t.text, FontFace::small);
+        ++i;
+    }
+}
+
+} // namespace app

@@ -1,0 +1,216 @@
+// The map of tensor by pipeline parallelism.
+#include "app/views/plan/plan_view.h"
+
+#include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 22, kWidestPlanCell = 132, kHighestPlanCell = 58, kHeatGap = 2;
+constexpr float kHatchPixels = 7;
+
+/// From the lower left to the upper right, all over the rectangle; `both`: the other way as well.
+void hatch(Canvas& canvas, Rect rect, Color color, bool both)
+{
+    canvas.pushClip(rect);
+    for (float x = rect.left - rect.height(); x < rect.right; x += kHatchPixels) {
+        canvas.line({x, rect.bottom}, {x + rect.height(), rect.top}, color, 1);
+        if (both)
+            canvas.line({x, rect.top}, {x + rect.height(), rect.bottom}, color, 1);
+    }
+    canvas.popClip();
+}
+
+bool isRefused(PlanCellKind kind)
+{
+    return kind == PlanCellKind::rule || kind == PlanCellKind::none;
+}
+
+/// Sizes up to the greatest of which something is legal, and one more: what is refused is seen, not spread out.
+std::vector<int> shownSizes(const PlanPicture& picture, const std::vector<int>& sizes, int PlanCell::*size)
+{
+    int greatest = 0;
+    for (const PlanCell& cell : picture.cells())
+        if (!isRefused(cell.kind))
+            greatest = std::max(greatest, cell.*size);
+    std::vector<int> shown;
+    for (const int of : sizes)
+        if (of <= greatest || (shown.size() < sizes.size() && (shown.empty() || shown.back() <= greatest)))
+            shown.push_back(of);
+    return shown;
+}
+
+} // namespace
+
+struct PlanHeatMap::Frame {
+    std::vector<int> tps, pps;
+    float left = 0, top = 0, width = 1, height = 1; ///< of the first cell
+    float legendTop = 0;
+    bool hasLegend = false;
+    Rect cell(std::size_t column, std::size_t row) const
+    {
+        const float x = std::floor(left + width * static_cast<float>(column)),
+                    y = std::floor(top + height * static_cast<float>(row));
+        return {x, y, std::floor(left + width * static_cast<float>(column + 1)) - kHeatGap,
+                std::floor(top + height * static_cast<float>(row + 1)) - kHeatGap};
+    }
+};
+
+PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
+{
+    constexpr float kRoomForLegend = 150;
+    Frame f;
+    f.tps = shownSizes(picture(), picture().tps(), &PlanCell::tp);
+    f.pps = shownSizes(picture(), picture().pps(), &PlanCell::pp);
+    f.left = area.left + kHeatGutter;
+    f.top = area.top + kHeatHead;
+    f.hasLegend = area.height() >= kRoomForLegend;
+    const float right = area.right - kMargin, bottom = area.bottom - (f.hasLegend ? kHeatLegend : 4);
+    f.width = std::clamp((right - f.left) / static_cast<float>(f.tps.size()), 1.0F, kWidestPlanCell);
+    f.height = std::clamp((bottom - f.top) / static_cast<float>(f.pps.size()), 1.0F, kHighestPlanCell);
+    f.legendTop = f.top + f.height * static_cast<float>(f.pps.size()) + 2;
+    return f;
+}
+
+std::vector<PlanView::Spot> PlanHeatMap::spots(Rect area) const
+{
+    const Frame f = frame(area);
+    std::vector<Spot> out;
+    for (std::size_t row = 0; row < f.pps.size(); ++row)
+        for (std::size_t column = 0; column < f.tps.size(); ++column)
+            if (const PlanCell* cell = picture().cell(f.tps[column], f.pps[row]); cell && cell->kind != PlanCellKind::none)
+                out.push_back({f.cell(column, row), choiceOf(*cell), cellText(picture(), *cell)});
+    return out;
+}
+
+void PlanHeatMap::paint(Canvas& canvas) const
+{
+    const Frame f = frame(canvas.area());
+    const Theme& t = theme();
+    const Color faint = mix(t.canvas, t.text, 0.10F), pale = mix(t.canvas, t.text, 0.05F);
+    for (std::size_t column = 0; column < f.tps.size(); ++column) {
+        const Rect under = f.cell(column, 0);
+        const Rect head{under.left, f.top - kHeatHead, under.right, f.top};
+        const std::string size = countText(f.tps[column]);
+        textInside(canvas, head, fitting(canvas, {"tp " + size, size}, head.width(), FontFace::small), t.mutedText,
+                   FontFace::small, Align::center);
+    }
+    for (std::size_t row = 0; row < f.pps.size(); ++row) {
+        const Rect beside = f.cell(0, row);
+        textInside(canvas, {f.left - kHeatGutter + 4, beside.top, f.left - 6, beside.bottom}, "pp " + countText(f.pps[row]),
+                   t.mutedText, FontFace::small, Align::right);
+        for (std::size_t column = 0; column < f.tps.size(); ++column) {
+            const PlanCell* const cell = picture().cell(f.tps[column], f.pps[row]);
+            const Rect rect = f.cell(column, row);
+            if (!cell || cell->kind == PlanCellKind::none)
+                continue;
+            Color fill = pale;
+            if (cell->best) {
+                constexpr double kPalest = 0.08, kHalfAt = 0.25; ///< a quarter longer is half as strong
+                const double strength = 1 / (1 + std::max(0.0, cell->margin) / kHalfAt);
+                fill = t.heatAt(kPalest + (0.92 - kPalest) * strength);
+            }
+            canvas.fillRect(rect, fill);
+            const Color ink = cell->best ? readableOn(fill) : t.mutedText;
+            switch (cell->kind) {
+            case PlanCellKind::memory:
+                hatch(canvas, rect, mix(t.canvas, t.warning, 0.45F), false);
+                break;
+            case PlanCellKind::rule:
+                hatch(canvas, rect, faint, true);
+                break;
+            case PlanCellKind::open:
+                canvas.strokeRect(rect, t.mutedText, 1, LineStyle::dashed);
+                break;
+            default:
+                break;
+            }
+            const std::string margin = marginText(picture(), *cell);
+            const Rect inner = rect.inset(3);
+            const auto labelled = [&](Rect at, const std::string& text, FontFace face) {
+                const float width = canvas.textWidth(text, face), height = canvas.textHeight(face);
+                if (text.empty() || width > at.width() || height > at.height() + 2)
+                    return;
+                if (cell->kind == PlanCellKind::memory || cell->kind == PlanCellKind::rule) { // to be read on its hatching
+                    const float x = (at.left + at.right) / 2, y = (at.top + at.bottom) / 2;
+                    canvas.fillRect({x - width / 2 - 2, y - height / 2, x + width / 2 + 2, y + height / 2}, pale);
+                }
+                textInside(canvas, at, text, ink, face, Align::center);
+            };
+            if (cell->best) {
+                const auto time = durationText(cell->best->stepSeconds * 1e9);
+                const float half = std::floor((inner.top + inner.bottom) / 2);
+                const bool isHigh = inner.height() >= canvas.textHeight(FontFace::bold) + canvas.textHeight(FontFace::small);
+                const std::string first = fitting(canvas, {time}, inner.width(), FontFace::bold);
+                if (isHigh && !first.empty()) {
+                    labelled({inner.left, inner.top, inner.right, half + 2}, first, FontFace::bold);
+                    labelled(
+                        {inner.left, half + 2, inner.right, inner.bottom},
+                        fitting(canvas, {margin, cell->kind == PlanCellKind::tie ? "tie" : ""}, inner.width(), FontFace::small),
+                        FontFace::small);
+                } else {
+                    labelled(inner, fitting(canvas, {margin, time}, inner.width(), FontFace::small), FontFace::small);
+                }
+            } else {
+                std::string brief = cell->kind == PlanCellKind::memory ? "mem" : cell->kind == PlanCellKind::rule ? "no" : "";
+                labelled(inner, fitting(canvas, {margin, brief}, inner.width(), FontFace::small), FontFace::small);
+            }
+            if (cell->kind == PlanCellKind::winner)
+                canvas.strokeRect(rect, t.accent, 3);
+            else if (cell->kind == PlanCellKind::tie)
+                canvas.strokeRect(rect.inset(2), ink, 1, LineStyle::dotted);
+            if (isHovered(choiceOf(*cell)))
+                canvas.strokeRect(rect, t.hover, 2);
+            if (isChosenCell(cell->tp, cell->pp))
+                canvas.strokeRect({rect.left - 2, rect.top - 2, rect.right + 2, rect.bottom + 2}, t.text, 2);
+        }
+    }
+    if (!f.hasLegend)
+        return;
+    struct Entry {
+        PlanCellKind kind;
+        const char* text;
+    };
+    constexpr Entry kEntries[]{{PlanCellKind::winner, "best"},
+                               {PlanCellKind::tie, "tie: within what the model can tell"},
+                               {PlanCellKind::memory, "too large"},
+                               {PlanCellKind::rule, "not legal"},
+                               {PlanCellKind::floor, "≥: cut by its floor"},
+                               {PlanCellKind::open, "not looked at"}};
+    float x = f.left;
+    constexpr float kSwatch = 12;
+    for (const Entry& entry : kEntries) {
+        if (std::none_of(picture().cells().begin(), picture().cells().end(),
+                         [&](const PlanCell& cell) { return cell.kind == entry.kind; }))
+            continue;
+        const float width = kSwatch + 5 + canvas.textWidth(entry.text, FontFace::small);
+        if (x + width > canvas.area().right - kMargin)
+            break;
+        const float middle = f.legendTop + kHeatLegend / 2;
+        const Rect swatch{x, middle - kSwatch / 2, x + kSwatch, middle + kSwatch / 2};
+        canvas.fillRect(swatch, entry.kind == PlanCellKind::winner || entry.kind == PlanCellKind::tie ? t.heatAt(0.9) : pale);
+        if (entry.kind == PlanCellKind::memory)
+            hatch(canvas, swatch, mix(t.canvas, t.warning, 0.45F), false);
+        else if (entry.kind == PlanCellKind::rule)
+            hatch(canvas, swatch, faint, true);
+        else if (entry.kind == PlanCellKind::winner)
+            canvas.strokeRect(swatch, t.accent, 2);
+        else
+            canvas.strokeRect(entry.kind == PlanCellKind::tie ? swatch.inset(1) : swatch,
+                              entry.kind == PlanCellKind::tie ? readableOn(t.heatAt(0.9)) : t.mutedText, 1,
+                              entry.kind == PlanCellKind::open  ? LineStyle::dashed
+                              : entry.kind == PlanCellKind::tie ? LineStyle::dotted
+                                                                : LineStyle::solid);
+        textInside(canvas, {swatch.right + 5, f.legendTop, x + width + 1, f.legendTop + kHeatLegend}, entry.text, t.mutedText,
+                   FontFace::small);
+        x += width + 14;
+    }
+}
+
+} // namespace app

@@ -1,0 +1,294 @@
+#include "app/views/plan/plan_picture.h"
+
+#include "app/views/common/labels.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr double kNsASecond = 1e9;
+
+std::string formatted(const char* format, double value)
+{
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string stepText(double seconds)
+{
+    return durationText(seconds * kNsASecond);
+}
+
+/// What says most of a grid comes first: what ran, what may still be better, what was cut, what is too large, what is illegal.
+int tellingOf(sim::PlanReason reason)
+{
+    switch (reason) {
+    case sim::PlanReason::slower:
+        return 0;
+    case sim::PlanReason::open:
+        return 1;
+    case sim::PlanReason::floor:
+        return 2;
+    case sim::PlanReason::memory:
+        return 3;
+    case sim::PlanReason::rule:
+        return 4;
+    }
+    return 5;
+}
+
+PlanCellKind kindOf(sim::PlanReason reason)
+{
+    constexpr std::array kKinds{PlanCellKind::rule, PlanCellKind::memory, PlanCellKind::floor, PlanCellKind::slower,
+                                PlanCellKind::open};
+    return kKinds[static_cast<std::size_t>(reason)];
+}
+
+std::string_view settingIn(const sim::PlannedLayout& layout, std::string_view pointer)
+{
+    for (const auto& [key, value] : layout.settings)
+        if (key == pointer)
+            return value;
+    return {};
+}
+
+std::string bare(std::string_view json)
+{
+    return json.size() >= 2 && json.front() == '"' ? std::string(json.substr(1, json.size() - 2)) : std::string(json);
+}
+
+} // namespace
+
+PlanPicture::PlanPicture(std::shared_ptr<const sim::PlanAnswer> answer, sim::PlanObjective objective, double gpuGib)
+    : m_answer(std::move(answer)), m_objective(objective), m_gpuGib(gpuGib)
+{
+    struct Telling {
+        const sim::RejectedGrid* grid = nullptr;
+        int grids = 0;
+    };
+    std::map<std::pair<int, int>, Telling> telling; // pp, tp
+    const auto better = [&](const sim::RejectedGrid& a, const sim::RejectedGrid& b) {
+        if (tellingOf(a.reason) != tellingOf(b.reason))
+            return tellingOf(a.reason) < tellingOf(b.reason);
+        if (a.best && b.best)
+            return keyOf(*a.best) < keyOf(*b.best);
+        return a.leastFloorSeconds > 0 && (b.leastFloorSeconds == 0 || a.leastFloorSeconds < b.leastFloorSeconds);
+    };
+    for (const sim::RejectedGrid& grid : m_answer->rejected) {
+        Telling& of = telling[{grid.grid.pp, grid.grid.tp}];
+        ++of.grids;
+        if (!of.grid || better(grid, *of.grid))
+            of.grid = &grid;
+    }
+    const sim::PlannedLayout* const first = m_answer->best.empty() ? nullptr : &m_answer->best.front();
+    if (first)
+        ++telling[{first->grid.pp, first->grid.tp}].grids;
+    for (const auto& [place, of] : telling) {
+        m_pps.push_back(place.first);
+        m_tps.push_back(place.second);
+    }
+    for (std::vector<int>* sizes : {&m_tps, &m_pps}) {
+        std::sort(sizes->begin(), sizes->end());
+        sizes->erase(std::unique(sizes->begin(), sizes->end()), sizes->end());
+    }
+
+    const auto add = [&](const sim::PlannedLayout& layout) {
+        if (std::none_of(m_layouts.begin(), m_layouts.end(),
+                         [&](const sim::PlannedLayout& known) { return known.settings == layout.settings; }))
+            m_layouts.push_back(layout);
+    };
+    for (const sim::PlannedLayout& layout : m_answer->best)
+        add(layout);
+    for (const sim::PlannedLayout& layout : m_answer->pareto)
+        add(layout);
+    for (const sim::RejectedGrid& grid : m_answer->rejected)
+        if (grid.best)
+            add(*grid.best);
+
+    for (const int pp : m_pps)
+        for (const int tp : m_tps) {
+            PlanCell cell{.tp = tp, .pp = pp, .kind = PlanCellKind::none, .best = {}, .reason = {}};
+            const auto found = telling.find({pp, tp});
+            if (found == telling.end()) {
+                cell.reason =
+                    "no grid of " + countText(m_answer->gpus) + " GPUs has tp " + countText(tp) + " and pp " + countText(pp);
+                m_cells.push_back(std::move(cell));
+                continue;
+            }
+            cell.grids = found->second.grids;
+            if (first && first->grid.tp == tp && first->grid.pp == pp) {
+                cell.kind = PlanCellKind::winner;
+                cell.best = *first;
+                cell.isProved = m_answer->proved;
+                cell.reason = layoutText(*first);
+            } else {
+                const sim::RejectedGrid& grid = *found->second.grid;
+                cell.kind = kindOf(grid.reason);
+                cell.best = grid.best;
+                cell.leastSeconds = grid.leastFloorSeconds;
+                cell.reason = grid.grid.text() + ": " + grid.text;
+            }
+            fillCell(cell);
+            m_cells.push_back(std::move(cell));
+        }
+}
+
+/// Margin and tie follow from what is best of it.
+void PlanPicture::fillCell(PlanCell& cell) const
+{
+    if (m_answer->best.empty())
+        return;
+    if (cell.best) {
+        cell.margin = marginOf(*cell.best);
+        if (cell.kind == PlanCellKind::slower && cell.best->tieWithFirst)
+            cell.kind = PlanCellKind::tie;
+        return;
+    }
+    if (cell.leastSeconds > 0 && !byHeadroom())
+        cell.margin = cell.leastSeconds / m_answer->best.front().stepSeconds - 1;
+}
+
+const PlanCell* PlanPicture::cell(int tp, int pp) const
+{
+    const auto found =
+        std::find_if(m_cells.begin(), m_cells.end(), [&](const PlanCell& cell) { return cell.tp == tp && cell.pp == pp; });
+    return found == m_cells.end() ? nullptr : &*found;
+}
+
+bool PlanPicture::isOnFrontier(const sim::PlannedLayout& layout) const
+{
+    return std::any_of(m_answer->pareto.begin(), m_answer->pareto.end(),
+                       [&](const sim::PlannedLayout& of) { return of.settings == layout.settings; });
+}
+
+void PlanPicture::setCell(int tp, int pp, const sim::PlanAnswer& answer)
+{
+    const auto cell =
+        std::find_if(m_cells.begin(), m_cells.end(), [&](const PlanCell& of) { return of.tp == tp && of.pp == pp; });
+    if (cell == m_cells.end() || cell->kind == PlanCellKind::winner || answer.best.empty() || m_answer->best.empty())
+        return;
+    const sim::PlannedLayout& best = answer.best.front();
+    if (cell->best && cell->best->stepSeconds < best.stepSeconds && !byHeadroom())
+        return;
+    cell->kind = PlanCellKind::slower;
+    cell->isProved = answer.proved;
+    cell->best = best;
+    cell->reason =
+        best.grid.text() + ": the best of it" + (answer.proved ? "" : " of those simulated") + " " + differenceText(best);
+    fillCell(*cell);
+}
+
+std::string PlanPicture::differenceText(const sim::PlannedLayout& layout) const
+{
+    std::string text = "takes " + stepText(layout.stepSeconds);
+    if (!m_answer || m_answer->best.empty() || m_answer->best.front().settings == layout.settings)
+        return text;
+    const sim::PlannedLayout& first = m_answer->best.front();
+    std::vector<std::pair<std::int64_t, sim::StepPart>> deltas;
+    for (const sim::StepPart part : sim::kStepParts)
+        if (const std::int64_t delta = layout.use[part] - first.use[part]; delta != 0)
+            deltas.emplace_back(delta, part);
+    std::sort(deltas.begin(), deltas.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
+    const double difference = layout.stepSeconds - first.stepSeconds;
+    text += ", " + stepText(std::abs(difference)) + (difference >= 0 ? " more" : " less") + " than the first";
+    for (std::size_t i = 0; i < deltas.size(); ++i)
+        text += (i == 0 ? ": " : ", ") + std::string(sim::factsOf(deltas[i].second).name) + (deltas[i].first > 0 ? " +" : " −") +
+                durationText(static_cast<double>(std::abs(deltas[i].first)));
+    return text;
+}
+
+double PlanPicture::marginOf(const sim::PlannedLayout& layout) const
+{
+    if (!m_answer || m_answer->best.empty() || !(keyOf(m_answer->best.front()) > 0))
+        return 0;
+    return keyOf(layout) / keyOf(m_answer->best.front()) - 1;
+}
+
+std::string layoutText(const sim::PlannedLayout& layout)
+{
+    std::string text = layout.grid.text();
+    const auto add = [&](const std::string& words) { text += " · " + words; };
+    if (const auto kind = settingIn(layout, "schedule.kind"); !kind.empty() && layout.grid.pp > 1) {
+        const auto chunks = settingIn(layout, "schedule.virtual_stages");
+        add(bare(kind) + (chunks.empty() || chunks == "1" ? "" : " × " + std::string(chunks)));
+    }
+    if (const auto size = settingIn(layout, "training.micro_batch_size"); !size.empty())
+        add("micro-batch " + std::string(size));
+    if (const auto zero = settingIn(layout, "layout.zero_stage"); !zero.empty() && zero != "0") {
+        const auto shard = settingIn(layout, "layout.dp_shard");
+        add("ZeRO " + std::string(zero) +
+            (shard.empty() || shard == std::to_string(layout.grid.dp * layout.grid.cp) ? "" : " over " + std::string(shard)));
+    }
+    if (settingIn(layout, "layout.sequence_parallel") == "true")
+        add("sequence parallel");
+    if (const auto recompute = settingIn(layout, "training.recompute"); !recompute.empty() && recompute != "\"none\"") {
+        const std::size_t at = recompute.find("\"layers\":");
+        if (at == std::string_view::npos) {
+            add(bare(recompute).starts_with('{') ? "selective recomputation" : bare(recompute) + " recomputation");
+        } else {
+            const std::string layers(recompute.substr(at + 9, recompute.size() - at - 10));
+            add("recomputes " + layers + (layers == "1" ? " layer" : " layers") + " a chunk");
+        }
+    }
+    return text;
+}
+
+std::string marginText(const PlanPicture& picture, const PlanCell& cell)
+{
+    const auto percent = [&] { return formatted(std::abs(cell.margin) < 0.1 ? "%+.1f %%" : "%+.0f %%", 100 * cell.margin); };
+    switch (cell.kind) {
+    case PlanCellKind::none:
+        return {};
+    case PlanCellKind::winner:
+        return "best";
+    case PlanCellKind::tie:
+        return (cell.isProved ? "tie " : "tie ≤ ") + percent();
+    case PlanCellKind::slower:
+        return (cell.isProved ? "" : "≤ ") + percent();
+    case PlanCellKind::floor:
+        return picture.byHeadroom() ? "cut by floor" : "≥ " + percent();
+    case PlanCellKind::open:
+        return "open";
+    case PlanCellKind::memory:
+        return "too large";
+    case PlanCellKind::rule:
+        return "not legal";
+    }
+    return {};
+}
+
+std::string cellText(const PlanPicture& picture, const PlanCell& cell)
+{
+    std::string text = "tp " + countText(cell.tp) + ", pp " + countText(cell.pp);
+    if (cell.best)
+        text += ": " + stepText(cell.best->stepSeconds) + ", " + formatted("%.1f GiB", cell.best->peakMemoryGib);
+    const std::string margin = marginText(picture, cell);
+    text += margin.empty() ? "" : ", " + margin;
+    return text + ". " + cell.reason;
+}
+
+Table planTable(const PlanPicture& picture)
+{
+    Table table{.header = {"tp", "pp", "what", "step (s)", "memory (GiB)", "beyond the first (%)", "reason"}, .rows = {}};
+    constexpr std::array kNames{"no grid", "best", "tie", "slower", "cut by floor", "open", "too large", "not legal"};
+    for (const PlanCell& cell : picture.cells()) {
+        const bool hasMargin = cell.best || (cell.kind == PlanCellKind::floor && !picture.byHeadroom());
+        table.rows.push_back({std::to_string(cell.tp), std::to_string(cell.pp), kNames[static_cast<std::size_t>(cell.kind)],
+                              cell.best               ? formatted("%.9g", cell.best->stepSeconds)
+                              : cell.leastSeconds > 0 ? formatted("%.9g", cell.leastSeconds)
+                                                      : std::string(),
+                              cell.best ? formatted("%.6g", cell.best->peakMemoryGib) : std::string(),
+                              hasMargin ? formatted("%.4g", 100 * cell.margin) : std::string(), cell.reason});
+    }
+    return table;
+}
+
+} // namespace app

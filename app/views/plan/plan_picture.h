@@ -1,0 +1,81 @@
+// What a search for layouts has found, as it is drawn: a cell for each tp and pp, the best layouts, the others that were
+// simulated. Plain data.
+#pragma once
+
+#include "app/views/common/table.h"
+#include "sim/planner/planner.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace app {
+
+/// What is known of the layouts with one tp and one pp.
+enum class PlanCellKind : std::uint8_t {
+    none,   ///< no grid of so many GPUs has them
+    winner, ///< the first has them
+    tie,    ///< the best with them cannot be told from the first
+    slower, ///< the best with them that was simulated
+    floor,  ///< cut: nothing with them can be faster than `leastSeconds`
+    open,   ///< not looked at to the end, or not yet
+    memory, ///< nothing with them fits
+    rule    ///< nothing with them is legal
+};
+
+struct PlanCell {
+    int tp = 1, pp = 1;
+    PlanCellKind kind = PlanCellKind::none;
+    std::optional<sim::PlannedLayout> best; ///< that was simulated
+    bool isProved = false;                  ///< nothing with them is better than `best`
+    double margin = 0;                      ///< of best, else of the floor: what it takes beyond the first, as a share of that
+    double leastSeconds = 0;                ///< 0: not known
+    std::string reason;                     ///< with the numbers, and the grid that it is of
+    int grids = 0;                          ///< with these two
+};
+
+class PlanPicture {
+public:
+    PlanPicture() = default;
+    PlanPicture(std::shared_ptr<const sim::PlanAnswer>, sim::PlanObjective, double gpuGib);
+
+    bool isEmpty() const { return m_cells.empty(); }
+    const sim::PlanAnswer& answer() const { return *m_answer; } ///< only where it is not empty
+    bool byHeadroom() const { return m_objective == sim::PlanObjective::headroom; }
+    double gpuGib() const { return m_gpuGib; }
+    const std::vector<int>& tps() const { return m_tps; } ///< ascending
+    const std::vector<int>& pps() const { return m_pps; }
+    const std::vector<PlanCell>& cells() const { return m_cells; } ///< [pp][tp]
+    const PlanCell* cell(int tp, int pp) const;
+    /// Of all that were simulated, each once, the first of all first.
+    const std::vector<sim::PlannedLayout>& layouts() const { return m_layouts; }
+    bool isOnFrontier(const sim::PlannedLayout&) const;
+    /// A cell that was searched by itself.
+    void setCell(int tp, int pp, const sim::PlanAnswer&);
+    /// How much more than the first it takes, as a share: step time, or memory where that is made least.
+    double marginOf(const sim::PlannedLayout&) const;
+    /// "takes 1.30 s, 300 ms more than the first: exposed tp +300 ms": the largest parts first; they add up.
+    std::string differenceText(const sim::PlannedLayout&) const;
+
+private:
+    double keyOf(const sim::PlannedLayout& layout) const { return byHeadroom() ? layout.peakMemoryGib : layout.stepSeconds; }
+    void fillCell(PlanCell&) const;
+
+    std::shared_ptr<const sim::PlanAnswer> m_answer;
+    sim::PlanObjective m_objective = sim::PlanObjective::time;
+    double m_gpuGib = 0;
+    std::vector<int> m_tps, m_pps;
+    std::vector<PlanCell> m_cells;
+    std::vector<sim::PlannedLayout> m_layouts;
+};
+
+/// "tp 8 · pp 4 · dp 2 · 1f1b · micro-batch 1 · ZeRO 1": what of it a person reads first.
+std::string layoutText(const sim::PlannedLayout&);
+/// "+12.3 %", "tie", "winner", "does not fit".
+std::string marginText(const PlanPicture&, const PlanCell&);
+std::string cellText(const PlanPicture&, const PlanCell&); ///< one line for a screen reader
+/// A row for each cell.
+Table planTable(const PlanPicture&);
+
+} // namespace app

@@ -1,0 +1,282 @@
+// Planning in the window: asked for by a command, it fills, is stopped by a change, and what it found is opened and compared.
+#include "app/shell/plan/plan_panel.h"
+
+#include "app/shell/form/form_row.h"
+#include "app/shell/form/scenario_form.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QAccessible>
+#include <QAction>
+#include <QLabel>
+#include <QPushButton>
+#include <QSlider>
+#include <QSpinBox>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+constexpr const char* kPlannedFile = "05-dp2-tp4-pp2-sixteen-gpus.json";
+
+class PlanWindow : public WindowTest {
+protected:
+    void SetUp() override
+    {
+        open(kPlannedFile);
+        panel().setFillsMap(false);
+        window.run(CommandId::showPlan);
+        settle();
+    }
+    PlanPanel& panel() { return window.planner(); }
+    void plan()
+    {
+        panel().start();
+        settle();
+        ASSERT_TRUE(panel().state().has_value()) << panel().proofText().toStdString();
+        ASSERT_FALSE(panel().state()->answer->best.empty());
+    }
+    const sim::PlannedLayout& first() { return panel().state()->answer->best.front(); }
+    const std::string text() { return window.session().document().text(); }
+};
+
+TEST_F(PlanWindow, SaysTheProofAndChoosesTheBestByNameAndByKey)
+{
+    EXPECT_TRUE(panel().isVisible());
+    plan();
+    EXPECT_EQ(panel().proofText().toStdString(), panel().state()->proof);
+    EXPECT_TRUE(panel().proofText().endsWith(QStringLiteral("the first is proved best"))) << panel().proofText().toStdString();
+    ASSERT_TRUE(panel().choice().has_value());
+    EXPECT_TRUE(panel().choice()->isLayout(first()));
+    EXPECT_TRUE(panel().detailText().contains(QStringLiteral("GiB at the peak"))) << panel().detailText().toStdString();
+    EXPECT_FALSE(panel().canvas(PlanPart::map).nodes().empty());
+
+    for (QWidget* widget : panel().findChildren<QWidget*>()) {
+        const bool isControl =
+            qobject_cast<QSpinBox*>(widget) || qobject_cast<QSlider*>(widget) || qobject_cast<CanvasWidget*>(widget);
+        if (isControl) {
+            EXPECT_FALSE(widget->accessibleName().isEmpty()) << widget->metaObject()->className();
+        }
+    }
+    QAccessibleInterface* map = QAccessible::queryAccessibleInterface(&panel().canvas(PlanPart::map));
+    ASSERT_NE(map, nullptr);
+    EXPECT_EQ(map->childCount(), static_cast<int>(panel().canvas(PlanPart::map).nodes().size()));
+
+    panel().canvas(PlanPart::map).setFocus();
+    const PlanChoice before = *panel().choice();
+    window.run(CommandId::next);
+    settle();
+    EXPECT_NE(std::pair(panel().choice()->tp, panel().choice()->pp), std::pair(before.tp, before.pp));
+    EXPECT_FALSE(panel().detailText().isEmpty());
+}
+
+TEST_F(PlanWindow, OpensALayoutThatSimulatesToItsNumberAsOneStepAndLaysItBesideMine)
+{
+    plan();
+    const std::string before = text();
+    const double seconds = first().stepSeconds;
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+    EXPECT_EQ(window.session().undoStack().count(), 1);
+    EXPECT_TRUE(panel().canOpen()) << "the plan still stands: nothing but what it searches has changed";
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(text(), before);
+    EXPECT_TRUE(panel().canOpen());
+    // By the keyboard, from the picture.
+    panel().canvas(PlanPart::map).setFocus();
+    QTest::keyClick(&panel().canvas(PlanPart::map), Qt::Key_Return);
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+
+    // And beside mine.
+    window.run(CommandId::undo);
+    settle();
+    const double mine = window.desk().simulation()->metrics().stepTimeSeconds;
+    panel().compareChosen();
+    settle();
+    EXPECT_TRUE(window.isCompareShown());
+    ASSERT_TRUE(window.desk().baseline().isReady());
+    EXPECT_EQ(window.desk().baseline().metrics()->stepTimeSeconds, seconds);
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, mine);
+}
+
+TEST_F(PlanWindow, ACellThatWasCutIsSearchedWhenItIsChosen)
+{
+    plan();
+    const auto& cells = panel().picture().cells();
+    const auto cut =
+        std::find_if(cells.begin(), cells.end(), [](const PlanCell& cell) { return cell.kind == PlanCellKind::floor; });
+    ASSERT_NE(cut, cells.end());
+    const int tp = cut->tp, pp = cut->pp;
+    const double least = cut->leastSeconds;
+    panel().choose(tp, pp);
+    settle();
+    const PlanCell* cell = panel().picture().cell(tp, pp);
+    ASSERT_TRUE(cell->best.has_value()) << panel().detailText().toStdString();
+    EXPECT_GE(cell->best->stepSeconds, least) << "no layout is below its floor";
+    EXPECT_TRUE(panel().detailText().contains(QStringLiteral("more than the first: "))) << panel().detailText().toStdString();
+    ASSERT_TRUE(panel().canOpen());
+    const double seconds = cell->best->stepSeconds;
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+    EXPECT_EQ(shownLayout().tp, tp);
+    EXPECT_EQ(shownLayout().pp, pp);
+}
+
+TEST_F(PlanWindow, TheMapIsFilledOnceTheFirstIsProved)
+{
+    panel().setFillsMap(true);
+    panel().setHeld("layout.cp", true);
+    plan();
+    EXPECT_EQ(panel().proofText().toStdString(), panel().state()->proof);
+    for (const PlanCell& cell : panel().picture().cells()) {
+        EXPECT_TRUE(cell.kind != PlanCellKind::floor && cell.kind != PlanCellKind::open) << cell.tp << " " << cell.pp;
+        if (cell.best) {
+            EXPECT_GE(cell.best->stepSeconds, first().stepSeconds);
+        }
+    }
+}
+
+TEST_F(PlanWindow, AChangeOfTheScenarioEndsTheSearchAtOnce)
+{
+    panel().start();
+    EXPECT_TRUE(panel().isSearching());
+    window.session().edit(makeKeyEdit("/training/global_batch_size", "256", "global batch", "", "256"));
+    EXPECT_FALSE(panel().isSearching());
+    settle();
+    EXPECT_FALSE(panel().canOpen());
+    plan();
+    window.session().edit(makeKeyEdit("/training/sequence_length", "2048", "sequence", "", "2048"));
+    settle();
+    EXPECT_FALSE(panel().canOpen()) << "its numbers are of another job";
+    EXPECT_TRUE(panel().proofText().startsWith(QStringLiteral("The scenario has changed since")))
+        << panel().proofText().toStdString();
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_TRUE(panel().canOpen()) << "and of this one again";
+}
+
+TEST_F(PlanWindow, KeepsWhatItFoundWhenItIsStopped)
+{
+    ASSERT_TRUE(window.openFile(galleryFile(kLarge)).empty());
+    settle();
+    window.run(CommandId::showPlan);
+    panel().start();
+    ASSERT_TRUE(waitFor([&] { return panel().state().has_value(); }));
+    EXPECT_FALSE(panel().picture().isEmpty()) << "the picture fills while it is searched";
+    panel().stop();
+    settle();
+    EXPECT_FALSE(panel().isSearching());
+    EXPECT_TRUE(panel().proofText().contains(QStringLiteral("stopped: what was found until then")))
+        << panel().proofText().toStdString();
+    EXPECT_FALSE(panel().picture().isEmpty());
+}
+
+TEST_F(PlanWindow, PlansForOtherNumbersOfGpusAndKnowsThemAgain)
+{
+    plan();
+    const sim::PlannedLayout sixteen = first();
+    auto* slider = panel().findChild<QSlider*>();
+    ASSERT_NE(slider, nullptr);
+    slider->setValue(slider->value() + 1);
+    settle();
+    EXPECT_EQ(panel().state()->answer->gpus, 32);
+    EXPECT_NE(first().settings, sixteen.settings);
+    const double seconds = first().stepSeconds;
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+    EXPECT_EQ(shownLayout().worldSize(), 32);
+    window.run(CommandId::undo);
+    settle();
+    panel().setGpus(16);
+    EXPECT_EQ(panel().state()->answer->gpus, 16) << "without a search";
+    EXPECT_EQ(first().settings, sixteen.settings);
+    EXPECT_FALSE(panel().isSearching());
+}
+
+TEST_F(PlanWindow, HoldsWhatItIsToldAndSaysWhatIsMissing)
+{
+    panel().setObjective(sim::PlanObjective::cost);
+    panel().start();
+    settle();
+    EXPECT_TRUE(panel().proofText().contains(QStringLiteral("price of a GPU hour"))) << panel().proofText().toStdString();
+    panel().setPrice(2.5);
+    plan();
+    EXPECT_GT(first().cost, 0);
+    panel().setObjective(sim::PlanObjective::time);
+    panel().setHeld("layout.tp", true);
+    plan();
+    EXPECT_EQ(first().grid.tp, 4);
+    for (const PlanCell& cell : panel().picture().cells())
+        EXPECT_EQ(cell.tp, 4);
+    const double seconds = first().stepSeconds;
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+}
+
+TEST_F(PlanWindow, AControlOfTheFormIsHeldOrFreed)
+{
+    QList<QAction*> actions;
+    for (QWidget* widget : window.form().findChildren<QWidget*>())
+        if (const auto* of = qobject_cast<FormRow*>(widget); of && of->pointer() == "/layout/tp")
+            actions = widget->actions();
+    ASSERT_EQ(actions.size(), 2) << "of the row for tp";
+    actions[0]->trigger();
+    settle();
+    ASSERT_TRUE(panel().state().has_value());
+    EXPECT_EQ(first().grid.tp, 4);
+    EXPECT_TRUE(panel().isHeld("layout.tp"));
+    EXPECT_FALSE(panel().isHeld("layout.pp"));
+    actions[1]->trigger();
+    settle();
+    EXPECT_FALSE(panel().isHeld("layout.tp"));
+    EXPECT_TRUE(panel().isHeld("layout.pp"));
+    EXPECT_EQ(first().grid.pp, 2) << "as it is: the rest stays";
+    const double seconds = first().stepSeconds;
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+}
+
+TEST_F(PlanWindow, WalksThePathBesideThePlan)
+{
+    plan();
+    panel().showPart(PlanPart::guide);
+    settle();
+    ASSERT_NE(panel().guide(), nullptr);
+    ASSERT_TRUE(panel().guide()->layout.has_value()) << panel().guide()->end;
+    const std::vector<Node>& nodes = panel().canvas(PlanPart::guide).nodes();
+    const auto path =
+        std::find_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.name.starts_with("Where the path leads"); });
+    const auto found = std::find_if(nodes.begin(), nodes.end(),
+                                    [](const Node& node) { return node.name.starts_with("What the planner found"); });
+    ASSERT_NE(path, nodes.end());
+    ASSERT_NE(found, nodes.end());
+    EXPECT_GE(panel().guide()->layout->stepSeconds, first().stepSeconds) << "the planner's is proved best";
+    const double seconds = panel().guide()->layout->stepSeconds;
+    panel().canvas(PlanPart::guide).setFocus();
+    window.run(CommandId::previous);
+    EXPECT_TRUE(panel().detailText().startsWith(QStringLiteral("Where the path leads"))) << panel().detailText().toStdString();
+    ASSERT_TRUE(panel().canOpen());
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+    window.session().edit(makeKeyEdit("/training/sequence_length", "1024", "sequence", "", "1024"));
+    EXPECT_EQ(panel().guide(), nullptr) << "it was of another job";
+}
+
+TEST(PlanGpuStops, AreNodesDoubledAndWhatThereIs)
+{
+    EXPECT_EQ(planGpuStops(8, 24), (std::vector<int>{1, 2, 4, 8, 16, 24, 32, 64}));
+    EXPECT_EQ(planGpuStops(1, 1), (std::vector<int>{1, 2, 4, 8}));
+}
+
+} // namespace
+} // namespace app

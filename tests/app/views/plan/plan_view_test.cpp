@@ -1,0 +1,277 @@
+// The pictures of a plan say what the search found: each cell one thing, ties as ties, margins that follow from the numbers, and
+// pointer and keys choose the same.
+#include "app/views/plan/plan_guide_view.h"
+#include "app/views/plan/plan_view.h"
+
+#include "app/canvas/recorder_canvas.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace app {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Rect kPlanArea{0, 0, 700, 420};
+
+constexpr const char* kPlannedJob = R"({
+  "format": "rankscope-scenario", "version": 1,
+  "model": {"num_hidden_layers": 8, "hidden_size": 4096, "intermediate_size": 11008, "num_attention_heads": 32,
+            "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 4096},
+  "cluster": {"base": "h100-sxm-ib400"},
+  "layout": {"tp": 4, "pp": 2, "dp": 2},
+  "training": {"sequence_length": 4096, "global_batch_size": 16}
+})";
+
+const std::shared_ptr<const sim::PlanAnswer>& found()
+{
+    static const auto kFound = [] {
+        const sim::PlanRequest request{.document = sim::ScenarioDocument::parse(kPlannedJob)};
+        return std::make_shared<const sim::PlanAnswer>(sim::plan(request, ::test::catalogue()));
+    }();
+    return kFound;
+}
+
+PlanPicture pictureOf(const std::shared_ptr<const sim::PlanAnswer>& answer)
+{
+    return {answer, sim::PlanObjective::time, 80};
+}
+
+struct Shown {
+    PlanChoicePtr choice = std::make_shared<std::optional<PlanChoice>>();
+    PlanHeatMap map{choice, lightTheme()};
+    PlanBestLayouts best{choice, lightTheme()};
+    PlanScatter scatter{choice, lightTheme()};
+    explicit Shown(const PlanPicture& picture)
+    {
+        for (PlanView* view : all())
+            view->setPicture(std::make_shared<const PlanPicture>(picture));
+    }
+    std::vector<PlanView*> all() { return {&map, &best, &scatter}; }
+};
+
+RecorderCanvas drawn(PlanView& view, Rect area = kPlanArea)
+{
+    RecorderCanvas canvas(area);
+    view.draw(canvas);
+    return canvas;
+}
+
+TEST(PlanPicture, HasACellForEachTpAndPpWithAReason)
+{
+    const PlanPicture picture = pictureOf(found());
+    const sim::PlannedLayout& first = found()->best.front();
+    std::set<std::pair<int, int>> grids;
+    for (const sim::RejectedGrid& grid : found()->rejected)
+        grids.emplace(grid.grid.tp, grid.grid.pp);
+    grids.emplace(first.grid.tp, first.grid.pp);
+    int winners = 0;
+    for (const PlanCell& cell : picture.cells()) {
+        EXPECT_EQ(cell.kind != PlanCellKind::none, grids.contains({cell.tp, cell.pp})) << cell.tp << " " << cell.pp;
+        EXPECT_FALSE(cell.reason.empty()) << cell.tp << " " << cell.pp;
+        winners += cell.kind == PlanCellKind::winner ? 1 : 0;
+        if (cell.best) {
+            EXPECT_EQ(cell.best->grid.tp, cell.tp);
+            EXPECT_EQ(cell.best->grid.pp, cell.pp);
+            EXPECT_NEAR(cell.margin, cell.best->stepSeconds / first.stepSeconds - 1, 1e-12);
+            EXPECT_GE(cell.margin, 0);
+        }
+        if (cell.kind == PlanCellKind::floor) {
+            EXPECT_NEAR(cell.margin, cell.leastSeconds / first.stepSeconds - 1, 1e-12);
+            EXPECT_THAT(marginText(picture, cell), HasSubstr("≥ +"));
+        }
+        EXPECT_EQ(cell.kind == PlanCellKind::tie, cell.kind != PlanCellKind::winner && cell.best && cell.best->tieWithFirst);
+    }
+    EXPECT_EQ(winners, 1);
+    ASSERT_NE(picture.cell(first.grid.tp, first.grid.pp), nullptr);
+    EXPECT_EQ(picture.cell(first.grid.tp, first.grid.pp)->kind, PlanCellKind::winner);
+    EXPECT_EQ(picture.cell(3, 1), nullptr);
+    EXPECT_EQ(planTable(picture).rows.size(), picture.cells().size());
+}
+
+TEST(PlanPicture, OfSeveralGridsOfACellTellsTheOneThatRan)
+{
+    auto answer = std::make_shared<sim::PlanAnswer>();
+    answer->gpus = 8;
+    sim::PlannedLayout first{.grid = {.tp = 2, .dp = 4, .etp = 2}, .settings = {{"layout.tp", "2"}}, .stepSeconds = 1.0};
+    sim::PlannedLayout slow{.grid = {.tp = 4, .dp = 2, .etp = 4}, .settings = {{"layout.tp", "4"}}, .stepSeconds = 1.5};
+    sim::PlannedLayout tied = slow;
+    tied.tieWithFirst = true;
+    answer->best = {first};
+    const auto rejected = [](sim::PlanGrid grid, sim::PlanReason reason, double floor, std::optional<sim::PlannedLayout> best) {
+        return sim::RejectedGrid{.grid = grid,
+                                 .reason = reason,
+                                 .text = sim::planReasonName(reason),
+                                 .leastFloorSeconds = floor,
+                                 .best = std::move(best)};
+    };
+    answer->rejected = {rejected({.tp = 4, .cp = 2, .etp = 4}, sim::PlanReason::memory, 0, {}),
+                        rejected({.tp = 4, .dp = 2, .etp = 4}, sim::PlanReason::slower, 1.2, slow),
+                        rejected({.tp = 8, .etp = 8}, sim::PlanReason::floor, 1.25, {}),
+                        rejected({.tp = 1, .pp = 8}, sim::PlanReason::rule, 0, {}),
+                        rejected({.tp = 1, .dp = 8}, sim::PlanReason::memory, 0, {})};
+    const PlanPicture picture = pictureOf(answer);
+    EXPECT_EQ(picture.cell(4, 1)->kind, PlanCellKind::slower);
+    EXPECT_EQ(picture.cell(4, 1)->grids, 2);
+    EXPECT_EQ(marginText(picture, *picture.cell(4, 1)), "≤ +50 %") << "others with them were not simulated";
+    EXPECT_EQ(marginText(picture, *picture.cell(8, 1)), "≥ +25 %");
+    EXPECT_EQ(picture.cell(1, 8)->kind, PlanCellKind::rule);
+    EXPECT_EQ(picture.cell(1, 1)->kind, PlanCellKind::memory);
+    EXPECT_EQ(picture.cell(8, 8)->kind, PlanCellKind::none) << "8 GPUs have no grid of 64";
+    answer->rejected[1].best = tied;
+    EXPECT_EQ(pictureOf(answer).cell(4, 1)->kind, PlanCellKind::tie);
+
+    PlanPicture asked = pictureOf(answer);
+    sim::PlanAnswer alone;
+    alone.best = {{.grid = {.tp = 8, .etp = 8}, .settings = {{"layout.dp", "1"}}, .stepSeconds = 1.3}};
+    alone.best.front().use[sim::StepPart::tp] = 300'000'000;
+    alone.proved = true;
+    asked.setCell(8, 1, alone);
+    EXPECT_EQ(asked.cell(8, 1)->kind, PlanCellKind::slower);
+    EXPECT_EQ(marginText(asked, *asked.cell(8, 1)), "+30 %");
+    EXPECT_THAT(asked.cell(8, 1)->reason, HasSubstr("takes 1.30 s, 300 ms more than the first: exposed tp +300 ms"));
+}
+
+TEST(PlanViews, SayTheSameToEyesAndToScreenReaders)
+{
+    const PlanPicture picture = pictureOf(found());
+    Shown shown(picture);
+    const RecorderCanvas map = drawn(shown.map);
+    EXPECT_TRUE(map.clipsAreBalanced());
+    EXPECT_TRUE(map.cutTexts().empty());
+    std::size_t named = 0;
+    for (const Node& node : map.nodesOf("cell"))
+        named += node.name.find("tp ") == 0 && node.name.find(", pp ") != std::string::npos ? 1U : 0U;
+    EXPECT_EQ(named, map.nodesOf("cell").size());
+    EXPECT_THAT(map.texts(), testing::Contains("best"));
+
+    const RecorderCanvas best = drawn(shown.best);
+    EXPECT_TRUE(best.cutTexts().empty());
+    ASSERT_EQ(best.nodesOf("cell").size(), found()->best.size());
+    EXPECT_THAT(best.nodesOf("cell").front().name, HasSubstr("\ncomputing "));
+    const RecorderCanvas scatter = drawn(shown.scatter);
+    EXPECT_TRUE(scatter.cutTexts().empty());
+    EXPECT_EQ(scatter.nodesOf("cell").size(), picture.layouts().size());
+}
+
+TEST(PlanViews, CutNothingHoweverSmallTheyAre)
+{
+    Shown shown(pictureOf(found()));
+    for (const Rect area : {Rect{0, 0, 120, 80}, {0, 0, 240, 120}, {0, 0, 320, 400}, {0, 0, 1200, 160}, {0, 0, 1, 1}})
+        for (PlanView* view : shown.all()) {
+            const RecorderCanvas canvas = drawn(*view, area);
+            EXPECT_TRUE(canvas.clipsAreBalanced());
+            EXPECT_TRUE(canvas.cutTexts().empty())
+                << view->title() << " " << area.right << "x" << area.bottom << ": " << canvas.cutTexts().front().text;
+        }
+}
+
+TEST(PlanViews, ChooseByPointerAndKeysAlike)
+{
+    const PlanPicture picture = pictureOf(found());
+    Shown shown(picture);
+    int told = 0, opened = 0;
+    shown.map.setChosen([&] { ++told; });
+    shown.map.setOpened([&] { ++opened; });
+    const RecorderCanvas before = drawn(shown.map);
+    const Node target = before.nodesOf("cell").back();
+    const Point middle{(target.rect.left + target.rect.right) / 2, (target.rect.top + target.rect.bottom) / 2};
+    EXPECT_TRUE(shown.map.pointer({.kind = PointerEvent::Kind::move, .at = middle}, kPlanArea));
+    EXPECT_THAT(shown.map.tooltip(), HasSubstr(target.name));
+    EXPECT_TRUE(shown.map.pointer({.kind = PointerEvent::Kind::press, .at = middle, .button = PointerButton::left}, kPlanArea));
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(opened, 0);
+    ASSERT_TRUE(shown.choice->has_value());
+    const RecorderCanvas after = drawn(shown.map);
+    EXPECT_TRUE(after.nodesOf("cell").back().selected);
+    EXPECT_TRUE(
+        shown.map.pointer({.kind = PointerEvent::Kind::doubleClick, .at = middle, .button = PointerButton::left}, kPlanArea));
+    EXPECT_EQ(opened, 1);
+
+    // From there by keys to every cell, and back.
+    *shown.choice = std::nullopt;
+    std::set<std::pair<int, int>> seen;
+    EXPECT_TRUE(shown.map.command(ViewCommand::next, false, kPlanArea));
+    for (std::size_t i = 0; i < before.nodesOf("cell").size(); ++i) {
+        seen.emplace((*shown.choice)->tp, (*shown.choice)->pp);
+        shown.map.command(ViewCommand::next, false, kPlanArea);
+    }
+    EXPECT_EQ(seen.size(), before.nodesOf("cell").size());
+    const auto at = std::pair((*shown.choice)->tp, (*shown.choice)->pp);
+    ASSERT_TRUE(shown.map.command(ViewCommand::stepRight, false, kPlanArea));
+    EXPECT_GT((*shown.choice)->tp, at.first);
+    EXPECT_EQ((*shown.choice)->pp, at.second);
+    ASSERT_TRUE(shown.map.command(ViewCommand::stepLeft, false, kPlanArea));
+    EXPECT_EQ(std::pair((*shown.choice)->tp, (*shown.choice)->pp), at);
+    ASSERT_TRUE(shown.map.command(ViewCommand::stepDown, false, kPlanArea));
+    EXPECT_GT((*shown.choice)->pp, at.second);
+}
+
+TEST(PlanViews, OneChoiceIsShownInAllOfThem)
+{
+    Shown shown(pictureOf(found()));
+    *shown.choice = choiceOf(found()->best.back());
+    for (PlanView* view : shown.all()) {
+        int selected = 0;
+        const RecorderCanvas canvas = drawn(*view);
+        for (const Node& node : canvas.nodesOf("cell"))
+            selected += node.selected ? 1 : 0;
+        EXPECT_LE(selected, 1) << view->title();
+        if (view != &shown.map) {
+            EXPECT_EQ(selected, 1) << view->title();
+        }
+    }
+}
+
+TEST(PlanGuideView, ShowsGatesTrafficAndBothLayouts)
+{
+    const sim::PlanRequest request{.document = sim::ScenarioDocument::parse(kPlannedJob)};
+    const auto guide = std::make_shared<const sim::PlanGuide>(sim::planGuide(request, ::test::catalogue()));
+    PlanGuideView view(lightTheme());
+    view.set(guide, found()->best.front());
+    int chosen = 0;
+    view.setChosen([&](const sim::PlannedLayout& layout, bool isPath) {
+        ++chosen;
+        EXPECT_EQ(layout.settings, isPath ? guide->layout->settings : found()->best.front().settings);
+    });
+    for (const Rect area : {Rect{0, 0, 900, 700}, {0, 0, 360, 1200}}) {
+        RecorderCanvas canvas(area);
+        view.draw(canvas);
+        EXPECT_TRUE(canvas.clipsAreBalanced());
+        EXPECT_EQ(canvas.nodesOf("text").size(), guide->gates.size() + guide->traffic.size());
+        ASSERT_EQ(canvas.nodesOf("button").size(), guide->layout ? 2U : 1U);
+        for (const Node& node : canvas.nodesOf("button")) {
+            const Point middle{(node.rect.left + node.rect.right) / 2, (node.rect.top + node.rect.bottom) / 2};
+            EXPECT_TRUE(view.pointer({.kind = PointerEvent::Kind::press, .at = middle, .button = PointerButton::left}, area));
+        }
+        if (area.right > 800) {
+            EXPECT_TRUE(canvas.cutTexts().empty());
+        }
+    }
+    EXPECT_EQ(chosen, guide->layout ? 4 : 2);
+    constexpr Rect kLow{0, 0, 360, 120};
+    RecorderCanvas low(kLow);
+    view.draw(low);
+    EXPECT_TRUE(view.command(ViewCommand::stepDown, false, kLow)) << "what there is no room for is scrolled to";
+    EXPECT_TRUE(view.command(ViewCommand::stepUp, false, kLow));
+    EXPECT_FALSE(view.command(ViewCommand::stepUp, false, kLow));
+}
+
+TEST(PlanViews, SayWhatToDoWhereThereIsNoPlan)
+{
+    Shown shown{PlanPicture()};
+    for (PlanView* view : shown.all()) {
+        view->setHint("No plan yet", "Press Plan.");
+        const RecorderCanvas canvas = drawn(*view);
+        EXPECT_THAT(canvas.texts(), testing::ElementsAre("No plan yet", "Press Plan."));
+        EXPECT_TRUE(canvas.nodes().empty());
+        EXPECT_FALSE(view->command(ViewCommand::next, false, kPlanArea));
+    }
+}
+
+} // namespace
+} // namespace app

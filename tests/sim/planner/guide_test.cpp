@@ -1,0 +1,78 @@
+// The path that people teach, walked with a job's own numbers: it leads where the papers went, and each number is the engine's.
+#include "sim/planner/guide.h"
+
+#include "sim/simulate/simulation.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sim;
+
+namespace {
+
+PlanRequest jobOf(const char* file, int gpus = 0)
+{
+    return {.document = ScenarioDocument::readFile(std::string(RANKSCOPE_SOURCE_DIR "/scenarios/") + file), .gpus = gpus};
+}
+
+} // namespace
+
+/// The textbook's is 8 × 64 × 8. Half as many stages hold the model as well, and what the others would be is said.
+TEST(PlanGuide, OneTrillionOn4096ComesOutAsTheTextbookHasItOrSaysWhyNot)
+{
+    const PlanGuide guide = planGuide(jobOf("32-one-trillion-4096-gpus.json"), test::catalogue());
+    ASSERT_TRUE(guide.layout.has_value()) << guide.end;
+    EXPECT_EQ(guide.layout->grid.tp, 8);
+    EXPECT_EQ(guide.layout->grid.pp, 32);
+    EXPECT_EQ(guide.layout->grid.dp, 16);
+    ASSERT_EQ(guide.gates.size(), 5U);
+    EXPECT_FALSE(guide.gates[1].yes) << "a trillion parameters on one GPU";
+    EXPECT_FALSE(guide.gates[2].yes);
+    EXPECT_TRUE(guide.gates[3].yes);
+    EXPECT_TRUE(guide.gates[4].yes);
+    EXPECT_THAT(guide.gates[3].then, testing::HasSubstr("tp 8 × pp 32"));
+    EXPECT_THAT(guide.gates[4].then, testing::HasSubstr("twice the stages, pp 64 × dp 8, are not needed: "));
+    EXPECT_THAT(guide.gates[4].then, testing::HasSubstr("within what the model can tell apart"));
+    ASSERT_FALSE(guide.traffic.empty());
+    EXPECT_EQ(guide.traffic.front().dimension, Dimension::tp) << "sends the most";
+    EXPECT_EQ(guide.traffic.front().outsideShare, 0) << "and stays inside the node";
+}
+
+TEST(PlanGuide, ItsLayoutSimulatesToItsNumber)
+{
+    for (const char* file : {"05-dp2-tp4-pp2-sixteen-gpus.json", "15-tp4-fsdp-70b.json"}) {
+        const PlanRequest request = jobOf(file);
+        const PlanGuide guide = planGuide(request, test::catalogue());
+        ASSERT_TRUE(guide.layout.has_value()) << guide.end;
+        const auto step = simulate(resolvedScenario(guideDocument(request, guide.layout->settings), test::catalogue()));
+        EXPECT_EQ(step->metrics().stepTimeSeconds, guide.layout->stepSeconds) << file;
+        EXPECT_EQ(step->metrics().peakMemoryGib, guide.layout->peakMemoryGib) << file;
+        EXPECT_LE(guide.layout->peakMemoryGib, step->scenario().cluster.gpu.memoryGib);
+    }
+}
+
+TEST(PlanGuide, EveryGateSaysItsNumbersAndWhatFollows)
+{
+    for (const char* file : {"54-deepseek-v3-2048-h800.json", "60-tiny-tp2-pp2-dp2.json"}) {
+        const PlanGuide guide = planGuide(jobOf(file), test::catalogue());
+        ASSERT_GE(guide.gates.size(), 3U) << file;
+        for (const GuideGate& gate : guide.gates) {
+            EXPECT_TRUE(gate.question.ends_with("?")) << file;
+            EXPECT_FALSE(gate.numbers.empty()) << file << ": " << gate.question;
+            EXPECT_FALSE(gate.then.empty()) << file << ": " << gate.question;
+            if (gate.needGib > 0) {
+                EXPECT_EQ(gate.yes, gate.needGib <= gate.haveGib) << file << ": " << gate.question;
+            }
+        }
+        EXPECT_EQ(guide.layout.has_value(), guide.end.empty()) << file << ": " << guide.end;
+    }
+}
+
+TEST(PlanGuide, AModelThatFitsAGpuNeedsNothingButCopies)
+{
+    const PlanGuide guide = planGuide(jobOf("60-tiny-tp2-pp2-dp2.json"), test::catalogue());
+    ASSERT_TRUE(guide.layout.has_value()) << guide.end;
+    EXPECT_EQ(guide.layout->grid.dp, 8);
+    EXPECT_EQ(guide.layout->grid.tp * guide.layout->grid.pp, 1);
+}

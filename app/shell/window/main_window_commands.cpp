@@ -1,4 +1,5 @@
 // Actions, menus, tool bar, palette and key sheet of the main window, from the one table; and what is longer than a row of it.
+#include "app/lessons/lesson_panel.h"
 #include "app/session/pass_times.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"

@@ -1,0 +1,369 @@
+// What the panel asks for, what comes of it, and what becomes of a layout that was chosen.
+#include "app/shell/plan/plan_panel.h"
+
+#include "app/session/scenario_state.h"
+#include "app/shell/plan/searched_keys.h"
+
+#include <QComboBox>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QStackedWidget>
+
+#include <algorithm>
+
+namespace app {
+
+int PlanPanel::presentGpus() const
+{
+    const sim::Scenario* scenario = m_desk.session().scenario();
+    return scenario ? static_cast<int>(std::min<std::int64_t>(scenario->layout.worldSize(), kMostPlannedByHand)) : 1;
+}
+
+/// The document but for what is searched: the same before and after one of its layouts was opened.
+std::string PlanPanel::searchedText() const
+{
+    const Session& session = m_desk.session();
+    if (!session.isOpen() || !session.isLegal())
+        return {};
+    sim::ScenarioDocument document = session.document();
+    for (const char* key : kSearchedKeys)
+        if (!m_held.contains(key) && document.get(key))
+            document.erase(key);
+    for (const char* key : {"name", "description", "cluster.nodes", "layout.order", "view"})
+        if (document.get(key))
+            document.erase(key);
+    return document.text();
+}
+
+sim::PlanRequest PlanPanel::requestNow() const
+{
+    const Session& session = m_desk.session();
+    sim::PlanRequest request{.document = session.document()};
+    request.gpus = m_gpus->value() == presentGpus() ? 0 : m_gpus->value();
+    request.objective = static_cast<sim::PlanObjective>(m_objective->currentData().toInt());
+    request.price = m_price;
+    request.framework = m_framework;
+    request.marginGib = m_marginGib;
+    const ScenarioState state(session.document(), session.scenario(), session.catalogue());
+    for (const std::string& pointer : m_held) {
+        std::optional<std::string> value = session.document().get(pointer);
+        if (!value)
+            value = state.at(slashedKey(pointer));
+        if (value)
+            request.fixed.emplace_back(pointer, *value);
+    }
+    if (m_freesOrder)
+        request.freed = {"layout.order"};
+    return request;
+}
+
+/// Another scenario: nothing of the one before is held or shown.
+void PlanPanel::forget()
+{
+    m_search.drop();
+    m_soon.stop();
+    m_state.reset();
+    m_byGpus.clear();
+    m_cells.clear();
+    m_held.clear();
+    m_plannedOf.clear();
+    m_failure.clear();
+    m_hasPlanned = m_choosesPath = false;
+    m_guide.reset();
+    m_guideOf.clear();
+    m_guideView.set(nullptr, std::nullopt);
+    m_guideView.setHint(tr("The path to a layout").toStdString(),
+                        tr("Does a layer fit a GPU, the model a node? It is walked with your numbers.").toStdString());
+    m_choice->reset();
+    m_picture = std::make_shared<const PlanPicture>();
+    const QSignalBlocker quiet(m_gpus);
+    m_gpus->setValue(presentGpus());
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter}) {
+        view->setPicture(nullptr);
+        view->setHint(tr("No plan yet").toStdString(),
+                      tr("Press Plan: every layout of these GPUs is judged, and the best is proved.").toStdString());
+    }
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::scenarioChanged()
+{
+    if (m_hasPlanned && searchedText() != m_plannedOf) {
+        m_search.drop(); // at once: what it searches is not the scenario any more
+        m_soon.stop();
+        m_byGpus.clear();
+    }
+    if (m_guide && searchedText() != m_guideOf) {
+        m_guide.reset(); // of another job
+        showGuide();
+    }
+    if (!m_hasPlanned) {
+        const QSignalBlocker quiet(m_gpus);
+        m_gpus->setValue(presentGpus());
+    }
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+/// Objective, what is held, limits: what was found was of another question.
+void PlanPanel::askedForOther()
+{
+    m_byGpus.clear();
+    refreshControls();
+    m_guide.reset();
+    showGuide();
+    if (m_hasPlanned && m_desk.session().isLegal()) {
+        m_search.drop();
+        m_soon.start();
+    }
+}
+
+/// For another number of GPUs: from before, or soon.
+void PlanPanel::refill()
+{
+    m_search.drop();
+    m_guide.reset();
+    const auto known = m_byGpus.find(m_gpus->value());
+    if (known != m_byGpus.end() && searchedText() == m_plannedOf) {
+        m_soon.stop();
+        m_cells.clear();
+        m_choice->reset();
+        show(PlanState(known->second));
+        return;
+    }
+    m_soon.start();
+    refreshControls();
+}
+
+void PlanPanel::start()
+{
+    m_soon.stop();
+    m_failure.clear();
+    if (!m_desk.session().isOpen() || !m_desk.session().isLegal()) {
+        showFailure(tr("Only a scenario that works can be planned: mend its problems first"));
+        return;
+    }
+    if (static_cast<sim::PlanObjective>(m_objective->currentData().toInt()) == sim::PlanObjective::cost && m_price <= 0) {
+        showFailure(tr("Planning by cost wants the price of a GPU hour: File > Settings"));
+        return;
+    }
+    const std::string of = searchedText();
+    if (of != m_plannedOf)
+        m_byGpus.clear();
+    m_plannedOf = of;
+    m_hasPlanned = true;
+    m_cells.clear();
+    m_choice->reset();
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setHint(tr("Searching…").toStdString(), {});
+    m_search.start(requestNow());
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::stop()
+{
+    m_search.stop();
+}
+
+void PlanPanel::show(const PlanState& state)
+{
+    m_state = state;
+    const sim::Scenario* scenario = m_desk.session().scenario();
+    m_picture = std::make_shared<const PlanPicture>(state.answer, state.request.objective,
+                                                    scenario ? scenario->cluster.gpu.memoryGib : 0);
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setPicture(m_picture);
+    if (!state.isRunning) {
+        m_byGpus.insert_or_assign(state.answer->gpus, state);
+        if (!m_choice->has_value() && !state.answer->best.empty())
+            *m_choice = choiceOf(state.answer->best.front());
+        if (m_side->currentWidget() == m_guideCanvas && !m_guide)
+            askGuide();
+        fillMap();
+    }
+    showGuide();
+    if (const PlanCell* cell = *m_choice ? m_picture->cell((*m_choice)->tp, (*m_choice)->pp) : nullptr;
+        cell && !(*m_choice)->layout)
+        *m_choice = choiceOf(*cell);
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::showFailure(const QString& message)
+{
+    m_failure = message;
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setHint(tr("There is no plan").toStdString(), {});
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::cellFound(const PlanCellState& found)
+{
+    if (!m_state)
+        return;
+    m_cells.insert_or_assign({found.tp, found.pp}, found);
+    auto picture = std::make_shared<PlanPicture>(*m_picture);
+    picture->setCell(found.tp, found.pp, *found.answer);
+    m_picture = picture;
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setPicture(m_picture);
+    if (*m_choice && (*m_choice)->tp == found.tp && (*m_choice)->pp == found.pp && !found.answer->best.empty())
+        (*m_choice)->layout = found.answer->best.front();
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
+}
+
+void PlanPanel::showPartAt(int place)
+{
+    m_side->setCurrentIndex(place);
+    if (m_side->currentWidget() == m_guideCanvas && !m_guide && !m_search.isAskingGuide())
+        askGuide();
+}
+
+void PlanPanel::askGuide()
+{
+    if (!m_desk.session().isOpen() || !m_desk.session().isLegal())
+        return;
+    m_guideRequest = requestNow();
+    m_guideOf = searchedText();
+    m_guideView.setHint(tr("Walking the path…").toStdString(), tr("Each gate is laid out and simulated.").toStdString());
+    m_search.askGuide(*m_guideRequest);
+    refreshFrames();
+}
+
+void PlanPanel::showGuide()
+{
+    const bool hasBest = m_state && !m_state->answer->best.empty() && m_guide && m_state->answer->gpus == m_guide->gpus &&
+                         searchedText() == m_plannedOf;
+    m_guideView.set(m_guide, hasBest ? std::optional(m_state->answer->best.front()) : std::nullopt);
+    m_guideCanvas->requestFrame();
+}
+
+void PlanPanel::chooseOfGuide(const sim::PlannedLayout& layout, bool isPath)
+{
+    *m_choice = choiceOf(layout);
+    m_choosesPath = isPath;
+    refreshDetail();
+    refreshFrames();
+}
+
+/// Cells that were cut say what is least of them; what the best of them takes is searched once the first is proved.
+void PlanPanel::fillMap()
+{
+    if (!m_fillsMap || !m_state || m_state->answer->stopped || m_state->answer->best.empty())
+        return;
+    std::vector<const PlanCell*> cut;
+    for (const PlanCell& cell : m_picture->cells())
+        if (cell.kind != PlanCellKind::winner && !cell.isProved &&
+            (cell.best || cell.kind == PlanCellKind::floor || cell.kind == PlanCellKind::open))
+            cut.push_back(&cell);
+    std::stable_sort(cut.begin(), cut.end(), [](const PlanCell* a, const PlanCell* b) { return a->margin < b->margin; });
+    std::vector<std::pair<int, int>> places;
+    for (const PlanCell* cell : cut)
+        places.emplace_back(cell->tp, cell->pp);
+    if (!places.empty())
+        m_search.fillCells({m_state->request, m_state->answer}, places);
+}
+
+void PlanPanel::choose(int tp, int pp)
+{
+    const PlanCell* cell = m_picture->cell(tp, pp);
+    if (!cell || cell->kind == PlanCellKind::none)
+        return;
+    *m_choice = choiceOf(*cell);
+    choiceChanged();
+}
+
+void PlanPanel::choiceChanged()
+{
+    m_choosesPath = false;
+    const PlanCell* cell = *m_choice ? m_picture->cell((*m_choice)->tp, (*m_choice)->pp) : nullptr;
+    const bool isUnknown =
+        cell && !(*m_choice)->layout && !cell->best && (cell->kind == PlanCellKind::floor || cell->kind == PlanCellKind::open);
+    if (isUnknown && !m_search.isRunning() && m_state && searchedText() == m_plannedOf && !m_cells.contains({cell->tp, cell->pp}))
+        m_search.askCell({m_state->request, m_state->answer}, cell->tp, cell->pp);
+    refreshDetail();
+    refreshFrames();
+}
+
+const sim::PlanRequest* PlanPanel::requestOfChosen() const
+{
+    if (!*m_choice || !(*m_choice)->layout)
+        return nullptr;
+    if (m_choosesPath)
+        return m_guide && m_guideRequest ? &*m_guideRequest : nullptr;
+    if (!m_state)
+        return nullptr;
+    const auto cell = m_cells.find({(*m_choice)->tp, (*m_choice)->pp});
+    if (cell != m_cells.end() && !cell->second.answer->best.empty() && (*m_choice)->isLayout(cell->second.answer->best.front()))
+        return &cell->second.request;
+    return &m_state->request;
+}
+
+bool PlanPanel::canOpen() const
+{
+    return requestOfChosen() != nullptr && searchedText() == (m_choosesPath ? m_guideOf : m_plannedOf);
+}
+
+void PlanPanel::openChosen()
+{
+    if (!canOpen())
+        return;
+    sim::PlanRequest request = *requestOfChosen();
+    const sim::PlannedLayout layout = *(*m_choice)->layout;
+    request.document = m_desk.session().document(); // with the name that it has now
+    const QString name = QString::fromStdString(layoutText(layout));
+    m_desk.session().edit(m_choosesPath ? makeGuideEdit(request, layout) : makePlanEdit(request, layout));
+    Q_EMIT opened(name);
+}
+
+void PlanPanel::compareChosen()
+{
+    if (!canOpen())
+        return;
+    sim::PlanRequest request = *requestOfChosen();
+    request.document = m_desk.session().document();
+    const sim::PlannedLayout& layout = *(*m_choice)->layout;
+    Q_EMIT compareRequested((m_choosesPath ? tr("guide: %1") : tr("plan: %1")).arg(QString::fromStdString(layout.grid.text())),
+                            m_choosesPath ? sim::guideDocument(request, layout.settings)
+                                          : sim::withSettings(request, layout.settings));
+}
+
+void PlanPanel::planAround(const std::string& pointer)
+{
+    m_held = {pointer};
+    m_byGpus.clear();
+    m_guide.reset();
+    start();
+}
+
+void PlanPanel::planAlone(const std::string& pointer)
+{
+    m_held.clear();
+    m_byGpus.clear();
+    m_guide.reset();
+    const Session& session = m_desk.session();
+    if (session.isOpen()) {
+        const ScenarioState state(session.document(), session.scenario(), session.catalogue());
+        const bool sharesGpus = pointer == "layout.tp" || pointer == "layout.cp" || pointer == "layout.pp" ||
+                                pointer == "layout.dp"; // dp gives way, and what is sharded over it; experts' tp follows tp
+        for (const std::string key : kSearchedKeys) {
+            const bool follows = sharesGpus && (key == "layout.dp" || key == "layout.dp_shard" || key == "layout.etp" ||
+                                                (pointer == "layout.dp" && key == "layout.pp"));
+            if (key != pointer && !follows && (session.document().get(key) || state.at(slashedKey(key))))
+                m_held.insert(key);
+        }
+    }
+    start();
+}
+
+} // namespace app

@@ -454,7 +454,6 @@ void RecordedPanel::showCards()
         m_late->setValue({arrivals.list.empty() ? QStringLiteral("–") : tr("nobody"), {}});
         m_late->setNote(arrivals.list.empty() ? tr("not to be told") : tr("clearly more than others"));
     }
-    m_late->setToolTip(QString::fromStdString(arrivals.text));
     const RecordedPredictionPtr& prediction = m_run->prediction();
     if (prediction) {
         const double seconds = prediction->prediction->simulation->metrics().stepTimeSeconds;

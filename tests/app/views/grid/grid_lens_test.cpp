@@ -36,6 +36,34 @@ sim::Scenario withSlowGpu(double factor)
     return scenario;
 }
 
+TEST(GridLens, OfARecordingTellsWhatWasMeasuredAndSaysWhatIsMissing)
+{
+    Step step(test::smallScenario(2, 2, 1));
+    std::vector<MeasuredRank> ranks(4);
+    for (const int rank : {0, 1, 3})
+        ranks[static_cast<std::size_t>(rank)] = {
+            .isRecorded = true, .busy = 0.5 + 0.1 * rank, .idle = 0.25, .againstPeers = 0.1 * rank};
+    const auto read = [&](GridLens lens) {
+        return readLens(lens, {.simulation = *step.simulation, .use = step.use, .instants = &step.instants, .measured = &ranks});
+    };
+    const GridReading busy = read(GridLens::busy);
+    ASSERT_EQ(busy.values.size(), 4U);
+    EXPECT_DOUBLE_EQ(busy.values[3], 0.8);
+    EXPECT_DOUBLE_EQ(busy.least, 0.5);
+    EXPECT_EQ(busy.sentence(1), "busy 60.0 % of the step");
+    EXPECT_EQ(busy.sentence(2), "not recorded");
+    EXPECT_EQ(busy.cellTexts(2).front(), "not recorded");
+    EXPECT_EQ(read(GridLens::bubble).sentence(0), "idle 25.0 % of the step");
+    EXPECT_EQ(read(GridLens::straggler).sentence(0), "as fast as its peers");
+    const GridReading memory = read(GridLens::memory), sent = read(GridLens::sent);
+    EXPECT_FALSE(memory.hasRamp());
+    EXPECT_EQ(legendOf(memory).title, "this recording holds no memory");
+    EXPECT_EQ(legendOf(sent).title, "a recording does not say what each rank sends");
+    ranks[1].peakBytes = 3 << 20;
+    EXPECT_TRUE(read(GridLens::memory).hasRamp());
+    EXPECT_EQ(read(GridLens::memory).sentence(1), "3.00 MiB at peak");
+}
+
 TEST(GridLens, BusyAndBubbleAreTheMetrics)
 {
     std::mt19937 random(4);

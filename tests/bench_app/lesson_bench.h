@@ -5,6 +5,6 @@
 namespace app {
 
 /// Prints a table, a row a lesson; returns the program's exit code. Needs a QApplication.
-int benchLessons();
+int benchLessons(const char* only = "");
 
 } // namespace app

@@ -16,8 +16,8 @@ class LessonTalk final : public Talk {
 public:
     enum class Part { say, ask, answer, challenge, solution };
 
-    /// `show` puts a scene into the window, `expect`, if there is one, tells it which probably comes next. The window must outlive
-    /// the talk.
+    /// `show` puts a scene into the window, `expect`, if there is one, tells it which probably comes next. The window must
+    /// outlive the talk.
     LessonTalk(std::shared_ptr<const sim::LessonPlay>, std::uint64_t seed, std::function<void(const LessonScene&)> show,
                std::function<void(const LessonScene&)> expect = {});
 

@@ -35,7 +35,7 @@ public:
     const sim::LessonRecording& recording() const { return m_recording; }
     bool hasUnsaved() const { return m_isUnsaved; }
     bool isChecking() const { return m_isChecking; } ///< on a thread of its own; nothing can be changed meanwhile
-    QString told() const; ///< what is wrong, or that all is right
+    QString told() const;                            ///< what is wrong, or that all is right
 
 public Q_SLOTS:
     void addStep();

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <string>
 
 namespace app {
 namespace {
@@ -29,23 +30,27 @@ double processorMilliseconds(clockid_t clock)
     return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-/// What the person waits for, one after the other: all threads until the step is there, then the window's until it is painted.
-/// What the worker does at leisure beside the painting (legal values of the form, findings) holds nobody up.
+/// Processor time of all threads, and that of the window's alone: what the worker does at leisure beside it (legal values of the
+/// form, findings) holds nobody up, what it makes of a step does.
 struct WaitedFor {
-    double there = 0, painted = 0;
-    double milliseconds() const { return there + painted; }
+    double all = processorMilliseconds(CLOCK_PROCESS_CPUTIME_ID), window = processorMilliseconds(CLOCK_THREAD_CPUTIME_ID);
+
+    WaitedFor since(const WaitedFor& before) const { return {all - before.all, window - before.window}; }
+    void takeLonger(const WaitedFor& other)
+    {
+        all = std::max(all, other.all);
+        window = std::max(window, other.window);
+    }
 };
 
-/// Until the lesson is there and its step on screen, painted. `since`: processor time of all threads.
-WaitedFor untilPainted(MainWindow& window, QImage& picture, double since)
+/// Until the lesson is there and its step on screen, painted.
+WaitedFor untilPainted(MainWindow& window, QImage& picture, const WaitedFor& before)
 {
     const QDeadlineTimer deadline(kLongestWaitForLessonMs);
     while (!deadline.hasExpired() && (window.desk().isSimulating() || !window.lesson().isPlaying()))
         QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
-    const double there = processorMilliseconds(CLOCK_PROCESS_CPUTIME_ID) - since;
-    const double before = processorMilliseconds(CLOCK_THREAD_CPUTIME_ID);
     window.render(&picture);
-    return {there, processorMilliseconds(CLOCK_THREAD_CPUTIME_ID) - before};
+    return WaitedFor().since(before);
 }
 
 /// The person reads, and what is made at leisure is made: findings, the form's values, what comes next.
@@ -72,43 +77,49 @@ int benchLessons(const char* only)
     window.setFixedSize(kLessonWindow);
     window.show();
     QImage picture(kLessonWindow, QImage::Format_RGB32);
-    std::printf("%-28s %8s %8s %8s  %s\n", "lesson", "open ms", "answer", "reveal", "slowest step");
-    double slowestOpen = 0, slowestAnswer = 0, slowestReveal = 0;
-    for (const QFileInfo& file :
-         QDir(QStringLiteral(RANKSCOPE_SOURCE_DIR "/assets/lessons")).entryInfoList({QString::fromLocal8Bit(only) + QStringLiteral("*.json")})) {
+    std::printf("%-28s %8s %17s %17s  %s\n", "lesson, ms of all threads", "open", "answer / window", "next / window",
+                "slowest step");
+    WaitedFor slowestOpen{0, 0}, slowestAnswer{0, 0}, slowestNext{0, 0};
+    const auto tell = [](const std::string& name, const WaitedFor& open, const WaitedFor& answered, const WaitedFor& turned) {
+        std::printf("%-28s %8.1f %8.1f %8.1f %8.1f %8.1f", name.c_str(), open.all, answered.all, answered.window, turned.all,
+                    turned.window);
+    };
+    for (const QFileInfo& file : QDir(QStringLiteral(RANKSCOPE_SOURCE_DIR "/assets/lessons"))
+                                     .entryInfoList({QString::fromLocal8Bit(only) + QStringLiteral("*.json")})) {
         readFor(window);
-        const double before = processorMilliseconds(CLOCK_PROCESS_CPUTIME_ID);
+        const WaitedFor before;
         if (!window.openLesson(file.filePath()).empty()) {
             std::printf("%-28s cannot be opened\n", qPrintable(file.fileName()));
             return 1;
         }
-        const double open = untilPainted(window, picture, before).milliseconds();
+        const WaitedFor open = untilPainted(window, picture, before);
         LessonPanel& lesson = window.lesson();
-        double committed = 0, revealed = 0;
+        WaitedFor answered{0, 0}, turned{0, 0};
         std::size_t slowest = 0;
         for (const std::size_t steps = lesson.play()->steps(); lesson.at() + 1 < steps;) {
             if (lesson.masks()) {
                 readFor(window);
                 answer(lesson);
-                const double asked = processorMilliseconds(CLOCK_PROCESS_CPUTIME_ID);
+                const WaitedFor asked;
                 lesson.commit();
-                committed = std::max(committed, untilPainted(window, picture, asked).milliseconds());
+                answered.takeLonger(untilPainted(window, picture, asked));
             }
             readFor(window);
-            const double turned = processorMilliseconds(CLOCK_PROCESS_CPUTIME_ID);
+            const WaitedFor read;
             lesson.next();
-            const double next = untilPainted(window, picture, turned).milliseconds();
-            if (qEnvironmentVariableIsSet("VERB")) std::printf("  step %zu %.1f\n", lesson.at() + 1, next);
-            slowest = next > revealed ? lesson.at() + 1 : slowest;
-            revealed = std::max(revealed, next);
+            const WaitedFor next = untilPainted(window, picture, read);
+            slowest = next.all > turned.all ? lesson.at() + 1 : slowest;
+            turned.takeLonger(next);
         }
-        std::printf("%-28s %8.1f %8.1f %8.1f  %zu\n", qPrintable(file.completeBaseName()), open, committed, revealed, slowest);
+        tell(file.completeBaseName().toStdString(), open, answered, turned);
+        std::printf("  %zu\n", slowest);
         std::fflush(stdout);
-        slowestOpen = std::max(slowestOpen, open);
-        slowestAnswer = std::max(slowestAnswer, committed);
-        slowestReveal = std::max(slowestReveal, revealed);
+        slowestOpen.takeLonger(open);
+        slowestAnswer.takeLonger(answered);
+        slowestNext.takeLonger(turned);
     }
-    std::printf("%-28s %8.1f %8.1f %8.1f\n", "slowest", slowestOpen, slowestAnswer, slowestReveal);
+    tell("slowest", slowestOpen, slowestAnswer, slowestNext);
+    std::printf("\n");
     return 0;
 }
 

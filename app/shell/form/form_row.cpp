@@ -110,8 +110,9 @@ void FormRow::setTerm(const QString& title, const QString& text)
     if (title.isEmpty())
         return;
     m_label->setCursor(Qt::PointingHandCursor);
-    m_label->setToolTip(QStringLiteral("<p>%1</p><p>%2</p>") // as HTML it is wrapped
-                            .arg(text.toHtmlEscaped(), tr("A click, or F1 in the setting, opens the glossary at “%1”.").arg(title)));
+    m_label->setToolTip(
+        QStringLiteral("<p>%1</p><p>%2</p>") // as HTML it is wrapped
+            .arg(text.toHtmlEscaped(), tr("A click, or Shift+F1 in the setting, opens the glossary at “%1”.").arg(title)));
     m_label->installEventFilter(this);
 }
 

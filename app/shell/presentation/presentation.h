@@ -41,7 +41,7 @@ public:
     SlidePanel* panel() const { return m_panel; } ///< nullptr: the slide has none
     /// Words and pictures that do not fit beside each other are shown one after the other.
     bool isSplit() const { return m_isSplit; }
-    NotesWindow* notes() const;                   ///< nullptr while it is closed
+    NotesWindow* notes() const; ///< nullptr while it is closed
     /// What only the presenter sees, with what comes next: on another screen where there is one, else a window of its own.
     void showNotes(bool);
 

@@ -270,9 +270,9 @@ std::unique_ptr<Talk> MainWindow::talkOfLesson()
 {
     const std::size_t at = m_lesson->at();
     m_lesson->setSuspended(true);
-    auto talk = std::make_unique<LessonTalk>(m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson().id),
-                                             [this](const LessonScene& scene) { showScene(scene); },
-                                             [this](const LessonScene& scene) { expectScene(scene); });
+    auto talk = std::make_unique<LessonTalk>(
+        m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson().id),
+        [this](const LessonScene& scene) { showScene(scene); }, [this](const LessonScene& scene) { expectScene(scene); });
     m_lessonTalkStart = talk->firstOf(at);
     return talk;
 }

@@ -8,8 +8,8 @@
 #include "sim/error.h"
 #include "tests/app/shell/window_fixture.h"
 
-#include <QJsonDocument>
 #include <QHelpEvent>
+#include <QJsonDocument>
 #include <QLabel>
 #include <QListWidget>
 #include <QScrollBar>
@@ -131,7 +131,7 @@ TEST_F(HelpTest, EveryCardHasItsTermAndSaysWhatItMeans)
 {
     const auto cards = window.findChildren<MetricCard*>();
     ASSERT_GT(cards.size(), 8);
-    for (const MetricCard* card : cards) {
+    for (MetricCard* card : cards) {
         const HelpEntry* entry = help().about(card->title());
         ASSERT_TRUE(entry) << card->title().toStdString() << " is explained nowhere";
         EXPECT_TRUE(restedOn(*card).contains(entry->text.toHtmlEscaped())) << card->title().toStdString();

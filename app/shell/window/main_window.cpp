@@ -399,14 +399,6 @@ void MainWindow::showWorkspace()
     if (isWorkspaceShown())
         return;
     layout()->setEnabled(false); // each dock would lay out the others anew
-    // What was never shown has no size of its own yet: it would be laid out for any size first, then for the one it gets.
-    if (QWidget* page = m_pages->widget(1); !page->testAttribute(Qt::WA_Resized)) {
-        const int across = m_pages->width(), high = m_pages->height();
-        page->resize(std::max(1, across - kFormWidth - kDetailsWidth), high);
-        m_formDock->resize(kFormWidth, high);
-        m_detailsDock->resize(kDetailsWidth, high);
-        m_findingsDock->resize(kDetailsWidth, high);
-    }
     m_pages->setCurrentIndex(1);
     m_formDock->show();
     m_detailsDock->show();

@@ -308,6 +308,7 @@ void LessonPanel::goTo(std::size_t at)
     Q_EMIT sceneChanged(scene);
     if (m_play->isDrawn(at) && committed())
         showDrawnCase();
+    expectNext();
     updateChallenge();
     takeFocus();
 }
@@ -323,9 +324,26 @@ void LessonPanel::takeFocus()
 /// Of a question from another lesson, when it has been answered; where it is of no case, the pictures that were there.
 void LessonPanel::showDrawnCase()
 {
+    Q_EMIT sceneChanged(drawnScene());
+}
+
+LessonScene LessonPanel::drawnScene() const
+{
     LessonScene scene;
     scene.shown = m_play->drawnCase(m_at);
-    Q_EMIT sceneChanged(scene);
+    return scene;
+}
+
+/// While the step is read, the engine makes what comes with the next one, or with the answer.
+void LessonPanel::expectNext()
+{
+    if (m_play->isDrawn(m_at) && !committed())
+        return Q_EMIT sceneExpected(drawnScene());
+    LessonScene scene = m_at + 1 < m_play->steps() ? sceneOf(*m_play, m_at + 1) : LessonScene{};
+    if (m_at + 1 < m_play->steps() && m_play->shownName(m_at + 1) == m_sceneName && !m_play->step(m_at + 1).challenge &&
+        m_play->step(m_at + 1).view.is_null())
+        scene.shown = nullptr; // it stays
+    Q_EMIT sceneExpected(scene);
 }
 
 /// Return does what the button with the focus does; elsewhere it goes on where nothing is asked. A key that is held does so once.
@@ -429,8 +447,10 @@ void LessonPanel::commit()
             button->setEnabled(false);
     buildVerdict(asked, answer);
     updateButtons();
-    if (m_play->isDrawn(m_at))
+    if (m_play->isDrawn(m_at)) {
         showDrawnCase();
+        expectNext();
+    }
     m_next->setFocus();
     QTimer::singleShot(0, this, [this] { // laid out by then
         m_scroll->verticalScrollBar()->setValue(m_scroll->verticalScrollBar()->maximum());
@@ -595,7 +615,9 @@ void LessonPanel::updateButtons()
     m_next->setText(challenge() != nullptr && !committed() ? tr("Skip") : isLast ? tr("Finish") : tr("Next"));
     m_next->setVisible(!m_isAtEnd);
     m_count->setText(m_play ? tr("%1 of %2").arg(m_isAtEnd ? m_play->steps() : m_at + 1).arg(m_play->steps()) : QString());
+    m_bar->setUpdatesEnabled(false); // it would paint the whole window at once, halfway through the step
     m_bar->setValue(m_play ? static_cast<int>(m_isAtEnd ? m_play->steps() : m_at) : 0);
+    m_bar->setUpdatesEnabled(true);
     if (m_commit != nullptr) {
         const bool isSure = m_sure == nullptr || m_sure->checkedId() >= 0;
         m_commit->setEnabled(canCommit() && isSure);

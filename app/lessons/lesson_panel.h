@@ -70,6 +70,7 @@ public Q_SLOTS:
 
 Q_SIGNALS:
     void sceneChanged(const app::LessonScene&);
+    void sceneExpected(const app::LessonScene&); ///< that probably comes next; without a case: none
     void maskChanged(bool masks);
     void started();
     void anewRequested(); ///< from the first step, nothing answered
@@ -83,6 +84,8 @@ protected:
 private:
     void goTo(std::size_t);
     void showDrawnCase();
+    LessonScene drawnScene() const;
+    void expectNext();
     void rebuild();
     void addText(const QString& markdown, const char* role = nullptr);
     void buildQuestion(const sim::AskedQuestion&);

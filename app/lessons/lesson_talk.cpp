@@ -119,8 +119,8 @@ std::vector<Picture> picturesOfView(const sim::LessonValue& view)
 } // namespace
 
 LessonTalk::LessonTalk(std::shared_ptr<const sim::LessonPlay> play, std::uint64_t seed,
-                       std::function<void(const LessonScene&)> show)
-    : m_play(std::move(play)), m_seed(seed), m_show(std::move(show))
+                       std::function<void(const LessonScene&)> show, std::function<void(const LessonScene&)> expect)
+    : m_play(std::move(play)), m_seed(seed), m_show(std::move(show)), m_expect(std::move(expect))
 {
     for (std::size_t at = 0; at < m_play->steps(); ++at) {
         const sim::LessonStep& step = m_play->step(at);
@@ -154,18 +154,23 @@ sim::RoomVotes* LessonTalk::votes(std::size_t step)
     return found == m_votes.end() ? nullptr : &found->second;
 }
 
+LessonScene LessonTalk::sceneAt(const Place& place) const
+{
+    LessonScene scene = sceneOf(*m_play, place.step);
+    scene.note.clear(); // slides have what they show themselves
+    scene.asksForSlice = scene.asksForSlice && place.part == Part::ask;
+    if (place.part == Part::solution) {
+        scene.shown = &m_solutions.at(place.step);
+        scene.shownName.clear();
+    }
+    return scene;
+}
+
 /// What is on screen already stays, with what was done to it.
 void LessonTalk::show(const Place& place)
 {
-    const std::size_t at = place.step;
-    LessonScene scene = sceneOf(*m_play, at);
-    scene.note.clear(); // slides have what they show themselves
-    scene.asksForSlice = scene.asksForSlice && place.part == Part::ask;
+    LessonScene scene = sceneAt(place);
     const sim::ScenarioDocument* shown = scene.shown;
-    if (place.part == Part::solution) {
-        shown = &m_solutions.at(at);
-        scene.shownName.clear();
-    }
     const std::string view = scene.view.dump();
     scene.shown = shown != m_shown || view != m_shownView ? shown : nullptr;
     m_shown = shown;
@@ -180,6 +185,11 @@ Slide LessonTalk::goTo(int index)
     const Place place = m_slides[static_cast<std::size_t>(index)];
     const std::size_t at = place.step;
     show(place);
+    LessonScene next = index + 1 < size() ? sceneAt(m_slides[static_cast<std::size_t>(index) + 1]) : LessonScene{};
+    if (next.shown == m_shown && next.view.dump() == m_shownView)
+        next.shown = nullptr;
+    if (m_expect)
+        m_expect(next);
     Slide slide{.heading = talkText(m_play->lesson().title), .caption = {}, .pictures = {}, .notes = notesOf(place)};
     if (m_play->shown(at) != nullptr)
         slide.pictures = picturesOfView(m_play->view(at));

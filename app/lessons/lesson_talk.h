@@ -16,8 +16,10 @@ class LessonTalk final : public Talk {
 public:
     enum class Part { say, ask, answer, challenge, solution };
 
-    /// `show` puts a scene into the window, which must outlive the talk.
-    LessonTalk(std::shared_ptr<const sim::LessonPlay>, std::uint64_t seed, std::function<void(const LessonScene&)> show);
+    /// `show` puts a scene into the window, `expect`, if there is one, tells it which probably comes next. The window must
+    /// outlive the talk.
+    LessonTalk(std::shared_ptr<const sim::LessonPlay>, std::uint64_t seed, std::function<void(const LessonScene&)> show,
+               std::function<void(const LessonScene&)> expect = {});
 
     int size() const override { return static_cast<int>(m_slides.size()); }
     Slide goTo(int index) override;
@@ -34,11 +36,12 @@ private:
         std::size_t step = 0;
         Part part = Part::say;
     };
+    LessonScene sceneAt(const Place&) const;
     void show(const Place&);
     QString notesOf(const Place&) const;
     std::shared_ptr<const sim::LessonPlay> m_play;
     std::uint64_t m_seed;
-    std::function<void(const LessonScene&)> m_show;
+    std::function<void(const LessonScene&)> m_show, m_expect;
     std::vector<Place> m_slides;
     std::map<std::size_t, sim::RoomVotes> m_votes;            ///< by step
     std::map<std::size_t, sim::ScenarioDocument> m_solutions; ///< by step

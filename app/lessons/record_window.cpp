@@ -110,6 +110,8 @@ void RecordWindow::tell(const QString& text)
 
 void RecordWindow::addStep()
 {
+    if (m_isChecking)
+        return;
     std::optional<Now> now;
     if (m_edited && !m_anew->isChecked()) {
         const sim::RecordedLessonStep& was = m_recording.steps[*m_edited];
@@ -135,10 +137,30 @@ void RecordWindow::addStep()
         next.steps[place] = std::move(step);
     else
         next.steps.push_back(std::move(step));
-    if (const QString wrong = problemsOf(next); !wrong.isEmpty())
+    setChecking(true);
+    m_worker.ask(
+        0,
+        [next, catalogue = m_catalogue] {
+            QStringList wrong;
+            for (const std::string& problem : next.problems(catalogue))
+                wrong << QString::fromStdString(problem).trimmed();
+            return wrong.join(QLatin1Char('\n'));
+        },
+        [this, next, place](const QString& wrong) { take(next, place, wrong); },
+        [this](const QString& why) {
+            setChecking(false);
+            tell(why);
+        });
+}
+
+/// What was checked.
+void RecordWindow::take(const sim::LessonRecording& next, std::size_t place, const QString& wrong)
+{
+    setChecking(false);
+    if (!wrong.isEmpty())
         return tell(wrong); // the words stay in their fields, to be mended
     const QString done = m_edited ? tr("Step %1 is changed.") : tr("Step %1 is added.");
-    m_recording = std::move(next);
+    m_recording = next;
     m_isUnsaved = true;
     clearFields();
     listSteps();
@@ -146,12 +168,21 @@ void RecordWindow::addStep()
     tell(done.arg(place + 1));
 }
 
-QString RecordWindow::problemsOf(const sim::LessonRecording& recording) const
+/// The engine works out all steps, which may take seconds: the big window goes on meanwhile.
+void RecordWindow::setChecking(bool checking)
 {
-    QStringList wrong;
-    for (const std::string& problem : recording.problems(m_catalogue))
-        wrong << QString::fromStdString(problem).trimmed();
-    return wrong.join(QLatin1Char('\n'));
+    m_isChecking = checking;
+    if (checking) {
+        m_focused = focusWidget();
+        tell(tr("The engine works out the steps…"));
+    }
+    for (QWidget* field : {static_cast<QWidget*>(m_title), static_cast<QWidget*>(m_breaks), static_cast<QWidget*>(m_steps),
+                           static_cast<QWidget*>(m_say), static_cast<QWidget*>(m_notes), static_cast<QWidget*>(m_metric),
+                           static_cast<QWidget*>(m_anew)})
+        field->setEnabled(!checking);
+    updateButtons();
+    if (!checking && m_focused != nullptr && m_focused->isEnabled())
+        m_focused->setFocus();
 }
 
 void RecordWindow::clearFields()
@@ -237,16 +268,18 @@ void RecordWindow::listSteps()
 void RecordWindow::updateButtons()
 {
     const int row = m_steps->currentRow();
-    m_remove->setEnabled(row >= 0);
-    m_edit->setEnabled(row >= 0 || m_edited);
+    const bool isFree = !m_isChecking;
+    m_add->setEnabled(isFree);
+    m_remove->setEnabled(isFree && row >= 0);
+    m_edit->setEnabled(isFree && (row >= 0 || m_edited));
     m_edit->setText(m_edited ? tr("Keep as It Was") : tr("Edit"));
     m_add->setText(m_edited ? tr("Change Step %1").arg(*m_edited + 1) : tr("Add Step"));
     m_anew->setVisible(m_edited.has_value());
-    m_up->setEnabled(row > 0);
-    m_down->setEnabled(row >= 0 && row + 1 < m_steps->count());
-    m_save->setEnabled(m_steps->count() > 0 && !m_title->text().trimmed().isEmpty());
-    m_kind->setEnabled(m_metric->currentIndex() > 0);
-    m_ask->setEnabled(m_metric->currentIndex() > 0);
+    m_up->setEnabled(isFree && row > 0);
+    m_down->setEnabled(isFree && row >= 0 && row + 1 < m_steps->count());
+    m_save->setEnabled(isFree && m_steps->count() > 0 && !m_title->text().trimmed().isEmpty());
+    m_kind->setEnabled(isFree && m_metric->currentIndex() > 0);
+    m_ask->setEnabled(isFree && m_metric->currentIndex() > 0);
 }
 
 void RecordWindow::chooseFile()
@@ -260,31 +293,48 @@ void RecordWindow::chooseFile()
     saveTo(path);
 }
 
-bool RecordWindow::saveTo(const QString& path)
+void RecordWindow::saveTo(const QString& path)
 {
     m_recording.title = m_title->text().trimmed().toStdString();
     m_recording.breaks = m_breaks->text().trimmed().toStdString();
+    setChecking(true);
+    m_worker.ask(
+        0, [recording = m_recording, path, catalogue = m_catalogue] { return write(recording, path, catalogue); },
+        [this, path](const Written& written) {
+            setChecking(false);
+            tell(written.told);
+            if (!written.isWritten)
+                return;
+            m_isUnsaved = false;
+            Q_EMIT saved(path);
+        },
+        [this](const QString& why) {
+            setChecking(false);
+            tell(why);
+        });
+}
+
+RecordWindow::Written RecordWindow::write(const sim::LessonRecording& recording, const QString& path,
+                                          const sim::Catalogue& catalogue)
+{
+    Written out;
+    QStringList told;
     try {
-        const sim::LessonValue file = m_recording.file(sim::lessonIdOf(m_recording.title), m_catalogue);
+        const sim::LessonValue file = recording.file(sim::lessonIdOf(recording.title), catalogue);
         const std::string text = sim::prettyText(file), name = path.toStdString();
-        const auto problems = sim::checkLesson(sim::parseLesson(text, name, m_catalogue), m_catalogue);
+        const auto problems = sim::checkLesson(sim::parseLesson(text, name, catalogue), catalogue);
         saveWhole(path, QByteArray::fromStdString(text)); // also with problems: the work is not lost
-        m_isUnsaved = false;
-        QStringList told;
+        out.isWritten = true;
         for (const sim::Problem& problem : problems)
-            told << QString::fromStdString(m_recording.inRecordedWords(problem)).trimmed();
-        tell(told.isEmpty() ? tr("Saved. The check finds nothing wrong.") : told.join(QLatin1Char('\n')));
-        Q_EMIT saved(path);
-        return true;
+            told << QString::fromStdString(recording.inRecordedWords(problem)).trimmed();
+        if (told.isEmpty())
+            told << tr("Saved. The check finds nothing wrong.");
     } catch (const sim::ScenarioError& error) {
-        QStringList told;
         for (const sim::Problem& problem : error.problems())
-            told << QString::fromStdString(m_recording.inRecordedWords(problem)).trimmed();
-        tell(told.join(QLatin1Char('\n')));
-    } catch (const sim::Error& error) {
-        tell(QString::fromUtf8(error.what()));
+            told << QString::fromStdString(recording.inRecordedWords(problem)).trimmed();
     }
-    return false;
+    out.told = told.join(QLatin1Char('\n'));
+    return out;
 }
 
 bool RecordWindow::mayLose()

@@ -2,10 +2,12 @@
 // on working.
 #pragma once
 
+#include "app/session/worker.h"
 #include "sim/lesson/recording.h"
 #include "sim/scenario/catalogue.h"
 
 #include <QDialog>
+#include <QPointer>
 
 #include <functional>
 #include <optional>
@@ -32,7 +34,8 @@ public:
 
     const sim::LessonRecording& recording() const { return m_recording; }
     bool hasUnsaved() const { return m_isUnsaved; }
-    QString told() const; ///< what is wrong, or that all is right
+    bool isChecking() const { return m_isChecking; } ///< on a thread of its own; nothing can be changed meanwhile
+    QString told() const;                            ///< what is wrong, or that all is right
 
 public Q_SLOTS:
     void addStep();
@@ -40,8 +43,8 @@ public Q_SLOTS:
     /// The chosen step into the fields, to be changed; again: it stays as it was.
     void editStep();
     void moveStep(int by);
-    /// False: it was not written, and told() says why. What is written passes `lesson check`, or its problems are told.
-    bool saveTo(const QString& path);
+    /// Written when it is checked: saved() is emitted then. What is written passes `lesson check`, or its problems are told.
+    void saveTo(const QString& path);
 
 Q_SIGNALS:
     void saved(const QString& path);
@@ -58,12 +61,17 @@ private:
     void updateButtons();
     /// For a new step: empty, or as it was left half typed to change another.
     void clearFields();
-    /// What is wrong with it; empty where nothing is.
-    QString problemsOf(const sim::LessonRecording&) const;
+    void take(const sim::LessonRecording& next, std::size_t place, const QString& wrong);
+    void setChecking(bool);
+    struct Written {
+        bool isWritten = false;
+        QString told;
+    };
+    static Written write(const sim::LessonRecording&, const QString& path, const sim::Catalogue&);
     const sim::Catalogue& m_catalogue;
     const std::function<std::optional<Now>()> m_now;
     sim::LessonRecording m_recording;
-    bool m_isUnsaved = false;
+    bool m_isUnsaved = false, m_isChecking = false;
     QLineEdit *m_title, *m_breaks, *m_ask;
     QListWidget* m_steps;
     QPlainTextEdit *m_say, *m_notes;
@@ -77,6 +85,8 @@ private:
     };
     Draft m_draft; ///< of a new step, while another is in the fields
     QLabel* m_told;
+    QPointer<QWidget> m_focused; ///< before the check
+    Worker m_worker;             ///< last: ends before what it uses
 };
 
 } // namespace app

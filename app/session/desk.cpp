@@ -1,14 +1,13 @@
 #include "app/session/desk.h"
 
 #include <memory>
-#include <tuple>
 #include <utility>
 
 namespace app {
 namespace {
 
 /// Kinds of jobs, the most urgent first.
-enum Kind : int { kStep, kKernels, kSeenPicture, kCandidates, kLegalValues, kUnseenPicture, kFindings, kEdits };
+enum Kind : int { kStep, kKernels, kSeenPicture, kCandidates, kLegalValues, kUnseenPicture, kExpected, kFindings, kEdits };
 
 /// Pictures are dropped one by one.
 int kindOf(Kind kind, std::size_t picture = 0)
@@ -111,18 +110,21 @@ void Desk::simulate()
     m_awaits.kernels = m_awaits.findings = false;
     m_awaits.edits = 0;
     m_awaits.step = true;
+    const bool everyRank = m_wantsEveryRank && canShowEveryRank();
     m_worker.ask(
         kindOf(kStep),
-        [simulate = m_simulate, scenario = *m_requested, everyRank = m_wantsEveryRank && canShowEveryRank(),
-         prepare = prepareSeen()] {
+        [simulate = m_simulate, scenario = *m_requested, everyRank, prepare = prepareSeen(),
+         expected = takeExpected(*m_requested, everyRank)] {
+            if (expected)
+                return *expected;
             const ShownStep step = makeStep(simulate, scenario, everyRank);
-            return std::tuple(step, prepare(step), sim::goodput(*step.simulation));
+            return MadeStep{.step = step, .models = prepare(step), .goodput = sim::goodput(*step.simulation)};
         },
-        [this](const auto& made) {
+        [this](const MadeStep& made) {
             m_awaits.step = false;
-            m_actions = std::get<ShownStep>(made);
-            m_goodput = std::get<std::optional<sim::Goodput>>(made);
-            show(m_actions, std::get<std::vector<Model>>(made));
+            m_actions = made.step;
+            m_goodput = made.goodput;
+            show(m_actions, made.models);
             Q_EMIT stepChanged();
             requestFindings();
             if (m_wantsKernels)
@@ -141,6 +143,55 @@ void Desk::simulate()
             settleIfDone();
         });
     sayWhyNoStep(tr("Simulating…"));
+}
+
+void Desk::expect(const std::vector<sim::ScenarioDocument>& documents)
+{
+    m_worker.drop(kindOf(kExpected));
+    m_expected.clear();
+    for (const sim::ScenarioDocument& document : documents)
+        m_worker.submit(
+            {.kind = kindOf(kExpected),
+             .work =
+                 [this, document, simulate = m_simulate, prepare = m_prepare, catalogue = m_session.catalogue(),
+                  wantsEveryRank = m_wantsEveryRank](const Task& task) {
+                     const auto resolved = document.resolve(catalogue);
+                     if (!resolved.scenario) // whoever opens it will be told
+                         return;
+                     const bool everyRank = wantsEveryRank && resolved.scenario->layout.worldSize() <= kMostRows;
+                     MadeStep made{.step = makeStep(simulate, *resolved.scenario, everyRank), .models = {}, .goodput = {}};
+                     for (const PrepareFunction& of : prepare)
+                         made.models.push_back(of ? prepared(of, made.step) : Model{});
+                     made.goodput = sim::goodput(*made.step.simulation);
+                     task.tell([this, expected = Expected{.scenario = *resolved.scenario,
+                                                          .everyRank = everyRank,
+                                                          .made = std::make_shared<const MadeStep>(std::move(made))}] {
+                         m_expected.push_back(expected);
+                     });
+                 },
+             .failed = {}});
+}
+
+std::optional<ShownStep> Desk::expectedStep(const sim::ScenarioDocument& document) const
+{
+    if (m_expected.empty())
+        return {};
+    const auto resolved = document.resolve(m_session.catalogue());
+    for (const Expected& expected : m_expected)
+        if (resolved.scenario == expected.scenario && !expected.everyRank)
+            return expected.made->step;
+    return {};
+}
+
+/// What was not expected takes the place of what was: no more is held than a step beside those that are seen.
+std::shared_ptr<const Desk::MadeStep> Desk::takeExpected(const sim::Scenario& scenario, bool everyRank)
+{
+    for (const Expected& expected : m_expected)
+        if (expected.scenario == scenario && expected.everyRank == everyRank)
+            return expected.made;
+    m_worker.drop(kindOf(kExpected));
+    m_expected.clear();
+    return {};
 }
 
 void Desk::setKernels(bool wanted)

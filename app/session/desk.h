@@ -64,6 +64,12 @@ public:
     /// opening.
     std::optional<sim::Metrics> comparedTo() const;
 
+    /// What is probably opened next, or compared with: made at leisure, so that nobody waits for it then. The same as it will be
+    /// opened, names and all; what was expected before is forgotten, and so is all of it when something else is opened.
+    void expect(const std::vector<sim::ScenarioDocument>&);
+    /// The step of what was expected and is made; nothing of others.
+    std::optional<ShownStep> expectedStep(const sim::ScenarioDocument&) const;
+
     void setKernels(bool); ///< every kernel, not only the actions
     bool wantsKernels() const { return m_wantsKernels; }
     void setEveryRank(bool); ///< a row for each rank; beyond 512 ranks nothing comes of it
@@ -74,6 +80,8 @@ public:
 
     bool isSimulating() const { return m_awaits.step || m_awaits.kernels; }
     bool isSettled() const; ///< everything that was asked for is there
+    /// What is made at leisure, too.
+    bool isResting() const { return isSettled() && !m_worker.isBusy(); }
 
     /// Pictures write these and then say so.
     TimeZoom& zoom() { return m_zoom; }
@@ -114,6 +122,16 @@ private:
         PictureModelPtr model;
         QString failure;
     };
+    struct MadeStep {
+        ShownStep step;
+        std::vector<Model> models;
+        std::optional<sim::Goodput> goodput;
+    };
+    struct Expected {
+        sim::Scenario scenario;
+        bool everyRank = false;
+        std::shared_ptr<const MadeStep> made;
+    };
     static Model prepared(const PrepareFunction&, const ShownStep&);
     void forget();
     void sessionChanged();
@@ -127,6 +145,7 @@ private:
     bool showsKernels() const { return m_step.trace != m_actions.trace; }
     void show(const ShownStep&, std::vector<Model>);
     std::function<std::vector<Model>(const ShownStep&)> prepareSeen() const;
+    std::shared_ptr<const MadeStep> takeExpected(const sim::Scenario&, bool everyRank);
     void prepareRest();
     void preparePicture(std::size_t picture);
     void sayWhyNoStep(const QString&);
@@ -146,6 +165,7 @@ private:
     TimeZoom m_zoom;
     TimeWindow m_toldWindow;
     Playback m_playback;
+    std::vector<Expected> m_expected;
     std::optional<sim::Scenario> m_requested;       ///< newest scenario that was asked for
     std::optional<sim::Metrics> m_beforeLastChange; ///< numbers before the last step of the history
     SimulationPtr m_findingsOf;                     ///< whose findings were asked for

@@ -119,6 +119,25 @@ const HelpEntry* Help::about(const QString& title) const
     return found;
 }
 
+const HelpEntry* Help::aboutSetting(std::string_view pointer, const QString& label) const
+{
+    if (const HelpEntry* entry = about(label))
+        return entry;
+    const HelpEntry* found = nullptr;
+    std::pair<std::ptrdiff_t, std::size_t> rank;
+    for (const HelpEntry& entry : m_entries) {
+        const auto at = std::find(entry.settings.begin(), entry.settings.end(), pointer);
+        if (entry.kind != HelpEntry::Kind::term || at == entry.settings.end())
+            continue;
+        const std::pair mine(at - entry.settings.begin(), entry.settings.size()); // named first, and among the fewest
+        if (found == nullptr || mine < rank) {
+            found = &entry;
+            rank = mine;
+        }
+    }
+    return found;
+}
+
 std::vector<const HelpEntry*> Help::find(const QString& typed) const
 {
     std::vector<std::pair<int, const HelpEntry*>> found;

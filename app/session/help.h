@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace app {
@@ -32,6 +33,8 @@ public:
     const QString& manualFolder() const { return m_manualFolder; } ///< where the manual's pictures are looked for
     /// The term that a title on screen is, or begins with ("Peak memory of rank 3"); nullptr: there is none.
     const HelpEntry* about(const QString& title) const;
+    /// The term that a key of the form is: by its label, else the one that it decides most of; nullptr: there is none.
+    const HelpEntry* aboutSetting(std::string_view pointer, const QString& label) const;
     /// Best first.
     std::vector<const HelpEntry*> find(const QString& typed) const;
 

@@ -66,6 +66,17 @@ Answer trafficAnswer(const Simulation& simulation)
                           {"by_tier", byTier},
                           {"because", becauseOf(explainer.ofRole(role))}});
     }
+    Answer layer = layerAnswer(simulation);
+    for (Answer& group : groups) {
+        Answer perLayer{{"forward", 0}, {"backward", 0}, {"again", 0}};
+        for (const char* pass : {"forward", "backward"})
+            for (const Answer& op : layer.is_null() ? Answer::array() : layer[pass])
+                if (op.value("group", "") == group.at("group")) {
+                    Answer& count = perLayer[op.contains("again") ? "again" : pass];
+                    count = count.get<int>() + 1;
+                }
+        group["per_layer"] = std::move(perLayer);
+    }
     Answer exposed;
     for (const Dimension purpose : kDimensions)
         exposed[dimensionName(purpose)] = simulation.metrics().exposedComm[purpose];
@@ -74,6 +85,7 @@ Answer trafficAnswer(const Simulation& simulation)
             {"total", sums.total()},
             {"tiers", tiers},
             {"groups", groups},
+            {"layer", std::move(layer)},
             {"exposed_comm", exposed}};
 }
 

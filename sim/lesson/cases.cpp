@@ -198,7 +198,35 @@ void Cases::put(const std::string& name, CaseSubject subject)
 void Cases::put(const std::string& name, ScenarioDocument document, std::shared_ptr<const Simulation> simulation)
 {
     m_entries.insert_or_assign(
-        name, Entry{.is = CaseSubject(std::move(document)), .names = std::make_unique<ScenarioNames>(std::move(simulation))});
+        name, Entry{.is = CaseSubject(std::move(document)), .names = std::make_shared<ScenarioNames>(std::move(simulation))});
+}
+
+Cases::Entry* Cases::entry(std::string_view name) const
+{
+    const auto found = m_entries.find(name);
+    if (found != m_entries.end())
+        return &found->second;
+    return m_below != nullptr ? m_below->entry(name) : nullptr;
+}
+
+void Cases::work(Entry& entry, const Catalogue& catalogue)
+{
+    if (entry.names)
+        return;
+    const auto& subject = std::get<CaseSubject>(entry.is);
+    if (const auto* document = std::get_if<ScenarioDocument>(&subject))
+        entry.names = std::make_shared<ScenarioNames>(*document, catalogue);
+    else
+        entry.names = std::make_shared<ScheduleNames>(std::get<LessonValue>(subject));
+}
+
+void Cases::putSame(const std::string& name, std::string_view as)
+{
+    Entry* same = entry(as);
+    if (same == nullptr || !std::holds_alternative<CaseSubject>(same->is))
+        throw Error("there is no case \"" + std::string(as) + "\"");
+    work(*same, m_catalogue);
+    m_entries.insert_or_assign(name, *same);
 }
 
 void Cases::putNumber(const std::string& name, double value)
@@ -217,13 +245,7 @@ Names::Meaning Cases::find(std::string_view name) const
     Entry& entry = found->second;
     if (const auto* value = std::get_if<LessonValue>(&entry.is))
         return value;
-    if (!entry.names) {
-        const auto& subject = std::get<CaseSubject>(entry.is);
-        if (const auto* document = std::get_if<ScenarioDocument>(&subject))
-            entry.names = std::make_unique<ScenarioNames>(*document, m_catalogue);
-        else
-            entry.names = std::make_unique<ScheduleNames>(std::get<LessonValue>(subject));
-    }
+    work(entry, m_catalogue);
     return static_cast<const Names*>(entry.names.get());
 }
 

@@ -34,6 +34,8 @@ public:
     /// The step of that scenario is there already.
     void put(const std::string& name, ScenarioDocument, std::shared_ptr<const Simulation>);
     void putNumber(const std::string& name, double number);
+    /// Another name of a case that is known, in this layer or below: what was worked out of one is known of both.
+    void putSame(const std::string& name, std::string_view as);
 
     Meaning find(std::string_view name) const override;
     bool takesArguments(std::string_view name) const override;
@@ -49,9 +51,11 @@ public:
 private:
     struct Entry {
         std::variant<CaseSubject, LessonValue> is; ///< a number stands as a LessonValue
-        std::unique_ptr<Names> names;              ///< once asked for
+        std::shared_ptr<Names> names;              ///< once asked for
     };
     CaseSubject start(const CaseDefinition&) const;
+    Entry* entry(std::string_view name) const;
+    static void work(Entry&, const Catalogue&);
     Catalogue m_catalogue; ///< a copy: cases outlive who made them
     std::string m_fileName;
     const Cases* m_below = nullptr;

@@ -51,6 +51,13 @@ std::vector<std::string> changedOf(const LessonValue& start, const LessonValue& 
     return changed;
 }
 
+bool isSame(const CaseSubject& a, const CaseSubject& b)
+{
+    if (const auto* document = std::get_if<ScenarioDocument>(&a))
+        return document->text() == std::get<ScenarioDocument>(b).text();
+    return std::get<LessonValue>(a) == std::get<LessonValue>(b);
+}
+
 } // namespace
 
 std::string ChallengeState::text() const
@@ -103,7 +110,9 @@ ChallengeState stateOf(const Challenge& challenge, const CaseSubject& mine, cons
         if ((!challenge.allow.empty() && !isCovered(challenge.allow, key)) || isCovered(challenge.forbid, key))
             state.forbidden.push_back(key);
     Cases names(&cases);
-    if (simulation != nullptr && std::holds_alternative<ScenarioDocument>(mine))
+    if (isSame(mine, start)) // untouched: its step is known
+        names.putSame("mine", challenge.from);
+    else if (simulation != nullptr && std::holds_alternative<ScenarioDocument>(mine))
         names.put("mine", std::get<ScenarioDocument>(mine), simulation);
     else
         names.put("mine", mine);

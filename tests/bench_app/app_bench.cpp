@@ -99,8 +99,8 @@ int main(int argc, char** argv)
         return app::benchLive();
     if (argc == 2 && qstrcmp(argv[1], "--slots") == 0)
         return app::benchSlots(application);
-    if (argc == 2 && qstrcmp(argv[1], "--lessons") == 0)
-        return app::benchLessons();
+    if (argc >= 2 && qstrcmp(argv[1], "--lessons") == 0)
+        return app::benchLessons(argc > 2 ? argv[2] : "");
     if (argc == 2 && qstrcmp(argv[1], "--frames") == 0)
         return app::benchFrames();
     if (argc == 2 && qstrcmp(argv[1], "--gallery") == 0)

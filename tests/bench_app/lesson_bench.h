@@ -4,7 +4,7 @@
 
 namespace app {
 
-/// Prints a table, a row a lesson; returns the program's exit code. Needs a QApplication.
-int benchLessons();
+/// Prints a table, a row a lesson; returns the program's exit code. `only`: those whose file begins so. Needs a QApplication.
+int benchLessons(const char* only = "");
 
 } // namespace app

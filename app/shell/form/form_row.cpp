@@ -104,6 +104,18 @@ QString FormRow::labelText() const
     return QString::fromUtf8(m_key.label);
 }
 
+void FormRow::setTerm(const QString& title, const QString& text)
+{
+    m_term = title;
+    if (title.isEmpty())
+        return;
+    m_label->setCursor(Qt::PointingHandCursor);
+    m_label->setToolTip(
+        QStringLiteral("<p>%1</p><p>%2</p>") // as HTML it is wrapped
+            .arg(text.toHtmlEscaped(), tr("A click, or Shift+F1 in the setting, opens the glossary at “%1”.").arg(title)));
+    m_label->installEventFilter(this);
+}
+
 void FormRow::showLabel()
 {
     const QString name = labelText().toHtmlEscaped(), unit = QString::fromUtf8(m_key.unit).toHtmlEscaped();
@@ -152,6 +164,17 @@ void FormRow::watch(QWidget* control)
 
 bool FormRow::eventFilter(QObject* watched, QEvent* event)
 {
+    if (watched == m_label) {
+        if (event->type() == QEvent::Enter || event->type() == QEvent::Leave) {
+            QFont font = m_label->font();
+            font.setUnderline(event->type() == QEvent::Enter);
+            m_label->setFont(font);
+        } else if (event->type() == QEvent::MouseButtonRelease) {
+            Q_EMIT termRequested();
+            return true;
+        }
+        return event->type() == QEvent::MouseButtonPress;
+    }
     if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) {
         const bool isIn = event->type() == QEvent::FocusIn;
         m_isExplained = isIn;

@@ -45,6 +45,11 @@ public:
     bool isWhyShown() const { return m_isExplained; }
     QLabel* problemLabel() const { return m_problem; }
     QToolButton* resetButton() const { return m_reset; }
+    QLabel* label() const { return m_label; }
+    QString labelText() const;
+    /// The label opens the glossary there; `text` is what the term means. Empty: it is no term.
+    void setTerm(const QString& title, const QString& text);
+    const QString& term() const { return m_term; }
     /// What Tab goes through.
     std::vector<QWidget*> focusOrder() const;
 
@@ -52,6 +57,7 @@ Q_SIGNALS:
     /// JSON text; null: the key is to be left out. `gesture` is the same for all moves of one slider drag, 0 for a single step.
     void chosen(const QString& json, int gesture);
     void resetRequested();
+    void termRequested();
     /// The row has the focus, and this is to be said about it; null: it has lost it.
     void explains(const QString& why);
 
@@ -71,7 +77,6 @@ protected:
     /// A control that can have the focus: it bears the row's name and description.
     void watch(QWidget*);
     bool eventFilter(QObject*, QEvent*) override;
-    QString labelText() const;
 
 private:
     void describe();
@@ -80,7 +85,7 @@ private:
 
     const ScenarioKey& m_key;
     std::string m_pointer;
-    QString m_what, m_fileText, m_problemText;
+    QString m_what, m_fileText, m_problemText, m_term;
     bool m_isError = false, m_isExplained = false;
     std::optional<std::string> m_json;
     LegalValues m_legal;

@@ -1,12 +1,14 @@
 #include "app/shell/form/scenario_form.h"
 
 #include "app/session/desk.h"
+#include "app/session/help.h"
 #include "app/session/reset.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "sim/planner/planner.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QCheckBox>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -18,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 namespace {
@@ -92,7 +95,31 @@ FormRow* ScenarioForm::addRow(const ScenarioKey& key, const std::string& pointer
         }
         row->setContextMenuPolicy(Qt::ActionsContextMenu);
     }
+    connect(row, &FormRow::termRequested, this, [this, row] { Q_EMIT termRequested(row->term()); });
+    tellTerm(row);
     return row;
+}
+
+void ScenarioForm::setTerms(std::function<const HelpEntry*(const FormRow&)> termOf)
+{
+    m_termOf = std::move(termOf);
+    for (FormRow* row : m_order)
+        tellTerm(row);
+}
+
+void ScenarioForm::tellTerm(FormRow* row) const
+{
+    if (const HelpEntry* entry = m_termOf ? m_termOf(*row) : nullptr)
+        row->setTerm(entry->title, entry->text);
+}
+
+QString ScenarioForm::focusedTerm() const
+{
+    const QWidget* focused = QApplication::focusWidget();
+    for (const FormRow* row : m_order)
+        if (focused != nullptr && row->isAncestorOf(focused))
+            return row->term();
+    return {};
 }
 
 /// What stands below a row and is no key of its own.

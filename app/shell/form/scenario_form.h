@@ -9,6 +9,7 @@
 
 #include <QWidget>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ namespace app {
 
 class Desk;
 class FoldSection;
+struct HelpEntry;
 
 class ScenarioForm : public QWidget {
     Q_OBJECT
@@ -52,7 +54,12 @@ public:
     QStringList folds() const;
     void setFolds(const QStringList&);
 
+    /// Which glossary entry a row is about; nullptr: none. It must outlive the form.
+    void setTerms(std::function<const HelpEntry*(const FormRow&)>);
+    QString focusedTerm() const; ///< of the row in focus; empty: it is none
+
 Q_SIGNALS:
+    void termRequested(const QString& title);
     void layoutRuleChanged();
     void chooseScheduleRequested();
     /// Of a setting that can be planned, "layout.tp": the rest around it as it is, or it alone (`frees`) around the rest.
@@ -78,6 +85,7 @@ private:
 
     void build();
     void addPart(const FormPart&, QVBoxLayout*);
+    void tellTerm(FormRow*) const;
     FormRow* addRow(const ScenarioKey&, const std::string& pointer, QVBoxLayout*);
     void addExtras(const ScenarioKey&, QVBoxLayout*);
     QToolButton* addBackToBase(const char* block, QVBoxLayout*);
@@ -114,6 +122,7 @@ private:
     std::vector<std::pair<const FormPart*, FoldSection*>> m_folds;
     std::vector<std::pair<const char*, QToolButton*>> m_backs; ///< to what a block is based on
     std::vector<ListPart> m_lists;
+    std::function<const HelpEntry*(const FormRow&)> m_termOf;
     LegalValueTable m_legal;
     std::map<std::string, QString> m_shownProblems;
     QCheckBox* m_keepGpus;

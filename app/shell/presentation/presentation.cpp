@@ -121,9 +121,9 @@ void Presentation::goTo(int place)
     if (place < 0 || place >= m_talk->size())
         return;
     m_place = place;
+    m_isAtPictures = false;
     m_slide = m_talk->goTo(place);
     m_heading->setText(m_slide.heading);
-    m_count->setText(tr("%1 of %2").arg(place + 1).arg(m_talk->size()));
     m_caption->setText(m_slide.caption);
     m_caption->setVisible(!m_slide.caption.isEmpty());
     delete m_panel;
@@ -245,7 +245,19 @@ void Presentation::toggle(Picture picture)
     } else if (wanted.size() > 1) {
         wanted.erase(at);
     }
+    m_isAtPictures = true; // where words leave no room for them
     show(wanted);
+}
+
+/// On a small screen a slide has its words first, then its pictures.
+void Presentation::turn(int by)
+{
+    setBlack(false);
+    if (!m_isSplit || m_isAtPictures == (by > 0))
+        return goTo(m_place + by);
+    m_isAtPictures = by > 0;
+    fit();
+    requestFrames();
 }
 
 void Presentation::bringUpToDate()
@@ -300,10 +312,18 @@ void Presentation::moveSpot(QPointF global)
 void Presentation::fit()
 {
     int text = std::max(kSmallestText, height() / kLinesOnScreen);
+    m_isSplit = false;
     if (m_panel != nullptr)
         text = fitPanel(text);
     else
         showAsManyAsFit(width(), text);
+    m_isAtPictures = m_isAtPictures && m_isSplit;
+    if (m_panel != nullptr)
+        m_panel->setVisible(!m_isAtPictures);
+    if (m_isAtPictures)
+        showAsManyAsFit(width(), text);
+    const QString place = tr("%1 of %2").arg(m_place + 1).arg(m_talk->size());
+    m_count->setText(m_isSplit ? tr("%1, %2 of 2", "slide, part").arg(place).arg(m_isAtPictures ? 2 : 1) : place);
     for (const Shown& shown : m_shown)
         shown.canvas->setMagnification(text / static_cast<qreal>(fontPixels(FontFace::small)));
     const auto sized = [](QLabel& label, int pixels, int weight) {
@@ -324,7 +344,8 @@ void Presentation::showAsManyAsFit(int across, int text)
         m_shown[i].canvas->setVisible(i == 0 || hasRoomForAll);
 }
 
-/// Words and pictures share the width; where words are many they get more of it, and at last all. The size of its text.
+/// Words and pictures share the width; where words are many they get more of it, and at last all: pictures come after them. The
+/// size of its text.
 int Presentation::fitPanel(int text)
 {
     constexpr std::array kShares{0.36, 0.46, 0.6};
@@ -348,6 +369,7 @@ int Presentation::fitPanel(int text)
                 return text;
             }
         }
+    m_isSplit = !m_shown.empty();
     take(text, width(), false);
     if (m_panel->neededHeight(width()) > room)
         m_panel->setTextPixels(kSmallestText);
@@ -383,12 +405,12 @@ void Presentation::keyPressEvent(QKeyEvent* event)
     case Qt::Key_Right:
     case Qt::Key_Down:
     case Qt::Key_Space:
-        return turnTo(m_place + 1);
+        return turn(1);
     case Qt::Key_PageUp:
     case Qt::Key_Left:
     case Qt::Key_Up:
     case Qt::Key_Backspace:
-        return turnTo(m_place - 1);
+        return turn(-1);
     case Qt::Key_Home:
         return turnTo(0);
     case Qt::Key_End:

@@ -39,7 +39,9 @@ public:
     bool isBlack() const;
     bool hasSpot() const { return m_hasSpot; }
     SlidePanel* panel() const { return m_panel; } ///< nullptr: the slide has none
-    NotesWindow* notes() const;                   ///< nullptr while it is closed
+    /// Words and pictures that do not fit beside each other are shown one after the other.
+    bool isSplit() const { return m_isSplit; }
+    NotesWindow* notes() const; ///< nullptr while it is closed
     /// What only the presenter sees, with what comes next: on another screen where there is one, else a window of its own.
     void showNotes(bool);
 
@@ -61,6 +63,7 @@ private:
     void setSpot(bool);
     void moveSpot(QPointF global);
     void fit();
+    void turn(int by);
     int fitPanel(int text);
     void showAsManyAsFit(int across, int text);
     void tellNotes();
@@ -83,7 +86,7 @@ private:
     QLabel *m_heading, *m_count, *m_caption;
     QHBoxLayout* m_row;
     QWidget *m_black, *m_spot;
-    bool m_hasSpot = false;
+    bool m_hasSpot = false, m_isSplit = false, m_isAtPictures = false;
 };
 
 } // namespace app

@@ -3,6 +3,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -11,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include <cmath>
+#include <utility>
 
 namespace app {
 
@@ -118,13 +120,22 @@ void MetricCard::setExplained(bool explained)
     m_because->setToolTip(tr("Where this number comes from"));
 }
 
-void MetricCard::setTerm(const QString& term)
+void MetricCard::setTerm(const QString& term, std::function<QString()> toolTip)
 {
+    m_makeToolTip = std::move(toolTip);
+    setToolTip({});
     m_term = term;
     m_title->setCursor(Qt::WhatsThisCursor);
     m_title->setAccessibleDescription(tr("What “%1” means").arg(term));
     m_title->removeEventFilter(this);
     m_title->installEventFilter(this);
+}
+
+bool MetricCard::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip && m_makeToolTip && toolTip().isEmpty())
+        setToolTip(m_makeToolTip());
+    return QFrame::event(event);
 }
 
 bool MetricCard::eventFilter(QObject* of, QEvent* event)

@@ -5,6 +5,8 @@
 
 #include <QFrame>
 
+#include <functional>
+
 class QLabel;
 class QVBoxLayout;
 
@@ -31,8 +33,9 @@ public:
     QString deltaText() const;
     /// The number can say where it comes from: a mark shows it, a click or Enter asks.
     void setExplained(bool);
-    /// The title can say what it means: it is underlined under the pointer, a click on it asks.
-    void setTerm(const QString& term);
+    /// The title can say what it means: it is underlined under the pointer, a click on it asks. `toolTip` makes what the card
+    /// says when it is rested on, drawing and all, when somebody does.
+    void setTerm(const QString& term, std::function<QString()> toolTip = {});
     const QString& term() const { return m_term; } ///< empty: it is explained nowhere
 
 Q_SIGNALS:
@@ -44,6 +47,7 @@ protected:
     void mouseReleaseEvent(QMouseEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
 
+    bool event(QEvent*) override;
     bool eventFilter(QObject*, QEvent*) override; ///< of the title
 
 private:
@@ -52,6 +56,7 @@ private:
     Better m_better;
     DeltaUnit m_deltaUnit;
     QString m_term;
+    std::function<QString()> m_makeToolTip;
     QLabel *m_title, *m_value, *m_unit, *m_delta, *m_note, *m_because;
     QVBoxLayout* m_column;
 };

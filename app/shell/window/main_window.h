@@ -209,6 +209,7 @@ private:
     void showLessonDock();
     void leaveLesson();
     void showScene(const LessonScene&);
+    void expectScene(const LessonScene&);
     void maskNumbers(bool masked);
     std::unique_ptr<Talk> talkOfLesson();
     void exportHandout();

@@ -27,6 +27,8 @@ void MainWindow::readHelp()
                 if (const HelpEntry* entry = m_help.about(card->title())) // its title says more with a step
                     showHelp(entry->title);
             });
+    m_form->setTerms([this](const FormRow& row) { return m_help.aboutSetting(row.key().pointer, row.labelText()); });
+    connect(m_form, &ScenarioForm::termRequested, this, &MainWindow::showHelp);
     showTermsOnCards();
 }
 
@@ -35,17 +37,18 @@ void MainWindow::showTermsOnCards()
 {
     for (MetricCard* card : findChildren<MetricCard*>())
         if (const HelpEntry* entry = m_help.about(card->title())) {
-            card->setTerm(entry->title);
-            card->setToolTip(QStringLiteral("<p>%1</p>").arg(entry->text.toHtmlEscaped()) + // as HTML it is wrapped
-                             termImageHtml(*entry, themeFor(m_settings.theme)));
+            card->setTerm(entry->title, [entry = *entry, theme = m_settings.theme] {
+                return QStringLiteral("<p>%1</p>").arg(entry.text.toHtmlEscaped()) + // as HTML it is wrapped
+                       termImageHtml(entry, themeFor(theme));
+            });
         }
 }
 
-/// At that entry; of nothing: at the term of the card that has the focus, else the whole.
+/// At that entry; of nothing: at the term of the card or the setting that has the focus, else the whole.
 void MainWindow::showHelp(const QString& wanted)
 {
     const auto* focused = qobject_cast<MetricCard*>(QApplication::focusWidget());
-    const QString title = wanted.isEmpty() && focused ? focused->term() : wanted;
+    const QString title = !wanted.isEmpty() ? wanted : focused ? focused->term() : m_form->focusedTerm();
     auto* dialog = findChild<HelpDialog*>();
     if (!dialog) {
         const auto nameOf = [](const std::string& pointer) {

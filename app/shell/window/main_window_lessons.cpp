@@ -39,6 +39,18 @@ namespace {
 constexpr int kTellPreparingMs = 4000;
 constexpr double kLessonGib = 1024.0 * 1024 * 1024;
 
+/// As it is opened.
+sim::ScenarioDocument sceneDocument(const LessonScene& scene)
+{
+    sim::ScenarioDocument document = *scene.shown;
+    if (!scene.view.is_null())
+        document.set("/view", scene.view.dump());
+    if (!scene.shownName.isEmpty())
+        document.set("/name", sim::LessonValue(scene.shownName.toStdString()).dump());
+    document.setFileName({});
+    return document;
+}
+
 } // namespace
 
 void MainWindow::buildLesson()
@@ -54,6 +66,7 @@ void MainWindow::buildLesson()
     addDockWidget(Qt::RightDockWidgetArea, m_lessonDock);
     connect(m_lesson, &LessonPanel::started, this, &MainWindow::updateActions);
     connect(m_lesson, &LessonPanel::sceneChanged, this, &MainWindow::showScene);
+    connect(m_lesson, &LessonPanel::sceneExpected, this, &MainWindow::expectScene);
     connect(m_lesson, &LessonPanel::maskChanged, this, &MainWindow::maskNumbers);
     connect(m_lesson, &LessonPanel::left, this, [this] {
         leaveLesson();
@@ -183,6 +196,7 @@ void MainWindow::leaveLesson()
     m_lessonWorker.dropAll();
     m_isInLesson = m_showsScene = false;
     m_lesson->stop();
+    m_desk.expect({});
     m_frontNext.clear();
     m_workspace->putBack();
     m_workspace->setNote({});
@@ -211,15 +225,9 @@ void MainWindow::showScene(const LessonScene& scene)
         m_lessonPinned = false;
     }
     if (scene.shown != nullptr) {
-        sim::ScenarioDocument document = *scene.shown;
-        if (!scene.view.is_null())
-            document.set("/view", scene.view.dump());
-        if (!scene.shownName.isEmpty())
-            document.set("/name", sim::LessonValue(scene.shownName.toStdString()).dump());
-        document.setFileName({});
         m_showsScene = true;
         m_opensScene = true;
-        m_session.show(document);
+        m_session.show(sceneDocument(scene));
         m_opensScene = false;
         showWorkspace();
         m_showsViewNext = true;
@@ -236,11 +244,26 @@ void MainWindow::showScene(const LessonScene& scene)
         const QString title = !scene.comparedName.isEmpty() ? scene.comparedName
                               : name                        ? QString::fromStdString(unquoted(*name))
                                                             : tr("before");
-        const auto problems = m_baseline.compareWith(title, *scene.compared, m_session.catalogue());
+        const std::optional<ShownStep> made = m_desk.expectedStep(*scene.compared);
+        Problems problems;
+        if (made)
+            m_baseline.pin(title, *scene.compared, *made);
+        else
+            problems = m_baseline.compareWith(title, *scene.compared, m_session.catalogue());
         m_lessonPinned = problems.empty();
         if (!problems.empty())
             m_banner->tell(tr("There is nothing to compare with"), problems);
     }
+}
+
+void MainWindow::expectScene(const LessonScene& scene)
+{
+    std::vector<sim::ScenarioDocument> documents;
+    if (scene.shown != nullptr)
+        documents.push_back(sceneDocument(scene));
+    if (scene.compared != nullptr)
+        documents.push_back(*scene.compared);
+    m_desk.expect(documents);
 }
 
 /// The lesson that is played, before a class, from the step where the player is.
@@ -248,8 +271,9 @@ std::unique_ptr<Talk> MainWindow::talkOfLesson()
 {
     const std::size_t at = m_lesson->at();
     m_lesson->setSuspended(true);
-    auto talk = std::make_unique<LessonTalk>(m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson().id),
-                                             [this](const LessonScene& scene) { showScene(scene); });
+    auto talk = std::make_unique<LessonTalk>(
+        m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson().id),
+        [this](const LessonScene& scene) { showScene(scene); }, [this](const LessonScene& scene) { expectScene(scene); });
     m_lessonTalkStart = talk->firstOf(at);
     return talk;
 }

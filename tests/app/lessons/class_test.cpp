@@ -238,6 +238,47 @@ TEST(LessonClass, NothingIsBeyondTheEdgeOfASmallScreenWithLargeText)
     }
 }
 
+TEST(LessonClass, WhereWordsLeaveNoRoomThePicturesFollowThem)
+{
+    Class room("two-copies");
+    room.presentation().setMinimumSize(0, 0);
+    room.presentation().setFixedSize(640, 360); // 1280 x 720 at 200 %
+    room.settle();
+    const auto isSeen = [&] {
+        const auto all = room.presentation().canvases();
+        return std::any_of(all.begin(), all.end(), [](const CanvasWidget* each) { return each->isVisible(); });
+    };
+    press(&room.presentation(), Qt::Key_Home);
+    int split = 0;
+    for (int place = -1; place != room.presentation().place();) {
+        room.settle();
+        place = room.presentation().place();
+        const bool hasPictures = !room.presentation().canvases().empty();
+        if (room.presentation().isSplit()) {
+            ++split;
+            EXPECT_TRUE(room.presentation().panel()->isVisible()) << place << ": words first";
+            EXPECT_FALSE(isSeen());
+            room.next();
+            ASSERT_EQ(room.presentation().place(), place) << "the same slide";
+            EXPECT_FALSE(room.presentation().panel()->isVisible());
+            EXPECT_TRUE(isSeen()) << place;
+            EXPECT_TRUE(shownText(room.presentation()).contains(QStringLiteral(", 2 of 2")));
+            press(&room.presentation(), Qt::Key_PageUp);
+            ASSERT_EQ(room.presentation().place(), place);
+            EXPECT_TRUE(room.presentation().panel()->isVisible()) << "and back";
+            room.next();
+        } else if (hasPictures) {
+            EXPECT_TRUE(isSeen()) << place;
+        }
+        room.next();
+    }
+    EXPECT_GT(split, 0);
+    room.presentation().setFixedSize(1920, 1080);
+    room.settle();
+    EXPECT_FALSE(room.presentation().isSplit());
+    EXPECT_TRUE(room.presentation().panel()->isVisible() && isSeen()) << "beside each other again";
+}
+
 TEST(LessonClass, NothingInvitesToPointOrClick)
 {
     Class room("two-copies");
@@ -352,17 +393,23 @@ TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
     };
     edits[0]->setPlainText(QStringLiteral("GPipe keeps everything."));
     edits[1]->setPlainText(QStringLiteral("Let them guess."));
-    button("Add Step")->click();
+    const auto add = [&](const char* text = "Add Step") {
+        button(text)->click();
+        EXPECT_TRUE(recorder->isChecking()) << "on a thread of its own: the window is free";
+        EXPECT_FALSE(button(text)->isEnabled()) << "once is enough";
+        return waitFor([&] { return !recorder->isChecking(); });
+    };
+    ASSERT_TRUE(add());
     Edit edit;
     edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
     window.session().edit(edit);
     ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
     auto* metric = recorder->findChild<QComboBox*>();
     metric->setCurrentIndex(metric->findData(QStringLiteral("peak_memory_gib")));
-    button("Add Step")->click();
+    ASSERT_TRUE(add());
     EXPECT_FALSE(button("Save Lesson…")->isEnabled()) << "without a title";
     edits[0]->setPlainText(QStringLiteral("{case_9.mfu|percent}"));
-    button("Add Step")->click();
+    ASSERT_TRUE(add());
     EXPECT_TRUE(recorder->told().startsWith(QStringLiteral("step 3"))) << qPrintable(recorder->told());
     EXPECT_EQ(recorder->recording().steps.size(), 2U) << "it is not added";
     EXPECT_EQ(edits[0]->toPlainText(), QStringLiteral("{case_9.mfu|percent}")) << "and not lost";
@@ -371,7 +418,7 @@ TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
     EXPECT_EQ(edits[0]->toPlainText(), QStringLiteral("GPipe keeps everything."));
     EXPECT_EQ(edits[1]->toPlainText(), QStringLiteral("Let them guess."));
     edits[0]->setPlainText(QStringLiteral("GPipe keeps all."));
-    button("Change Step 1")->click();
+    ASSERT_TRUE(add("Change Step 1"));
     ASSERT_EQ(recorder->recording().steps.size(), 2U);
     EXPECT_EQ(recorder->recording().steps[0].say, "GPipe keeps all.");
     EXPECT_EQ(edits[0]->toPlainText(), QStringLiteral("{case_9.mfu|percent}")) << "what was half typed is there again";
@@ -386,7 +433,10 @@ TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
     const QTemporaryDir folder;
     const QString path = folder.filePath(QStringLiteral("my-lesson.json"));
     ASSERT_TRUE(button("Save Lesson…")->isEnabled());
-    EXPECT_TRUE(recorder->saveTo(path)) << qPrintable(recorder->told());
+    recorder->saveTo(path);
+    EXPECT_TRUE(recorder->isChecking()) << "on a thread of its own, too";
+    ASSERT_TRUE(waitFor([&] { return !recorder->isChecking(); }));
+    EXPECT_TRUE(QFile::exists(path)) << qPrintable(recorder->told());
     EXPECT_TRUE(recorder->told().contains(QStringLiteral("nothing wrong"))) << qPrintable(recorder->told());
     EXPECT_FALSE(recorder->hasUnsaved());
     const sim::Lesson lesson = sim::readLesson(path.toStdString(), catalogue());

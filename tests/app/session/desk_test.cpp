@@ -104,6 +104,47 @@ TEST(Desk, KnowsWhatFailuresLeaveOfItsStepAndForgetsItWithTheStep)
     EXPECT_FALSE(opened.desk.goodput());
 }
 
+TEST(Desk, WhatIsExpectedIsMadeAtLeisureAndOnce)
+{
+    std::atomic<int> made{0};
+    const sim::Scenario wanted = scenario(withTp(4));
+    Opened opened(
+        [&](const sim::Scenario& s, const sim::SimulateOptions& options) {
+            made += s == wanted ? 1 : 0;
+            return sim::simulate(s, options);
+        },
+        {&prepared});
+    ASSERT_TRUE(waitFor([&] { return opened.desk.isResting(); }));
+    made = 0; // a finding may have suggested it
+    opened.desk.expect({withTp(4), withTp(1)});
+    ASSERT_TRUE(waitFor([&] { return opened.desk.isResting(); }));
+    EXPECT_EQ(made, 1);
+    const auto ahead = opened.desk.expectedStep(withTp(4));
+    ASSERT_TRUE(ahead);
+    opened.change(4);
+    ASSERT_TRUE(waitFor([&] { return !opened.desk.isSimulating(); }));
+    EXPECT_EQ(made, 1) << "nobody waits for it again";
+    EXPECT_EQ(opened.desk.simulation(), ahead->simulation);
+    ASSERT_TRUE(opened.desk.isPrepared(0)) << "with what pictures show of it";
+    EXPECT_EQ(static_cast<const Prepared&>(*opened.desk.model(0)).step.trace, ahead->trace);
+    EXPECT_TRUE(opened.desk.expectedStep(withTp(1))) << "what else was expected may still come";
+    opened.change(2);
+    EXPECT_FALSE(opened.desk.expectedStep(withTp(1))) << "not when something else came";
+    ASSERT_TRUE(waitFor([&] { return opened.desk.isSettled(); }));
+    EXPECT_EQ(opened.delivered.back(), 2);
+}
+
+TEST(Desk, WhatIsExpectedAndCannotRunIsToldWhenItIsOpened)
+{
+    Opened opened;
+    ASSERT_TRUE(waitFor([&] { return opened.desk.isResting(); }));
+    opened.desk.expect({withTp(3)});
+    ASSERT_TRUE(waitFor([&] { return opened.desk.isResting(); }));
+    EXPECT_FALSE(opened.desk.expectedStep(withTp(3)));
+    opened.change(3);
+    EXPECT_FALSE(opened.desk.session().isLegal());
+}
+
 TEST(Desk, NewestScenarioWinsAndCancelsTheOneBefore)
 {
     Gate gate;

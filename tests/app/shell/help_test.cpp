@@ -8,6 +8,7 @@
 #include "sim/error.h"
 #include "tests/app/shell/window_fixture.h"
 
+#include <QHelpEvent>
 #include <QJsonDocument>
 #include <QLabel>
 #include <QListWidget>
@@ -36,6 +37,14 @@ QString firstOf(const QString& typed)
 {
     const auto found = help().find(typed);
     return found.empty() ? QString() : found.front()->title;
+}
+
+/// What a widget says when the pointer rests on it.
+QString restedOn(QWidget& widget)
+{
+    QHelpEvent event(QEvent::ToolTip, widget.rect().center(), widget.mapToGlobal(widget.rect().center()));
+    QCoreApplication::sendEvent(&widget, &event);
+    return widget.toolTip();
 }
 
 TEST(Help, TermsAreFoundByWhatPeopleCallThem)
@@ -122,10 +131,10 @@ TEST_F(HelpTest, EveryCardHasItsTermAndSaysWhatItMeans)
 {
     const auto cards = window.findChildren<MetricCard*>();
     ASSERT_GT(cards.size(), 8);
-    for (const MetricCard* card : cards) {
+    for (MetricCard* card : cards) {
         const HelpEntry* entry = help().about(card->title());
         ASSERT_TRUE(entry) << card->title().toStdString() << " is explained nowhere";
-        EXPECT_TRUE(card->toolTip().contains(entry->text.toHtmlEscaped())) << card->title().toStdString();
+        EXPECT_TRUE(restedOn(*card).contains(entry->text.toHtmlEscaped())) << card->title().toStdString();
     }
     open(kTiny); // titles that say more
     for (const MetricCard* card : cards)
@@ -140,7 +149,7 @@ TEST_F(HelpTest, ACardsTitleOpensItsTermWithItsDrawing)
         if (card->term() == QStringLiteral("Bubble"))
             bubble = card;
     ASSERT_TRUE(bubble);
-    EXPECT_TRUE(bubble->toolTip().contains(QStringLiteral("<img"))) << "the tooltip has the drawing, too";
+    EXPECT_TRUE(restedOn(*bubble).contains(QStringLiteral("<img"))) << "the tooltip has the drawing, too";
     QLabel* title = nullptr;
     for (QLabel* label : bubble->findChildren<QLabel*>())
         if (label->text() == bubble->title())
@@ -152,6 +161,33 @@ TEST_F(HelpTest, ACardsTitleOpensItsTermWithItsDrawing)
     EXPECT_TRUE(dialog->told().startsWith(QStringLiteral("Bubble")));
     EXPECT_TRUE(dialog->showsPicture());
     dialog->close();
+}
+
+TEST_F(HelpTest, ASettingsLabelOpensItsTerm)
+{
+    open(kTiny);
+    auto* form = window.findChild<ScenarioForm*>();
+    ASSERT_TRUE(form);
+    for (const auto& [pointer, term] : {std::pair{"/layout/tp", "Tensor parallel"},
+                                        {"/layout/zero_stage", "ZeRO"},
+                                        {"/schedule/kind", "Schedule"},
+                                        {"/training/micro_batch_size", "Micro-batch"},
+                                        {"/training/recompute", "Recompute"}}) {
+        FormRow* row = form->rowAt(pointer);
+        ASSERT_TRUE(row) << pointer;
+        EXPECT_EQ(row->term(), QString::fromLatin1(term)) << pointer;
+        EXPECT_TRUE(row->label()->toolTip().contains(QString::fromLatin1(term))) << pointer;
+        QTest::mouseClick(row->label(), Qt::LeftButton);
+        auto* dialog = window.findChild<HelpDialog*>();
+        ASSERT_TRUE(dialog) << pointer;
+        EXPECT_TRUE(dialog->told().startsWith(QString::fromLatin1(term))) << pointer;
+        dialog->close();
+    }
+    for (const ScenarioKey& key : scenarioKeys()) // what the words on the form are
+        if (const FormRow* row = form->rowAt(key.pointer);
+            row && (key.pointer.starts_with("/layout/") || key.pointer.starts_with("/schedule/"))) {
+            EXPECT_FALSE(row->term().isEmpty()) << key.pointer;
+        }
 }
 
 TEST_F(HelpTest, TheGlossaryFitsAScreenOfLargeText)

@@ -52,6 +52,40 @@ TEST(TrafficCommand, SaysWhereEachGroupsBytesComeFrom)
     }
 }
 
+TEST(TrafficCommand, ListsALayerInItsOrderAndCountsItsCollectives)
+{
+    const json dense = test::runJson("traffic --json --set layout.sequence_parallel=false " + test::gallery("02-"));
+    const auto placeOf = [](const json& pass, const std::string& op) {
+        for (std::size_t i = 0; i < pass.size(); ++i)
+            if (pass[i].at("op") == op)
+                return static_cast<int>(i);
+        return -1;
+    };
+    const json& forward = dense.at("layer").at("forward");
+    int before = -1;
+    for (const char* op : {"attn.qkv", "attn.out", "attn.reduce", "mlp.up", "mlp.down", "mlp.reduce"}) {
+        const int at = placeOf(forward, op);
+        EXPECT_GT(at, before) << op;
+        EXPECT_EQ(forward[static_cast<std::size_t>(at)].at("at"), at) << op;
+        before = at;
+    }
+    EXPECT_EQ(forward[static_cast<std::size_t>(before)].at("group"), "tp");
+    EXPECT_EQ(forward[static_cast<std::size_t>(before)].at("collective"), "all_reduce");
+    EXPECT_EQ(placeOf(dense.at("layer").at("backward"), "attn.reduce"), -1) << "there inputs' gradients are added up";
+    const auto perLayer = [](const json& traffic, const std::string& name) {
+        for (const json& group : traffic.at("groups"))
+            if (group.at("group") == name)
+                return group.at("per_layer");
+        return json();
+    };
+    EXPECT_EQ(perLayer(dense, "tp"), (json{{"forward", 2}, {"backward", 2}, {"again", 0}}));
+    const json experts = test::runJson("traffic --json " + test::gallery("50-"));
+    EXPECT_EQ(perLayer(experts, "ep"), (json{{"forward", 2}, {"backward", 2}, {"again", 2}})) << "there and back";
+    const json split = test::runJson("traffic --json " + test::gallery("65-")); // I and W are passes of their own
+    EXPECT_GE(placeOf(split.at("layer").at("backward"), "mlp.down.dgrad"), 0) << split.at("layer").dump();
+    EXPECT_GE(placeOf(split.at("layer").at("backward"), "mlp.down.wgrad"), 0);
+}
+
 TEST(TrafficCommand, SaysWhatTheLibrarySays)
 {
     const std::string file = test::gallery("05-");

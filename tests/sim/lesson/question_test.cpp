@@ -119,6 +119,19 @@ TEST_F(Asked, AnOrderThatHangsSaysWhoWaits)
     EXPECT_TRUE(whyNot("crossed.makespan > 0", cases).has_value());
 }
 
+TEST_F(Asked, AnotherNameOfACaseIsTheSameCaseWorkedOutOnce)
+{
+    Cases cases("", test::catalogue());
+    cases.add({"pipe", "/cases/pipe", LessonValue::parse(R"({"schedule":{"kind":"1f1b","stages":4,"microbatches":8}})")});
+    Cases above(&cases);
+    above.putSame("mine", "pipe");
+    EXPECT_EQ(std::get<const Names*>(above.find("mine")), std::get<const Names*>(cases.find("pipe")));
+    EXPECT_EQ(Expression::parse("mine.makespan").evaluate(above), Expression::parse("pipe.makespan").evaluate(cases));
+    EXPECT_THROW(above.putSame("mine", "pine"), Error);
+    above.putNumber("seven", 7);
+    EXPECT_THROW(above.putSame("mine", "seven"), Error) << "a number is no case";
+}
+
 TEST_F(Asked, VariedQuestionsHaveCasesOfTheirOwn)
 {
     const Question& later = m_lesson.remember.front();

@@ -94,9 +94,9 @@ void Findings::exposed()
         if (window > 0 && ns > 0.1 * window)
             m_found.push_back({.kind = "exposed-communication",
                                .title = percentText(ns / window) + " of the step waits for " + axisText(axis) + " communication",
-                               .detail = "Each rank spends " + timeText(secondsOf(ns / ranks)) + " of a step of " +
+                               .detail = "In the mean a rank spends " + timeText(secondsOf(ns / ranks)) + " of its own " +
                                          timeText(secondsOf(window / ranks)) +
-                                         " in it while it computes nothing; waiting for late ranks is in it.",
+                                         " of a step in it while it computes nothing; waiting for late ranks is in it.",
                                .seconds = secondsOf(ns / ranks)});
 }
 

@@ -41,7 +41,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     m_recent->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_recent->setTextElideMode(Qt::ElideMiddle);
     m_recentTitle->hide();
-    auto* drop = new QLabel(tr("or drop a scenario or a framework’s settings on the window"));
+    auto* drop = new QLabel(tr("or drop a scenario, the traces of a run or a framework’s settings on the window"));
     drop->setWordWrap(true);
     setRole(drop, "small");
 

@@ -57,6 +57,17 @@ void makeGrid(RecoveredRun& run, const sim::Catalogue& catalogue)
     }
 }
 
+/// A page of dashes would look as if something had been measured.
+void requireSpans(const sim::Recording& recording)
+{
+    if (recording.spanCount() > 0)
+        return;
+    std::string why = "holds no span: nothing that ran is recorded in it";
+    for (const std::string& problem : recording.problems)
+        why += "; " + problem;
+    throw sim::Error(why);
+}
+
 RecoveredRunPtr recoverRun(std::shared_ptr<const sim::Recording> recording, std::vector<sim::NamedAxis> said,
                            const sim::Catalogue& catalogue)
 {
@@ -192,6 +203,7 @@ void RecordedRun::read()
                      });
                  };
                  auto recording = std::make_shared<const sim::Recording>(sim::readRecording(filesOf(m_paths), options));
+                 requireSpans(*recording);
                  task.tell([this] { Q_EMIT progressed(tr("Recovering who is who…"), -1); });
                  task.tell([this, run = recoverRun(std::move(recording), {}, m_catalogue)] {
                      m_isReading = false;

@@ -231,6 +231,9 @@ void runPlan(const PlanArguments& arguments)
     if (arguments.scenario.file.empty())
         throw UsageError("plan needs a FILE, or --merge with the answers of parts");
     const PlanRequest request = requestOf(arguments);
+    if (request.objective == PlanObjective::headroom && (arguments.sensitivity || arguments.days > 0))
+        throw UsageError(std::string(arguments.sensitivity ? "--sensitivity" : "--days") +
+                         " asks how long a step takes: leave out --objective headroom");
     isInterrupted = false;
     const auto before = std::signal(SIGINT, interruptPlan);
     const CancelScope scope(isInterrupted);

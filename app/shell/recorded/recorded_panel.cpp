@@ -561,7 +561,10 @@ void RecordedPanel::pictureReady()
     m_selection.selectedSpan.reset();
     m_selection.cursorNs = 0;
     const SimulationPtr& grid = m_run->prediction() ? m_run->prediction()->prediction->simulation : m_run->run()->grid;
-    m_grid.setMeasured(picture.ranks);
+    std::vector<MeasuredRank> measured = picture.ranks;
+    if (grid) // nothing is predicted here: of a rank that no trace is of nothing is known
+        measured.resize(sim::asIndex(grid->scenario().layout.worldSize()));
+    m_grid.setMeasured(std::move(measured));
     m_grid.setStep({grid, picture.timeUse, picture.instants});
     m_playback.setSpan({0, picture.timeUse->endNs});
     m_playback.setPosition(0);

@@ -196,6 +196,11 @@ TEST_F(RecordedRunTest, SaysInWordsWhatIsWrongWithHostileFiles)
     EXPECT_FALSE(read({folder.filePath(QStringLiteral("missing.json"))})->run());
     EXPECT_THAT(notRead.toStdString(), testing::HasSubstr("there is no such file or folder"));
 
+    const QString nothing = folder.filePath(QStringLiteral("nothing.json"));
+    write(nothing, R"({"traceEvents":[{"ph":"X","ts":1,"dur":-5,"pid":-1,"tid":1,"name":"x"})");
+    EXPECT_FALSE(read({nothing})->run()) << "dashes on a page would look as if something had been measured";
+    EXPECT_THAT(notRead.toStdString(), testing::HasSubstr("holds no span"));
+
     QFile whole(path);
     ASSERT_TRUE(whole.open(QIODevice::ReadOnly));
     const QString cut = folder.filePath(QStringLiteral("cut.json"));

@@ -1,6 +1,7 @@
 #include "app/shell/compare/compare_page.h"
 
 #include "app/shell/compare/compare_tables.h"
+#include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -121,13 +122,7 @@ ComparePage::~ComparePage()
 
 void ComparePage::setActions(const QList<QAction*>& actions)
 {
-    for (QAction* action : actions) {
-        auto* button = new QToolButton;
-        button->setDefaultAction(action);
-        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-        setRole(button, "button");
-        m_buttons->addWidget(button);
-    }
+    addActionButtons(*m_buttons, actions);
 }
 
 void ComparePage::setTheme(const Theme& theme)

@@ -1,6 +1,7 @@
 #include "app/shell/live/live_panel.h"
 
 #include "app/shell/live/difference_table.h"
+#include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/metric_card.h"
@@ -207,13 +208,7 @@ LivePanel::~LivePanel()
 
 void LivePanel::setActions(const QList<QAction*>& actions)
 {
-    for (QAction* action : actions) {
-        auto* button = new QToolButton;
-        button->setDefaultAction(action);
-        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-        setRole(button, "button");
-        m_buttons->addWidget(button);
-    }
+    addActionButtons(*m_buttons, actions);
 }
 
 void LivePanel::setCalibrate(QAction& action)

@@ -2,6 +2,7 @@
 
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_tables.h"
+#include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/metric_card.h"
@@ -278,13 +279,7 @@ void RecordedPanel::buildContent()
 
 void RecordedPanel::setActions(const QList<QAction*>& actions)
 {
-    for (QAction* action : actions) {
-        auto* button = new QToolButton;
-        button->setDefaultAction(action);
-        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-        setRole(button, "button");
-        m_buttons->addWidget(button);
-    }
+    addActionButtons(*m_buttons, actions);
 }
 
 void RecordedPanel::forget()

@@ -2,6 +2,7 @@
 
 #include "app/canvas/area_canvas.h"
 #include "app/views/common/measures.h"
+#include "app/views/common/wrapped_lines.h"
 
 #include <algorithm>
 #include <string_view>
@@ -12,22 +13,6 @@ namespace app {
 namespace {
 
 constexpr float kCaptionGap = 8;
-
-/// Broken at spaces; a word that is wider than a line has one to itself.
-std::vector<std::string> linesOf(Canvas& canvas, std::string_view text, float width, FontFace face)
-{
-    std::vector<std::string> lines;
-    while (!text.empty()) {
-        const std::size_t space = text.find(' ');
-        const std::string word(text.substr(0, space));
-        text = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
-        if (!lines.empty() && canvas.textWidth(lines.back() + " " + word, face) <= width)
-            lines.back() += " " + word;
-        else
-            lines.push_back(word);
-    }
-    return lines;
-}
 
 /// Returns where the next line would begin.
 float drawLines(Canvas& canvas, const std::vector<std::string>& lines, Point at, Color color, FontFace face)
@@ -57,8 +42,8 @@ void CaptionedView::draw(Canvas& canvas)
     canvas.fillRect(area, m_theme.canvas);
     Rect rest = area;
     const float left = area.left + kMargin, width = area.width() - 2 * kMargin;
-    const auto title = linesOf(canvas, m_words.title, width, FontFace::bold);
-    const auto caption = linesOf(canvas, m_words.caption, width, FontFace::small);
+    const auto title = wrappedLines(canvas, m_words.title, width, FontFace::bold);
+    const auto caption = wrappedLines(canvas, m_words.caption, width, FontFace::small);
     if (!title.empty())
         rest.top = drawLines(canvas, title, {left, area.top + kMargin}, m_theme.text, FontFace::bold) + kCaptionGap;
     if (!caption.empty()) {

@@ -3,6 +3,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
+#include "app/views/common/wrapped_lines.h"
 #include "app/views/plan/plan_picture.h"
 #include "sim/simulate/action_class.h"
 
@@ -17,21 +18,6 @@ namespace app {
 namespace {
 
 constexpr float kGuideWide = 620, kGuideSide = 0.44F, kGuideGap = 10, kGateBar = 8, kVerdict = 34;
-
-std::vector<std::string> wrappedLines(Canvas& canvas, std::string_view text, float width, FontFace face)
-{
-    std::vector<std::string> lines;
-    while (!text.empty()) {
-        const std::size_t space = text.find(' ');
-        const std::string word(text.substr(0, space));
-        text = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
-        if (!lines.empty() && canvas.textWidth(lines.back() + " " + word, face) <= width)
-            lines.back() += " " + word;
-        else
-            lines.push_back(word);
-    }
-    return lines;
-}
 
 /// Returns where the next line would begin; what is wider than its line is left out.
 float drawWrapped(Canvas& canvas, Rect area, std::string_view text, Color color, FontFace face)

@@ -8,6 +8,7 @@
 #include "live/huggingface/folder.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/check_serial.h"
+#include "live/tasks/worker_pool.h"
 #include "sim/cli/options.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
@@ -156,17 +157,34 @@ void checkSumsInSwitches(const sim::Scenario& scenario, int processes)
         refuse("this run is on one GPU");
 }
 
+TrainedSteps trainOnGpu(const sim::Scenario& job, const TrainOptions& options)
+{
+    WorkerPool pool(options.workers);
+    const DeviceChoice choice = chooseDevice("cuda", DType::f32, &pool);
+    const std::unique_ptr<Communicator> communicator = makeLocalGpuCommunicator(pool);
+    pool.setPoller([&] { return communicator->poll(); });
+    return trainSteps(job, options, pool, *choice.device, *communicator);
+}
+
 void check(const sim::Scenario& scenario, const TrainingRequest& request, int gpus)
 {
     constexpr int kSteps = 3;
     sim::Scenario job = scenario;
     job.live.steps = std::min(job.live.steps, kSteps);
     const TrainOptions options{.steps = job.live.steps, .workers = std::max(1, request.workers)};
-    if (job.live.device != "emulated") {
+    if (job.live.device == "cpu" || job.live.device == "auto") {
         judge(checkSerial(job, options), job.live.dtype);
         return;
     }
+    if (job.live.device == "cuda" && job.live.dtype != "fp32")
+        throw sim::Error("/live/dtype: layouts on a GPU are compared in fp32; this is " + job.live.dtype +
+                         "; nearest: --set live.dtype=fp32");
     const TrainedSteps serial = trainSerially(job, options);
+    if (job.live.device == "cuda") {
+        std::cout << "all ranks on one GPU, beside one rank on the CPU\n";
+        judge(compareSteps(serial, trainOnGpu(job, options)), job.live.dtype);
+        return;
+    }
     for (emulated::EmulationOptions where : placementsOf(gpus, scenario.layout.worldSize())) {
         std::cout << emulated::placementName(where) << ", order " << request.orderSeed << "\n";
         where.machine = {.orderSeed = request.orderSeed, .repeat = request.repeat};
@@ -218,10 +236,11 @@ void run(RunArguments& arguments)
             "--nvls with --check-serial: layouts are proved on the CPU or the emulated machine, where no switch sums");
     if (arguments.nvls)
         setenv("NCCL_NVLS_ENABLE", "1", 1); // NOLINT(concurrency-mt-unsafe): before there are threads
-    const bool checksOnCpu = arguments.checkSerial && request.scenario.live.device != "emulated";
-    if (checksOnCpu && arguments.gpus > 0)
-        throw sim::Error("--gpus with --check-serial is for --device emulated: on others one process trains on the CPU");
-    const int processes = checksOnCpu ? 1 : processesToStart(arguments);
+    const bool checksHere = arguments.checkSerial && request.scenario.live.device != "emulated";
+    if (checksHere && arguments.gpus > 1)
+        throw sim::Error("--gpus " + std::to_string(arguments.gpus) +
+                         " with --check-serial is for --device emulated: on others one process trains, on the CPU or on one GPU");
+    const int processes = checksHere ? 1 : processesToStart(arguments);
     if (arguments.checkSerial) {
         check(request.scenario, request, arguments.gpus);
         return;

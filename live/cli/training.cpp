@@ -161,6 +161,10 @@ private:
         const MemoryNeed need = memoryNeed(plan, place, m_scenario.live.steps);
         const std::string why = objection(need);
         m_report.memoryNeededBytes = need.host;
+        if (gpuFree) {
+            m_gpuFreeBytes = *gpuFree;
+            m_report.gpuNeededBytes = need.gpu;
+        }
         if (m_store)
             m_store->barrier("memory"); // nobody takes any before all have looked
         if (why.empty())
@@ -412,6 +416,8 @@ private:
             m_report.reservedBytes.push_back(rank->context().memory.peakReserved());
         }
         m_report.peakResidentBytes = peakResidentBytes();
+        if (const auto gpuFree = m_device.device->freeBytes(); gpuFree && m_report.gpuNeededBytes) // blocks are kept till the end
+            m_report.gpuTakenBytes = m_gpuFreeBytes - *gpuFree;
         // The first step warms caches.
         const std::size_t warm = m_report.stepSeconds.size() > 1 ? 1 : 0;
         double seconds = 0;
@@ -445,7 +451,8 @@ private:
     std::unique_ptr<SpanGatherer> m_gatherer;
     std::unique_ptr<Publisher> m_publisher;
     TrainingReport m_report;
-    std::shared_ptr<void> m_nudge; ///< goes first
+    std::int64_t m_gpuFreeBytes = 0; ///< before the ranks took any
+    std::shared_ptr<void> m_nudge;   ///< goes first
 };
 
 } // namespace
@@ -472,6 +479,10 @@ std::string reportJson(const std::string& scenarioName, const TrainingReport& re
                                    {"memory_needed_bytes", report.memoryNeededBytes},
                                    {"peak_resident_bytes", report.peakResidentBytes},
                                    {"stopped", report.stopped}};
+    if (report.gpuNeededBytes)
+        json["gpu_memory_needed_bytes"] = *report.gpuNeededBytes;
+    if (report.gpuTakenBytes)
+        json["gpu_memory_taken_bytes"] = *report.gpuTakenBytes;
     if (report.orderSeed)
         json["order_seed"] = *report.orderSeed;
     if (report.asIfParallelSeconds)

@@ -39,13 +39,15 @@ struct TrainingReport {
     double tokensPerSecond = 0; ///< over all steps but the first, which warms caches
     double finalParametersNorm = 0;
     std::uint64_t spansRecorded = 0, spansDropped = 0;
-    std::optional<double> asIfParallelSeconds; ///< the last step, had every rank had a device
-    std::vector<std::int64_t> peakBytes;       ///< by rank of this process
-    std::vector<std::int64_t> reservedBytes;   ///< likewise: most that was taken from the device
-    std::int64_t memoryNeededBytes = 0;        ///< of the host's memory, as it was known before the run: this process
-    std::int64_t peakResidentBytes = 0;        ///< and as it was
-    bool stopped = false;                      ///< by request, before all steps were done
-    bool isFirstProcess = true;                ///< of several, the one that tells
+    std::optional<double> asIfParallelSeconds;  ///< the last step, had every rank had a device
+    std::vector<std::int64_t> peakBytes;        ///< by rank of this process
+    std::vector<std::int64_t> reservedBytes;    ///< likewise: most that was taken from the device
+    std::int64_t memoryNeededBytes = 0;         ///< of the host's memory, as it was known before the run: this process
+    std::int64_t peakResidentBytes = 0;         ///< and as it was
+    std::optional<std::int64_t> gpuNeededBytes; ///< of the GPU's memory, as it was known before the run: this process
+    std::optional<std::int64_t> gpuTakenBytes;  ///< and what there was less of it at the end: by all who use the GPU
+    bool stopped = false;                       ///< by request, before all steps were done
+    bool isFirstProcess = true;                 ///< of several, the one that tells
 };
 
 /// Throws sim::Error: bad input, or why the run ended.

@@ -37,7 +37,7 @@ private:
 /// Kept from the forward pass on.
 struct HeadSaved {
     Array input, statistics, normalized;
-    Array exponentials; ///< of the logits; then their gradient
+    Array exponentials; ///< of the logits; then their gradient. Rows are longer than the vocabulary's slice: paddedColumns
     Array partial;      ///< [2, rows]: see Queue::exponentials
 };
 
@@ -53,6 +53,8 @@ public:
     Task<> backwardWeight(HeadSaved&);
 
 private:
+    /// Without the columns that fill rows up.
+    Tensor logitsOf(const HeadSaved&) const;
     void weightGradient(const HeadSaved&, const Tensor& normalized);
 
     RankContext& m_context;

@@ -11,8 +11,9 @@ namespace live {
 namespace {
 
 constexpr std::size_t kFewestSamples = 3, kMostSamples = 25;
-/// A sample lasts at least this long, so that reading the clock does not count.
-constexpr std::int64_t kShortestSampleNs = 40'000;
+/// A sample lasts at least this long, so that reading the clock does not count: on a CPU; on a GPU, where the sample ends with a
+/// wait for all that was launched, as kernels of a step follow each other without one.
+constexpr std::int64_t kShortestSampleNs = 40'000, kShortestGpuSampleNs = 1'000'000;
 /// Below the median, as whatever disturbs only adds; above the minimum, which on a GPU can be a fluke of the clock.
 constexpr double kQuantile = 0.25;
 
@@ -77,7 +78,7 @@ double KernelBench::secondsOf(const Kernel& kernel)
     std::int64_t start = clockNs();
     kernel();
     const std::int64_t once = std::max<std::int64_t>(1, clockNs() - start);
-    const auto repetitions = std::max<std::int64_t>(1, kShortestSampleNs / once);
+    const auto repetitions = std::max<std::int64_t>(1, (m_onCpu ? kShortestSampleNs : kShortestGpuSampleNs) / once);
     std::vector<double> samples;
     std::int64_t spent = 0;
     while (samples.size() < kFewestSamples || (samples.size() < kMostSamples && spent < m_budgetNs)) {
@@ -230,34 +231,74 @@ void KernelBench::optimizer(std::int64_t elements)
     record("sgd", 1, n, 1, 1, around([&] { m_queue->sgd(1e-6, factor, gradient, master, written); }));
 }
 
+/// Where kernels are measured: sizes that a machine of this kind is given to do.
+struct Grid {
+    using Sizes = std::vector<std::int64_t>;
+    Sizes products; ///< rows, columns and depth: all combinations
+    Sizes tokensOfExperts, widthsOfExperts;
+    Sizes positions; ///< of attention
+    std::vector<int> headDims, heads;
+    Sizes rows, columns;
+    Sizes rowsOfLoss, vocabularies;
+    Sizes parameters; ///< of the optimizer
+};
+
+Grid cpuGrid(bool quick)
+{
+    return {.products = quick ? Grid::Sizes{32, 128, 512} : Grid::Sizes{32, 128, 256, 512, 1536},
+            .tokensOfExperts = {16, 64, 256},
+            .widthsOfExperts = {128, 512},
+            .positions = quick ? Grid::Sizes{64, 256} : Grid::Sizes{32, 64, 128, 256, 1024},
+            .headDims = {32, 64},
+            .heads = {2, 8},
+            .rows = quick ? Grid::Sizes{64, 512} : Grid::Sizes{64, 256, 1024},
+            .columns = quick ? Grid::Sizes{128, 512} : Grid::Sizes{64, 128, 512, 2048},
+            .rowsOfLoss = {64, 512},
+            .vocabularies = {256, 2048, 16384},
+            .parameters = {1 << 12, 1 << 15, 1 << 18, 1 << 21}};
+}
+
+/// A GPU does what a CPU takes a second for in one launch's time.
+Grid gpuGrid(bool quick)
+{
+    return {.products = quick ? Grid::Sizes{256, 1024, 4096} : Grid::Sizes{128, 512, 2048, 8192, 16384},
+            .tokensOfExperts = {64, 512, 4096},
+            .widthsOfExperts = {1024, 4096},
+            .positions = quick ? Grid::Sizes{256, 2048} : Grid::Sizes{256, 1024, 4096, 16384},
+            .headDims = {64, 128},
+            .heads = quick ? std::vector<int>{8, 64} : std::vector<int>{8, 32, 256},
+            .rows = quick ? Grid::Sizes{1024, 16384} : Grid::Sizes{256, 2048, 16384},
+            .columns = quick ? Grid::Sizes{1024, 4096} : Grid::Sizes{512, 1024, 4096, 16384},
+            .rowsOfLoss = {1024, 16384},
+            .vocabularies = {32768, 131072},
+            .parameters = {1 << 16, 1 << 20, 1 << 24, 1 << 27}};
+}
+
 } // namespace
 
 std::vector<sim::MeasuredCurve> measureKernels(Device& device, double secondsPerPoint, bool quick)
 {
     KernelBench bench(device, secondsPerPoint);
-    const std::vector<std::int64_t> sizes =
-        quick ? std::vector<std::int64_t>{32, 128, 512} : std::vector<std::int64_t>{32, 128, 256, 512, 1536};
-    for (const std::int64_t m : sizes)
-        for (const std::int64_t n : sizes)
-            for (const std::int64_t k : sizes)
+    const Grid grid = device.info().runsBeside ? gpuGrid(quick) : cpuGrid(quick);
+    for (const std::int64_t m : grid.products)
+        for (const std::int64_t n : grid.products)
+            for (const std::int64_t k : grid.products)
                 bench.linear("gemm", m, n, k);
     for (const std::int64_t experts : {2, 8})
-        for (const std::int64_t m : {16, 64, 256})
-            for (const std::int64_t width : {128, 512})
-                bench.linear("grouped_gemm", m, width, 128, experts);
-    for (const std::int64_t positions :
-         quick ? std::vector<std::int64_t>{64, 256} : std::vector<std::int64_t>{32, 64, 128, 256, 1024})
-        for (const int headDim : {32, 64})
-            for (const int heads : {2, 8})
+        for (const std::int64_t m : grid.tokensOfExperts)
+            for (const std::int64_t width : grid.widthsOfExperts)
+                bench.linear("grouped_gemm", m, width, grid.widthsOfExperts.front(), experts);
+    for (const std::int64_t positions : grid.positions)
+        for (const int headDim : grid.headDims)
+            for (const int heads : grid.heads)
                 bench.attention(positions, headDim, heads);
-    for (const std::int64_t rows : quick ? std::vector<std::int64_t>{64, 512} : std::vector<std::int64_t>{64, 256, 1024})
-        for (const std::int64_t columns :
-             quick ? std::vector<std::int64_t>{128, 512} : std::vector<std::int64_t>{64, 128, 512, 2048})
+    for (const std::int64_t rows : grid.rows)
+        for (const std::int64_t columns : grid.columns)
             bench.rows(rows, columns);
-    for (const std::int64_t rows : {64, 512})
-        for (const std::int64_t vocabulary : {256, 2048, 16384})
+    for (const std::int64_t rows : grid.rowsOfLoss)
+        for (const std::int64_t vocabulary : grid.vocabularies)
             bench.loss(rows, vocabulary);
-    for (const std::int64_t elements : {1 << 12, 1 << 15, 1 << 18, 1 << 21})
+    for (const std::int64_t elements : grid.parameters)
         bench.optimizer(elements);
     return bench.take();
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""GPT-2 124M in PyTorch, written for speed on a CPU: prints the seconds of each training step.
+"""GPT-2 124M in PyTorch, written for speed: prints the seconds of each training step.
 
-train_gpt2.py [--compile] [--threads 2] [--steps 8] [--batch 4] [--length 64]
+train_gpt2.py [--compile] [--threads 2] [--steps 8] [--batch 4] [--length 64] [--device cuda]
 The step is the one that rankscope-live takes of gpt2.json: forward, loss, backward, gradients clipped to norm 1, AdamW in fp32.
+On a GPU products are in bf16 (autocast), weights, gradients and moments in fp32, as rankscope-live's are with live.dtype=bf16.
 """
 import argparse
 import time
@@ -40,7 +41,7 @@ class Gpt2(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
 
     def forward(self, tokens, targets):
-        x = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
+        x = self.words(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.blocks:
             x = block(x)
         logits = F.linear(self.last(x), self.words.weight)
@@ -54,16 +55,20 @@ def main():
     arguments.add_argument("--steps", type=int, default=8)
     arguments.add_argument("--batch", type=int, default=4)
     arguments.add_argument("--length", type=int, default=64)
+    arguments.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     options = arguments.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    model = Gpt2()
+    on_gpu = options.device == "cuda"
+    model = Gpt2().to(options.device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
     loss_of = torch.compile(model) if options.compile else model
     for _ in range(options.steps):
         text = torch.randint(0, VOCABULARY, (options.batch, options.length + 1))
         started = time.perf_counter()
-        loss = loss_of(text[:, :-1].contiguous(), text[:, 1:].contiguous())
+        text = text.to(options.device)
+        with torch.autocast(options.device, torch.bfloat16, enabled=on_gpu):
+            loss = loss_of(text[:, :-1].contiguous(), text[:, 1:].contiguous())
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

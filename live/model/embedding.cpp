@@ -5,8 +5,8 @@
 namespace live {
 namespace {
 
-/// Rows that begin on whole lines of 128 bytes in bf16. GPT-2's 50,257 words as they are cost an H200 30 ms of a step of 71: no
-/// product on tensor cores takes rows at odd addresses (docs/measurements.md).
+/// Rows that begin on whole lines of 128 bytes in bf16: rows at odd addresses are read and written an element at a time
+/// (docs/measurements.md).
 std::int64_t paddedColumns(std::int64_t columns)
 {
     constexpr std::int64_t kMultiple = 64;

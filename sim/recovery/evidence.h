@@ -94,6 +94,8 @@ struct RankEvidence {
     std::vector<std::pair<std::string, int>> coordinates; ///< "pp", 1, … where its name says them
     std::string host;
     std::vector<CommSpan> comms; ///< by start; so are the others
+    /// Sends and receives with their peer as the host asked for them, where kernels of several at once do not tell them apart.
+    std::vector<CommSpan> asked;
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
     std::vector<StepMark> steps; ///< by number

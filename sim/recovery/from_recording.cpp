@@ -43,6 +43,7 @@ public:
         }
         const auto byStart = [](const auto& a, const auto& b) { return a.startNs < b.startNs; };
         std::stable_sort(m_result.comms.begin(), m_result.comms.end(), byStart);
+        std::stable_sort(m_result.asked.begin(), m_result.asked.end(), byStart);
         std::stable_sort(m_result.work.begin(), m_result.work.end(), byStart);
         std::stable_sort(m_result.marks.begin(), m_result.marks.end(), byStart);
         return std::move(m_result);
@@ -63,6 +64,7 @@ private:
                m_recording.names[spans.name[span - 1]].starts_with("wait") && streamOf(span - 1) == streamOf(span);
     }
     void readCollectives();
+    void groupUnnamedTransfers();
     void readSpans();
 
     const Recording& m_recording;
@@ -83,8 +85,19 @@ void RankReader::readCollectives()
             ++partsOf[collective.span];
     for (const RecordedCollective& collective : m_rank.collectives) {
         // Where kernels were recorded, a call that none belongs to says when the host asked, not when ranks met.
-        if (collective.span == kNoSpan && !partsOf.empty())
+        if (collective.span == kNoSpan && !partsOf.empty()) {
+            const Exchange exchange = exchangeFromName(m_recording.names[collective.name]);
+            const int peer = exchange == Exchange::send      ? collective.destinationRank
+                             : exchange == Exchange::receive ? collective.sourceRank
+                                                             : -1;
+            if (peer >= 0)
+                m_result.asked.push_back({.startNs = collective.startNs,
+                                          .endNs = collective.startNs + std::max<std::int64_t>(0, collective.durationNs),
+                                          .exchange = exchange,
+                                          .group = collective.group,
+                                          .peer = peer});
             continue;
+        }
         if (collective.durationNs < 0 || collective.isEnqueuedOnly) {
             ++unfinished;
             continue;
@@ -134,9 +147,23 @@ void RankReader::readCollectives()
         }
         m_result.comms.push_back(span);
     }
+    groupUnnamedTransfers();
     if (unfinished > 0)
         m_evidence.problems.push_back("rank " + std::to_string(m_rank.rank) + ": " + std::to_string(unfinished) +
                                       " collectives were begun and never ended; they are left out of times");
+}
+
+/// Kernels that torch launches for several sends and receives at once name no group; where the host asked for all of them in one,
+/// it is theirs.
+void RankReader::groupUnnamedTransfers()
+{
+    const std::vector<CommSpan>& asked = m_result.asked;
+    const auto isOfFirst = [&](const CommSpan& span) { return span.group == asked.front().group; };
+    if (asked.empty() || !std::all_of(asked.begin(), asked.end(), isOfFirst))
+        return;
+    for (CommSpan& span : m_result.comms)
+        if (span.group < 0 && span.exchange == Exchange::sendReceive)
+            span.group = asked.front().group;
 }
 
 void RankReader::readSpans()

@@ -73,36 +73,86 @@ struct NamedPass {
     bool saysStage = true;
 };
 
-std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence& rank, bool onDevice)
+/// Passes that are counted, not numbered: with as many in each step, micro-batches are counted anew in each.
+void countInSteps(std::vector<NamedPass>& passes, std::size_t steps)
 {
+    for (const ActionKind kind : {ActionKind::forward, ActionKind::backward}) {
+        const auto isOfKind = [kind](const NamedPass& named) { return named.pass.action.kind == kind; };
+        const auto count = static_cast<std::size_t>(std::count_if(passes.begin(), passes.end(), isOfKind));
+        const std::size_t each = steps > 0 && count % steps == 0 ? count / steps : count;
+        std::size_t at = 0;
+        for (NamedPass& named : passes)
+            if (isOfKind(named))
+                named.pass.action.microbatch = static_cast<std::int32_t>(at++ % std::max<std::size_t>(each, 1));
+    }
+}
+
+/// From torch's fully_shard: a module at the root marks where each of its passes begins and ends, on the host alone and without a
+/// number (torch/distributed/fsdp/_fully_shard/_fsdp_state.py). A root's label has no name behind it.
+class RootPasses {
+public:
+    void take(std::string_view name, const MarkSpan& mark)
+    {
+        if (name == "FSDP::pre_forward")
+            m_forwardNs = mark.startNs;
+        else if (name == "FSDP::post_forward")
+            end(m_forwardNs, ActionKind::forward, mark.endNs);
+        else if (name == "FSDP::pre_backward")
+            m_backwardNs = mark.startNs;
+        else if (name == "FSDP::root_post_backward_callback")
+            end(m_backwardNs, ActionKind::backward, mark.endNs);
+    }
     std::vector<NamedPass> passes;
-    std::int32_t forwards = 0, backwards = 0;
+
+private:
+    void end(std::optional<std::int64_t>& beginNs, ActionKind kind, std::int64_t endNs)
+    {
+        if (!beginNs)
+            return;
+        passes.push_back({.pass = {{.kind = kind}, *beginNs, endNs}, .saysStage = false});
+        beginNs.reset();
+    }
+    std::optional<std::int64_t> m_forwardNs, m_backwardNs;
+};
+
+/// Those that the best of a rank's annotations tell: with their stages, with their numbers, or in their order.
+std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence& rank, bool onDevice, std::size_t steps)
+{
+    std::vector<NamedPass> named, numbered, frames;
+    RootPasses roots;
     for (const MarkSpan& mark : rank.marks) {
         if (mark.onDevice != onDevice)
             continue;
         const std::string_view name = evidence.names[mark.name];
         for (const Action& action : actionsFromMark(name, mark.microbatch, evidence.slices))
-            passes.push_back({.pass = {action, mark.startNs, mark.endNs}, .saysStage = true});
+            named.push_back({.pass = {action, mark.startNs, mark.endNs}, .saysStage = true});
         const auto counted = [&](std::string_view word, ActionKind kind) {
             if (!name.starts_with(word))
                 return;
             std::string_view rest = name.substr(word.size());
             const auto number = takeNumber(rest);
             if (number && rest.empty())
-                passes.push_back({.pass = {{.kind = kind, .microbatch = *number}, mark.startNs, mark.endNs}, .saysStage = false});
+                numbered.push_back(
+                    {.pass = {{.kind = kind, .microbatch = *number}, mark.startNs, mark.endNs}, .saysStage = false});
         };
         counted("Forward ", ActionKind::forward);
         counted("Backward ", ActionKind::backward);
         const std::size_t call = name.rfind(": ");
         const std::string_view frame = call == std::string_view::npos ? name : name.substr(call + 2);
         if (frame == "forward_step" || frame == "DeepSpeedEngine.forward")
-            passes.push_back({.pass = {{.kind = ActionKind::forward, .microbatch = forwards++}, mark.startNs, mark.endNs},
-                              .saysStage = false});
+            frames.push_back({.pass = {{.kind = ActionKind::forward}, mark.startNs, mark.endNs}, .saysStage = false});
         else if (frame == "backward_step")
-            passes.push_back({.pass = {{.kind = ActionKind::backward, .microbatch = backwards++}, mark.startNs, mark.endNs},
-                              .saysStage = false});
+            frames.push_back({.pass = {{.kind = ActionKind::backward}, mark.startNs, mark.endNs}, .saysStage = false});
+        roots.take(name, mark);
     }
-    return passes;
+    if (!named.empty() || !numbered.empty()) {
+        if (named.empty())
+            named = std::move(numbered);
+        return named;
+    }
+    std::vector<NamedPass>& inOrder = frames.empty() ? roots.passes : frames;
+    countInSteps(inOrder, steps);
+    return std::move(inOrder);
 }
 
 /// Of passes that each step runs once: those of the step in the middle.
@@ -165,8 +215,8 @@ RecoveredPasses recoverPasses(const RunEvidence& evidence, const RecoveredAxes& 
         if (pipeline != nullptr)
             result.pipelineRank[r] = RecoveredAxes::coordinate(*pipeline, rank.rank);
         // The host's marks order what it asked for; the device's twins say when it was done.
-        const std::vector<NamedPass> onDevice = middleStep(passesOf(evidence, rank, true), steps);
-        std::vector<NamedPass> named = onDevice.empty() ? middleStep(passesOf(evidence, rank, false), steps) : onDevice;
+        const std::vector<NamedPass> onDevice = middleStep(passesOf(evidence, rank, true, steps), steps);
+        std::vector<NamedPass> named = onDevice.empty() ? middleStep(passesOf(evidence, rank, false, steps), steps) : onDevice;
         std::vector<RecoveredPass>& passes = result.ranks.emplace_back();
         std::set<int> stages;
         for (NamedPass& pass : named) {

@@ -32,7 +32,7 @@ struct RecoveredPasses {
 std::vector<Action> actionsFromMark(std::string_view name, std::int32_t microbatch, int slices);
 
 /// Of the step in the middle. Names: PyTorch's runtime schedules (`PP:2F0`), its single-stage ones (`Forward 3`), python frames
-/// `forward_step`, `backward_step` (counted), Rankscope's own actions.
+/// `forward_step`, `backward_step` and the roots of `fully_shard` (both counted), Rankscope's own actions.
 RecoveredPasses recoverPasses(const RunEvidence&, const RecoveredAxes&, std::size_t steps);
 
 } // namespace sim

@@ -225,6 +225,12 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     checkCancelled();
     result.passes = recoverPasses(result.evidence, result.axes, result.steps.steps.size());
     result.schedule = recoverSchedule(result.evidence, result.axes, result.passes, result.middleStep());
+    if (result.schedule && !result.passes.any() && result.steps.areGuessed) {
+        constexpr double kGuessed = 0.4;
+        result.schedule->sure *= kGuessed;
+        result.schedule->evidence +=
+            "; all that was recorded is taken for one step: were it several, each has fewer micro-batches";
+    }
 
     const auto report = [&result](const std::vector<std::string>& problems) {
         result.problems.insert(result.problems.end(), problems.begin(), problems.end());

@@ -278,13 +278,18 @@ bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline
         if (sent.contains(self))
             continue;
         std::vector<int> destinations;
-        for (const CommSpan& span : rank.comms)
-            if (span.exchange == Exchange::send && span.peer >= 0 && span.startNs >= stepWindow[r].first &&
-                span.startNs <= stepWindow[r].second) {
-                const int to = RecoveredAxes::coordinate(pipeline, span.peer);
-                if (to != self)
-                    destinations.push_back(to);
-            }
+        const auto takeFrom = [&](const std::vector<CommSpan>& spans) {
+            for (const CommSpan& span : spans)
+                if (span.exchange == Exchange::send && span.peer >= 0 && span.startNs >= stepWindow[r].first &&
+                    span.startNs <= stepWindow[r].second) {
+                    const int to = RecoveredAxes::coordinate(pipeline, span.peer);
+                    if (to != self)
+                        destinations.push_back(to);
+                }
+        };
+        takeFrom(rank.comms);
+        if (destinations.empty())
+            takeFrom(rank.asked);
         if (!destinations.empty())
             sent[self] = std::move(destinations);
     }

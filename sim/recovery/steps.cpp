@@ -276,6 +276,7 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
             return result;
         }
         addStep(result, evidence, 0, whole);
+        result.areGuessed = true;
         result.evidence = "no marks, and no order of collectives repeats: all that was recorded is taken for one step";
         result.sure = 0.3;
     }

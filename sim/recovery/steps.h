@@ -22,6 +22,7 @@ struct RecoveredSteps {
     double medianSeconds = 0;
     std::string evidence;
     double sure = 0;
+    bool areGuessed = false;           ///< nothing told steps apart: all is taken for one
     std::vector<std::string> problems; ///< "rank 3 holds no step 12"
 };
 

@@ -442,6 +442,8 @@ void ChromeEvents::takeCollective(const Arguments& arguments, std::uint32_t span
     RecordedCollective collective;
     (isKernel ? collective.span : collective.hostSpan) = span;
     std::string said = lowered(meantText(inside(arguments.collective)));
+    if (said == "wait") // torch notes it where a stream waits for a collective, with an empty group of size 1
+        return;
     if (said.empty() && isKernel)
         said = collectiveOfKernelName(m_builder.recording.names[name]);
     collective.name = m_builder.recording.names.add(said);

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -80,6 +82,46 @@ std::int64_t elementsOf(const json& entry, const char* key)
     return sum;
 }
 
+struct Peers {
+    std::size_t from = 0, to = 0; ///< places in the group
+};
+
+/// "send 0->1", "recv 0<-1": a rank writes its own place first.
+std::optional<Peers> peersOf(const std::string& name)
+{
+    std::size_t own = 0, other = 0;
+    char word[8] = {}, arrow[3] = {};
+    if (std::sscanf(name.c_str(), "%7[a-z] %zu%2[-<>]%zu", word, &own, arrow, &other) != 4)
+        return {};
+    if (std::string_view(arrow) == "->")
+        return Peers{own, other};
+    if (std::string_view(arrow) == "<-")
+        return Peers{other, own};
+    return {};
+}
+
+/// Sends and receives that torch gives to NCCL as one (batch_isend_irecv) stay "scheduled" for ever; the entry "nccl:coalesced"
+/// of their group and number behind them tells when they were over. By place of the entry; 0: not one of these, or not over.
+std::vector<std::int64_t> endsOfCoalesced(const json& entries)
+{
+    std::vector<std::int64_t> ends(entries.size(), 0);
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::size_t>> waiting; // group and number -> places
+    for (std::size_t place = 0; place < entries.size(); ++place) {
+        const json& entry = entries[place];
+        const std::pair key{numberOf(entry, "pg_id", -1), numberOf(entry, "p2p_seq_id", -1)};
+        const json* isP2p = memberOf(entry, "is_p2p");
+        if (isP2p != nullptr && isP2p->is_boolean() && isP2p->get<bool>() && textOf(entry, "state") == "scheduled") {
+            waiting[key].push_back(place);
+        } else if (textOf(entry, "profiling_name").ends_with(":coalesced")) {
+            const std::int64_t end = numberOf(entry, "time_discovered_completed_ns", 0);
+            for (const std::size_t one : waiting[key])
+                ends[one] = end;
+            waiting.erase(key);
+        }
+    }
+    return ends;
+}
+
 Recording recordingOf(const json& document, const ReadingFile& file, std::uint64_t bytes)
 {
     const json* entries = memberOf(document, "entries");
@@ -119,7 +161,10 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
             groups[name] = builder.group(name, description, std::move(ranks), 0, "flight recorder");
         }
     std::size_t unfinished = 0;
+    const std::vector<std::int64_t> endOf = endsOfCoalesced(*entries);
+    std::size_t place = 0;
     for (const json& entry : *entries) {
+        const std::int64_t endWithOthers = endOf[place++];
         ++builder.file().events;
         if (!entry.is_object()) {
             builder.skip("damaged event", "an entry is no object");
@@ -135,14 +180,21 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
             description = (*pair)[1].get<std::string>();
         }
         RecordedCollective collective;
+        const auto known = groups.find(group);
+        collective.group = known != groups.end() ? known->second : builder.group(group, description, {}, 0, "flight recorder");
+        if (const auto peers = peersOf(name)) {
+            const std::vector<int>& ranks = builder.recording.groups[static_cast<std::size_t>(collective.group)].ranks;
+            const auto rankOf = [&](std::size_t member) { return member < ranks.size() ? ranks[member] : -1; };
+            collective.sourceRank = rankOf(peers->from);
+            collective.destinationRank = rankOf(peers->to);
+            name = name.substr(0, name.find(' '));
+        }
         collective.name = builder.recording.names.add(name);
         if (const json* types = memberOf(entry, "input_dtypes"); types != nullptr)
             collective.dtype = builder.recording.names.add(types->is_string() ? types->get<std::string>()
                                                            : types->is_array() && !types->empty() && types->front().is_string()
                                                                ? types->front().get<std::string>()
                                                                : std::string());
-        const auto known = groups.find(group);
-        collective.group = known != groups.end() ? known->second : builder.group(group, description, {}, 0, "flight recorder");
         collective.inElements = elementsOf(entry, "input_sizes");
         collective.outElements = elementsOf(entry, "output_sizes");
         const json* isP2p = memberOf(entry, "is_p2p");
@@ -151,8 +203,9 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
         constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
         const std::int64_t created = std::clamp<std::int64_t>(numberOf(entry, "time_created_ns", 0), 0, kMostNs);
         const std::int64_t started = std::clamp<std::int64_t>(numberOf(entry, "time_discovered_started_ns", 0), 0, kMostNs);
-        const std::int64_t completed = std::clamp<std::int64_t>(numberOf(entry, "time_discovered_completed_ns", 0), 0, kMostNs);
-        const std::string state = textOf(entry, "state");
+        const std::int64_t completed =
+            std::clamp<std::int64_t>(std::max(numberOf(entry, "time_discovered_completed_ns", 0), endWithOthers), 0, kMostNs);
+        const std::string state = endWithOthers > 0 ? "completed" : textOf(entry, "state");
         collective.startNs = started > 0 ? started : created;
         collective.isEnqueuedOnly = state == "scheduled";
         const bool isOver = completed > 0 && completed >= collective.startNs && !collective.isEnqueuedOnly;

@@ -33,7 +33,8 @@ TEST_P(OnGpu, MovesFillsAndAdds)
 
 TEST_P(OnGpu, LinearLayersAndTheirGradientsAgree)
 {
-    for (const auto [rows, inputs, outputs] : {std::array{5, 16, 24}, std::array{1, 7, 3}, std::array{33, 64, 40}}) {
+    for (const auto [rows, inputs, outputs] : {std::array{5, 16, 24}, std::array{1, 7, 3}, std::array{33, 64, 40},
+                                               std::array{9, 24, 1043}}) { // the last: cut into 1,024 and 19
         const Twin x = twins().activations(rows, inputs, 8), weight = twins().activations(outputs, inputs, 0, 0.2F),
                    bias = twins().activations(1, outputs), y = twins().make(rows, outputs, twins().activation()),
                    dy = twins().activations(rows, outputs), dx = twins().make(rows, inputs, twins().activation()),

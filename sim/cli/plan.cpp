@@ -5,9 +5,11 @@
 
 #include "sim/answers/plan.h"
 #include "sim/memory_limit.h"
+#include "sim/planner/least_change.h"
 #include "sim/planner/planner.h"
 #include "sim/text/number_text.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -41,7 +43,7 @@ struct PlanArguments {
     double days = 0;
     std::string part;
     std::vector<std::string> merge;
-    bool json = false, sensitivity = false;
+    bool json = false, sensitivity = false, leastChange = false;
 };
 
 PlanSetting settingOf(const std::string& assignment, const char* option)
@@ -211,6 +213,47 @@ Answer mergedOf(const PlanArguments& arguments)
     return mergedPlans(parts, arguments.top);
 }
 
+/// What to type for it: "--set layout.zero_stage=1".
+std::string overridesOf(const SuggestedEdit& edit)
+{
+    std::string words;
+    for (const Change& change : edit.changes) {
+        std::string key = change.pointer.substr(1);
+        std::replace(key.begin(), key.end(), '/', '.');
+        const std::string assignment = key + (change.json ? "=" + *change.json : std::string());
+        words += (words.empty() ? "" : " ") + std::string("--set ") +
+                 (assignment.find_first_of("{\"[ ") == std::string::npos ? assignment : "'" + assignment + "'");
+    }
+    return words;
+}
+
+/// The fewest settings to change so that it fits.
+void runLeastChange(const PlanArguments& arguments, const PlanRequest& request)
+{
+    isInterrupted = false;
+    const auto before = std::signal(SIGINT, interruptPlan);
+    const CancelScope scope(isInterrupted);
+    LeastChange change;
+    try {
+        attributed(arguments.scenario.file, [&] { change = leastChange(request, catalogue()); });
+    } catch (const Cancelled&) {
+        std::signal(SIGINT, before);
+        throw Error(arguments.scenario.file + ": stopped before a change was found with which it fits");
+    }
+    std::signal(SIGINT, before);
+    if (arguments.json) {
+        std::cout << leastChangeAnswer(change).dump() << "\n";
+    } else if (change.found() || change.fitsAlready) {
+        std::cout << change.text() << "\n";
+        if (change.found())
+            std::cout << (change.proved ? "No fewer settings are enough, and of as many none are faster, of " : "Not proved, of ")
+                      << countedText(change.setsTried, "set") << " of settings that were tried with all their values\n"
+                      << overridesOf(change.edit) << "\n";
+    }
+    if (!change.found() && !change.fitsAlready)
+        throw Error(arguments.scenario.file + ": " + change.text());
+}
+
 void runPlan(const PlanArguments& arguments)
 {
     if (!arguments.merge.empty()) {
@@ -234,6 +277,10 @@ void runPlan(const PlanArguments& arguments)
     if (request.objective == PlanObjective::headroom && (arguments.sensitivity || arguments.days > 0))
         throw UsageError(std::string(arguments.sensitivity ? "--sensitivity" : "--days") +
                          " asks how long a step takes: leave out --objective headroom");
+    if (arguments.leastChange) {
+        runLeastChange(arguments, request);
+        return;
+    }
     isInterrupted = false;
     const auto before = std::signal(SIGINT, interruptPlan);
     const CancelScope scope(isInterrupted);
@@ -354,6 +401,12 @@ void addPlan(CLI::App& app)
             ->check(positiveNumber(Zero::refused))
             ->excludes("--why")
             ->excludes(sensitivity);
+    CLI::Option* least =
+        command->add_flag("--least-change", arguments->leastChange,
+                          "Of a job that does not fit: the fewest settings to change so that it does, of those the "
+                          "fastest, and what it costs; --fix holds as ever, --gpus then is the most that may be used");
+    for (const char* other : {"--why", "--top", "--objective", "--price", "--free", "--sensitivity", "--days"})
+        least->excludes(command->get_option(other));
     command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
         ->check(wholeNumber(1, 1'000'000));
     const std::vector<CLI::Option*> others = command->get_options([](const CLI::Option* option) {
@@ -361,7 +414,7 @@ void addPlan(CLI::App& app)
     });
     CLI::Option* part = command->add_option("--part", arguments->part,
                                             "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says");
-    part->excludes(days)->excludes(sensitivity);
+    part->excludes(days)->excludes(sensitivity)->excludes(least);
     command
         ->add_option(
             "--merge", arguments->merge,

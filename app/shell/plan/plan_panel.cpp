@@ -347,6 +347,7 @@ void PlanPanel::refreshControls()
 {
     const bool running = m_search.isRunning();
     const int toFill = m_search.cellsToFill();
+    m_start->setAccessibleName(running || toFill > 0 ? tr("Stop the search") : tr("Search for the best layout"));
     m_start->setText(running || toFill > 0 ? tr("Stop") : tr("Plan"));
     m_start->setEnabled(m_desk.session().isOpen());
     m_start->setToolTip(
@@ -397,6 +398,7 @@ void PlanPanel::refreshControls()
     if (m_state && !running && m_hasPlanned && searchedText() != m_plannedOf)
         proof = tr("The scenario has changed since: plan anew. Before: %1").arg(proof);
     m_proof->setText(proof);
+    m_proof->setAccessibleDescription(proof);
     m_proof->setVisible(!proof.isEmpty());
     setRole(m_proof, !m_failure.isEmpty() && !running ? "error" : "small");
     m_copy->setEnabled(!m_picture->isEmpty());
@@ -426,6 +428,7 @@ void PlanPanel::refreshDetail()
         }
     }
     m_detail->setText(text);
+    m_detail->setAccessibleDescription(text);
     m_detail->setToolTip(text);
     const bool can = canOpen();
     m_open->setEnabled(can);

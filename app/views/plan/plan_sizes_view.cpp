@@ -81,7 +81,7 @@ void PlanSizesView::draw(Canvas& canvas)
             canvas.fillRect(bar, m_theme.heatAt(size.isShown ? 0.55 : 0.22));
             // Above its bar where there is room, else on it.
             const bool isAbove = bar.top - room.top >= 2 * line;
-            const float top = isAbove ? bar.top - 2 * line : std::max(room.top, bar.bottom - 2 * line - 1);
+            const float top = isAbove ? bar.top - 2 * line : std::max(room.top, std::floor((bar.top + bar.bottom) / 2 - line));
             const Color on = isAbove ? ink : readableOn(m_theme.heatAt(size.isShown ? 0.55 : 0.22));
             const std::string tokens = tokensText(tokensADay(*size.best));
             const std::string step = sim::numberText(size.best->stepSeconds, sim::Unit::seconds);

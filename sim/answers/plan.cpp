@@ -168,6 +168,33 @@ Answer sizeAnswer(const SizeAnswer& sizes, const PlanRequest& request)
     return answer;
 }
 
+Answer leastChangeAnswer(const LeastChange& change)
+{
+    Answer settings = Answer::array(), set = Answer::object(), erased = Answer::array();
+    for (const ChangedSetting& setting : change.settings)
+        settings.push_back({{"pointer", pointerOf(setting.pointer)}, {"before", setting.before}, {"after", setting.after}});
+    for (const Change& each : change.edit.changes) {
+        if (each.json)
+            set[each.pointer] = valueOf(*each.json);
+        else
+            erased.push_back(each.pointer);
+    }
+    const auto numbers = [](double step, double peak) { return Answer{{"step_time_s", step}, {"peak_memory_gib", peak}}; };
+    return {{"fits_already", change.fitsAlready},
+            {"found", change.found()},
+            {"proved", change.proved},
+            {"settings", settings},
+            {"set", set},
+            {"erase", erased},
+            {"gpus_before", change.gpusBefore},
+            {"gpus", change.gpus},
+            {"capacity_gib", change.capacityGib},
+            {"before", numbers(change.stepBeforeSeconds, change.peakBeforeGib)},
+            {"after", change.found() ? numbers(change.stepSeconds, change.peakGib) : Answer(nullptr)},
+            {"sets_tried", change.setsTried},
+            {"text", change.text()}};
+}
+
 Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all)
 {
     Answer answer = Answer::array();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/answers/answers.h"
+#include "sim/planner/least_change.h"
 #include "sim/planner/planner.h"
 #include "sim/planner/sensitivity.h"
 #include "sim/planner/sizes.h"
@@ -18,6 +19,7 @@ Answer whyAnswer(const PlanWhy&);
 /// The plan of the fewest GPUs that meet the deadline, with `deadline`: what was tried on the way; `gpus` 0: none does.
 Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);
 
+Answer leastChangeAnswer(const LeastChange&);
 Answer planSensitivityAnswer(const std::vector<PlanSensitivity>&);
 
 /// The answers of all parts of one search as one: throws Error where they are not parts of the same.

@@ -5,10 +5,13 @@
 
 #include "sim/answers/plan.h"
 #include "sim/memory_limit.h"
+#include "sim/planner/least_change.h"
 #include "sim/planner/planner.h"
 #include "sim/text/number_text.h"
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -39,9 +42,10 @@ struct PlanArguments {
     std::string framework;
     int top = 5, jobs = 0, most = 200;
     double days = 0;
+    std::string sizes;
     std::string part;
     std::vector<std::string> merge;
-    bool json = false, sensitivity = false;
+    bool json = false, sensitivity = false, leastChange = false;
 };
 
 PlanSetting settingOf(const std::string& assignment, const char* option)
@@ -211,6 +215,98 @@ Answer mergedOf(const PlanArguments& arguments)
     return mergedPlans(parts, arguments.top);
 }
 
+/// What to type for it: "--set layout.zero_stage=1".
+std::string overridesOf(const SuggestedEdit& edit)
+{
+    std::string words;
+    for (const Change& change : edit.changes) {
+        std::string key = change.pointer.substr(1);
+        std::replace(key.begin(), key.end(), '/', '.');
+        const std::string assignment = key + (change.json ? "=" + *change.json : std::string());
+        words += (words.empty() ? "" : " ") + std::string("--set ") +
+                 (assignment.find_first_of("{\"[ ") == std::string::npos ? assignment : "'" + assignment + "'");
+    }
+    return words;
+}
+
+std::vector<int> numbersOf(const std::string& list)
+{
+    std::vector<int> numbers;
+    std::istringstream words(list);
+    for (std::string word; std::getline(words, word, ',');) {
+        int number = 0;
+        const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
+        if (problem != std::errc() || end != word.data() + word.size() || number < 1 || number > 1 << 20)
+            throw UsageError("--sizes takes numbers of GPUs from 1 to " + grouped(1 << 20) + ", as 8,16,32; it got " +
+                             shownText(word));
+        numbers.push_back(number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    return numbers;
+}
+
+/// The winner of each number of GPUs.
+void runSizes(const PlanArguments& arguments, PlanRequest request)
+{
+    const std::vector<int> sizes = numbersOf(arguments.sizes);
+    isInterrupted = false;
+    const auto before = std::signal(SIGINT, interruptPlan);
+    const CancelScope scope(isInterrupted);
+    request.top = 1;
+    Answer all = Answer::array();
+    Table table({"GPUs", "step", "tokens a day", "GiB", "", "layout"});
+    for (const int gpus : sizes) {
+        request.gpus = gpus;
+        PlanAnswer answer;
+        attributed(arguments.scenario.file, [&] { answer = plan(request, catalogue()); });
+        all.push_back(planAnswer(answer, request));
+        const std::string proof = answer.stopped ? "stopped" : answer.proved ? "proved" : "not proved";
+        if (answer.best.empty()) {
+            table.add({grouped(gpus), "-", "-", "-", proof, answer.proved ? "nothing fits" : "none found that fits"});
+        } else {
+            const PlannedLayout& best = answer.best.front();
+            table.add({grouped(gpus), seconds(best.stepSeconds),
+                       numberText(best.tokensPerSecond * 86400 / 1e9, Unit::number) + " billion", fixed(best.peakMemoryGib, 1),
+                       proof, best.grid.text()});
+        }
+        if (answer.stopped)
+            break;
+    }
+    std::signal(SIGINT, before);
+    if (arguments.json)
+        std::cout << Answer{{"sizes", all}}.dump() << "\n";
+    else
+        table.print(std::cout);
+}
+
+/// The fewest settings to change so that it fits.
+void runLeastChange(const PlanArguments& arguments, const PlanRequest& request)
+{
+    isInterrupted = false;
+    const auto before = std::signal(SIGINT, interruptPlan);
+    const CancelScope scope(isInterrupted);
+    LeastChange change;
+    try {
+        attributed(arguments.scenario.file, [&] { change = leastChange(request, catalogue()); });
+    } catch (const Cancelled&) {
+        std::signal(SIGINT, before);
+        throw Error(arguments.scenario.file + ": stopped before a change was found with which it fits");
+    }
+    std::signal(SIGINT, before);
+    if (arguments.json) {
+        std::cout << leastChangeAnswer(change).dump() << "\n";
+    } else if (change.found() || change.fitsAlready) {
+        std::cout << change.text() << "\n";
+        if (change.found())
+            std::cout << (change.proved ? "No fewer settings are enough, and of as many none are faster, of " : "Not proved, of ")
+                      << countedText(change.setsTried, "set") << " of settings that were tried with all their values\n"
+                      << overridesOf(change.edit) << "\n";
+    }
+    if (!change.found() && !change.fitsAlready)
+        throw Error(arguments.scenario.file + ": " + change.text());
+}
+
 void runPlan(const PlanArguments& arguments)
 {
     if (!arguments.merge.empty()) {
@@ -234,6 +330,14 @@ void runPlan(const PlanArguments& arguments)
     if (request.objective == PlanObjective::headroom && (arguments.sensitivity || arguments.days > 0))
         throw UsageError(std::string(arguments.sensitivity ? "--sensitivity" : "--days") +
                          " asks how long a step takes: leave out --objective headroom");
+    if (!arguments.sizes.empty()) {
+        runSizes(arguments, request);
+        return;
+    }
+    if (arguments.leastChange) {
+        runLeastChange(arguments, request);
+        return;
+    }
     isInterrupted = false;
     const auto before = std::signal(SIGINT, interruptPlan);
     const CancelScope scope(isInterrupted);
@@ -354,6 +458,16 @@ void addPlan(CLI::App& app)
             ->check(positiveNumber(Zero::refused))
             ->excludes("--why")
             ->excludes(sensitivity);
+    CLI::Option* bySize =
+        command->add_option("--sizes", arguments->sizes, "N,N,...: the best layout of each number of GPUs, a row each");
+    for (const char* other : {"--why", "--top", "--gpus", "--sensitivity", "--days"})
+        bySize->excludes(command->get_option(other));
+    CLI::Option* least =
+        command->add_flag("--least-change", arguments->leastChange,
+                          "Of a job that does not fit: the fewest settings to change so that it does, of those the "
+                          "fastest, and what it costs; --fix holds as ever, --gpus then is the most that may be used");
+    for (const char* other : {"--why", "--top", "--objective", "--price", "--free", "--sensitivity", "--days", "--sizes"})
+        least->excludes(command->get_option(other));
     command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
         ->check(wholeNumber(1, 1'000'000));
     const std::vector<CLI::Option*> others = command->get_options([](const CLI::Option* option) {
@@ -361,7 +475,7 @@ void addPlan(CLI::App& app)
     });
     CLI::Option* part = command->add_option("--part", arguments->part,
                                             "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says");
-    part->excludes(days)->excludes(sensitivity);
+    part->excludes(days)->excludes(sensitivity)->excludes(least)->excludes(bySize);
     command
         ->add_option(
             "--merge", arguments->merge,

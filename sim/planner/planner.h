@@ -35,9 +35,11 @@ struct PlanRequest {
     double price = 0;               ///< of a GPU for an hour, in the user's money; 0: not known
     std::vector<PlanSetting> fixed; ///< held at a value
     std::vector<std::string> freed; ///< searched besides what always is: layout.order
-    double marginGib = 0;           ///< of each GPU's memory, left free
-    std::string framework;          ///< keep to what it can do; empty: to nothing but what is legal
-    int top = 5;                    ///< so many of the best
+    /// Neither searched nor held: what follows from the rest where a file does not say it. The document's own is not looked at.
+    std::vector<std::string> following;
+    double marginGib = 0;     ///< of each GPU's memory, left free
+    std::string framework;    ///< keep to what it can do; empty: to nothing but what is legal
+    int top = 5;              ///< so many of the best
     double enoughSeconds = 0; ///< of a step: the first layout that is as fast ends the search, slower ones are cut; 0: the best
     int mostSimulated = 200;  ///< then the search ends unproved and says how far it is
     int jobs = 0;             ///< threads; 0: as many as there are cores. Changes no number of the answer

@@ -141,6 +141,13 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
             if (dotted(request.fixed[i].first) == dotted(request.fixed[j].first))
                 throw Error(shownText(request.fixed[i].first) + " is to be held at " + shownText(request.fixed[j].second) +
                             " and at " + shownText(request.fixed[i].second) + "; say one of them");
+    for (const std::string& pointer : request.following) {
+        for (const FreeKeyFacts& key : kFreeKeys)
+            if (key.pointer == dotted(pointer))
+                free.*key.isFree = false;
+        if (m_document.get(pointer))
+            m_document.erase(pointer);
+    }
     requireShape(m_document, request.fixed, catalogue.schema());
     for (const std::string& pointer : request.freed) {
         for (const auto& [held_, value] : request.fixed)

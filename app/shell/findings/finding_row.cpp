@@ -139,7 +139,7 @@ QSize SuggestionButton::minimumSizeHint() const
 }
 
 FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget* parent)
-    : QFrame(parent), m_finding(finding), m_progress(wrapped({}, "small")), m_edits(new QVBoxLayout)
+    : QFrame(parent), m_finding(finding), m_progress(wrapped({}, "small")), m_edits(new QVBoxLayout), m_fix(new QPushButton)
 {
     setRole(this, "card");
     const QString title = QString::fromStdString(finding.title);
@@ -167,8 +167,18 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
                      [](const sim::Claim& claim) { return sim::hasBecause(claim.of); }))
         because->hide();
     connect(because, &QPushButton::clicked, this, [this, because] { Q_EMIT becauseRequested(because); });
+    setRole(m_fix, "link");
+    m_fix->setObjectName(QStringLiteral("fixThis"));
+    m_fix->setToolTip(tr("Changes as few settings as are enough, of those the ones that cost least time, as one step that can be "
+                         "undone"));
+    m_fix->setAccessibleDescription(title);
+    m_fix->setCursor(Qt::PointingHandCursor);
+    m_fix->setHidden(finding.kind != sim::FindingKind::doesNotFit);
+    setFixing(false);
+    connect(m_fix, &QPushButton::clicked, this, &FindingRow::fixRequested);
     m_edits->setSpacing(4);
     auto* foot = new QHBoxLayout;
+    foot->addWidget(m_fix, 0, Qt::AlignLeft | Qt::AlignBottom);
     foot->addStretch(1);
     foot->addWidget(because, 0, Qt::AlignRight | Qt::AlignBottom);
     foot->addWidget(show, 0, Qt::AlignRight | Qt::AlignBottom);
@@ -201,6 +211,12 @@ void FindingRow::setEffect(std::size_t edit, const std::optional<sim::EditEffect
         m_useless << tr("%1 (%2)").arg(text, uselessText(*effect));
     }
     showProgress();
+}
+
+void FindingRow::setFixing(bool fixing)
+{
+    m_fix->setText(fixing ? tr("Searching…") : tr("Fix this"));
+    m_fix->setEnabled(!fixing);
 }
 
 void FindingRow::showProgress()

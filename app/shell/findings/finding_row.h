@@ -40,9 +40,12 @@ public:
     void setEffect(std::size_t edit, const std::optional<sim::EditEffect>&);
     bool isComplete() const { return m_measured == m_finding.suggestions.size(); }
     QString text() const;
+    /// What would be enough is being searched.
+    void setFixing(bool);
 
 Q_SIGNALS:
     void showRequested();
+    void fixRequested();                    ///< by the smallest change that is enough
     void becauseRequested(QWidget* beside); ///< where its numbers come from
     void editRequested(std::size_t edit);
 
@@ -55,6 +58,7 @@ private:
     QStringList m_useless;                  ///< edits that were tried and do not help
     QLabel* m_progress;
     QVBoxLayout* m_edits;
+    QPushButton* m_fix;
 };
 
 } // namespace app

@@ -25,7 +25,7 @@ Edit editOf(const sim::SuggestedEdit& edit)
 }
 
 FindingsPanel::FindingsPanel(QWidget* parent)
-    : QScrollArea(parent), m_theme(&lightTheme()), m_summary(new QLabel), m_column(new QVBoxLayout)
+    : QScrollArea(parent), m_theme(&lightTheme()), m_summary(new QLabel), m_fixNote(new QLabel), m_column(new QVBoxLayout)
 {
     setWidgetResizable(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -33,11 +33,18 @@ FindingsPanel::FindingsPanel(QWidget* parent)
     setAccessibleName(tr("Findings"));
     setRole(m_summary, "muted");
     m_summary->setWordWrap(true);
+    setRole(m_fixNote, "muted");
+    m_fixNote->setObjectName(QStringLiteral("fixNote"));
+    m_fixNote->setWordWrap(true);
+    m_fixNote->setTextFormat(Qt::PlainText);
+    m_fixNote->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_fixNote->hide();
     m_column->setSpacing(8);
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(14, 4, 12, 16);
     column->setSpacing(8);
+    column->addWidget(m_fixNote);
     column->addWidget(m_summary);
     column->addLayout(m_column);
     column->addStretch();
@@ -60,6 +67,47 @@ void FindingsPanel::follow(Desk& desk)
     connect(&desk, &Desk::findingsFailed, this, &FindingsPanel::setFailure);
     connect(&desk, &Desk::editMeasured, this, &FindingsPanel::setResult);
     connect(this, &FindingsPanel::editRequested, &desk.session(), &Session::edit);
+    m_desk = &desk;
+    m_fix = std::make_unique<FixSearch>(desk.session().catalogue());
+    connect(m_fix.get(), &FixSearch::finished, this, &FindingsPanel::fixed);
+    connect(m_fix.get(), &FixSearch::failed, this, &FindingsPanel::sayOfFix);
+    connect(&desk.session(), &Session::changed, this, [this, &desk] {
+        m_fix->drop(); // it was of another scenario
+        showFixing();
+        if (!desk.session().isOpen() || desk.session().document().text() != m_fixNoteOf)
+            m_fixNote->hide();
+    });
+}
+
+void FindingsPanel::fix()
+{
+    if (!m_desk || !m_desk->session().isOpen() || !m_desk->session().isLegal())
+        return;
+    m_fixNote->hide();
+    m_fix->start(m_desk->session().document());
+    showFixing();
+}
+
+void FindingsPanel::fixed(const sim::LeastChange& change)
+{
+    const QString text = QString::fromStdString(change.text());
+    if (change.found())
+        m_desk->session().edit(makeFixEdit(change));
+    sayOfFix(change.found() ? tr("Fixed, and Undo takes it back: %1.").arg(text) : text);
+}
+
+void FindingsPanel::sayOfFix(const QString& text)
+{
+    showFixing();
+    m_fixNoteOf = m_desk->session().document().text();
+    m_fixNote->setText(text);
+    m_fixNote->show();
+}
+
+void FindingsPanel::showFixing()
+{
+    for (FindingRow* row : m_rows)
+        row->setFixing(isFixing());
 }
 
 void FindingsPanel::setMasked(bool masked)
@@ -153,6 +201,8 @@ bool FindingsPanel::isComplete() const
 QString FindingsPanel::text() const
 {
     QStringList lines{m_summary->text()};
+    if (!m_fixNote->isHidden())
+        lines.prepend(m_fixNote->text());
     for (int place = 0; place < m_column->count(); ++place)
         lines << static_cast<const FindingRow*>(m_column->itemAt(place)->widget())->text();
     return lines.join(QLatin1Char('\n'));
@@ -171,6 +221,7 @@ void FindingsPanel::rebuild()
     for (std::size_t i = 0; i < m_findings.size(); ++i) {
         auto* row = new FindingRow(m_findings[i], *m_theme);
         connect(row, &FindingRow::showRequested, this, [this, i] { Q_EMIT showRequested(m_findings.at(i).show); });
+        connect(row, &FindingRow::fixRequested, this, &FindingsPanel::fix);
         connect(row, &FindingRow::becauseRequested, this, [this, i](QWidget* beside) { openBecause(i, beside); });
         connect(row, &FindingRow::editRequested, this,
                 [this, i](std::size_t edit) { Q_EMIT editRequested(editOf(m_findings.at(i).suggestions.at(edit))); });

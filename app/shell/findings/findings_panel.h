@@ -4,10 +4,13 @@
 
 #include "app/session/desk.h"
 #include "app/session/edit.h"
+#include "app/session/fix_search.h"
 #include "app/views/common/theme.h"
 
 #include <QScrollArea>
 
+#include <memory>
+#include <string>
 #include <vector>
 
 class QLabel;
@@ -38,6 +41,8 @@ public:
     int complaints() const;
     /// Every edit has been tried.
     bool isComplete() const;
+    /// The smallest change that makes the job fit is being searched.
+    bool isFixing() const { return m_fix && m_fix->isRunning(); }
     /// As shown, a line each: for tests and for copying.
     QString text() const;
 
@@ -51,6 +56,10 @@ private:
     void rank();
     void openBecause(std::size_t finding, QWidget* beside);
     void showSummary();
+    void fix();
+    void fixed(const sim::LeastChange&);
+    void sayOfFix(const QString&);
+    void showFixing();
 
     FindingList m_findings;
     SimulationPtr m_simulation; ///< that they are of
@@ -59,7 +68,10 @@ private:
     std::vector<EditResult> m_results;
     std::vector<FindingRow*> m_rows; ///< [finding]
     const Theme* m_theme;
-    QLabel* m_summary;
+    QLabel *m_summary, *m_fixNote; ///< what was fixed by what, while that is how the scenario is
+    std::string m_fixNoteOf;       ///< the document that it is said of
+    Desk* m_desk = nullptr;        ///< that is followed
+    std::unique_ptr<FixSearch> m_fix;
     MaskNote* m_maskNote;
     QVBoxLayout* m_column;
 };

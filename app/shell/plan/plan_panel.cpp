@@ -31,7 +31,7 @@ namespace app {
 namespace {
 
 constexpr int kSoonAfterGpusMs = 250;
-constexpr int kRoomForSlider = 640, kRoomBeside = 560;
+constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSizesHeight = 62;
 
 QString keyName(const std::string& pointer)
 {
@@ -67,13 +67,14 @@ std::vector<int> planGpuStops(int gpusPerNode, int present)
 PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     : QWidget(parent), m_desk(desk), m_theme(&lightTheme()), m_choice(std::make_shared<std::optional<PlanChoice>>()),
       m_picture(std::make_shared<const PlanPicture>()), m_map(m_choice, lightTheme()), m_best(m_choice, lightTheme()),
-      m_scatter(m_choice, lightTheme()), m_guideView(lightTheme()), m_objective(new QComboBox),
+      m_scatter(m_choice, lightTheme()), m_guideView(lightTheme()), m_sizesView(lightTheme()), m_objective(new QComboBox),
       m_gpuSlider(new QSlider(Qt::Horizontal)), m_gpus(new QSpinBox), m_options(new QToolButton), m_optionsMenu(new QMenu(this)),
       m_start(new QPushButton(tr("Plan"))), m_progress(new QProgressBar), m_proof(new QLabel), m_detail(new QLabel),
       m_split(new QSplitter), m_mapCanvas(new CanvasWidget(m_map, renderer)), m_bestCanvas(new CanvasWidget(m_best, renderer)),
       m_scatterCanvas(new CanvasWidget(m_scatter, renderer)), m_guideCanvas(new CanvasWidget(m_guideView, renderer)),
-      m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)), m_open(new QPushButton(tr("Open"))),
-      m_compare(new QPushButton(tr("Compare with Mine"))), m_copy(new QToolButton), m_search(desk.session().catalogue())
+      m_sizesCanvas(new CanvasWidget(m_sizesView, renderer)), m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)),
+      m_open(new QPushButton(tr("Open"))), m_compare(new QPushButton(tr("Compare with Mine"))), m_copy(new QToolButton),
+      m_search(desk.session().catalogue())
 {
     setRole(this, "form");
     setAttribute(Qt::WA_StyledBackground);
@@ -119,7 +120,8 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     for (const auto& [canvas, name] : {std::pair{m_mapCanvas, tr("Plan: tensor by pipeline parallelism")},
                                        {m_bestCanvas, tr("The best layouts, by what their steps go to")},
                                        {m_scatterCanvas, tr("Step time against memory")},
-                                       {m_guideCanvas, tr("Guide: the path to a layout")}}) {
+                                       {m_guideCanvas, tr("Guide: the path to a layout")},
+                                       {m_sizesCanvas, tr("The best by the number of GPUs")}}) {
         canvas->setFocusPolicy(Qt::StrongFocus);
         canvas->setAccessibleName(name);
         canvas->setMinimumSize(160, 110);
@@ -129,6 +131,9 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
         view->setChosen([this] { choiceChanged(); });
         view->setOpened([this] { openChosen(); });
     }
+    m_sizesCanvas->setMinimumHeight(kSizesHeight);
+    m_sizesCanvas->setMaximumHeight(kSizesHeight);
+    m_sizesView.setChosen([this](int gpus) { setGpus(gpus); });
     auto* segments = new QHBoxLayout;
     segments->setSpacing(0);
     int place = 0;
@@ -186,6 +191,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     column->setContentsMargins(12, 6, 12, 8);
     column->setSpacing(4);
     column->addLayout(head);
+    column->addWidget(m_sizesCanvas);
     column->addWidget(m_progress);
     column->addWidget(m_proof);
     column->addWidget(m_split, 1);
@@ -197,8 +203,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     connect(m_start, &QPushButton::clicked, this, [this] { isSearching() || m_search.cellsToFill() > 0 ? stop() : start(); });
     connect(m_objective, &QComboBox::currentIndexChanged, this, &PlanPanel::askedForOther);
     connect(m_gpuSlider, &QSlider::valueChanged, this, [this](int stop) {
-        const std::vector<int> stops =
-            planGpuStops(m_desk.session().scenario() ? m_desk.session().scenario()->cluster.gpusPerNode : 8, presentGpus());
+        const std::vector<int> stops = gpuStops();
         if (stop >= 0 && stop < static_cast<int>(stops.size()))
             m_gpus->setValue(stops[static_cast<std::size_t>(stop)]);
     });
@@ -252,6 +257,7 @@ void PlanPanel::setTheme(const Theme& theme)
     for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
         view->setTheme(theme);
     m_guideView.setTheme(theme);
+    m_sizesView.setTheme(theme);
     refreshFrames();
 }
 
@@ -285,6 +291,8 @@ CanvasWidget& PlanPanel::canvas(PlanPart part) const
         return *m_bestCanvas;
     case PlanPart::scatter:
         return *m_scatterCanvas;
+    case PlanPart::sizes:
+        return *m_sizesCanvas;
     case PlanPart::guide:
         break;
     }
@@ -293,7 +301,7 @@ CanvasWidget& PlanPanel::canvas(PlanPart part) const
 
 void PlanPanel::showPart(PlanPart part)
 {
-    if (part == PlanPart::map)
+    if (part == PlanPart::map || part == PlanPart::sizes)
         return;
     m_sideButtons->button(part == PlanPart::best ? 0 : part == PlanPart::scatter ? 1 : 2)->click();
 }
@@ -310,12 +318,13 @@ QString PlanPanel::detailText() const
 
 bool PlanPanel::hasCanvasFocus() const
 {
-    return m_mapCanvas->hasFocus() || m_bestCanvas->hasFocus() || m_scatterCanvas->hasFocus() || m_guideCanvas->hasFocus();
+    return m_mapCanvas->hasFocus() || m_bestCanvas->hasFocus() || m_scatterCanvas->hasFocus() || m_guideCanvas->hasFocus() ||
+           m_sizesCanvas->hasFocus();
 }
 
 void PlanPanel::runCommand(ViewCommand command, bool fast)
 {
-    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas})
+    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_sizesCanvas})
         if (canvas->hasFocus())
             canvas->runCommand(command, fast);
 }
@@ -338,6 +347,7 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     m_gpuSlider->setVisible(width() >= kRoomForSlider);
+    refreshSizes();
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
@@ -347,13 +357,13 @@ void PlanPanel::refreshControls()
 {
     const bool running = m_search.isRunning();
     const int toFill = m_search.cellsToFill();
+    m_start->setAccessibleName(running || toFill > 0 ? tr("Stop the search") : tr("Search for the best layout"));
     m_start->setText(running || toFill > 0 ? tr("Stop") : tr("Plan"));
     m_start->setEnabled(m_desk.session().isOpen());
     m_start->setToolTip(
         running ? tr("Ends the search and keeps what it found")
                 : tr("Searches every legal layout of these GPUs; at most %1 s").arg(static_cast<int>(PlanSearch::kMostSeconds)));
-    const std::vector<int> stops =
-        planGpuStops(m_desk.session().scenario() ? m_desk.session().scenario()->cluster.gpusPerNode : 8, presentGpus());
+    const std::vector<int> stops = gpuStops();
     {
         const QSignalBlocker quiet(m_gpuSlider);
         m_gpuSlider->setRange(0, static_cast<int>(stops.size()) - 1);
@@ -397,6 +407,7 @@ void PlanPanel::refreshControls()
     if (m_state && !running && m_hasPlanned && searchedText() != m_plannedOf)
         proof = tr("The scenario has changed since: plan anew. Before: %1").arg(proof);
     m_proof->setText(proof);
+    m_proof->setAccessibleDescription(proof);
     m_proof->setVisible(!proof.isEmpty());
     setRole(m_proof, !m_failure.isEmpty() && !running ? "error" : "small");
     m_copy->setEnabled(!m_picture->isEmpty());
@@ -426,17 +437,53 @@ void PlanPanel::refreshDetail()
         }
     }
     m_detail->setText(text);
+    m_detail->setAccessibleDescription(text);
     m_detail->setToolTip(text);
     const bool can = canOpen();
     m_open->setEnabled(can);
     m_compare->setEnabled(can);
 }
 
+std::vector<int> PlanPanel::gpuStops() const
+{
+    const sim::Scenario* scenario = m_desk.session().scenario();
+    return planGpuStops(scenario ? scenario->cluster.gpusPerNode : 8, presentGpus());
+}
+
+/// Sizes that were searched since the question was another, and those of the slider.
+void PlanPanel::refreshSizes()
+{
+    const bool isOfNow = m_hasPlanned && searchedText() == m_plannedOf;
+    m_sizesCanvas->setVisible(isOfNow && !m_byGpus.empty() && height() >= kRoomForSizes);
+    if (!isOfNow)
+        return;
+    std::vector<int> stops = gpuStops();
+    stops.push_back(m_gpus->value());
+    for (const auto& [gpus, state] : m_byGpus)
+        stops.push_back(gpus);
+    std::sort(stops.begin(), stops.end());
+    stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
+    std::vector<PlanSize> sizes;
+    for (const int gpus : stops) {
+        PlanSize size{.gpus = gpus, .isShown = gpus == m_gpus->value(), .best = std::nullopt};
+        if (const auto known = m_byGpus.find(gpus); known != m_byGpus.end()) {
+            const sim::PlanAnswer& answer = *known->second.answer;
+            size.isSearched = true;
+            size.isProved = answer.proved;
+            if (!answer.best.empty())
+                size.best = answer.best.front();
+        }
+        sizes.push_back(std::move(size));
+    }
+    m_sizesView.set(std::move(sizes));
+}
+
 void PlanPanel::refreshFrames()
 {
+    refreshSizes();
     if (isReady())
         Q_EMIT ready();
-    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas})
+    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_sizesCanvas})
         canvas->requestFrame();
 }
 

@@ -6,6 +6,7 @@
 #include "app/session/desk.h"
 #include "app/session/plan_search.h"
 #include "app/views/plan/plan_guide_view.h"
+#include "app/views/plan/plan_sizes_view.h"
 #include "app/views/plan/plan_view.h"
 
 #include <QTimer>
@@ -33,7 +34,7 @@ class QToolButton;
 
 namespace app {
 
-enum class PlanPart { map, best, scatter, guide };
+enum class PlanPart { map, best, scatter, guide, sizes };
 
 /// Numbers of GPUs that a slider stops at: powers of two up to a node, then nodes doubled; and those there are.
 std::vector<int> planGpuStops(int gpusPerNode, int present);
@@ -108,7 +109,9 @@ private:
     void refreshControls();
     void refreshDetail();
     void refreshFrames();
+    void refreshSizes();
     void fillOptions();
+    std::vector<int> gpuStops() const;
     void copyTable();
     int presentGpus() const;
     const sim::PlanRequest* requestOfChosen() const;
@@ -138,6 +141,7 @@ private:
     PlanBestLayouts m_best;
     PlanScatter m_scatter;
     PlanGuideView m_guideView;
+    PlanSizesView m_sizesView;
 
     QComboBox* m_objective;
     QSlider* m_gpuSlider;
@@ -148,7 +152,7 @@ private:
     QProgressBar* m_progress;
     QLabel *m_proof, *m_detail;
     QSplitter* m_split;
-    CanvasWidget *m_mapCanvas, *m_bestCanvas, *m_scatterCanvas, *m_guideCanvas;
+    CanvasWidget *m_mapCanvas, *m_bestCanvas, *m_scatterCanvas, *m_guideCanvas, *m_sizesCanvas;
     QStackedWidget* m_side;
     QButtonGroup* m_sideButtons;
     QPushButton *m_open, *m_compare;

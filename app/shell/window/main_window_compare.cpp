@@ -3,6 +3,7 @@
 #include "app/session/edit.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
+#include "app/shell/findings/findings_panel.h"
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
@@ -49,7 +50,7 @@ bool MainWindow::isCompareShown() const
 bool MainWindow::isSettled() const
 {
     return m_desk.isSettled() && m_recorded->isSettled() && m_compare->isSettled() && m_ops->isReady() && m_plan->isReady() &&
-           !m_lessonWorker.isBusy();
+           !m_findings->isFixing() && !m_lessonWorker.isBusy();
 }
 
 void MainWindow::showCompare()

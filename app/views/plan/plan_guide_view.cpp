@@ -204,8 +204,11 @@ float PlanGuideView::drawTraffic(Canvas& canvas, Rect area) const
                                   : of.outsideShare >= 0.9995
                                       ? "over " + of.tier
                                       : guideDigits("%.0f %%", 100 * of.outsideShare) + " of it beyond the node, over " + of.tier;
-        const std::string text = name + ": " + gb + " a GPU and step, " + where + guideDigits(" (%g GB/s)", of.tierGBs) +
-                                 ", waited for " + durationText(of.exposedSeconds * 1e9);
+        std::string text = name;
+        for (const std::string& part :
+             {std::string(": "), gb, std::string(" a GPU and step, "), where, guideDigits(" (%g GB/s)", of.tierGBs),
+              std::string(", waited for "), durationText(of.exposedSeconds * 1e9)})
+            text += part;
         const float width = area.width() * static_cast<float>(most > 0 ? of.gbPerGpu / most : 0);
         const Color fill = m_theme.fill(sim::opClassOf(of.dimension));
         canvas.fillRect({area.left, y, area.left + std::max(2.0F, width), y + kGateBar}, fill);

@@ -224,6 +224,48 @@ protected:
     MainWindow window;
 };
 
+TEST_F(FindingsWindow, FixThisMakesTheSmallestChangeThatFitsAsOneStep)
+{
+    open("05-dp2-tp4-pp2-sixteen-gpus.json");
+    Edit small;
+    small.text = "a small GPU";
+    small.assignments.push_back(
+        {"/cluster/gpu/memory_gib", std::to_string(0.7 * window.desk().simulation()->metrics().peakMemoryGib)});
+    window.session().edit(small);
+    settle();
+    ASSERT_FALSE(window.desk().simulation()->metrics().fits);
+    const std::string before = window.session().document().text();
+    const double stepBefore = window.desk().simulation()->metrics().stepTimeSeconds;
+    const int steps = window.session().undoStack().count();
+    auto* fix = window.findings().findChild<QPushButton*>(QStringLiteral("fixThis"));
+    ASSERT_TRUE(fix);
+    EXPECT_EQ(fix->text(), QStringLiteral("Fix this"));
+    EXPECT_FALSE(fix->isHidden());
+    fix->click();
+    settle();
+    EXPECT_TRUE(window.desk().simulation()->metrics().fits);
+    EXPECT_EQ(window.session().undoStack().count(), steps + 1);
+    const sim::LeastChange change =
+        sim::leastChange({.document = sim::ScenarioDocument::parse(before)}, window.session().catalogue());
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, change.stepSeconds);
+    EXPECT_EQ(stepBefore, change.stepBeforeSeconds);
+    const QString said = window.findings().text();
+    EXPECT_TRUE(said.contains(QString::fromStdString(change.text()))) << said.toStdString();
+    EXPECT_TRUE(window.session().undoStack().undoText().contains(QString::fromStdString(change.edit.text)));
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_EQ(window.session().document().text(), before);
+    EXPECT_FALSE(window.findings().text().contains(QStringLiteral("Fixed"))) << "it is not fixed any more";
+    EXPECT_TRUE(window.findings().findChild<QPushButton*>(QStringLiteral("fixThis"))->isEnabled());
+}
+
+TEST_F(FindingsWindow, WhatFitsHasNothingToFix)
+{
+    open(kFine);
+    for (const QPushButton* fix : window.findings().findChildren<QPushButton*>(QStringLiteral("fixThis")))
+        EXPECT_TRUE(fix->isHidden());
+}
+
 TEST_F(FindingsWindow, WhatIsTriedIsAnEditThatUndoTakesBack)
 {
     open(kRecomputes);

@@ -3,6 +3,7 @@
 
 #include "app/shell/form/form_row.h"
 #include "app/shell/form/scenario_form.h"
+#include "sim/text/number_text.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QAccessible>
@@ -13,6 +14,8 @@
 #include <QSpinBox>
 
 #include <gtest/gtest.h>
+
+#include <vector>
 
 namespace app {
 namespace {
@@ -198,6 +201,46 @@ TEST_F(PlanWindow, PlansForOtherNumbersOfGpusAndKnowsThemAgain)
     EXPECT_EQ(panel().state()->answer->gpus, 16) << "without a search";
     EXPECT_EQ(first().settings, sixteen.settings);
     EXPECT_FALSE(panel().isSearching());
+}
+
+TEST_F(PlanWindow, TheWinnerOfEachSizeStandsBelowTheSliderAndIsChosenThere)
+{
+    plan();
+    window.showMaximized();
+    panel().resize(1000, 700);
+    const auto named = [&](const QString& words) -> const Node* {
+        panel().canvas(PlanPart::sizes).requestFrame();
+        settle();
+        static std::vector<Node> nodes;
+        nodes = panel().canvas(PlanPart::sizes).nodes();
+        for (const Node& node : nodes)
+            if (QString::fromStdString(node.name).startsWith(words))
+                return &node;
+        return nullptr;
+    };
+    const Node* sixteen = named(QStringLiteral("16 GPUs: "));
+    ASSERT_NE(sixteen, nullptr);
+    EXPECT_TRUE(sixteen->selected);
+    // What is said is what the engine says of it.
+    const double engine = sim::simulate(sim::resolvedScenario(sim::withSettings(panel().state()->request, first().settings),
+                                                              window.session().catalogue()))
+                              ->metrics()
+                              .stepTimeSeconds;
+    EXPECT_NE(sixteen->name.find("step " + sim::numberText(engine, sim::Unit::seconds)), std::string::npos) << sixteen->name;
+    const Node* other = named(QStringLiteral("32 GPUs: "));
+    ASSERT_NE(other, nullptr);
+    EXPECT_NE(other->name.find("not searched"), std::string::npos) << other->name;
+    CanvasWidget& canvas = panel().canvas(PlanPart::sizes);
+    canvas.setFocus();
+    canvas.runCommand(ViewCommand::next, false);
+    settle();
+    EXPECT_EQ(panel().state()->answer->gpus, 32);
+    other = named(QStringLiteral("32 GPUs: "));
+    ASSERT_NE(other, nullptr);
+    EXPECT_TRUE(other->selected);
+    EXPECT_NE(other->name.find("proved best"), std::string::npos) << other->name;
+    sixteen = named(QStringLiteral("16 GPUs: "));
+    EXPECT_NE(sixteen->name.find("tokens a day"), std::string::npos) << "it is still known";
 }
 
 TEST_F(PlanWindow, HoldsWhatItIsToldAndSaysWhatIsMissing)

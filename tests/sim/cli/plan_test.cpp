@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -76,6 +77,45 @@ TEST(PlanCommand, SaysWhatIsNoKeyBeforeItSearches)
     for (const char* wrong : {"--margin nan", "--margin -1", "--gpus 0", "--gpus 99999999999", "--top 0", "--price inf",
                               "--objective fast", "--part 3/2", "--part 1", "--fix layout.tp"})
         EXPECT_EQ(run(kPlan + wrong).code, 2) << wrong;
+}
+
+TEST(PlanCommand, ChangesAsLittleAsMakesItFit)
+{
+    const std::string job = gallery("05-") + " --set cluster.gpu.memory_gib=18 ";
+    const json change = runJson("plan " + job + "--least-change -j 1 --json");
+    ASSERT_TRUE(change.at("found").get<bool>());
+    EXPECT_TRUE(change.at("proved").get<bool>());
+    std::string sets;
+    for (const auto& [pointer, value] : change.at("set").items()) {
+        std::string key = pointer.substr(1);
+        for (char& c : key)
+            c = c == '/' ? '.' : c;
+        sets += " --set '" + key + "=" + value.dump() + "'";
+    }
+    const json step = runJson("simulate " + job + sets + " --json");
+    EXPECT_EQ(step.at("step_time_s"), change.at("after").at("step_time_s"));
+    EXPECT_LE(step.at("peak_memory_gib").get<double>(), 18);
+    const Outcome text = run("plan " + job + "--least-change -j 1");
+    EXPECT_EQ(text.code, 0) << text.err;
+    EXPECT_THAT(text.out, HasSubstr(change.at("text").get<std::string>()));
+    EXPECT_THAT(text.out, HasSubstr("--set "));
+    EXPECT_THAT(run("plan " + gallery("05-") + " --least-change").out, HasSubstr("fits as it is"));
+    const Outcome none = run("plan " + gallery("05-") + " --set cluster.gpu.memory_gib=0.1 --gpus 16 --least-change -j 1");
+    EXPECT_NE(none.code, 0);
+    EXPECT_THAT(none.err, HasSubstr("no change of recompute"));
+}
+
+TEST(PlanCommand, ListsTheBestOfEachNumberOfGpus)
+{
+    const std::string job = "plan " + gallery("05-") + " --fix schedule.kind=1f1b -j 1 ";
+    const json sizes = runJson(job + "--sizes 32,16 --json").at("sizes");
+    ASSERT_EQ(sizes.size(), 2U);
+    for (const auto& [place, gpus] : {std::pair{0, 16}, {1, 32}}) {
+        EXPECT_EQ(sizes.at(place).at("gpus"), gpus);
+        EXPECT_EQ(sizes.at(place).at("best").at(0), runJson(job + "--gpus " + std::to_string(gpus) + " --json").at("best").at(0));
+    }
+    EXPECT_THAT(run(job + "--sizes 16").out, HasSubstr("billion"));
+    EXPECT_THAT(run(job + "--sizes 16,x").err, HasSubstr("--sizes takes numbers of GPUs"));
 }
 
 TEST(PlanCommand, CountsNoMoreThanThereIs)

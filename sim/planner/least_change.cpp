@@ -1,0 +1,341 @@
+#include "sim/planner/least_change.h"
+
+#include "sim/cancel.h"
+#include "sim/index.h"
+#include "sim/memory_limit.h"
+#include "sim/planner/sizes.h"
+#include "sim/planner/space.h"
+#include "sim/scenario/balanced_layers.h"
+#include "sim/scenario/words.h"
+#include "sim/simulate/simulation.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+namespace sim {
+namespace {
+
+/// A set of settings: a bit for each, as in kChangeable.
+using SettingSet = unsigned;
+
+struct Changeable {
+    const char* pointer;
+    const char* name;
+    bool isSplit; ///< how the model and the batch lie on the GPUs
+};
+constexpr std::array<Changeable, 9> kChangeable{{{"training.recompute", "recompute", false},
+                                                 {"training.micro_batch_size", "micro-batch", false},
+                                                 {"layout.zero_stage", "ZeRO stage", false},
+                                                 {"layout.sequence_parallel", "sequence parallelism", false},
+                                                 {"layout.tp", "tp", true},
+                                                 {"layout.pp", "pp", true},
+                                                 {"layout.cp", "cp", true},
+                                                 {"layout.dp", "dp", true},
+                                                 {"layout.ep", "ep", true}}};
+constexpr SettingSet kSplit = 0b1'1111'0000;
+constexpr SettingSet kGrid = 0b0'1111'0000; ///< of these the product is the number of GPUs
+constexpr SettingSet kExperts = 0b1'0000'0000;
+constexpr int kMostSimulatedOfSet = 60;
+constexpr double kAnyStep = 1e30; ///< seconds: whatever fits is fast enough
+constexpr int kTimesAsManyGpus = 16;
+
+std::string recomputeText(const Training& training, int layersOfChunk)
+{
+    const std::string word{toWord(kRecomputeWords, training.recompute)};
+    if (training.recompute != Recompute::full || training.recomputeLayers == 0 || training.recomputeLayers >= layersOfChunk)
+        return word;
+    return word + ", " + countedText(training.recomputeLayers, "layer") + " of each chunk";
+}
+
+/// The value of a setting, as a person says it.
+std::string saidOf(const Scenario& scenario, std::size_t setting)
+{
+    const Layout& layout = scenario.layout;
+    const std::array<int, 5> sizes{layout.tp, layout.pp, layout.cp, layout.dp, layout.ep};
+    switch (setting) {
+    case 0: {
+        const std::vector<int>& layers = scenario.schedule.layersPerStage;
+        return recomputeText(scenario.training, layers.empty() ? 0 : *std::max_element(layers.begin(), layers.end()));
+    }
+    case 1:
+        return std::to_string(scenario.training.microBatchSize);
+    case 2:
+        return std::to_string(layout.zeroStage);
+    case 3:
+        return layout.sequenceParallel ? "on" : "off";
+    default:
+        return std::to_string(sizes[setting - 4]);
+    }
+}
+
+std::string slashed(std::string pointer)
+{
+    std::replace(pointer.begin(), pointer.end(), '.', '/');
+    return "/" + pointer;
+}
+
+class LeastChangeSearch {
+public:
+    LeastChangeSearch(const PlanRequest& request, const Catalogue& catalogue)
+        : m_request(request), m_catalogue(catalogue), m_document(withSettings(request, {})),
+          m_scenario(resolvedScenario(m_document, catalogue)), m_job(jobOf())
+    {
+        for (std::size_t i = 0; i < kChangeable.size(); ++i) {
+            const bool isHeld = std::any_of(request.fixed.begin(), request.fixed.end(), [&](const PlanSetting& fixed) {
+                return dotted(fixed.first) == kChangeable[i].pointer;
+            });
+            const bool isOfThisModel = (SettingSet{1} << i) != kExperts || m_scenario.model.numExperts > 0;
+            if (!isHeld && isOfThisModel)
+                m_all |= SettingSet{1} << i;
+        }
+    }
+
+    LeastChange run()
+    {
+        const int gpus = static_cast<int>(m_scenario.layout.worldSize());
+        m_out.gpus = m_out.gpusBefore = gpus;
+        m_out.capacityGib = m_scenario.cluster.gpu.memoryGib - m_request.marginGib;
+        requirePlannable(requestOf(m_all, gpus, 0), m_catalogue);
+        const auto now = simulate(m_scenario);
+        m_out.peakBeforeGib = m_out.peakGib = now->metrics().peakMemoryGib;
+        m_out.stepBeforeSeconds = m_out.stepSeconds = now->metrics().stepTimeSeconds;
+        m_out.proved = true;
+        m_out.fitsAlready = m_out.peakBeforeGib <= m_out.capacityGib;
+        if (m_out.fitsAlready)
+            return std::move(m_out);
+        if (searchSize(gpus))
+            return std::move(m_out);
+        const int most = m_request.gpus > 0
+                             ? m_request.gpus
+                             : static_cast<int>(std::min<std::int64_t>(std::int64_t{kTimesAsManyGpus} * gpus, 1 << 20));
+        for (const int more : usualSizes(std::max(1, m_scenario.cluster.gpusPerNode), most))
+            if (more > gpus && searchSize(more))
+                break;
+        return std::move(m_out);
+    }
+
+private:
+    /// The document without what follows from sizes anyhow, so that it follows when they change.
+    ScenarioDocument jobOf()
+    {
+        ScenarioDocument job = m_document;
+        const Layout& layout = m_scenario.layout;
+        const auto erase = [&](const char* pointer, bool follows) {
+            if (follows && job.get(pointer)) {
+                job.erase(pointer);
+                m_followers.emplace_back(pointer);
+            }
+        };
+        m_etpFollows = layout.etp == layout.tp;
+        m_shardFollows = layout.dpShard == layout.dp * layout.cp;
+        erase("layout.etp", m_etpFollows);
+        erase("layout.dp_shard", m_shardFollows);
+        erase("schedule.microbatch_group", m_scenario.schedule.microbatchGroup == layout.pp);
+        erase("schedule.layers_per_stage",
+              m_scenario.schedule.layersPerStage ==
+                  balancedLayers(m_scenario.model.numHiddenLayers, std::max(1, m_scenario.stages())));
+        return job;
+    }
+
+    PlanRequest requestOf(SettingSet changed, int gpus, double enoughSeconds) const
+    {
+        const Layout& layout = m_scenario.layout;
+        PlanRequest request{.document = m_job, .framework = m_request.framework};
+        request.marginGib = m_request.marginGib;
+        request.jobs = m_request.jobs;
+        request.top = 1;
+        request.enoughSeconds = enoughSeconds;
+        request.mostSimulated = kMostSimulatedOfSet;
+        request.gpus = gpus == static_cast<int>(layout.worldSize()) ? 0 : gpus;
+        const auto hold = [&](const char* pointer, std::string json) { request.fixed.emplace_back(pointer, std::move(json)); };
+        for (std::size_t i = 0; i < kChangeable.size(); ++i) {
+            if ((changed >> i & 1) != 0)
+                continue;
+            const char* const pointer = kChangeable[i].pointer;
+            hold(pointer, i == 0   ? m_document.get(pointer).value_or("\"none\"")
+                          : i == 3 ? (layout.sequenceParallel ? "true" : "false")
+                                   : saidOf(m_scenario, i));
+        }
+        if (m_etpFollows)
+            request.following.emplace_back("layout.etp");
+        else
+            hold("layout.etp", std::to_string(layout.etp));
+        if (m_shardFollows)
+            request.following.emplace_back("layout.dp_shard");
+        else
+            hold("layout.dp_shard", std::to_string(layout.dpShard));
+        hold("schedule.kind", "\"" + m_scenario.schedule.kind + "\"");
+        hold("schedule.virtual_stages", std::to_string(m_scenario.schedule.virtualStages));
+        return request;
+    }
+
+    PlanAnswer planOf(SettingSet changed, int gpus, double enoughSeconds)
+    {
+        checkCancelled();
+        ++m_out.setsTried;
+        PlanAnswer answer = plan(requestOf(changed, gpus, enoughSeconds), m_catalogue);
+        if (answer.stopped)
+            throw Cancelled();
+        if (answer.best.empty()) {
+            m_out.proved = m_out.proved && answer.proved;
+            m_tooFew.push_back(changed);
+        }
+        return answer;
+    }
+
+    bool isKnownToBeTooFew(SettingSet changed) const
+    {
+        return std::any_of(m_tooFew.begin(), m_tooFew.end(), [&](SettingSet all) { return (changed & ~all) == 0; });
+    }
+
+    /// Sets of so many settings that can be changed on so many GPUs, by how they are wanted.
+    std::vector<SettingSet> setsOf(int count, int gpus) const
+    {
+        std::vector<SettingSet> sets;
+        const bool keepsGpus = gpus == m_out.gpusBefore;
+        for (SettingSet set = 1; set < SettingSet{1} << kChangeable.size(); ++set) {
+            const int sizes = std::popcount(set & kGrid);
+            if ((set & ~m_all) == 0 && std::popcount(set) == count && (keepsGpus ? sizes != 1 : sizes > 0))
+                sets.push_back(set);
+        }
+        std::stable_sort(sets.begin(), sets.end(), [](SettingSet a, SettingSet b) { return (a & kSplit) < (b & kSplit); });
+        return sets;
+    }
+
+    bool searchSize(int gpus)
+    {
+        m_tooFew.clear();
+        const bool keepsGpus = gpus == m_out.gpusBefore;
+        if (m_all == 0 || (!keepsGpus && (m_all & kGrid) == 0))
+            return false;
+        if (planOf(m_all, gpus, kAnyStep).best.empty())
+            return false;
+        if (keepsGpus && (m_all & ~kSplit) != 0)
+            planOf(m_all & ~kSplit, gpus, kAnyStep); // where that does not fit, nothing of it does
+        for (int count = 1; count <= std::popcount(m_all); ++count) {
+            std::optional<PlannedLayout> best;
+            bool isOfSplit = false, proved = true;
+            for (const SettingSet set : setsOf(count, gpus)) {
+                const bool ofSplit = (set & kSplit) != 0;
+                if (isKnownToBeTooFew(set) || (best && ofSplit != isOfSplit))
+                    continue;
+                const PlanAnswer answer = planOf(set, gpus, 0);
+                proved = proved && answer.proved;
+                if (answer.best.empty() || (best && best->stepSeconds <= answer.best.front().stepSeconds))
+                    continue;
+                best = answer.best.front();
+                isOfSplit = ofSplit;
+            }
+            if (!best)
+                continue;
+            m_out.proved = m_out.proved && proved;
+            take(*best, gpus);
+            return true;
+        }
+        return false;
+    }
+
+    void take(const PlannedLayout& best, int gpus)
+    {
+        m_out.gpus = gpus;
+        const ScenarioDocument planned = withSettings(requestOf(m_all, gpus, 0), best.settings);
+        const Scenario scenario = resolvedScenario(planned, m_catalogue);
+        const auto jsonOf = [&](const std::string& pointer) { return planned.get(pointer).value_or("1"); };
+        std::string words;
+        bool ofSplit = false;
+        for (std::size_t i = 0; i < kChangeable.size(); ++i) {
+            const std::string before = saidOf(m_scenario, i), after = saidOf(scenario, i);
+            if (before == after)
+                continue;
+            ofSplit = ofSplit || kChangeable[i].isSplit;
+            m_out.settings.push_back({kChangeable[i].pointer, before, after, jsonOf(kChangeable[i].pointer)});
+            m_out.edit.changes.push_back({slashed(kChangeable[i].pointer), m_out.settings.back().json});
+            words += (words.empty() ? "" : ", ") + std::string(kChangeable[i].name) + " " + before + " → " + after;
+        }
+        if (ofSplit) // what a file said that follows from it
+            for (const std::string& follower : m_followers)
+                m_out.edit.changes.push_back({slashed(follower), std::nullopt});
+        if (const auto layers = planned.get("schedule.layers_per_stage");
+            layers && layers != m_document.get("schedule.layers_per_stage"))
+            m_out.edit.changes.push_back({"/schedule/layers_per_stage", *layers});
+        const int perNode = std::max(1, m_scenario.cluster.gpusPerNode), nodes = (gpus + perNode - 1) / perNode;
+        if (nodes > m_scenario.cluster.nodes) {
+            m_out.edit.changes.push_back({"/cluster/nodes", std::to_string(nodes)});
+            words += ", nodes " + std::to_string(m_scenario.cluster.nodes) + " → " + std::to_string(nodes);
+        }
+        m_out.edit.text = words;
+        const auto step = simulate(resolvedScenario(withChange(m_document, m_out), m_catalogue));
+        m_out.peakGib = step->metrics().peakMemoryGib;
+        m_out.stepSeconds = step->metrics().stepTimeSeconds;
+    }
+
+    const PlanRequest& m_request;
+    const Catalogue& m_catalogue;
+    const ScenarioDocument m_document; ///< with what is held
+    const Scenario m_scenario;
+    std::vector<std::string> m_followers; ///< that the document says and the job does not
+    bool m_etpFollows = false, m_shardFollows = false;
+    const ScenarioDocument m_job;
+    SettingSet m_all = 0;
+    std::vector<SettingSet> m_tooFew; ///< on the GPUs that are looked at: neither these nor any part of them fit
+    LeastChange m_out;
+};
+
+std::string gib(double size)
+{
+    return numberText(size * kBytesPerGib, Unit::bytes);
+}
+
+} // namespace
+
+std::vector<std::string_view> leastChangeKeys()
+{
+    std::vector<std::string_view> keys;
+    for (const Changeable& each : kChangeable)
+        keys.emplace_back(each.pointer);
+    return keys;
+}
+
+std::string LeastChange::text() const
+{
+    if (fitsAlready)
+        return "It fits as it is: the fullest GPU holds " + gib(peakBeforeGib) + " of " + gib(capacityGib);
+    std::string names;
+    for (const Changeable& each : kChangeable)
+        names += (names.empty() ? "" : ", ") + std::string(each.name);
+    if (!found())
+        return "The fullest GPU would hold " + gib(peakBeforeGib) + " of " + gib(capacityGib) + ", and no change of " + names +
+               (proved ? " or of the number of GPUs that was tried makes it fit" : " that was tried makes it fit");
+    const double more = stepSeconds / stepBeforeSeconds - 1;
+    std::string text = edit.text + ": then the fullest GPU holds " + gib(peakGib) + " of " + gib(capacityGib) + " instead of " +
+                       gib(peakBeforeGib) + ", and a step takes " + numberText(stepSeconds, Unit::seconds) + ", " +
+                       (std::abs(more) < 0.0005 ? std::string("as long as")
+                                                : percentText(std::abs(more)) + (more > 0 ? " more than" : " less than")) +
+                       " the " + numberText(stepBeforeSeconds, Unit::seconds) + " it would take if it fitted";
+    if (!keepsGpus())
+        text += "; on " + countedText(gpusBefore, "GPU") + " nothing of " + names + " is enough";
+    return text;
+}
+
+LeastChange leastChange(const PlanRequest& request, const Catalogue& catalogue)
+{
+    return LeastChangeSearch(request, catalogue).run();
+}
+
+ScenarioDocument withChange(const ScenarioDocument& document, const LeastChange& change)
+{
+    ScenarioDocument out = document;
+    for (const Change& each : change.edit.changes) {
+        if (each.json)
+            out.set(each.pointer, *each.json);
+        else if (out.get(each.pointer))
+            out.erase(each.pointer);
+    }
+    return out;
+}
+
+} // namespace sim

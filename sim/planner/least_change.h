@@ -1,0 +1,53 @@
+// The smallest change of a job that does not fit its GPUs with which it does: as few settings as can be, and of those changes the
+// fastest. Nothing here estimates: that a smaller change does not fit is proved as a plan is, and the one that is named was
+// simulated.
+#pragma once
+
+#include "sim/analysis/findings/findings.h"
+#include "sim/planner/planner.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sim {
+
+/// What may be changed, in the order in which one would rather: recomputation, micro-batch, ZeRO stage, sequence parallelism;
+/// then the sizes that say how the model is split. Everything else stays, or follows from them. More GPUs come last.
+std::vector<std::string_view> leastChangeKeys();
+
+struct ChangedSetting {
+    std::string pointer;       ///< "layout.tp"
+    std::string before, after; ///< as a person says them: "none", "full, 3 layers of each chunk", "4"
+    std::string json;          ///< of `after`
+};
+
+struct LeastChange {
+    bool fitsAlready = false;
+    std::vector<ChangedSetting> settings; ///< in the order of leastChangeKeys(); empty: nothing of what may be changed helps
+    SuggestedEdit edit;                   ///< the same with what has to follow it; of the request's document
+    int gpusBefore = 0, gpus = 0;
+    double capacityGib = 0; ///< of a GPU, without what is to stay free
+    double peakBeforeGib = 0, peakGib = 0;
+    double stepBeforeSeconds = 0, stepSeconds = 0; ///< of the engine; the step before as if it fitted
+    int setsTried = 0;                             ///< of settings, each with all of its values
+    bool proved =
+        false; ///< that no fewer settings are enough, and that none with as many is faster; without settings: nothing is
+    bool found() const { return !settings.empty(); }
+    bool keepsGpus() const { return gpus == gpusBefore; }
+    /// What changes, whether it then fits, and what it costs: a line or two.
+    std::string text() const;
+};
+
+/// Of the request: its document with what it holds, its framework and margin; `gpus` is the most that may be used, 0: sixteen
+/// times as many as there are. First of all as many GPUs as there are, then as few settings as can be, then those that leave the
+/// model's split as it is, then the fastest; of more GPUs as few of the usual sizes as can be. Throws Error as plan() does, of a
+/// job that is not legal as it stands, and Cancelled.
+LeastChange leastChange(const PlanRequest&, const Catalogue&);
+
+/// The document with it.
+ScenarioDocument withChange(const ScenarioDocument&, const LeastChange&);
+
+} // namespace sim

@@ -1,0 +1,264 @@
+// The smallest change with which a job fits: it does fit, no smaller one does, and what is said of it is what the engine says.
+#include "sim/planner/least_change.h"
+
+#include "sim/answers/plan.h"
+#include "sim/cancel.h"
+#include "sim/memory_limit.h"
+#include "sim/simulate/simulation.h"
+#include "sim/text/number_text.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace sim;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr const char* kJob = R"({
+  "format": "rankscope-scenario", "version": 1,
+  "model": {"num_hidden_layers": 8, "hidden_size": 1024, "intermediate_size": 2816, "num_attention_heads": 8,
+            "num_key_value_heads": 4, "vocab_size": 8192, "max_position_embeddings": 2048},
+  "cluster": {"base": "h100-sxm-ib400"},
+  "layout": {"tp": 2, "pp": 2, "dp": 2},
+  "training": {"sequence_length": 1024, "global_batch_size": 16, "micro_batch_size": 4}
+})";
+
+std::shared_ptr<const Simulation> stepOf(const ScenarioDocument& document)
+{
+    return simulate(resolvedScenario(document, test::catalogue()));
+}
+
+/// A job whose GPUs have that share of the memory that it needs.
+ScenarioDocument withMemory(ScenarioDocument document, double share)
+{
+    document.set("cluster.gpu.memory_gib", std::to_string(share * stepOf(document)->metrics().peakMemoryGib));
+    return document;
+}
+
+struct Key {
+    const char* pointer;
+    std::vector<std::string> values;
+};
+
+/// Every value that a set of settings of the job can have, tried: the fastest step of what fits.
+class BruteForce {
+public:
+    BruteForce(const ScenarioDocument& document, bool splits) : m_document(document)
+    {
+        m_keys = {{"training.recompute", {"\"none\"", "\"selective\""}},
+                  {"training.micro_batch_size", {"1", "2", "4", "8", "16"}},
+                  {"layout.zero_stage", {"0", "1", "2", "3"}},
+                  {"layout.sequence_parallel", {"true", "false"}}};
+        for (int layers = 1; layers <= 8; ++layers)
+            m_keys[0].values.push_back("{\"kind\":\"full\",\"layers\":" + std::to_string(layers) + "}");
+        if (splits)
+            for (const char* size : {"layout.tp", "layout.pp", "layout.cp", "layout.dp"})
+                m_keys.push_back({size, {"1", "2", "4", "8"}});
+        m_gpus = resolvedScenario(document, test::catalogue()).layout.worldSize();
+    }
+    std::size_t keys() const { return m_keys.size(); }
+    std::optional<double> fastest(unsigned set) const
+    {
+        std::optional<double> best;
+        tryAll(set, 0, m_document, best);
+        return best;
+    }
+
+private:
+    void tryAll(unsigned set, std::size_t from, const ScenarioDocument& document, std::optional<double>& best) const
+    {
+        while (from < m_keys.size() && (set >> from & 1) == 0)
+            ++from;
+        if (from == m_keys.size()) {
+            const auto resolved = document.resolve(test::catalogue());
+            if (!resolved.scenario || resolved.scenario->layout.worldSize() != m_gpus)
+                return;
+            const auto step = simulate(*resolved.scenario);
+            if (step->metrics().fits)
+                best = std::min(best.value_or(1e9), step->metrics().stepTimeSeconds);
+            return;
+        }
+        for (const std::string& value : m_keys[from].values) {
+            ScenarioDocument with = document;
+            with.set(m_keys[from].pointer, value);
+            tryAll(set, from + 1, with, best);
+        }
+    }
+    ScenarioDocument m_document;
+    std::vector<Key> m_keys;
+    std::int64_t m_gpus = 0;
+};
+
+} // namespace
+
+TEST(LeastChange, FitsAndNoSmallerOneDoes)
+{
+    std::mt19937 random(1801);
+    const auto oneOf = [&](std::initializer_list<const char*> values) {
+        return std::string(*(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size())));
+    };
+    int found = 0, ofSeveral = 0, ofMoreGpus = 0;
+    for (int i = 0; i < 40; ++i) {
+        ScenarioDocument job = ScenarioDocument::parse(kJob);
+        const bool isSmall = i % 2 == 0; // how it is split is not looked at, by trying everything, in the other half
+        job.set("layout.tp", oneOf({"1", "2"}));
+        job.set("layout.pp", oneOf({"1", "2", "4"}));
+        job.set("layout.dp", oneOf({"1", "2"}));
+        job.set("training.micro_batch_size", oneOf({"1", "2", "4"}));
+        job.set("schedule.kind", oneOf({"1f1b", "gpipe"}));
+        job.set("training.recompute", oneOf({"none", "selective"}));
+        job.set("layout.zero_stage", oneOf({"0", "1"}));
+        if (!job.resolve(test::catalogue()).scenario)
+            continue;
+        job = withMemory(job, 0.4 + 0.001 * static_cast<double>(random() % 580));
+        SCOPED_TRACE(job.text());
+        const LeastChange change = leastChange({.document = job}, test::catalogue());
+        EXPECT_TRUE(change.proved);
+        EXPECT_FALSE(change.fitsAlready);
+        if (!change.found())
+            continue;
+        ++found;
+        ofSeveral += change.settings.size() > 1 ? 1 : 0;
+        ofMoreGpus += change.keepsGpus() ? 0 : 1;
+        const auto step = stepOf(withChange(job, change));
+        EXPECT_TRUE(step->metrics().fits);
+        EXPECT_EQ(step->metrics().stepTimeSeconds, change.stepSeconds);
+        EXPECT_EQ(step->metrics().peakMemoryGib, change.peakGib);
+        EXPECT_EQ(step->metrics().worldSize, change.gpus);
+
+        const BruteForce all(job, !isSmall);
+        std::optional<double> fastest;
+        for (unsigned set = 1; set < 1U << all.keys(); ++set) {
+            const int count = std::popcount(set);
+            // Of more GPUs: none with as many is enough, by up to two settings. Values of large sets are too many to try.
+            const int most = change.keepsGpus() ? static_cast<int>(change.settings.size()) : 2;
+            if (count > std::min(most, isSmall ? 4 : 2))
+                continue;
+            const std::optional<double> step_ = all.fastest(set);
+            if (count < most || !change.keepsGpus()) {
+                EXPECT_FALSE(step_.has_value()) << "set " << set;
+            } else if (step_ && set < 16) {
+                fastest = std::min(fastest.value_or(1e9), *step_);
+            }
+        }
+        if (fastest) { // those that leave the split come first
+            EXPECT_EQ(change.stepSeconds, *fastest);
+            for (const ChangedSetting& setting : change.settings)
+                EXPECT_THAT(setting.pointer, testing::AnyOf(HasSubstr("training."), HasSubstr("zero"), HasSubstr("sequence")));
+        }
+    }
+    EXPECT_GT(found, 25);
+    EXPECT_GT(ofSeveral, 5);
+    std::printf("%d found, %d of several settings, %d of more GPUs\n", found, ofSeveral, ofMoreGpus);
+}
+
+TEST(LeastChange, SaysWhatTheEngineSays)
+{
+    const ScenarioDocument job = withMemory(ScenarioDocument::parse(kJob), 0.8);
+    const LeastChange change = leastChange({.document = job}, test::catalogue());
+    ASSERT_TRUE(change.found());
+    const auto before = stepOf(job), after = stepOf(withChange(job, change));
+    const double seconds = after->metrics().stepTimeSeconds, secondsBefore = before->metrics().stepTimeSeconds;
+    const std::string text = change.text();
+    for (const std::string& number : {numberText(after->metrics().peakMemoryGib * kBytesPerGib, Unit::bytes),
+                                      numberText(before->metrics().peakMemoryGib * kBytesPerGib, Unit::bytes),
+                                      numberText(before->scenario().cluster.gpu.memoryGib * kBytesPerGib, Unit::bytes),
+                                      numberText(seconds, Unit::seconds), numberText(secondsBefore, Unit::seconds)})
+        EXPECT_THAT(text, HasSubstr(number));
+    if (std::abs(seconds / secondsBefore - 1) > 0.001) {
+        EXPECT_THAT(text, HasSubstr(percentText(std::abs(seconds / secondsBefore - 1))));
+    }
+    for (const ChangedSetting& setting : change.settings) {
+        EXPECT_NE(setting.before, setting.after);
+        EXPECT_THAT(text, HasSubstr(setting.before + " → " + setting.after));
+    }
+    const Answer answer = leastChangeAnswer(change);
+    EXPECT_EQ(answer.at("after").at("step_time_s"), seconds);
+    EXPECT_EQ(answer.at("before").at("peak_memory_gib"), before->metrics().peakMemoryGib);
+    EXPECT_EQ(answer.at("set").size() + answer.at("erase").size(), change.edit.changes.size());
+}
+
+TEST(LeastChange, OfWhatFitsIsNone)
+{
+    const LeastChange change = leastChange({.document = ScenarioDocument::parse(kJob)}, test::catalogue());
+    EXPECT_TRUE(change.fitsAlready);
+    EXPECT_FALSE(change.found());
+    EXPECT_TRUE(change.edit.changes.empty());
+    EXPECT_THAT(change.text(), HasSubstr("fits as it is"));
+}
+
+TEST(LeastChange, LeavesWhatIsHeldAndKeepsAMargin)
+{
+    const ScenarioDocument job = withMemory(ScenarioDocument::parse(kJob), 0.8);
+    const LeastChange any = leastChange({.document = job}, test::catalogue());
+    ASSERT_TRUE(any.found());
+    const std::string first = any.settings.front().pointer;
+    const LeastChange other =
+        leastChange({.document = job, .fixed = {{first, job.get(first).value_or("\"none\"")}}}, test::catalogue());
+    ASSERT_TRUE(other.found());
+    for (const ChangedSetting& setting : other.settings)
+        EXPECT_NE(setting.pointer, first);
+    const double margin = 0.2 * any.capacityGib;
+    const LeastChange free = leastChange({.document = job, .marginGib = margin}, test::catalogue());
+    ASSERT_TRUE(free.found());
+    EXPECT_LE(stepOf(withChange(job, free))->metrics().peakMemoryGib, any.capacityGib - margin);
+    EXPECT_GE(free.settings.size(), any.settings.size());
+}
+
+TEST(LeastChange, TakesMoreGpusOnlyWhereAsManyAreNotEnough)
+{
+    ScenarioDocument job = ScenarioDocument::parse(kJob);
+    for (const char* size : {"layout.tp", "layout.pp", "layout.dp"})
+        job.set(size, "1");
+    job = withMemory(job, 0.3);
+    const LeastChange change = leastChange({.document = job}, test::catalogue());
+    ASSERT_TRUE(change.found());
+    EXPECT_GT(change.gpus, 1);
+    EXPECT_TRUE(stepOf(withChange(job, change))->metrics().fits);
+    EXPECT_THAT(change.text(), HasSubstr("on 1 GPU nothing of"));
+    const LeastChange none = leastChange({.document = job, .gpus = 1}, test::catalogue());
+    EXPECT_FALSE(none.found());
+    EXPECT_TRUE(none.proved);
+    EXPECT_THAT(none.text(), HasSubstr("no change of recompute"));
+}
+
+TEST(LeastChange, FollowsWithWhatAFileSaidThatFollows)
+{
+    ScenarioDocument job = ScenarioDocument::parse(kJob);
+    for (const auto& [pointer, value] :
+         {std::pair{"layout.dp_shard", "2"}, {"schedule.layers_per_stage", "[4,4]"}, {"layout.etp", "2"}})
+        job.set(pointer, value);
+    job = withMemory(job, 0.5);
+    std::vector<PlanSetting> held; // so that only sizes are left
+    for (const char* pointer :
+         {"training.recompute", "training.micro_batch_size", "layout.zero_stage", "layout.sequence_parallel"})
+        held.emplace_back(pointer, job.get(pointer).value_or(std::string(pointer) == "training.recompute"         ? "\"none\""
+                                                             : std::string(pointer) == "layout.sequence_parallel" ? "false"
+                                                                                                                  : "0"));
+    const LeastChange change = leastChange({.document = job, .fixed = held}, test::catalogue());
+    ASSERT_TRUE(change.found());
+    const Scenario scenario = resolvedScenario(withChange(job, change), test::catalogue());
+    EXPECT_EQ(scenario.layout.dpShard, scenario.layout.dp * scenario.layout.cp);
+    EXPECT_TRUE(simulate(scenario)->metrics().fits);
+}
+
+TEST(LeastChange, IsTheSameForAnyNumberOfThreadsAndCanBeStopped)
+{
+    const ScenarioDocument job = withMemory(ScenarioDocument::parse(kJob), 0.55);
+    PlanRequest one{.document = job}, three{.document = job};
+    one.jobs = 1;
+    three.jobs = 3;
+    EXPECT_EQ(leastChangeAnswer(leastChange(one, test::catalogue())).dump(),
+              leastChangeAnswer(leastChange(three, test::catalogue())).dump());
+    const CancelScope stopped([] { return true; });
+    EXPECT_THROW((void)leastChange(one, test::catalogue()), Cancelled);
+}

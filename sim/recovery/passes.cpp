@@ -73,34 +73,45 @@ struct NamedPass {
     bool saysStage = true;
 };
 
-std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence& rank, bool onDevice)
+/// Of names that say no stage; a micro-batch of -1 is to be counted.
+std::optional<Action> passWithoutStage(std::string_view name)
+{
+    const auto numbered = [&name](std::string_view word, ActionKind kind) -> std::optional<Action> {
+        if (!name.starts_with(word))
+            return std::nullopt;
+        std::string_view rest = name.substr(word.size());
+        const auto number = takeNumber(rest);
+        return number && rest.empty() ? std::optional(Action{.kind = kind, .microbatch = *number}) : std::nullopt;
+    };
+    if (const auto forward = numbered("Forward ", ActionKind::forward))
+        return forward;
+    if (const auto backward = numbered("Backward ", ActionKind::backward))
+        return backward;
+    const std::size_t call = name.rfind(": ");
+    const std::string_view frame = call == std::string_view::npos ? name : name.substr(call + 2);
+    if (frame == "forward_step" || frame == "DeepSpeedEngine.forward")
+        return Action{.kind = ActionKind::forward, .microbatch = -1};
+    if (frame == "backward_step")
+        return Action{.kind = ActionKind::backward, .microbatch = -1};
+    return std::nullopt;
+}
+
+std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence& rank, const PassesAsked& asked)
 {
     std::vector<NamedPass> passes;
     std::int32_t forwards = 0, backwards = 0;
     for (const MarkSpan& mark : rank.marks) {
-        if (mark.onDevice != onDevice)
+        if (mark.onDevice != asked.onDevice || mark.startNs < asked.fromNs || mark.startNs >= asked.toNs)
             continue;
         const std::string_view name = evidence.names[mark.name];
         for (const Action& action : actionsFromMark(name, mark.microbatch, evidence.slices))
             passes.push_back({.pass = {action, mark.startNs, mark.endNs}, .saysStage = true});
-        const auto counted = [&](std::string_view word, ActionKind kind) {
-            if (!name.starts_with(word))
-                return;
-            std::string_view rest = name.substr(word.size());
-            const auto number = takeNumber(rest);
-            if (number && rest.empty())
-                passes.push_back({.pass = {{.kind = kind, .microbatch = *number}, mark.startNs, mark.endNs}, .saysStage = false});
-        };
-        counted("Forward ", ActionKind::forward);
-        counted("Backward ", ActionKind::backward);
-        const std::size_t call = name.rfind(": ");
-        const std::string_view frame = call == std::string_view::npos ? name : name.substr(call + 2);
-        if (frame == "forward_step" || frame == "DeepSpeedEngine.forward")
-            passes.push_back({.pass = {{.kind = ActionKind::forward, .microbatch = forwards++}, mark.startNs, mark.endNs},
-                              .saysStage = false});
-        else if (frame == "backward_step")
-            passes.push_back({.pass = {{.kind = ActionKind::backward, .microbatch = backwards++}, mark.startNs, mark.endNs},
-                              .saysStage = false});
+        if (auto action = passWithoutStage(name)) {
+            if (action->microbatch < 0)
+                action->microbatch = action->kind == ActionKind::forward ? forwards++ : backwards++;
+            action->stage = std::max(0, asked.pipelineRank);
+            passes.push_back({.pass = {*action, mark.startNs, mark.endNs}, .saysStage = false});
+        }
     }
     return passes;
 }
@@ -151,6 +162,19 @@ std::vector<Action> actionsFromMark(std::string_view name, std::int32_t microbat
     return {};
 }
 
+std::vector<RecoveredPass> passesOfMarks(const RunEvidence& evidence, const RankEvidence& rank, const PassesAsked& asked)
+{
+    std::vector<RecoveredPass> passes;
+    for (const NamedPass& named : passesOf(evidence, rank, asked))
+        passes.push_back(named.pass);
+    return passes;
+}
+
+bool isMarkOfPass(std::string_view name, std::int32_t microbatch, int slices)
+{
+    return passWithoutStage(name) || !actionsFromMark(name, microbatch, slices).empty();
+}
+
 RecoveredPasses recoverPasses(const RunEvidence& evidence, const RecoveredAxes& axes, std::size_t steps)
 {
     RecoveredPasses result;
@@ -165,14 +189,14 @@ RecoveredPasses recoverPasses(const RunEvidence& evidence, const RecoveredAxes& 
         if (pipeline != nullptr)
             result.pipelineRank[r] = RecoveredAxes::coordinate(*pipeline, rank.rank);
         // The host's marks order what it asked for; the device's twins say when it was done.
-        const std::vector<NamedPass> onDevice = middleStep(passesOf(evidence, rank, true), steps);
-        std::vector<NamedPass> named = onDevice.empty() ? middleStep(passesOf(evidence, rank, false), steps) : onDevice;
+        PassesAsked asked{.onDevice = true, .pipelineRank = result.pipelineRank[r]};
+        std::vector<NamedPass> named = middleStep(passesOf(evidence, rank, asked), steps);
+        if (asked.onDevice = false; named.empty())
+            named = middleStep(passesOf(evidence, rank, asked), steps);
         std::vector<RecoveredPass>& passes = result.ranks.emplace_back();
         std::set<int> stages;
         for (NamedPass& pass : named) {
             saysStages |= pass.saysStage;
-            if (!pass.saysStage)
-                pass.pass.action.stage = std::max(0, result.pipelineRank[r]);
             stages.insert(pass.pass.action.stage);
             passes.push_back(pass.pass);
         }

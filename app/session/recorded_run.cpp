@@ -110,7 +110,8 @@ std::vector<MeasuredRank> measuredRanks(const sim::Recovered& recovered, std::si
     for (const sim::Counter& counter : trace.counters) {
         const int rank = trace.processes[sim::asIndex(counter.process)].rank;
         if (rank >= 0 && sim::asIndex(rank) < out.size() && !counter.value.empty())
-            out[sim::asIndex(rank)].peakBytes = *std::max_element(counter.value.begin(), counter.value.end());
+            out[sim::asIndex(rank)].peakBytes = std::max(out[sim::asIndex(rank)].peakBytes.value_or(0),
+                                                         *std::max_element(counter.value.begin(), counter.value.end()));
     }
     return out;
 }
@@ -269,6 +270,8 @@ void RecordedRun::sayGrid(std::vector<sim::NamedAxis> grid)
             return recoverRun(recording, grid, catalogue);
         },
         [this](const RecoveredRunPtr& run) {
+            for (const int ofTheOldGrid : {kRecordedPicture, kRecordedPredict, kRecordedCompare})
+                m_worker.drop(ofTheOldGrid);
             m_run = run;
             m_picture.reset();
             m_prediction.reset(); // of another layout
@@ -300,7 +303,9 @@ void RecordedRun::compareWith(const QStringList& paths)
     m_worker.ask(
         kRecordedCompare,
         [run = m_run, paths] {
-            const sim::Recovered other = sim::recover(sim::readRecording(filesOf(paths)));
+            const sim::Recording read = sim::readRecording(filesOf(paths));
+            requireSpans(read);
+            const sim::Recovered other = sim::recover(read);
             return sim::differenceOf(run->recovered, other);
         },
         [this, paths](const sim::RunDifference& difference) { Q_EMIT compared(traceName(paths), difference); },

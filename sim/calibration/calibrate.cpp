@@ -62,7 +62,7 @@ public:
     Calibrator(const Recording& recording, const Recovered& recovered, const Simulation& simulation,
                std::vector<std::size_t> steps)
         : m_recording(recording), m_recovered(recovered), m_simulation(simulation), m_steps(std::move(steps)),
-          m_predicted(predictedOps(simulation, recovered))
+          m_predicted(predictedOps(simulation, recovered)), m_axes(recovered)
     {
         for (const PredictedKernel& kernel : m_predicted.kernels)
             m_kernelLabels.insert(kernel.label);
@@ -110,9 +110,7 @@ private:
     static std::string rowOf(const std::string& label, OpClass opClass) { return label + ", " + opClassName(opClass); }
     std::string axesOfSpan(const CommSpan& span) const
     {
-        return span.group < 0
-                   ? std::string("an unknown group")
-                   : axesOfGroup(m_recovered.axes, m_recovered.evidence.groups[static_cast<std::size_t>(span.group)].ranks);
+        return span.group < 0 ? std::string("an unknown group") : m_axes.of(span.group, span.exchange);
     }
     static std::string rowOf(Exchange exchange, const std::string& axes)
     {
@@ -147,6 +145,7 @@ private:
     const Simulation& m_simulation;
     std::vector<std::size_t> m_steps; ///< indices into RecoveredSteps::steps
     PredictedOps m_predicted;
+    AxesOfGroups m_axes;
     std::set<std::string> m_kernelLabels, m_transferLabels;
     MeasuredRows m_kernels, m_transfers;
     bool m_isNamed = false; ///< kernels bear the names of ops

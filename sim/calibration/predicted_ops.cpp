@@ -131,8 +131,10 @@ private:
         if (isNew) {
             const RoleGroups groups = roleGroups(role, m_simulation.mesh(), m_simulation.scenario());
             if (const int group = groups.groupOf[asIndex(rank)]; group >= 0)
-                known->second = axesOfGroup(m_recovered.axes, {groups.members.begin() + groups.first[asIndex(group)],
-                                                               groups.members.begin() + groups.first[asIndex(group) + 1]});
+                known->second = role == CommunicatorRole::ep && m_recovered.axes.find("ep") != nullptr
+                                    ? std::string("ep")
+                                    : axesOfGroup(m_recovered.axes, {groups.members.begin() + groups.first[asIndex(group)],
+                                                                     groups.members.begin() + groups.first[asIndex(group) + 1]});
         }
         return known->second;
     }

@@ -62,11 +62,13 @@ private:
 void RunReader::addCollectives(bool isByPurpose)
 {
     const RunEvidence& evidence = m_recovered.evidence;
-    std::vector<CollectiveClass> ofGroup;
-    for (const GroupEvidence& group : evidence.groups)
-        ofGroup.push_back({.what = {}, .axis = axesOfGroup(m_recovered.axes, group.ranks), .members = group.ranks.size()});
+    const AxesOfGroups axes(m_recovered);
     const auto classOf = [&](Exchange exchange, const CommSpan& span, bool isWithWaiting) {
-        CollectiveClass of = span.group < 0 ? CollectiveClass{} : ofGroup[static_cast<std::size_t>(span.group)];
+        CollectiveClass of;
+        if (span.group >= 0) {
+            of.axis = axes.of(span.group, exchange);
+            of.members = evidence.groups[static_cast<std::size_t>(span.group)].ranks.size();
+        }
         of.what = exchange == Exchange::unknown || (isByPurpose && !isTransfer(exchange)) ? evidence.names[span.name]
                                                                                           : std::string(exchangeName(exchange));
         of.isWithWaiting = isWithWaiting;

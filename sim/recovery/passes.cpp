@@ -1,6 +1,7 @@
 #include "sim/recovery/passes.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cstdint>
@@ -73,86 +74,106 @@ struct NamedPass {
     bool saysStage = true;
 };
 
-/// Passes that are counted, not numbered: with as many in each step, micro-batches are counted anew in each.
-void countInSteps(std::vector<NamedPass>& passes, std::size_t steps)
+/// Of names that say no stage; a micro-batch of -1 is to be counted.
+std::optional<Action> passWithoutStage(std::string_view name)
 {
-    for (const ActionKind kind : {ActionKind::forward, ActionKind::backward}) {
-        const auto isOfKind = [kind](const NamedPass& named) { return named.pass.action.kind == kind; };
-        const auto count = static_cast<std::size_t>(std::count_if(passes.begin(), passes.end(), isOfKind));
-        const std::size_t each = steps > 0 && count % steps == 0 ? count / steps : count;
-        std::size_t at = 0;
-        for (NamedPass& named : passes)
-            if (isOfKind(named))
-                named.pass.action.microbatch = static_cast<std::int32_t>(at++ % std::max<std::size_t>(each, 1));
-    }
+    const auto numbered = [&name](std::string_view word, ActionKind kind) -> std::optional<Action> {
+        if (!name.starts_with(word))
+            return std::nullopt;
+        std::string_view rest = name.substr(word.size());
+        const auto number = takeNumber(rest);
+        return number && rest.empty() ? std::optional(Action{.kind = kind, .microbatch = *number}) : std::nullopt;
+    };
+    if (const auto forward = numbered("Forward ", ActionKind::forward))
+        return forward;
+    if (const auto backward = numbered("Backward ", ActionKind::backward))
+        return backward;
+    const std::size_t call = name.rfind(": ");
+    const std::string_view frame = call == std::string_view::npos ? name : name.substr(call + 2);
+    if (frame == "forward_step" || frame == "DeepSpeedEngine.forward")
+        return Action{.kind = ActionKind::forward, .microbatch = -1};
+    if (frame == "backward_step")
+        return Action{.kind = ActionKind::backward, .microbatch = -1};
+    return std::nullopt;
 }
 
 /// From torch's fully_shard: a module at the root marks where each of its passes begins and ends, on the host alone and without a
 /// number (torch/distributed/fsdp/_fully_shard/_fsdp_state.py). A root's label has no name behind it.
 class RootPasses {
 public:
-    void take(std::string_view name, const MarkSpan& mark)
+    struct Mark {
+        std::string_view name;
+        ActionKind kind;
+        bool isEnd;
+    };
+    static constexpr std::array<Mark, 4> kMarks{{{"FSDP::pre_forward", ActionKind::forward, false},
+                                                 {"FSDP::post_forward", ActionKind::forward, true},
+                                                 {"FSDP::pre_backward", ActionKind::backward, false},
+                                                 {"FSDP::root_post_backward_callback", ActionKind::backward, true}}};
+    static const Mark* find(std::string_view name)
     {
-        if (name == "FSDP::pre_forward")
-            m_forwardNs = mark.startNs;
-        else if (name == "FSDP::post_forward")
-            end(m_forwardNs, ActionKind::forward, mark.endNs);
-        else if (name == "FSDP::pre_backward")
-            m_backwardNs = mark.startNs;
-        else if (name == "FSDP::root_post_backward_callback")
-            end(m_backwardNs, ActionKind::backward, mark.endNs);
+        const auto* const found =
+            std::find_if(kMarks.begin(), kMarks.end(), [name](const Mark& mark) { return mark.name == name; });
+        return found == kMarks.end() ? nullptr : found;
+    }
+
+    void take(std::string_view name, const MarkSpan& span)
+    {
+        const Mark* mark = find(name);
+        if (mark == nullptr)
+            return;
+        std::optional<std::int64_t>& beginNs = mark->kind == ActionKind::forward ? m_forwardNs : m_backwardNs;
+        if (!mark->isEnd) {
+            beginNs = span.startNs;
+        } else if (beginNs) {
+            passes.push_back({.pass = {{.kind = mark->kind, .microbatch = -1}, *beginNs, span.endNs}, .saysStage = false});
+            beginNs.reset();
+        }
     }
     std::vector<NamedPass> passes;
 
 private:
-    void end(std::optional<std::int64_t>& beginNs, ActionKind kind, std::int64_t endNs)
-    {
-        if (!beginNs)
-            return;
-        passes.push_back({.pass = {{.kind = kind}, *beginNs, endNs}, .saysStage = false});
-        beginNs.reset();
-    }
     std::optional<std::int64_t> m_forwardNs, m_backwardNs;
 };
 
-/// Those that the best of a rank's annotations tell: with their stages, with their numbers, or in their order.
-std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence& rank, bool onDevice, std::size_t steps)
+/// Those without a number: with as many in each of `steps`, micro-batches are counted anew in each.
+void countInSteps(std::vector<NamedPass>& passes, std::size_t steps)
 {
-    std::vector<NamedPass> named, numbered, frames;
+    for (const ActionKind kind : {ActionKind::forward, ActionKind::backward}) {
+        const auto isCounted = [kind](const NamedPass& named) {
+            return named.pass.action.kind == kind && named.pass.action.microbatch < 0;
+        };
+        const auto count = static_cast<std::size_t>(std::count_if(passes.begin(), passes.end(), isCounted));
+        const std::size_t each = steps > 0 && count % steps == 0 ? count / steps : count;
+        std::size_t at = 0;
+        for (NamedPass& named : passes)
+            if (isCounted(named))
+                named.pass.action.microbatch = static_cast<std::int32_t>(at++ % std::max<std::size_t>(each, 1));
+    }
+}
+
+/// Those that the best of a rank's annotations tell: with their stages, with a number or counted, or by the roots of fully_shard.
+std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence& rank, const PassesAsked& asked)
+{
+    std::vector<NamedPass> named, others;
     RootPasses roots;
     for (const MarkSpan& mark : rank.marks) {
-        if (mark.onDevice != onDevice)
+        if (mark.onDevice != asked.onDevice || mark.startNs < asked.fromNs || mark.startNs >= asked.toNs)
             continue;
         const std::string_view name = evidence.names[mark.name];
         for (const Action& action : actionsFromMark(name, mark.microbatch, evidence.slices))
             named.push_back({.pass = {action, mark.startNs, mark.endNs}, .saysStage = true});
-        const auto counted = [&](std::string_view word, ActionKind kind) {
-            if (!name.starts_with(word))
-                return;
-            std::string_view rest = name.substr(word.size());
-            const auto number = takeNumber(rest);
-            if (number && rest.empty())
-                numbered.push_back(
-                    {.pass = {{.kind = kind, .microbatch = *number}, mark.startNs, mark.endNs}, .saysStage = false});
-        };
-        counted("Forward ", ActionKind::forward);
-        counted("Backward ", ActionKind::backward);
-        const std::size_t call = name.rfind(": ");
-        const std::string_view frame = call == std::string_view::npos ? name : name.substr(call + 2);
-        if (frame == "forward_step" || frame == "DeepSpeedEngine.forward")
-            frames.push_back({.pass = {{.kind = ActionKind::forward}, mark.startNs, mark.endNs}, .saysStage = false});
-        else if (frame == "backward_step")
-            frames.push_back({.pass = {{.kind = ActionKind::backward}, mark.startNs, mark.endNs}, .saysStage = false});
+        if (const auto action = passWithoutStage(name))
+            others.push_back({.pass = {*action, mark.startNs, mark.endNs}, .saysStage = false});
         roots.take(name, mark);
     }
-    if (!named.empty() || !numbered.empty()) {
-        if (named.empty())
-            named = std::move(numbered);
+    if (!named.empty())
         return named;
-    }
-    std::vector<NamedPass>& inOrder = frames.empty() ? roots.passes : frames;
-    countInSteps(inOrder, steps);
-    return std::move(inOrder);
+    std::vector<NamedPass>& told = others.empty() ? roots.passes : others;
+    countInSteps(told, asked.steps);
+    for (NamedPass& pass : told)
+        pass.pass.action.stage = std::max(0, asked.pipelineRank);
+    return std::move(told);
 }
 
 /// Of passes that each step runs once: those of the step in the middle.
@@ -201,6 +222,19 @@ std::vector<Action> actionsFromMark(std::string_view name, std::int32_t microbat
     return {};
 }
 
+std::vector<RecoveredPass> passesOfMarks(const RunEvidence& evidence, const RankEvidence& rank, const PassesAsked& asked)
+{
+    std::vector<RecoveredPass> passes;
+    for (const NamedPass& named : passesOf(evidence, rank, asked))
+        passes.push_back(named.pass);
+    return passes;
+}
+
+bool isMarkOfPass(std::string_view name, std::int32_t microbatch, int slices)
+{
+    return passWithoutStage(name) || RootPasses::find(name) != nullptr || !actionsFromMark(name, microbatch, slices).empty();
+}
+
 RecoveredPasses recoverPasses(const RunEvidence& evidence, const RecoveredAxes& axes, std::size_t steps)
 {
     RecoveredPasses result;
@@ -215,14 +249,14 @@ RecoveredPasses recoverPasses(const RunEvidence& evidence, const RecoveredAxes& 
         if (pipeline != nullptr)
             result.pipelineRank[r] = RecoveredAxes::coordinate(*pipeline, rank.rank);
         // The host's marks order what it asked for; the device's twins say when it was done.
-        const std::vector<NamedPass> onDevice = middleStep(passesOf(evidence, rank, true, steps), steps);
-        std::vector<NamedPass> named = onDevice.empty() ? middleStep(passesOf(evidence, rank, false, steps), steps) : onDevice;
+        PassesAsked asked{.onDevice = true, .pipelineRank = result.pipelineRank[r], .steps = steps};
+        std::vector<NamedPass> named = middleStep(passesOf(evidence, rank, asked), steps);
+        if (asked.onDevice = false; named.empty())
+            named = middleStep(passesOf(evidence, rank, asked), steps);
         std::vector<RecoveredPass>& passes = result.ranks.emplace_back();
         std::set<int> stages;
         for (NamedPass& pass : named) {
             saysStages |= pass.saysStage;
-            if (!pass.saysStage)
-                pass.pass.action.stage = std::max(0, result.pipelineRank[r]);
             stages.insert(pass.pass.action.stage);
             passes.push_back(pass.pass);
         }

@@ -31,6 +31,17 @@ struct RecoveredPasses {
 /// above 2^20 and what is no action. Prefixes as PyTorch writes them.
 std::vector<Action> actionsFromMark(std::string_view name, std::int32_t microbatch, int slices);
 
+struct PassesAsked {
+    bool onDevice = false;                             ///< marks of the device, else the host's
+    int pipelineRank = 0;                              ///< the stage of passes that do not name theirs; -1 unknown
+    std::int64_t fromNs = INT64_MIN, toNs = INT64_MAX; ///< begins within; passes without a number are counted from there
+    std::size_t steps = 1;                             ///< that lie within: counted anew in each
+};
+/// What a rank's marks say, in their order; names as recoverPasses() knows them.
+std::vector<RecoveredPass> passesOfMarks(const RunEvidence&, const RankEvidence&, const PassesAsked&);
+/// Whether passesOfMarks() takes it for a pass.
+bool isMarkOfPass(std::string_view name, std::int32_t microbatch, int slices);
+
 /// Of the step in the middle. Names: PyTorch's runtime schedules (`PP:2F0`), its single-stage ones (`Forward 3`), python frames
 /// `forward_step`, `backward_step` and the roots of `fully_shard` (both counted), Rankscope's own actions.
 RecoveredPasses recoverPasses(const RunEvidence&, const RecoveredAxes&, std::size_t steps);

@@ -1,8 +1,11 @@
 #include "sim/recovery/rank_time.h"
 
 #include "sim/recovery/busy_time.h"
+#include "sim/recovery/group_role.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
 namespace sim {
@@ -18,7 +21,7 @@ BusyTime joined(std::vector<BusyTime::Span> a, const std::vector<BusyTime::Span>
     return BusyTime(std::move(a));
 }
 
-RankTime timeOfRank(const Recovered& recovered, const std::vector<std::string>& axisOfGroup, std::size_t r,
+RankTime timeOfRank(const Recovered& recovered, const AxesOfGroups& axes, std::size_t r,
                     const std::pair<std::int64_t, std::int64_t>& window)
 {
     const RankEvidence& rank = recovered.evidence.ranks[r];
@@ -29,7 +32,7 @@ RankTime timeOfRank(const Recovered& recovered, const std::vector<std::string>& 
         (span.work == DeviceWork::kernel ? work : copies).emplace_back(span.startNs, span.endNs);
     for (const CommSpan& span : rank.comms) {
         comms.emplace_back(span.startNs, span.endNs);
-        byAxis[span.group < 0 ? std::string() : axisOfGroup[static_cast<std::size_t>(span.group)]].push_back(comms.back());
+        byAxis[axes.of(span.group, span.exchange)].push_back(comms.back());
     }
     const BusyTime computing(work), communicating(comms), both = joined(work, comms), copying(copies),
                                                           all = joined(copies, both.spans());
@@ -60,6 +63,26 @@ RankTime timeOfRank(const Recovered& recovered, const std::vector<std::string>& 
     return time;
 }
 
+/// By the trace's own words: "ep 0", "mesh_ep", "EXPERT_MODEL_PARALLEL_GROUP".
+bool isNamedForExperts(const GroupEvidence& group)
+{
+    std::string_view name = group.name;
+    const std::size_t last = name.find_last_not_of("0123456789");
+    name = name.substr(0, last == std::string_view::npos ? 0 : last + 1);
+    if (name.ends_with(' '))
+        name.remove_suffix(1);
+    return roleFromDescription(group.description) == GroupRole::expert || roleFromDescription(name) == GroupRole::expert;
+}
+
+/// Whether the ranks are one of each place on the axis.
+bool liesAlong(const RecoveredAxis& axis, const std::vector<int>& ranks)
+{
+    std::set<int> places;
+    for (const int rank : ranks)
+        places.insert(RecoveredAxes::coordinate(axis, rank));
+    return ranks.size() == places.size() && static_cast<int>(places.size()) == axis.size;
+}
+
 } // namespace
 
 std::string axesOfGroup(const RecoveredAxes& axes, const std::vector<int>& ranks)
@@ -84,18 +107,38 @@ std::string axesOfGroup(const RecoveredAxes& axes, const std::vector<int>& ranks
     return text;
 }
 
+AxesOfGroups::AxesOfGroups(const Recovered& recovered)
+{
+    const RecoveredAxis* experts = recovered.axes.find("ep");
+    for (const GroupEvidence& group : recovered.evidence.groups) {
+        std::string axes = axesOfGroup(recovered.axes, group.ranks);
+        const bool fits = experts != nullptr && liesAlong(*experts, group.ranks);
+        if (fits && isNamedForExperts(group))
+            axes = "ep";
+        // Ranks of a sequence or of a cut matrix have all-to-alls of their own.
+        m_ofAllToAlls.push_back(fits && axes != "cp" && axes != "tp" ? "ep" : axes);
+        m_axes.push_back(std::move(axes));
+    }
+}
+
+const std::string& AxesOfGroups::of(std::int32_t group, Exchange exchange) const
+{
+    static const std::string kUnknown;
+    if (group < 0)
+        return kUnknown;
+    return (exchange == Exchange::allToAll ? m_ofAllToAlls : m_axes)[static_cast<std::size_t>(group)];
+}
+
 std::vector<RankTime> meanTimesOf(const Recovered& recovered, const std::vector<std::size_t>& steps)
 {
-    std::vector<std::string> axisOfGroup;
-    for (const GroupEvidence& group : recovered.evidence.groups)
-        axisOfGroup.push_back(axesOfGroup(recovered.axes, group.ranks));
+    const AxesOfGroups axes(recovered);
     std::vector<RankTime> means;
     const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, steps.size()));
     for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
         RankTime sum;
         for (const std::size_t step : steps) {
             const RecoveredStep& of = recovered.steps.steps[step];
-            const RankTime time = timeOfRank(recovered, axisOfGroup, r, {of.rankStartNs[r], of.rankEndNs[r]});
+            const RankTime time = timeOfRank(recovered, axes, r, {of.rankStartNs[r], of.rankEndNs[r]});
             for (std::int64_t RankTime::*part : kRankTimeParts)
                 sum.*part += time.*part;
             for (const auto& [axis, ns] : time.exposedByAxis)
@@ -119,13 +162,11 @@ RunTimes timesOf(const Recovered& recovered)
     const auto window = recovered.middleStep();
     if (window.empty())
         return times;
-    std::vector<std::string> axisOfGroup;
-    for (const GroupEvidence& group : recovered.evidence.groups)
-        axisOfGroup.push_back(axesOfGroup(recovered.axes, group.ranks));
+    const AxesOfGroups axes(recovered);
     std::unordered_map<std::uint32_t, KernelTime> kernels;
     std::map<int, StageTime> stages;
     for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
-        times.ranks.push_back(timeOfRank(recovered, axisOfGroup, r, window[r]));
+        times.ranks.push_back(timeOfRank(recovered, axes, r, window[r]));
         for (const WorkSpan& span : recovered.evidence.ranks[r].work) {
             if (span.work != DeviceWork::kernel || span.startNs < window[r].first || span.startNs > window[r].second)
                 continue;

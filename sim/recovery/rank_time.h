@@ -45,6 +45,18 @@ struct RunTimes {
 /// The axes whose ranks a group joins: "tp", "dp_cp". "" where they are unknown.
 std::string axesOfGroup(const RecoveredAxes&, const std::vector<int>& ranks);
 
+/// The same of every group of a run, and by what goes over it: experts often lie over the very ranks that dp joins, where the
+/// group's own name, or an all-to-all, tells that it is theirs.
+class AxesOfGroups {
+public:
+    explicit AxesOfGroups(const Recovered&);
+    /// `group`: index into RunEvidence::groups; "" for -1.
+    const std::string& of(std::int32_t group, Exchange) const;
+
+private:
+    std::vector<std::string> m_axes, m_ofAllToAlls; ///< [group]
+};
+
 RunTimes timesOf(const Recovered&);
 
 /// Mean over the steps named (indices into RecoveredSteps::steps), as RunEvidence::ranks.

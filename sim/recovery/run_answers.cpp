@@ -157,6 +157,7 @@ void Findings::outliers()
 /// Of collectives that are alike but for their group: the group whose transfers take clearly longer than those of its siblings.
 void Findings::slowGroups()
 {
+    const AxesOfGroups axes(m_recovered);
     std::map<std::tuple<std::string, Exchange, std::int64_t>, std::map<std::int32_t, std::vector<double>>> alike;
     for (const Arrival& arrival : m_answers.arrivals.list) {
         const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
@@ -164,7 +165,7 @@ void Findings::slowGroups()
         const CommSpan& span = m_recovered.evidence.ranks[first.rank].comms[first.span];
         const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(meeting.group)].ranks;
         if (meeting.parts.size() == members.size() && span.bytes > 0 && meeting.exchange != Exchange::allToAll)
-            alike[{axesOfGroup(m_recovered.axes, members), meeting.exchange, span.bytes}][meeting.group].push_back(
+            alike[{axes.of(meeting.group, meeting.exchange), meeting.exchange, span.bytes}][meeting.group].push_back(
                 static_cast<double>(arrival.transferNs));
     }
     const auto median = [](std::vector<double> values) {
@@ -197,7 +198,7 @@ void Findings::slowGroups()
         names += members.size() > 8 ? ", …" : "";
         m_found.push_back(
             {.kind = "slow-group",
-             .title = "The " + axisText(axesOfGroup(m_recovered.axes, members)) + " group of ranks " + names + " is " +
+             .title = "The " + axisText(axes.of(group, Exchange::unknown)) + " group of ranks " + names + " is " +
                       numberText(slow.first, Unit::number) + " times slower than its siblings",
              .detail = "The same collectives of the same size take longer there once all are present: a link between these ranks "
                        "is slow, not their computing.",

@@ -152,15 +152,43 @@ struct Pass {
     bool onDevice = false;
 };
 
+/// Streams run out of the order in which the host asked: each span looks for itself.
+class PassesByTime {
+public:
+    /// By start.
+    explicit PassesByTime(const std::vector<Pass>& passes) : m_passes(passes)
+    {
+        std::int64_t end = INT64_MIN;
+        for (const Pass& pass : passes)
+            m_lastEnd.push_back(end = std::max(end, pass.endNs));
+    }
+    /// The innermost that runs then; of two that overlap as one block the first. O(log passes + passes within passes).
+    const Pass* at(std::int64_t ns) const
+    {
+        auto i = static_cast<std::size_t>(std::upper_bound(m_passes.begin(), m_passes.end(), ns,
+                                                           [](std::int64_t t, const Pass& pass) { return t < pass.startNs; }) -
+                                          m_passes.begin());
+        while (i > 0 && m_lastEnd[i - 1] > ns)
+            if (m_passes[--i].endNs > ns) {
+                while (i > 0 && m_passes[i - 1].startNs == m_passes[i].startNs && m_passes[i - 1].endNs > ns)
+                    --i;
+                return &m_passes[i];
+            }
+        return nullptr;
+    }
+
+private:
+    const std::vector<Pass>& m_passes;
+    std::vector<std::int64_t> m_lastEnd; ///< of all passes up to this one
+};
+
 class StepTracer {
 public:
     StepTracer(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals, std::size_t step,
                const StepTraceOptions& options)
         : m_recording(recording), m_recovered(recovered), m_evidence(recovered.evidence), m_step(recovered.steps.steps.at(step)),
-          m_options(options)
+          m_options(options), m_axes(recovered)
     {
-        for (const GroupEvidence& group : m_evidence.groups)
-            m_axesOfGroup.push_back(axesOfGroup(recovered.axes, group.ranks));
         for (const RankRecording& rank : recording.ranks)
             if (rank.rank >= 0)
                 m_recordingOf.try_emplace(rank.rank, &rank);
@@ -197,6 +225,10 @@ private:
     using Place = std::pair<std::uint32_t, std::uint32_t>; ///< track and span
 
     static std::uint64_t key(const Part& part) { return std::uint64_t{part.rank} << 32 | part.span; }
+    std::int64_t aligned(std::size_t r, std::int64_t ns) const
+    {
+        return m_recovered.clock.isAligned ? m_recovered.clock.aligned(r, ns) : ns;
+    }
     bool isWithin(std::size_t r, std::int64_t startNs) const
     {
         return startNs >= m_step.rankStartNs[r] && startNs < m_step.rankEndNs[r];
@@ -220,10 +252,16 @@ private:
             const auto [firstWork, lastWork] = within(r, m_evidence.ranks[r].work);
             const auto [firstComm, lastComm] = within(r, m_evidence.ranks[r].comms);
             spans += lastWork - firstWork + lastComm - firstComm;
+            const auto recorded = m_recordingOf.find(m_evidence.ranks[r].rank);
+            if (m_options.hostThreads && recorded != m_recordingOf.end())
+                for (const RecordedTrack& thread : recorded->second->tracks)
+                    for (std::uint32_t i = thread.first; !thread.isDevice && i < thread.last; ++i)
+                        spans += isWithin(r, aligned(r, recorded->second->spans.startNs[i])) ? 1 : 0;
         }
         if (spans > m_options.mostSpans)
             throw Error("step " + std::to_string(m_step.number) + " has " + std::to_string(spans) +
-                        " kernels and collectives, and up to " + std::to_string(m_options.mostSpans) + " are drawn at once");
+                        (m_options.hostThreads ? " kernels, collectives and spans of the host" : " kernels and collectives") +
+                        ", and up to " + std::to_string(m_options.mostSpans) + " are drawn at once");
     }
 
     void describe()
@@ -310,17 +348,18 @@ private:
     /// Of the device where it has them: these say when kernels ran, the host's when they were asked for.
     std::vector<Pass> passesOf(std::size_t r) const
     {
-        std::vector<Pass> passes;
-        bool anyOnDevice = false;
-        for (const MarkSpan& mark : m_evidence.ranks[r].marks)
-            if (isWithin(r, mark.startNs))
-                for (const Action& action : actionsFromMark(m_evidence.names[mark.name], mark.microbatch, m_evidence.slices)) {
-                    passes.push_back({mark.startNs, mark.endNs, action, mark.onDevice});
-                    anyOnDevice = anyOnDevice || mark.onDevice;
-                }
-        if (anyOnDevice)
-            std::erase_if(passes, [](const Pass& pass) { return !pass.onDevice; });
-        return passes;
+        for (const bool onDevice : {true, false}) {
+            std::vector<Pass> passes;
+            for (const RecoveredPass& pass : passesOfMarks(m_evidence, m_evidence.ranks[r],
+                                                           {.onDevice = onDevice,
+                                                           .pipelineRank = m_recovered.passes.pipelineRank[r],
+                                                           .fromNs = m_step.rankStartNs[r],
+                                                           .toNs = m_step.rankEndNs[r]}))
+                passes.push_back({pass.startNs, pass.endNs, pass.action, onDevice});
+            if (!passes.empty())
+                return passes;
+        }
+        return {};
     }
 
     void addRank(std::size_t r)
@@ -364,7 +403,7 @@ private:
     {
         const RankEvidence& rank = m_evidence.ranks[r];
         std::map<std::pair<bool, std::uint32_t>, Row> rows; // kernels before copies
-        std::size_t pass = 0;
+        const PassesByTime running(passes);
         const auto [first, last] = within(r, rank.work);
         for (std::size_t i = first; i < last; ++i) {
             const WorkSpan& span = rank.work[i];
@@ -379,13 +418,11 @@ private:
             std::int32_t microbatch = -1;
             const std::int64_t at =
                 !passes.empty() && !passes.front().onDevice && span.launchNs != INT64_MIN ? span.launchNs : span.startNs;
-            while (pass < passes.size() && passes[pass].endNs <= at)
-                ++pass;
-            if (!isCopy && pass < passes.size() && passes[pass].startNs <= at) {
+            if (const Pass* pass = isCopy ? nullptr : running.at(at)) {
                 if (opClass == OpClass::other)
-                    opClass = classOfPass(passes[pass].action.kind);
-                stage = passes[pass].action.stage;
-                microbatch = passes[pass].action.microbatch;
+                    opClass = classOfPass(pass->action.kind);
+                stage = pass->action.stage;
+                microbatch = pass->action.microbatch;
             }
             put(row, process,
                 {.startNs = span.startNs,
@@ -402,10 +439,16 @@ private:
         const RankEvidence& rank = m_evidence.ranks[r];
         std::map<std::pair<std::string, std::uint32_t>, Row> rows;
         std::map<std::pair<std::string, std::uint32_t>, std::vector<std::pair<std::uint64_t, Place>>> places;
+        struct Due {
+            std::pair<std::string, std::uint32_t> row;
+            Span span;
+            std::optional<std::uint64_t> part; ///< of transfers
+        };
+        std::vector<Due> due; // waits and transfers
         const auto [first, last] = within(r, rank.comms);
         for (std::size_t i = first; i < last; ++i) {
             const CommSpan& span = rank.comms[i];
-            const std::string axes = span.group < 0 ? std::string() : m_axesOfGroup[static_cast<std::size_t>(span.group)];
+            const std::string& axes = m_axes.of(span.group, span.exchange);
             const OpClass opClass = classOfAxes(axes, span.exchange);
             const std::string word = axes.empty() ? (isTransfer(span.exchange) ? "pp" : "comm") : axes;
             const auto rowKey = std::pair(word, span.stream);
@@ -419,24 +462,30 @@ private:
             const std::int64_t readyNs =
                 waits == m_waitOf.end() ? span.startNs : std::min(span.endNs, span.startNs + waits->second);
             if (readyNs > span.startNs)
-                put(row, process,
-                    {.startNs = span.startNs,
-                     .endNs = readyNs,
-                     .kind = kindOf("wait " + word, OpClass::other, -1, word),
-                     .group = span.group},
-                    m_step.startNs);
+                due.push_back({rowKey,
+                               {.startNs = span.startNs,
+                                .endNs = readyNs,
+                                .kind = kindOf("wait " + word, OpClass::other, -1, word),
+                                .group = span.group},
+                               std::nullopt});
             const std::string name =
                 span.exchange == Exchange::unknown ? m_evidence.names[span.name] : std::string(exchangeName(span.exchange));
             const auto meeting = m_meetingOf.find(part);
-            const Place place = put(row, process,
-                                    {.startNs = readyNs,
-                                     .endNs = span.endNs,
-                                     .kind = kindOf(name, opClass, -1, word, span.bytes),
-                                     .correlation = meeting == m_meetingOf.end() ? 0 : meeting->second,
-                                     .group = span.group,
-                                     .peer = span.peer},
-                                    m_step.startNs);
-            places[rowKey].emplace_back(part, place);
+            due.push_back({rowKey,
+                           {.startNs = readyNs,
+                            .endNs = span.endNs,
+                            .kind = kindOf(name, opClass, -1, word, span.bytes),
+                            .correlation = meeting == m_meetingOf.end() ? 0 : meeting->second,
+                            .group = span.group,
+                            .peer = span.peer},
+                           part});
+        }
+        // A transfer begins after collectives that are asked for while its ranks wait.
+        std::stable_sort(due.begin(), due.end(), [](const Due& a, const Due& b) { return a.span.startNs < b.span.startNs; });
+        for (const Due& one : due) {
+            const Place place = put(rows[one.row], process, one.span, m_step.startNs);
+            if (one.part)
+                places[one.row].emplace_back(*one.part, place);
         }
         auto next = static_cast<std::uint32_t>(m_trace.tracks.size());
         for (const auto& [rowKey, row] : rows) {
@@ -449,36 +498,35 @@ private:
 
     void addThreads(std::size_t r, int process, const RankRecording& rank)
     {
-        const auto aligned = [&](std::int64_t ns) { return m_recovered.clock.isAligned ? m_recovered.clock.aligned(r, ns) : ns; };
         for (const RecordedTrack& thread : rank.tracks) {
             if (thread.isDevice)
                 continue;
             Row row{.name = thread.name, .role = TrackRole::other, .rows = {}};
             for (std::uint32_t i = thread.first; i < thread.last; ++i) {
-                const std::int64_t startNs = aligned(rank.spans.startNs[i]);
+                const std::int64_t startNs = aligned(r, rank.spans.startNs[i]);
                 const std::string& name = m_recording.names[rank.spans.name[i]];
                 const std::int32_t microbatch = rank.spans.microbatch.empty() ? -1 : rank.spans.microbatch[i];
-                if (isWithin(r, startNs) && actionsFromMark(name, microbatch, m_evidence.slices).empty())
+                if (isWithin(r, startNs) && !isMarkOfPass(name, microbatch, m_evidence.slices))
                     put(row, process,
-                        {.startNs = startNs, .endNs = aligned(rank.spans.endNs(i)), .kind = kindOf(name, OpClass::hostTransfer)},
+                        {.startNs = startNs,
+                         .endNs = aligned(r, rank.spans.endNs(i)),
+                         .kind = kindOf(name, OpClass::hostTransfer)},
                         m_step.startNs);
             }
             finish(row);
         }
     }
 
-    /// Bytes alone: what else is counted is no memory, and one curve a rank is drawn as such.
+    /// Bytes of devices alone: what else is counted is no memory of a GPU, and is drawn as such.
     void addCounters(std::size_t r, int process, const RankRecording& rank)
     {
         constexpr double kMost = 9e18;
         for (const RecordedCounter& recorded : rank.counters) {
-            if (recorded.unit != "bytes")
+            if (recorded.unit != "bytes" || recorded.name == "host memory")
                 continue;
             Counter counter{.process = process, .name = recorded.name, .unit = recorded.unit};
             for (std::size_t i = 0; i < recorded.timeNs.size(); ++i) {
-                const std::int64_t at =
-                    (m_recovered.clock.isAligned ? m_recovered.clock.aligned(r, recorded.timeNs[i]) : recorded.timeNs[i]) -
-                    m_step.startNs;
+                const std::int64_t at = aligned(r, recorded.timeNs[i]) - m_step.startNs;
                 if (at > m_trace.endNs || recorded.value[i] < 0 || recorded.value[i] > kMost)
                     continue;
                 if (at < 0) { // the last one before holds at the begin
@@ -523,7 +571,7 @@ private:
     const RunEvidence& m_evidence;
     const RecoveredStep& m_step;
     const StepTraceOptions& m_options;
-    std::vector<std::string> m_axesOfGroup;
+    AxesOfGroups m_axes;
     std::map<int, const RankRecording*> m_recordingOf;
     std::vector<bool> m_isAutograd, m_isOptimizer; ///< [name]
     std::unordered_map<std::uint64_t, std::uint64_t> m_meetingOf;

@@ -141,14 +141,14 @@ void showCommunication(RecordedTable& table, const RecoveredRun& run)
         for (const auto& [axis, ns] : rank.exposedByAxis)
             byAxis[axis].second += static_cast<double>(ns);
     }
+    const sim::AxesOfGroups axes(run.recovered);
     std::map<std::string, std::int64_t> waited;
     std::map<std::string, std::size_t> meetings;
     for (const sim::Arrival& arrival : run.answers.arrivals.list) {
         const std::int32_t group = run.recovered.meetings.meetings[arrival.meeting].group;
         if (group < 0)
             continue;
-        const std::string axis =
-            sim::axesOfGroup(run.recovered.axes, run.recovered.evidence.groups[static_cast<std::size_t>(group)].ranks);
+        const std::string& axis = axes.of(group, run.recovered.meetings.meetings[arrival.meeting].exchange);
         waited[axis] += arrival.waited();
         ++meetings[axis];
     }

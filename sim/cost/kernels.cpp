@@ -30,8 +30,10 @@ constexpr std::int64_t kSplits[] = {1, 2, 4};
 /// Rows that do not begin on 128 bytes are read in smaller pieces; tensor cores want 16 bytes. NVIDIA, Matrix multiplication
 /// background guide, section 4; BigScience's chronicles measured 25 % of a whole step between heads of 108 and of 216,
 /// where rows of both operands are so. Of one operand or of the result alone, as of a vocabulary that is not padded, products
-/// with 50,257 words on 1, 4 and 8 GPUs keep 0.4 to 0.6 (vTrain's measurements).
-double alignmentRate(std::int64_t elements, int elementBytes, bool isOfBoth)
+/// with 50,257 words on 1, 4 and 8 A100s keep 0.4 to 0.6 (vTrain's measurements). The kernels that take such rows are Turing's on
+/// every later GPU (cutlass_75_tensorop_bf16_s1688gemm_…_align1 in PyTorch and cuBLASLt alike), and no faster there: 95
+/// forward and 140 to 150 backward on an H200 (docs/measurements.md), which is an A100's share of an A100's peak.
+double alignmentRate(std::int64_t elements, int elementBytes, bool isOfBoth, bool isForward, double peakFlops)
 {
     const std::int64_t bytes = elements * elementBytes;
     if (bytes % 128 == 0)
@@ -44,7 +46,8 @@ double alignmentRate(std::int64_t elements, int elementBytes, bool isOfBoth)
         return 0.88;
     if (isOfBoth)
         return bytes % 8 == 0 ? 0.16 : 0.12;
-    return bytes % 8 == 0 ? 0.6 : 0.4;
+    constexpr double kPeakOfA100 = 312e12;
+    return (bytes % 8 == 0 || !isForward ? 0.6 : 0.4) * std::min(1.0, kPeakOfA100 / peakFlops);
 }
 
 double peak(const Gpu& gpu, Precision precision)
@@ -160,8 +163,8 @@ double CostModel::gemmSeconds(const OpShape& shape) const
         // both operands have rows of k; backward the gradient alone has, and weights and result have rows of n.
         const bool hasWeights = shape.family != KernelFamily::scores, isForward = shape.pass == KernelPass::forward;
         const std::int64_t other = shape.pass == KernelPass::weightGradient ? shape.m : shape.k;
-        reached *=
-            best * std::min(alignmentRate(other, bytes, isForward || !hasWeights), alignmentRate(shape.n, bytes, !hasWeights));
+        reached *= best * std::min(alignmentRate(other, bytes, isForward || !hasWeights, isForward, flopsPerSecond(shape)),
+                                   alignmentRate(shape.n, bytes, !hasWeights, isForward, flopsPerSecond(shape)));
     }
     const double operandBytes = casts ? m_operandBytes : m_elementBytes;
     const double resultBytes = shape.pass == KernelPass::weightGradient ? 2 * m_gradientBytes : m_elementBytes; // added

@@ -209,6 +209,9 @@ TEST_F(Costs, SkinnyGemmIsBoundByMemory)
     EXPECT_NEAR(static_cast<double>(cost.kernelNs(skinny)) * 1e-9, bytes / (3350e9 * scenario.cluster.efficiency.memory), 1e-6);
 }
 
+/// An A100's peak over the H100's of these tests.
+constexpr double kOlderKernels = 312.0 / 989.4;
+
 TEST_F(Costs, ProductsPayForRowsThatDoNotBeginOnALineOfMemory)
 {
     const auto rate = [&](std::int64_t n) {
@@ -216,9 +219,9 @@ TEST_F(Costs, ProductsPayForRowsThatDoNotBeginOnALineOfMemory)
         return shape.flops / static_cast<double>(cost.kernelNs(shape));
     };
     EXPECT_GT(rate(8192), 1.1 * rate(8192 - 8)); // 16 bytes off
-    // A result, as of a vocabulary that is not padded: between 1.5 and 2.6 times as long.
-    EXPECT_NEAR(rate(8192) / rate(8192 - 4), 1 / 0.6, 0.02);
-    EXPECT_NEAR(rate(8192) / rate(8192 - 3), 1 / 0.4, 0.03);
+    // A result, as of a vocabulary that is not padded: as on an A100, whose kernels these are, 0.6 or 0.4 of its peak.
+    EXPECT_NEAR(rate(8192) / rate(8192 - 4), 1 / 0.6 / kOlderKernels, 0.06);
+    EXPECT_NEAR(rate(8192) / rate(8192 - 3), 1 / 0.4 / kOlderKernels, 0.09);
 }
 
 TEST_F(Costs, RowsOfBothOperandsOffTheLineCostMostWhatTensorCoresGive)
@@ -234,9 +237,9 @@ TEST_F(Costs, RowsOfBothOperandsOffTheLineCostMostWhatTensorCoresGive)
         return seconds(pass, family, m, n, k) / seconds(pass, family, whole, whole, whole);
     };
     const KernelFamily weights = KernelFamily::gemm, scores = KernelFamily::scores;
-    EXPECT_NEAR(slowdown(KernelPass::forward, weights, whole, whole, odd), 1 / 0.16, 0.1);  // input and weights
-    EXPECT_NEAR(slowdown(KernelPass::backward, weights, whole, whole, odd), 1 / 0.6, 0.02); // the gradient alone
-    EXPECT_NEAR(slowdown(KernelPass::weightGradient, weights, odd, whole, whole), 1 / 0.6, 0.02);
+    EXPECT_NEAR(slowdown(KernelPass::forward, weights, whole, whole, odd), 1 / 0.16, 0.1);                  // input and weights
+    EXPECT_NEAR(slowdown(KernelPass::backward, weights, whole, whole, odd), 1 / 0.6 / kOlderKernels, 0.06); // the gradient alone
+    EXPECT_NEAR(slowdown(KernelPass::weightGradient, weights, odd, whole, whole), 1 / 0.6 / kOlderKernels, 0.06);
     EXPECT_NEAR(slowdown(KernelPass::backward, scores, whole, whole, odd), 1 / 0.16, 0.1);
 }
 

@@ -159,6 +159,7 @@ LessonScene LessonTalk::sceneAt(const Place& place) const
     LessonScene scene = sceneOf(*m_play, place.step);
     scene.note.clear(); // slides have what they show themselves
     scene.asksForSlice = scene.asksForSlice && place.part == Part::ask;
+    scene.asksForRanks = scene.asksForRanks && place.part == Part::ask;
     if (place.part == Part::solution) {
         scene.shown = &m_solutions.at(place.step);
         scene.shownName.clear();
@@ -175,9 +176,11 @@ void LessonTalk::show(const Place& place)
     scene.shown = shown != m_shown || view != m_shownView ? shown : nullptr;
     m_shown = shown;
     m_shownView = view;
-    if (scene.shown != nullptr || scene.compared != nullptr || scene.asksForSlice != m_asksForSlice)
+    if (scene.shown != nullptr || scene.compared != nullptr || scene.asksForSlice != m_asksForSlice ||
+        scene.asksForRanks != m_asksForRanks)
         m_show(scene);
     m_asksForSlice = scene.asksForSlice;
+    m_asksForRanks = scene.asksForRanks;
 }
 
 Slide LessonTalk::goTo(int index)

@@ -201,6 +201,16 @@ Slide LessonTalk::goTo(int index)
             if (const auto found = std::find(slide.pictures.begin(), slide.pictures.end(), info->picture);
                 found != slide.pictures.end())
                 std::rotate(slide.pictures.begin(), found, found + 1);
+    // What is asked of a picture is asked beside it.
+    if (const sim::AskedQuestion* asked = m_play->asked(at); asked != nullptr && !slide.pictures.empty()) {
+        const sim::QuestionInput input = asked->question().input;
+        if (input == sim::QuestionInput::ranks || input == sim::QuestionInput::tensor) {
+            const Picture wanted = input == sim::QuestionInput::ranks ? Picture::grid : Picture::storage;
+            std::erase(slide.pictures, wanted);
+            slide.pictures.insert(slide.pictures.begin(), wanted);
+            slide.pictures.resize(std::min<std::size_t>(slide.pictures.size(), 2));
+        }
+    }
     slide.hidesQuantities = place.part == Part::ask && m_play->showsWhatIsAsked(at);
     slide.beside = [this, place, at](QWidget* parent) -> SlidePanel* {
         auto* panel = new LessonSlidePanel(parent);

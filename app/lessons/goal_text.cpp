@@ -69,6 +69,7 @@ QString goalText(const std::string& unmet)
         return QObject::tr("it does not fit into the memory of its GPUs");
     static const QRegularExpression kClaim(
         QStringLiteral("^mine\\.([\\w.]+)\\s*(<=|>=|<|>|==)\\s*([\\w.]+) does not hold: (.*)$"));
+    static const QRegularExpression kNoughts(QStringLiteral("\\.0+(?=\\D|$)")); // a limit is meant as it was written
     if (const QRegularExpressionMatch claim = kClaim.match(text); claim.hasMatch())
         for (const GoalSubject& subject : kGoalSubjects) {
             if (!QRegularExpression(QStringLiteral("^(?:%1)$").arg(QString::fromUtf8(subject.pattern)))
@@ -83,7 +84,8 @@ QString goalText(const std::string& unmet)
             QString words = QObject::tr(subject.words);
             if (words.contains(QStringLiteral("%2")))
                 words.replace(QStringLiteral("%2"), claim.captured(1).section(QLatin1Char('.'), -1));
-            return words.arg(written(*is)) + QStringLiteral(", ") + askedWords(claim.captured(2)).arg(written(*asked));
+            return words.arg(written(*is)) + QStringLiteral(", ") +
+                   askedWords(claim.captured(2)).arg(written(*asked).remove(kNoughts));
         }
     return text;
 }

@@ -62,8 +62,9 @@ void FindingsPanel::follow(Desk& desk)
     connect(this, &FindingsPanel::editRequested, &desk.session(), &Session::edit);
 }
 
-void FindingsPanel::setMasked(bool masked)
+void FindingsPanel::setMasked(bool masked, const QString& why)
 {
+    m_maskNote->setText(why.isEmpty() ? tr("Hidden until you have answered.") : why);
     widget()->setVisible(!masked);
     m_maskNote->setVisible(masked);
 }

@@ -362,7 +362,8 @@ void MainWindow::maskNumbers(bool masked)
 {
     m_details->setMasked(masked);
     // What is to be found would answer what is still to come.
-    m_findings->setMasked(masked || (m_isInLesson && m_lesson->asksSomething()));
+    const bool isLater = !masked && m_isInLesson && m_lesson->asksSomething();
+    m_findings->setMasked(masked || isLater, isLater ? tr("Hidden while the lesson asks: it would tell answers.") : QString());
     m_header->setMasked(masked);
     m_workspace->setTimesMasked(masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked

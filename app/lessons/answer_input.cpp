@@ -47,7 +47,19 @@ public:
     }
 
 protected:
-    QString textFromValue(double value) const override { return m_isBlank ? QString() : QDoubleSpinBox::textFromValue(value); }
+    QString textFromValue(double value) const override
+    {
+        if (m_isBlank)
+            return {};
+        QString text = QDoubleSpinBox::textFromValue(value); // "2", not "2.000": noughts claim a precision that nobody has
+        if (const QString point = locale().decimalPoint(); text.contains(point)) {
+            while (text.endsWith(QLatin1Char('0')))
+                text.chop(1);
+            if (text.endsWith(point))
+                text.chop(point.size());
+        }
+        return text;
+    }
     double valueFromText(const QString& text) const override
     {
         return text.isEmpty() ? value() : QDoubleSpinBox::valueFromText(text);
@@ -271,7 +283,7 @@ public:
         auto* hint = new QLabel(tr("Click a rank in the grid, Ctrl+click adds more; or type them."));
         hint->setWordWrap(true);
         setRole(hint, "small");
-        m_line->setPlaceholderText(tr("0, 4, 8"));
+        m_line->setPlaceholderText(tr("0, 4, 8-15"));
         m_line->setAccessibleName(tr("Ranks"));
         auto* column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);
@@ -293,13 +305,25 @@ public:
     LessonValue value() const override
     {
         LessonValue ranks = LessonValue::array();
-        for (const QString& word : m_line->text().split(QRegularExpression(QStringLiteral("[,;\\s]+")), Qt::SkipEmptyParts)) {
-            bool isNumber = false;
-            const int rank = word.toInt(&isNumber);
-            if (!isNumber)
+        static const QRegularExpression kOneOrFromTo(QStringLiteral("(\\d+)(?:\\s*[-–]\\s*(\\d+))?"));
+        static const QRegularExpression kBetween(QStringLiteral("^[,;\\s]*$"));
+        constexpr int kMostTyped = 1 << 16;
+        const QString text = m_line->text();
+        qsizetype done = 0;
+        for (auto each = kOneOrFromTo.globalMatch(text); each.hasNext();) { // "8-15", as the grid writes them
+            const QRegularExpressionMatch match = each.next();
+            bool isNumber = false, isEnd = true;
+            const int from = match.captured(1).toInt(&isNumber);
+            const int to = match.hasCaptured(2) ? match.captured(2).toInt(&isEnd) : from;
+            if (!isNumber || !isEnd || to < from || to - from >= kMostTyped ||
+                !kBetween.match(text.mid(done, match.capturedStart() - done)).hasMatch())
                 return {};
-            ranks.push_back(rank);
+            for (int rank = from; rank <= to; ++rank)
+                ranks.push_back(rank);
+            done = match.capturedEnd();
         }
+        if (!kBetween.match(text.mid(done)).hasMatch())
+            return {};
         return ranks.empty() ? LessonValue() : ranks;
     }
     void setValue(const LessonValue& value) override

@@ -1,8 +1,10 @@
 #include "app/lessons/lesson_panel.h"
 
 #include "app/lessons/curve_input.h"
+#include "app/lessons/goal_text.h"
 #include "app/lessons/lesson_text.h"
 #include "app/shell/widgets/style.h"
+#include "sim/scenario/changed_keys.h"
 #include "sim/scenario/json_text.h"
 
 #include <QAbstractButton>
@@ -35,15 +37,6 @@ constexpr std::array kSureness{std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "
 QString fromUtf8(const std::string& text)
 {
     return QString::fromStdString(text);
-}
-
-/// "mine.peak_memory_gib <= 20 does not hold: mine.peak_memory_gib is 33.8": what it is now, without the language's marks.
-QString inWords(const std::string& unmet)
-{
-    QString text = fromUtf8(unmet);
-    if (const qsizetype sides = text.indexOf(QStringLiteral("does not hold: ")); sides >= 0)
-        text = text.mid(text.indexOf(QLatin1Char(':'), sides) + 2);
-    return text.remove(QStringLiteral("mine.")).remove(QStringLiteral("describe.")).replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
 QFrame* card(QVBoxLayout*& column)
@@ -81,6 +74,7 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
                       .view = play.view(at),
                       .play = step.play || (step.reveal && step.reveal->play),
                       .asksForSlice = step.predict && step.predict->input == sim::QuestionInput::tensor,
+                      .asksForRanks = step.predict && step.predict->input == sim::QuestionInput::ranks,
                       .front = {},
                       .note = {}};
     const auto add = [&](const std::string& name) {
@@ -188,7 +182,7 @@ void LessonPanel::setSuspended(bool suspended)
     if (!m_isAtEnd)
         return goTo(m_at);
     LessonScene scene = sceneOf(*m_play, m_at); // as the last step left the window: nothing is asked any more
-    scene.asksForSlice = scene.play = false;
+    scene.asksForSlice = scene.asksForRanks = scene.play = false;
     scene.note.clear();
     m_sceneName = m_play->shownName(m_at);
     Q_EMIT sceneChanged(scene);
@@ -239,6 +233,16 @@ bool LessonPanel::masks() const
     return m_play && !m_isAtEnd && m_play->asked(m_at) != nullptr && !committed();
 }
 
+bool LessonPanel::asksSomething() const
+{
+    if (!m_play || m_isAtEnd)
+        return false;
+    for (std::size_t at = 0; at < m_play->steps(); ++at)
+        if (!m_play->id(at).empty())
+            return true;
+    return false;
+}
+
 bool LessonPanel::canGoOn() const
 {
     return m_play && !m_isAtEnd && !masks();
@@ -284,7 +288,7 @@ void LessonPanel::goTo(std::size_t at)
     m_at = at;
     m_isAtEnd = false;
     m_hintsShown = 0;
-    m_solutionShown = false;
+    m_solutionShown = m_isStartShown = false;
     if (!m_onlyRemember)
         m_progress.setStep(m_play->lesson().id, at);
     m_sinceAsked.start();
@@ -296,6 +300,7 @@ void LessonPanel::goTo(std::size_t at)
         scene.shown = nullptr;
     m_sceneName = name;
     scene.asksForSlice = scene.asksForSlice && masks();
+    scene.asksForRanks = scene.asksForRanks && masks();
     rebuild();
     addText(fromUtf8(m_play->text(at)));
     for (const std::string& point : m_play->points(at))
@@ -306,6 +311,7 @@ void LessonPanel::goTo(std::size_t at)
         buildChallenge(*goal);
     updateButtons();
     Q_EMIT sceneChanged(scene);
+    m_isStartShown = isStartShown();
     if (m_play->isDrawn(at) && committed())
         showDrawnCase();
     expectNext();
@@ -534,10 +540,21 @@ void LessonPanel::hint()
     }
 }
 
+/// Is the case on the desk that the challenge begins with? What was there before it is nobody's solution.
+bool LessonPanel::isStartShown() const
+{
+    const sim::Challenge* goal = challenge();
+    if (goal == nullptr || m_desk.session().scenario() == nullptr)
+        return false;
+    const auto* start = std::get_if<sim::ScenarioDocument>(&sim::startOf(*goal, m_play->cases()));
+    return start != nullptr &&
+           sim::changedKeys(sim::resolvedScenario(*start, m_play->cases().catalogue()), *m_desk.session().scenario()).empty();
+}
+
 void LessonPanel::updateChallenge()
 {
     const sim::Challenge* goal = challenge();
-    if (goal == nullptr || m_goalState == nullptr || m_isSuspended || !m_desk.session().isOpen())
+    if (goal == nullptr || m_goalState == nullptr || m_isSuspended || !m_isStartShown || !m_desk.session().isOpen())
         return;
     const sim::ScenarioDocument& mine = m_desk.session().document();
     const SimulationPtr& step = m_desk.simulation();
@@ -568,7 +585,7 @@ void LessonPanel::updateChallenge()
                                   : state.changed.size() == 1
                                       ? tr("1 change of %1.").arg(goal->changes)
                                       : tr("%1 changes of %2.").arg(state.changed.size()).arg(goal->changes);
-            m_goalState->setText(moved + QLatin1Char(' ') + tr("Not yet: %1").arg(inWords(state.text())));
+            m_goalState->setText(moved + QLatin1Char(' ') + tr("Not yet: %1").arg(goalText(state)));
         }
     } catch (const sim::Error& error) {
         m_goalState->setText(QString::fromUtf8(error.what()));

@@ -30,6 +30,7 @@ struct LessonScene {
     sim::LessonValue view;                           ///< as a scenario's; null: as it is
     bool play = false;
     bool asksForSlice = false;  ///< of a tensor: the storage picture takes it, and does not tell it
+    bool asksForRanks = false;  ///< which the grid does not tell
     std::vector<Picture> front; ///< that is spoken of: before those it shares a place with
     QString note;               ///< in place of the pictures; empty: the pictures
 };
@@ -53,6 +54,8 @@ public:
     std::size_t at() const { return m_at; }
     /// A question is open: what the window says of the step would give it away.
     bool masks() const;
+    /// It is not at its end, and asks something: what was answered may be asked again in other words.
+    bool asksSomething() const;
     /// As shown, for tests.
     QString text() const;
     AnswerInput* input() const { return m_input; }
@@ -92,6 +95,7 @@ private:
     void buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);
     void buildChallenge(const sim::Challenge&);
     void buildEnd();
+    bool isStartShown() const;
     void updateChallenge();
     void updateButtons();
     std::optional<CommittedAnswer> committed() const;
@@ -101,6 +105,7 @@ private:
     LessonProgress& m_progress;
     std::shared_ptr<sim::LessonPlay> m_play;
     bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_solutionShown = false, m_isSuspended = false;
+    bool m_isStartShown = false; ///< of this challenge: before, nothing counts
     std::size_t m_at = 0, m_hintsShown = 0;
     std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
     QElapsedTimer m_sinceAsked;

@@ -159,6 +159,7 @@ LessonScene LessonTalk::sceneAt(const Place& place) const
     LessonScene scene = sceneOf(*m_play, place.step);
     scene.note.clear(); // slides have what they show themselves
     scene.asksForSlice = scene.asksForSlice && place.part == Part::ask;
+    scene.asksForRanks = scene.asksForRanks && place.part == Part::ask;
     if (place.part == Part::solution) {
         scene.shown = &m_solutions.at(place.step);
         scene.shownName.clear();
@@ -175,9 +176,11 @@ void LessonTalk::show(const Place& place)
     scene.shown = shown != m_shown || view != m_shownView ? shown : nullptr;
     m_shown = shown;
     m_shownView = view;
-    if (scene.shown != nullptr || scene.compared != nullptr || scene.asksForSlice != m_asksForSlice)
+    if (scene.shown != nullptr || scene.compared != nullptr || scene.asksForSlice != m_asksForSlice ||
+        scene.asksForRanks != m_asksForRanks)
         m_show(scene);
     m_asksForSlice = scene.asksForSlice;
+    m_asksForRanks = scene.asksForRanks;
 }
 
 Slide LessonTalk::goTo(int index)
@@ -198,6 +201,16 @@ Slide LessonTalk::goTo(int index)
             if (const auto found = std::find(slide.pictures.begin(), slide.pictures.end(), info->picture);
                 found != slide.pictures.end())
                 std::rotate(slide.pictures.begin(), found, found + 1);
+    // What is asked of a picture is asked beside it.
+    if (const sim::AskedQuestion* asked = m_play->asked(at); asked != nullptr && !slide.pictures.empty()) {
+        const sim::QuestionInput input = asked->question().input;
+        if (input == sim::QuestionInput::ranks || input == sim::QuestionInput::tensor) {
+            const Picture wanted = input == sim::QuestionInput::ranks ? Picture::grid : Picture::storage;
+            std::erase(slide.pictures, wanted);
+            slide.pictures.insert(slide.pictures.begin(), wanted);
+            slide.pictures.resize(std::min<std::size_t>(slide.pictures.size(), 2));
+        }
+    }
     slide.hidesQuantities = place.part == Part::ask && m_play->showsWhatIsAsked(at);
     slide.beside = [this, place, at](QWidget* parent) -> SlidePanel* {
         auto* panel = new LessonSlidePanel(parent);

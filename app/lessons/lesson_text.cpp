@@ -36,7 +36,7 @@ void addChanges(QStringList& out, const std::string& pointer, const sim::LessonV
     if (pointer == "/schedule/kind") {
         label = "schedule"; // the form has a section of that name
     } else if (key != nullptr) {
-        label = sentenceName(*key);
+        label = (pointer.starts_with("/training/overlap/") ? "overlap of " : "") + sentenceName(*key); // it happens all the same
     } else {
         label = pointer.substr(pointer.rfind('/') + 1);
         std::replace(label.begin(), label.end(), '_', ' ');

@@ -74,10 +74,17 @@ OrderInput::OrderInput(const QStringList& cards, QWidget* parent)
     buttons->addWidget(up);
     buttons->addWidget(down);
     buttons->addStretch();
-    auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(0, 0, 0, 0);
+    auto* hint =
+        new QLabel(tr("Drag a card to its place; or choose it and move it with the arrows, or with Ctrl+Up and Ctrl+Down."));
+    hint->setWordWrap(true);
+    setRole(hint, "small");
+    auto* row = new QHBoxLayout;
     row->addWidget(m_list, 1);
     row->addLayout(buttons);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addLayout(row);
+    column->addWidget(hint);
     setFocusProxy(m_list);
     connect(up, &QToolButton::clicked, this, [this] { m_list->moveCurrent(-1); });
     connect(down, &QToolButton::clicked, this, [this] { m_list->moveCurrent(1); });

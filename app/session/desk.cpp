@@ -63,9 +63,7 @@ void Desk::forget()
     m_findingsOf.reset();
     m_beforeLastChange.reset();
     m_playback.pause();
-    const bool asksForSlice = m_selection.asksForSlice;
-    m_selection = {};
-    m_selection.asksForSlice = asksForSlice;
+    m_selection = {.asksForSlice = m_selection.asksForSlice, .marked = {}, .asksForRanks = m_selection.asksForRanks};
     m_toldSelection = m_selection;
     m_zoom = {};
     m_actions = {};
@@ -454,9 +452,10 @@ void Desk::selectionMayHaveChanged()
 
 void Desk::setSelection(const Selection& selection)
 {
-    const bool asksForSlice = m_selection.asksForSlice;
+    const bool asksForSlice = m_selection.asksForSlice, asksForRanks = m_selection.asksForRanks;
     m_selection = selection;
     m_selection.asksForSlice = asksForSlice;
+    m_selection.asksForRanks = asksForRanks;
     m_selection.keepWithin(m_step.trace.get(), simulation() ? simulation()->mesh().worldSize() : 0);
     selectionMayHaveChanged();
 }
@@ -467,6 +466,14 @@ void Desk::askForSlice(bool asks)
         return;
     m_selection.asksForSlice = asks;
     m_selection.marked.reset();
+    selectionMayHaveChanged();
+}
+
+void Desk::askForRanks(bool asks)
+{
+    if (m_selection.asksForRanks == asks)
+        return;
+    m_selection.asksForRanks = asks;
     selectionMayHaveChanged();
 }
 

@@ -91,6 +91,7 @@ public:
     void setSelection(const Selection&); ///< what does not exist in this step is left out
     /// The storage picture asks for a part of a tensor, whatever is opened meanwhile; what was marked before is forgotten.
     void askForSlice(bool);
+    void askForRanks(bool); ///< likewise the rank grid, which tells nobody's groups meanwhile
     void selectRank(int rank);
     bool selectSpan(SpanRef); ///< and moves the cursor there; false: there is none
     void setCursor(qint64 ns);

@@ -55,6 +55,8 @@ struct Selection {
     /// A slice of a tensor is asked for: the storage picture tells whose is whose of none, and drags mark one.
     bool asksForSlice = false;
     std::optional<MarkedSlice> marked;
+    /// Ranks are asked for: the grid tells nobody's groups.
+    bool asksForRanks = false;
 
     /// The rank whose groups are lit: what is under the pointer, else what was clicked.
     std::optional<int> focusRank() const { return hoveredRank ? hoveredRank : selectedRank; }

@@ -24,8 +24,13 @@ public:
         for (std::size_t i = 0; i < m_lesson.holds.size(); ++i)
             if (auto why = whyNot(m_lesson.holds[i], m_cases.all()))
                 report("/holds/" + std::to_string(i), *why);
-        for (const LessonStep& step : m_lesson.steps)
+        std::string shown;
+        for (const LessonStep& step : m_lesson.steps) {
             check(step);
+            if (const std::string& name = shownBy(step); isScenario(name))
+                shown = name;
+            checkOnScreen(step, shown);
+        }
         for (const Question& question : m_lesson.remember)
             check(question);
         if (m_lesson.draws)
@@ -69,6 +74,56 @@ private:
         if (const auto* document = std::get_if<ScenarioDocument>(subject))
             at(pointer, [&] { resolvedScenario(*document, m_cases.all().catalogue()); });
     }
+    bool isScenario(const std::string& name) const
+    {
+        const CaseSubject* subject = name.empty() ? nullptr : m_cases.all().subject(name);
+        return subject != nullptr && std::holds_alternative<ScenarioDocument>(*subject);
+    }
+
+    /// What is said beside a picture is said of what it shows, or compares with; else the words "on screen" tell what is there.
+    void checkOnScreen(const LessonStep& step, const std::string& shown)
+    {
+        if (shown.empty())
+            return;
+        const bool comparesItself = step.reveal && !step.reveal->compare.empty();
+        const std::string& compared = comparesItself ? step.reveal->compare : step.compare;
+        mustBeOnScreen(step.pointer + "/say", step.say, shown, compared);
+        for (std::size_t i = 0; i < step.points.size(); ++i)
+            mustBeOnScreen(step.pointer + "/point/" + std::to_string(i), step.points[i].text, shown, compared);
+        if (step.reveal)
+            mustBeOnScreen(step.pointer + "/reveal/say", step.reveal->say, shown, compared);
+    }
+
+    void mustBeOnScreen(const std::string& pointer, const std::string& text, const std::string& shown,
+                        const std::string& compared)
+    {
+        if (text.find("on screen") != std::string::npos || text.find("On screen") != std::string::npos)
+            return;
+        at(pointer, [&] {
+            for (const LivePart& part : liveParts(text)) {
+                const Expression expression = Expression::parse(part.expression);
+                std::vector<std::string> others;
+                Cases asShown(&m_cases.all());
+                for (const Expression::NameAsked& asked : expression.namesAsked())
+                    if (asked.name != shown && asked.name != compared && isScenario(asked.name) &&
+                        std::find(others.begin(), others.end(), asked.name) == others.end()) {
+                        others.push_back(asked.name);
+                        asShown.putSame(asked.name, shown);
+                    }
+                if (others.empty())
+                    continue;
+                const std::string said = writtenValue(expression.evaluate(m_cases.all()), part.format);
+                const std::string seen = writtenValue(expression.evaluate(asShown), part.format);
+                if (said != seen) {
+                    report(pointer, "{" + part.expression + "} says " + said + " of \"" + others.front() +
+                                        "\", but on screen is \"" + shown + "\", where it is " + seen +
+                                        "; show the case, or say in words which one is on screen");
+                    return;
+                }
+            }
+        });
+    }
+
     bool isShown(const std::string& name) const
     {
         return std::any_of(m_lesson.steps.begin(), m_lesson.steps.end(), [&](const LessonStep& step) {

@@ -90,6 +90,9 @@ struct LessonStep {
     std::optional<Challenge> challenge;
 };
 
+/// The case that a step puts on screen, by its name; empty for what was there before.
+const std::string& shownBy(const LessonStep&);
+
 struct Lesson {
     std::string fileName;
     std::string id, title, breaks, source;

@@ -282,6 +282,16 @@ bool isExpressionName(std::string_view name)
            std::find(kTaken.begin(), kTaken.end(), name) == kTaken.end();
 }
 
+const std::string& shownBy(const LessonStep& step)
+{
+    if (step.challenge)
+        return step.challenge->from;
+    if (step.reveal && !step.reveal->show.empty())
+        return step.reveal->show;
+    if (step.predict && !step.predict->on.empty() && step.show.empty())
+        return step.predict->on;
+    return step.show;
+}
 std::vector<const Question*> Lesson::questions() const
 {
     std::vector<const Question*> all;

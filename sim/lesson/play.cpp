@@ -8,17 +8,6 @@
 namespace sim {
 namespace {
 
-/// What a step puts on screen; empty for what was there before.
-const std::string& showsOf(const LessonStep& step)
-{
-    if (step.challenge)
-        return step.challenge->from;
-    if (step.reveal && !step.reveal->show.empty())
-        return step.reveal->show;
-    if (step.predict && !step.predict->on.empty() && step.show.empty())
-        return step.predict->on;
-    return step.show;
-}
 /// That an expression may ask for.
 std::vector<std::string> namesOf(const std::string& expression)
 {
@@ -135,7 +124,7 @@ std::string LessonPlay::shownName(std::size_t at) const
     if (isDrawn(at))
         return {};
     for (std::size_t i = at + 1; i-- > 0;)
-        if (const std::string& name = showsOf(step(i)); !isDrawn(i) && scenarioOf(name) != nullptr) // else another lesson's
+        if (const std::string& name = shownBy(step(i)); !isDrawn(i) && scenarioOf(name) != nullptr) // else another lesson's
             return name;
     return {};
 }

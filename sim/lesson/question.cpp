@@ -377,6 +377,12 @@ std::string AskedQuestion::reasonFor(const LessonValue& given) const
             least = off;
         }
     }
+    if (nearest == nullptr && m_question.input == QuestionInput::tensor) { // the end is the first that is not in it any more
+        const LessonValue right = rightAnswer();
+        if (given.size() == 2 && given[0] == right[0] && given[1].get<double>() + 1 == right[1].get<double>())
+            return "The part is right, but its end is given as the first number that is not in it any more: " +
+                   shownValue(right[1]) + ", not " + shownValue(given[1]) + ".";
+    }
     return nearest != nullptr ? filled(nearest->say) : std::string();
 }
 

@@ -110,8 +110,9 @@ void FindingsPanel::showFixing()
         row->setFixing(isFixing());
 }
 
-void FindingsPanel::setMasked(bool masked)
+void FindingsPanel::setMasked(bool masked, const QString& why)
 {
+    m_maskNote->setText(why.isEmpty() ? tr("Hidden until you have answered.") : why);
     widget()->setVisible(!masked);
     m_maskNote->setVisible(masked);
 }

@@ -36,7 +36,7 @@ public:
     void clear();
     void setTheme(const Theme&);
     /// Says nothing, as one of its numbers is being asked for.
-    void setMasked(bool);
+    void setMasked(bool masked, const QString& why = {});
     /// How many there are to do something about: what the step consists of is no complaint.
     int complaints() const;
     /// Every edit has been tried.

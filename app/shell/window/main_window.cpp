@@ -295,6 +295,8 @@ void MainWindow::connectDesk()
         m_banner->tell(tr("The kernels of this step cannot be shown"), {{{}, {}, why.toStdString(), sim::Severity::error}});
     });
     connect(&m_session, &Session::changed, this, [this] {
+        if (!m_isInLesson)
+            m_showsScene = false; // somebody goes on with what a lesson left
         updateTitle();
         updateActions();
         showStatus();
@@ -494,8 +496,10 @@ void MainWindow::deskOpened()
 {
     m_showsViewNext = true;
     editOrder(false);
-    if (!m_opensScene)
-        leaveLesson(); // somebody opened something else
+    if (!m_opensScene) { // somebody opened something else
+        m_showsScene = false;
+        leaveLesson();
+    }
     partFromBaseline();
     if (m_session.isOpen() && !isCompareShown())
         showWorkspace();

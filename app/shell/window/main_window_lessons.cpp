@@ -65,6 +65,7 @@ void MainWindow::buildLesson()
     m_lessonDock->hide();
     addDockWidget(Qt::RightDockWidgetArea, m_lessonDock);
     connect(m_lesson, &LessonPanel::started, this, &MainWindow::updateActions);
+    connect(m_lesson, &LessonPanel::started, this, [this] { maskNumbers(m_lesson->masks()); });
     connect(m_lesson, &LessonPanel::sceneChanged, this, &MainWindow::showScene);
     connect(m_lesson, &LessonPanel::sceneExpected, this, &MainWindow::expectScene);
     connect(m_lesson, &LessonPanel::maskChanged, this, &MainWindow::maskNumbers);
@@ -77,7 +78,10 @@ void MainWindow::buildLesson()
         m_lessonProgress->forget(m_lesson->play()->lesson().id);
         openLesson(QString::fromStdString(m_lesson->play()->lesson().fileName));
     });
-    connect(m_lesson, &LessonPanel::finished, this, [this] { m_gallery->setEntries({}, {}); }); // read anew when it is shown
+    connect(m_lesson, &LessonPanel::finished, this, [this] {
+        m_findings->setMasked(false);
+        m_gallery->setEntries({}, {}); // read anew when it is shown
+    });
     connect(m_lesson, &LessonPanel::solutionRequested, this,
             [this](const sim::ScenarioDocument& solved) { m_session.replaceContent(solved, tr("the lesson's solution")); });
 }
@@ -194,7 +198,7 @@ void MainWindow::leaveLesson()
     if (!m_isInLesson)
         return;
     m_lessonWorker.dropAll();
-    m_isInLesson = m_showsScene = false;
+    m_isInLesson = false; // its case stays on screen, and is nobody's work until somebody goes on with it
     m_lesson->stop();
     m_desk.expect({});
     m_frontNext.clear();
@@ -212,6 +216,7 @@ void MainWindow::showScene(const LessonScene& scene)
 {
     m_workspace->setNote(scene.note);
     m_desk.askForSlice(scene.asksForSlice);
+    m_desk.askForRanks(scene.asksForRanks);
     if (scene.shown == nullptr && scene.compared == nullptr) {
         m_workspace->bringToFront(scene.front);
         return m_lesson->takeFocus();
@@ -356,13 +361,17 @@ RecordWindow* MainWindow::recorder() const
 void MainWindow::maskNumbers(bool masked)
 {
     m_details->setMasked(masked);
-    m_findings->setMasked(masked);
+    // What is to be found would answer what is still to come.
+    const bool isLater = !masked && m_isInLesson && m_lesson->asksSomething();
+    m_findings->setMasked(masked || isLater, isLater ? tr("Hidden while the lesson asks: it would tell answers.") : QString());
     m_header->setMasked(masked);
     m_workspace->setTimesMasked(masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;
-    if (!masked)
+    if (!masked) {
         m_desk.askForSlice(false);
+        m_desk.askForRanks(false);
+    }
     const bool tellsAnswer = masked && m_lesson->play() != nullptr && m_lesson->play()->showsWhatIsAsked(m_lesson->at());
     m_workspace->setMasked(tellsAnswer);
     m_ops->setVisible(!masked);

@@ -62,9 +62,11 @@ struct GridView::Data {
     {
         return rank && *rank >= 0 && *rank < model.ranks() ? rank : std::nullopt;
     }
-    /// Of several selected ranks the lead's groups would drown them.
+    /// Of several selected ranks the lead's groups would drown them; where ranks are asked for, groups would tell them.
     std::optional<int> litRank() const
     {
+        if (selection.asksForRanks)
+            return {};
         return existing(selection.ranks.size() > 1 ? selection.hoveredRank : selection.focusRank());
     }
 

@@ -297,6 +297,26 @@ TEST(LessonClass, NothingInvitesToPointOrClick)
     EXPECT_TRUE(offers(room.window.workspace().canvas(Picture::grid))) << "as it was";
 }
 
+TEST(LessonClass, RanksAreAskedForBesideTheGridAndSlicesBesideTheStorage)
+{
+    const auto play = playOf(lessonFile("cut-the-matrix"));
+    LessonTalk talk(play, 1, [](const LessonScene&) {});
+    int found = 0;
+    for (int i = 0; i < talk.size(); ++i) {
+        const Slide slide = talk.goTo(i);
+        const sim::AskedQuestion* asked = play->asked(talk.step(i));
+        if (asked == nullptr)
+            continue;
+        const sim::QuestionInput input = asked->question().input;
+        if (input != sim::QuestionInput::ranks && input != sim::QuestionInput::tensor)
+            continue;
+        ++found;
+        ASSERT_FALSE(slide.pictures.empty());
+        EXPECT_EQ(slide.pictures.front(), input == sim::QuestionInput::ranks ? Picture::grid : Picture::storage) << i;
+    }
+    EXPECT_EQ(found, 6) << "three questions, each with a slide for its answer";
+}
+
 TEST(LessonClass, NumbersHaveNoLettersToRaiseAHandFor)
 {
     LessonTalk talk(playOf(lessonFile("two-copies")), 1, [](const LessonScene&) {});

@@ -2,6 +2,7 @@
 #include "app/canvas/masked_canvas.h"
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/lessons/curve_input.h"
+#include "app/lessons/goal_text.h"
 #include "app/lessons/lesson_panel.h"
 #include "app/lessons/lesson_text.h"
 #include "app/lessons/list_inputs.h"
@@ -11,14 +12,18 @@
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAccessible>
+#include <QApplication>
 #include <QDoubleSpinBox>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMouseEvent>
 #include <QPushButton>
 #include <QRadioButton>
 #include <QRegularExpression>
+#include <QStandardPaths>
 #include <QTemporaryDir>
+#include <QTimer>
 #include <QToolButton>
 
 #include <gtest/gtest.h>
@@ -209,8 +214,9 @@ TEST(LessonWindow, IsPlayedToItsEndAndItsChallengeIsSolvedOnTheDesk)
         lesson.next();
         ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
     }
-    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Not yet: peak memory gib is 33.8")); }))
-        << qPrintable(lesson.text());
+    EXPECT_TRUE(waitFor([&] {
+        return lesson.text().contains(QStringLiteral("Not yet: the peak memory is 33.8 GiB, at most 20 GiB is asked for"));
+    })) << qPrintable(lesson.text());
     Edit edit;
     edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
     window.session().edit(edit);
@@ -712,6 +718,151 @@ TEST(LessonProgressFile, OneThatCannotBeReadIsPutAside)
     LessonProgress progress(path);
     EXPECT_FALSE(progress.isFinished("one-f-one-b"));
     EXPECT_TRUE(QFile::exists(path + QStringLiteral(".unread")));
+}
+
+namespace {
+
+/// Answers right until the step with that question or challenge.
+void playUntil(MainWindow& window, const std::string& id)
+{
+    LessonPanel& lesson = window.lesson();
+    while (lesson.play()->id(lesson.at()) != id) {
+        if (lesson.masks()) {
+            lesson.input()->setValue(lesson.play()->asked(lesson.at())->rightAnswer());
+            for (QRadioButton* sure : lesson.findChildren<QRadioButton*>())
+                if (sure->text() == QStringLiteral("certain"))
+                    sure->setChecked(true);
+            lesson.commit();
+        }
+        ASSERT_TRUE(lesson.canGoOn());
+        lesson.next();
+        ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    }
+}
+
+QPushButton* shownButton(const QWidget& in, const QString& text)
+{
+    for (QPushButton* each : in.findChildren<QPushButton*>())
+        if (each->text() == text && each->isVisibleTo(&in))
+            return each;
+    return nullptr;
+}
+
+} // namespace
+
+TEST(LessonWindow, AChallengeIsNotSolvedByWhatTheStepBeforeShows)
+{
+    for (const char* lesson : {"share-the-states", "norms-too", "cut-finer"}) {
+        SCOPED_TRACE(lesson);
+        MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+        window.resize(1280, 800);
+        window.show();
+        ASSERT_TRUE(window.openLesson(QString::fromUtf8(lesson)).empty());
+        ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+        const auto challenges = window.lesson().play()->lesson().challenges();
+        ASSERT_FALSE(challenges.empty());
+        playUntil(window, challenges.front()->id);
+        EXPECT_TRUE(shownButton(window.lesson(), QStringLiteral("Skip"))) << "nothing was done yet";
+        EXPECT_FALSE(window.lesson().text().contains(QStringLiteral("Reached"))) << qPrintable(window.lesson().text());
+    }
+}
+
+TEST(LessonWindow, RanksThatAreAskedForAreNotToldByTheGrid)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.resize(1400, 900);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("cut-the-matrix")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    playUntil(window, "tp-group");
+    const auto picture = [&](std::optional<int> rank) {
+        Selection selection = window.desk().selection();
+        selection.selectedRank = rank;
+        selection.ranks.clear();
+        window.desk().setSelection(selection);
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        return window.workspace().canvas(Picture::grid).grab().toImage();
+    };
+    EXPECT_TRUE(window.desk().selection().asksForRanks);
+    const auto differing = [&] { // of the cells beside its own, in rank 13's row
+        const QImage none = picture({}), one = picture(13);
+        int pixels = 0;
+        for (int y = 0; y < none.height(); ++y)
+            for (int x = 0; x < none.width(); ++x)
+                pixels += none.pixel(x, y) != one.pixel(x, y) ? 1 : 0;
+        return pixels;
+    };
+    const int asked = differing();
+    window.lesson().input()->setValue(window.lesson().play()->asked(window.lesson().at())->rightAnswer());
+    window.lesson().commit();
+    EXPECT_FALSE(window.desk().selection().asksForRanks) << "the answer is told again";
+    EXPECT_LT(2 * asked, differing()) << "its groups are outlined, and the others stand back";
+}
+
+TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/cut-the-matrix.json");
+    while (player.play->id(player.panel.at()) != "tp-group") {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+    }
+    auto* line = player.panel.input()->findChild<QLineEdit*>();
+    ASSERT_TRUE(line);
+    for (const auto& [text, value] : {std::pair("8-15", sim::LessonValue({8, 9, 10, 11, 12, 13, 14, 15})),
+                                      std::pair("1, 4 – 6 9", sim::LessonValue({1, 4, 5, 6, 9})),
+                                      std::pair("5-3", sim::LessonValue()), std::pair("3-", sim::LessonValue()),
+                                      std::pair("0-99999999", sim::LessonValue()), std::pair("two", sim::LessonValue())}) {
+        line->setText(QString::fromUtf8(text));
+        EXPECT_EQ(player.panel.input()->value(), value) << text;
+    }
+}
+
+TEST(LessonWindow, WhatALessonLeavesIsNobodysWork)
+{
+    QStandardPaths::setTestModeEnabled(true); // answers are kept, but not beside anybody's own
+    MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    window.resize(1024, 640);
+    window.show();
+    ASSERT_TRUE(window.openLesson(QStringLiteral("eighteen-bytes")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    playUntil(window, "fit");
+    Edit edit;
+    edit.assignments.push_back({"/training/optimizer", "\"sgd\""});
+    window.session().edit(edit);
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    int asked = 0;
+    QTimer watch;
+    QObject::connect(&watch, &QTimer::timeout, &watch, [&] {
+        if (QWidget* question = QApplication::activeModalWidget()) {
+            ++asked;
+            question->close();
+        }
+    });
+    watch.start(5);
+    Q_EMIT window.lesson().left();
+    EXPECT_FALSE(window.isInLesson());
+    ASSERT_TRUE(window.openLesson(QStringLiteral("share-the-states")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    EXPECT_EQ(window.session().displayName(), QStringLiteral("Llama 2 7B on eight GPUs"));
+    EXPECT_EQ(asked, 0);
+    userSettings().clear();
+    QFile::remove(LessonProgress::usualPath());
+    QStandardPaths::setTestModeEnabled(false);
+}
+
+TEST(GoalText, SaysInPlainWordsWhatIsAskedFor)
+{
+    EXPECT_EQ(goalText("mine.exposed_comm_fraction.dp < 0.05 does not hold: mine.exposed_comm_fraction.dp is 0.162595"),
+              QStringLiteral("the exposed communication is 16.3 % of the step, less than 5 % is asked for"));
+    EXPECT_EQ(goalText("mine.world_size == pair.world_size does not hold: mine.world_size is 4, pair.world_size is 2"),
+              QStringLiteral("the number of GPUs is 4, 2 is asked for"));
+    EXPECT_EQ(goalText("mine.fits does not hold: it is false"), QStringLiteral("it does not fit into the memory of its GPUs"));
+    EXPECT_EQ(goalText("mine.groups(0).dp == [0, 1] does not hold"), QStringLiteral("mine.groups(0).dp == [0, 1] does not hold"));
+    sim::ChallengeState state;
+    state.forbidden = {"/layout/pp"};
+    EXPECT_EQ(goalText(state), QStringLiteral("“pp” may not be changed here"));
 }
 
 } // namespace app

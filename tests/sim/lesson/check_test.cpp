@@ -89,6 +89,19 @@ void addTyped(const LessonValue& value, bool prose, std::map<double, std::string
     }
 }
 
+TEST(LessonCheck, WhatIsSaidBesideAPictureIsSaidOfWhatItShows)
+{
+    const auto saying = [](const std::string& text) {
+        return test::problemsOf(test::lessonWith({{"{tiny.world_size} ranks.", text}}));
+    };
+    EXPECT_EQ(saying("pp {cut.world_size} ranks."), "") << "the same number in both";
+    EXPECT_EQ(saying("On screen is tiny; cut has pp {cut.describe.layout.pp}."), "") << "it says what is there";
+    const std::string other = saying("It has pp {cut.describe.layout.pp}.");
+    EXPECT_NE(other.find("/steps/0/say: {cut.describe.layout.pp} says 2 of \"cut\", but on screen is \"tiny\", where it is 1"),
+              std::string::npos)
+        << other;
+}
+
 } // namespace
 
 /// No answer is typed in: a number among the words is one that the engine was given, or that an expression of the same lesson

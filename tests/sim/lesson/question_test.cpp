@@ -1,6 +1,7 @@
 // What is asked, what is right, and what is said to who is wrong.
 #include "sim/lesson/challenge.h"
 #include "sim/lesson/live_text.h"
+#include "sim/lesson/play.h"
 #include "sim/lesson/question.h"
 #include "tests/sim/lesson/lessons.h"
 
@@ -40,6 +41,22 @@ protected:
     Lesson m_lesson = test::lesson();
     LessonCases m_cases{m_lesson, test::catalogue()};
 };
+
+TEST(LessonQuestion, AnEndThatIsStillInTheSliceIsToldWhy)
+{
+    const sim::Catalogue& catalogue = test::catalogue();
+    const sim::LessonPlay play(sim::readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/cut-the-matrix.json", catalogue), 1,
+                               catalogue);
+    for (std::size_t at = 0; at < play.steps(); ++at)
+        if (play.id(at) == "slice") {
+            const sim::AskedQuestion& asked = *play.asked(at);
+            EXPECT_EQ(asked.rightAnswer(), sim::LessonValue::array({5184, 6912}));
+            EXPECT_NE(asked.reasonFor({5184, 6911}).find("6912, not 6911"), std::string::npos) << asked.reasonFor({5184, 6911});
+            EXPECT_EQ(asked.reasonFor({5184, 6000}), "");
+            return;
+        }
+    FAIL() << "the lesson asks for a slice";
+}
 
 } // namespace
 

@@ -1,0 +1,103 @@
+#include "app/lessons/goal_text.h"
+
+#include "app/session/scenario_keys.h"
+#include "app/shell/widgets/format.h"
+#include "sim/lesson/live_text.h"
+
+#include <QObject>
+#include <QRegularExpression>
+
+#include <array>
+#include <optional>
+
+namespace app {
+namespace {
+
+/// A number that goals are about, and how it is written.
+struct GoalSubject {
+    const char* pattern; ///< of its name behind `mine.`
+    const char* words;
+    const char* format; ///< of live text
+};
+constexpr std::array kGoalSubjects{
+    GoalSubject{"peak_memory_gib", QT_TRANSLATE_NOOP("QObject", "the peak memory is %1"), "gib"},
+    GoalSubject{"mfu", QT_TRANSLATE_NOOP("QObject", "the MFU is %1"), "percent"},
+    GoalSubject{"step_time_s", QT_TRANSLATE_NOOP("QObject", "the step takes %1"), "s"},
+    GoalSubject{"bubble_fraction", QT_TRANSLATE_NOOP("QObject", "the bubble is %1 of the step"), "percent"},
+    GoalSubject{"exposed_comm_fraction\\.\\w+", QT_TRANSLATE_NOOP("QObject", "the exposed communication is %1 of the step"),
+                "percent"},
+    GoalSubject{"world_size", QT_TRANSLATE_NOOP("QObject", "the number of GPUs is %1"), "whole"},
+    GoalSubject{"describe\\.layout\\.(?:tp|cp|pp|dp|ep)", QT_TRANSLATE_NOOP("QObject", "%2 is %1"), "whole"},
+    GoalSubject{"describe\\.training\\.global_batch_size", QT_TRANSLATE_NOOP("QObject", "the global batch size is %1"), "whole"},
+    GoalSubject{"describe\\.training\\.sequence_length", QT_TRANSLATE_NOOP("QObject", "the sequence length is %1"), "whole"},
+};
+
+QString askedWords(const QString& comparison)
+{
+    return comparison == QLatin1String("<")    ? QObject::tr("less than %1 is asked for")
+           : comparison == QLatin1String("<=") ? QObject::tr("at most %1 is asked for")
+           : comparison == QLatin1String(">")  ? QObject::tr("more than %1 is asked for")
+           : comparison == QLatin1String(">=") ? QObject::tr("at least %1 is asked for")
+                                               : QObject::tr("%1 is asked for");
+}
+
+/// Of "mine.mfu is 0.4, one.mfu is 0.3" what the name stands for; a number stands for itself.
+std::optional<double> valueIn(const QString& sides, const QString& of)
+{
+    bool isNumber = false;
+    const double literal = of.toDouble(&isNumber);
+    if (isNumber)
+        return literal;
+    const qsizetype at = sides.indexOf(of + QStringLiteral(" is "));
+    if (at < 0)
+        return {};
+    const QRegularExpressionMatch number =
+        QRegularExpression(QStringLiteral("^-?[0-9.]+(?:e[-+]?[0-9]+)?")).match(sides.mid(at + of.size() + 4));
+    QString digits = number.captured(0);
+    while (digits.endsWith(QLatin1Char('.')))
+        digits.chop(1);
+    const double value = digits.toDouble(&isNumber);
+    return isNumber ? std::optional(value) : std::nullopt;
+}
+
+} // namespace
+
+QString goalText(const std::string& unmet)
+{
+    const QString text = QString::fromStdString(unmet);
+    if (text.startsWith(QStringLiteral("mine.fits ")))
+        return QObject::tr("it does not fit into the memory of its GPUs");
+    static const QRegularExpression kClaim(
+        QStringLiteral("^mine\\.([\\w.]+)\\s*(<=|>=|<|>|==)\\s*([\\w.]+) does not hold: (.*)$"));
+    static const QRegularExpression kNoughts(QStringLiteral("\\.0+(?=\\D|$)")); // a limit is meant as it was written
+    if (const QRegularExpressionMatch claim = kClaim.match(text); claim.hasMatch())
+        for (const GoalSubject& subject : kGoalSubjects) {
+            if (!QRegularExpression(QStringLiteral("^(?:%1)$").arg(QString::fromUtf8(subject.pattern)))
+                     .match(claim.captured(1))
+                     .hasMatch())
+                continue;
+            const auto is = valueIn(claim.captured(4), QStringLiteral("mine.") + claim.captured(1));
+            const auto asked = valueIn(claim.captured(4), claim.captured(3));
+            if (!is || !asked)
+                break;
+            const auto written = [&](double value) { return QString::fromStdString(sim::writtenValue(value, subject.format)); };
+            QString words = QObject::tr(subject.words);
+            if (words.contains(QStringLiteral("%2")))
+                words.replace(QStringLiteral("%2"), claim.captured(1).section(QLatin1Char('.'), -1));
+            return words.arg(written(*is)) + QStringLiteral(", ") +
+                   askedWords(claim.captured(2)).arg(written(*asked).remove(kNoughts));
+        }
+    return text;
+}
+
+QString goalText(const sim::ChallengeState& state)
+{
+    if (!state.problem.empty() || state.forbidden.empty())
+        return state.problem.empty() && !state.isTooMuch() && !state.unmet.empty() ? goalText(state.unmet.front())
+                                                                                   : QString::fromStdString(state.text());
+    const ScenarioKey* key = findScenarioKey(state.forbidden.front());
+    return key != nullptr ? QObject::tr("“%1” may not be changed here").arg(QString::fromStdString(sentenceName(*key)))
+                          : QString::fromStdString(state.text());
+}
+
+} // namespace app

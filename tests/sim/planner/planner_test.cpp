@@ -174,6 +174,22 @@ TEST(Planner, TriesFewerLayersRunAgainWhereMoreTakeMoreMemory)
     }
 }
 
+TEST(Planner, GoesOnUntilASmallJobIsProved)
+{
+    ScenarioDocument document = ScenarioDocument::parse(kTinyJob);
+    document.set("perturbations", R"([{"kind": "slow_gpu", "rank": 1, "factor": 2}])");
+    document.set("training.offload", R"({"activation_layers": 1})");
+    EXPECT_TRUE(plan({.document = document}, test::catalogue()).proved);
+}
+
+TEST(Planner, CallsNoLayoutATieWhereMemoryCounts)
+{
+    PlanRequest request = tinyJob();
+    request.objective = PlanObjective::headroom;
+    for (const PlannedLayout& layout : plan(request, test::catalogue()).best)
+        EXPECT_FALSE(layout.tieWithFirst) << layout.grid.text();
+}
+
 TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
 {
     const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});

@@ -40,7 +40,7 @@ struct PlanArguments {
     std::vector<std::string> fixed, freed, why;
     double margin = 0;
     std::string framework;
-    int top = 5, jobs = 0, most = 200;
+    int top = 5, jobs = 0, most = 0;
     double days = 0;
     std::string sizes;
     std::string part;
@@ -468,7 +468,9 @@ void addPlan(CLI::App& app)
                           "fastest, and what it costs; --fix holds as ever, --gpus then is the most that may be used");
     for (const char* other : {"--why", "--top", "--objective", "--price", "--free", "--sensitivity", "--days", "--sizes"})
         least->excludes(command->get_option(other));
-    command->add_option("--simulations", arguments->most, "So many at most; the answer says what is left unproved")
+    command
+        ->add_option("--simulations", arguments->most,
+                     "So many at most, 200 and of small jobs up to 4,000 unless given; the answer says what is left unproved")
         ->check(wholeNumber(1, 1'000'000));
     const std::vector<CLI::Option*> others = command->get_options([](const CLI::Option* option) {
         return option->get_name() != "--top" && option->get_name() != "--help" && !option->get_positional();

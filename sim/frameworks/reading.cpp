@@ -130,13 +130,14 @@ void Reading::refuse(std::string_view name, const char* what)
     State& state = m_states[static_cast<std::size_t>(index)];
     state.became = Became::unknown;
     const std::string value = shownValue(m_settings[static_cast<std::size_t>(index)].value);
+    std::string dottedKey = state.pointer.empty() ? std::string() : state.pointer.substr(1); // as --set takes it
+    std::replace(dottedKey.begin(), dottedKey.end(), '/', '.');
     state.text = value.find('$') != std::string::npos
                      ? quotedText(value) + " is decided outside of the file" +
-                           (state.pointer.empty() ? std::string() : ": say it with --set " + state.pointer.substr(1) + "=…")
-                 : value == "auto"
-                     ? "\"auto\" is filled in by who starts it" +
-                           (state.pointer.empty() ? std::string() : ": say it with --set " + state.pointer.substr(1) + "=…")
-                     : quotedText(value) + " is not " + what;
+                           (state.pointer.empty() ? std::string() : ": say it with --set " + dottedKey + "=…")
+                 : value == "auto" ? "\"auto\" is filled in by who starts it" +
+                                         (state.pointer.empty() ? std::string() : ": say it with --set " + dottedKey + "=…")
+                                   : quotedText(value) + " is not " + what;
     std::replace(state.text.begin(), state.text.end(), '\n', ' ');
 }
 

@@ -61,6 +61,7 @@ const std::array kFrameworkLimits{
     // DeepSpeed, runtime/pipe/engine.py
     FrameworkLimit{"deepspeed", [](const Scenario& s) { return s.layout.pp > 1 && s.layout.zeroStage >= 2; },
                    "its pipelines take ZeRO 0 and 1 only"},
+    FrameworkLimit{"deepspeed", [](const Scenario& s) { return s.layout.cp > 1; }, "it has no context parallelism"},
     FrameworkLimit{"deepspeed", [](const Scenario& s) { return s.schedule.kind != "1f1b"; }, "its pipelines run 1f1b"},
     FrameworkLimit{"deepspeed", [](const Scenario& s) { return s.layout.dp % s.layout.ep != 0; }, "ep must divide dp"},
     // nanotron, config/parallelism_config.py; picotron, train.py
@@ -70,6 +71,7 @@ const std::array kFrameworkLimits{
                    },
                    "its pipeline engines are 1f1b and all forward, all backward"},
     FrameworkLimit{"nanotron", [](const Scenario& s) { return s.layout.zeroStage >= 2; }, "it has ZeRO 1"},
+    FrameworkLimit{"picotron", [](const Scenario& s) { return s.model.numExperts > 0; }, "it has no experts"},
     FrameworkLimit{"picotron",
                    [](const Scenario& s) {
                        return !isOneOf(s.schedule.kind, {"1f1b", "gpipe"});
@@ -79,6 +81,7 @@ const std::array kFrameworkLimits{
     FrameworkLimit{"picotron", [](const Scenario& s) { return s.model.numKeyValueHeads % s.layout.tp != 0; },
                    "tp must divide the key-value heads"},
     FrameworkLimit{"huggingface", [](const Scenario& s) { return s.layout.pp > 1; }, "FSDP has no pipeline"},
+    FrameworkLimit{"huggingface", [](const Scenario& s) { return s.layout.ep > 1; }, "Accelerate has no expert parallelism"},
 };
 
 } // namespace

@@ -41,7 +41,7 @@ struct PlanRequest {
     std::string framework;    ///< keep to what it can do; empty: to nothing but what is legal
     int top = 5;              ///< so many of the best
     double enoughSeconds = 0; ///< of a step: the first layout that is as fast ends the search, slower ones are cut; 0: the best
-    int mostSimulated = 200;  ///< then the search ends unproved and says how far it is
+    int mostSimulated = 0;    ///< then the search ends unproved and says how far it is; 0: 200, of small jobs up to 4,000
     int jobs = 0;             ///< threads; 0: as many as there are cores. Changes no number of the answer
     int part = 0, parts = 1;  ///< of the grids, every parts-th from the part-th
 };
@@ -62,7 +62,7 @@ struct PlannedLayout {
     double floorSeconds = 0;           ///< of the first, cheap kind
     double tokensPerSecond = 0, peakMemoryGib = 0, headroomGib = 0;
     double gpuHours = 0, cost = 0; ///< of the run's tokens, where the document says how many; else of a step
-    bool tieWithFirst = false;     ///< the model cannot tell it from the first
+    bool tieWithFirst = false;     ///< the model cannot tell its step from the first one's; never for headroom
     ByStepPart<std::int64_t> use;  ///< the step in nanoseconds, by what it went to; adds up to the step
 };
 

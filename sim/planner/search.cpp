@@ -51,6 +51,10 @@ void Search::report(bool always)
 void Search::explore()
 {
     std::int64_t mostForOthers = std::numeric_limits<std::int64_t>::max();
+    // By the size of what is simulated, not by a clock: the answer is the same on any machine.
+    const double layersOfStep = 1.0 * m_space.base.model.numHiddenLayers * m_space.base.training.globalBatchSize;
+    const auto mostSimulations = static_cast<std::int64_t>(std::clamp(1e6 / std::max(1.0, layersOfStep), 200.0, 4000.0));
+    const std::int64_t mostSimulated = m_request.mostSimulated > 0 ? m_request.mostSimulated : mostSimulations;
     while (!m_queue.empty()) {
         const bool hasEnough = static_cast<int>(m_found.size()) >= m_request.top || std::isfinite(m_enoughNs);
         if (m_bestKey <= m_enoughNs && std::isfinite(m_enoughNs))
@@ -60,7 +64,7 @@ void Search::explore()
                 break;
             mostForOthers = std::min(mostForOthers, m_answer.tightened + std::max(kTightForOthers, m_answer.tightened / 4));
         }
-        if (m_answer.simulated >= m_request.mostSimulated)
+        if (m_answer.simulated >= mostSimulated)
             break;
         checkCancelled();
         report(false);
@@ -116,8 +120,8 @@ void Search::finish(PlanAnswer& answer)
     if (!m_found.empty())
         for (Found& found : m_found) {
             const double ratio = found.layout.stepSeconds / m_found.front().layout.stepSeconds;
-            found.layout.tieWithFirst =
-                &found != &m_found.front() && !likelyRatio(*m_found.front().scenario, *found.scenario, ratio).canTell();
+            found.layout.tieWithFirst = !byHeadroom() && &found != &m_found.front() &&
+                                        !likelyRatio(*m_found.front().scenario, *found.scenario, ratio).canTell();
         }
     for (std::size_t i = 0; i < m_found.size() && static_cast<int>(i) < m_request.top; ++i)
         answer.best.push_back(m_found[i].layout);

@@ -106,7 +106,7 @@ private:
     };
     bool canGoDeeper(const Choice& choice) const
     {
-        return choice.recompute == Recompute::full && m_space.free.recompute &&
+        return !byHeadroom() && choice.recompute == Recompute::full && m_space.free.recompute &&
                choice.recomputeLayers < m_space.layersOfChunk(choice);
     }
     TightFloor laidOut(Choice, int layers, Laid&) const;

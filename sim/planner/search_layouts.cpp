@@ -69,11 +69,13 @@ Search::Laid Search::layOut(const Waiting& leaf) const
         laid.layers = m_space.layersOfChunk(leaf.choice);
         laid.floor = laidOut(leaf.choice, laid.layers, laid);
         // The last one may save nothing: its backward pass comes first, and its input is kept besides.
-        if (!isSmall(laid.floor) && laid.layers - 1 > fails)
-            if (const TightFloor but = laidOut(leaf.choice, laid.layers - 1, laid); but.peakBytes < laid.floor.peakBytes) {
-                laid.floor = but;
-                --laid.layers;
-            }
+        while (!isSmall(laid.floor) && laid.layers - 1 > fails) {
+            const TightFloor but = laidOut(leaf.choice, laid.layers - 1, laid);
+            if (but.peakBytes >= laid.floor.peakBytes)
+                break;
+            laid.floor = but;
+            --laid.layers;
+        }
         laid.fits = isSmall(laid.floor);
         for (bool halves = false; laid.fits && laid.layers - fails > 1; halves = !halves) {
             const double share = halves || failsBytes <= laid.floor.peakBytes

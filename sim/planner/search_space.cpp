@@ -156,7 +156,7 @@ void Search::orderShape(const Waiting& shape, std::vector<Waiting>& ordered) con
     setKeys(ordered.back(), ns, 0);
 }
 
-/// Its layouts: each way of sharding, with as few layers run again as may fit.
+/// Its layouts: each way of sharding, with as few layers run again as may fit; for headroom with each number of them.
 void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, GridRecord& record) const
 {
     checkCancelled();
@@ -188,11 +188,28 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
                 floor = m_floors.shardedOf(leaf, scratch, known->second, *shards);
                 return floor.bytes <= m_capacityBytes;
             };
+            const auto keep = [&] {
+                leaves.push_back(
+                    {.key = shape.key, .rung = Rung::leaf, .grid = shape.grid, .choice = leaf, .floorNs = floor.stepNs});
+                setKeys(leaves.back(), floor.stepNs, floor.bytes);
+            };
             bool fits = false;
             if (leaf.recompute == Recompute::full && m_space.free.recompute) {
                 const int most = m_space.layersOfChunk(leaf);
+                if (byHeadroom()) { // more layers run again may take more memory: each is one of its own
+                    for (int layers = 1; layers <= most; ++layers)
+                        if (floorWith(layers)) {
+                            fits = true;
+                            keep();
+                        }
+                    if (!fits)
+                        record.noteMemory(floor.bytes, floor.fullestRank, leaf);
+                    continue;
+                }
                 fits = floorWith(most);
-                if (fits && !byHeadroom()) { // the least depth that may fit
+                for (int layers = 1; !fits && layers < most; ++layers) // fewer may fit where all do not
+                    fits = floorWith(layers);
+                if (fits && leaf.recomputeLayers == most) { // the least depth that may fit
                     int least = 1, enough = most;
                     while (least < enough) {
                         const int middle = (least + enough) / 2;
@@ -210,8 +227,7 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
                 record.noteMemory(floor.bytes, floor.fullestRank, leaf);
                 continue;
             }
-            leaves.push_back({.key = shape.key, .rung = Rung::leaf, .grid = shape.grid, .choice = leaf, .floorNs = floor.stepNs});
-            setKeys(leaves.back(), floor.stepNs, floor.bytes);
+            keep();
         }
 }
 

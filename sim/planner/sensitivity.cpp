@@ -203,8 +203,10 @@ std::vector<PlanSensitivity> planSensitivities(const PlanRequest& request, const
                            .name = "memory of the GPU",
                            .unit = "GiB",
                            .now = scenarios.front().cluster.gpu.memoryGib};
-    const auto next = std::find_if(layouts.begin() + 1, layouts.end(),
-                                   [&](const PlannedLayout& layout) { return layout.peakMemoryGib < first.peakMemoryGib; });
+    auto next = layouts.end(); // the fastest of those with less
+    for (auto at = layouts.begin() + 1; at != layouts.end(); ++at)
+        if (at->peakMemoryGib < first.peakMemoryGib && (next == layouts.end() || at->stepSeconds < next->stepSeconds))
+            next = at;
     if (next != layouts.end())
         memory.below = Turn{first.peakMemoryGib + request.marginGib, *next, differenceText(*next, first)};
     found.push_back(std::move(memory));

@@ -149,6 +149,47 @@ TEST(Planner, IsNeverWorseWithMoreMemoryOrMoreToChooseFrom)
     EXPECT_LE(all, bestOf(tight));
 }
 
+TEST(Planner, TriesFewerLayersRunAgainWhereMoreTakeMoreMemory)
+{
+    ScenarioDocument document = ScenarioDocument::parse(R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"num_hidden_layers": 4, "hidden_size": 4096, "intermediate_size": 12288, "num_attention_heads": 8,
+                "num_key_value_heads": 2, "head_dim": 512, "vocab_size": 256, "max_position_embeddings": 8192,
+                "tie_word_embeddings": false},
+      "cluster": {"base": "h100-sxm-ib400"},
+      "layout": {"tp": 4, "dp": 1},
+      "training": {"sequence_length": 4096, "global_batch_size": 6, "optimizer": "sgd"}
+    })");
+    const PlanRequest request{
+        .document = document, .objective = PlanObjective::headroom, .fixed = {{"layout.tp", "4"}, {"layout.pp", "1"}}};
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_FALSE(answer.best.empty());
+    EXPECT_TRUE(answer.proved);
+    for (int layers = 1; layers <= 4; ++layers) {
+        ScenarioDocument other = answer.firstDocument(request);
+        other.set("training.recompute", R"({"kind": "full", "layers": )" + std::to_string(layers) + "}");
+        EXPECT_GE(simulate(resolvedScenario(other, test::catalogue()))->metrics().peakMemoryGib,
+                  answer.best.front().peakMemoryGib)
+            << layers;
+    }
+}
+
+TEST(Planner, GoesOnUntilASmallJobIsProved)
+{
+    ScenarioDocument document = ScenarioDocument::parse(kTinyJob);
+    document.set("perturbations", R"([{"kind": "slow_gpu", "rank": 1, "factor": 2}])");
+    document.set("training.offload", R"({"activation_layers": 1})");
+    EXPECT_TRUE(plan({.document = document}, test::catalogue()).proved);
+}
+
+TEST(Planner, CallsNoLayoutATieWhereMemoryCounts)
+{
+    PlanRequest request = tinyJob();
+    request.objective = PlanObjective::headroom;
+    for (const PlannedLayout& layout : plan(request, test::catalogue()).best)
+        EXPECT_FALSE(layout.tieWithFirst) << layout.grid.text();
+}
+
 TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
 {
     const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});

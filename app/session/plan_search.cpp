@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace app {
@@ -45,6 +46,19 @@ PlanCellState cellOf(const sim::PlanRequest& of, int tp, int pp, int mostSimulat
     cell.request.top = 1;
     cell.request.mostSimulated = mostSimulated;
     return cell;
+}
+
+/// Without a shard group that is what it would be unsaid, all of dp × cp: it goes on following them. Held, it stays.
+std::string openedText(const sim::PlanRequest& request, const sim::PlannedLayout& layout, sim::ScenarioDocument document)
+{
+    constexpr const char* kShard = "layout.dp_shard";
+    const bool isHeld = std::any_of(request.fixed.begin(), request.fixed.end(), [](const sim::PlanSetting& fixed) {
+        return fixed.first == kShard || fixed.first == "/layout/dp_shard";
+    });
+    const auto written = document.get(kShard);
+    if (!isHeld && written && *written == std::to_string(std::int64_t{layout.grid.dp} * layout.grid.cp))
+        document.erase(kShard);
+    return document.text();
 }
 
 } // namespace
@@ -190,7 +204,7 @@ Edit makePlanEdit(const sim::PlanRequest& request, const sim::PlannedLayout& lay
 {
     Edit edit;
     edit.text = "plan: " + layout.grid.text();
-    edit.document = sim::withSettings(request, layout.settings).text();
+    edit.document = openedText(request, layout, sim::withSettings(request, layout.settings));
     return edit;
 }
 
@@ -198,7 +212,7 @@ Edit makeGuideEdit(const sim::PlanRequest& request, const sim::PlannedLayout& la
 {
     Edit edit;
     edit.text = "guide: " + layout.grid.text();
-    edit.document = sim::guideDocument(request, layout.settings).text();
+    edit.document = openedText(request, layout, sim::guideDocument(request, layout.settings));
     return edit;
 }
 

@@ -136,12 +136,12 @@ void PlanSearch::askCell(const PlanFound& of, int tp, int pp)
         });
 }
 
-void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int, int>>& tpAndPp)
+void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int, int>>& tpAndPp, double mostSeconds)
 {
     m_worker.drop(kFillJob);
     m_isStopped = std::make_shared<std::atomic<bool>>(false);
     m_cellsToFill = static_cast<int>(tpAndPp.size());
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMostFillSeconds);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(mostSeconds);
     const auto isDone = [this] {
         if (--m_cellsToFill == 0)
             Q_EMIT cellsFilled();
@@ -180,6 +180,12 @@ void PlanSearch::askGuide(const sim::PlanRequest& request)
             m_asksGuide = false;
             Q_EMIT guideFailed(why);
         });
+}
+
+void PlanSearch::dropGuide()
+{
+    m_worker.drop(kGuideJob);
+    m_asksGuide = false;
 }
 
 void PlanSearch::work(const Task& task, const sim::PlanRequest& request, double mostSeconds,

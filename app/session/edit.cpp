@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kTiers = "/cluster/tiers", kEfficiency = "/cluster/efficiency", kRecompute = "/training/recompute",
                            kRecomputeLayers = "/training/recompute/layers", kRecomputeModules = "/training/recompute/modules",
                            kAdapters = "/training/lora", kAdapterRank = "/training/lora/rank",
-                           kGpusPerNode = "/cluster/gpus_per_node";
+                           kGpusPerNode = "/cluster/gpus_per_node", kShard = "/layout/dp_shard";
 
 /// Whole numbers that edits look at, where the document does not say them.
 int scenarioValue(const sim::Scenario& s, std::string_view pointer)
@@ -88,6 +88,17 @@ void letNodesFollow(Edit& edit, const sim::ScenarioDocument& document, const sim
         return;
     edit.assignments.push_back({std::string(Control::nodes), std::to_string(needed)});
     edit.text += ", " + step(Control::nodes, nodes, static_cast<int>(needed));
+}
+
+/// A shard group that is written out and was all of dp × cp goes on being that.
+void letShardFollow(Edit& edit, const sim::ScenarioDocument& document, const Sizes& before, const Sizes& after)
+{
+    const auto written = document.get(kShard);
+    if (!written || numberOf(*written) != static_cast<double>(before.dp * before.cp))
+        return;
+    const std::string shard = std::to_string(after.dp * after.cp);
+    if (shard != *written)
+        edit.assignments.push_back({std::string(kShard), shard});
 }
 
 /// Tiers that are written out and join a node's GPUs go on doing so.
@@ -231,7 +242,8 @@ Edit makeEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLe
     if (!sharesGpusWithDp(pointer) && pointer != Control::dp)
         return edit;
 
-    Sizes s = sizes(document, lastLegal);
+    const Sizes sizesBefore = sizes(document, lastLegal);
+    Sizes s = sizesBefore;
     const std::int64_t world = keptWorld(lastLegal, s);
     s.of(pointer) = value;
     if (rule == LayoutRule::keepGpus && sharesGpusWithDp(pointer) && value > 0 &&
@@ -243,6 +255,7 @@ Edit makeEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLe
         }
         s.dp = dp;
     }
+    letShardFollow(edit, document, sizesBefore, s);
     if (s.world() > 0)
         letNodesFollow(edit, document, lastLegal, s.world(), lastLegal ? lastLegal->cluster.gpusPerNode : 0);
     return edit;

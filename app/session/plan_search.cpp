@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace app {
@@ -45,6 +46,19 @@ PlanCellState cellOf(const sim::PlanRequest& of, int tp, int pp, int mostSimulat
     cell.request.top = 1;
     cell.request.mostSimulated = mostSimulated;
     return cell;
+}
+
+/// Without a shard group that is what it would be unsaid, all of dp × cp: it goes on following them. Held, it stays.
+std::string openedText(const sim::PlanRequest& request, const sim::PlannedLayout& layout, sim::ScenarioDocument document)
+{
+    constexpr const char* kShard = "layout.dp_shard";
+    const bool isHeld = std::any_of(request.fixed.begin(), request.fixed.end(), [](const sim::PlanSetting& fixed) {
+        return fixed.first == kShard || fixed.first == "/layout/dp_shard";
+    });
+    const auto written = document.get(kShard);
+    if (!isHeld && written && *written == std::to_string(std::int64_t{layout.grid.dp} * layout.grid.cp))
+        document.erase(kShard);
+    return document.text();
 }
 
 } // namespace
@@ -122,12 +136,12 @@ void PlanSearch::askCell(const PlanFound& of, int tp, int pp)
         });
 }
 
-void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int, int>>& tpAndPp)
+void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int, int>>& tpAndPp, double mostSeconds)
 {
     m_worker.drop(kFillJob);
     m_isStopped = std::make_shared<std::atomic<bool>>(false);
     m_cellsToFill = static_cast<int>(tpAndPp.size());
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMostFillSeconds);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(mostSeconds);
     const auto isDone = [this] {
         if (--m_cellsToFill == 0)
             Q_EMIT cellsFilled();
@@ -168,6 +182,12 @@ void PlanSearch::askGuide(const sim::PlanRequest& request)
         });
 }
 
+void PlanSearch::dropGuide()
+{
+    m_worker.drop(kGuideJob);
+    m_asksGuide = false;
+}
+
 void PlanSearch::work(const Task& task, const sim::PlanRequest& request, double mostSeconds,
                       const std::shared_ptr<std::atomic<bool>>& isStopped)
 {
@@ -190,7 +210,7 @@ Edit makePlanEdit(const sim::PlanRequest& request, const sim::PlannedLayout& lay
 {
     Edit edit;
     edit.text = "plan: " + layout.grid.text();
-    edit.document = sim::withSettings(request, layout.settings).text();
+    edit.document = openedText(request, layout, sim::withSettings(request, layout.settings));
     return edit;
 }
 
@@ -198,7 +218,7 @@ Edit makeGuideEdit(const sim::PlanRequest& request, const sim::PlannedLayout& la
 {
     Edit edit;
     edit.text = "guide: " + layout.grid.text();
-    edit.document = sim::guideDocument(request, layout.settings).text();
+    edit.document = openedText(request, layout, sim::guideDocument(request, layout.settings));
     return edit;
 }
 

@@ -61,11 +61,12 @@ public:
     void askCell(const PlanFound&, int tp, int pp);
     bool isAskingCell() const { return m_asksCell; }
     /// The same of many, one after the other, for a while; what is asked for by itself comes first. stop() ends it.
-    void fillCells(const PlanFound&, const std::vector<std::pair<int, int>>& tpAndPp);
+    void fillCells(const PlanFound&, const std::vector<std::pair<int, int>>& tpAndPp, double mostSeconds = kMostFillSeconds);
     int cellsToFill() const { return m_cellsToFill; } ///< that are still to come
     /// The path as people teach it, walked with the request's job; beside a search after it.
     void askGuide(const sim::PlanRequest&);
     bool isAskingGuide() const { return m_asksGuide; }
+    void dropGuide(); ///< nothing is told of it any more
 
 Q_SIGNALS:
     void progressed(const app::PlanState& state);

@@ -9,6 +9,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMouseEvent>
 #include <QStringList>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -169,7 +170,7 @@ bool FormRow::eventFilter(QObject* watched, QEvent* event)
             QFont font = m_label->font();
             font.setUnderline(event->type() == QEvent::Enter);
             m_label->setFont(font);
-        } else if (event->type() == QEvent::MouseButtonRelease) {
+        } else if (event->type() == QEvent::MouseButtonRelease && static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton) {
             Q_EMIT termRequested();
             return true;
         }

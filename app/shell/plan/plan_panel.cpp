@@ -4,6 +4,7 @@
 #include "app/shell/plan/searched_keys.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/text/number_text.h"
 
 #include <QActionGroup>
 #include <QButtonGroup>
@@ -16,6 +17,7 @@
 #include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScreen>
 #include <QSlider>
 #include <QSpinBox>
 #include <QSplitter>
@@ -49,6 +51,21 @@ QToolButton* segment(const QString& text, const char* role)
 }
 
 } // namespace
+
+QPoint menuPlace(const QRect& button, QSize menu, const QRect& screen)
+{
+    const int roomRight = std::max(screen.left(), screen.right() + 1 - menu.width());
+    const int x = std::clamp(button.left(), screen.left(), roomRight);
+    if (button.bottom() + 1 + menu.height() <= screen.bottom() + 1)
+        return {x, button.bottom() + 1};
+    if (button.top() - menu.height() >= screen.top())
+        return {x, button.top() - menu.height()};
+    // Neither below nor above: beside it.
+    const int y = std::clamp(button.top(), screen.top(), std::max(screen.top(), screen.bottom() + 1 - menu.height()));
+    const bool isRoomOnTheRight = button.right() + 1 + menu.width() <= screen.right() + 1;
+    const int beside = isRoomOnTheRight ? button.right() + 1 : button.left() - menu.width();
+    return {std::clamp(beside, screen.left(), roomRight), y};
+}
 
 std::vector<int> planGpuStops(int gpusPerNode, int present)
 {
@@ -99,8 +116,8 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_options->setText(tr("Nothing held"));
     m_options->setAccessibleName(tr("What is held, and limits"));
     m_options->setToolTip(tr("Settings that stay as they are, what else is searched, whose framework, memory left free"));
-    m_options->setPopupMode(QToolButton::InstantPopup);
-    m_options->setMenu(m_optionsMenu);
+    m_options->setArrowType(Qt::DownArrow);
+    m_options->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     setRole(m_options, "button");
     setRole(m_start, "primary");
     m_start->setObjectName(QStringLiteral("startPlan"));
@@ -200,6 +217,13 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_soon.setSingleShot(true);
     m_soon.setInterval(kSoonAfterGpusMs);
     connect(&m_soon, &QTimer::timeout, this, &PlanPanel::start);
+    m_guideSoon.setSingleShot(true);
+    m_guideSoon.setInterval(kSoonAfterGpusMs);
+    connect(&m_guideSoon, &QTimer::timeout, this, [this] {
+        if (isGuideInFront() && !m_guide && !m_search.isAskingGuide())
+            askGuide();
+        refreshFrames();
+    });
     connect(m_start, &QPushButton::clicked, this, [this] { isSearching() || m_search.cellsToFill() > 0 ? stop() : start(); });
     connect(m_objective, &QComboBox::currentIndexChanged, this, &PlanPanel::askedForOther);
     connect(m_gpuSlider, &QSlider::valueChanged, this, [this](int stop) {
@@ -209,10 +233,15 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     });
     connect(m_gpus, &QSpinBox::valueChanged, this, [this] {
         refreshControls();
-        if (m_hasPlanned)
+        if (m_hasPlanned) {
             refill();
+            return;
+        }
+        forgetGuide();
+        refreshDetail();
+        refreshFrames();
     });
-    connect(m_optionsMenu, &QMenu::aboutToShow, this, &PlanPanel::fillOptions);
+    connect(m_options, &QToolButton::clicked, this, &PlanPanel::showOptions);
     connect(m_open, &QPushButton::clicked, this, &PlanPanel::openChosen);
     connect(m_compare, &QPushButton::clicked, this, &PlanPanel::compareChosen);
     connect(m_copy, &QToolButton::clicked, this, &PlanPanel::copyTable);
@@ -226,7 +255,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
         refreshFrames();
     });
     connect(&m_search, &PlanSearch::cellFailed, this, [this](const QString& why) {
-        m_failure = why;
+        m_cellFailure = why; // of the cell that is chosen; the proof stands
         refreshControls();
         refreshDetail();
         refreshFrames();
@@ -342,6 +371,12 @@ bool PlanPanel::eventFilter(QObject* of, QEvent* event)
     return QWidget::eventFilter(of, event);
 }
 
+void PlanPanel::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    wantGuideSoon();
+}
+
 /// Pictures below each other in a narrow panel.
 void PlanPanel::resizeEvent(QResizeEvent* event)
 {
@@ -373,13 +408,8 @@ void PlanPanel::refreshControls()
         });
         m_gpuSlider->setValue(static_cast<int>(nearest - stops.begin()));
     }
-    QStringList held;
-    for (const char* key : kSearchedKeys)
-        if (m_held.contains(key))
-            held << keyName(key);
-    m_options->setText(held.isEmpty()     ? tr("Nothing held")
-                       : held.size() <= 2 ? tr("Held: %1").arg(held.join(QStringLiteral(", ")))
-                                          : tr("%1 held").arg(held.size()));
+    m_options->setText(optionsText());
+    m_gpus->setSuffix(m_gpus->value() == 1 ? tr(" GPU") : tr(" GPUs"));
     m_progress->setVisible(running);
     if (running && m_state && m_state->isRunning) {
         const sim::PlanProgress& now = m_state->progress;
@@ -403,7 +433,10 @@ void PlanPanel::refreshControls()
     if (running && m_state && m_state->isRunning)
         proof = tr("Searching: %1").arg(proof);
     else if (toFill > 0)
-        proof = tr("%1. Filling the map: %n cell(s) to come", nullptr, toFill).arg(proof);
+        proof = tr("%1. Filling the map: %2 to come").arg(proof, QString::fromStdString(sim::countedText(toFill, "cell")));
+    else if (const int left = cellsLeft(); left > 0 && !running)
+        proof = tr("%1. The filling of the map has ended before %2: choose one to search it")
+                    .arg(proof, QString::fromStdString(sim::countedText(left, "cell")));
     if (m_state && !running && m_hasPlanned && searchedText() != m_plannedOf)
         proof = tr("The scenario has changed since: plan anew. Before: %1").arg(proof);
     m_proof->setText(proof);
@@ -434,6 +467,8 @@ void PlanPanel::refreshDetail()
             text = QString::fromStdString(cellText(*m_picture, *cell));
             if (m_search.isAskingCell())
                 text += tr(". Searching for the best of it…");
+            else if (!m_cellFailure.isEmpty())
+                text += tr(". It cannot be searched: %1").arg(m_cellFailure);
         }
     }
     m_detail->setText(text);
@@ -442,6 +477,25 @@ void PlanPanel::refreshDetail()
     const bool can = canOpen();
     m_open->setEnabled(can);
     m_compare->setEnabled(can);
+}
+
+/// What is held and which limits there are, as far as there is room.
+QString PlanPanel::optionsText() const
+{
+    QStringList held;
+    for (const char* key : kSearchedKeys)
+        if (m_held.contains(key))
+            held << keyName(key);
+    QStringList parts;
+    if (!held.isEmpty())
+        parts << (held.size() <= 2 ? tr("Held: %1").arg(held.join(QStringLiteral(", "))) : tr("%1 held").arg(held.size()));
+    if (!m_framework.empty())
+        parts << QString::fromStdString(m_framework);
+    if (m_marginGib > 0)
+        parts << tr("%1 GiB free").arg(m_marginGib);
+    if (m_freesOrder)
+        parts << tr("any order");
+    return parts.isEmpty() ? tr("Nothing held") : parts.join(QStringLiteral(" · "));
 }
 
 std::vector<int> PlanPanel::gpuStops() const
@@ -485,6 +539,16 @@ void PlanPanel::refreshFrames()
         Q_EMIT ready();
     for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_sizesCanvas})
         canvas->requestFrame();
+}
+
+/// Filled first: a menu is placed by its size, and a tool button would place it before.
+void PlanPanel::showOptions()
+{
+    fillOptions();
+    if (m_optionsMenu->isEmpty())
+        return;
+    const QRect button(m_options->mapToGlobal(QPoint(0, 0)), m_options->size());
+    m_optionsMenu->popup(menuPlace(button, m_optionsMenu->sizeHint(), m_options->screen()->availableGeometry()));
 }
 
 void PlanPanel::fillOptions()

@@ -9,6 +9,9 @@
 #include "app/views/plan/plan_sizes_view.h"
 #include "app/views/plan/plan_view.h"
 
+#include <QPoint>
+#include <QRect>
+#include <QSize>
 #include <QTimer>
 #include <QWidget>
 
@@ -36,6 +39,9 @@ namespace app {
 
 enum class PlanPart { map, best, scatter, guide, sizes };
 
+/// Where a menu of that size opens beside a button: on the screen, and not over the button where there is room.
+QPoint menuPlace(const QRect& button, QSize menu, const QRect& screen);
+
 /// Numbers of GPUs that a slider stops at: powers of two up to a node, then nodes doubled; and those there are.
 std::vector<int> planGpuStops(int gpusPerNode, int present);
 
@@ -55,10 +61,11 @@ public:
     bool isReady() const
     {
         return !m_search.isRunning() && !m_search.isAskingCell() && !m_search.isAskingGuide() && m_search.cellsToFill() == 0 &&
-               !m_soon.isActive();
+               !m_soon.isActive() && !m_guideSoon.isActive();
     }
     void setObjective(sim::PlanObjective);
-    void setFillsMap(bool fills) { m_fillsMap = fills; } ///< after the proof, the best of each cell; it does
+    void setFillsMap(bool fills) { m_fillsMap = fills; }                     ///< after the proof, the best of each cell; it does
+    void setMostFillSeconds(double seconds) { m_mostFillSeconds = seconds; } ///< then cells that are left stay so, and it is said
     void setGpus(int);
     void setHeld(const std::string& pointer, bool); ///< "layout.tp": at the value that it has
     void planAround(const std::string& pointer);    ///< holds that alone, and starts
@@ -74,6 +81,7 @@ public:
     const std::optional<PlanState>& state() const { return m_state; }
     const std::optional<PlanChoice>& choice() const { return *m_choice; }
     const std::shared_ptr<const sim::PlanGuide>& guide() const { return m_guide; } ///< nullptr: not asked for, or on its way
+    const std::string& guideTitle() const { return m_guideView.hintTitle(); }      ///< in the guide's place while there is none
     CanvasWidget& canvas(PlanPart) const;
     void showPart(PlanPart);
     QString proofText() const;
@@ -89,11 +97,19 @@ Q_SIGNALS:
 protected:
     bool eventFilter(QObject*, QEvent*) override;
     void resizeEvent(QResizeEvent*) override;
+    void showEvent(QShowEvent*) override;
 
 private:
     sim::PlanRequest requestNow() const;
     std::string searchedText() const;
+    std::string textOf(sim::ScenarioDocument) const;
     void forget();
+    void forgetPlan();
+    void forgetGuide();
+    bool isGuideInFront() const;
+    void wantGuideSoon();
+    int cellsLeft() const;
+    QString optionsText() const;
     void scenarioChanged();
     void askedForOther();
     void refill();
@@ -111,6 +127,7 @@ private:
     void refreshFrames();
     void refreshSizes();
     void fillOptions();
+    void showOptions();
     std::vector<int> gpuStops() const;
     void copyTable();
     int presentGpus() const;
@@ -123,16 +140,18 @@ private:
     bool m_freesOrder = false;
     std::string m_framework;
     double m_marginGib = 0;
-    std::string m_plannedOf; ///< the scenario but for what is searched, when it was asked for
+    std::string m_plannedOf;                       ///< the scenario but for what is searched, when it was asked for
+    std::map<std::string, std::string> m_openedOf; ///< of a layout that was opened: what it was planned of
     std::optional<PlanState> m_state;
     std::map<int, PlanState> m_byGpus; ///< of the same request but for the number of GPUs
     std::map<std::pair<int, int>, PlanCellState> m_cells;
     std::shared_ptr<const sim::PlanGuide> m_guide;
     std::optional<sim::PlanRequest> m_guideRequest; ///< that it was asked for with
     std::string m_guideOf;                          ///< as m_plannedOf
-    bool m_fillsMap = true;
+    bool m_fillsMap = true, m_hasFilledMap = false;
+    double m_mostFillSeconds = PlanSearch::kMostFillSeconds;
     bool m_choosesPath = false; ///< the choice is the guide's layout
-    QString m_failure;
+    QString m_failure, m_cellFailure;
     bool m_hasPlanned = false; ///< from then on another number of GPUs is searched by itself
 
     PlanChoicePtr m_choice;
@@ -158,6 +177,7 @@ private:
     QPushButton *m_open, *m_compare;
     QToolButton* m_copy;
     QTimer m_soon;       ///< another number of GPUs: dragging goes on
+    QTimer m_guideSoon;  ///< the same of the path
     PlanSearch m_search; ///< last: ends before what it uses
 };
 

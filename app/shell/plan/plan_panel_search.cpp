@@ -25,7 +25,13 @@ std::string PlanPanel::searchedText() const
     const Session& session = m_desk.session();
     if (!session.isOpen() || !session.isLegal())
         return {};
-    sim::ScenarioDocument document = session.document();
+    std::string text = textOf(session.document());
+    const auto opened = m_openedOf.find(text);
+    return opened == m_openedOf.end() ? text : opened->second;
+}
+
+std::string PlanPanel::textOf(sim::ScenarioDocument document) const
+{
     for (const char* key : kSearchedKeys)
         if (!m_held.contains(key) && document.get(key))
             document.erase(key);
@@ -62,24 +68,17 @@ void PlanPanel::forget()
 {
     m_search.drop();
     m_soon.stop();
-    m_state.reset();
     m_byGpus.clear();
-    m_cells.clear();
     m_held.clear();
     m_plannedOf.clear();
-    m_failure.clear();
-    m_hasPlanned = m_choosesPath = false;
-    m_guide.reset();
-    m_guideOf.clear();
-    m_guideView.set(nullptr, std::nullopt);
-    m_guideView.setHint(tr("The path to a layout").toStdString(),
-                        tr("Does a layer fit a GPU, the model a node? It is walked with your numbers.").toStdString());
+    m_openedOf.clear();
+    m_hasPlanned = false;
     m_choice->reset();
-    m_picture = std::make_shared<const PlanPicture>();
+    forgetPlan();
+    forgetGuide();
     const QSignalBlocker quiet(m_gpus);
     m_gpus->setValue(presentGpus());
     for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter}) {
-        view->setPicture(nullptr);
         view->setHint(tr("No plan yet").toStdString(),
                       tr("Press Plan: every layout of these GPUs is judged, and the best is proved.").toStdString());
     }
@@ -88,17 +87,58 @@ void PlanPanel::forget()
     refreshFrames();
 }
 
+/// What was found: its map would be clicked as if it were of what is asked for now.
+void PlanPanel::forgetPlan()
+{
+    m_state.reset();
+    m_cells.clear();
+    m_hasFilledMap = false;
+    m_failure.clear();
+    m_cellFailure.clear();
+    m_picture = std::make_shared<const PlanPicture>();
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setPicture(nullptr);
+}
+
+/// The path was of another question: nothing of it is shown or on its way. It is walked anew while it is looked at.
+void PlanPanel::forgetGuide()
+{
+    m_search.dropGuide();
+    m_guide.reset();
+    m_guideRequest.reset();
+    m_guideOf.clear();
+    if (m_choosesPath)
+        m_choice->reset();
+    m_choosesPath = false;
+    m_guideView.setHint(tr("The path to a layout").toStdString(),
+                        tr("Does a layer fit a GPU, the model a node? It is walked with your numbers.").toStdString());
+    showGuide();
+    wantGuideSoon();
+}
+
+bool PlanPanel::isGuideInFront() const
+{
+    return m_side->currentWidget() == m_guideCanvas;
+}
+
+void PlanPanel::wantGuideSoon()
+{
+    if (isGuideInFront() && isVisible() && !m_guide && !m_search.isAskingGuide())
+        m_guideSoon.start();
+    else
+        m_guideSoon.stop();
+}
+
 void PlanPanel::scenarioChanged()
 {
-    if (m_hasPlanned && searchedText() != m_plannedOf) {
+    const bool isOther = m_hasPlanned && searchedText() != m_plannedOf;
+    if (isOther) {
         m_search.drop(); // at once: what it searches is not the scenario any more
         m_soon.stop();
         m_byGpus.clear();
     }
-    if (m_guide && searchedText() != m_guideOf) {
-        m_guide.reset(); // of another job
-        showGuide();
-    }
+    if (searchedText() != m_guideOf || (isOther && !m_guide))
+        forgetGuide();
     if (!m_hasPlanned) {
         const QSignalBlocker quiet(m_gpus);
         m_gpus->setValue(presentGpus());
@@ -112,36 +152,41 @@ void PlanPanel::scenarioChanged()
 void PlanPanel::askedForOther()
 {
     m_byGpus.clear();
-    refreshControls();
-    m_guide.reset();
-    showGuide();
     if (m_hasPlanned && m_desk.session().isLegal()) {
         m_search.drop();
         m_soon.start();
     }
+    forgetGuide();
+    refreshControls();
+    refreshDetail();
+    refreshFrames();
 }
 
 /// For another number of GPUs: from before, or soon.
 void PlanPanel::refill()
 {
     m_search.drop();
-    m_guide.reset();
+    forgetGuide();
     const auto known = m_byGpus.find(m_gpus->value());
     if (known != m_byGpus.end() && searchedText() == m_plannedOf) {
         m_soon.stop();
         m_cells.clear();
+        m_hasFilledMap = false;
         m_choice->reset();
         show(PlanState(known->second));
         return;
     }
     m_soon.start();
     refreshControls();
+    refreshDetail();
+    refreshFrames();
 }
 
 void PlanPanel::start()
 {
     m_soon.stop();
     m_failure.clear();
+    m_cellFailure.clear();
     if (!m_desk.session().isOpen() || !m_desk.session().isLegal()) {
         showFailure(tr("Only a scenario that works can be planned: mend its problems first"));
         return;
@@ -155,11 +200,14 @@ void PlanPanel::start()
         m_byGpus.clear();
     m_plannedOf = of;
     m_hasPlanned = true;
-    m_cells.clear();
     m_choice->reset();
+    m_choosesPath = false;
+    forgetPlan();
     for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
         view->setHint(tr("Searching…").toStdString(), {});
     m_search.start(requestNow());
+    if (!m_guide)
+        forgetGuide(); // one on its way is dropped with the search before
     refreshControls();
     refreshDetail();
     refreshFrames();
@@ -173,6 +221,8 @@ void PlanPanel::stop()
 void PlanPanel::show(const PlanState& state)
 {
     m_state = state;
+    m_failure.clear();
+    m_cellFailure.clear();
     const sim::Scenario* scenario = m_desk.session().scenario();
     m_picture = std::make_shared<const PlanPicture>(state.answer, state.request.objective,
                                                     scenario ? scenario->cluster.gpu.memoryGib : 0);
@@ -182,7 +232,7 @@ void PlanPanel::show(const PlanState& state)
         m_byGpus.insert_or_assign(state.answer->gpus, state);
         if (!m_choice->has_value() && !state.answer->best.empty())
             *m_choice = choiceOf(state.answer->best.front());
-        if (m_side->currentWidget() == m_guideCanvas && !m_guide)
+        if (isGuideInFront() && !m_guide && !m_search.isAskingGuide())
             askGuide();
         fillMap();
     }
@@ -200,6 +250,7 @@ void PlanPanel::showFailure(const QString& message)
     m_failure = message;
     for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
         view->setHint(tr("There is no plan").toStdString(), {});
+    wantGuideSoon();
     refreshControls();
     refreshDetail();
     refreshFrames();
@@ -209,7 +260,8 @@ void PlanPanel::cellFound(const PlanCellState& found)
 {
     if (!m_state)
         return;
-    m_cells.insert_or_assign({found.tp, found.pp}, found);
+    if (!found.answer->best.empty() || !found.answer->stopped) // else it is as unknown as before, and may be asked for again
+        m_cells.insert_or_assign({found.tp, found.pp}, found);
     auto picture = std::make_shared<PlanPicture>(*m_picture);
     picture->setCell(found.tp, found.pp, *found.answer);
     m_picture = picture;
@@ -225,12 +277,13 @@ void PlanPanel::cellFound(const PlanCellState& found)
 void PlanPanel::showPartAt(int place)
 {
     m_side->setCurrentIndex(place);
-    if (m_side->currentWidget() == m_guideCanvas && !m_guide && !m_search.isAskingGuide())
+    if (isGuideInFront() && !m_guide && !m_search.isAskingGuide())
         askGuide();
 }
 
 void PlanPanel::askGuide()
 {
+    m_guideSoon.stop();
     if (!m_desk.session().isOpen() || !m_desk.session().isLegal())
         return;
     m_guideRequest = requestNow();
@@ -270,8 +323,21 @@ void PlanPanel::fillMap()
     std::vector<std::pair<int, int>> places;
     for (const PlanCell* cell : cut)
         places.emplace_back(cell->tp, cell->pp);
+    m_hasFilledMap = !places.empty();
     if (!places.empty())
-        m_search.fillCells({m_state->request, m_state->answer}, places);
+        m_search.fillCells({m_state->request, m_state->answer}, places, m_mostFillSeconds);
+}
+
+/// Cells of the map that its filling did not come to.
+int PlanPanel::cellsLeft() const
+{
+    if (!m_hasFilledMap || m_search.cellsToFill() > 0)
+        return 0;
+    const std::vector<PlanCell>& cells = m_picture->cells();
+    return static_cast<int>(std::count_if(cells.begin(), cells.end(), [&](const PlanCell& cell) {
+        return !cell.best && (cell.kind == PlanCellKind::floor || cell.kind == PlanCellKind::open) &&
+               !m_cells.contains({cell.tp, cell.pp});
+    }));
 }
 
 void PlanPanel::choose(int tp, int pp)
@@ -286,6 +352,7 @@ void PlanPanel::choose(int tp, int pp)
 void PlanPanel::choiceChanged()
 {
     m_choosesPath = false;
+    m_cellFailure.clear();
     const PlanCell* cell = *m_choice ? m_picture->cell((*m_choice)->tp, (*m_choice)->pp) : nullptr;
     const bool isUnknown =
         cell && !(*m_choice)->layout && !cell->best && (cell->kind == PlanCellKind::floor || cell->kind == PlanCellKind::open);
@@ -322,7 +389,13 @@ void PlanPanel::openChosen()
     const sim::PlannedLayout layout = *(*m_choice)->layout;
     request.document = m_desk.session().document(); // with the name that it has now
     const QString name = QString::fromStdString(layoutText(layout));
-    m_desk.session().edit(m_choosesPath ? makeGuideEdit(request, layout) : makePlanEdit(request, layout));
+    const Edit edit = m_choosesPath ? makeGuideEdit(request, layout) : makePlanEdit(request, layout);
+    // Layers of stages that were written out are written anew: it is the same question still.
+    const std::string of = searchedText();
+    const std::string after = textOf(sim::ScenarioDocument::parse(*edit.document, request.document.fileName()));
+    if (after != of)
+        m_openedOf.insert_or_assign(after, of);
+    m_desk.session().edit(edit);
     Q_EMIT opened(name);
 }
 
@@ -342,7 +415,7 @@ void PlanPanel::planAround(const std::string& pointer)
 {
     m_held = {pointer};
     m_byGpus.clear();
-    m_guide.reset();
+    forgetGuide();
     start();
 }
 
@@ -350,7 +423,7 @@ void PlanPanel::planAlone(const std::string& pointer)
 {
     m_held.clear();
     m_byGpus.clear();
-    m_guide.reset();
+    forgetGuide();
     const Session& session = m_desk.session();
     if (session.isOpen()) {
         const ScenarioState state(session.document(), session.scenario(), session.catalogue());

@@ -16,6 +16,7 @@
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/recorded/recorded_panel.h"
+#include "app/shell/widgets/focus_habit.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -82,6 +83,7 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
     : m_options(options), m_desk(std::move(catalogue), options.reproducible ? QString() : autosaveFolder(), prepareFunctions()),
       m_session(m_desk.session()), m_baseline(m_desk.baseline())
 {
+    new FocusHabit(this);
     // Before the widgets: they measure themselves with its fonts, and none has to be styled twice.
     applyStyle(themeFor(startTheme()), assetsPath());
     setAcceptDrops(true);

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace app {
 namespace {
@@ -80,8 +81,10 @@ void MainWindow::buildPlan()
     m_planDock->setWidget(m_plan);
     m_planDock->hide();
     addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
-    connect(m_planDock, &QDockWidget::visibilityChanged, this, [this](bool seen) {
-        if (seen && m_planDock->height() < kPlanHeight && !m_planDock->isFloating())
+    connect(m_planDock, &QDockWidget::visibilityChanged, this, [this, isFirst = true](bool seen) mutable {
+        if (!seen || !std::exchange(isFirst, false)) // from then on it is as high as it was made
+            return;
+        if (m_planDock->height() < kPlanHeight && !m_planDock->isFloating())
             resizeDocks({m_planDock}, {std::min(kPlanHeight, height() * 6 / 10)}, Qt::Vertical);
     });
     connect(m_plan, &PlanPanel::compareRequested, this, &MainWindow::compareWithPlan);

@@ -48,6 +48,7 @@ void PlanGuideView::set(std::shared_ptr<const sim::PlanGuide> guide, std::option
         m_scroll = 0;
     m_guide = std::move(guide);
     m_planned = std::move(planned);
+    m_cards.clear(); // of what was drawn before: a press ahead of the next frame would take one that is gone
     m_hovered.reset();
 }
 

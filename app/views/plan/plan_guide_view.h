@@ -20,6 +20,7 @@ public:
     /// `planned`: the best that a search found, if there is one. No guide: the hint is shown.
     void set(std::shared_ptr<const sim::PlanGuide>, std::optional<sim::PlannedLayout> planned);
     void setHint(std::string title, std::string hint);
+    const std::string& hintTitle() const { return m_title; }
     void setTheme(const Theme& theme) { m_theme = theme; }
     /// Either of the two layouts was pressed.
     void setChosen(std::function<void(const sim::PlannedLayout&, bool isPath)> chosen) { m_chosen = std::move(chosen); }

@@ -176,7 +176,7 @@ void PlanPicture::setCell(int tp, int pp, const sim::PlanAnswer& answer)
     if (cell == m_cells.end() || cell->kind == PlanCellKind::winner || answer.best.empty() || m_answer->best.empty())
         return;
     const sim::PlannedLayout& best = answer.best.front();
-    if (cell->best && cell->best->stepSeconds < best.stepSeconds && !byHeadroom())
+    if (cell->best && keyOf(*cell->best) < keyOf(best))
         return;
     cell->kind = PlanCellKind::slower;
     cell->isProved = answer.proved;

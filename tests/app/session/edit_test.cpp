@@ -55,6 +55,21 @@ TEST(Edit, ASizeThatLeavesNoWholeDataParallelismChangesAlone)
     EXPECT_EQ(edited(before, edit).get("/layout/dp"), "2");
 }
 
+TEST(Edit, AShardGroupThatIsAllOfDpAndCpFollowsThem)
+{
+    auto before = document(kSixteen); // cp 2, dp 2
+    before.set("layout.zero_stage", "3");
+    before.set("layout.dp_shard", "4");
+    const auto legal = scenario(before);
+    EXPECT_EQ(scenario(edited(before, makeEdit(before, &legal, Control::tp, 4, LayoutRule::keepGpus))).layout.dpShard, 2);
+    EXPECT_EQ(scenario(edited(before, makeEdit(before, &legal, Control::pp, 1, LayoutRule::keepGpus))).layout.dpShard, 8);
+    EXPECT_EQ(scenario(edited(before, makeEdit(before, &legal, Control::dp, 4, LayoutRule::resize))).layout.dpShard, 8);
+
+    before.set("layout.dp_shard", "2"); // a part of them is meant: it stays
+    const auto hybrid = scenario(before);
+    EXPECT_EQ(scenario(edited(before, makeEdit(before, &hybrid, Control::pp, 1, LayoutRule::keepGpus))).layout.dpShard, 2);
+}
+
 TEST(Edit, ScheduleBringsItsChunks)
 {
     const auto before = document(kSixteen);

@@ -2,7 +2,9 @@
 #include "app/shell/plan/plan_panel.h"
 
 #include "app/shell/form/form_row.h"
+#include "app/shell/form/number_row.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/form/value_rows.h"
 #include "sim/text/number_text.h"
 #include "tests/app/shell/window_fixture.h"
 
@@ -15,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace app {
@@ -288,6 +291,29 @@ TEST_F(PlanWindow, AControlOfTheFormIsHeldOrFreed)
     EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
 }
 
+TEST_F(PlanWindow, WhatWasOpenedIsChangedOnInTheForm)
+{
+    plan();
+    panel().openChosen();
+    settle();
+    EXPECT_FALSE(window.session().document().get("layout.dp_shard")) << "all of dp and cp, unsaid, as they change";
+    const int all = shownLayout().dp * shownLayout().cp; // and written out by somebody else
+    window.session().edit(makeKeyEdit("/layout/dp_shard", std::to_string(all), "shard", "", "all"));
+    settle();
+    for (const std::string_view pointer : {Control::tp, Control::pp, Control::dp}) {
+        LegalSpinBox* spin = window.form().row(pointer)->spinBox();
+        const double before = spin->value();
+        spin->setFocus();
+        QTest::keyClick(spin, before > 1 ? Qt::Key_Down : Qt::Key_Up);
+        settle();
+        EXPECT_NE(spin->value(), before) << pointer;
+        EXPECT_TRUE(window.session().isLegal()) << pointer;
+        EXPECT_EQ(shownLayout().dpShard, shownLayout().dp * shownLayout().cp) << pointer;
+        window.run(CommandId::undo);
+        settle();
+    }
+}
+
 TEST_F(PlanWindow, WalksThePathBesideThePlan)
 {
     plan();
@@ -313,6 +339,86 @@ TEST_F(PlanWindow, WalksThePathBesideThePlan)
     EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
     window.session().edit(makeKeyEdit("/training/sequence_length", "1024", "sequence", "", "1024"));
     EXPECT_EQ(panel().guide(), nullptr) << "it was of another job";
+    EXPECT_FALSE(panel().canOpen());
+    EXPECT_NE(panel().guideTitle(), "Walking the path…") << "nothing is under way yet";
+    settle();
+    ASSERT_NE(panel().guide(), nullptr) << "walked anew while it is looked at";
+    EXPECT_NE(panel().guide()->layout->stepSeconds, seconds);
+}
+
+TEST_F(PlanWindow, ThePathIsOfWhatIsAskedForNow)
+{
+    panel().showPart(PlanPart::guide); // without a plan
+    EXPECT_TRUE(panel().guideTitle().starts_with("Walking")) << panel().guideTitle();
+    window.session().edit(makeKeyEdit("/training/sequence_length", "1024", "sequence", "", "1024")); // while it is walked
+    settle();
+    ASSERT_NE(panel().guide(), nullptr) << panel().guideTitle();
+    EXPECT_EQ(panel().guide()->gpus, 16);
+    panel().setGpus(32);
+    EXPECT_EQ(panel().guide(), nullptr) << "it was of 16";
+    settle();
+    ASSERT_NE(panel().guide(), nullptr);
+    EXPECT_EQ(panel().guide()->gpus, 32);
+    panel().setHeld("layout.tp", true);
+    EXPECT_EQ(panel().guide(), nullptr);
+    settle();
+    EXPECT_NE(panel().guide(), nullptr);
+}
+
+TEST_F(PlanWindow, APlanThatBeginsOrFailsTakesTheOneBeforeAway)
+{
+    plan();
+    ASSERT_TRUE(panel().canOpen());
+    window.session().edit(makeKeyEdit("/training/global_batch_size", "256", "global batch", "", "256"));
+    settle();
+    panel().start();
+    EXPECT_FALSE(panel().state().has_value());
+    EXPECT_TRUE(panel().picture().isEmpty());
+    EXPECT_FALSE(panel().canOpen()) << "what is clicked would be of the job before";
+    settle();
+    EXPECT_TRUE(panel().canOpen());
+}
+
+TEST_F(PlanWindow, ALayoutOpenedFromAPlanWithWrittenOutLayersIsStillOfThePlan)
+{
+    window.session().edit(makeKeyEdit("/schedule/layers_per_stage", "[20,20]", "layers", "", ""));
+    settle();
+    plan();
+    for (const PlanCell& cell : panel().picture().cells())
+        if (cell.best && cell.pp != 2) {
+            panel().choose(cell.tp, cell.pp);
+            break;
+        }
+    panel().openChosen();
+    settle();
+    EXPECT_NE(window.session().document().get("schedule.layers_per_stage"), "[20,20]");
+    EXPECT_TRUE(panel().canOpen()) << panel().proofText().toStdString();
+}
+
+TEST_F(PlanWindow, AMapThatIsNotFilledToTheEndSaysSo)
+{
+    panel().setFillsMap(true);
+    panel().setMostFillSeconds(0);
+    plan();
+    const auto& cells = panel().picture().cells();
+    const auto left = std::count_if(cells.begin(), cells.end(), [](const PlanCell& cell) {
+        return !cell.best && (cell.kind == PlanCellKind::floor || cell.kind == PlanCellKind::open);
+    });
+    ASSERT_GT(left, 1);
+    EXPECT_TRUE(panel().proofText().contains(QStringLiteral("has ended before %1 cells").arg(left)))
+        << panel().proofText().toStdString();
+}
+
+TEST(PlanMenu, OpensOnTheScreenAndNotOverItsButton)
+{
+    const QRect screen(0, 0, 1000, 600);
+    for (const QRect& button : {QRect(20, 10, 100, 24), QRect(880, 560, 100, 24), QRect(400, 300, 100, 24)})
+        for (const QSize menu : {QSize(200, 100), QSize(200, 550)}) {
+            const QRect at(menuPlace(button, menu, screen), menu);
+            EXPECT_TRUE(screen.contains(at)) << at.x() << " " << at.y();
+            EXPECT_FALSE(at.intersects(button)) << at.x() << " " << at.y();
+        }
+    EXPECT_EQ(menuPlace(QRect(20, 10, 100, 24), QSize(200, 900), screen).y(), 0);
 }
 
 TEST(PlanGpuStops, AreNodesDoubledAndWhatThereIs)

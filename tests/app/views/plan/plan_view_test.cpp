@@ -4,11 +4,14 @@
 #include "app/views/plan/plan_view.h"
 
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/theme.h"
+#include "sim/planner/guide.h"
 #include "tests/support/catalogue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace app {
@@ -271,6 +274,49 @@ TEST(PlanViews, SayWhatToDoWhereThereIsNoPlan)
         EXPECT_TRUE(canvas.nodes().empty());
         EXPECT_FALSE(view->command(ViewCommand::next, false, kPlanArea));
     }
+}
+
+TEST(PlanPicture, UnderLeastMemoryACellKeepsTheLayoutThatNeedsLess)
+{
+    PlanPicture picture(found(), sim::PlanObjective::headroom, 80);
+    const auto cell = std::find_if(picture.cells().begin(), picture.cells().end(),
+                                   [](const PlanCell& of) { return of.best && of.kind != PlanCellKind::winner; });
+    ASSERT_NE(cell, picture.cells().end());
+    const int tp = cell->tp, pp = cell->pp;
+    const sim::PlannedLayout before = *cell->best;
+    sim::PlanAnswer answer;
+    answer.best.push_back(before);
+    answer.best.front().stepSeconds = before.stepSeconds / 2; // faster, but with more memory
+    answer.best.front().peakMemoryGib = before.peakMemoryGib + 1;
+    picture.setCell(tp, pp, answer);
+    EXPECT_EQ(picture.cell(tp, pp)->best->peakMemoryGib, before.peakMemoryGib);
+    answer.best.front().peakMemoryGib = before.peakMemoryGib - 1;
+    picture.setCell(tp, pp, answer);
+    EXPECT_EQ(picture.cell(tp, pp)->best->peakMemoryGib, before.peakMemoryGib - 1);
+}
+
+TEST(PlanGuideView, APressBeforeTheNextFrameTakesNothingThatIsGone)
+{
+    const sim::PlanRequest request{.document = sim::ScenarioDocument::parse(kPlannedJob)};
+    const auto guide = std::make_shared<const sim::PlanGuide>(sim::planGuide(request, ::test::catalogue()));
+    PlanGuideView view(lightTheme());
+    int chosen = 0;
+    view.setChosen([&](const sim::PlannedLayout&, bool) { ++chosen; });
+    view.set(guide, found()->best.front());
+    constexpr Rect kTall{0, 0, 700, 2000};
+    RecorderCanvas canvas(kTall);
+    view.draw(canvas);
+    const auto pressEverywhere = [&] {
+        chosen = 0;
+        for (float y = 1; y < kTall.bottom; y += 8)
+            for (float x = 1; x < kTall.right; x += 16)
+                view.pointer({.kind = PointerEvent::Kind::press, .at = {x, y}, .button = PointerButton::left}, kTall);
+        return chosen;
+    };
+    EXPECT_GT(pressEverywhere(), 0);
+    view.set(guide, std::nullopt);
+    pressEverywhere();
+    EXPECT_EQ(chosen, 0);
 }
 
 } // namespace

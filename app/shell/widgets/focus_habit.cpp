@@ -1,0 +1,45 @@
+#include "app/shell/widgets/focus_habit.h"
+
+#include <QAbstractItemView>
+#include <QAbstractSlider>
+#include <QAbstractSpinBox>
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QEvent>
+#include <QScrollBar>
+
+namespace app {
+namespace {
+
+bool isTurnedByWheel(const QWidget& widget)
+{
+    return qobject_cast<const QAbstractSpinBox*>(&widget) || qobject_cast<const QComboBox*>(&widget) ||
+           (qobject_cast<const QAbstractSlider*>(&widget) && !qobject_cast<const QScrollBar*>(&widget));
+}
+
+} // namespace
+
+FocusHabit::FocusHabit(QObject* parent) : QObject(parent)
+{
+    QCoreApplication::instance()->installEventFilter(this);
+}
+
+bool FocusHabit::eventFilter(QObject* watched, QEvent* event)
+{
+    if (!watched->isWidgetType() || (event->type() != QEvent::Polish && event->type() != QEvent::Wheel))
+        return false;
+    auto& widget = static_cast<QWidget&>(*watched);
+    if (event->type() == QEvent::Polish) {
+        if (auto* view = qobject_cast<QAbstractItemView*>(&widget))
+            view->setTabKeyNavigation(false);
+        if (isTurnedByWheel(widget) && widget.focusPolicy() == Qt::WheelFocus)
+            widget.setFocusPolicy(Qt::StrongFocus); // or the wheel would give it the keyboard first
+        return false;
+    }
+    if (!isTurnedByWheel(widget) || widget.hasFocus())
+        return false;
+    event->ignore(); // so that what it lies in gets it
+    return true;
+}
+
+} // namespace app

@@ -4,6 +4,7 @@
 #include "sim/answers/answers.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace sim {
@@ -28,6 +29,19 @@ Answer becauseOf(const Explanation& why)
     }
     json["terms"] = std::move(terms);
     return json;
+}
+
+/// How often a group's ranks talk in a layer.
+Answer exchangesIn(const Answer& layer, const std::string& group)
+{
+    Answer count{{"kind", layer.value("kind", "")}, {"forward", 0}, {"backward", 0}, {"again", 0}};
+    for (const char* pass : {"forward", "backward"})
+        for (const Answer& op : layer.value(pass, Answer::array()))
+            if (op.value("group", "") == group) {
+                Answer& of = count[op.contains("again") ? "again" : pass];
+                of = of.get<int>() + 1;
+            }
+    return count;
 }
 
 } // namespace
@@ -66,16 +80,13 @@ Answer trafficAnswer(const Simulation& simulation)
                           {"by_tier", byTier},
                           {"because", becauseOf(explainer.ofRole(role))}});
     }
-    Answer layer = layerAnswer(simulation);
+    Answer layers = layersAnswer(simulation);
     for (Answer& group : groups) {
-        Answer perLayer{{"forward", 0}, {"backward", 0}, {"again", 0}};
-        for (const char* pass : {"forward", "backward"})
-            for (const Answer& op : layer.is_null() ? Answer::array() : layer[pass])
-                if (op.value("group", "") == group.at("group")) {
-                    Answer& count = perLayer[op.contains("again") ? "again" : pass];
-                    count = count.get<int>() + 1;
-                }
-        group["per_layer"] = std::move(perLayer);
+        Answer ofKinds = Answer::array();
+        for (const Answer& layer : layers)
+            ofKinds.push_back(exchangesIn(layer, group.at("group").get<std::string>()));
+        group["per_layer"] = ofKinds.empty() ? exchangesIn(Answer::object(), {}) : ofKinds.front();
+        group["per_layer_of_kind"] = std::move(ofKinds);
     }
     Answer exposed;
     for (const Dimension purpose : kDimensions)
@@ -85,7 +96,8 @@ Answer trafficAnswer(const Simulation& simulation)
             {"total", sums.total()},
             {"tiers", tiers},
             {"groups", groups},
-            {"layer", std::move(layer)},
+            {"layer", layers.empty() ? Answer() : layers.front()},
+            {"layers", layers},
             {"exposed_comm", exposed}};
 }
 

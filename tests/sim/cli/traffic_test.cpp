@@ -8,6 +8,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <string>
+
 namespace {
 
 using nlohmann::json;
@@ -78,12 +81,54 @@ TEST(TrafficCommand, ListsALayerInItsOrderAndCountsItsCollectives)
                 return group.at("per_layer");
         return json();
     };
-    EXPECT_EQ(perLayer(dense, "tp"), (json{{"forward", 2}, {"backward", 2}, {"again", 0}}));
+    EXPECT_EQ(perLayer(dense, "tp"), (json{{"kind", "dense"}, {"forward", 2}, {"backward", 2}, {"again", 0}}));
     const json experts = test::runJson("traffic --json " + test::gallery("50-"));
-    EXPECT_EQ(perLayer(experts, "ep"), (json{{"forward", 2}, {"backward", 2}, {"again", 2}})) << "there and back";
+    EXPECT_EQ(perLayer(experts, "ep"), (json{{"kind", "moe"}, {"forward", 2}, {"backward", 2}, {"again", 2}}))
+        << "there and back";
     const json split = test::runJson("traffic --json " + test::gallery("65-")); // I and W are passes of their own
     EXPECT_GE(placeOf(split.at("layer").at("backward"), "mlp.down.dgrad"), 0) << split.at("layer").dump();
     EXPECT_GE(placeOf(split.at("layer").at("backward"), "mlp.down.wgrad"), 0);
+}
+
+int timesOf(const json& pass, const std::string& op)
+{
+    return static_cast<int>(std::count_if(pass.begin(), pass.end(), [&](const json& entry) { return entry.at("op") == op; }));
+}
+
+TEST(TrafficCommand, ListsALayersBackwardOnceThoughSomeMicrobatchesHaveItInHalves)
+{
+    const json halves = test::runJson("traffic --json " + test::gallery("70-"));
+    const json whole =
+        test::runJson("traffic --json --set schedule.kind=1f1b --set schedule.virtual_stages=1 " + test::gallery("70-"));
+    ASSERT_EQ(halves.at("layers").size(), 1U);
+    for (const char* op : {"mlp.down.wgrad", "mlp.up.wgrad", "attn.out.wgrad", "attn.qkv.wgrad", "mlp.down.dgrad"})
+        EXPECT_EQ(timesOf(halves.at("layer").at("backward"), op), 1) << op;
+    EXPECT_EQ(halves.at("layer").at("backward").size(), whole.at("layer").at("backward").size());
+}
+
+TEST(TrafficCommand, ListsEachKindOfLayerThatAModelHas)
+{
+    const json traffic = test::runJson("traffic --json " + test::gallery("54-"));
+    const json& layers = traffic.at("layers");
+    ASSERT_EQ(layers.size(), 2U);
+    EXPECT_EQ(layers[0].at("kind"), "moe");
+    EXPECT_EQ(layers[0].at("count"), 58);
+    EXPECT_EQ(layers[1].at("kind"), "dense");
+    EXPECT_EQ(layers[1].at("count"), 3);
+    EXPECT_LT(layers[1].at("layer").get<int>(), 3);
+    EXPECT_GE(layers[0].at("layer").get<int>(), 3);
+    EXPECT_EQ(traffic.at("layer"), layers[0]);
+    for (const json& layer : layers)
+        for (const char* op : {"attn.out.dgrad", "attn.out.wgrad", "attn.core.backward", "attn.norm.backward"})
+            EXPECT_EQ(timesOf(layer.at("backward"), op), 1) << layer.at("kind") << " " << op;
+    for (const json& group : traffic.at("groups")) {
+        EXPECT_EQ(group.at("per_layer"), group.at("per_layer_of_kind").at(0));
+        if (group.at("group") != "ep")
+            continue;
+        EXPECT_EQ(group.at("per_layer").at("forward"), 2) << "there and back";
+        EXPECT_EQ(group.at("per_layer").at("backward"), 2);
+        EXPECT_EQ(group.at("per_layer_of_kind").at(1).at("forward"), 0) << "a dense layer has no experts";
+    }
 }
 
 TEST(TrafficCommand, SaysWhatTheLibrarySays)

@@ -280,10 +280,14 @@ TEST(PlanPicture, UnderLeastMemoryACellKeepsTheLayoutThatNeedsLess)
 {
     PlanPicture picture(found(), sim::PlanObjective::headroom, 80);
     const auto cell = std::find_if(picture.cells().begin(), picture.cells().end(),
-                                   [](const PlanCell& of) { return of.best && of.kind != PlanCellKind::winner; });
+                                   [](const PlanCell& of) { return of.kind != PlanCellKind::winner; });
     ASSERT_NE(cell, picture.cells().end());
     const int tp = cell->tp, pp = cell->pp;
-    const sim::PlannedLayout before = *cell->best;
+    const sim::PlannedLayout before = found()->best.front();
+    sim::PlanAnswer first;
+    first.best.push_back(before);
+    picture.setCell(tp, pp, first);
+    ASSERT_TRUE(picture.cell(tp, pp)->best);
     sim::PlanAnswer answer;
     answer.best.push_back(before);
     answer.best.front().stepSeconds = before.stepSeconds / 2; // faster, but with more memory

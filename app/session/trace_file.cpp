@@ -2,6 +2,7 @@
 
 #include "sim/trace/readers/read_recording.h"
 
+#include <QCryptographicHash>
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
@@ -34,6 +35,24 @@ QString traceName(const QStringList& paths)
     return paths.size() == 1   ? first
            : paths.size() == 2 ? QObject::tr("%1 and another").arg(first)
                                : QObject::tr("%1 and %2 others").arg(first).arg(paths.size() - 1);
+}
+
+QString measuredProfileName(const QStringList& paths, const std::string& text)
+{
+    constexpr int kLongest = 24, kHashDigits = 12;
+    QCryptographicHash hash(QCryptographicHash::Sha256);
+    for (const QString& path : paths)
+        hash.addData(QFileInfo(path).absoluteFilePath().toUtf8() + '\n');
+    hash.addData(QByteArray::fromStdString(text));
+    const QFileInfo first(QDir(paths.value(0)).absolutePath());
+    QStringList words{first.completeBaseName().left(kLongest)};
+    if (!first.isDir())
+        words.prepend(first.absoluteDir().dirName().left(kLongest));
+    words << QString::fromLatin1(hash.result().toHex().left(kHashDigits));
+    QString name;
+    for (const QChar c : words.join(QLatin1Char('-')))
+        name += c.isLetterOrNumber() || c == QLatin1Char('-') ? c : QLatin1Char('_');
+    return name;
 }
 
 } // namespace app

@@ -4,11 +4,16 @@
 #include <QString>
 #include <QStringList>
 
+#include <string>
+
 namespace app {
 
 /// A folder, or a file that begins as a trace that is known. Reads its first kilobytes; false of what cannot be read.
 bool isTrace(const QString& path);
 /// "run-7", "rank0.json and 7 others": of what is opened together.
 QString traceName(const QStringList& paths);
+/// "run-7-rank0-1f0c3a9e": a file name for the profile with this text that was measured in these traces, of no other run and of
+/// no other text: what was saved with it goes on to predict as it did.
+QString measuredProfileName(const QStringList& paths, const std::string& text);
 
 } // namespace app

@@ -49,11 +49,18 @@ void emptyLayout(QLayout& layout)
 QStringList orderOf(const sim::RecoveredAxes& axes)
 {
     QStringList order{QStringLiteral("tp"), QStringLiteral("cp"), QStringLiteral("dp"), QStringLiteral("pp")};
-    std::stable_sort(order.begin(), order.end(), [&](const QString& a, const QString& b) {
-        const auto* one = axes.find(a.toStdString());
-        const auto* other = axes.find(b.toStdString());
-        return one != nullptr && other != nullptr && one->stride < other->stride;
-    });
+    const auto stride = [&](const QString& name) {
+        const sim::RecoveredAxis* axis = axes.find(name.toStdString());
+        return axis == nullptr ? 0 : axis->stride;
+    };
+    QStringList placed; // axes of one rank have no stride to be sorted by
+    for (const QString& name : order)
+        if (stride(name) > 0)
+            placed << name;
+    std::stable_sort(placed.begin(), placed.end(), [&](const QString& a, const QString& b) { return stride(a) < stride(b); });
+    for (QString& name : order)
+        if (stride(name) > 0)
+            name = placed.takeFirst();
     return order;
 }
 
@@ -122,7 +129,15 @@ std::vector<sim::NamedAxis> RecordedFacts::said() const
     std::vector<std::pair<std::string, int>> sizes;
     for (const QString& name : m_order->currentText().split(QLatin1Char('-')))
         sizes.emplace_back(name.toStdString(), size(name.toStdString().c_str())->value());
-    return sim::namedGrid(sizes, size("ep")->value());
+    std::vector<sim::NamedAxis> grid = sim::namedGrid(sizes, size("ep")->value());
+    const bool isAsShown = m_order->currentText() == m_shownOrder &&
+                           std::equal(m_sizes.begin(), m_sizes.end(), m_shownSizes.begin(),
+                                      [](const QSpinBox* box, int shown) { return box->value() == shown; });
+    if (isAsShown && m_shownExpertStride > 0) // Megatron's grid of experts folds cp in: a rule cannot tell where ep lies
+        for (sim::NamedAxis& axis : grid)
+            if (axis.name == "ep")
+                axis.stride = m_shownExpertStride;
+    return grid;
 }
 
 void RecordedFacts::showProduct()
@@ -216,11 +231,15 @@ void RecordedFacts::show(const RecoveredRun& run)
     for (std::size_t i = 0; i < kAxisNames.size(); ++i) {
         const QSignalBlocker quiet(m_sizes[i]);
         m_sizes[i]->setValue(recovered.axes.sizeOf(kAxisNames[i]));
+        m_shownSizes[i] = m_sizes[i]->value();
     }
+    const sim::RecoveredAxis* expert = recovered.axes.find("ep");
+    m_shownExpertStride = expert == nullptr ? 0 : expert->stride;
     const QString order = orderOf(recovered.axes).join(QLatin1Char('-'));
     if (m_order->findText(order) < 0)
         m_order->addItem(order);
     m_order->setCurrentText(order);
+    m_shownOrder = order;
     m_asRecovered->setEnabled(!run.said.empty());
     m_unknown->clear();
     m_unknown->hide();
@@ -234,12 +253,6 @@ void RecordedFacts::showUnknown(const std::vector<sim::UnknownKey>& unknown)
         lines << QString::fromStdString(key.pointer) + QStringLiteral(": ") + QString::fromStdString(key.why);
     m_unknown->setText(lines.join(QLatin1Char('\n')));
     m_unknown->setVisible(!lines.isEmpty());
-}
-
-void RecordedFacts::setProblem(const QString& problem)
-{
-    setRole(m_product, "error");
-    m_product->setText(problem);
 }
 
 QString RecordedFacts::text() const

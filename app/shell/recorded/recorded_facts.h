@@ -23,8 +23,7 @@ public:
     void show(const RecoveredRun&);
     /// What of the predicted scenario is whose.
     void showUnknown(const std::vector<sim::UnknownKey>&);
-    void setProblem(const QString&); ///< of what was said; empty: none
-    QString text() const;            ///< a line a fact
+    QString text() const; ///< a line a fact
     QSpinBox* size(const char* axis) const;
     QPushButton* applyButton() const { return m_apply; }
 
@@ -45,6 +44,9 @@ private:
     QLabel* m_unknown;
     QStringList m_lines;
     int m_world = 0;
+    std::array<int, 5> m_shownSizes{}; ///< as recovered, or as was said last
+    QString m_shownOrder;
+    int m_shownExpertStride = 0; ///< 0: no such axis
 };
 
 } // namespace app

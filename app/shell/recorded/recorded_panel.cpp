@@ -77,7 +77,7 @@ RecordedPanel::RecordedPanel(Renderer renderer, QWidget* parent)
       m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)), m_lastUsed(m_timelinesCanvas),
       m_transport(new TransportBar(m_playback)), m_tabs(new QTabBar), m_tabPages(new QStackedWidget),
       m_findingsArea(new QScrollArea), m_findings(new QVBoxLayout), m_predictionText(wordsLabel("muted12")),
-      m_comparisonText(wordsLabel("muted12")), m_facts(new RecordedFacts), m_theme(&lightTheme())
+      m_comparisonText(wordsLabel("muted12")), m_facts(new RecordedFacts)
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -108,7 +108,7 @@ void RecordedPanel::buildHeader(QVBoxLayout& column)
     m_rowsBox->setAccessibleName(tr("Rows of the timeline"));
     m_rowsBox->addItems({tr("Time use"), tr("Streams"), tr("Streams and host")});
     m_rowsBox->setToolTip(tr("One lane a rank, every stream of its GPU, or the threads of its host too"));
-    connect(m_steps, &QComboBox::activated, this, [this](int index) { showStep(static_cast<std::size_t>(index)); });
+    connect(m_steps, &QComboBox::activated, this, [this](int index) { chooseStep(static_cast<std::size_t>(index)); });
     connect(m_rowsBox, &QComboBox::activated, this, [this](int index) { setRows(static_cast<RecordedRows>(index)); });
     m_buttons->setSpacing(4);
     auto* top = new QHBoxLayout(header);
@@ -225,7 +225,7 @@ void RecordedPanel::buildContent()
     connect(tableAt(RecordedTab::ranks), &RecordedTable::chosen, this, chooseRank);
     connect(tableAt(RecordedTab::comparison), &RecordedTable::chosen, this, chooseRank);
     connect(tableAt(RecordedTab::steps), &RecordedTable::chosen, this,
-            [this](int step) { showStep(static_cast<std::size_t>(step)); });
+            [this](int step) { chooseStep(static_cast<std::size_t>(step)); });
     connect(m_facts, &RecordedFacts::gridSaid, this, [this](const std::vector<sim::NamedAxis>& grid) {
         if (m_run)
             m_run->sayGrid(grid);
@@ -298,14 +298,22 @@ void RecordedPanel::forget()
     m_steps->clear();
     m_notice->hide();
     m_readingProblem->hide();
-    m_predictionText->setText(tr("A trace does not say which model ran on which cluster. “Predict…” asks for a scenario that "
-                                 "does; its layout, schedule and "
-                                 "batch are then taken from what was recovered."));
-    m_comparisonText->setText(tr("“Compare…” reads another run of this job and says what takes longer in it."));
+    forgetAnswers();
     for (RecordedTable* table : m_tables)
         if (table != nullptr)
             table->show({}, {});
     m_tabs->setCurrentIndex(0);
+}
+
+/// What was asked of the run, and is of a layout.
+void RecordedPanel::forgetAnswers()
+{
+    m_predictionText->setText(tr("A trace does not say which model ran on which cluster. “Predict…” asks for a scenario that "
+                                 "does; its layout, schedule and "
+                                 "batch are then taken from what was recovered."));
+    m_comparisonText->setText(tr("“Compare…” reads another run of this job and says what takes longer in it."));
+    for (const RecordedTab tab : {RecordedTab::prediction, RecordedTab::comparison})
+        tableAt(tab)->show({}, {});
 }
 
 void RecordedPanel::open(std::unique_ptr<RecordedRun> run)
@@ -354,6 +362,7 @@ void RecordedPanel::open(std::unique_ptr<RecordedRun> run)
 
 void RecordedPanel::tell(const QString& what, const QString& why)
 {
+    m_finding.reset(); // its step may be what failed
     m_problem = tr("%1: %2").arg(what, why);
     m_noticeText->setText(m_problem.left(2000));
     m_notice->show();
@@ -368,6 +377,8 @@ void RecordedPanel::recovered()
     m_playback.pause();
     m_notice->hide();
     m_problem.clear();
+    m_finding.reset(); // one of the findings before
+    forgetAnswers();
     QStringList parts{
         tr("%1 of %2 ranks")
             .arg(separated(static_cast<std::int64_t>(recovered.evidence.ranks.size())), separated(recovered.axes.worldSize))};
@@ -525,6 +536,13 @@ void RecordedPanel::showStep(std::size_t step)
         return;
     m_steps->setCurrentIndex(static_cast<int>(step));
     requestPicture(step);
+}
+
+/// As a person does, who then wants to see no finding of another step.
+void RecordedPanel::chooseStep(std::size_t step)
+{
+    m_finding.reset();
+    showStep(step);
 }
 
 void RecordedPanel::requestPicture(std::size_t step)
@@ -706,7 +724,6 @@ RecordedTable& RecordedPanel::table(RecordedTab tab) const
 
 void RecordedPanel::setTheme(const Theme& theme, const QString& assets)
 {
-    m_theme = &theme;
     m_grid.setTheme(theme);
     m_timelines.setTheme(theme);
     m_transport->setIcons(assets, theme);

@@ -77,7 +77,6 @@ public:
     QString problem() const;      ///< why there is no run, or what else went wrong last; empty: nothing did
     QString findingsText() const; ///< title, tab, detail, a line each
     QProgressBar& progress() const { return *m_progress; }
-    QPushButton& cancelButton() const { return *m_cancel; }
     /// Everything that was asked for is on screen.
     bool isSettled() const;
 
@@ -90,6 +89,8 @@ private:
     void buildContent();
     void buildReading();
     void forget();
+    void forgetAnswers();
+    void chooseStep(std::size_t step);
     void tell(const QString& what, const QString& why);
     void recovered();
     void pictureReady();
@@ -131,7 +132,6 @@ private:
     QLabel *m_predictionText, *m_comparisonText;
     RecordedFacts* m_facts;
     std::array<RecordedTable*, kTabs> m_tables{};
-    const Theme* m_theme;
     std::unique_ptr<RecordedRun> m_run; ///< last: ends before what it is shown with
 };
 

@@ -278,6 +278,12 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                              .arg(parser.value(fps))
                              .arg(kMostFramesPerSecond));
     }
+    if (!options.file.isEmpty() && isTrace(options.file))
+        for (const QCommandLineOption* ofScenario : {&set, &compare, &plan, &live, &figure, &page, &film})
+            if (parser.isSet(*ofScenario))
+                return wrong(QStringLiteral("--%1 is about a scenario, and %2 is a recorded run: open it without, or give "
+                                            "--screenshot for a picture of it")
+                                 .arg(ofScenario->names().front(), options.file));
     return {options, -1, {}};
 }
 

@@ -110,10 +110,9 @@ void MainWindow::whatIfFromRecorded()
     const QString folder = m_options.reproducible
                                ? QDir::tempPath()
                                : QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/profiles");
-    QString name;
-    for (const QChar c : QFileInfo(m_recorded->run()->paths().front()).completeBaseName().left(48))
-        name += c.isLetterOrNumber() || c == QLatin1Char('-') ? c : QLatin1Char('_');
-    const QString file = folder + QStringLiteral("/measured-%1.json").arg(name.isEmpty() ? QStringLiteral("run") : name);
+    const std::string profile = sim::calibratedProfileText(traceName(m_recorded->run()->paths()).toStdString(), calibration);
+    const QString file =
+        folder + QStringLiteral("/measured-%1.json").arg(measuredProfileName(m_recorded->run()->paths(), profile));
     QString text = tr("Predicts from %1: its step %2 against %3 measured (%4%5 %).")
                        .arg(m_recorded->run()->name(), durationQuantity(calibration.calibratedSeconds).text(),
                             durationQuantity(calibration.measuredSeconds).text(),
@@ -125,8 +124,7 @@ void MainWindow::whatIfFromRecorded()
                     .arg(std::abs(calibration.heldOut->error()) * 100, 0, 'f', 1);
     const Problems problems = problemsOf({}, [&]() -> Problems {
         QDir().mkpath(folder);
-        sim::replaceFile(file.toStdString(),
-                         sim::calibratedProfileText(QFileInfo(file).completeBaseName().toStdString(), calibration));
+        sim::replaceFile(file.toStdString(), profile);
         auto document = sim::ScenarioDocument::parse(sim::resolvedText(prediction->scenario));
         document.set("/name", app::quoted(tr("What if, from %1").arg(m_recorded->run()->name()).toStdString()));
         document.set("/description", app::quoted(text.toStdString()));

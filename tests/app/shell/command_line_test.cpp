@@ -45,6 +45,18 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"--present", "no FILE was given"}, Wrong{"--set layout.tp a.json", "POINTER=VALUE"},
                     Wrong{"--theme blue", "light, dark or high-contrast"}));
 
+TEST(CommandLine, WhatIsAboutAScenarioIsRefusedOfARecordedRun)
+{
+    const std::string run = RANKSCOPE_TEST_DATA "/kineto";
+    for (const std::string flag :
+         {"--set layout.tp=2", "--compare a.json", "--plan", "--live", "--figure grid a.svg", "--page a.html", "--film a.mp4"}) {
+        const CommandLine result = parse((flag + " " + run).c_str());
+        EXPECT_EQ(result.exitCode, 2) << flag;
+        EXPECT_TRUE(result.output.contains(QString::fromStdString("is about a scenario, and " + run))) << flag;
+    }
+    EXPECT_EQ(parse(("--screenshot a.png " + run).c_str()).exitCode, -1);
+}
+
 TEST(CommandLine, AComparisonHasAFigureOfItsOwn)
 {
     const CommandLine result = parse("a.json --compare b.json --figure compare out.svg");

@@ -1,4 +1,5 @@
 // A recorded run in the window: opened, looked at, asked, corrected, predicted, and what if from it.
+#include "app/session/trace_file.h"
 #include "app/shell/recorded/predict_dialog.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_panel.h"
@@ -158,6 +159,56 @@ TEST_F(RecordedTest, PredictionLiesAboveItAndWhatIfIsAScenarioWithWhatWasMeasure
     EXPECT_TRUE(window.session().displayName().startsWith(QStringLiteral("What if, from run.json")));
     window.run(CommandId::showRecorded);
     EXPECT_TRUE(window.isRecordedShown());
+}
+
+TEST_F(RecordedTest, AnotherGridForgetsWhatWasAskedOfTheOneBefore)
+{
+    openRun(path);
+    ASSERT_TRUE(window.predictRecordedAs(galleryFile(kTiny)).empty());
+    settle();
+    ASSERT_GT(panel().table(RecordedTab::prediction).rowCount(), 5);
+    panel().run()->compareWith({path});
+    settle();
+    ASSERT_GT(panel().table(RecordedTab::comparison).rowCount(), 0);
+    panel().facts().size("tp")->setValue(4);
+    panel().facts().size("dp")->setValue(1);
+    panel().facts().applyButton()->click();
+    settle();
+    ASSERT_THAT(panel().headline().toStdString(), testing::HasSubstr("tp 4"));
+    EXPECT_EQ(panel().table(RecordedTab::prediction).rowCount(), 0);
+    EXPECT_EQ(panel().table(RecordedTab::comparison).rowCount(), 0);
+    panel().setTab(RecordedTab::prediction);
+    EXPECT_TRUE(panel().shownTable().rows.empty());
+}
+
+TEST_F(RecordedTest, AGridThatNobodyChangedKeepsItsExpertsWhereTheyWereFound)
+{
+    RecoveredRun run;
+    run.recording = std::make_shared<const sim::Recording>();
+    run.recovered.axes.worldSize = 16;
+    for (const auto& [name, size, stride] : {std::tuple("tp", 2, 1), {"cp", 2, 2}, {"dp", 4, 4}, {"ep", 4, 2}}) {
+        run.recovered.axes.axes.emplace_back();
+        run.recovered.axes.axes.back().name = name;
+        run.recovered.axes.axes.back().size = size;
+        run.recovered.axes.axes.back().stride = stride;
+    }
+    RecordedFacts facts;
+    facts.show(run);
+    std::vector<sim::NamedAxis> said;
+    QObject::connect(&facts, &RecordedFacts::gridSaid, [&](const std::vector<sim::NamedAxis>& grid) { said = grid; });
+    facts.applyButton()->click();
+    ASSERT_EQ(said.size(), 4U);
+    EXPECT_EQ(said.back().name, "ep");
+    EXPECT_EQ(said.back().stride, 2);
+}
+
+TEST(MeasuredProfile, HasANameOfItsOwnForEachRunAndEachTextOfIt)
+{
+    const QString one = measuredProfileName({QStringLiteral("/jobs/monday/rank0.json")}, "a");
+    EXPECT_THAT(one.toStdString(), testing::StartsWith("monday-rank0-"));
+    EXPECT_EQ(one, measuredProfileName({QStringLiteral("/jobs/monday/rank0.json")}, "a"));
+    EXPECT_NE(one, measuredProfileName({QStringLiteral("/others/monday/rank0.json")}, "a"));
+    EXPECT_NE(one, measuredProfileName({QStringLiteral("/jobs/monday/rank0.json")}, "b"));
 }
 
 TEST_F(RecordedTest, DroppedFilesAreOneRunATextIsNoneAndWhatCannotBeReadSaysWhy)

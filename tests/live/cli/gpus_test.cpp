@@ -71,7 +71,7 @@ TEST(RankscopeLiveGpus, WhatCannotBeIsRefusedWithTheNumbers)
     EXPECT_TRUE(says(onCpu.err(), "--gpus 2: live.device is cpu")) << onCpu.err();
     Child serial({"run", gallery("60-"), "--device", "cpu", "--gpus", "2", "--check-serial"});
     EXPECT_EQ(serial.wait(), 1);
-    EXPECT_TRUE(says(serial.err(), "--gpus with --check-serial is for --device emulated")) << serial.err();
+    EXPECT_TRUE(says(serial.err(), "--gpus 2 with --check-serial is for --device emulated")) << serial.err();
 }
 
 /// As under torchrun --nproc-per-node 1: a process that took these for its own would start others without end.

@@ -8,8 +8,7 @@
 #include "app/lessons/list_inputs.h"
 #include "app/lessons/order_editor_dialog.h"
 #include "app/shell/details/details_panel.h"
-#include "app/shell/window/main_window.h"
-#include "tests/app/session/session_fixtures.h"
+#include "tests/app/lessons/lesson_fixture.h"
 
 #include <QAccessible>
 #include <QApplication>
@@ -47,47 +46,6 @@ std::vector<std::filesystem::path> lessonFiles()
     std::sort(files.begin(), files.end());
     return files;
 }
-
-/// The player alone, on a desk.
-struct Player {
-    explicit Player(const std::filesystem::path& file)
-        : desk(catalogue(), {}), panel(desk, progress),
-          play(std::make_shared<sim::LessonPlay>(sim::readLesson(file, catalogue()), 1, catalogue()))
-    {
-        QObject::connect(&panel, &LessonPanel::sceneChanged, &panel, [this](const LessonScene& scene) {
-            if (scene.shown != nullptr)
-                desk.session().show(*scene.shown);
-        });
-        QObject::connect(&panel, &LessonPanel::solutionRequested, &panel, [this](const sim::ScenarioDocument& solved) {
-            desk.session().replaceContent(solved, QStringLiteral("solution"));
-        });
-        panel.start(play);
-    }
-    /// By its words, as a screen reader finds it.
-    QPushButton* button(const QString& text) const
-    {
-        for (QPushButton* each : panel.findChildren<QPushButton*>())
-            if (QAccessible::queryAccessibleInterface(each)->text(QAccessible::Name) == text && !each->isHidden())
-                return each;
-        return nullptr;
-    }
-    void answer(const sim::LessonValue& value)
-    {
-        panel.input()->setValue(value);
-        for (QRadioButton* sure : panel.findChildren<QRadioButton*>())
-            if (sure->text() == QStringLiteral("fairly sure"))
-                sure->setChecked(true);
-        QPushButton* commit = button(QStringLiteral("Commit"));
-        ASSERT_TRUE(commit);
-        ASSERT_TRUE(commit->isEnabled()) << qPrintable(panel.text());
-        commit->click();
-    }
-
-    LessonProgress progress{QString()};
-    Desk desk;
-    LessonPanel panel;
-    std::shared_ptr<sim::LessonPlay> play;
-};
 
 class LessonPlayed : public testing::TestWithParam<std::filesystem::path> {};
 
@@ -165,11 +123,8 @@ INSTANTIATE_TEST_SUITE_P(Course, LessonPlayed, testing::ValuesIn(lessonFiles()),
 
 TEST(LessonWindow, HidesWhatIsAskedUntilItIsCommitted)
 {
-    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.resize(1280, 800);
-    window.show();
-    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    LessonInWindow played(QStringLiteral("one-f-one-b"), QSize(1280, 800));
+    MainWindow& window = played.window;
     LessonPanel& lesson = window.lesson();
     EXPECT_TRUE(lesson.isVisible());
     EXPECT_TRUE(window.session().isOpen());
@@ -185,44 +140,10 @@ TEST(LessonWindow, HidesWhatIsAskedUntilItIsCommitted)
     EXPECT_FALSE(tells()) << "while a question is open";
     EXPECT_FALSE(lesson.canGoOn());
     lesson.input()->setValue(1);
-    for (QRadioButton* sure : lesson.findChildren<QRadioButton*>())
-        if (sure->text() == QStringLiteral("a guess"))
-            sure->setChecked(true);
+    sayHowSure(lesson, QStringLiteral("a guess"));
     lesson.commit();
     EXPECT_TRUE(tells());
     EXPECT_TRUE(window.session().path().isEmpty()) << "a lesson's scenario is in no file";
-}
-
-TEST(LessonWindow, IsPlayedToItsEndAndItsChallengeIsSolvedOnTheDesk)
-{
-    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.resize(1024, 640);
-    window.show();
-    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
-    LessonPanel& lesson = window.lesson();
-    const sim::LessonPlay& play = *lesson.play();
-    while (!play.step(lesson.at()).challenge) {
-        if (lesson.masks()) {
-            lesson.input()->setValue(play.asked(lesson.at())->rightAnswer());
-            for (QRadioButton* sure : lesson.findChildren<QRadioButton*>())
-                if (sure->text() == QStringLiteral("certain"))
-                    sure->setChecked(true);
-            lesson.commit();
-        }
-        ASSERT_TRUE(lesson.canGoOn());
-        lesson.next();
-        ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
-    }
-    EXPECT_TRUE(waitFor([&] {
-        return lesson.text().contains(QStringLiteral("Not yet: the peak memory is 33.8 GiB, at most 20 GiB is asked for"));
-    })) << qPrintable(lesson.text());
-    Edit edit;
-    edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
-    window.session().edit(edit);
-    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Reached.")); })) << qPrintable(lesson.text());
-    lesson.next();
-    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("5 of 5 right")); })) << qPrintable(lesson.text());
 }
 
 TEST(LessonWindow, ABadLessonIsToldWithItsPlace)
@@ -240,47 +161,6 @@ TEST(LessonWindow, ABadLessonIsToldWithItsPlace)
     EXPECT_FALSE(window.openLesson(QStringLiteral("no-such-lesson")).empty());
 }
 
-TEST(LessonProgressFile, KeepsWhatWasCommittedAndAsksAgainAfterDays)
-{
-    const QTemporaryDir folder;
-    const QString path = folder.filePath(QStringLiteral("lessons.json"));
-    const sim::Lesson lesson = sim::readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json", catalogue());
-    const QDateTime day0 = QDateTime::fromString(QStringLiteral("2026-03-01T12:00:00Z"), Qt::ISODate);
-    {
-        LessonProgress progress(path);
-        EXPECT_TRUE(progress.commit(lesson.id, "peak", {.value = 17.0, .isRight = true, .sure = 0.6, .seconds = 3}));
-        EXPECT_TRUE(progress.commit(lesson.id, "peak", {.value = 40.0, .isRight = false, .sure = {}, .seconds = 1}));
-        progress.setStep(lesson.id, 3);
-        progress.finish(lesson.id, day0);
-    }
-    LessonProgress progress(path);
-    ASSERT_TRUE(progress.answer(lesson.id, "peak"));
-    EXPECT_EQ(progress.answer(lesson.id, "peak")->value, 17.0) << "what was committed stays";
-    EXPECT_EQ(progress.step(lesson.id), 3U);
-    EXPECT_TRUE(progress.due(lesson, day0.addSecs(3600)).empty());
-    EXPECT_EQ(progress.due(lesson, day0.addDays(1)).size(), lesson.remember.size());
-    progress.remembered(lesson.id, lesson.remember[0].id, true, day0.addDays(1));
-    EXPECT_EQ(progress.due(lesson, day0.addDays(2)).size(), lesson.remember.size() - 1);
-    EXPECT_EQ(progress.due(lesson, day0.addDays(4)).size(), lesson.remember.size());
-    progress.remembered(lesson.id, lesson.remember[0].id, false, day0.addDays(4));
-    EXPECT_EQ(progress.due(lesson, day0.addDays(5)).size(), lesson.remember.size()) << "a wrong one comes back tomorrow";
-    EXPECT_EQ(progress.answers(lesson.id).at("answers").at("peak").at("value"), 17.0);
-}
-
-TEST(LessonProgressFile, TwoWindowsKeepEachOthersAnswers)
-{
-    const QTemporaryDir folder;
-    const QString path = folder.filePath(QStringLiteral("lessons.json"));
-    LessonProgress one(path), other(path);
-    EXPECT_TRUE(one.commit("bubble", "p", {.value = 1, .isRight = true, .sure = {}, .seconds = 1}));
-    EXPECT_TRUE(other.commit("one-f-one-b", "peak", {.value = 17, .isRight = true, .sure = {}, .seconds = 1}));
-    EXPECT_TRUE(one.commit("one-f-one-b", "peak", {.value = 40, .isRight = false, .sure = {}, .seconds = 1}));
-    const LessonProgress both(path);
-    ASSERT_TRUE(both.answer("bubble", "p"));
-    ASSERT_TRUE(both.answer("one-f-one-b", "peak"));
-    EXPECT_EQ(both.answer("one-f-one-b", "peak")->value, 17) << "the first one counts, whoever gave it";
-}
-
 TEST(LessonText, LongWordsBreakAndNothingIsMarkup)
 {
     const QString word(80, QLatin1Char('x'));
@@ -289,73 +169,6 @@ TEST(LessonText, LongWordsBreakAndNothingIsMarkup)
         EXPECT_LE(part.size(), 26) << qPrintable(part);
     EXPECT_EQ(QString(safe).remove(QChar(0x200B)), word + QStringLiteral(" &lt;b>! [p](file)"));
     EXPECT_EQ(safeMarkdown(QStringLiteral("short words **stay**")), QStringLiteral("short words **stay**"));
-}
-
-TEST(CurveInput, IsDrawnByDraggingAndByKeysAndSpoken)
-{
-    CurveInput curve({QStringLiteral("0"), QStringLiteral("1"), QStringLiteral("2"), QStringLiteral("3")}, QStringLiteral("GiB"),
-                     {0, 10}, 1, 1);
-    curve.resize(300, 200);
-    int changes = 0;
-    QObject::connect(&curve, &AnswerInput::changed, &curve, [&] { ++changes; });
-    const auto mouse = [&](QEvent::Type type, QPointF at) {
-        QMouseEvent event(type, at, at, Qt::LeftButton, type == QEvent::MouseButtonRelease ? Qt::NoButton : Qt::LeftButton,
-                          Qt::NoModifier);
-        QCoreApplication::sendEvent(&curve, &event);
-    };
-    EXPECT_TRUE(curve.value().is_null());
-    mouse(QEvent::MouseButtonPress, {0, 0});
-    EXPECT_TRUE(curve.value().is_null()) << "one place of four";
-    EXPECT_TRUE(curve.accessibleDescription().contains(QStringLiteral("3 of 4 places are empty")))
-        << qPrintable(curve.accessibleDescription());
-    mouse(QEvent::MouseMove, {299, 199}); // fast, over all places
-    mouse(QEvent::MouseButtonRelease, {299, 199});
-    const auto drawn = curve.value().get<std::vector<double>>();
-    ASSERT_EQ(drawn.size(), 4U);
-    EXPECT_EQ(drawn.front(), 10);
-    EXPECT_EQ(drawn.back(), 0);
-    EXPECT_NEAR(drawn[1], 10 - 10.0 / 3, 0.01) << "what the drag jumped over lies between";
-    const auto key = [&](Qt::Key pressed) {
-        QKeyEvent event(QEvent::KeyPress, pressed, Qt::NoModifier);
-        QCoreApplication::sendEvent(&curve, &event);
-    };
-    key(Qt::Key_Home);
-    key(Qt::Key_Right);
-    EXPECT_EQ(curve.place(), 1);
-    key(Qt::Key_Down);
-    EXPECT_NEAR(curve.value()[1].get<double>(), drawn[1] - 1, 1e-9);
-    EXPECT_TRUE(curve.accessibleDescription().startsWith(QStringLiteral("At 1: 5.67 GiB")))
-        << qPrintable(curve.accessibleDescription());
-    key(Qt::Key_PageUp);
-    EXPECT_EQ(curve.value()[1].get<double>(), 10) << "not over the range";
-    EXPECT_GE(changes, 4);
-    curve.setEngines({1, 2, 3, 4});
-    key(Qt::Key_Down);
-    EXPECT_EQ(curve.value()[1].get<double>(), 10) << "what is committed stays";
-    EXPECT_TRUE(curve.accessibleDescription().contains(QStringLiteral("the engine: 2 GiB")))
-        << qPrintable(curve.accessibleDescription());
-}
-
-TEST(ActionsInput, TakesWhatIsDoneInTheOrderEditor)
-{
-    ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);
-    auto* open = input.findChild<QPushButton*>();
-    ASSERT_TRUE(open);
-    ASSERT_TRUE(open->isEnabled());
-    open->click();
-    auto* editor = input.findChild<OrderEditorDialog*>();
-    ASSERT_TRUE(editor);
-    EXPECT_TRUE(input.value().is_null()) << "nothing has been moved";
-    editor->canvas().runCommand(ViewCommand::stepDown);
-    editor->canvas().runCommand(ViewCommand::stepRight);
-    for (int i = 0; i < 8 && input.value().is_null(); ++i) {
-        editor->canvas().runCommand(ViewCommand::moveLater);
-        editor->canvas().runCommand(ViewCommand::stepRight);
-    }
-    ASSERT_TRUE(input.value().is_array());
-    EXPECT_NE(input.value(), (sim::LessonValue{"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1"}));
-    input.setValue(sim::LessonValue{"0B0 0F0 0F1 0B1", "1F0 1F1 1B0 1B1"});
-    EXPECT_FALSE(open->isEnabled()) << "an order that cannot run is mended in the lists";
 }
 
 TEST(MaskedText, QuantitiesAreHiddenAndNamesStay)
@@ -375,11 +188,8 @@ TEST(MaskedText, QuantitiesAreHiddenAndNamesStay)
 
 TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
 {
-    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.resize(1280, 1000);
-    window.show();
-    ASSERT_TRUE(window.openLesson(QStringLiteral("two-copies")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    LessonInWindow played(QStringLiteral("two-copies"), QSize(1280, 1000));
+    MainWindow& window = played.window;
     const auto texts = [&] {
         QStringList all;
         for (const QLabel* label : window.findChildren<QLabel*>())
@@ -403,9 +213,7 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
     EXPECT_FALSE(texts().contains(QStringLiteral("3.26 s"))) << qPrintable(texts());
     EXPECT_EQ(window.workspace().geometry(), place) << "pictures do not jump";
     window.lesson().input()->setValue(1);
-    for (QRadioButton* sure : window.lesson().findChildren<QRadioButton*>())
-        if (sure->text() == QStringLiteral("certain"))
-            sure->setChecked(true);
+    sayHowSure(window.lesson(), QStringLiteral("certain"));
     window.lesson().commit();
     ASSERT_FALSE(window.lesson().masks());
     settle();
@@ -491,11 +299,8 @@ TEST(LessonWindow, ADrawnQuestionHasNoPictureOfAnotherCase)
 
 TEST(LessonWindow, WhatCoversThePicturesLetsNothingThrough)
 {
-    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.resize(1280, 800);
-    window.show();
-    ASSERT_TRUE(window.openLesson(QStringLiteral("exam")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    LessonInWindow played(QStringLiteral("exam"), QSize(1280, 800));
+    MainWindow& window = played.window;
     const auto colours = [&] { // of the lower half, where the cover has no words
         for (int round = 0; round < 10; ++round)
             QCoreApplication::processEvents();
@@ -541,103 +346,14 @@ TEST(LessonWindow, ReturnDoesWhatTheButtonWithTheFocusDoesAndOnce)
     EXPECT_EQ(player.panel.at(), 0U);
 }
 
-TEST(NumberInput, IsEmptyUntilItIsAnswered)
-{
-    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/borrowed-experts.json");
-    while (player.play->asked(player.panel.at()) == nullptr ||
-           player.play->asked(player.panel.at())->question().input != sim::QuestionInput::number) {
-        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
-            player.answer(asked->rightAnswer());
-        player.panel.next();
-    }
-    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
-    ASSERT_TRUE(box);
-    EXPECT_TRUE(box->cleanText().isEmpty()) << qPrintable(box->text());
-    EXPECT_TRUE(player.panel.input()->value().is_null());
-    player.panel.input()->setValue(0);
-    EXPECT_FALSE(box->cleanText().isEmpty()) << "nought is an answer";
-    EXPECT_EQ(player.panel.input()->value(), 0);
-}
-
-TEST(NumberInput, WhatIsTypedCountsAlsoWhereTheBoxHoldsItAlready)
-{
-    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/borrowed-experts.json");
-    while (player.play->asked(player.panel.at()) == nullptr ||
-           player.play->asked(player.panel.at())->question().input != sim::QuestionInput::number) {
-        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
-            player.answer(asked->rightAnswer());
-        player.panel.next();
-    }
-    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
-    ASSERT_TRUE(box);
-    ASSERT_EQ(box->value(), 0);
-    for (const auto& [key, text] : {std::pair(Qt::Key_0, QStringLiteral("0")), std::pair(Qt::Key_Tab, QStringLiteral("\t"))}) {
-        QKeyEvent press(QEvent::KeyPress, key, Qt::NoModifier, text);
-        QCoreApplication::sendEvent(box, &press);
-    }
-    EXPECT_EQ(box->cleanText(), QStringLiteral("0"));
-    EXPECT_EQ(player.panel.input()->value(), 0) << "it is shown, so it is the answer";
-}
-
-TEST(ActionsInput, OnlyOneUpperLimitIsPutInOtherWords)
-{
-    const auto told = [](const char* unmet) {
-        sim::OrderOutcome outcome;
-        outcome.unmet = {unmet};
-        return unmetText(outcome);
-    };
-    EXPECT_EQ(told("mine.bubble.over_ideal <= 1/8 + 0.0001 does not hold: mine.bubble.over_ideal is 0.4"),
-              QStringLiteral("the bubble is too large"));
-    EXPECT_EQ(told("max(mine.peak_activations) <= 4 does not hold: max(mine.peak_activations) is 5"),
-              QStringLiteral("too many micro-batches are held"));
-    for (const char* other : {"mine.bubble.over_ideal >= 0.2 does not hold: mine.bubble.over_ideal is 0.1",
-                              "mine.bubble.over_ideal < 0.2 and mine.fits does not hold: mine.fits is false",
-                              "mine.peak_activations[0] == 2 does not hold: mine.peak_activations[0] is 1"})
-        EXPECT_EQ(told(other), QString::fromUtf8(other));
-}
-
-TEST(ActionsInput, SaysWhatAnOrderComesToAndWhichGoalItMisses)
-{
-    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/forward-input-weight.json");
-    while (player.play->id(player.panel.at()) != "fill") {
-        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
-            player.answer(asked->rightAnswer());
-        player.panel.next();
-    }
-    const sim::AskedQuestion& asked = *player.play->asked(player.panel.at());
-    player.panel.input()->findChild<QPushButton*>()->click();
-    auto* editor = player.panel.input()->findChild<OrderEditorDialog*>();
-    ASSERT_TRUE(editor);
-    QStringList told;
-    for (const QLabel* label : editor->findChildren<QLabel*>())
-        told << label->text();
-    const QString all = told.join(QLatin1Char('\n'));
-    EXPECT_TRUE(all.contains(QStringLiteral("**1/8**"))) << qPrintable(all);
-    EXPECT_TRUE(all.contains(QStringLiteral("Not yet: the bubble is too large"))) << qPrintable(all);
-    ASSERT_TRUE(editor->findChild<QPushButton*>());
-    editor->findChild<QPushButton*>()->click(); // Done
-    EXPECT_FALSE(editor->isVisible());
-    player.answer(asked.valueOf("split.ranks"));
-    const QString text = player.panel.text();
-    EXPECT_TRUE(text.contains(QStringLiteral("Missed: the bubble is too large."))) << qPrintable(text);
-    EXPECT_TRUE(text.contains(QStringLiteral("The engine: bubble 12.5"))) << qPrintable(text);
-    EXPECT_FALSE(text.contains(QStringLiteral("0F0 0F1"))) << "no wall of codes";
-    EXPECT_TRUE(player.panel.input()->isHidden()) << "nor of cards";
-}
-
 TEST(LessonWindow, APartOfATensorIsMarkedOnTheStoragePicture)
 {
-    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.resize(1400, 900);
-    window.show();
-    ASSERT_TRUE(window.openLesson(QStringLiteral("cut-the-matrix")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    LessonInWindow played(QStringLiteral("cut-the-matrix"), QSize(1400, 900));
+    MainWindow& window = played.window;
     LessonPanel& lesson = window.lesson();
     const auto commit = [&](const sim::LessonValue& value) {
         lesson.input()->setValue(value);
-        for (QRadioButton* sure : lesson.findChildren<QRadioButton*>())
-            if (sure->text() == QStringLiteral("certain"))
-                sure->setChecked(true);
+        sayHowSure(lesson, QStringLiteral("certain"));
         lesson.commit();
     };
     while (lesson.play()->id(lesson.at()) != "slice") {
@@ -676,11 +392,8 @@ TEST(LessonWindow, APartOfATensorIsMarkedOnTheStoragePicture)
 
 TEST(LessonWindow, TakesNothingAwayWhileItIsAskedFor)
 {
-    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.resize(1280, 800);
-    window.show();
-    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    LessonInWindow played(QStringLiteral("one-f-one-b"), QSize(1280, 800));
+    MainWindow& window = played.window;
     const std::vector<CommandId> telling{CommandId::exportFigure, CommandId::exportTable,  CommandId::exportTrace,
                                          CommandId::exportFilm,   CommandId::exportPage,   CommandId::copyFigure,
                                          CommandId::showCompare,  CommandId::trainScenario};
@@ -705,164 +418,6 @@ TEST(LessonWindow, TakesNothingAwayWhileItIsAskedFor)
     EXPECT_TRUE(tellsQuantity()) << "it is there to be hidden";
     window.workspace().setMasked(true);
     EXPECT_FALSE(tellsQuantity());
-}
-
-TEST(LessonProgressFile, OneThatCannotBeReadIsPutAside)
-{
-    const QTemporaryDir folder;
-    const QString path = folder.filePath(QStringLiteral("lessons.json"));
-    QFile file(path);
-    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-    file.write("{\"one-f-one-b\": ");
-    file.close();
-    LessonProgress progress(path);
-    EXPECT_FALSE(progress.isFinished("one-f-one-b"));
-    EXPECT_TRUE(QFile::exists(path + QStringLiteral(".unread")));
-}
-
-namespace {
-
-/// Answers right until the step with that question or challenge.
-void playUntil(MainWindow& window, const std::string& id)
-{
-    LessonPanel& lesson = window.lesson();
-    while (lesson.play()->id(lesson.at()) != id) {
-        if (lesson.masks()) {
-            lesson.input()->setValue(lesson.play()->asked(lesson.at())->rightAnswer());
-            for (QRadioButton* sure : lesson.findChildren<QRadioButton*>())
-                if (sure->text() == QStringLiteral("certain"))
-                    sure->setChecked(true);
-            lesson.commit();
-        }
-        ASSERT_TRUE(lesson.canGoOn());
-        lesson.next();
-        ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
-    }
-}
-
-QPushButton* shownButton(const QWidget& in, const QString& text)
-{
-    for (QPushButton* each : in.findChildren<QPushButton*>())
-        if (each->text() == text && each->isVisibleTo(&in))
-            return each;
-    return nullptr;
-}
-
-} // namespace
-
-TEST(LessonWindow, AChallengeIsNotSolvedByWhatTheStepBeforeShows)
-{
-    for (const char* lesson : {"share-the-states", "norms-too", "cut-finer"}) {
-        SCOPED_TRACE(lesson);
-        MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-        window.resize(1280, 800);
-        window.show();
-        ASSERT_TRUE(window.openLesson(QString::fromUtf8(lesson)).empty());
-        ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
-        const auto challenges = window.lesson().play()->lesson().challenges();
-        ASSERT_FALSE(challenges.empty());
-        playUntil(window, challenges.front()->id);
-        EXPECT_TRUE(shownButton(window.lesson(), QStringLiteral("Skip"))) << "nothing was done yet";
-        EXPECT_FALSE(window.lesson().text().contains(QStringLiteral("Reached"))) << qPrintable(window.lesson().text());
-    }
-}
-
-TEST(LessonWindow, RanksThatAreAskedForAreNotToldByTheGrid)
-{
-    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.resize(1400, 900);
-    window.show();
-    ASSERT_TRUE(window.openLesson(QStringLiteral("cut-the-matrix")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
-    playUntil(window, "tp-group");
-    const auto picture = [&](std::optional<int> rank) {
-        Selection selection = window.desk().selection();
-        selection.selectedRank = rank;
-        selection.ranks.clear();
-        window.desk().setSelection(selection);
-        for (int round = 0; round < 10; ++round)
-            QCoreApplication::processEvents();
-        return window.workspace().canvas(Picture::grid).grab().toImage();
-    };
-    EXPECT_TRUE(window.desk().selection().asksForRanks);
-    const auto differing = [&] { // of the cells beside its own, in rank 13's row
-        const QImage none = picture({}), one = picture(13);
-        int pixels = 0;
-        for (int y = 0; y < none.height(); ++y)
-            for (int x = 0; x < none.width(); ++x)
-                pixels += none.pixel(x, y) != one.pixel(x, y) ? 1 : 0;
-        return pixels;
-    };
-    const int asked = differing();
-    window.lesson().input()->setValue(window.lesson().play()->asked(window.lesson().at())->rightAnswer());
-    window.lesson().commit();
-    EXPECT_FALSE(window.desk().selection().asksForRanks) << "the answer is told again";
-    EXPECT_LT(2 * asked, differing()) << "its groups are outlined, and the others stand back";
-}
-
-TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)
-{
-    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/cut-the-matrix.json");
-    while (player.play->id(player.panel.at()) != "tp-group") {
-        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
-            player.answer(asked->rightAnswer());
-        player.panel.next();
-    }
-    auto* line = player.panel.input()->findChild<QLineEdit*>();
-    ASSERT_TRUE(line);
-    for (const auto& [text, value] : {std::pair("8-15", sim::LessonValue({8, 9, 10, 11, 12, 13, 14, 15})),
-                                      std::pair("1, 4 – 6 9", sim::LessonValue({1, 4, 5, 6, 9})),
-                                      std::pair("5-3", sim::LessonValue()), std::pair("3-", sim::LessonValue()),
-                                      std::pair("0-99999999", sim::LessonValue()), std::pair("two", sim::LessonValue())}) {
-        line->setText(QString::fromUtf8(text));
-        EXPECT_EQ(player.panel.input()->value(), value) << text;
-    }
-}
-
-TEST(LessonWindow, WhatALessonLeavesIsNobodysWork)
-{
-    QStandardPaths::setTestModeEnabled(true); // answers are kept, but not beside anybody's own
-    MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
-    window.resize(1024, 640);
-    window.show();
-    ASSERT_TRUE(window.openLesson(QStringLiteral("eighteen-bytes")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
-    playUntil(window, "fit");
-    Edit edit;
-    edit.assignments.push_back({"/training/optimizer", "\"sgd\""});
-    window.session().edit(edit);
-    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
-    int asked = 0;
-    QTimer watch;
-    QObject::connect(&watch, &QTimer::timeout, &watch, [&] {
-        if (QWidget* question = QApplication::activeModalWidget()) {
-            ++asked;
-            question->close();
-        }
-    });
-    watch.start(5);
-    Q_EMIT window.lesson().left();
-    EXPECT_FALSE(window.isInLesson());
-    ASSERT_TRUE(window.openLesson(QStringLiteral("share-the-states")).empty());
-    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
-    EXPECT_EQ(window.session().displayName(), QStringLiteral("Llama 2 7B on eight GPUs"));
-    EXPECT_EQ(asked, 0);
-    userSettings().clear();
-    QFile::remove(LessonProgress::usualPath());
-    QStandardPaths::setTestModeEnabled(false);
-}
-
-TEST(GoalText, SaysInPlainWordsWhatIsAskedFor)
-{
-    EXPECT_EQ(goalText("mine.exposed_comm_fraction.dp < 0.05 does not hold: mine.exposed_comm_fraction.dp is 0.162595"),
-              QStringLiteral("the exposed communication is 16.3 % of the step, less than 5 % is asked for"));
-    EXPECT_EQ(goalText("mine.world_size == pair.world_size does not hold: mine.world_size is 4, pair.world_size is 2"),
-              QStringLiteral("the number of GPUs is 4, 2 is asked for"));
-    EXPECT_EQ(goalText("mine.fits does not hold: it is false"), QStringLiteral("it does not fit into the memory of its GPUs"));
-    EXPECT_EQ(goalText("mine.groups(0).dp == [0, 1] does not hold"), QStringLiteral("mine.groups(0).dp == [0, 1] does not hold"));
-    sim::ChallengeState state;
-    state.forbidden = {"/layout/pp"};
-    EXPECT_EQ(goalText(state), QStringLiteral("“pp” may not be changed here"));
 }
 
 } // namespace app

@@ -1,0 +1,131 @@
+// Challenges, and the cases that a lesson puts on the desk and takes from it.
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/lessons/goal_text.h"
+#include "tests/app/lessons/lesson_fixture.h"
+
+#include <QApplication>
+#include <QFile>
+#include <QStandardPaths>
+#include <QTimer>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+QPushButton* shownButton(const QWidget& in, const QString& text)
+{
+    for (QPushButton* each : in.findChildren<QPushButton*>())
+        if (each->text() == text && each->isVisibleTo(&in))
+            return each;
+    return nullptr;
+}
+
+TEST(LessonWindow, IsPlayedToItsEndAndItsChallengeIsSolvedOnTheDesk)
+{
+    LessonInWindow played(QStringLiteral("one-f-one-b"), QSize(1024, 640));
+    MainWindow& window = played.window;
+    LessonPanel& lesson = window.lesson();
+    played.playUntil(lesson.play()->lesson().challenges().front()->id);
+    EXPECT_TRUE(waitFor([&] {
+        return lesson.text().contains(QStringLiteral("Not yet: the peak memory is 33.8 GiB, at most 20 GiB is asked for"));
+    })) << qPrintable(lesson.text());
+    Edit edit;
+    edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
+    window.session().edit(edit);
+    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Reached.")); })) << qPrintable(lesson.text());
+    lesson.next();
+    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("5 of 5 right")); })) << qPrintable(lesson.text());
+}
+
+TEST(LessonWindow, AChallengeIsNotSolvedByWhatTheStepBeforeShows)
+{
+    for (const char* lesson : {"share-the-states", "norms-too", "cut-finer"}) {
+        SCOPED_TRACE(lesson);
+        LessonInWindow played(QString::fromUtf8(lesson), QSize(1280, 800));
+        MainWindow& window = played.window;
+        const auto challenges = window.lesson().play()->lesson().challenges();
+        ASSERT_FALSE(challenges.empty());
+        played.playUntil(challenges.front()->id);
+        EXPECT_TRUE(shownButton(window.lesson(), QStringLiteral("Skip"))) << "nothing was done yet";
+        EXPECT_FALSE(window.lesson().text().contains(QStringLiteral("Reached"))) << qPrintable(window.lesson().text());
+    }
+}
+
+TEST(LessonWindow, RanksThatAreAskedForAreNotToldByTheGrid)
+{
+    LessonInWindow played(QStringLiteral("cut-the-matrix"), QSize(1400, 900));
+    MainWindow& window = played.window;
+    played.playUntil("tp-group");
+    const auto picture = [&](std::optional<int> rank) {
+        Selection selection = window.desk().selection();
+        selection.selectedRank = rank;
+        selection.ranks.clear();
+        window.desk().setSelection(selection);
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+        return window.workspace().canvas(Picture::grid).grab().toImage();
+    };
+    EXPECT_TRUE(window.desk().selection().asksForRanks);
+    const auto differing = [&] { // of the cells beside its own, in rank 13's row
+        const QImage none = picture({}), one = picture(13);
+        int pixels = 0;
+        for (int y = 0; y < none.height(); ++y)
+            for (int x = 0; x < none.width(); ++x)
+                pixels += none.pixel(x, y) != one.pixel(x, y) ? 1 : 0;
+        return pixels;
+    };
+    const int asked = differing();
+    window.lesson().input()->setValue(window.lesson().play()->asked(window.lesson().at())->rightAnswer());
+    window.lesson().commit();
+    EXPECT_FALSE(window.desk().selection().asksForRanks) << "the answer is told again";
+    EXPECT_LT(2 * asked, differing()) << "its groups are outlined, and the others stand back";
+}
+
+TEST(LessonWindow, WhatALessonLeavesIsNobodysWork)
+{
+    QStandardPaths::setTestModeEnabled(true); // answers are kept, but not beside anybody's own
+    LessonInWindow played(QStringLiteral("eighteen-bytes"), QSize(1024, 640), false);
+    MainWindow& window = played.window;
+    played.playUntil("fit");
+    Edit edit;
+    edit.assignments.push_back({"/training/optimizer", "\"sgd\""});
+    window.session().edit(edit);
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    int asked = 0;
+    QTimer watch;
+    QObject::connect(&watch, &QTimer::timeout, &watch, [&] {
+        if (QWidget* question = QApplication::activeModalWidget()) {
+            ++asked;
+            question->close();
+        }
+    });
+    watch.start(5);
+    Q_EMIT window.lesson().left();
+    EXPECT_FALSE(window.isInLesson());
+    ASSERT_TRUE(window.openLesson(QStringLiteral("share-the-states")).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled() && window.lesson().isPlaying(); }));
+    EXPECT_EQ(window.session().displayName(), QStringLiteral("Llama 2 7B on eight GPUs"));
+    EXPECT_EQ(asked, 0);
+    userSettings().clear();
+    QFile::remove(LessonProgress::usualPath());
+    QStandardPaths::setTestModeEnabled(false);
+}
+
+TEST(GoalText, SaysInPlainWordsWhatIsAskedFor)
+{
+    EXPECT_EQ(goalText("mine.exposed_comm_fraction.dp < 0.05 does not hold: mine.exposed_comm_fraction.dp is 0.162595"),
+              QStringLiteral("the exposed communication is 16.3 % of the step, less than 5 % is asked for"));
+    EXPECT_EQ(goalText("mine.world_size == pair.world_size does not hold: mine.world_size is 4, pair.world_size is 2"),
+              QStringLiteral("the number of GPUs is 4, 2 is asked for"));
+    EXPECT_EQ(goalText("mine.fits does not hold: it is false"), QStringLiteral("it does not fit into the memory of its GPUs"));
+    EXPECT_EQ(goalText("mine.groups(0).dp == [0, 1] does not hold"), QStringLiteral("mine.groups(0).dp == [0, 1] does not hold"));
+    sim::ChallengeState state;
+    state.forbidden = {"/layout/pp"};
+    EXPECT_EQ(goalText(state), QStringLiteral("“pp” may not be changed here"));
+}
+
+} // namespace
+} // namespace app

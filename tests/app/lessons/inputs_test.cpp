@@ -1,0 +1,197 @@
+// What one answers with: each input by mouse, keys and words.
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/lessons/curve_input.h"
+#include "app/lessons/list_inputs.h"
+#include "app/lessons/order_editor_dialog.h"
+#include "tests/app/lessons/lesson_fixture.h"
+
+#include <QAccessible>
+#include <QDoubleSpinBox>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMouseEvent>
+#include <QPushButton>
+#include <QToolButton>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+TEST(CurveInput, IsDrawnByDraggingAndByKeysAndSpoken)
+{
+    CurveInput curve({QStringLiteral("0"), QStringLiteral("1"), QStringLiteral("2"), QStringLiteral("3")}, QStringLiteral("GiB"),
+                     {0, 10}, 1, 1);
+    curve.resize(300, 200);
+    int changes = 0;
+    QObject::connect(&curve, &AnswerInput::changed, &curve, [&] { ++changes; });
+    const auto mouse = [&](QEvent::Type type, QPointF at) {
+        QMouseEvent event(type, at, at, Qt::LeftButton, type == QEvent::MouseButtonRelease ? Qt::NoButton : Qt::LeftButton,
+                          Qt::NoModifier);
+        QCoreApplication::sendEvent(&curve, &event);
+    };
+    EXPECT_TRUE(curve.value().is_null());
+    mouse(QEvent::MouseButtonPress, {0, 0});
+    EXPECT_TRUE(curve.value().is_null()) << "one place of four";
+    EXPECT_TRUE(curve.accessibleDescription().contains(QStringLiteral("3 of 4 places are empty")))
+        << qPrintable(curve.accessibleDescription());
+    mouse(QEvent::MouseMove, {299, 199}); // fast, over all places
+    mouse(QEvent::MouseButtonRelease, {299, 199});
+    const auto drawn = curve.value().get<std::vector<double>>();
+    ASSERT_EQ(drawn.size(), 4U);
+    EXPECT_EQ(drawn.front(), 10);
+    EXPECT_EQ(drawn.back(), 0);
+    EXPECT_NEAR(drawn[1], 10 - 10.0 / 3, 0.01) << "what the drag jumped over lies between";
+    const auto key = [&](Qt::Key pressed) {
+        QKeyEvent event(QEvent::KeyPress, pressed, Qt::NoModifier);
+        QCoreApplication::sendEvent(&curve, &event);
+    };
+    key(Qt::Key_Home);
+    key(Qt::Key_Right);
+    EXPECT_EQ(curve.place(), 1);
+    key(Qt::Key_Down);
+    EXPECT_NEAR(curve.value()[1].get<double>(), drawn[1] - 1, 1e-9);
+    EXPECT_TRUE(curve.accessibleDescription().startsWith(QStringLiteral("At 1: 5.67 GiB")))
+        << qPrintable(curve.accessibleDescription());
+    key(Qt::Key_PageUp);
+    EXPECT_EQ(curve.value()[1].get<double>(), 10) << "not over the range";
+    EXPECT_GE(changes, 4);
+    curve.setEngines({1, 2, 3, 4});
+    key(Qt::Key_Down);
+    EXPECT_EQ(curve.value()[1].get<double>(), 10) << "what is committed stays";
+    EXPECT_TRUE(curve.accessibleDescription().contains(QStringLiteral("the engine: 2 GiB")))
+        << qPrintable(curve.accessibleDescription());
+}
+
+TEST(NumberInput, IsEmptyUntilItIsAnswered)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/borrowed-experts.json");
+    while (player.play->asked(player.panel.at()) == nullptr ||
+           player.play->asked(player.panel.at())->question().input != sim::QuestionInput::number) {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+    }
+    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+    ASSERT_TRUE(box);
+    EXPECT_TRUE(box->cleanText().isEmpty()) << qPrintable(box->text());
+    EXPECT_TRUE(player.panel.input()->value().is_null());
+    player.panel.input()->setValue(0);
+    EXPECT_FALSE(box->cleanText().isEmpty()) << "nought is an answer";
+    EXPECT_EQ(player.panel.input()->value(), 0);
+}
+
+TEST(NumberInput, WhatIsTypedCountsAlsoWhereTheBoxHoldsItAlready)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/borrowed-experts.json");
+    while (player.play->asked(player.panel.at()) == nullptr ||
+           player.play->asked(player.panel.at())->question().input != sim::QuestionInput::number) {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+    }
+    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+    ASSERT_TRUE(box);
+    ASSERT_EQ(box->value(), 0);
+    for (const auto& [key, text] : {std::pair(Qt::Key_0, QStringLiteral("0")), std::pair(Qt::Key_Tab, QStringLiteral("\t"))}) {
+        QKeyEvent press(QEvent::KeyPress, key, Qt::NoModifier, text);
+        QCoreApplication::sendEvent(box, &press);
+    }
+    EXPECT_EQ(box->cleanText(), QStringLiteral("0"));
+    EXPECT_EQ(player.panel.input()->value(), 0) << "it is shown, so it is the answer";
+}
+
+TEST(ActionsInput, TakesWhatIsDoneInTheOrderEditor)
+{
+    ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);
+    auto* open = input.findChild<QPushButton*>();
+    ASSERT_TRUE(open);
+    ASSERT_TRUE(open->isEnabled());
+    open->click();
+    auto* editor = input.findChild<OrderEditorDialog*>();
+    ASSERT_TRUE(editor);
+    EXPECT_TRUE(input.value().is_null()) << "nothing has been moved";
+    editor->canvas().runCommand(ViewCommand::stepDown);
+    editor->canvas().runCommand(ViewCommand::stepRight);
+    for (int i = 0; i < 8 && input.value().is_null(); ++i) {
+        editor->canvas().runCommand(ViewCommand::moveLater);
+        editor->canvas().runCommand(ViewCommand::stepRight);
+    }
+    ASSERT_TRUE(input.value().is_array());
+    EXPECT_NE(input.value(), (sim::LessonValue{"0F0 0F1 0B0 0B1", "1F0 1F1 1B0 1B1"}));
+    input.setValue(sim::LessonValue{"0B0 0F0 0F1 0B1", "1F0 1F1 1B0 1B1"});
+    EXPECT_FALSE(open->isEnabled()) << "an order that cannot run is mended in the lists";
+}
+
+TEST(ActionsInput, OnlyOneUpperLimitIsPutInOtherWords)
+{
+    const auto told = [](const char* unmet) {
+        sim::OrderOutcome outcome;
+        outcome.unmet = {unmet};
+        return unmetText(outcome);
+    };
+    EXPECT_EQ(told("mine.bubble.over_ideal <= 1/8 + 0.0001 does not hold: mine.bubble.over_ideal is 0.4"),
+              QStringLiteral("the bubble is too large"));
+    EXPECT_EQ(told("max(mine.peak_activations) <= 4 does not hold: max(mine.peak_activations) is 5"),
+              QStringLiteral("too many micro-batches are held"));
+    for (const char* other : {"mine.bubble.over_ideal >= 0.2 does not hold: mine.bubble.over_ideal is 0.1",
+                              "mine.bubble.over_ideal < 0.2 and mine.fits does not hold: mine.fits is false",
+                              "mine.peak_activations[0] == 2 does not hold: mine.peak_activations[0] is 1"})
+        EXPECT_EQ(told(other), QString::fromUtf8(other));
+}
+
+TEST(ActionsInput, SaysWhatAnOrderComesToAndWhichGoalItMisses)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/forward-input-weight.json");
+    while (player.play->id(player.panel.at()) != "fill") {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+    }
+    const sim::AskedQuestion& asked = *player.play->asked(player.panel.at());
+    player.panel.input()->findChild<QPushButton*>()->click();
+    auto* editor = player.panel.input()->findChild<OrderEditorDialog*>();
+    ASSERT_TRUE(editor);
+    QStringList told;
+    for (const QLabel* label : editor->findChildren<QLabel*>())
+        told << label->text();
+    const QString all = told.join(QLatin1Char('\n'));
+    EXPECT_TRUE(all.contains(QStringLiteral("**1/8**"))) << qPrintable(all);
+    EXPECT_TRUE(all.contains(QStringLiteral("Not yet: the bubble is too large"))) << qPrintable(all);
+    ASSERT_TRUE(editor->findChild<QPushButton*>());
+    editor->findChild<QPushButton*>()->click(); // Done
+    EXPECT_FALSE(editor->isVisible());
+    player.answer(asked.valueOf("split.ranks"));
+    const QString text = player.panel.text();
+    EXPECT_TRUE(text.contains(QStringLiteral("Missed: the bubble is too large."))) << qPrintable(text);
+    EXPECT_TRUE(text.contains(QStringLiteral("The engine: bubble 12.5"))) << qPrintable(text);
+    EXPECT_FALSE(text.contains(QStringLiteral("0F0 0F1"))) << "no wall of codes";
+    EXPECT_TRUE(player.panel.input()->isHidden()) << "nor of cards";
+}
+
+TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/cut-the-matrix.json");
+    while (player.play->id(player.panel.at()) != "tp-group") {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+    }
+    auto* line = player.panel.input()->findChild<QLineEdit*>();
+    ASSERT_TRUE(line);
+    for (const auto& [text, value] : {std::pair("8-15", sim::LessonValue({8, 9, 10, 11, 12, 13, 14, 15})),
+                                      std::pair("1, 4 – 6 9", sim::LessonValue({1, 4, 5, 6, 9})),
+                                      std::pair("5-3", sim::LessonValue()), std::pair("3-", sim::LessonValue()),
+                                      std::pair("0-99999999", sim::LessonValue()), std::pair("two", sim::LessonValue())}) {
+        line->setText(QString::fromUtf8(text));
+        EXPECT_EQ(player.panel.input()->value(), value) << text;
+    }
+}
+
+} // namespace
+} // namespace app

@@ -1,5 +1,6 @@
 #include "app/shell/recorded/recorded_facts.h"
 
+#include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -27,24 +28,6 @@ QString surely(double sure)
     return QObject::tr("%1 % sure").arg(std::lround(sure * 100));
 }
 
-QLabel* factLabel(const QString& text, const char* role)
-{
-    auto* label = new QLabel(text);
-    setRole(label, role);
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    return label;
-}
-
-void emptyLayout(QLayout& layout)
-{
-    while (QLayoutItem* item = layout.takeAt(0)) {
-        delete item->widget();
-        delete item;
-    }
-}
-
 /// Dense axes fastest first, as the recovered strides have them; those of one rank where Megatron has them.
 QStringList orderOf(const sim::RecoveredAxes& axes)
 {
@@ -67,8 +50,8 @@ QStringList orderOf(const sim::RecoveredAxes& axes)
 } // namespace
 
 RecordedFacts::RecordedFacts(QWidget* parent)
-    : QScrollArea(parent), m_order(new QComboBox), m_product(factLabel({}, "muted12")), m_apply(new QPushButton(tr("Apply"))),
-      m_asRecovered(new QPushButton(tr("As Recovered"))), m_facts(new QVBoxLayout), m_unknown(factLabel({}, "muted12"))
+    : QScrollArea(parent), m_order(new QComboBox), m_product(wordsLabel("muted12")), m_apply(new QPushButton(tr("Apply"))),
+      m_asRecovered(new QPushButton(tr("As Recovered"))), m_facts(new QVBoxLayout), m_unknown(wordsLabel("muted12"))
 {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
@@ -79,7 +62,7 @@ RecordedFacts::RecordedFacts(QWidget* parent)
     column->setSpacing(8);
     m_facts->setSpacing(6);
     column->addLayout(m_facts);
-    auto* correct = factLabel(tr("THE GRID, IF YOU KNOW IT BETTER"), "section");
+    auto* correct = wordsLabel("section", tr("THE GRID, IF YOU KNOW IT BETTER"));
     column->addWidget(correct);
     auto* row = new QHBoxLayout;
     row->setSpacing(6);
@@ -161,12 +144,12 @@ void RecordedFacts::addFact(const QString& what, const QString& sure, const QStr
     grid->setContentsMargins(0, 0, 0, 0);
     grid->setHorizontalSpacing(12);
     grid->setVerticalSpacing(0);
-    grid->addWidget(factLabel(what, "strong"), 0, 0);
-    auto* how = factLabel(sure, "small");
+    grid->addWidget(wordsLabel("strong", what), 0, 0);
+    auto* how = wordsLabel("small", sure);
     how->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     grid->addWidget(how, 0, 1);
     if (!why.isEmpty())
-        grid->addWidget(factLabel(why, "muted12"), 1, 0, 1, 2);
+        grid->addWidget(wordsLabel("muted12", why), 1, 0, 1, 2);
     grid->setColumnStretch(0, 1);
     m_facts->addWidget(row);
     m_lines << QStringList{what, sure, why}.join(QLatin1Char('\t'));

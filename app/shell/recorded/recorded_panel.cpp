@@ -1,11 +1,13 @@
 #include "app/shell/recorded/recorded_panel.h"
 
+#include "app/shell/recorded/recorded_cards.h"
 #include "app/shell/recorded/recorded_facts.h"
+#include "app/shell/recorded/recorded_findings.h"
 #include "app/shell/recorded/recorded_tables.h"
+#include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
-#include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/transport_bar.h"
@@ -17,7 +19,6 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTabBar>
@@ -25,26 +26,10 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace app {
 namespace {
-
-QString signedPercentText(double fraction)
-{
-    return (fraction >= 0 ? QStringLiteral("+") : QStringLiteral("−")) + percentQuantity(std::abs(fraction)).text();
-}
-
-QLabel* wordsLabel(const char* role)
-{
-    auto* label = new QLabel;
-    setRole(label, role);
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    return label;
-}
 
 /// Words above a table.
 QWidget* tablePage(RecordedTable& table, QLabel* words = nullptr)
@@ -68,15 +53,11 @@ RecordedPanel::RecordedPanel(Renderer renderer, QWidget* parent)
       m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_steps(new QComboBox), m_rowsBox(new QComboBox),
       m_buttons(new QHBoxLayout), m_pages(new QStackedWidget), m_notice(new QFrame), m_noticeText(wordsLabel("error")),
       m_readingText(wordsLabel("muted")), m_readingProblem(wordsLabel("error")), m_progress(new QProgressBar),
-      m_cancel(new QPushButton(tr("Cancel"))), m_openOther(new QPushButton(tr("Open Another…"))),
-      m_stepCard(new MetricCard(tr("Step, median"), Better::lower)), m_computing(new MetricCard(tr("Computing"), Better::higher)),
-      m_exposed(new MetricCard(tr("Exposed communication"), Better::lower)), m_idle(new MetricCard(tr("Idle"), Better::lower)),
-      m_late(new MetricCard(tr("Comes late"), Better::neither)),
-      m_predictedCard(new MetricCard(tr("Predicted"), Better::neither)), m_splitRows(new QSplitter(Qt::Vertical)),
-      m_upper(new QSplitter(Qt::Horizontal)), m_gridCanvas(new CanvasWidget(m_grid, renderer)),
-      m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)), m_lastUsed(m_timelinesCanvas),
-      m_transport(new TransportBar(m_playback)), m_tabs(new QTabBar), m_tabPages(new QStackedWidget),
-      m_findingsArea(new QScrollArea), m_findings(new QVBoxLayout), m_predictionText(wordsLabel("muted12")),
+      m_cancel(new QPushButton(tr("Cancel"))), m_openOther(new QPushButton(tr("Open Another…"))), m_cards(new RecordedCards),
+      m_splitRows(new QSplitter(Qt::Vertical)), m_upper(new QSplitter(Qt::Horizontal)),
+      m_gridCanvas(new CanvasWidget(m_grid, renderer)), m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)),
+      m_lastUsed(m_timelinesCanvas), m_transport(new TransportBar(m_playback)), m_tabs(new QTabBar),
+      m_tabPages(new QStackedWidget), m_findings(new RecordedFindings), m_predictionText(wordsLabel("muted12")),
       m_comparisonText(wordsLabel("muted12")), m_facts(new RecordedFacts)
 {
     auto* column = new QVBoxLayout(this);
@@ -165,14 +146,7 @@ void RecordedPanel::buildContent()
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    auto* cardRow = new QFrame;
-    setRole(cardRow, "header");
-    auto* cards = new QHBoxLayout(cardRow);
-    cards->setContentsMargins(12, 6, 12, 6);
-    cards->setSpacing(8);
-    for (MetricCard* card : {m_stepCard, m_computing, m_exposed, m_idle, m_late, m_predictedCard})
-        cards->addWidget(card, 1);
-    column->addWidget(cardRow);
+    column->addWidget(m_cards);
 
     constexpr int kLowest = 120, kNarrowest = 240;
     for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas}) {
@@ -191,23 +165,14 @@ void RecordedPanel::buildContent()
     m_tabs->setUsesScrollButtons(true);
     m_tabs->setDrawBase(false);
     m_tabs->setAccessibleName(tr("What is said of the run"));
-    auto* findings = new QWidget;
-    auto* findingsColumn = new QVBoxLayout(findings);
-    findingsColumn->setContentsMargins(12, 8, 12, 8);
-    m_findings->setSpacing(10);
-    findingsColumn->addLayout(m_findings);
-    findingsColumn->addStretch(1);
-    m_findingsArea->setWidget(findings);
-    m_findingsArea->setWidgetResizable(true);
-    m_findingsArea->setFrameShape(QFrame::NoFrame);
-    setRole(m_findingsArea, "clear");
+    connect(m_findings, &RecordedFindings::asked, this, &RecordedPanel::showFinding);
     const std::array<QString, kTabs> names{tr("Findings"), tr("Ranks"),     tr("Communication"), tr("Steps"),
                                            tr("Kernels"),  tr("Recovered"), tr("Prediction"),    tr("Comparison")};
     for (std::size_t tab = 0; tab < kTabs; ++tab) {
         m_tabs->addTab(names[tab]);
         const auto which = static_cast<RecordedTab>(tab);
         if (which == RecordedTab::findings) {
-            m_tabPages->addWidget(m_findingsArea);
+            m_tabPages->addWidget(m_findings);
         } else if (which == RecordedTab::facts) {
             m_tabPages->addWidget(m_facts);
         } else {
@@ -414,111 +379,13 @@ void RecordedPanel::recovered()
     showCommunication(*tableAt(RecordedTab::communication), run);
     app::showSteps(*tableAt(RecordedTab::steps), run);
     showKernelTimes(*tableAt(RecordedTab::kernels), run);
-    showCards();
-    showFindings();
+    m_cards->show(run, m_run->prediction());
+    m_findings->show(run);
     m_pages->setCurrentIndex(1);
     if (!recovered.steps.steps.empty())
         showStep((recovered.steps.steps.size() - 1) / 2);
     requestFrames();
     Q_EMIT changed();
-}
-
-void RecordedPanel::showCards()
-{
-    const RecoveredRun& run = *m_run->run();
-    const auto& steps = run.steps();
-    const auto unlike = std::count_if(steps.steps.begin(), steps.steps.end(), [](const auto& step) { return step.isOutlier; });
-    m_stepCard->setValue(steps.steps.empty() ? Quantity{QStringLiteral("–"), {}} : durationQuantity(steps.medianSeconds));
-    m_stepCard->setNote(steps.steps.size() == 1 ? tr("1 step was recorded")
-                        : unlike == 0           ? tr("%1 steps, none unlike the others").arg(steps.steps.size())
-                                                : tr("%1 steps, %2 unlike the others").arg(steps.steps.size()).arg(unlike));
-    double window = 0, computing = 0, exposed = 0, idle = 0, host = 0, comm = 0;
-    for (const sim::RankTime& rank : run.answers.times.ranks) {
-        window += static_cast<double>(rank.windowNs);
-        computing += static_cast<double>(rank.computingNs);
-        exposed += static_cast<double>(rank.exposedCommNs);
-        idle += static_cast<double>(rank.idleNs);
-        host += static_cast<double>(rank.hostBoundNs);
-        comm += static_cast<double>(rank.commNs);
-    }
-    const auto share = [&](MetricCard& card, double part, const QString& note) {
-        card.setValue(window > 0 ? percentQuantity(part / window) : Quantity{QStringLiteral("–"), {}});
-        card.setNote(window > 0 ? note : tr("no kernels were recorded"));
-    };
-    share(*m_computing, computing, tr("of a step, mean of ranks"));
-    share(*m_exposed, exposed,
-          comm > 0 ? tr("%1 of communication hidden").arg(percentQuantity(1 - exposed / comm).text()) : tr("none"));
-    share(*m_idle, idle,
-          idle > 0 ? (host > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("between kernels"))
-                   : tr("never"));
-    const sim::Arrivals& arrivals = run.answers.arrivals;
-    if (arrivals.straggler >= 0) {
-        const auto at = static_cast<std::size_t>(arrivals.straggler);
-        m_late->setValue({tr("rank %1").arg(run.recovered.evidence.ranks[at].rank), {}});
-        m_late->setNote(QString::fromUtf8(sim::latenessText(arrivals.ranks[at].why).data()));
-    } else {
-        m_late->setValue({arrivals.list.empty() ? QStringLiteral("–") : tr("nobody"), {}});
-        m_late->setNote(arrivals.list.empty() ? tr("not to be told") : tr("clearly more than others"));
-    }
-    const RecordedPredictionPtr& prediction = m_run->prediction();
-    if (prediction) {
-        const double seconds = prediction->prediction->simulation->metrics().stepTimeSeconds;
-        m_predictedCard->setValue(durationQuantity(seconds));
-        m_predictedCard->setNote(prediction->calibration ? tr("%1; calibrated %2")
-                                                               .arg(signedPercentText(prediction->calibration->errorBefore()),
-                                                                    signedPercentText(prediction->calibration->errorAfter()))
-                                                         : tr("not calibrated"));
-    } else {
-        m_predictedCard->setValue({QStringLiteral("–"), {}});
-        m_predictedCard->setNote(tr("model not known"));
-    }
-}
-
-void RecordedPanel::showFindings()
-{
-    while (QLayoutItem* item = m_findings->takeAt(0)) {
-        delete item->widget();
-        delete item;
-    }
-    const RecoveredRun& run = *m_run->run();
-    const auto add = [this](const QString& title, const QString& detail, std::optional<std::size_t> finding) {
-        auto* row = new QWidget;
-        auto* column = new QVBoxLayout(row);
-        column->setContentsMargins(0, 0, 0, 0);
-        column->setSpacing(2);
-        auto* top = new QHBoxLayout;
-        auto* name = wordsLabel("strong");
-        name->setText(title);
-        top->addWidget(name, 1);
-        if (finding) {
-            auto* show = new QPushButton(tr("Show me"));
-            setRole(show, "link");
-            show->setAccessibleName(tr("Show me: %1").arg(title));
-            connect(show, &QPushButton::clicked, this, [this, at = *finding] { showFinding(at); });
-            top->addWidget(show, 0, Qt::AlignTop);
-        }
-        column->addLayout(top);
-        auto* words = wordsLabel("muted12");
-        words->setText(detail);
-        column->addWidget(words);
-        m_findings->addWidget(row);
-    };
-    for (std::size_t i = 0; i < run.answers.findings.size(); ++i) {
-        const sim::RunFinding& finding = run.answers.findings[i];
-        const bool hasPlace = !finding.ranks.empty() || finding.endNs > finding.startNs;
-        add(QString::fromStdString(finding.title), QString::fromStdString(finding.detail),
-            hasPlace ? std::optional(i) : std::nullopt);
-    }
-    if (run.recovered.axes.axes.empty() && run.recovered.axes.worldSize > 1)
-        add(tr("How the ranks lie is not known"),
-            tr("No groups of ranks were recorded: the grid shows them as one axis. “Recovered” has a place to say it."),
-            std::nullopt);
-    const bool saysLate = std::any_of(run.answers.findings.begin(), run.answers.findings.end(),
-                                      [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; });
-    if (!saysLate && !run.answers.arrivals.text.empty())
-        add(tr("Who comes late"), QString::fromStdString(run.answers.arrivals.text), std::nullopt);
-    if (run.answers.findings.empty())
-        add(tr("Nothing stands out"), tr("No rank, group, stage or step is clearly slower than the others."), std::nullopt);
 }
 
 QString RecordedPanel::findingsText() const
@@ -624,7 +491,7 @@ void RecordedPanel::showTimelines()
 void RecordedPanel::predicted()
 {
     const RecordedPrediction& prediction = *m_run->prediction();
-    showCards();
+    m_cards->show(*m_run->run(), m_run->prediction());
     m_facts->showUnknown(prediction.unknown);
     QStringList lines;
     const double seconds = prediction.prediction->simulation->metrics().stepTimeSeconds;

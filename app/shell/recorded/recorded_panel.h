@@ -23,7 +23,6 @@ class QHBoxLayout;
 class QLabel;
 class QProgressBar;
 class QPushButton;
-class QScrollArea;
 class QSplitter;
 class QStackedWidget;
 class QTabBar;
@@ -32,8 +31,9 @@ class QVBoxLayout;
 namespace app {
 
 class ElidedLabel;
-class MetricCard;
+class RecordedCards;
 class RecordedFacts;
+class RecordedFindings;
 class RecordedTable;
 class TransportBar;
 
@@ -95,8 +95,6 @@ private:
     void recovered();
     void pictureReady();
     void predicted();
-    void showCards();
-    void showFindings();
     void showTimelines();
     void requestPicture(std::size_t step);
     void selectionMayHaveChanged(const CanvasWidget* by);
@@ -121,14 +119,13 @@ private:
     QLabel *m_noticeText, *m_readingText, *m_readingProblem;
     QProgressBar* m_progress;
     QPushButton *m_cancel, *m_openOther;
-    MetricCard *m_stepCard, *m_computing, *m_exposed, *m_idle, *m_late, *m_predictedCard;
+    RecordedCards* m_cards;
     QSplitter *m_splitRows, *m_upper;
     CanvasWidget *m_gridCanvas, *m_timelinesCanvas, *m_lastUsed;
     TransportBar* m_transport;
     QTabBar* m_tabs;
     QStackedWidget* m_tabPages;
-    QScrollArea* m_findingsArea;
-    QVBoxLayout* m_findings;
+    RecordedFindings* m_findings;
     QLabel *m_predictionText, *m_comparisonText;
     RecordedFacts* m_facts;
     std::array<RecordedTable*, kTabs> m_tables{};

@@ -1,0 +1,77 @@
+#include "app/shell/recorded/recorded_cards.h"
+
+#include "app/shell/recorded/recorded_words.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/style.h"
+
+#include <QHBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+
+RecordedCards::RecordedCards(QWidget* parent)
+    : QFrame(parent), m_step(new MetricCard(tr("Step, median"), Better::lower)),
+      m_computing(new MetricCard(tr("Computing"), Better::higher)),
+      m_exposed(new MetricCard(tr("Exposed communication"), Better::lower)), m_idle(new MetricCard(tr("Idle"), Better::lower)),
+      m_late(new MetricCard(tr("Comes late"), Better::neither)), m_predicted(new MetricCard(tr("Predicted"), Better::neither))
+{
+    setRole(this, "header");
+    auto* cards = new QHBoxLayout(this);
+    cards->setContentsMargins(12, 6, 12, 6);
+    cards->setSpacing(8);
+    for (MetricCard* card : {m_step, m_computing, m_exposed, m_idle, m_late, m_predicted})
+        cards->addWidget(card, 1);
+}
+
+void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& prediction)
+{
+    const auto& steps = run.steps();
+    const auto unlike = std::count_if(steps.steps.begin(), steps.steps.end(), [](const auto& step) { return step.isOutlier; });
+    m_step->setValue(steps.steps.empty() ? Quantity{QStringLiteral("–"), {}} : durationQuantity(steps.medianSeconds));
+    m_step->setNote(steps.steps.size() == 1 ? tr("1 step was recorded")
+                    : unlike == 0           ? tr("%1 steps, none unlike the others").arg(steps.steps.size())
+                                            : tr("%1 steps, %2 unlike the others").arg(steps.steps.size()).arg(unlike));
+    double window = 0, computing = 0, exposed = 0, idle = 0, host = 0, comm = 0;
+    for (const sim::RankTime& rank : run.answers.times.ranks) {
+        window += static_cast<double>(rank.windowNs);
+        computing += static_cast<double>(rank.computingNs);
+        exposed += static_cast<double>(rank.exposedCommNs);
+        idle += static_cast<double>(rank.idleNs);
+        host += static_cast<double>(rank.hostBoundNs);
+        comm += static_cast<double>(rank.commNs);
+    }
+    const auto share = [&](MetricCard& card, double part, const QString& note) {
+        card.setValue(window > 0 ? percentQuantity(part / window) : Quantity{QStringLiteral("–"), {}});
+        card.setNote(window > 0 ? note : tr("no kernels were recorded"));
+    };
+    share(*m_computing, computing, tr("of a step, mean of ranks"));
+    share(*m_exposed, exposed,
+          comm > 0 ? tr("%1 of communication hidden").arg(percentQuantity(1 - exposed / comm).text()) : tr("none"));
+    share(*m_idle, idle,
+          idle > 0 ? (host > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("between kernels"))
+                   : tr("never"));
+    const sim::Arrivals& arrivals = run.answers.arrivals;
+    if (arrivals.straggler >= 0) {
+        const auto at = static_cast<std::size_t>(arrivals.straggler);
+        m_late->setValue({tr("rank %1").arg(run.recovered.evidence.ranks[at].rank), {}});
+        m_late->setNote(QString::fromUtf8(sim::latenessText(arrivals.ranks[at].why).data()));
+    } else {
+        m_late->setValue({arrivals.list.empty() ? QStringLiteral("–") : tr("nobody"), {}});
+        m_late->setNote(arrivals.list.empty() ? tr("not to be told") : tr("clearly more than others"));
+    }
+    if (prediction) {
+        const double seconds = prediction->prediction->simulation->metrics().stepTimeSeconds;
+        m_predicted->setValue(durationQuantity(seconds));
+        m_predicted->setNote(prediction->calibration ? tr("%1; calibrated %2")
+                                                           .arg(signedPercentText(prediction->calibration->errorBefore()),
+                                                                signedPercentText(prediction->calibration->errorAfter()))
+                                                     : tr("not calibrated"));
+    } else {
+        m_predicted->setValue({QStringLiteral("–"), {}});
+        m_predicted->setNote(tr("model not known"));
+    }
+}
+
+} // namespace app

@@ -1,0 +1,23 @@
+// The numbers above a recorded run: its step, what ranks do in it, who comes late, what was predicted.
+#pragma once
+
+#include "app/session/recorded_run.h"
+
+#include <QFrame>
+
+namespace app {
+
+class MetricCard;
+
+class RecordedCards : public QFrame {
+    Q_OBJECT
+public:
+    explicit RecordedCards(QWidget* parent = nullptr);
+    /// prediction: null where there is none.
+    void show(const RecoveredRun&, const RecordedPredictionPtr& prediction);
+
+private:
+    MetricCard *m_step, *m_computing, *m_exposed, *m_idle, *m_late, *m_predicted;
+};
+
+} // namespace app

@@ -1,0 +1,68 @@
+#include "app/shell/recorded/recorded_findings.h"
+
+#include "app/shell/recorded/recorded_words.h"
+#include "app/shell/widgets/style.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+
+RecordedFindings::RecordedFindings(QWidget* parent) : QScrollArea(parent), m_rows(new QVBoxLayout)
+{
+    auto* all = new QWidget;
+    auto* column = new QVBoxLayout(all);
+    column->setContentsMargins(12, 8, 12, 8);
+    m_rows->setSpacing(10);
+    column->addLayout(m_rows);
+    column->addStretch(1);
+    setWidget(all);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    setRole(this, "clear");
+}
+
+void RecordedFindings::add(const QString& title, const QString& detail, std::optional<std::size_t> finding)
+{
+    auto* row = new QWidget;
+    auto* column = new QVBoxLayout(row);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(2);
+    auto* top = new QHBoxLayout;
+    top->addWidget(wordsLabel("strong", title), 1);
+    if (finding) {
+        auto* show = new QPushButton(tr("Show me"));
+        setRole(show, "link");
+        show->setAccessibleName(tr("Show me: %1").arg(title));
+        connect(show, &QPushButton::clicked, this, [this, at = *finding] { Q_EMIT asked(at); });
+        top->addWidget(show, 0, Qt::AlignTop);
+    }
+    column->addLayout(top);
+    column->addWidget(wordsLabel("muted12", detail));
+    m_rows->addWidget(row);
+}
+
+void RecordedFindings::show(const RecoveredRun& run)
+{
+    emptyLayout(*m_rows);
+    for (std::size_t i = 0; i < run.answers.findings.size(); ++i) {
+        const sim::RunFinding& finding = run.answers.findings[i];
+        const bool hasPlace = !finding.ranks.empty() || finding.endNs > finding.startNs;
+        add(QString::fromStdString(finding.title), QString::fromStdString(finding.detail),
+            hasPlace ? std::optional(i) : std::nullopt);
+    }
+    if (run.recovered.axes.axes.empty() && run.recovered.axes.worldSize > 1)
+        add(tr("How the ranks lie is not known"),
+            tr("No groups of ranks were recorded: the grid shows them as one axis. “Recovered” has a place to say it."));
+    const bool saysLate = std::any_of(run.answers.findings.begin(), run.answers.findings.end(),
+                                      [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; });
+    if (!saysLate && !run.answers.arrivals.text.empty())
+        add(tr("Who comes late"), QString::fromStdString(run.answers.arrivals.text));
+    if (run.answers.findings.empty())
+        add(tr("Nothing stands out"), tr("No rank, group, stage or step is clearly slower than the others."));
+}
+
+} // namespace app

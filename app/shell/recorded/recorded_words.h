@@ -1,0 +1,18 @@
+// Words of the page of a recorded run.
+#pragma once
+
+#include <QString>
+
+class QLabel;
+class QLayout;
+
+namespace app {
+
+/// Plain text that wraps and can be selected.
+QLabel* wordsLabel(const char* role, const QString& text = {});
+/// With its widgets.
+void emptyLayout(QLayout&);
+/// "+12.3 %", with a true minus.
+QString signedPercentText(double fraction);
+
+} // namespace app

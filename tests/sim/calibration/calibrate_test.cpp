@@ -22,19 +22,26 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <unistd.h>
 
 namespace {
 
 using testing::HasSubstr;
 
-/// A step through a trace file.
-sim::Recording writtenAndRead(const sim::Scenario& scenario, const char* name = "calibrate.pftrace")
+/// Through a file of this process alone: tests run beside each other.
+sim::Recording writtenAndRead(const sim::Trace& trace)
 {
-    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
-    sim::saveTrace(sim::simulate(scenario, {.full = true})->trace(sim::TraceDetail::kernels), path);
+    const std::filesystem::path path =
+        std::filesystem::path(testing::TempDir()) / ("calibrate-" + std::to_string(getpid()) + ".pftrace");
+    sim::saveTrace(trace, path);
     sim::Recording recording = sim::readRecording({path});
     std::filesystem::remove(path);
     return recording;
+}
+
+sim::Recording writtenAndRead(const sim::Scenario& scenario)
+{
+    return writtenAndRead(sim::simulate(scenario, {.full = true})->trace(sim::TraceDetail::kernels));
 }
 
 double stepSecondsOf(const sim::Scenario& scenario)
@@ -241,11 +248,7 @@ sim::Recording repeated(const sim::Scenario& scenario, int steps)
             }
     }
     all.endNs = steps * one.endNs;
-    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "repeated.pftrace";
-    sim::saveTrace(all, path);
-    sim::Recording recording = sim::readRecording({path});
-    std::filesystem::remove(path);
-    return recording;
+    return writtenAndRead(all);
 }
 
 TEST(CalibratedRun, IsHeldAgainstStepsThatItHasNotSeen)

@@ -9,7 +9,7 @@ class QLayout;
 namespace app {
 
 /// Plain text that wraps and can be selected.
-QLabel* wordsLabel(const char* role, const QString& text = {});
+QLabel* wordsLabel(const char* role, const QString& text = QString());
 /// With its widgets.
 void emptyLayout(QLayout&);
 /// "+12.3 %", with a true minus.

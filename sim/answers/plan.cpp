@@ -1,6 +1,7 @@
 #include "sim/answers/plan.h"
 
 #include "sim/error.h"
+#include "sim/scenario/pointer_text.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -15,13 +16,6 @@
 namespace sim {
 namespace {
 
-/// "layout.tp" as "/layout/tp".
-std::string pointerOf(std::string key)
-{
-    std::replace(key.begin(), key.end(), '.', '/');
-    return key.starts_with('/') ? key : "/" + key;
-}
-
 Answer valueOf(const std::string& text)
 {
     Answer value = Answer::parse(text, nullptr, false);
@@ -32,7 +26,7 @@ Answer layoutOf(const PlannedLayout& layout, bool hasPrice)
 {
     Answer settings = Answer::object();
     for (const auto& [pointer, value] : layout.settings)
-        settings[pointerOf(pointer)] = valueOf(value);
+        settings[slashed(pointer)] = valueOf(value);
     Answer use = Answer::object();
     for (const StepPart part : kStepParts)
         if (layout.use[part] != 0)
@@ -172,7 +166,7 @@ Answer leastChangeAnswer(const LeastChange& change)
 {
     Answer settings = Answer::array(), set = Answer::object(), erased = Answer::array();
     for (const ChangedSetting& setting : change.settings)
-        settings.push_back({{"pointer", pointerOf(setting.pointer)}, {"before", setting.before}, {"after", setting.after}});
+        settings.push_back({{"pointer", slashed(setting.pointer)}, {"before", setting.before}, {"after", setting.after}});
     for (const Change& each : change.edit.changes) {
         if (each.json)
             set[each.pointer] = valueOf(*each.json);
@@ -242,7 +236,7 @@ Answer whyAnswer(const PlanWhy& why)
     Answer terms = Answer::array();
     for (const auto& [part, seconds] : why.terms)
         terms.push_back({{"part", factsOf(part).name}, {"delta_s", seconds}});
-    return {{"asked", {{"pointer", pointerOf(why.asked.first)}, {"value", valueOf(why.asked.second)}}},
+    return {{"asked", {{"pointer", slashed(why.asked.first)}, {"value", valueOf(why.asked.second)}}},
             {"text", why.text},
             {"best", why.other ? layoutOf(*why.other, why.other->cost > 0) : Answer(nullptr)},
             {"delta_s", why.deltaSeconds},

@@ -2,6 +2,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
+#include "sim/scenario/pointer_text.h"
 
 #include "sim/frameworks/frameworks.h"
 #include "sim/frameworks/read/setting.h"
@@ -79,11 +80,7 @@ void runImport(const ImportArguments& arguments)
     ScenarioDocument document = ScenarioDocument::parse(imported.scenario);
     for (const std::string& assignment : arguments.overrides) {
         document.applyOverride(assignment);
-        std::string pointer = assignment.substr(0, assignment.find('='));
-        if (!pointer.starts_with('/')) {
-            std::replace(pointer.begin(), pointer.end(), '.', '/');
-            pointer.insert(0, "/");
-        }
+        const std::string pointer = slashed(assignment.substr(0, assignment.find('=')));
         std::erase_if(imported.unknown, [&](const std::string& one) { return one == pointer || pointer.starts_with(one + "/"); });
     }
     const std::string text = document.text();

@@ -2,6 +2,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/part.h"
 #include "sim/cli/table.h"
+#include "sim/scenario/pointer_text.h"
 
 #include "sim/answers/plan.h"
 #include "sim/memory_limit.h"
@@ -220,9 +221,7 @@ std::string overridesOf(const SuggestedEdit& edit)
 {
     std::string words;
     for (const Change& change : edit.changes) {
-        std::string key = change.pointer.substr(1);
-        std::replace(key.begin(), key.end(), '/', '.');
-        const std::string assignment = key + (change.json ? "=" + *change.json : std::string());
+        const std::string assignment = dotted(change.pointer) + (change.json ? "=" + *change.json : std::string());
         words += (words.empty() ? "" : " ") + std::string("--set ") +
                  (assignment.find_first_of("{\"[ ") == std::string::npos ? assignment : "'" + assignment + "'");
     }

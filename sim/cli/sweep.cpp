@@ -2,6 +2,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/part.h"
 #include "sim/cli/table.h"
+#include "sim/scenario/pointer_text.h"
 
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
@@ -216,9 +217,7 @@ void run(const SweepArguments& arguments)
     std::set<std::string> pointers;
     for (const std::string& text : arguments.vary) {
         axes.push_back(axisOf(text));
-        std::string pointer = axes.back().pointer; // layout.tp is /layout/tp
-        std::replace(pointer.begin(), pointer.end(), '.', '/');
-        if (!pointers.insert(pointer.starts_with('/') ? pointer : "/" + pointer).second)
+        if (!pointers.insert(slashed(axes.back().pointer)).second)
             throw UsageError("--vary " + shownText(axes.back().pointer) + " is given twice; give all its values at once");
     }
     ScenarioDocument::readFile(arguments.scenario.file); // a file that cannot be read is one error, not one a row

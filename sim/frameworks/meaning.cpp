@@ -2,6 +2,7 @@
 #include "sim/frameworks/job.h"
 
 #include "sim/scenario/document.h"
+#include "sim/scenario/pointer_text.h"
 #include "sim/text/characters.h"
 #include "sim/text/quoted.h"
 
@@ -29,9 +30,7 @@ void Job::ask(std::string_view pointer, std::string text)
 {
     if (std::find(unknown.begin(), unknown.end(), pointer) == unknown.end())
         unknown.emplace_back(pointer);
-    std::string key(pointer.substr(1));
-    std::replace(key.begin(), key.end(), '/', '.');
-    reading.addNote(key, Became::unknown, std::move(text), pointer);
+    reading.addNote(dotted(std::string(pointer)), Became::unknown, std::move(text), pointer);
 }
 
 void settleWorld(Job& job)

@@ -1,5 +1,6 @@
 #include "sim/frameworks/reading.h"
 
+#include "sim/scenario/pointer_text.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
 
@@ -130,14 +131,10 @@ void Reading::refuse(std::string_view name, const char* what)
     State& state = m_states[static_cast<std::size_t>(index)];
     state.became = Became::unknown;
     const std::string value = shownValue(m_settings[static_cast<std::size_t>(index)].value);
-    std::string dottedKey = state.pointer.empty() ? std::string() : state.pointer.substr(1); // as --set takes it
-    std::replace(dottedKey.begin(), dottedKey.end(), '/', '.');
-    state.text = value.find('$') != std::string::npos
-                     ? quotedText(value) + " is decided outside of the file" +
-                           (state.pointer.empty() ? std::string() : ": say it with --set " + dottedKey + "=…")
-                 : value == "auto" ? "\"auto\" is filled in by who starts it" +
-                                         (state.pointer.empty() ? std::string() : ": say it with --set " + dottedKey + "=…")
-                                   : quotedText(value) + " is not " + what;
+    const std::string instead = state.pointer.empty() ? "" : ": say it with --set " + dotted(state.pointer) + "=…";
+    state.text = value.find('$') != std::string::npos ? quotedText(value) + " is decided outside of the file" + instead
+                 : value == "auto"                    ? "\"auto\" is filled in by who starts it" + instead
+                                                      : quotedText(value) + " is not " + what;
     std::replace(state.text.begin(), state.text.end(), '\n', ' ');
 }
 

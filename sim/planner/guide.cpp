@@ -7,6 +7,7 @@
 #include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/planner/space.h"
+#include "sim/scenario/pointer_text.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
 

@@ -6,6 +6,7 @@
 #include "sim/planner/sizes.h"
 #include "sim/planner/space.h"
 #include "sim/scenario/balanced_layers.h"
+#include "sim/scenario/pointer_text.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
@@ -70,12 +71,6 @@ std::string saidOf(const Scenario& scenario, std::size_t setting)
     default:
         return std::to_string(sizes[setting - 4]);
     }
-}
-
-std::string slashed(std::string pointer)
-{
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    return "/" + pointer;
 }
 
 class LeastChangeSearch {

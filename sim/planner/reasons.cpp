@@ -2,6 +2,7 @@
 
 #include "sim/legal/legal.h"
 #include "sim/memory_limit.h"
+#include "sim/scenario/pointer_text.h"
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/parallel.h"
+#include "sim/scenario/pointer_text.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
@@ -49,16 +50,9 @@ std::vector<Constant> constantsOf(const Scenario& scenario)
 
 constexpr std::size_t kMostOfBest = 3, kMostOtherGrids = 3; ///< that are compared
 
-std::string withoutSlash(std::string_view pointer)
-{
-    std::string words(pointer.starts_with('/') ? pointer.substr(1) : pointer);
-    std::replace(words.begin(), words.end(), '/', '.');
-    return words;
-}
-
 bool isOfGrid(std::string_view pointer)
 {
-    const std::string key = withoutSlash(pointer);
+    const std::string key = dotted(std::string(pointer));
     return std::any_of(kGridKeys.begin(), kGridKeys.end(), [&](const char* one) { return key == one; });
 }
 
@@ -68,7 +62,7 @@ std::string differenceText(const PlannedLayout& other, const PlannedLayout& firs
     std::string words = other.grid == first.grid ? std::string() : other.grid.text();
     for (const auto& setting : other.settings) {
         const bool isSame = std::find(first.settings.begin(), first.settings.end(), setting) != first.settings.end();
-        const std::string key = withoutSlash(setting.first);
+        const std::string key = dotted(setting.first);
         if (isSame || isOfGrid(key) || key.starts_with("cluster.") || setting.second.starts_with('['))
             continue;      // lists follow from the rest
         std::string value; // {"kind":"full","layers":14} as "full layers 14"

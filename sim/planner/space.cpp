@@ -2,6 +2,7 @@
 
 #include "sim/legal/legal.h"
 #include "sim/scenario/balanced_layers.h"
+#include "sim/scenario/pointer_text.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
@@ -88,11 +89,10 @@ void requireShape(const ScenarioDocument& document, const std::vector<PlanSettin
 {
     const std::vector<Problem> problems = schema.check(Json::parse(document.text()), {});
     for (const auto& [pointer, value] : fixed) {
-        std::string slashed = "/" + dotted(pointer);
-        std::replace(slashed.begin(), slashed.end(), '.', '/');
+        const std::string held = slashed(pointer);
         for (const Problem& problem : problems)
             if (problem.severity == Severity::error &&
-                ((slashed + "/").starts_with(problem.pointer + "/") || problem.pointer.starts_with(slashed + "/")))
+                ((held + "/").starts_with(problem.pointer + "/") || problem.pointer.starts_with(held + "/")))
                 throw Error(shownText(pointer) + " = " + shownText(value) + " cannot be held: " + problem.text());
     }
 }
@@ -117,14 +117,6 @@ std::vector<std::string_view> plannedKeys()
     for (const FreeKeyFacts& key : kFreeKeys)
         keys.push_back(key.pointer);
     return keys;
-}
-
-std::string dotted(std::string pointer)
-{
-    if (pointer.starts_with('/'))
-        pointer.erase(0, 1);
-    std::replace(pointer.begin(), pointer.end(), '/', '.');
-    return pointer;
 }
 
 PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m_request(request), m_document(request.document)
@@ -463,11 +455,7 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
 {
     std::map<std::string, std::string> all;
     const auto hold = [&](const std::string& pointer, const std::string& otherwise) {
-        all["/" + [&] {
-            std::string slashed = pointer;
-            std::replace(slashed.begin(), slashed.end(), '.', '/');
-            return slashed;
-        }()] = m_document.get(pointer).value_or(otherwise);
+        all[slashed(pointer)] = m_document.get(pointer).value_or(otherwise);
     };
     const auto quoted = [](std::string_view word) { return "\"" + std::string(word) + "\""; };
     for (const FreeKeyFacts& key : kFreeKeys)

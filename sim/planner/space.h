@@ -78,8 +78,6 @@ private:
     int m_nodes = 0;               ///< that the cluster is told to have; 0: nothing is said
 };
 
-/// "/layout/tp" and "layout.tp" alike as the second.
-std::string dotted(std::string pointer);
 /// What a framework cannot do, as data; empty text: it can.
 std::string frameworkLimit(std::string_view framework, const Scenario&);
 /// Throws Error, with those there are, if there is none of that name.

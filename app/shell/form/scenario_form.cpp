@@ -6,6 +6,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "sim/planner/planner.h"
+#include "sim/scenario/pointer_text.h"
 
 #include <QAction>
 #include <QApplication>
@@ -81,8 +82,7 @@ FormRow* ScenarioForm::addRow(const ScenarioKey& key, const std::string& pointer
         m_helpArea->verticalScrollBar()->setValue(0);
     });
     connect(row, &FormRow::resetRequested, this, [this, row] { resetRow(row); });
-    std::string planned = pointer.substr(1);
-    std::replace(planned.begin(), planned.end(), '/', '.');
+    const std::string planned = sim::dotted(pointer);
     const auto keys = sim::plannedKeys();
     if (std::find(keys.begin(), keys.end(), planned) != keys.end()) {
         const QString name = QString::fromStdString(sentenceName(key));

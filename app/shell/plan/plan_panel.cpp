@@ -4,6 +4,7 @@
 #include "app/shell/plan/searched_keys.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/scenario/pointer_text.h"
 #include "sim/text/number_text.h"
 
 #include <QActionGroup>
@@ -37,7 +38,7 @@ constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSiz
 
 QString keyName(const std::string& pointer)
 {
-    const ScenarioKey* key = findScenarioKey(slashedKey(pointer));
+    const ScenarioKey* key = findScenarioKey(sim::slashed(pointer));
     return QString::fromStdString(key ? sentenceName(*key) : pointer.substr(pointer.find('.') + 1));
 }
 
@@ -561,7 +562,7 @@ void PlanPanel::fillOptions()
     m_optionsMenu->addSection(tr("Held as it is"));
     for (const char* key : kSearchedKeys) {
         const std::string pointer = key;
-        const auto value = state.at(slashedKey(pointer));
+        const auto value = state.at(sim::slashed(pointer));
         if (!value)
             continue;
         QAction* action = m_optionsMenu->addAction(tr("%1 = %2").arg(keyName(pointer), QString::fromStdString(unquoted(*value))));

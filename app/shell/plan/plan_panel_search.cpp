@@ -3,6 +3,7 @@
 
 #include "app/session/scenario_state.h"
 #include "app/shell/plan/searched_keys.h"
+#include "sim/scenario/pointer_text.h"
 
 #include <QComboBox>
 #include <QSignalBlocker>
@@ -54,7 +55,7 @@ sim::PlanRequest PlanPanel::requestNow() const
     for (const std::string& pointer : m_held) {
         std::optional<std::string> value = session.document().get(pointer);
         if (!value)
-            value = state.at(slashedKey(pointer));
+            value = state.at(sim::slashed(pointer));
         if (value)
             request.fixed.emplace_back(pointer, *value);
     }
@@ -432,7 +433,7 @@ void PlanPanel::planAlone(const std::string& pointer)
         for (const std::string key : kSearchedKeys) {
             const bool follows = sharesGpus && (key == "layout.dp" || key == "layout.dp_shard" || key == "layout.etp" ||
                                                 (pointer == "layout.dp" && key == "layout.pp"));
-            if (key != pointer && !follows && (session.document().get(key) || state.at(slashedKey(key))))
+            if (key != pointer && !follows && (session.document().get(key) || state.at(sim::slashed(key))))
                 m_held.insert(key);
         }
     }

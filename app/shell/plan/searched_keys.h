@@ -1,9 +1,7 @@
 // The settings that a plan searches, as the panel lists them. Private to app/shell/plan.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <string>
 
 namespace app {
 
@@ -23,12 +21,5 @@ inline constexpr std::array kSearchedKeys{"layout.tp",
                                           "layout.zero_stage",
                                           "layout.dp_shard",
                                           "training.recompute"};
-
-/// "layout.tp" as "/layout/tp".
-inline std::string slashedKey(std::string pointer)
-{
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    return "/" + pointer;
-}
 
 } // namespace app

@@ -66,6 +66,14 @@ private:
     sigset_t m_before{};
 };
 
+/// A process says its own reason as it is, and another one's behind that one's name ("process 1 (host, pid 7): ...").
+bool sameWords(std::string_view one, std::string_view other)
+{
+    const std::string_view longer = one.size() < other.size() ? other : one;
+    const std::string_view shorter = one.size() < other.size() ? one : other;
+    return longer == shorter || (longer.starts_with("process ") && longer.ends_with(": " + std::string(shorter)));
+}
+
 /// What the processes say, line by line, on our standard error. What brings all of them down each one tells in the same words:
 /// once is enough.
 class Words {
@@ -134,7 +142,7 @@ private:
     void tell(const std::string& line, std::size_t process)
     {
         if (std::any_of(m_told.begin(), m_told.end(),
-                        [&](const Told& told) { return told.line == line && told.process != process; }))
+                        [&](const Told& told) { return told.process != process && sameWords(told.line, line); }))
             return;
         constexpr std::size_t kRemembered = 32;
         m_told.push_back({line, process});

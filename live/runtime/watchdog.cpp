@@ -110,13 +110,21 @@ void watch(const std::stop_token& stop, Run& run, std::chrono::milliseconds dead
             lastMove = Clock::now();
             continue;
         }
-        // Several processes find out at the same time: the first of them tells, and ends the others.
+        const std::string reason = "nothing moved for too long: " + describeStall(ranks);
+        // Several processes find out at the same time: the first of them tells, and ends the others. Those that it cannot end in
+        // time, as where a machine is busy, end in its words: a second account of one hang would look like a second hang.
         if (store && store->add("watchdog/tells", 1) > 1) {
             sleep.wait_for(lock, stop, kGrace, [&] { return stop.stop_requested(); });
             if (stop.stop_requested())
                 return;
+            run.abort(store->add("watchdog/said", 0) > 0 ? store->get("watchdog/reason") : reason);
+            return;
         }
-        run.abort("nothing moved for too long: " + describeStall(ranks));
+        if (store) {
+            store->set("watchdog/reason", reason);
+            store->add("watchdog/said", 1);
+        }
+        run.abort(reason);
         return;
     }
 }

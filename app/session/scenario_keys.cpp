@@ -303,6 +303,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/gathers_after_reduction", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/sends_shards", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/scatters_sends", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gathers_chunks", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gemm", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/network", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/launch_us", "the chooser of software sets it"},

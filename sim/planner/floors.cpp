@@ -399,7 +399,7 @@ ShardFloors Floors::priceShards(const Scenario& given) const
         return price.dataParallelNs(builder.backward(content, ActionKind::backward, {.reducesGradients = true}));
     };
     const auto gatherOf = [&](const StageContent& content) {
-        return content.buckets.empty() ? 0 : price.dataParallelNs(builder.gather(content.buckets.front()));
+        return content.buckets.empty() ? 0 : price.dataParallelNs(builder.gather(content));
     };
     ShardFloors shards;
     for (const LayerKind& kind : m_kinds) {

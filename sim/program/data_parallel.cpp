@@ -101,11 +101,18 @@ std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
     return wholeBytes(elements, m_stateBytes.gradient);
 }
 
-Pass PassBuilder::gather(const Bucket& bucket)
+void PassBuilder::gatherAhead(const StageContent& chunk)
+{
+    const std::size_t buckets = gathersChunks(m_scenario) ? chunk.buckets.size() : std::min<std::size_t>(1, chunk.buckets.size());
+    for (std::size_t i = 0; i < buckets; ++i)
+        gatherBucket(chunk.buckets[i], true);
+}
+
+Pass PassBuilder::gather(const StageContent& chunk)
 {
     m_pass = {};
     m_nextWaits = 0;
-    gatherBucket(bucket, true);
+    gatherAhead(chunk);
     return std::move(m_pass);
 }
 

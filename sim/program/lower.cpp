@@ -143,9 +143,7 @@ std::uint32_t Lowering::passOf(const Action& action, PassFlags flags, int nextSt
     const auto [position, isNew] = m_passIndex.try_emplace({content, action.kind, flags, nextContent}, 0U);
     if (isNew) {
         const StageContent& stage = m_contents[asIndex(content)];
-        const Bucket* next = nullptr;
-        if (nextContent >= 0 && !m_contents[asIndex(nextContent)].buckets.empty())
-            next = &m_contents[asIndex(nextContent)].buckets.front();
+        const StageContent* next = nextContent >= 0 ? &m_contents[asIndex(nextContent)] : nullptr;
         position->second = addPass(action.kind == ActionKind::forward ? m_builder.forward(stage, flags, next)
                                                                       : m_builder.backward(stage, action.kind, flags));
     }
@@ -209,7 +207,7 @@ void Lowering::lowerRank(int rank)
     if (gathersEachStep && overlap.paramGather && !stageOrder.empty()) {
         const StageContent& first = content(stageOrder.front());
         if (!first.buckets.empty())
-            program.steps.push_back({.pass = addPass(m_builder.gather(first.buckets.front()))});
+            program.steps.push_back({.pass = addPass(m_builder.gather(first))});
     }
 
     CancelPoll poll;

@@ -91,6 +91,12 @@ bool scattersSends(const Scenario& scenario)
     return scenario.training.stack.scattersSends && scenario.layout.tp > 1 && !scenario.layout.sequenceParallel;
 }
 
+bool gathersChunks(const Scenario& scenario)
+{
+    return scenario.training.stack.gathersChunks && scenario.training.overlap.paramGather && scenario.layout.zeroStage >= 1 &&
+           scenario.layout.zeroStage <= 2 && scenario.layout.pp > 1 && scenario.schedule.virtualStages > 1;
+}
+
 std::uint16_t Labels::intern(const std::string& name)
 {
     const auto [position, isNew] = m_index.try_emplace(name, static_cast<std::uint16_t>(m_names.size()));
@@ -243,12 +249,19 @@ int PassBuilder::narrowedBy(const Bucket& bucket, std::optional<std::size_t> gat
 
 // Forward ---------------------------------------------------------------------------------------------------------------------
 
-Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Bucket* next)
+Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const StageContent* next)
 {
     m_pass = {};
     m_nextWaits = 0;
-    receive(flags, Stream::sendForward);
     const bool prefetches = m_scenario.training.overlap.paramGather;
+    if (flags.gathersParameters && gathersChunks(m_scenario)) {
+        // Megatron-LM's schedules: a chunk's gathering begins with the chunk before it, however late that one's input comes.
+        waitFor(maskOf(Stream::dp));
+        if (next != nullptr)
+            gatherAhead(*next);
+        flags.gathersParameters = false;
+    }
+    receive(flags, Stream::sendForward);
     if (flags.gathersParameters && (flags.releasesParameters || !prefetches) && !stage.buckets.empty())
         gatherBucket(stage.buckets.front(), prefetches);
     for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
@@ -258,9 +271,10 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Buck
                 gatherBucket(bucket, false);
             waitFor(maskOf(Stream::dp));
             // Not earlier than this bucket starts: gathered parameters take memory.
-            const Bucket* following = i + 1 < stage.buckets.size() ? &stage.buckets[i + 1] : next;
-            if (prefetches && following != nullptr)
-                gatherBucket(*following, true);
+            if (prefetches && i + 1 < stage.buckets.size())
+                gatherBucket(stage.buckets[i + 1], true);
+            else if (prefetches && next != nullptr)
+                gatherAhead(*next);
         }
         m_layer = bucket.layer;
         forwardBucket(bucket, OpPurpose::forward, !bucket.recomputed);

@@ -55,6 +55,8 @@ bool scattersSends(const Scenario&);
 
 /// The gathering whose result a product reads: right before it, or before the frozen product that its adapter stands behind.
 std::optional<std::size_t> gatheringOf(const std::vector<Operator>&, std::size_t index);
+/// A rank's next chunk is gathered whole while the one before it runs: it takes no memory that is not there below ZeRO 3.
+bool gathersChunks(const Scenario&);
 /// What is gathered for a product a second time; a prediction module's input is twice as wide as the others.
 std::string_view regatherName(const Operator&);
 
@@ -72,12 +74,13 @@ class PassBuilder {
 public:
     PassBuilder(const Scenario&, Labels&);
 
-    /// `next`: the bucket to prefetch while the last one computes, or nullptr.
-    Pass forward(const StageContent&, PassFlags, const Bucket* next);
+    /// `next`: what this rank's next chunk holds, of which the first bucket, or where chunks are gathered whole all of them, is
+    /// gathered meanwhile; or nullptr.
+    Pass forward(const StageContent&, PassFlags, const StageContent* next);
     /// `kind`: backward, backwardInput or backwardWeight.
     Pass backward(const StageContent&, ActionKind kind, PassFlags);
-    /// Gathers a bucket's parameters (the first of a step).
-    Pass gather(const Bucket&);
+    /// Gathers parameters of the first chunk of a step: of its first bucket, or where chunks are gathered whole of all.
+    Pass gather(const StageContent&);
     /// What comes after the last action, of the elements that are trained: reductions not overlapped, tied embeddings, the
     /// optimizer, the gather not overlapped.
     Pass finish(ParameterElements, bool sharesEmbedding, std::int64_t embeddingElements);
@@ -133,6 +136,7 @@ private:
     std::vector<Kept> keptBytes(const Bucket&) const;
 
     void gatherBucket(const Bucket&, bool prefetched);
+    void gatherAhead(const StageContent& chunk);
     void releaseBucket(const Bucket&);
     /// `held`: its whole gradients have had their room since the pass began.
     void reduceBucket(ParameterElements, bool held = false);

@@ -62,6 +62,9 @@ struct Stack {
     bool gathersAfterReduction = false;
     bool sendsShards = false;   ///< ZeRO 1 and 2: each shard is reduced and broadcast by itself, not scattered and gathered
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
+    /// ZeRO 1 and 2, several chunks a rank: all parameters of a chunk are gathered while the chunk before it runs, on all stages
+    /// at once (Megatron-LM's align_param_gather); otherwise a layer's while the layer before it runs.
+    bool gathersChunks = false;
     bool operator==(const Stack&) const = default;
 
     const Fusion& of(StackPart part) const { return parts[static_cast<std::size_t>(part)]; }

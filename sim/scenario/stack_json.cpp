@@ -46,6 +46,7 @@ void readStack(const Json& json, Stack& stack)
     stack.gathersAfterReduction = memberOr(json, "gathers_after_reduction", stack.gathersAfterReduction);
     stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
     stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
+    stack.gathersChunks = memberOr(json, "gathers_chunks", stack.gathersChunks);
     for (const auto& [key, member] : kStackKeys)
         stack.*member = memberOr(json, key, stack.*member);
     for (std::size_t part = 0; part < kStackPartNames.size(); ++part)
@@ -71,6 +72,7 @@ Json toJson(const Stack& stack)
     json["gathers_after_reduction"] = stack.gathersAfterReduction;
     json["sends_shards"] = stack.sendsShards;
     json["scatters_sends"] = stack.scattersSends;
+    json["gathers_chunks"] = stack.gathersChunks;
     for (const auto& [key, member] : kStackKeys)
         json[key] = number(stack.*member);
     for (std::size_t part = 0; part < kStackPartNames.size(); ++part) {

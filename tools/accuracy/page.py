@@ -207,7 +207,7 @@ def page(answer):
         "are linear in layers and micro-batches to three digits: 32 kinds of layer (hidden size, tensor parallelism, micro-batch) "
         "make all of its 1,440 rows, and those of the larger models ask for more than the best matrix product measured on the card.",
         "- ZeRO 3 of 2021 with four sequences a micro-batch is a fifth slower than predicted: how much of its gathering was hidden.",
-        "- Interleaved pipelines in 8 bits (405B and 70B on H100) are 6 to 13 % faster than predicted.",
+        "- Interleaved pipelines in 8 bits (405B and 70B on H100) are 4 to 8 % faster than predicted.",
     ]
     if answer["failed"]:
         lines.append("- Not simulated: " + "; ".join(f"`{of['id']}` ({of['error'][:80]})" for of in answer["failed"]) + ".")

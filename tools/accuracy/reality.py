@@ -17,7 +17,7 @@ TARGET = os.path.join(ROOT, "assets", "reality.json")
 SCALING = ("The table prints TFLOP/s a GPU, recomputation counted; the step is worked back from it with the paper's own formula, to "
            "half a unit of its last digit.")
 DRIFT = "Software moves: a release later the same layout of a dense model is 2.8 % faster (median)."
-NARROW = "Interleaved pipelines in 8 bits on H100 were measured 6 to 13 % faster than predicted: not yet understood."
+NARROW = "Interleaved pipelines in 8 bits on H100 were measured 4 to 8 % faster than predicted: not yet understood."
 RECIPE = "What is recomputed stands in the recipe of a later release, not beside the number."
 UNSTATED = "The paper says neither whether attention is fused nor how large the vocabulary is; Megatron-LM's defaults are taken."
 CLUSTER = "Thousands of GPUs in production have slow ones and shared links; the scenario has neither."

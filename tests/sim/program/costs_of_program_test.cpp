@@ -489,3 +489,40 @@ TEST(CostsOfProgram, RanksWithTheSameOutputSendAPartOfItEachAndGatherWhatTheyRec
         EXPECT_EQ(countOf(program, "receive.gather"), 0);
     }
 }
+
+/// Megatron-LM's align_param_gather: a chunk's layers are gathered while the chunk before it runs, and not one by one as they run,
+/// where each stage in turn would hold up the next ones for the whole of a gathering.
+TEST(CostsOfProgram, ChunksAreGatheredWholeWhileTheOneBeforeRuns)
+{
+    Scenario scenario = test::smallScenario(1, 2, 2);
+    scenario.schedule = {.kind = "interleaved-1f1b", .virtualStages = 2}; // of two layers each
+    test::resolve(scenario);
+    scenario.layout.zeroStage = 1;
+    scenario.training.overlap.paramGather = scenario.training.overlap.gradReduce = true;
+    /// What is gathered before and in each of the second rank's passes that wait for it, and whether their input is awaited first.
+    const auto gathered = [&](bool whole) {
+        scenario.training.stack.gathersChunks = whole;
+        const Program program = test::programOf(scenario);
+        std::vector<std::string> passes;
+        for (const Step& step : program.ranks[1].steps) {
+            std::string names;
+            for (const Op& op : program.passes[step.pass].ops)
+                if (const std::string& label = program.labels[op.label]; label == "param.gather")
+                    names += "g";
+                else if (op.kind == OpKind::receive)
+                    names += "r";
+            if (names.find('g') != std::string::npos)
+                passes.push_back(names);
+        }
+        return passes;
+    };
+    using Passes = std::vector<std::string>;
+    EXPECT_EQ(gathered(false), (Passes{"g", "rgg", "rgg"})) << "a layer while the one before it runs; the head is the last";
+    EXPECT_EQ(gathered(true), (Passes{"gg", "gggr"})) << "the second chunk before the first one's input has come";
+    scenario.layout.zeroStage = 3;
+    scenario.layout.reshardAfterForward = false;
+    EXPECT_EQ(gathered(true), gathered(false)) << "there each takes memory";
+    scenario.layout.zeroStage = 1;
+    scenario.training.overlap.paramGather = false;
+    EXPECT_EQ(gathered(true), gathered(false));
+}

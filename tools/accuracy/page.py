@@ -27,7 +27,7 @@ def spread(logs):
 
 
 def residuals(rows, assets):
-    """How far measurements lie from predictions, for each GPU with each stack that has calibration rows, and for all others."""
+    """How far measurements lie from predictions, for each GPU with each stack that constants were fitted to, and for all others."""
     gpus = {}
     for name in os.listdir(os.path.join(assets, "clusters")):
         with open(os.path.join(assets, "clusters", name), encoding="utf-8") as file:
@@ -63,10 +63,10 @@ def residuals(rows, assets):
         _, between, _ = spread(groups)
         jobs = defaultdict(list)
         for row, value in of_kind:
-            if row["role"] == "calibration":
-                jobs[(gpu_id(row, gpus), published.stack_of(row))].append((row, value))
+            jobs[(gpu_id(row, gpus), published.stack_of(row))].append((row, value))
         for (gpu, stack), chosen in sorted(jobs.items(), key=str):
-            if len(chosen) >= 4 and stack:
+            # Where constants were fitted, rows that were not count as well: they lie further off, as jobs of others will.
+            if stack and sum(row["role"] == "calibration" for row, _ in chosen) >= 4:
                 # Of models that were not measured nothing better is known than how far models lie apart.
                 entry(chosen, kind, f"measured steps of {gpu} with {stack}", gpu, stack, between / 2)
         entry(of_kind, kind, f"measured steps of {'mixtures of experts' if kind == 'moe' else 'dense models'} on all GPUs")

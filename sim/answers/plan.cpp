@@ -202,6 +202,23 @@ Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all)
     return answer;
 }
 
+Answer robustAnswer(const RobustChoice& choice)
+{
+    Answer cases = Answer::array(), layouts = Answer::array();
+    for (const RobustCase& each : choice.cases)
+        cases.push_back({{"name", each.name}, {"how", each.why}});
+    for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
+        Answer one{{"name", choice.names[i]}, {"layout", layoutOf(choice.layouts[i], false)}, {"step_time_s", choice.seconds[i]}};
+        one["worst_case"] = choice.cases[choice.worstCase(i)].name;
+        one["worst_regret"] = choice.worstRegret(i);
+        layouts.push_back(std::move(one));
+    }
+    return {{"cases", cases},
+            {"layouts", layouts},
+            {"best", choice.layouts.empty() ? Answer(nullptr) : Answer(choice.best)},
+            {"text", robustText(choice)}};
+}
+
 std::string planProof(const Answer& answer)
 {
     const auto digits = [](std::int64_t number) { return numberText(static_cast<double>(number), Unit::count); };

@@ -4,6 +4,7 @@
 #include "sim/answers/answers.h"
 #include "sim/planner/least_change.h"
 #include "sim/planner/planner.h"
+#include "sim/planner/robust.h"
 #include "sim/planner/sensitivity.h"
 #include "sim/planner/sizes.h"
 
@@ -21,6 +22,7 @@ Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);
 
 Answer leastChangeAnswer(const LeastChange&);
 Answer planSensitivityAnswer(const std::vector<PlanSensitivity>&);
+Answer robustAnswer(const RobustChoice&);
 
 /// The answers of all parts of one search as one: throws Error where they are not parts of the same.
 ///

@@ -46,7 +46,7 @@ struct PlanArguments {
     std::string sizes;
     std::string part;
     std::vector<std::string> merge;
-    bool json = false, sensitivity = false, leastChange = false;
+    bool json = false, sensitivity = false, robust = false, leastChange = false;
 };
 
 PlanSetting settingOf(const std::string& assignment, const char* option)
@@ -166,6 +166,33 @@ void printSizes(const Answer& answer, std::ostream& out)
         out << (deadline.at("fewest").get<bool>() ? "The fewest of these that train " : "The fewest that were found to train ")
             << tokens << ": " << grouped(gpus) << ", in " << threeDigits(deadline.at("run_days").get<double>())
             << " days of steps\n\n";
+}
+
+void printRobust(const RobustChoice& choice)
+{
+    if (choice.layouts.empty())
+        return;
+    const auto letter = [](std::size_t i) { return std::string(1, static_cast<char>('A' + i)); };
+    std::cout << "\nWhere not all goes as planned, of the layouts near the first:\n";
+    std::vector<std::string> header{"case"};
+    for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
+        std::cout << "  " << letter(i) << "  " << choice.names[i] << "\n";
+        header.push_back(letter(i));
+    }
+    std::cout << "\n";
+    Table table(header);
+    for (std::size_t of = 0; of < choice.cases.size(); ++of) {
+        std::vector<std::string> row{choice.cases[of].name};
+        for (const std::vector<double>& ofLayout : choice.seconds)
+            row.push_back(seconds(ofLayout[of]));
+        table.add(std::move(row));
+    }
+    std::vector<std::string> worst{"most behind the best of them"};
+    for (std::size_t i = 0; i < choice.layouts.size(); ++i)
+        worst.push_back(percent(choice.worstRegret(i)));
+    table.add(std::move(worst));
+    table.print(std::cout);
+    std::cout << "\n" << robustText(choice) << "\n";
 }
 
 void printWhy(const Answer& why)
@@ -326,8 +353,10 @@ void runPlan(const PlanArguments& arguments)
     if (arguments.scenario.file.empty())
         throw UsageError("plan needs a FILE, or --merge with the answers of parts");
     const PlanRequest request = requestOf(arguments);
-    if (request.objective == PlanObjective::headroom && (arguments.sensitivity || arguments.days > 0))
-        throw UsageError(std::string(arguments.sensitivity ? "--sensitivity" : "--days") +
+    if (request.objective == PlanObjective::headroom && (arguments.sensitivity || arguments.robust || arguments.days > 0))
+        throw UsageError(std::string(arguments.sensitivity ? "--sensitivity"
+                                     : arguments.robust    ? "--robust"
+                                                           : "--days") +
                          " asks how long a step takes: leave out --objective headroom");
     if (!arguments.sizes.empty()) {
         runSizes(arguments, request);
@@ -348,6 +377,7 @@ void runPlan(const PlanArguments& arguments)
     std::vector<PlanWhy> reasons;
     std::vector<PlanSensitivity> turns;
     std::size_t compared = 0;
+    RobustChoice robust;
     attributed(arguments.scenario.file, [&] {
         requirePlannable(request, catalogue());
         for (const std::string& asked : arguments.why)
@@ -384,6 +414,8 @@ void runPlan(const PlanArguments& arguments)
                 compared = layouts.size();
                 turns = planSensitivities(request, catalogue(), layouts);
             }
+            if (arguments.robust)
+                robust = robustChoice(request, catalogue(), robustLayouts(request, catalogue(), answer));
         } catch (const Cancelled&) {
             answer.stopped = true;
         }
@@ -399,6 +431,8 @@ void runPlan(const PlanArguments& arguments)
         json["why"] = whys;
     if (arguments.sensitivity)
         json["sensitivity"] = planSensitivityAnswer(turns);
+    if (arguments.robust)
+        json["robust"] = robustAnswer(robust);
     if (arguments.json) {
         std::cout << json.dump() << "\n";
     } else {
@@ -413,6 +447,8 @@ void runPlan(const PlanArguments& arguments)
                       << " nearest layouts, itself among them, while one constant moves:\n";
         for (const PlanSensitivity& turn : turns)
             std::cout << "  " << sensitivityText(turn) << "\n";
+        if (arguments.robust)
+            printRobust(robust);
     }
     if (arguments.days > 0) {
         if (sizes.gpus == 0)
@@ -449,6 +485,10 @@ void addPlan(CLI::App& app)
     CLI::Option* sensitivity =
         command->add_flag("--sensitivity", arguments->sensitivity,
                           "How far each constant of the cluster may move before another layout near it is first");
+    CLI::Option* robust = command->add_flag(
+        "--robust", arguments->robust,
+        "The layouts near the first where not all goes as planned: slower products, links and GPUs, busier experts; and the one "
+        "that loses least in any case");
     CLI::Option* days =
         command
             ->add_option("--days", arguments->days,
@@ -456,16 +496,18 @@ void addPlan(CLI::App& app)
                          "then is the most that are tried, 16,384 unless given")
             ->check(positiveNumber(Zero::refused))
             ->excludes("--why")
-            ->excludes(sensitivity);
+            ->excludes(sensitivity)
+            ->excludes(robust);
     CLI::Option* bySize =
         command->add_option("--sizes", arguments->sizes, "N,N,...: the best layout of each number of GPUs, a row each");
-    for (const char* other : {"--why", "--top", "--gpus", "--sensitivity", "--days"})
+    for (const char* other : {"--why", "--top", "--gpus", "--sensitivity", "--robust", "--days"})
         bySize->excludes(command->get_option(other));
     CLI::Option* least =
         command->add_flag("--least-change", arguments->leastChange,
                           "Of a job that does not fit: the fewest settings to change so that it does, of those the "
                           "fastest, and what it costs; --fix holds as ever, --gpus then is the most that may be used");
-    for (const char* other : {"--why", "--top", "--objective", "--price", "--free", "--sensitivity", "--days", "--sizes"})
+    for (const char* other :
+         {"--why", "--top", "--objective", "--price", "--free", "--sensitivity", "--robust", "--days", "--sizes"})
         least->excludes(command->get_option(other));
     command
         ->add_option("--simulations", arguments->most,
@@ -476,7 +518,7 @@ void addPlan(CLI::App& app)
     });
     CLI::Option* part = command->add_option("--part", arguments->part,
                                             "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says");
-    part->excludes(days)->excludes(sensitivity)->excludes(least)->excludes(bySize);
+    part->excludes(days)->excludes(sensitivity)->excludes(robust)->excludes(least)->excludes(bySize);
     command
         ->add_option(
             "--merge", arguments->merge,

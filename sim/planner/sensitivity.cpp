@@ -56,26 +56,6 @@ bool isOfGrid(std::string_view pointer)
     return std::any_of(kGridKeys.begin(), kGridKeys.end(), [&](const char* one) { return key == one; });
 }
 
-/// "tp 8, pp 8, dp 1, zero_stage 1": what of `other` is not so in `first`.
-std::string differenceText(const PlannedLayout& other, const PlannedLayout& first)
-{
-    std::string words = other.grid == first.grid ? std::string() : other.grid.text();
-    for (const auto& setting : other.settings) {
-        const bool isSame = std::find(first.settings.begin(), first.settings.end(), setting) != first.settings.end();
-        const std::string key = dotted(setting.first);
-        if (isSame || isOfGrid(key) || key.starts_with("cluster.") || setting.second.starts_with('['))
-            continue;      // lists follow from the rest
-        std::string value; // {"kind":"full","layers":14} as "full layers 14"
-        for (const char c : setting.second.starts_with("{\"kind\":") ? setting.second.substr(8) : setting.second)
-            if (c == ':' || c == ',')
-                value += ' ';
-            else if (c != '"' && c != '{' && c != '}')
-                value += c;
-        words += (words.empty() ? "" : ", ") + key.substr(key.rfind('.') + 1) + " " + value;
-    }
-    return words;
-}
-
 class Turns {
 public:
     Turns(const std::vector<Scenario>& scenarios, std::size_t threads) : m_scenarios(scenarios), m_threads(threads) {}
@@ -125,6 +105,25 @@ private:
 };
 
 } // namespace
+
+std::string differenceText(const PlannedLayout& other, const PlannedLayout& first)
+{
+    std::string words = other.grid == first.grid ? std::string() : other.grid.text();
+    for (const auto& setting : other.settings) {
+        const bool isSame = std::find(first.settings.begin(), first.settings.end(), setting) != first.settings.end();
+        const std::string key = dotted(setting.first);
+        if (isSame || isOfGrid(key) || key.starts_with("cluster.") || setting.second.starts_with('['))
+            continue;      // lists follow from the rest
+        std::string value; // {"kind":"full","layers":14} as "full layers 14"
+        for (const char c : setting.second.starts_with("{\"kind\":") ? setting.second.substr(8) : setting.second)
+            if (c == ':' || c == ',')
+                value += ' ';
+            else if (c != '"' && c != '{' && c != '}')
+                value += c;
+        words += (words.empty() ? "" : ", ") + key.substr(key.rfind('.') + 1) + " " + value;
+    }
+    return words;
+}
 
 std::vector<PlannedLayout> comparedLayouts(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer)
 {

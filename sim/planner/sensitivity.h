@@ -30,6 +30,9 @@ struct PlanSensitivity {
 /// grids, which is searched where the answer has none of it. Throws Cancelled.
 std::vector<PlannedLayout> comparedLayouts(const PlanRequest&, const Catalogue&, const PlanAnswer&);
 
+/// "tp 8, pp 8, dp 1, zero_stage 1": what of `other` is not so in `first`.
+std::string differenceText(const PlannedLayout& other, const PlannedLayout& first);
+
 /// Peak FLOP/s, memory and its bandwidth of the GPU, bandwidth and latency of each tier, one at a time. Simulates some hundred
 /// times, on `request.jobs` threads; the same for any number of them. `layouts`: of comparedLayouts(). Empty where there are
 /// fewer than two, or the objective is headroom. Throws Cancelled.

@@ -153,6 +153,22 @@ TEST(PlanCommand, ReadsItsPartFromWhatStartedIt)
     EXPECT_THAT(outcome.err, HasSubstr("PMI_RANK and PMI_SIZE say 2 of 2"));
 }
 
+/// The sentence of docs/manual.md.
+TEST(PlanCommand, SaysWhichLayoutLosesLeastWhereNotAllGoesAsPlanned)
+{
+    const std::string command = "plan " + gallery("05-") + " --robust";
+    const json robust = runJson(command + " --json")["robust"];
+    EXPECT_EQ(robust["cases"][0]["name"], "as given");
+    for (const json& layout : robust["layouts"])
+        EXPECT_EQ(layout["step_time_s"].size(), robust["cases"].size());
+    EXPECT_THAT(robust["text"].get<std::string>(), testing::StartsWith("Loses least: pp 2, dp 8, at most 0.4 % behind the best"));
+    const Outcome printed = run(command);
+    EXPECT_THAT(printed.out, HasSubstr("one GPU's transfers take twice as long"));
+    EXPECT_THAT(printed.out, HasSubstr("the first is at most 1.4 % behind the best of these (one GPU's transfers take twice"));
+    EXPECT_EQ(run(command + " --objective headroom").code, 2);
+    EXPECT_EQ(run(command + " --sizes 8,16").code, 2);
+}
+
 TEST(PlanCommand, MergesNothingThatIsNoAnswer)
 {
     std::string files;

@@ -490,8 +490,8 @@ TEST(CostsOfProgram, RanksWithTheSameOutputSendAPartOfItEachAndGatherWhatTheyRec
     }
 }
 
-/// Megatron-LM's align_param_gather: a chunk's layers are gathered while the chunk before it runs, and not one by one as they run,
-/// where each stage in turn would hold up the next ones for the whole of a gathering.
+/// Megatron-LM's align_param_gather: a chunk's layers are gathered while the chunk before it runs, and not one by one as they
+/// run, where each stage in turn would hold up the next ones for the whole of a gathering.
 TEST(CostsOfProgram, ChunksAreGatheredWholeWhileTheOneBeforeRuns)
 {
     Scenario scenario = test::smallScenario(1, 2, 2);
@@ -499,7 +499,8 @@ TEST(CostsOfProgram, ChunksAreGatheredWholeWhileTheOneBeforeRuns)
     test::resolve(scenario);
     scenario.layout.zeroStage = 1;
     scenario.training.overlap.paramGather = scenario.training.overlap.gradReduce = true;
-    /// What is gathered before and in each of the second rank's passes that wait for it, and whether their input is awaited first.
+    /// What is gathered before and in each of the second rank's passes that wait for it, and whether their input is awaited
+    /// first.
     const auto gathered = [&](bool whole) {
         scenario.training.stack.gathersChunks = whole;
         const Program program = test::programOf(scenario);

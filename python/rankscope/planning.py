@@ -39,13 +39,15 @@ def plan(
     framework: Optional[str] = None,
     top: Optional[int] = None,
     why: Optional[Mapping[str, Any]] = None,
+    robust: bool = False,
     jobs: Optional[int] = None,
     **overrides: Any,
 ) -> Result:
     """The layouts that fit, best first, with why each other one lost: `rankscope-sim plan --json`.
 
     `fix` holds keys at a value, `free` searches keys that are not searched otherwise, `framework` keeps to what one can run, `why`
-    asks for the best layout with such keys beside the winner. A result's `best[0].settings` are changes for simulate()."""
+    asks for the best layout with such keys beside the winner, `robust` for the nearest layouts where not all goes as planned and
+    the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate()."""
     document, folder = changed(scenario, overrides)
     options: List[str] = ["--objective", objective]
     numbers = {"--gpus": gpus, "--price": price, "--margin": margin_gib, "--for": framework, "--top": top, "--jobs": jobs}
@@ -55,6 +57,8 @@ def plan(
     for name, settings in (("fix", fix), ("why", why)):
         for pointer, value in _pairs(name, settings):
             options += ["--" + name, _assignment(pointer, value)]
+    if robust:
+        options.append("--robust")
     for pointer in [free] if isinstance(free, str) else free:
         options += ["--free", pointer]
     try:

@@ -187,7 +187,8 @@ class Sweeps(unittest.TestCase):
 
 class Planning(unittest.TestCase):
     def test_the_winners_settings_simulate_to_its_time(self):
-        answer = rankscope.plan(TINY, gpus=4, free="layout.order", fix={"layout.cp": 1}, why={"layout.tp": 4})
+        answer = rankscope.plan(TINY, gpus=4, free="layout.order", fix={"layout.cp": 1}, why={"layout.tp": 4}, robust=True)
+        self.assertEqual(answer.robust.cases[0].name, "as given")
         best = answer.best[0]
         self.assertTrue(answer.proved)
         self.assertEqual(rankscope.simulate(TINY, **best.settings).step_time_s, best.step_time_s)

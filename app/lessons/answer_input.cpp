@@ -411,7 +411,9 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
         QStringList places;
         for (const LessonValue& place : asked.valueOf(question.over))
             places << QString::fromStdString(sim::writtenValue(place, ""));
-        return new CurveInput(places, unit, *range, question.asksPercent() ? 100 : 1, question.step, parent);
+        auto* curve = new CurveInput(places, unit, *range, question.asksPercent() ? 100 : 1, question.step, parent);
+        curve->setAlong(QString::fromStdString(question.along));
+        return curve;
     }
     case tensor:
         return new TensorInput(desk, unit, parent);

@@ -19,6 +19,10 @@ public:
     virtual sim::LessonValue value() const = 0;
     /// Shows an answer, such as one that was committed.
     virtual void setValue(const sim::LessonValue&) = 0;
+    /// It is committed: nothing changes it any more.
+    virtual void setAnswered() { setEnabled(false); }
+    /// How high the place is in which it is read, in logical pixels: what can be lower is.
+    virtual void fitInto(int /*height*/) {}
 
 Q_SIGNALS:
     void changed();

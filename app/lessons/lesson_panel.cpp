@@ -1,5 +1,6 @@
 #include "app/lessons/lesson_panel.h"
 
+#include "app/lessons/answer_bars.h"
 #include "app/lessons/curve_input.h"
 #include "app/lessons/goal_text.h"
 #include "app/lessons/lesson_text.h"
@@ -76,14 +77,19 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
                       .asksForSlice = step.predict && step.predict->input == sim::QuestionInput::tensor,
                       .asksForRanks = step.predict && step.predict->input == sim::QuestionInput::ranks,
                       .front = {},
+                      .tensor = {},
+                      .ranks = {},
                       .note = {}};
     const auto add = [&](const std::string& name) {
         if (const PictureInfo* info = findPicture(name);
             info != nullptr && std::ranges::find(scene.front, info->picture) == scene.front.end())
             scene.front.push_back(info->picture);
     };
-    for (const sim::LessonPoint& point : step.points)
+    for (const sim::LessonPoint& point : step.points) {
         add(point.picture);
+        if (scene.tensor.isEmpty())
+            scene.tensor = fromUtf8(point.tensor);
+    }
     if (step.predict && step.predict->input == sim::QuestionInput::ranks)
         add("grid"); // there they are clicked
     if (scene.asksForSlice)
@@ -91,6 +97,10 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
     if (const sim::LessonValue* names = step.view.is_object() ? sim::memberOf(step.view, "pictures") : nullptr)
         for (const std::string& name : sim::valueAs<std::vector<std::string>>(*names).value_or(std::vector<std::string>()))
             add(name);
+    if (step.predict && step.predict->input == sim::QuestionInput::actions && scene.front.empty() && step.show.empty())
+        scene.note =
+            LessonPanel::tr("This pipeline is on paper: no scenario goes with it. “Order Editor…” draws it, and tells what an "
+                            "order costs while you move its actions.");
     if (play.isDrawn(at))
         scene.note =
             play.drawnCase(at) != nullptr
@@ -146,6 +156,9 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     column->addWidget(m_bar);
     column->addWidget(m_scroll, 1);
     column->addLayout(foot);
+    // What a verdict adds is laid out in several rounds; whoever scrolls has read enough of it.
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &LessonPanel::showVerdict);
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] { m_verdict = nullptr; });
     connect(&m_desk, &Desk::settled, this, &LessonPanel::updateChallenge);
     connect(&m_desk, &Desk::stepChanged, this, &LessonPanel::updateChallenge);
     connect(&m_desk, &Desk::waits, this, &LessonPanel::updateChallenge);
@@ -321,7 +334,7 @@ void LessonPanel::goTo(std::size_t at)
 
 void LessonPanel::takeFocus()
 {
-    if (m_input != nullptr && m_input->isEnabled())
+    if (m_input != nullptr && masks())
         m_input->setFocus();
     else if (m_next->isEnabled())
         m_next->setFocus();
@@ -371,6 +384,8 @@ void LessonPanel::keyPressEvent(QKeyEvent* event)
 void LessonPanel::rebuild()
 {
     m_input = nullptr;
+    m_inputCard = nullptr;
+    m_verdict = nullptr;
     m_sure = nullptr;
     m_commit = m_hint = nullptr;
     m_goalState = m_why = nullptr;
@@ -394,11 +409,13 @@ void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
     QVBoxLayout* column = nullptr;
     QFrame* frame = card(column);
     m_input = makeAnswerInput(asked, m_desk, frame);
+    m_inputCard = frame;
     column->addWidget(m_input);
+    fitInput();
     const auto answer = committed();
     if (answer) {
         m_input->setValue(answer->value);
-        m_input->setEnabled(false);
+        m_input->setAnswered();
     } else {
         if (asked.question().sure) {
             auto* row = new QHBoxLayout;
@@ -445,44 +462,116 @@ void LessonPanel::commit()
     } else {
         m_progress.commit(m_play->lesson().id, id, answer);
     }
-    m_input->setEnabled(false);
+    m_input->setAnswered();
     m_commit->hide();
     m_why->hide();
     if (m_sure != nullptr)
         for (QAbstractButton* button : m_sure->buttons())
             button->setEnabled(false);
-    buildVerdict(asked, answer);
+    m_verdict = buildVerdict(asked, answer);
     updateButtons();
     if (m_play->isDrawn(m_at)) {
         showDrawnCase();
         expectNext();
+    } else if (asked.question().input == sim::QuestionInput::ranks) { // the answer is seen where it was asked for
+        LessonScene scene = sceneOf(*m_play, m_at);
+        scene.shown = scene.compared = nullptr;
+        scene.asksForRanks = scene.play = false;
+        scene.ranks = sim::valueAs<std::vector<int>>(asked.rightAnswer()).value_or(std::vector<int>());
+        Q_EMIT sceneChanged(scene);
     }
     m_next->setFocus();
-    QTimer::singleShot(0, this, [this] { // laid out by then
-        m_scroll->verticalScrollBar()->setValue(m_scroll->verticalScrollBar()->maximum());
-    });
+    QTimer::singleShot(0, this, &LessonPanel::showVerdict); // laid out by then, if nothing moved
+}
+
+/// All of the answer and its reason; where there is less room, from their beginning.
+void LessonPanel::showVerdict()
+{
+    if (!m_verdict)
+        return;
+    QScrollBar* bar = m_scroll->verticalScrollBar();
+    const int top = m_verdict->mapTo(m_body, QPoint(0, 0)).y(), bottom = top + m_verdict->height();
+    const QSignalBlocker quiet(bar); // of the range, which does not change by that
+    bar->setValue(std::min(top, std::max(0, bottom + m_column->contentsMargins().bottom() - m_scroll->viewport()->height())));
+}
+
+/// Where the place is low, so is what can be.
+void LessonPanel::fitInput()
+{
+    constexpr int kLow = 340; ///< a window of 720 pixels with text twice as large
+    m_title->setVisible(height() >= kLow);
+    if (m_input != nullptr)
+        m_input->fitInto(m_scroll->viewport()->height());
+}
+
+void LessonPanel::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    fitInput();
+    showVerdict();
 }
 
 /// Your answer beside the engine's, and the reason for the mistake that was made.
-void LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedAnswer& answer)
+QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedAnswer& answer)
 {
-    QVBoxLayout* column = nullptr;
-    QFrame* frame = card(column);
+    // A curve is answered on its own plot: words and plot stay together.
+    const bool isCurve = asked.question().input == sim::QuestionInput::sketch;
+    QVBoxLayout* column = isCurve ? static_cast<QVBoxLayout*>(m_inputCard->layout()) : nullptr;
+    QFrame* frame = isCurve ? static_cast<QFrame*>(m_inputCard) : card(column);
+    const std::string reason = answer.isRight ? std::string() : asked.reasonFor(answer.value);
+    const QString verdict = answer.isRight ? tr("**Right.**") : tr("**Not so.**");
+    if (isCurve && !reason.empty()) {
+        column->addWidget(paragraph(verdict + QLatin1Char(' ') + fromUtf8(reason), nullptr));
+        static_cast<CurveInput*>(m_input)->setEngines(asked.rightAnswer().get<std::vector<double>>());
+    } else {
+        column->addWidget(paragraph(verdict, nullptr));
+        tellAnswers(asked, answer, frame, column);
+        if (!reason.empty())
+            column->addWidget(paragraph(fromUtf8(reason), nullptr));
+    }
+    if (const std::string& because = m_play->because(m_at); !because.empty())
+        column->addWidget(paragraph(fromUtf8(because), "muted"));
+    if (!isCurve)
+        m_column->insertWidget(m_column->count() - 1, frame);
+    return frame;
+}
+
+/// As a picture where there is one; what was answered with makes room where the picture tells it, too.
+void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAnswer& answer, QFrame* frame, QVBoxLayout* column)
+{
     const LessonValue right = asked.rightAnswer();
-    column->addWidget(paragraph(answer.isRight ? tr("**Right.**") : tr("**Not so.**"), nullptr));
+    const sim::QuestionInput input = asked.question().input;
     const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
-    if (answer.value.is_number() && right.is_number() && asked.question().input != sim::QuestionInput::choice) {
+    if (answer.value.is_number() && right.is_number() && input != sim::QuestionInput::choice) {
         const double a = answer.value.get<double>(), b = right.get<double>();
         const auto range =
             asked.question().range.empty() ? std::pair(std::min({0.0, a, b}), std::max({0.0, a, b})) : asked.range();
         column->addWidget(new AnswerAxis(range.first, range.second, a, b, yours, engines, frame));
-    } else if (asked.question().input == sim::QuestionInput::sketch) {
-        auto* both = static_cast<CurveInput*>(makeAnswerInput(asked, m_desk, frame));
-        both->setValue(answer.value);
-        both->setEngines(right.get<std::vector<double>>());
-        column->addWidget(both);
-    } else if (asked.question().input == sim::QuestionInput::actions) { // rows of codes tell nobody anything
+    } else if (input == sim::QuestionInput::sketch) {
+        static_cast<CurveInput*>(m_input)->setEngines(right.get<std::vector<double>>());
+    } else if (input == sim::QuestionInput::bars) {
+        m_inputCard->hide();
+        std::vector<AnswerBars::Bar> bars;
+        for (std::size_t i = 0; i < std::min(right.size(), answer.value.size()); ++i)
+            bars.push_back({.name = fromUtf8(asked.filled(asked.question().parts[i].text)),
+                            .yours = answer.value[i].get<double>(),
+                            .engines = right[i].get<double>(),
+                            .yourText = answerText(asked, answer.value[i]),
+                            .engineText = answerText(asked, right[i])});
+        column->addWidget(new AnswerBars(std::move(bars), asked.range(), frame));
+    } else if (input == sim::QuestionInput::order) {
+        m_inputCard->hide();
+        for (std::size_t place = 0; place < right.size(); ++place) {
+            const auto mine = std::find(answer.value.begin(), answer.value.end(), right[place]) - answer.value.begin();
+            const QString card =
+                QStringLiteral("%1. %2").arg(place + 1).arg(answerText(asked, LessonValue::array({right[place]})));
+            column->addWidget(
+                paragraph(static_cast<std::size_t>(mine) == place ? card : card + tr(" *(you: place %1)*").arg(mine + 1),
+                          static_cast<std::size_t>(mine) == place ? "muted" : nullptr));
+        }
+    } else if (input == sim::QuestionInput::actions) { // rows of codes tell nobody anything
         m_input->hide();
+        m_inputCard->hide();
         const sim::OrderOutcome mine = asked.outcomeOf(answer.value);
         column->addWidget(paragraph(tr("You: %1.").arg(orderText(mine)), "muted"));
         if (!answer.isRight) {
@@ -495,12 +584,6 @@ void LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedA
         if (!answer.isRight)
             column->addWidget(paragraph(tr("The engine: %1").arg(engines), nullptr));
     }
-    if (!answer.isRight)
-        if (const std::string reason = asked.reasonFor(answer.value); !reason.empty())
-            column->addWidget(paragraph(fromUtf8(reason), nullptr));
-    if (const std::string& because = m_play->because(m_at); !because.empty())
-        column->addWidget(paragraph(fromUtf8(because), "muted"));
-    m_column->insertWidget(m_column->count() - 1, frame);
 }
 
 void LessonPanel::buildChallenge(const sim::Challenge& goal)
@@ -609,6 +692,15 @@ void LessonPanel::buildEnd()
         right += answer && answer->isRight ? 1 : 0;
     }
     addText(tr("**Done.** %1 of %2 right.").arg(right).arg(asked));
+    if (const QString title = m_following && !m_onlyRemember ? m_following(lesson) : QString(); !title.isEmpty()) {
+        auto* following = new QPushButton(tr("Next Lesson"));
+        setRole(following, "primary");
+        following->setAccessibleDescription(title);
+        connect(following, &QPushButton::clicked, this, &LessonPanel::followingRequested);
+        addText(tr("The next lesson: **%1**").arg(title));
+        m_column->insertWidget(m_column->count() - 1, following, 0, Qt::AlignLeft);
+        following->setFocus();
+    }
     if (!m_onlyRemember) {
         auto* anew = new QPushButton(tr("Begin Anew"));
         anew->setToolTip(tr("Forgets the answers to this lesson"));

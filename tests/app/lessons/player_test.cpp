@@ -20,6 +20,7 @@
 #include <QPushButton>
 #include <QRadioButton>
 #include <QRegularExpression>
+#include <QScrollArea>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTimer>
@@ -144,6 +145,55 @@ TEST(LessonWindow, HidesWhatIsAskedUntilItIsCommitted)
     lesson.commit();
     EXPECT_TRUE(tells());
     EXPECT_TRUE(window.session().path().isEmpty()) << "a lesson's scenario is in no file";
+}
+
+/// In 1280 × 720, however long the answer: it and the reason are on screen when one has committed.
+TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
+{
+    for (const auto& [lesson, id] : {std::pair("share-the-states", "stages"), std::pair("cut-finer", "bubbles"),
+                                     std::pair("cut-the-matrix", "block"), std::pair("forward-input-weight", "fill")}) {
+        SCOPED_TRACE(lesson);
+        LessonInWindow in(QString::fromLatin1(lesson), {1280, 720});
+        in.playUntil(id);
+        LessonPanel& panel = in.window.lesson();
+        auto* scroll = panel.findChild<QScrollArea*>();
+        ASSERT_TRUE(scroll);
+        const auto isInSight = [&](const QWidget* widget) {
+            const QRect rect(widget->mapTo(scroll->viewport(), QPoint(0, 0)), widget->size());
+            return rect.top() >= 0 && rect.bottom() <= scroll->viewport()->height();
+        };
+        for (QPushButton* button : panel.findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("Commit")) {
+                EXPECT_TRUE(isInSight(button));
+            }
+        const sim::AskedQuestion& asked = *panel.play()->asked(panel.at());
+        panel.input()->setValue(asked.question().mistakes.empty() ? asked.rightAnswer()
+                                                                  : asked.valueOf(asked.question().mistakes.front().near));
+        sayHowSure(panel, QStringLiteral("certain"));
+        panel.commit();
+        ASSERT_FALSE(panel.canCommit());
+        const QLabel* last = nullptr; // the reason, or what the lesson says to everybody
+        for (const QLabel* label : scroll->widget()->findChildren<QLabel*>())
+            if (!label->isHidden() && label->parentWidget()->isVisible())
+                last = label;
+        ASSERT_TRUE(last);
+        EXPECT_TRUE(waitFor([&] { return isInSight(last); })) << qPrintable(last->text());
+    }
+}
+
+TEST(LessonWindow, TheEndOffersTheNextLesson)
+{
+    LessonInWindow in(QStringLiteral("two-copies"), {1280, 720});
+    LessonPanel& panel = in.window.lesson();
+    in.playUntil("hide");
+    panel.next();
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("The next lesson:"))) << qPrintable(panel.text());
+    for (QPushButton* button : panel.findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Next Lesson")) {
+            button->click();
+            break;
+        }
+    EXPECT_TRUE(waitFor([&] { return in.window.isSettled() && panel.isPlaying() && panel.play()->lesson().number == 2; }));
 }
 
 TEST(LessonWindow, ABadLessonIsToldWithItsPlace)

@@ -56,13 +56,13 @@ sim::ScenarioDocument sceneDocument(const LessonScene& scene)
 std::optional<sim::Lesson> followingLesson(const sim::Lesson& done, const sim::Catalogue& catalogue)
 {
     std::optional<sim::Lesson> next;
-    problemsOf({}, [&]() -> Problems {
+    const Problems unread = problemsOf({}, [&]() -> Problems {
         for (sim::Lesson& lesson : sim::readLessons(sim::lessonFolder(catalogue), catalogue))
             if (done.number > 0 && lesson.number > done.number && (!next || lesson.number < next->number))
                 next = std::move(lesson);
         return {};
     });
-    return next;
+    return unread.empty() ? std::move(next) : std::nullopt;
 }
 
 } // namespace

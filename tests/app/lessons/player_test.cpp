@@ -172,12 +172,15 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
         sayHowSure(panel, QStringLiteral("certain"));
         panel.commit();
         ASSERT_FALSE(panel.canCommit());
-        const QLabel* last = nullptr; // the reason, or what the lesson says to everybody
-        for (const QLabel* label : scroll->widget()->findChildren<QLabel*>())
-            if (!label->isHidden() && label->parentWidget()->isVisible())
-                last = label;
-        ASSERT_TRUE(last);
-        EXPECT_TRUE(waitFor([&] { return isInSight(last); })) << qPrintable(last->text());
+        const auto last = [&] { // the reason, or what the lesson says to everybody
+            const QLabel* found = nullptr;
+            for (const QLabel* label : scroll->widget()->findChildren<QLabel*>())
+                if (label->isVisible())
+                    found = label;
+            return found;
+        };
+        EXPECT_TRUE(waitFor([&] { return last() != nullptr && last()->parentWidget()->width() > 0 && isInSight(last()); }))
+            << (last() != nullptr ? qPrintable(last()->text()) : "nothing");
     }
 }
 
@@ -187,7 +190,7 @@ TEST(LessonWindow, TheEndOffersTheNextLesson)
     LessonPanel& panel = in.window.lesson();
     in.playUntil("hide");
     panel.next();
-    EXPECT_TRUE(panel.text().contains(QStringLiteral("The next lesson:"))) << qPrintable(panel.text());
+    EXPECT_TRUE(waitFor([&] { return panel.text().contains(QStringLiteral("The next lesson:")); })) << qPrintable(panel.text());
     for (QPushButton* button : panel.findChildren<QPushButton*>())
         if (button->text() == QStringLiteral("Next Lesson")) {
             button->click();

@@ -193,7 +193,7 @@ void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAn
         for (std::size_t place = 0; place < right.size(); ++place) {
             const auto mine = std::find(answer.value.begin(), answer.value.end(), right[place]) - answer.value.begin();
             const QString card =
-                QStringLiteral("%1. %2").arg(place + 1).arg(answerText(asked, LessonValue::array({right[place]})));
+                QStringLiteral("%1\\. %2").arg(place + 1).arg(answerText(asked, LessonValue::array({right[place]})));
             column->addWidget(
                 lessonParagraph(static_cast<std::size_t>(mine) == place ? card : card + tr(" *(you: place %1)*").arg(mine + 1),
                                 static_cast<std::size_t>(mine) == place ? "muted" : nullptr));

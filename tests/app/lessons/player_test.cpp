@@ -8,6 +8,7 @@
 #include "app/lessons/list_inputs.h"
 #include "app/lessons/order_editor_dialog.h"
 #include "app/shell/details/details_panel.h"
+#include "app/shell/live/live_panel.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QAccessible>
@@ -172,6 +173,10 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
         sayHowSure(panel, QStringLiteral("certain"));
         panel.commit();
         ASSERT_FALSE(panel.canCommit());
+        if (asked.question().input == sim::QuestionInput::order) {
+            EXPECT_TRUE(waitFor([&] { return panel.text().contains(QStringLiteral("\n2\\. ")); }))
+                << "no list of Markdown, which begins each with 1: " << qPrintable(panel.text());
+        }
         const auto last = [&] { // the reason, or what the lesson says to everybody
             const QLabel* found = nullptr;
             for (const QLabel* label : scroll->widget()->findChildren<QLabel*>())
@@ -182,6 +187,21 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
         EXPECT_TRUE(waitFor([&] { return last() != nullptr && last()->parentWidget()->width() > 0 && isInSight(last()); }))
             << (last() != nullptr ? qPrintable(last()->text()) : "nothing");
     }
+}
+
+/// It says what to compare, and how to go on.
+TEST(LessonWindow, ALessonStaysBesideTheTrainingItAsksFor)
+{
+    LessonInWindow in(QStringLiteral("same-loss"), {1280, 720});
+    in.playUntil("digits"); // past the steps that train
+    in.window.lesson().back();
+    in.window.showLive();
+    EXPECT_TRUE(in.window.isLiveShown());
+    EXPECT_TRUE(waitFor([&] { return in.window.lesson().isVisible(); }));
+    EXPECT_GE(in.window.lesson().width(), 280);
+    EXPECT_GE(in.window.live().width(), 600) << "and the training has room";
+    in.window.lesson().back(); // shows a scenario
+    EXPECT_TRUE(waitFor([&] { return !in.window.isLiveShown() && in.window.lesson().isVisible(); }));
 }
 
 TEST(LessonWindow, TheEndOffersTheNextLesson)

@@ -120,7 +120,7 @@ std::vector<double> CurveInput::ticks() const
     std::vector<double> out;
     for (double at = std::ceil(m_from * m_scale / step - 1e-9) * step; at <= m_to * m_scale + step * 1e-9; at += step)
         out.push_back(std::abs(at) < step * 1e-9 ? 0 : at / m_scale);
-    return out;
+    return out.size() < 2 ? std::vector{m_from, m_to} : out; // an axis has two ends at least
 }
 
 /// Below a line for what is under the pointer, and over one for the places.

@@ -93,6 +93,8 @@ TEST(CurveInput, HasAxesAndTellsTheValueUnderThePointer)
     EXPECT_EQ(curve.readout(), QStringLiteral("4 virtual stages: you 12.5 %, the engine 24 %"));
     curve.fitInto(120);
     EXPECT_LT(curve.sizeHint().height(), 110) << "leaves room for the reason";
+    curve.resize(320, curve.sizeHint().height());
+    EXPECT_GE(curve.ticks().size(), 2U) << "an axis all the same";
 }
 
 TEST(OrderInput, ShowsCardsWithHandlesThatCutNoWords)

@@ -5,9 +5,12 @@
 #include "app/session/desk.h"
 #include "sim/lesson/question.h"
 
+#include <QStringList>
 #include <QWidget>
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 namespace app {
 
@@ -19,6 +22,10 @@ public:
     virtual sim::LessonValue value() const = 0;
     /// Shows an answer, such as one that was committed.
     virtual void setValue(const sim::LessonValue&) = 0;
+    /// It is committed: nothing changes it any more.
+    virtual void setAnswered() { setEnabled(false); }
+    /// How high the place is in which it is read, in logical pixels: what can be lower is.
+    virtual void fitInto(int /*height*/) {}
 
 Q_SIGNALS:
     void changed();
@@ -49,6 +56,27 @@ protected:
 private:
     double m_from, m_to, m_yours, m_engines;
     QString m_yourText, m_engineText;
+};
+
+/// Several numbers that were answered, beside the engine's: a bar each, on one axis.
+class AnswerBars : public QWidget {
+public:
+    struct Bar {
+        QString name;
+        double yours = 0, engines = 0;
+        QString yourText, engineText;
+    };
+    /// `range`: of the axis; it is made wider where an answer lies outside.
+    AnswerBars(std::vector<Bar>, std::pair<double, double> range, QWidget* parent);
+    QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+
+private:
+    int lineHeight() const;
+    const std::vector<Bar> m_bars;
+    double m_from, m_to;
 };
 
 } // namespace app

@@ -1,5 +1,5 @@
-// A curve that is sketched: drawn by dragging, or place by place with the arrow keys; spoken either way. Afterwards the engine's
-// lies over it.
+// A curve that is sketched between two axes: drawn by dragging, or place by place with the arrow keys; spoken either way. The
+// value under the pointer stands above it. Afterwards the engine's curve lies over it.
 #pragma once
 
 #include "app/lessons/answer_input.h"
@@ -22,6 +22,13 @@ public:
     sim::LessonValue value() const override; ///< null until every place has a value
     void setValue(const sim::LessonValue&) override;
     void setEngines(const std::vector<double>&);
+    /// What the places count, such as "virtual stages"; empty: nothing is written.
+    void setAlong(const QString& along) { m_along = along; }
+    /// Read only, but for the values under the pointer.
+    void setAnswered() override { setCursor(Qt::ArrowCursor); }
+    void fitInto(int height) override;
+    std::vector<double> ticks() const; ///< values that a line is drawn at, ascending
+    QString readout() const;           ///< above the plot: the value under the pointer; empty without one
     int place() const { return m_place; }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -32,11 +39,15 @@ protected:
     void mousePressEvent(QMouseEvent*) override;
     void mouseMoveEvent(QMouseEvent*) override;
     void mouseReleaseEvent(QMouseEvent*) override;
+    void leaveEvent(QEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
     void focusInEvent(QFocusEvent*) override;
     void focusOutEvent(QFocusEvent*) override;
 
 private:
+    static constexpr int kUsualHeight = 200;
+    void paintAxes(QPainter&) const;
+    void paintCurves(QPainter&) const;
     QRectF plot() const;
     QPointF pointOf(std::size_t place, double value) const;
     double valueAt(double y) const;
@@ -48,10 +59,12 @@ private:
 
     const QStringList m_places;
     const QString m_unit;
+    QString m_along;
     const double m_from, m_to, m_scale, m_step;
     std::vector<std::optional<double>> m_values;
     std::vector<double> m_engines;
-    int m_place = 0;
+    int m_place = 0, m_height = kUsualHeight;
+    std::optional<QPointF> m_pointer;
     std::optional<int> m_last; ///< place that a drag passed last
 };
 

@@ -1,6 +1,5 @@
 #include "app/lessons/lesson_panel.h"
 
-#include "app/lessons/curve_input.h"
 #include "app/lessons/goal_text.h"
 #include "app/lessons/lesson_text.h"
 #include "app/shell/widgets/style.h"
@@ -14,51 +13,21 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QRadioButton>
 #include <QScrollArea>
 #include <QScrollBar>
-#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <array>
 
 namespace app {
 namespace {
 
 using sim::LessonValue;
 
-/// How sure, and what that counts as.
-constexpr std::array kSureness{std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "a guess"), 0.3},
-                               std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "fairly sure"), 0.6},
-                               std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "certain"), 0.95}};
-
 QString fromUtf8(const std::string& text)
 {
     return QString::fromStdString(text);
-}
-
-QFrame* card(QVBoxLayout*& column)
-{
-    auto* frame = new QFrame;
-    setRole(frame, "card");
-    column = new QVBoxLayout(frame);
-    column->setContentsMargins(12, 10, 12, 12);
-    column->setSpacing(8);
-    return frame;
-}
-
-QLabel* paragraph(const QString& markdown, const char* role)
-{
-    auto* label = new QLabel(safeMarkdown(markdown));
-    label->setTextFormat(Qt::MarkdownText);
-    label->setWordWrap(true);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
-    if (role != nullptr)
-        setRole(label, role);
-    return label;
 }
 
 } // namespace
@@ -76,14 +45,19 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
                       .asksForSlice = step.predict && step.predict->input == sim::QuestionInput::tensor,
                       .asksForRanks = step.predict && step.predict->input == sim::QuestionInput::ranks,
                       .front = {},
+                      .tensor = {},
+                      .ranks = {},
                       .note = {}};
     const auto add = [&](const std::string& name) {
         if (const PictureInfo* info = findPicture(name);
             info != nullptr && std::ranges::find(scene.front, info->picture) == scene.front.end())
             scene.front.push_back(info->picture);
     };
-    for (const sim::LessonPoint& point : step.points)
+    for (const sim::LessonPoint& point : step.points) {
         add(point.picture);
+        if (scene.tensor.isEmpty())
+            scene.tensor = fromUtf8(point.tensor);
+    }
     if (step.predict && step.predict->input == sim::QuestionInput::ranks)
         add("grid"); // there they are clicked
     if (scene.asksForSlice)
@@ -91,6 +65,10 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
     if (const sim::LessonValue* names = step.view.is_object() ? sim::memberOf(step.view, "pictures") : nullptr)
         for (const std::string& name : sim::valueAs<std::vector<std::string>>(*names).value_or(std::vector<std::string>()))
             add(name);
+    if (step.predict && step.predict->input == sim::QuestionInput::actions && scene.front.empty() && step.show.empty())
+        scene.note =
+            LessonPanel::tr("This pipeline is on paper: no scenario goes with it. “Order Editor…” draws it, and tells what an "
+                            "order costs while you move its actions.");
     if (play.isDrawn(at))
         scene.note =
             play.drawnCase(at) != nullptr
@@ -146,6 +124,9 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     column->addWidget(m_bar);
     column->addWidget(m_scroll, 1);
     column->addLayout(foot);
+    // What a verdict adds is laid out in several rounds; whoever scrolls has read enough of it.
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::rangeChanged, this, &LessonPanel::showVerdict);
+    connect(m_scroll->verticalScrollBar(), &QScrollBar::actionTriggered, this, [this] { m_verdict = nullptr; });
     connect(&m_desk, &Desk::settled, this, &LessonPanel::updateChallenge);
     connect(&m_desk, &Desk::stepChanged, this, &LessonPanel::updateChallenge);
     connect(&m_desk, &Desk::waits, this, &LessonPanel::updateChallenge);
@@ -321,7 +302,7 @@ void LessonPanel::goTo(std::size_t at)
 
 void LessonPanel::takeFocus()
 {
-    if (m_input != nullptr && m_input->isEnabled())
+    if (m_input != nullptr && masks())
         m_input->setFocus();
     else if (m_next->isEnabled())
         m_next->setFocus();
@@ -371,6 +352,8 @@ void LessonPanel::keyPressEvent(QKeyEvent* event)
 void LessonPanel::rebuild()
 {
     m_input = nullptr;
+    m_inputCard = nullptr;
+    m_verdict = nullptr;
     m_sure = nullptr;
     m_commit = m_hint = nullptr;
     m_goalState = m_why = nullptr;
@@ -386,135 +369,21 @@ void LessonPanel::rebuild()
 void LessonPanel::addText(const QString& markdown, const char* role)
 {
     if (!markdown.isEmpty())
-        m_column->insertWidget(m_column->count() - 1, paragraph(markdown, role != nullptr ? role : "prose"));
-}
-
-void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
-{
-    QVBoxLayout* column = nullptr;
-    QFrame* frame = card(column);
-    m_input = makeAnswerInput(asked, m_desk, frame);
-    column->addWidget(m_input);
-    const auto answer = committed();
-    if (answer) {
-        m_input->setValue(answer->value);
-        m_input->setEnabled(false);
-    } else {
-        if (asked.question().sure) {
-            auto* row = new QHBoxLayout;
-            row->addWidget(paragraph(tr("How sure?"), "muted12"));
-            m_sure = new QButtonGroup(frame);
-            for (std::size_t i = 0; i < kSureness.size(); ++i) {
-                auto* button = new QRadioButton(tr(kSureness[i].first));
-                m_sure->addButton(button, static_cast<int>(i));
-                row->addWidget(button);
-                connect(button, &QRadioButton::toggled, this, &LessonPanel::updateButtons);
-            }
-            row->addStretch();
-            column->addLayout(row);
-        }
-        m_commit = new QPushButton(tr("Commit"));
-        m_commit->setToolTip(tr("Your answer stays as it is; then the engine's is shown"));
-        setRole(m_commit, "primary");
-        m_why = paragraph({}, "small");
-        column->addWidget(m_commit, 0, Qt::AlignLeft);
-        column->addWidget(m_why);
-        connect(m_commit, &QPushButton::clicked, this, &LessonPanel::commit);
-        connect(m_input, &AnswerInput::changed, this, &LessonPanel::updateButtons);
-    }
-    m_column->insertWidget(m_column->count() - 1, frame);
-    if (answer)
-        buildVerdict(asked, *answer);
-}
-
-void LessonPanel::commit()
-{
-    if (!canCommit())
-        return;
-    const sim::AskedQuestion& asked = *m_play->asked(m_at);
-    CommittedAnswer answer{.value = m_input->value(),
-                           .isRight = asked.isRight(m_input->value()),
-                           .sure = {},
-                           .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3};
-    if (m_sure != nullptr && m_sure->checkedId() >= 0)
-        answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].second;
-    const std::string& id = m_play->id(m_at);
-    if (m_onlyRemember) {
-        m_remembered[id] = answer;
-        m_progress.remembered(m_play->lesson().id, id, answer.isRight, QDateTime::currentDateTime());
-    } else {
-        m_progress.commit(m_play->lesson().id, id, answer);
-    }
-    m_input->setEnabled(false);
-    m_commit->hide();
-    m_why->hide();
-    if (m_sure != nullptr)
-        for (QAbstractButton* button : m_sure->buttons())
-            button->setEnabled(false);
-    buildVerdict(asked, answer);
-    updateButtons();
-    if (m_play->isDrawn(m_at)) {
-        showDrawnCase();
-        expectNext();
-    }
-    m_next->setFocus();
-    QTimer::singleShot(0, this, [this] { // laid out by then
-        m_scroll->verticalScrollBar()->setValue(m_scroll->verticalScrollBar()->maximum());
-    });
-}
-
-/// Your answer beside the engine's, and the reason for the mistake that was made.
-void LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedAnswer& answer)
-{
-    QVBoxLayout* column = nullptr;
-    QFrame* frame = card(column);
-    const LessonValue right = asked.rightAnswer();
-    column->addWidget(paragraph(answer.isRight ? tr("**Right.**") : tr("**Not so.**"), nullptr));
-    const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
-    if (answer.value.is_number() && right.is_number() && asked.question().input != sim::QuestionInput::choice) {
-        const double a = answer.value.get<double>(), b = right.get<double>();
-        const auto range =
-            asked.question().range.empty() ? std::pair(std::min({0.0, a, b}), std::max({0.0, a, b})) : asked.range();
-        column->addWidget(new AnswerAxis(range.first, range.second, a, b, yours, engines, frame));
-    } else if (asked.question().input == sim::QuestionInput::sketch) {
-        auto* both = static_cast<CurveInput*>(makeAnswerInput(asked, m_desk, frame));
-        both->setValue(answer.value);
-        both->setEngines(right.get<std::vector<double>>());
-        column->addWidget(both);
-    } else if (asked.question().input == sim::QuestionInput::actions) { // rows of codes tell nobody anything
-        m_input->hide();
-        const sim::OrderOutcome mine = asked.outcomeOf(answer.value);
-        column->addWidget(paragraph(tr("You: %1.").arg(orderText(mine)), "muted"));
-        if (!answer.isRight) {
-            if (mine.problem.empty())
-                column->addWidget(paragraph(tr("Missed: %1.").arg(unmetText(mine)), nullptr));
-            column->addWidget(paragraph(tr("The engine: %1.").arg(orderText(asked.outcomeOf(right))), nullptr));
-        }
-    } else {
-        column->addWidget(paragraph(tr("You: %1").arg(yours), "muted"));
-        if (!answer.isRight)
-            column->addWidget(paragraph(tr("The engine: %1").arg(engines), nullptr));
-    }
-    if (!answer.isRight)
-        if (const std::string reason = asked.reasonFor(answer.value); !reason.empty())
-            column->addWidget(paragraph(fromUtf8(reason), nullptr));
-    if (const std::string& because = m_play->because(m_at); !because.empty())
-        column->addWidget(paragraph(fromUtf8(because), "muted"));
-    m_column->insertWidget(m_column->count() - 1, frame);
+        m_column->insertWidget(m_column->count() - 1, lessonParagraph(markdown, role != nullptr ? role : "prose"));
 }
 
 void LessonPanel::buildChallenge(const sim::Challenge& goal)
 {
     QVBoxLayout* column = nullptr;
-    QFrame* frame = card(column);
-    m_goalState = paragraph({}, nullptr);
+    QFrame* frame = lessonCard(column);
+    m_goalState = lessonParagraph({}, nullptr);
     m_goalState->setAccessibleName(tr("How far the challenge is"));
     column->addWidget(m_goalState);
-    column->addWidget(
-        paragraph(goal.changes == 1
-                      ? tr("One change is possible. Change the scenario at the left; undo brings the change back.")
-                      : tr("%1 changes are possible. Change the scenario at the left; undo brings one back.").arg(goal.changes),
-                  "small"));
+    column->addWidget(lessonParagraph(
+        goal.changes == 1
+            ? tr("One change is possible. Change the scenario at the left; undo brings the change back.")
+            : tr("%1 changes are possible. Change the scenario at the left; undo brings one back.").arg(goal.changes),
+        "small"));
     m_hint = new QPushButton(m_play->hints(m_at).empty() ? tr("Show a solution") : tr("Give a hint"));
     column->addWidget(m_hint, 0, Qt::AlignLeft);
     connect(m_hint, &QPushButton::clicked, this, &LessonPanel::hint);
@@ -609,6 +478,15 @@ void LessonPanel::buildEnd()
         right += answer && answer->isRight ? 1 : 0;
     }
     addText(tr("**Done.** %1 of %2 right.").arg(right).arg(asked));
+    if (const QString title = m_following && !m_onlyRemember ? m_following(lesson) : QString(); !title.isEmpty()) {
+        auto* following = new QPushButton(tr("Next Lesson"));
+        setRole(following, "primary");
+        following->setAccessibleDescription(title);
+        connect(following, &QPushButton::clicked, this, &LessonPanel::followingRequested);
+        addText(tr("The next lesson: **%1**").arg(title));
+        m_column->insertWidget(m_column->count() - 1, following, 0, Qt::AlignLeft);
+        following->setFocus();
+    }
     if (!m_onlyRemember) {
         auto* anew = new QPushButton(tr("Begin Anew"));
         anew->setToolTip(tr("Forgets the answers to this lesson"));

@@ -9,7 +9,9 @@
 
 #include <QElapsedTimer>
 #include <QFrame>
+#include <QPointer>
 
+#include <functional>
 #include <memory>
 
 class QButtonGroup;
@@ -32,6 +34,8 @@ struct LessonScene {
     bool asksForSlice = false;  ///< of a tensor: the storage picture takes it, and does not tell it
     bool asksForRanks = false;  ///< which the grid does not tell
     std::vector<Picture> front; ///< that is spoken of: before those it shares a place with
+    QString tensor;             ///< that is spoken of on the storage picture; empty: none
+    std::vector<int> ranks;     ///< that are the answer: selected; empty: those that are stay
     QString note;               ///< in place of the pictures; empty: the pictures
 };
 /// Of a step of a lesson, all that it shows.
@@ -45,6 +49,8 @@ public:
     /// Goes on where the learner stopped. `onlyRemember`: its questions to remember, with other numbers.
     void start(std::shared_ptr<sim::LessonPlay>, bool onlyRemember = false);
     void showPreparing(const QString& title);
+    /// What the end page offers after a lesson: its title, or nothing. It is asked there.
+    void setFollowing(std::function<QString(const sim::Lesson&)> following) { m_following = std::move(following); }
     void stop(); ///< shows and watches nothing any more
     bool isPlaying() const { return m_play != nullptr; }
     const sim::LessonPlay* play() const { return m_play.get(); }
@@ -76,13 +82,15 @@ Q_SIGNALS:
     void sceneExpected(const app::LessonScene&); ///< that probably comes next; without a case: none
     void maskChanged(bool masks);
     void started();
-    void anewRequested(); ///< from the first step, nothing answered
-    void left();          ///< by its button
-    void finished();      ///< the last step is done
+    void anewRequested();      ///< from the first step, nothing answered
+    void followingRequested(); ///< the lesson that the end page offers
+    void left();               ///< by its button
+    void finished();           ///< the last step is done
     void solutionRequested(const sim::ScenarioDocument& solved);
 
 protected:
     void keyPressEvent(QKeyEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     void goTo(std::size_t);
@@ -92,7 +100,10 @@ private:
     void rebuild();
     void addText(const QString& markdown, const char* role = nullptr);
     void buildQuestion(const sim::AskedQuestion&);
-    void buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);
+    QWidget* buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);
+    void tellAnswers(const sim::AskedQuestion&, const CommittedAnswer&, QFrame* card, QVBoxLayout*);
+    void showVerdict();
+    void fitInput();
     void buildChallenge(const sim::Challenge&);
     void buildEnd();
     bool isStartShown() const;
@@ -110,6 +121,7 @@ private:
     std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
     QElapsedTimer m_sinceAsked;
     std::string m_sceneName;
+    std::function<QString(const sim::Lesson&)> m_following;
 
     QLabel *m_section, *m_title, *m_count;
     QProgressBar* m_bar;
@@ -117,6 +129,8 @@ private:
     QWidget* m_body = nullptr;
     QVBoxLayout* m_column = nullptr;
     AnswerInput* m_input = nullptr;
+    QWidget* m_inputCard = nullptr;
+    QPointer<QWidget> m_verdict; ///< that is kept in sight until somebody scrolls; none: what is there stays
     QButtonGroup* m_sure = nullptr;
     QLabel *m_goalState = nullptr, *m_why = nullptr;
     QPushButton *m_back, *m_next, *m_commit = nullptr, *m_hint = nullptr;

@@ -159,6 +159,8 @@ LessonScene LessonTalk::sceneAt(const Place& place) const
     LessonScene scene = sceneOf(*m_play, place.step);
     scene.note.clear(); // slides have what they show themselves
     scene.asksForSlice = scene.asksForSlice && place.part == Part::ask;
+    if (scene.asksForRanks && place.part == Part::answer)
+        scene.ranks = sim::valueAs<std::vector<int>>(m_play->asked(place.step)->rightAnswer()).value_or(std::vector<int>());
     scene.asksForRanks = scene.asksForRanks && place.part == Part::ask;
     if (place.part == Part::solution) {
         scene.shown = &m_solutions.at(place.step);
@@ -177,8 +179,9 @@ void LessonTalk::show(const Place& place)
     m_shown = shown;
     m_shownView = view;
     if (scene.shown != nullptr || scene.compared != nullptr || scene.asksForSlice != m_asksForSlice ||
-        scene.asksForRanks != m_asksForRanks)
+        scene.asksForRanks != m_asksForRanks || scene.tensor != m_tensor || !scene.ranks.empty())
         m_show(scene);
+    m_tensor = scene.tensor;
     m_asksForSlice = scene.asksForSlice;
     m_asksForRanks = scene.asksForRanks;
 }
@@ -201,15 +204,16 @@ Slide LessonTalk::goTo(int index)
             if (const auto found = std::find(slide.pictures.begin(), slide.pictures.end(), info->picture);
                 found != slide.pictures.end())
                 std::rotate(slide.pictures.begin(), found, found + 1);
-    // What is asked of a picture is asked beside it.
+    // What is asked of a picture is asked beside it alone: what the step before showed takes room from it. A pipeline on paper
+    // has none.
     if (const sim::AskedQuestion* asked = m_play->asked(at); asked != nullptr && !slide.pictures.empty()) {
         const sim::QuestionInput input = asked->question().input;
-        if (input == sim::QuestionInput::ranks || input == sim::QuestionInput::tensor) {
-            const Picture wanted = input == sim::QuestionInput::ranks ? Picture::grid : Picture::storage;
-            std::erase(slide.pictures, wanted);
-            slide.pictures.insert(slide.pictures.begin(), wanted);
-            slide.pictures.resize(std::min<std::size_t>(slide.pictures.size(), 2));
-        }
+        if (input == sim::QuestionInput::ranks)
+            slide.pictures = {Picture::grid};
+        else if (input == sim::QuestionInput::tensor)
+            slide.pictures = {Picture::storage};
+        else if (input == sim::QuestionInput::actions && m_play->step(at).view.is_null())
+            slide.pictures.clear();
     }
     slide.hidesQuantities = place.part == Part::ask && m_play->showsWhatIsAsked(at);
     slide.beside = [this, place, at](QWidget* parent) -> SlidePanel* {

@@ -47,6 +47,7 @@ private:
     std::map<std::size_t, sim::ScenarioDocument> m_solutions; ///< by step
     const void* m_shown = nullptr;                            ///< document on screen
     std::string m_shownView;
+    QString m_tensor;
     bool m_asksForSlice = false, m_asksForRanks = false;
 };
 

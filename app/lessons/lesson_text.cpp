@@ -2,9 +2,13 @@
 
 #include "app/session/scenario_changes.h"
 #include "app/session/scenario_keys.h"
+#include "app/shell/widgets/style.h"
 #include "sim/scenario/json_text.h"
 
+#include <QFrame>
+#include <QLabel>
 #include <QStringList>
+#include <QVBoxLayout>
 
 #include <algorithm>
 
@@ -103,6 +107,28 @@ QString safeMarkdown(QString markdown)
         out += c;
     }
     return out;
+}
+
+QFrame* lessonCard(QVBoxLayout*& column)
+{
+    auto* frame = new QFrame;
+    setRole(frame, "card");
+    column = new QVBoxLayout(frame);
+    column->setContentsMargins(12, 10, 12, 12);
+    column->setSpacing(8);
+    return frame;
+}
+
+QLabel* lessonParagraph(const QString& markdown, const char* role)
+{
+    auto* label = new QLabel(safeMarkdown(markdown));
+    label->setTextFormat(Qt::MarkdownText);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+    if (role != nullptr)
+        setRole(label, role);
+    return label;
 }
 
 } // namespace app

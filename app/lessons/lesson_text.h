@@ -5,6 +5,10 @@
 
 #include <QString>
 
+class QFrame;
+class QLabel;
+class QVBoxLayout;
+
 namespace app {
 
 /// Markdown without HTML and pictures, and long words breakable: a label cuts what has no place to break at.
@@ -14,5 +18,10 @@ QString safeMarkdown(QString);
 QString changesText(const sim::LessonValue& changes, const sim::Catalogue&);
 /// The name of a scenario that a lesson's case shows: where the case changes another and leaves it its name, with the changes.
 QString sceneName(const sim::LessonPlay&, const std::string& caseName);
+
+/// An empty card, and the column in it.
+QFrame* lessonCard(QVBoxLayout*& column);
+/// Words that wrap, of no markup but Markdown's; `role`: of the style sheet, may be nullptr.
+QLabel* lessonParagraph(const QString& markdown, const char* role);
 
 } // namespace app

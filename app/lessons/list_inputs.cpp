@@ -5,31 +5,147 @@
 #include "sim/scenario/json_text.h"
 
 #include <QDropEvent>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QPainter>
 #include <QPushButton>
+#include <QStyledItemDelegate>
 #include <QToolButton>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace app {
 
 using sim::LessonValue;
 
+namespace {
+
+constexpr int kActionRole = Qt::UserRole + 1; ///< as it was given
+
+/// The stage that all actions are of: their common number; empty where they are of several, or are no actions.
+QString stageOf(const QStringList& entries)
+{
+    QString stage;
+    for (const QString& entry : entries) {
+        const auto letter = std::find_if(entry.begin(), entry.end(), [](QChar c) { return !c.isDigit(); });
+        const QString own = entry.left(letter - entry.begin());
+        if (own.isEmpty() || (!stage.isEmpty() && own != stage))
+            return {};
+        stage = own;
+    }
+    return stage;
+}
+
+/// As high as its words are when they wrap beside the handle, which the style's own hint does not know.
+class CardHeight final : public QStyledItemDelegate {
+public:
+    explicit CardHeight(QListWidget* list) : QStyledItemDelegate(list), m_list(list) {}
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        constexpr int kBeside = 52, kAround = 16; // handle, padding and margins
+        const int across = std::max(40, m_list->viewport()->width() - kBeside);
+        const QRect words =
+            option.fontMetrics.boundingRect(QRect(0, 0, across, 1000), Qt::TextWordWrap, index.data(Qt::DisplayRole).toString());
+        return {m_list->viewport()->width(), words.height() + kAround};
+    }
+
+private:
+    QListWidget* m_list;
+};
+
+} // namespace
+
 SortedList::SortedList(const QStringList& entries, QListView::Flow flow, QWidget* parent) : QListWidget(parent)
 {
+    setRole(this, flow == QListView::TopToBottom ? "cards" : "actions");
     setFlow(flow);
     setDragDropMode(QAbstractItemView::InternalMove);
     setDefaultDropAction(Qt::MoveAction);
     setWordWrap(flow == QListView::TopToBottom);
+    setWrapping(flow == QListView::LeftToRight);
+    setResizeMode(QListView::Adjust);
+    setTextElideMode(Qt::ElideNone);
+    setCursor(Qt::OpenHandCursor);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    if (flow == QListView::TopToBottom)
+        setItemDelegate(new CardHeight(this));
+    setEntries(entries);
+}
+
+void SortedList::setEntries(const QStringList& entries)
+{
+    clear();
+    const bool isCards = flow() == QListView::TopToBottom;
+    const QString stage = isCards ? QString() : stageOf(entries);
     for (qsizetype i = 0; i < entries.size(); ++i) {
-        auto* item = new QListWidgetItem(entries[i], this);
+        auto* item = new QListWidgetItem(entries[i].mid(stage.size()), this);
         item->setData(Qt::UserRole, i);
+        item->setData(kActionRole, entries[i]);
+        if (isCards)
+            item->setIcon(handle());
     }
     setCurrentRow(0);
-    const int line = fontMetrics().height() + 10;
-    const int lines = flow == QListView::LeftToRight ? 1 : static_cast<int>(entries.size());
-    setFixedHeight(lines * line + (flow == QListView::LeftToRight ? line : 8));
+    fitHeight();
+}
+
+QStringList SortedList::entries() const
+{
+    QStringList out;
+    for (int row = 0; row < count(); ++row)
+        out << item(row)->data(kActionRole).toString();
+    return out;
+}
+
+/// Six dots, by which a card is taken.
+QIcon SortedList::handle() const
+{
+    constexpr int kAcross = 10, kHigh = 16, kDot = 2;
+    const qreal ratio = devicePixelRatioF();
+    QPixmap dots(QSize(kAcross, kHigh) * ratio);
+    dots.setDevicePixelRatio(ratio);
+    dots.fill(Qt::transparent);
+    QPainter painter(&dots);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(palette().color(QPalette::PlaceholderText));
+    for (const int x : {2, 6})
+        for (const int y : {2, 7, 12})
+            painter.drawEllipse(x, y, kDot, kDot);
+    return QIcon(dots);
+}
+
+/// All cards, however their words wrap: nothing is scrolled here.
+void SortedList::fitHeight()
+{
+    int bottom = 0;
+    for (int row = 0; row < count(); ++row)
+        bottom = std::max(bottom, visualItemRect(item(row)).bottom());
+    setFixedHeight(bottom + 2 * frameWidth() + 4);
+}
+
+void SortedList::resizeEvent(QResizeEvent* event)
+{
+    QListWidget::resizeEvent(event);
+    if (event->oldSize().width() == event->size().width())
+        return;
+    doItemsLayout();
+    fitHeight();
+}
+
+void SortedList::changeEvent(QEvent* event)
+{
+    QListWidget::changeEvent(event);
+    if (event->type() != QEvent::StyleChange && event->type() != QEvent::FontChange)
+        return;
+    for (int row = 0; flow() == QListView::TopToBottom && row < count(); ++row)
+        item(row)->setIcon(handle());
+    doItemsLayout();
+    fitHeight();
 }
 
 void SortedList::moveCurrent(int by)
@@ -124,14 +240,16 @@ ActionsInput::ActionsInput(const QStringList& rows, std::array<double, 4> times,
     auto* hint = new QLabel(tr("Drag an action, or choose it and move it with Ctrl+Left and Ctrl+Right."));
     hint->setWordWrap(true);
     setRole(hint, "small");
+    auto* lines = new QGridLayout;
+    lines->setVerticalSpacing(4);
+    lines->setColumnStretch(1, 1);
     for (qsizetype rank = 0; rank < rows.size(); ++rank) {
         auto* label = new QLabel(tr("Rank %1").arg(rank));
         setRole(label, "muted12");
         auto* row = new SortedList(rows[rank].split(QLatin1Char(' '), Qt::SkipEmptyParts), QListView::LeftToRight, this);
         row->setAccessibleName(label->text());
-        row->setSpacing(1);
-        column->addWidget(label);
-        column->addWidget(row);
+        lines->addWidget(label, static_cast<int>(rank), 0, Qt::AlignTop);
+        lines->addWidget(row, static_cast<int>(rank), 1);
         m_rows.append(row);
         connect(row, &SortedList::sorted, this, [this] {
             m_editor->setEnabled(draftOfRows(this->rows()).has_value());
@@ -139,6 +257,7 @@ ActionsInput::ActionsInput(const QStringList& rows, std::array<double, 4> times,
             Q_EMIT changed();
         });
     }
+    column->addLayout(lines);
     column->addWidget(hint);
     column->addWidget(m_editor, 0, Qt::AlignLeft);
     m_editor->setEnabled(draftOfRows(rows).has_value());
@@ -169,12 +288,8 @@ void ActionsInput::openEditor()
 QStringList ActionsInput::rows() const
 {
     QStringList rows;
-    for (const SortedList* list : m_rows) {
-        QStringList cells;
-        for (int i = 0; i < list->count(); ++i)
-            cells << list->item(i)->text();
-        rows << cells.join(QLatin1Char(' '));
-    }
+    for (const SortedList* list : m_rows)
+        rows << list->entries().join(QLatin1Char(' '));
     return rows;
 }
 
@@ -192,8 +307,7 @@ void ActionsInput::setValue(const LessonValue& value)
     for (qsizetype rank = 0; rows && rank < m_rows.size() && rank < static_cast<qsizetype>(rows->size()); ++rank) {
         const QStringList cells =
             QString::fromStdString((*rows)[static_cast<std::size_t>(rank)]).split(QLatin1Char(' '), Qt::SkipEmptyParts);
-        m_rows[rank]->clear();
-        m_rows[rank]->addItems(cells);
+        m_rows[rank]->setEntries(cells);
     }
     m_editor->setEnabled(draftOfRows(this->rows()).has_value());
     m_isTouched = true;

@@ -16,6 +16,9 @@ class SortedList : public QListWidget {
     Q_OBJECT
 public:
     SortedList(const QStringList& entries, QListView::Flow, QWidget* parent);
+    /// Actions of one stage are shown without its number.
+    void setEntries(const QStringList& entries);
+    QStringList entries() const; ///< in their order now, as they were given
     void moveCurrent(int by);
 
 Q_SIGNALS:
@@ -24,6 +27,12 @@ Q_SIGNALS:
 protected:
     void keyPressEvent(QKeyEvent*) override;
     void dropEvent(QDropEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+    void changeEvent(QEvent*) override;
+
+private:
+    void fitHeight();
+    QIcon handle() const;
 };
 
 /// Gives the places of the cards, as they stood at first, in their order now.

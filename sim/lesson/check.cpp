@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace sim {
 namespace {
@@ -92,10 +93,30 @@ private:
             mustBeOnScreen(step.pointer + "/point/" + std::to_string(i), step.points[i].text, shown, compared);
         if (step.reveal)
             mustBeOnScreen(step.pointer + "/reveal/say", step.reveal->say, shown, compared);
+        if (step.predict)
+            mustBeOnScreen(step.predict->pointer + "/ask", step.predict->ask, shown, compared, supposedBy(*step.predict));
+        if (step.challenge)
+            mustBeOnScreen(step.challenge->pointer + "/ask", step.challenge->ask, shown, compared);
+    }
+
+    /// The cases that a question asks about: "with eight of them instead?" They are not on screen yet.
+    std::set<std::string> supposedBy(const Question& question) const
+    {
+        std::set<std::string> names{question.on};
+        std::vector<std::string> expressions{question.answer};
+        for (const QuestionOption& option : question.options)
+            expressions.push_back(option.rightIf);
+        for (const QuestionPart& part : question.parts)
+            expressions.push_back(part.value);
+        for (const std::string& text : expressions)
+            if (!text.empty())
+                for (const Expression::NameAsked& asked : Expression::parse(text).namesAsked())
+                    names.insert(asked.name);
+        return names;
     }
 
     void mustBeOnScreen(const std::string& pointer, const std::string& text, const std::string& shown,
-                        const std::string& compared)
+                        const std::string& compared, const std::set<std::string>& supposed = {})
     {
         if (text.find("on screen") != std::string::npos || text.find("On screen") != std::string::npos)
             return;
@@ -105,8 +126,8 @@ private:
                 std::vector<std::string> others;
                 Cases asShown(&m_cases.all());
                 for (const Expression::NameAsked& asked : expression.namesAsked())
-                    if (asked.name != shown && asked.name != compared && isScenario(asked.name) &&
-                        std::find(others.begin(), others.end(), asked.name) == others.end()) {
+                    if (asked.name != shown && asked.name != compared && !supposed.contains(asked.name) &&
+                        isScenario(asked.name) && std::find(others.begin(), others.end(), asked.name) == others.end()) {
                         others.push_back(asked.name);
                         asShown.putSame(asked.name, shown);
                     }

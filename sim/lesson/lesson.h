@@ -54,6 +54,7 @@ struct Question {
     std::vector<QuestionOption> options;
     std::vector<QuestionPart> parts;
     std::string over;              ///< expression: the places of a sketch
+    std::string along;             ///< what they count; may be empty
     std::vector<std::string> goal; ///< expressions of `mine`, for actions
     std::vector<std::vector<std::string>> solvedBy;
     std::vector<Mistake> mistakes;
@@ -73,6 +74,7 @@ struct Challenge {
 
 struct LessonPoint {
     std::string picture, text;
+    std::string tensor; ///< of the storage picture, by its name there: it is scrolled to; empty: none
     int rank = -1;
 };
 struct LessonReveal {

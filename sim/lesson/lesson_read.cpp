@@ -129,8 +129,10 @@ private:
         if (const LessonValue* view = memberOf(given, "view"))
             out.view = *view;
         for (const LessonValue& point : listAt(given, "point"))
-            out.points.push_back(
-                {.picture = wordAt(point, "picture"), .text = wordAt(point, "text"), .rank = memberOr(point, "rank", -1)});
+            out.points.push_back({.picture = wordAt(point, "picture"),
+                                  .text = wordAt(point, "text"),
+                                  .tensor = wordAt(point, "tensor"),
+                                  .rank = memberOr(point, "rank", -1)});
         if (const LessonValue* asked = memberOf(given, "predict"))
             out.predict = question(*asked, pointer + "/predict");
         if (const LessonValue* reveal = memberOf(given, "reveal"))
@@ -167,6 +169,7 @@ private:
         out.step = memberOr(given, "step", 0.0);
         out.answer = expressionAt(given, "answer", pointer);
         out.over = expressionAt(given, "over", pointer);
+        out.along = wordAt(given, "along");
         if (const LessonValue* tolerance = memberOf(given, "tolerance"))
             out.tolerance =
                 Tolerance{.relative = memberOr(*tolerance, "relative", 0.0), .absolute = memberOr(*tolerance, "absolute", 0.0)};
@@ -228,7 +231,7 @@ private:
             Needs{{"cards"}, {}},
             Needs{{"bars", "range"}, {"step", "tolerance", "unit", "mistakes"}},
             Needs{{"on", "goal", "solved_by"}, {}},
-            Needs{{"answer", "over", "range"}, {"tolerance", "unit", "mistakes"}}};
+            Needs{{"answer", "over", "range"}, {"tolerance", "unit", "mistakes", "along"}}};
         static constexpr std::array<std::string_view, 7> kOfAll = {"id", "ask", "input", "vary", "sure", "because", "on"};
         const Needs& needs = kNeeds.at(static_cast<std::size_t>(question.input));
         const std::string name(questionInputName(question.input));

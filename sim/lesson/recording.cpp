@@ -108,12 +108,36 @@ public:
         return value.get<double>();
     }
     const LessonValue& cases() const { return m_cases; }
+    /// What one case has otherwise than another, for a sentence: " with kind gpipe, stages 4"; of many changes, that there are.
+    std::string changesOf(const std::string& from, const std::string& to) const
+    {
+        constexpr std::size_t kMostTold = 3;
+        LessonValue changes = LessonValue::object();
+        differences(substance(from), substance(to), {}, changes);
+        for (const char* untold : {"/name", "/description", "/format", "/version"})
+            changes.erase(untold);
+        std::string words;
+        for (const auto& [pointer, value] : changes.items()) {
+            if (value.is_structured() || changes.size() > kMostTold)
+                return " in the scenario that comes next";
+            std::string name = pointer.substr(pointer.rfind('/') + 1);
+            std::replace(name.begin(), name.end(), '_', ' ');
+            words += (words.empty() ? " with " : ", ") +
+                     (value.is_null() ? "no " + name
+                                      : name + " " + (value.is_string() ? value.get<std::string>() : shownValue(value)));
+        }
+        return words;
+    }
 
 private:
     struct Known {
         std::string name;
         LessonValue substance;
     };
+    const LessonValue& substance(const std::string& name) const
+    {
+        return std::find_if(m_known.begin(), m_known.end(), [&](const Known& known) { return known.name == name; })->substance;
+    }
     LessonValue definitionOf(const LessonValue& substance, const ScenarioDocument& document) const
     {
         if (const std::string name = galleryName(substance, document, m_catalogue); !name.empty())
@@ -157,6 +181,8 @@ LessonValue questionOf(const RecordedQuestion& asked, const std::string& id, con
 {
     const RecordedMetric& metric = metricNamed(asked.metric);
     const std::string answer = shown + "." + asked.metric;
+    // It is asked beside the picture of the step before.
+    const std::string with = before.empty() || before == shown ? std::string() : writer.changesOf(before, shown);
     LessonValue question{{"id", id}, {"sure", true}};
     if (!asked.because.empty())
         question["because"] = asked.because;
@@ -168,7 +194,7 @@ LessonValue questionOf(const RecordedQuestion& asked, const std::string& id, con
         const std::string was = before + "." + asked.metric;
         const std::string less = answer + " < " + was + " * " + shownValue(1 - kAlike),
                           more = answer + " > " + was + " * " + shownValue(1 + kAlike);
-        question["ask"] = asked.ask.empty() ? "What becomes of " + std::string(metric.words) + "?" : asked.ask;
+        question["ask"] = asked.ask.empty() ? "What becomes of " + std::string(metric.words) + with + "?" : asked.ask;
         question["input"] = "choice";
         question["options"] = {{{"text", "clearly less"}, {"if", less}},
                                {{"text", "about the same"}, {"if", "not (" + less + ") and not (" + more + ")"}},
@@ -176,13 +202,16 @@ LessonValue questionOf(const RecordedQuestion& asked, const std::string& id, con
         return question;
     }
     const double value = writer.valueOf(answer);
-    question["ask"] = asked.ask.empty() ? "How much is " + std::string(metric.words) + "?" : asked.ask;
+    question["ask"] = asked.ask.empty() ? "How much is " + std::string(metric.words) + with + "?" : asked.ask;
     question["answer"] = answer;
     if (!metric.unit.empty())
         question["unit"] = metric.unit;
     const bool isShare = metric.unit == "%";
-    const auto range =
-        isShare ? (value > 0 && value < 1 ? std::optional(std::pair{0.0, 1.0}) : std::nullopt) : rangeAround(value);
+    // What is on screen can be answered, too, by who thinks that nothing changes.
+    const double largest = before.empty() ? value : std::max(value, writer.valueOf(before + "." + asked.metric));
+    const auto range = isShare     ? (value > 0 && value < 1 ? std::optional(std::pair{0.0, 1.0}) : std::nullopt)
+                       : value > 0 ? rangeAround(largest)
+                                   : std::nullopt;
     question["input"] = range ? "slider" : "number";
     if (range)
         question["range"] = {range->first, range->second};

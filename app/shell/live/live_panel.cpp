@@ -240,6 +240,9 @@ void LivePanel::showParting()
 void LivePanel::startAnew(const QString& name)
 {
     m_othersCores = 0;
+    if (!m_curves.points().empty()) // two runs are compared by their losses
+        m_curves.setEarlier(m_runName.toStdString(), m_curves.points());
+    m_runName = name;
     m_name->setText(name);
     m_run.reset();
     m_prediction.reset();

@@ -90,6 +90,7 @@ private:
     LiveClock m_clock = LiveClock::parallel;
     bool m_kernels = false;
     double m_lastSeconds = 0;
+    QString m_runName;
     double m_othersCores = 0; ///< that programs which are not ours use
 
     QLabel* m_dot;

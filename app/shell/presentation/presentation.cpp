@@ -360,7 +360,7 @@ int Presentation::fitPanel(int text)
             shown.canvas->hide();
     };
     for (const double share : kShares)
-        for (const int pixels : {text * 7 / 6, text, kSmallestText}) {
+        for (const int pixels : {text * 3 / 2, text * 4 / 3, text * 7 / 6, text, kSmallestText}) {
             if (m_shown.empty())
                 break;
             m_panel->setTextPixels(pixels);

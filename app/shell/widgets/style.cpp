@@ -191,6 +191,12 @@ QAbstractScrollArea::corner { background: transparent; border: none; }
 QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
 QListView[role="plain"]::item:selected { background: @hover; color: @text; }
 QListView[role="plain"]::item:hover { background: @hover; }
+QListView[role="cards"]::item, QListView[role="actions"]::item {
+    background: @field; border: 1px solid @border; border-radius: 4px; color: @text; margin: 1px; padding: 5px 4px;
+}
+QListView[role="actions"]::item { padding: 2px 0; margin: 0; }
+QListView[role="cards"]::item:hover, QListView[role="actions"]::item:hover { background: @hover; }
+QListView[role="cards"]::item:selected, QListView[role="actions"]::item:selected { border-color: @accent; background: @hover; }
 )";
 
 QColor mixed(const QColor& a, const QColor& b, qreal shareOfB)

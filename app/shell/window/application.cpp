@@ -101,6 +101,20 @@ void waitUntilSettled(MainWindow& window)
         loop.exec();
 }
 
+/// The lesson, or the step: whatever else the window still works at, the class does not wait for it.
+void waitForWhatIsPresented(MainWindow& window, const StartOptions& options)
+{
+    constexpr int kLooksMs = 20;
+    const auto isThere = [&] {
+        return options.lesson.isEmpty() ? window.isEnabled(CommandId::present) : window.lesson().isPlaying();
+    };
+    while (!isThere() && !window.isSettled() && window.isVisible()) {
+        QEventLoop loop;
+        QTimer::singleShot(kLooksMs, &loop, &QEventLoop::quit);
+        loop.exec();
+    }
+}
+
 /// Throws sim::Error if the keys are unusable.
 void startLive(MainWindow& window, const StartOptions& options)
 {
@@ -338,7 +352,7 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
         return saveScreenshot(window, options);
     window.show();
     if (options.present) {
-        waitUntilSettled(window);
+        waitForWhatIsPresented(window, options);
         if (window.isEnabled(CommandId::present))
             window.present(true);
     }

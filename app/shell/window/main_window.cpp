@@ -429,6 +429,10 @@ void MainWindow::showLive()
 {
     m_live->setKernels(m_desk.wantsKernels());
     showPage(m_live);
+    if (m_isInLesson) { // which says what to compare, and goes on
+        m_lessonDock->show();
+        resizeDocks({m_lessonDock}, {kLessonWidth}, Qt::Horizontal);
+    }
     m_live->canvas(LivePicture::timelines).setFocus();
 }
 

@@ -16,6 +16,7 @@
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/problem_page.h"
+#include "app/views/storage/storage_view.h"
 #include "sim/lesson/results.h"
 #include "sim/scenario/json_text.h"
 
@@ -51,6 +52,19 @@ sim::ScenarioDocument sceneDocument(const LessonScene& scene)
     return document;
 }
 
+/// The one of the course that comes after it; none after the last, and after a lesson that is of no course.
+std::optional<sim::Lesson> followingLesson(const sim::Lesson& done, const sim::Catalogue& catalogue)
+{
+    std::optional<sim::Lesson> next;
+    const Problems unread = problemsOf({}, [&]() -> Problems {
+        for (sim::Lesson& lesson : sim::readLessons(sim::lessonFolder(catalogue), catalogue))
+            if (done.number > 0 && lesson.number > done.number && (!next || lesson.number < next->number))
+                next = std::move(lesson);
+        return {};
+    });
+    return unread.empty() ? std::move(next) : std::nullopt;
+}
+
 } // namespace
 
 void MainWindow::buildLesson()
@@ -77,6 +91,14 @@ void MainWindow::buildLesson()
     connect(m_lesson, &LessonPanel::anewRequested, this, [this] {
         m_lessonProgress->forget(m_lesson->play()->lesson().id);
         openLesson(QString::fromStdString(m_lesson->play()->lesson().fileName));
+    });
+    m_lesson->setFollowing([this](const sim::Lesson& done) {
+        const auto next = followingLesson(done, m_session.catalogue());
+        return next ? QString::fromStdString(next->title) : QString();
+    });
+    connect(m_lesson, &LessonPanel::followingRequested, this, [this] {
+        if (const auto next = followingLesson(m_lesson->play()->lesson(), m_session.catalogue()))
+            openLesson(QString::fromStdString(next->fileName));
     });
     connect(m_lesson, &LessonPanel::finished, this, [this] {
         m_findings->setMasked(false);
@@ -217,6 +239,12 @@ void MainWindow::showScene(const LessonScene& scene)
     m_workspace->setNote(scene.note);
     m_desk.askForSlice(scene.asksForSlice);
     m_desk.askForRanks(scene.asksForRanks);
+    if (auto* storage = dynamic_cast<StorageView*>(&m_workspace->view(Picture::storage)))
+        storage->pointAt(scene.tensor.toStdString());
+    if (!scene.ranks.empty() && scene.shown == nullptr) {
+        m_desk.selection().selectRanks(scene.ranks, scene.ranks.front());
+        m_desk.selectionMayHaveChanged();
+    }
     if (scene.shown == nullptr && scene.compared == nullptr) {
         m_workspace->bringToFront(scene.front);
         return m_lesson->takeFocus();

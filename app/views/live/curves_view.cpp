@@ -47,7 +47,8 @@ struct CurvesView::Plot {
     std::string (*text)(double) = nullptr;
     Color color;
     bool fromZero = false;
-    double reference = kUnknown; ///< a level to compare with
+    const std::vector<CurvePoint>* earlier = nullptr; ///< the same of the run before
+    double reference = kUnknown;                      ///< a level to compare with
     std::string referenceName;
     bool hasSteps = false; ///< the axis below is labelled
 };
@@ -72,6 +73,12 @@ void CurvesView::clear()
     m_hovered.reset();
     m_shown.reset();
     m_predictedSeconds = kUnknown;
+}
+
+void CurvesView::setEarlier(const std::string& name, std::vector<CurvePoint> points)
+{
+    m_earlierName = name;
+    m_earlier = std::move(points);
 }
 
 void CurvesView::setPlannedSteps(int steps)
@@ -145,9 +152,33 @@ void CurvesView::plot(Canvas& canvas, const Plot& plot) const
             low = std::min(low, value);
             high = std::max(high, value);
         }
+    const int lastStep = steps().last; // the axis is this run's
+    std::vector<CurvePoint> before;
+    if (plot.earlier != nullptr)
+        for (const CurvePoint& point : *plot.earlier)
+            if (std::isfinite(point.*plot.value) && point.step >= steps().first && point.step <= lastStep) {
+                before.push_back(point);
+                low = std::min(low, point.*plot.value);
+                high = std::max(high, point.*plot.value);
+            }
     const std::size_t told = m_hovered ? *m_hovered : m_points.empty() ? 0 : m_points.size() - 1;
     const Rect titleArea{area.left - kGutter + kMargin, area.top - kTitle, area.right, area.top};
-    const float used = textInside(canvas, titleArea, plot.title, m_theme.text, FontFace::bold);
+    float used = textInside(canvas, titleArea, plot.title, m_theme.text, FontFace::bold);
+    if (!before.empty()) {
+        constexpr float kRoomForValue = 130;
+        const Rect name{titleArea.left + used + 10, titleArea.top, titleArea.right - kRoomForValue, titleArea.bottom};
+        const auto same =
+            told < m_points.size()
+                ? std::find_if(before.begin(), before.end(), [&](const CurvePoint& p) { return p.step == m_points[told].step; })
+                : before.end();
+        const std::string value = same == before.end() ? "" : " " + plot.text((*same).*plot.value);
+        used += 10 + textInside(
+                         canvas, name,
+                         fitting(canvas,
+                                 {"dashed: " + m_earlierName + value, "dashed: the run before" + value, "dashed: before" + value},
+                                 name.width(), FontFace::small),
+                         m_theme.mutedText, FontFace::small);
+    }
     if (told < m_points.size() && std::isfinite(m_points[told].*plot.value)) {
         const std::string value = plot.text(m_points[told].*plot.value);
         const std::string at = "step " + countText(m_points[told].step);
@@ -191,6 +222,13 @@ void CurvesView::plot(Canvas& canvas, const Plot& plot) const
         const float top = at - small - 1 < area.top ? at + 2 : at - small - 1;
         canvas.text({area.right - width, top}, plot.referenceName, m_theme.mutedText, FontFace::small);
     }
+    std::vector<Point> dashed;
+    for (const CurvePoint& point : before)
+        dashed.push_back({x(point.step, area), y(point.*plot.value)});
+    // Wider and pale beneath: where both are the same, both are still seen.
+    constexpr float kWiderBeneath = 6;
+    for (std::size_t i = 1; i < dashed.size(); ++i)
+        canvas.line(dashed[i - 1], dashed[i], mix(m_theme.canvas, m_theme.optimizer, 0.75F), kWiderBeneath, LineStyle::dashed);
     // Where several steps share a pixel, their extremes are drawn.
     std::vector<Point> line;
     const auto flush = [&] {
@@ -260,6 +298,7 @@ void CurvesView::draw(Canvas& canvas)
                   .value = &CurvePoint::loss,
                   .text = lossText,
                   .color = m_theme.fill(sim::OpClass::forward),
+                  .earlier = &m_earlier,
                   .referenceName = {}});
     plot(canvas, {.area = frame.seconds,
                   .title = "Step time",
@@ -293,7 +332,10 @@ void CurvesView::draw(Canvas& canvas)
                      .role = "curve",
                      .name = countText(static_cast<std::int64_t>(m_points.size())) + " steps, loss " +
                              lossText(m_points.front().loss) + " to " + lossText(last.loss) + ", last step " +
-                             secondsText(last.seconds),
+                             secondsText(last.seconds) +
+                             (m_earlier.empty() ? std::string()
+                                                : "; before, " + m_earlierName + ": loss " + lossText(m_earlier.front().loss) +
+                                                      " to " + lossText(m_earlier.back().loss)),
                      .rect = canvas.area()});
     }
 }

@@ -1,5 +1,5 @@
-// How a training goes, step by step: the loss above, what a step takes below. Pointing tells a step's numbers, a click chooses
-// it.
+// How a training goes, step by step: the loss above, with that of the run before, what a step takes below. Pointing tells a
+// step's numbers, a click chooses it.
 #pragma once
 
 #include "app/canvas/view.h"
@@ -24,6 +24,9 @@ public:
     /// Replaces the points of the same step; steps ascend. O(new points).
     void add(const std::vector<CurvePoint>&);
     void clear();
+    /// The loss of another run, dashed beneath this one's, to be compared with; no points: none.
+    void setEarlier(const std::string& name, std::vector<CurvePoint>);
+    const std::vector<CurvePoint>& earlier() const { return m_earlier; }
     void setPlannedSteps(int); ///< the axis goes that far
     void setShownStep(std::optional<int>, bool chosen);
     /// Seconds a step was predicted to take; a line beside the measured ones. Not-a-number for none.
@@ -54,7 +57,8 @@ private:
     void plot(Canvas&, const Plot&) const;
 
     Theme m_theme;
-    std::vector<CurvePoint> m_points;
+    std::vector<CurvePoint> m_points, m_earlier;
+    std::string m_earlierName;
     int m_plannedSteps = 0;
     std::optional<int> m_shown;
     bool m_isChosen = false;

@@ -42,7 +42,7 @@ public:
         bandNames();
         m_canvas.popClip();
         limit();
-        peakMark();
+        limitName(peakMark());
         rangeAndCursor();
         if (m_frame.contents.width() > 0)
             contents();
@@ -81,7 +81,8 @@ private:
     void areas();
     void bandNames();
     void limit();
-    void peakMark();
+    void limitName(Rect taken);
+    Rect peakMark();
     void rangeAndCursor();
     void contents();
     float contentsTable(Rect, const sim::MemoryContents& peak, const sim::MemoryContents* told);
@@ -223,10 +224,26 @@ void OverTimePainter::limit()
         return;
     const Color color = isOver() ? m_theme.error : m_theme.warning;
     m_canvas.line({plot.left, at}, {plot.right, at}, color, isOver() ? 2.0F : 1.0F, LineStyle::dashed);
+}
+
+/// At the left end of its line, else at the right: where the peak's words are not.
+void OverTimePainter::limitName(Rect taken)
+{
+    const Rect plot = m_frame.plot;
+    const float at = y(m_model.capacity());
+    if (m_model.capacity() <= 0 || at < plot.top)
+        return;
+    const Color color = isOver() ? m_theme.error : m_theme.warning;
     const std::string text = "GPU " + bytesText(static_cast<double>(m_model.capacity()));
     const float small = m_canvas.textHeight(FontFace::small), width = m_canvas.textWidth(text, FontFace::small);
-    const Rect label{plot.left + 8, at - small - 2, plot.left + 8 + width, at - 2};
-    if (label.top < plot.top || label.right > plot.right)
+    Rect label{plot.left + 8, at - small - 2, plot.left + 8 + width, at - 2};
+    const auto isTaken = [&] {
+        const Rect both = intersected(label.inset(-4), taken);
+        return both.width() > 0 && both.height() > 0;
+    };
+    if (isTaken())
+        label = {plot.right - 8 - width, label.top, plot.right - 8, label.bottom};
+    if (label.top < plot.top || label.left < plot.left || label.right > plot.right || isTaken())
         return;
     if (isOver()) // it stands on the hatching
         m_canvas.fillRect({label.left - 4, label.top - 1, label.right + 4, label.bottom + 1}, color);
@@ -234,12 +251,13 @@ void OverTimePainter::limit()
           Align::left, [step = m_model.step()] { return one([step] { return sim::explainCapacity(*step); }); });
 }
 
-void OverTimePainter::peakMark()
+/// The place of its words; empty where there are none.
+Rect OverTimePainter::peakMark()
 {
     const Rect plot = m_frame.plot;
     const float x = std::round(m_axis.x(static_cast<double>(m_held.peakNs()))), top = y(m_held.peak().total());
     if (x < plot.left || x >= endX())
-        return;
+        return {};
     m_canvas.fillConvex({{x, top}, {x - 5, top - 7}, {x + 5, top - 7}}, m_theme.text);
     const std::string bytes = "peak " + bytesText(static_cast<double>(m_held.peak().total()));
     const float small = m_canvas.textHeight(FontFace::small);
@@ -255,8 +273,9 @@ void OverTimePainter::peakMark()
         m_canvas.fillRect({at - 2, top - small - 2, at + width + 2, top - 1}, mix(m_theme.canvas, m_theme.text, 0.03F));
         write({at, top - small - 2, at + width + 1, top - 2}, text, m_theme.text, FontFace::small, Align::left,
               why(sim::MetricId::peakMemory));
-        return;
+        return {at - 2, top - small - 2, at + width + 2, top};
     }
+    return {};
 }
 
 void OverTimePainter::rangeAndCursor()

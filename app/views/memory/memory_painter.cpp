@@ -194,7 +194,7 @@ void BarsPainter::scrollBar()
 
 } // namespace
 
-MemoryFrame::MemoryFrame(Rect area, std::size_t rows)
+MemoryFrame::MemoryFrame(Rect area, std::size_t rows, bool allRows)
 {
     const float headerHeight = area.height() >= 150 ? 28.0F : 0.0F;
     const Rect inner{area.left + kMargin, area.top + headerHeight + (headerHeight > 0 ? 0.0F : 4.0F), area.right - kMargin,
@@ -203,14 +203,17 @@ MemoryFrame::MemoryFrame(Rect area, std::size_t rows)
     const auto wanted = kScaleHeight + static_cast<float>(rows) * 26.0F;
     constexpr float kLowestPlot = 120, kLowestBars = 60, kWideForBoth = 880, kLowForBeside = 300, kBetween = 10;
     const bool beside = inner.width() >= kWideForBoth && inner.height() < kLowForBeside && inner.height() >= kLowestPlot;
-    const bool above = !beside && inner.height() >= kLowestPlot + kLowestBars + 2 * kBetween;
+    const float lowest = kScaleHeight + static_cast<float>(rows) * kLowestPitch,
+                highest = inner.height() - kBetween - kLowestPlot;
+    const bool needsAll = allRows && lowest > highest && lowest <= inner.height();
+    const bool above = !beside && !needsAll && inner.height() >= kLowestPlot + kLowestBars + 2 * kBetween;
     Rect left = inner, time{};
     if (beside) {
         left.right = std::floor(inner.left + inner.width() * 0.42F);
         time = {left.right + 2 * kBetween, inner.top, inner.right, inner.bottom};
     } else if (above) {
         const float room = inner.height() - kBetween;
-        const float most = std::max(room * 0.45F, kLowestBars);
+        const float most = std::max({room * 0.45F, kLowestBars, allRows ? lowest : 0.0F});
         left.bottom = std::floor(inner.top + std::clamp(wanted, kLowestBars, std::min(most, room - kLowestPlot)));
         time = {inner.left, left.bottom + kBetween, inner.right, inner.bottom};
     }

@@ -22,7 +22,8 @@ struct MemoryFrame {
     Rect contents;                           ///< what it is, beside the plot; no width where there is no room
     bool hasBars() const { return bars.height() > 0; }
     bool hasPlot() const { return plot.height() > 0; }
-    MemoryFrame(Rect area, std::size_t rows);
+    /// `allRows`: where nobody can scroll, the plot makes room for them, or is left out.
+    MemoryFrame(Rect area, std::size_t rows, bool allRows = false);
 };
 
 struct MemoryScene {

@@ -26,6 +26,7 @@ struct MemoryView::Data {
     TimeZoom& zoom; ///< its own, or one that is shared
     float scrollY = 0;
     std::int64_t leastBytes = 0;
+    bool showsAllRows = false;
     Point pointerAt{}, pressedAt{};
     bool pointerInside = false;
     Rect drawnIn{};
@@ -35,7 +36,7 @@ struct MemoryView::Data {
     Data(Selection& s, const Theme& t, TimeZoom* shared) : selection(s), theme(t), zoom(shared ? *shared : ownZoom) {}
 
     std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
-    MemoryFrame frame(Rect area) const { return {area, model->rows().size()}; }
+    MemoryFrame frame(Rect area) const { return {area, model->rows().size(), showsAllRows}; }
     TimeAxis axis(const MemoryFrame& f) const { return {zoom.now().beginNs, zoom.now().endNs, f.plot.left, f.plot.right}; }
     void clampScroll(const MemoryFrame& f)
     {
@@ -240,6 +241,7 @@ void MemoryView::draw(Canvas& canvas)
         drawEmpty(canvas, d.theme, "No memory to show yet", hint());
         return;
     }
+    d.showsAllRows = isForAudience();
     const MemoryFrame frame = d.frame(d.drawnIn = canvas.area());
     d.clampScroll(frame);
     const std::optional<int> hovered = d.pointerInside ? d.rowUnder(frame, d.pointerAt) : std::nullopt;

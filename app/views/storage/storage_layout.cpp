@@ -43,7 +43,7 @@ bool shardsCutRows(const sim::TensorHolding& tensor)
 
 } // namespace
 
-StorageTable::StorageTable(const sim::Holdings& holdings, float room)
+StorageTable::StorageTable(const sim::Holdings& holdings, float room, bool compact)
 {
     float fixed = 0;
     int matrices = 0;
@@ -54,8 +54,8 @@ StorageTable::StorageTable(const sim::Holdings& holdings, float room)
             fixed += isVector(tensor) ? kVectorLine : 0.0F;
         }
     }
-    const float matrixLine =
-        std::floor(std::clamp((room - fixed) / static_cast<float>(std::max(1, matrices)), kLowestMatrixLine, kHighestMatrixLine));
+    const float matrixLine = std::floor(std::clamp((room - fixed) / static_cast<float>(std::max(1, matrices)),
+                                                   compact ? kVectorLine : kLowestMatrixLine, kHighestMatrixLine));
     const auto add = [&](int group, int tensor, float lineHeight) {
         lines.push_back({group, tensor, height, lineHeight});
         height += lineHeight;

@@ -24,8 +24,9 @@ struct StorageTable {
     std::vector<StorageLine> lines;
     float height = 0;
     StorageTable() = default;
-    /// Matrices are as high as fits, vectors are low.
-    StorageTable(const sim::Holdings&, float room);
+    /// Matrices are as high as fits, vectors are low. `compact`: where nobody can scroll, matrices become as low as vectors
+    /// before any row is left out.
+    StorageTable(const sim::Holdings&, float room, bool compact = false);
 };
 
 /// The view's area, divided.

@@ -270,6 +270,10 @@ void StoragePainter::tensor(int index, const StorageLine& line, Rect rect)
     const sim::TensorHolding& tensor = *m_scene.tensor(line);
     if (m_scene.pointed && m_scene.pointed->line == index)
         m_canvas.fillRect(rect, m_theme.hover);
+    if (m_scene.marked == index) {
+        m_canvas.fillRect(rect, mix(m_theme.canvas, m_theme.accent, 0.16F));
+        m_canvas.fillRect({rect.left - 6, rect.top, rect.left - 2, rect.bottom}, m_theme.accent);
+    }
     names(tensor, {m_frame.names.left, rect.top, m_frame.names.right, rect.bottom});
     for (int i = 0; i < m_frame.states; ++i) {
         const auto s = static_cast<std::size_t>(i);

@@ -34,6 +34,7 @@ struct StorageScene {
     StorageFrame frame;
     float scrollY = 0;
     std::optional<PointedSlice> pointed;
+    int marked = -1;                                     ///< line that is spoken of; -1: none
     DrawnNumbers* numbers = nullptr;                     ///< what was written can be asked; nullptr: nothing
     std::shared_ptr<const sim::Holdings> kept = nullptr; ///< `holdings`, to ask later
 

@@ -22,6 +22,9 @@ struct StorageView::Data {
     StorageTable table;
     Rect laidOutFor{};
     float scrollY = 0;
+    bool isCompact = false;
+    std::string spokenOf;  ///< a tensor
+    bool mustShow = false; ///< it, when it is laid out
     Point pointerAt{}, pressedAt{};
     bool pointerInside = false;
     std::optional<float> grabbedAt;         ///< scroll where a drag began
@@ -48,11 +51,27 @@ struct StorageView::Data {
             stale = false;
             laidOutFor = {};
         }
-        if (area == laidOutFor)
+        if (area == laidOutFor && !mustShow)
             return;
         laidOutFor = area;
-        table = StorageTable(holdings(), StorageFrame(area).table.height());
+        table = StorageTable(holdings(), StorageFrame(area).table.height(), isCompact);
+        if (const int line = lineOf(spokenOf); mustShow && line >= 0) {
+            const StorageLine& row = table.lines[static_cast<std::size_t>(line)];
+            scrollY = row.top + (row.height - StorageFrame(area).table.height()) / 2; // in the middle
+        }
+        mustShow = false;
         clampScroll();
+    }
+    /// The first of that name; -1: there is none.
+    int lineOf(const std::string& tensor) const
+    {
+        for (std::size_t i = 0; i < table.lines.size() && !tensor.empty(); ++i)
+            if (const StorageLine& line = table.lines[i];
+                line.tensor >= 0 &&
+                holdings().groups[static_cast<std::size_t>(line.group)].tensors[static_cast<std::size_t>(line.tensor)].name ==
+                    tensor)
+                return static_cast<int>(i);
+        return -1;
     }
     void clampScroll()
     {
@@ -67,7 +86,7 @@ struct StorageView::Data {
     }
     StorageScene scene(std::optional<PointedSlice> pointed = {}) const
     {
-        return {*simulation, holdings(), table, theme, selection, StorageFrame(laidOutFor), scrollY, pointed};
+        return {*simulation, holdings(), table, theme, selection, StorageFrame(laidOutFor), scrollY, pointed, lineOf(spokenOf)};
     }
 
     std::optional<PointedSlice> sliceUnder(Point at) const
@@ -161,6 +180,12 @@ void StorageView::setTheme(const Theme& theme)
     m_data->theme = theme;
 }
 
+void StorageView::pointAt(const std::string& tensor)
+{
+    m_data->spokenOf = tensor;
+    m_data->mustShow = !tensor.empty();
+}
+
 std::string StorageView::title() const
 {
     return "What a GPU stores";
@@ -173,6 +198,8 @@ void StorageView::draw(Canvas& canvas)
         drawEmpty(canvas, d.theme, "Nothing is stored yet", hint());
         return;
     }
+    if (std::exchange(d.isCompact, isForAudience()) != isForAudience())
+        d.laidOutFor = {};
     d.prepare(canvas.area());
     beginNumbers(d.pointed());
     StorageScene scene = d.scene(d.grabbedAt ? std::nullopt : d.sliceUnder(d.pointerAt));

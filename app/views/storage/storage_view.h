@@ -14,6 +14,8 @@ public:
     StorageView(Selection& selection, const Theme& theme);
     ~StorageView() override;
     void setTheme(const Theme&) override;
+    /// The row of a tensor, by its name, is brought into sight and marked; empty: none is, and what is in sight stays.
+    void pointAt(const std::string& tensor);
 
     std::string title() const override;
     void draw(Canvas&) override;

@@ -317,6 +317,38 @@ TEST(LessonClass, RanksAreAskedForBesideTheGridAndSlicesBesideTheStorage)
     EXPECT_EQ(found, 6) << "three questions, each with a slide for its answer";
 }
 
+TEST(LessonClass, ThePictureHasWhatTheSlideSpeaksOf)
+{
+    Class room("cut-the-matrix");
+    LessonTalk steps(playOf(lessonFile("cut-the-matrix")), 1, [](const LessonScene&) {});
+    const auto shows = [&](const std::string& tensor) {
+        for (const CanvasWidget* canvas : room.presentation().canvases())
+            for (const Node& node : canvas->nodes())
+                if (node.role == "tensor" && node.name.starts_with(tensor + ",") && node.rect.height() > 10)
+                    return true;
+        return false;
+    };
+    room.presentation().goTo(steps.firstOf(2));
+    room.settle();
+    for (const char* tensor : {"token embedding", "MLP gate", "MLP up", "MLP down"})
+        EXPECT_TRUE(shows(tensor)) << tensor << ": nobody can scroll there";
+    for (int place = 0; place < steps.size(); ++place) {
+        if (steps.part(place) != LessonTalk::Part::answer)
+            continue;
+        const sim::AskedQuestion& asked = *room.window.lesson().play()->asked(steps.step(place));
+        if (asked.question().input != sim::QuestionInput::ranks)
+            continue;
+        room.presentation().goTo(place - 1);
+        room.settle();
+        EXPECT_EQ(room.presentation().canvases().size(), 1U) << "the grid has all the room";
+        EXPECT_TRUE(room.window.desk().selection().ranks.empty() || place == 0 ||
+                    sim::LessonValue(room.window.desk().selection().ranks) != asked.rightAnswer());
+        room.presentation().goTo(place);
+        room.settle();
+        EXPECT_EQ(sim::LessonValue(room.window.desk().selection().ranks), asked.rightAnswer()) << "seen on the grid, too";
+    }
+}
+
 TEST(LessonClass, NumbersHaveNoLettersToRaiseAHandFor)
 {
     LessonTalk talk(playOf(lessonFile("two-copies")), 1, [](const LessonScene&) {});

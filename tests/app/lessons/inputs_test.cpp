@@ -68,6 +68,64 @@ TEST(CurveInput, IsDrawnByDraggingAndByKeysAndSpoken)
         << qPrintable(curve.accessibleDescription());
 }
 
+TEST(CurveInput, HasAxesAndTellsTheValueUnderThePointer)
+{
+    CurveInput curve({QStringLiteral("1"), QStringLiteral("2"), QStringLiteral("4")}, QStringLiteral("%"), {0, 0.8}, 100, 0);
+    curve.setAlong(QStringLiteral("virtual stages"));
+    curve.resize(320, 200);
+    const std::vector<double> ticks = curve.ticks();
+    ASSERT_GE(ticks.size(), 3U);
+    EXPECT_EQ(ticks.front(), 0);
+    for (const double tick : ticks) // round numbers, as they are written
+        EXPECT_NEAR(std::remainder(tick * 100, 5), 0, 1e-9) << tick;
+    EXPECT_TRUE(curve.readout().isEmpty());
+    const auto move = [&](QPointF at) {
+        QMouseEvent event(QEvent::MouseMove, at, at, Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(&curve, &event);
+    };
+    move({318, 0});
+    EXPECT_EQ(curve.readout(), QStringLiteral("4 virtual stages: 80 %"));
+    EXPECT_TRUE(curve.value().is_null()) << "pointing draws nothing";
+    curve.setValue({0.5, 0.25, 0.125});
+    curve.setAnswered();
+    curve.setEngines({0.5, 0.35, 0.24});
+    move({318, 0});
+    EXPECT_EQ(curve.readout(), QStringLiteral("4 virtual stages: you 12.5 %, the engine 24 %"));
+    curve.fitInto(120);
+    EXPECT_LT(curve.sizeHint().height(), 110) << "leaves room for the reason";
+    curve.resize(320, curve.sizeHint().height());
+    EXPECT_GE(curve.ticks().size(), 2U) << "an axis all the same";
+}
+
+TEST(OrderInput, ShowsCardsWithHandlesThatCutNoWords)
+{
+    OrderInput input(
+        {QStringLiteral("short"), QStringLiteral("a card of so many words that no panel has room for them in one line")},
+        nullptr);
+    input.resize(260, 200);
+    input.show();
+    QCoreApplication::processEvents();
+    auto* list = input.findChild<SortedList*>();
+    ASSERT_TRUE(list);
+    ASSERT_EQ(list->count(), 2);
+    for (int row = 0; row < 2; ++row)
+        EXPECT_FALSE(list->item(row)->icon().isNull());
+    EXPECT_GT(list->visualItemRect(list->item(1)).height(), list->visualItemRect(list->item(0)).height() + 10);
+    EXPECT_GE(list->height(), list->visualItemRect(list->item(1)).bottom()) << "nothing to scroll";
+}
+
+TEST(ActionsInput, LeavesOutTheStageThatAllAreOfAndAnswersWithIt)
+{
+    ActionsInput input({QStringLiteral("0F0 0B0"), QStringLiteral("1F0 3F0 1B0 3B0")}, {1, 1, 1, 0}, nullptr);
+    const auto lists = input.findChildren<SortedList*>();
+    ASSERT_EQ(lists.size(), 2);
+    EXPECT_EQ(lists[0]->item(0)->text(), QStringLiteral("F0"));
+    EXPECT_EQ(lists[1]->item(1)->text(), QStringLiteral("3F0")) << "of two stages";
+    lists[0]->setCurrentRow(0);
+    lists[0]->moveCurrent(1);
+    EXPECT_EQ(input.value(), (sim::LessonValue{"0B0 0F0", "1F0 3F0 1B0 3B0"}));
+}
+
 TEST(NumberInput, IsEmptyUntilItIsAnswered)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/borrowed-experts.json");

@@ -8,6 +8,7 @@
 #include "app/lessons/list_inputs.h"
 #include "app/lessons/order_editor_dialog.h"
 #include "app/shell/details/details_panel.h"
+#include "app/shell/live/live_panel.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QAccessible>
@@ -20,6 +21,7 @@
 #include <QPushButton>
 #include <QRadioButton>
 #include <QRegularExpression>
+#include <QScrollArea>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTimer>
@@ -144,6 +146,77 @@ TEST(LessonWindow, HidesWhatIsAskedUntilItIsCommitted)
     lesson.commit();
     EXPECT_TRUE(tells());
     EXPECT_TRUE(window.session().path().isEmpty()) << "a lesson's scenario is in no file";
+}
+
+/// In 1280 × 720, however long the answer: it and the reason are on screen when one has committed.
+TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
+{
+    for (const auto& [lesson, id] : {std::pair("share-the-states", "stages"), std::pair("cut-finer", "bubbles"),
+                                     std::pair("cut-the-matrix", "block"), std::pair("forward-input-weight", "fill")}) {
+        SCOPED_TRACE(lesson);
+        LessonInWindow in(QString::fromLatin1(lesson), {1280, 720});
+        in.playUntil(id);
+        LessonPanel& panel = in.window.lesson();
+        auto* scroll = panel.findChild<QScrollArea*>();
+        ASSERT_TRUE(scroll);
+        const auto isInSight = [&](const QWidget* widget) {
+            const QRect rect(widget->mapTo(scroll->viewport(), QPoint(0, 0)), widget->size());
+            return rect.top() >= 0 && rect.bottom() <= scroll->viewport()->height();
+        };
+        for (QPushButton* button : panel.findChildren<QPushButton*>())
+            if (button->text() == QStringLiteral("Commit")) {
+                EXPECT_TRUE(isInSight(button));
+            }
+        const sim::AskedQuestion& asked = *panel.play()->asked(panel.at());
+        panel.input()->setValue(asked.question().mistakes.empty() ? asked.rightAnswer()
+                                                                  : asked.valueOf(asked.question().mistakes.front().near));
+        sayHowSure(panel, QStringLiteral("certain"));
+        panel.commit();
+        ASSERT_FALSE(panel.canCommit());
+        if (asked.question().input == sim::QuestionInput::order) {
+            EXPECT_TRUE(waitFor([&] { return panel.text().contains(QStringLiteral("\n2\\. ")); }))
+                << "no list of Markdown, which begins each with 1: " << qPrintable(panel.text());
+        }
+        const auto last = [&] { // the reason, or what the lesson says to everybody
+            const QLabel* found = nullptr;
+            for (const QLabel* label : scroll->widget()->findChildren<QLabel*>())
+                if (label->isVisible())
+                    found = label;
+            return found;
+        };
+        EXPECT_TRUE(waitFor([&] { return last() != nullptr && last()->parentWidget()->width() > 0 && isInSight(last()); }))
+            << (last() != nullptr ? qPrintable(last()->text()) : "nothing");
+    }
+}
+
+/// It says what to compare, and how to go on.
+TEST(LessonWindow, ALessonStaysBesideTheTrainingItAsksFor)
+{
+    LessonInWindow in(QStringLiteral("same-loss"), {1280, 720});
+    in.playUntil("digits"); // past the steps that train
+    in.window.lesson().back();
+    in.window.showLive();
+    EXPECT_TRUE(in.window.isLiveShown());
+    EXPECT_TRUE(waitFor([&] { return in.window.lesson().isVisible(); }));
+    EXPECT_GE(in.window.lesson().width(), 280);
+    EXPECT_GE(in.window.live().width(), 600) << "and the training has room";
+    in.window.lesson().back(); // shows a scenario
+    EXPECT_TRUE(waitFor([&] { return !in.window.isLiveShown() && in.window.lesson().isVisible(); }));
+}
+
+TEST(LessonWindow, TheEndOffersTheNextLesson)
+{
+    LessonInWindow in(QStringLiteral("two-copies"), {1280, 720});
+    LessonPanel& panel = in.window.lesson();
+    in.playUntil("hide");
+    panel.next();
+    EXPECT_TRUE(waitFor([&] { return panel.text().contains(QStringLiteral("The next lesson:")); })) << qPrintable(panel.text());
+    for (QPushButton* button : panel.findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Next Lesson")) {
+            button->click();
+            break;
+        }
+    EXPECT_TRUE(waitFor([&] { return in.window.isSettled() && panel.isPlaying() && panel.play()->lesson().number == 2; }));
 }
 
 TEST(LessonWindow, ABadLessonIsToldWithItsPlace)

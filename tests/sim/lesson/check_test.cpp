@@ -102,6 +102,22 @@ TEST(LessonCheck, WhatIsSaidBesideAPictureIsSaidOfWhatItShows)
         << other;
 }
 
+TEST(LessonCheck, AQuestionTellsNumbersOfWhatIsOnScreenOrOfWhatItSupposes)
+{
+    const auto asking = [](const std::string& ask) { return test::problemsOf(test::lessonWith({{"Rank 0's replicas?", ask}})); };
+    EXPECT_EQ(asking("Rank 0's replicas, dp {tiny.describe.layout.dp}?"), "");
+    const std::string other = asking("Rank 0's replicas, pp {cut.describe.layout.pp}?");
+    EXPECT_NE(other.find("/predict/ask: {cut.describe.layout.pp} says 2 of \"cut\", but on screen is \"tiny\""),
+              std::string::npos)
+        << other;
+    EXPECT_EQ(asking("Of cut, not on screen: dp {cut.describe.layout.dp}?"), "") << "it says so";
+    EXPECT_EQ(test::problemsOf(test::lessonWith({{"Rank 0's replicas?", "With pp {cut.describe.layout.pp}: rank 0's replicas?"},
+                                                 {R"("answer":"tiny.groups(0).dp")", R"("answer":"cut.groups(0).dp")"},
+                                                 {R"("near":"cut.groups(0).dp")", R"("near":"tiny.groups(0).dp")"}})),
+              "")
+        << "what is asked for may be supposed";
+}
+
 } // namespace
 
 /// No answer is typed in: a number among the words is one that the engine was given, or that an expression of the same lesson

@@ -61,6 +61,22 @@ TEST(LessonRecording, IsALessonThatTheCheckAccepts)
     EXPECT_NO_THROW(LessonPlay(parseLesson(file.dump(), "recorded.json", test::catalogue()), 1, test::catalogue()));
 }
 
+/// The question stands beside the picture of the step before: unasked words say of what it is.
+TEST(LessonRecording, WordsThatNobodyWroteAreOfTheScenarioThatComesNext)
+{
+    LessonRecording recording = recorded();
+    recording.steps[2].questions.front().ask.clear();
+    const LessonValue file = recording.file("words", test::catalogue());
+    EXPECT_EQ(problemsOf(file), "");
+    const LessonValue& question = file.at("steps").at(1).at("predict");
+    EXPECT_EQ(question.at("ask"), "How much is the peak memory with kind 1f1b?");
+    EXPECT_EQ(file.at("steps").at(3).at("predict").at("ask"), "What becomes of the bubble with kind gpipe?");
+    const LessonPlay play(parseLesson(file.dump(), "recorded.json", test::catalogue()), 1, test::catalogue());
+    EXPECT_GT(question.at("range").at(1).get<double>(),
+              Expression::parse("case_1.peak_memory_gib").evaluate(play.cases()).get<double>())
+        << "that nothing changes is an answer, too";
+}
+
 TEST(LessonRecording, EveryNumberThatIsOfferedCanBeAskedFor)
 {
     for (const RecordedMetric& metric : recordedMetrics()) {

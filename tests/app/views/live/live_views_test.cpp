@@ -253,5 +253,25 @@ TEST(LiveGrid, ShowsWhatRanksHoldNow)
     EXPECT_NE(std::find(texts.begin(), texts.end(), "memory now"), texts.end());
 }
 
+TEST(LiveCurves, LossOfTheRunBeforeLiesBeneath)
+{
+    CurvesView view(lightTheme());
+    const auto texts = [&] {
+        RecorderCanvas canvas(kLiveArea);
+        view.draw(canvas);
+        std::string all;
+        for (const std::string& text : canvas.texts())
+            all += text + "\n";
+        return all;
+    };
+    view.add({{.step = 1, .loss = 5.5, .seconds = 0.1}, {.step = 2, .loss = 5.25, .seconds = 0.1}});
+    EXPECT_EQ(texts().find("dashed"), std::string::npos);
+    view.setEarlier("one rank", view.points());
+    view.clear();
+    EXPECT_EQ(view.earlier().size(), 2U) << "it is kept over a new beginning";
+    view.add({{.step = 1, .loss = 5.5, .seconds = 0.1}});
+    EXPECT_NE(texts().find("dashed: one rank 5.5"), std::string::npos) << texts();
+}
+
 } // namespace
 } // namespace app

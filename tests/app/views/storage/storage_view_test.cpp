@@ -250,6 +250,44 @@ TEST(StoragePicture, CutsNoTextAtAnySizeNorScroll)
     }
 }
 
+TEST(StoragePicture, WhatIsSpokenOfIsBroughtIntoSight)
+{
+    Storage storage(test::smallScenario(2, 2, 4));
+    storage.area = {0, 0, 700, 260};
+    const auto isInSight = [&](const std::string& tensor) {
+        for (const Node& node : storage.draw().nodesOf("tensor"))
+            if (node.name.starts_with(tensor + ",") && node.rect.height() > 10)
+                return true;
+        return false;
+    };
+    ASSERT_FALSE(isInSight("MLP down")) << "it is there to be scrolled to";
+    storage.view.pointAt("MLP down");
+    EXPECT_TRUE(isInSight("MLP down"));
+    storage.view.command(ViewCommand::fitAll, false, storage.area);
+    EXPECT_FALSE(isInSight("MLP down")) << "once: who scrolls on is not held there";
+    storage.view.pointAt("no such tensor");
+    EXPECT_TRUE(isInSight("token embedding"));
+}
+
+TEST(StoragePicture, BeforeAnAudienceNoRowIsLeftOut)
+{
+    Storage storage(test::smallScenario(2, 2, 4));
+    storage.area = {0, 0, 560, 480};
+    const auto cut = [&] {
+        std::size_t rows = 0;
+        for (const Node& node : storage.draw().nodesOf("tensor"))
+            rows += node.rect.height() < 20;
+        return rows;
+    };
+    std::size_t all = 0;
+    for (const sim::HoldingGroup& group : sim::holdingsOf(*storage.simulation, 0).groups)
+        all += group.tensors.size();
+    ASSERT_LT(storage.draw().nodesOf("tensor").size() - cut(), all) << "some have to be scrolled to";
+    storage.view.setForAudience(true);
+    EXPECT_EQ(storage.draw().nodesOf("tensor").size(), all);
+    EXPECT_EQ(cut(), 0U);
+}
+
 TEST(StoragePicture, OfNothingSaysSo)
 {
     Storage storage(test::smallScenario());

@@ -1,0 +1,218 @@
+// The player's questions: how they are answered, and the verdict that is kept in sight.
+#include "app/lessons/lesson_panel.h"
+
+#include "app/lessons/curve_input.h"
+#include "app/lessons/lesson_text.h"
+#include "app/shell/widgets/style.h"
+#include "sim/scenario/json_text.h"
+
+#include <QAbstractButton>
+#include <QButtonGroup>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QRadioButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace app {
+namespace {
+
+using sim::LessonValue;
+
+/// How sure, and what that counts as.
+constexpr std::array kSureness{std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "a guess"), 0.3},
+                               std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "fairly sure"), 0.6},
+                               std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "certain"), 0.95}};
+
+} // namespace
+
+void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
+{
+    QVBoxLayout* column = nullptr;
+    QFrame* frame = lessonCard(column);
+    m_input = makeAnswerInput(asked, m_desk, frame);
+    m_inputCard = frame;
+    column->addWidget(m_input);
+    fitInput();
+    const auto answer = committed();
+    if (answer) {
+        m_input->setValue(answer->value);
+        m_input->setAnswered();
+    } else {
+        if (asked.question().sure) {
+            auto* row = new QHBoxLayout;
+            row->addWidget(lessonParagraph(tr("How sure?"), "muted12"));
+            m_sure = new QButtonGroup(frame);
+            for (std::size_t i = 0; i < kSureness.size(); ++i) {
+                auto* button = new QRadioButton(tr(kSureness[i].first));
+                m_sure->addButton(button, static_cast<int>(i));
+                row->addWidget(button);
+                connect(button, &QRadioButton::toggled, this, &LessonPanel::updateButtons);
+            }
+            row->addStretch();
+            column->addLayout(row);
+        }
+        m_commit = new QPushButton(tr("Commit"));
+        m_commit->setToolTip(tr("Your answer stays as it is; then the engine's is shown"));
+        setRole(m_commit, "primary");
+        m_why = lessonParagraph({}, "small");
+        column->addWidget(m_commit, 0, Qt::AlignLeft);
+        column->addWidget(m_why);
+        connect(m_commit, &QPushButton::clicked, this, &LessonPanel::commit);
+        connect(m_input, &AnswerInput::changed, this, &LessonPanel::updateButtons);
+    }
+    m_column->insertWidget(m_column->count() - 1, frame);
+    if (answer)
+        buildVerdict(asked, *answer);
+}
+
+void LessonPanel::commit()
+{
+    if (!canCommit())
+        return;
+    const sim::AskedQuestion& asked = *m_play->asked(m_at);
+    CommittedAnswer answer{.value = m_input->value(),
+                           .isRight = asked.isRight(m_input->value()),
+                           .sure = {},
+                           .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3};
+    if (m_sure != nullptr && m_sure->checkedId() >= 0)
+        answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].second;
+    const std::string& id = m_play->id(m_at);
+    if (m_onlyRemember) {
+        m_remembered[id] = answer;
+        m_progress.remembered(m_play->lesson().id, id, answer.isRight, QDateTime::currentDateTime());
+    } else {
+        m_progress.commit(m_play->lesson().id, id, answer);
+    }
+    m_input->setAnswered();
+    m_commit->hide();
+    m_why->hide();
+    if (m_sure != nullptr)
+        for (QAbstractButton* button : m_sure->buttons())
+            button->setEnabled(false);
+    m_verdict = buildVerdict(asked, answer);
+    updateButtons();
+    if (m_play->isDrawn(m_at)) {
+        showDrawnCase();
+        expectNext();
+    } else if (asked.question().input == sim::QuestionInput::ranks) { // the answer is seen where it was asked for
+        LessonScene scene = sceneOf(*m_play, m_at);
+        scene.shown = scene.compared = nullptr;
+        scene.asksForRanks = scene.play = false;
+        scene.ranks = sim::valueAs<std::vector<int>>(asked.rightAnswer()).value_or(std::vector<int>());
+        Q_EMIT sceneChanged(scene);
+    }
+    m_next->setFocus();
+    QTimer::singleShot(0, this, &LessonPanel::showVerdict); // laid out by then, if nothing moved
+}
+
+/// All of the answer and its reason; where there is less room, from their beginning.
+void LessonPanel::showVerdict()
+{
+    if (!m_verdict)
+        return;
+    QScrollBar* bar = m_scroll->verticalScrollBar();
+    const int top = m_verdict->mapTo(m_body, QPoint(0, 0)).y(), bottom = top + m_verdict->height();
+    const QSignalBlocker quiet(bar); // of the range, which does not change by that
+    bar->setValue(std::min(top, std::max(0, bottom + m_column->contentsMargins().bottom() - m_scroll->viewport()->height())));
+}
+
+/// Where the place is low, so is what can be.
+void LessonPanel::fitInput()
+{
+    constexpr int kLow = 340; ///< a window of 720 pixels with text twice as large
+    m_title->setVisible(height() >= kLow);
+    if (m_input != nullptr)
+        m_input->fitInto(m_scroll->viewport()->height());
+}
+
+void LessonPanel::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    fitInput();
+    showVerdict();
+}
+
+/// Your answer beside the engine's, and the reason for the mistake that was made.
+QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const CommittedAnswer& answer)
+{
+    // A curve is answered on its own plot: words and plot stay together.
+    const bool isCurve = asked.question().input == sim::QuestionInput::sketch;
+    QVBoxLayout* column = isCurve ? static_cast<QVBoxLayout*>(m_inputCard->layout()) : nullptr;
+    QFrame* frame = isCurve ? static_cast<QFrame*>(m_inputCard) : lessonCard(column);
+    const std::string reason = answer.isRight ? std::string() : asked.reasonFor(answer.value);
+    const QString verdict = answer.isRight ? tr("**Right.**") : tr("**Not so.**");
+    if (isCurve && !reason.empty()) {
+        column->addWidget(lessonParagraph(verdict + QLatin1Char(' ') + QString::fromStdString(reason), nullptr));
+        static_cast<CurveInput*>(m_input)->setEngines(asked.rightAnswer().get<std::vector<double>>());
+    } else {
+        column->addWidget(lessonParagraph(verdict, nullptr));
+        tellAnswers(asked, answer, frame, column);
+        if (!reason.empty())
+            column->addWidget(lessonParagraph(QString::fromStdString(reason), nullptr));
+    }
+    if (const std::string& because = m_play->because(m_at); !because.empty())
+        column->addWidget(lessonParagraph(QString::fromStdString(because), "muted"));
+    if (!isCurve)
+        m_column->insertWidget(m_column->count() - 1, frame);
+    return frame;
+}
+
+/// As a picture where there is one; what was answered with makes room where the picture tells it, too.
+void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAnswer& answer, QFrame* frame, QVBoxLayout* column)
+{
+    const LessonValue right = asked.rightAnswer();
+    const sim::QuestionInput input = asked.question().input;
+    const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
+    if (answer.value.is_number() && right.is_number() && input != sim::QuestionInput::choice) {
+        const double a = answer.value.get<double>(), b = right.get<double>();
+        const auto range =
+            asked.question().range.empty() ? std::pair(std::min({0.0, a, b}), std::max({0.0, a, b})) : asked.range();
+        column->addWidget(new AnswerAxis(range.first, range.second, a, b, yours, engines, frame));
+    } else if (input == sim::QuestionInput::sketch) {
+        static_cast<CurveInput*>(m_input)->setEngines(right.get<std::vector<double>>());
+    } else if (input == sim::QuestionInput::bars) {
+        m_inputCard->hide();
+        std::vector<AnswerBars::Bar> bars;
+        for (std::size_t i = 0; i < std::min(right.size(), answer.value.size()); ++i)
+            bars.push_back({.name = QString::fromStdString(asked.filled(asked.question().parts[i].text)),
+                            .yours = answer.value[i].get<double>(),
+                            .engines = right[i].get<double>(),
+                            .yourText = answerText(asked, answer.value[i]),
+                            .engineText = answerText(asked, right[i])});
+        column->addWidget(new AnswerBars(std::move(bars), asked.range(), frame));
+    } else if (input == sim::QuestionInput::order) {
+        m_inputCard->hide();
+        for (std::size_t place = 0; place < right.size(); ++place) {
+            const auto mine = std::find(answer.value.begin(), answer.value.end(), right[place]) - answer.value.begin();
+            const QString card =
+                QStringLiteral("%1\\. %2").arg(place + 1).arg(answerText(asked, LessonValue::array({right[place]})));
+            column->addWidget(
+                lessonParagraph(static_cast<std::size_t>(mine) == place ? card : card + tr(" *(you: place %1)*").arg(mine + 1),
+                                static_cast<std::size_t>(mine) == place ? "muted" : nullptr));
+        }
+    } else if (input == sim::QuestionInput::actions) { // rows of codes tell nobody anything
+        m_input->hide();
+        m_inputCard->hide();
+        const sim::OrderOutcome mine = asked.outcomeOf(answer.value);
+        column->addWidget(lessonParagraph(tr("You: %1.").arg(orderText(mine)), "muted"));
+        if (!answer.isRight) {
+            if (mine.problem.empty())
+                column->addWidget(lessonParagraph(tr("Missed: %1.").arg(unmetText(mine)), nullptr));
+            column->addWidget(lessonParagraph(tr("The engine: %1.").arg(orderText(asked.outcomeOf(right))), nullptr));
+        }
+    } else {
+        column->addWidget(lessonParagraph(tr("You: %1").arg(yours), "muted"));
+        if (!answer.isRight)
+            column->addWidget(lessonParagraph(tr("The engine: %1").arg(engines), nullptr));
+    }
+}
+
+} // namespace app

@@ -37,8 +37,10 @@ struct PlanRequest {
     std::vector<std::string> freed; ///< searched besides what always is: layout.order
     /// Neither searched nor held: what follows from the rest where a file does not say it. The document's own is not looked at.
     std::vector<std::string> following;
-    double marginGib = 0;     ///< of each GPU's memory, left free
-    std::string framework;    ///< keep to what it can do; empty: to nothing but what is legal
+    double marginGib = 0; ///< of each GPU's memory, left free
+    /// Keep to what its export writes and means the same job, with transfers hidden as it does; empty: to nothing but what is
+    /// legal.
+    std::string framework;
     int top = 5;              ///< so many of the best
     double enoughSeconds = 0; ///< of a step: the first layout that is as fast ends the search, slower ones are cut; 0: the best
     int mostSimulated = 0;    ///< then the search ends unproved and says how far it is; 0: 200, of small jobs up to 4,000
@@ -115,7 +117,7 @@ PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(c
 /// Pointers of what is searched, or can be: "layout.tp".
 std::vector<std::string_view> plannedKeys();
 /// Names that a request's framework may have.
-std::span<const std::string_view> plannedFrameworks();
+std::vector<std::string_view> plannedFrameworks();
 
 /// The document with settings in it, as they are searched with: gpus included.
 ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>&);

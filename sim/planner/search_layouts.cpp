@@ -1,6 +1,7 @@
 // Layouts laid out and simulated: the last two rungs of the search.
 #include "sim/planner/search.h"
 
+#include "sim/frameworks/limits.h"
 #include "sim/index.h"
 #include "sim/parallel.h"
 
@@ -155,6 +156,9 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
                     refused[i] = problem.pointer + ": " + problem.message;
             return;
         }
+        if (const Framework* const framework = findFramework(m_request.framework)) // its export has the last word
+            if (refused[i] = exportProblem(*framework, *resolved.scenario, m_catalogue); !refused[i].empty())
+                return;
         try {
             results[i] = simulate(*resolved.scenario);
         } catch (const Error& error) {

@@ -108,6 +108,8 @@ void readDeepSpeed(Job& job)
     if (!tp)
         reading.addNote("tensor_parallel.autotp_size", Became::byDefault,
                         "tensor and pipeline sizes are in the program that uses this file: 1", "/layout/tp");
+    if (const std::optional<int> stages = reading.size("pipeline.stages", "/layout/pp"))
+        job.pp = *stages;
     if (const std::optional<int> world = reading.integer("world_size", "/cluster"))
         job.gpus = world;
     const auto size = [&reading](std::string_view name) {
@@ -141,7 +143,8 @@ void readDeepSpeed(Job& job)
                           "is not given: on at stage 3 only");
     job.put("/training/overlap/grad_reduce", facts.overlap.value_or(facts.stage == 3));
     job.put("/training/overlap/param_gather", facts.stage == 3);
-    job.put("/training/recompute", "none");
+    const std::optional<int> interval = reading.integer("pipeline.activation_checkpoint_interval", "/training/recompute");
+    job.put("/training/recompute", job.pp > 1 && interval.value_or(0) > 0 ? "full" : "none");
     if (const std::optional<std::string> type = reading.word("optimizer.type", "/training/optimizer");
         type && !optimizerWord(*type).empty())
         job.training["optimizer"] = optimizerWord(*type);

@@ -109,6 +109,13 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         of["text"] = grid.text;
         if (grid.leastFloorSeconds > 0)
             of["floor_s"] = grid.leastFloorSeconds;
+        if (grid.needGib > 0) {
+            Answer settings = Answer::object();
+            for (const auto& [pointer, value] : grid.needSettings)
+                settings[slashed(pointer)] = valueOf(value);
+            of["need_gib"] = grid.needGib;
+            of["need"] = settings;
+        }
         of["best"] = grid.best ? layoutOf(*grid.best, hasPrice) : Answer(nullptr);
         rejected.push_back(std::move(of));
     }

@@ -77,8 +77,12 @@ struct RejectedGrid {
     PlanGrid grid;
     PlanReason reason = PlanReason::rule;
     std::string text;                  ///< with the numbers
-    double leastFloorSeconds = 0;      ///< of what is legal of it and may fit; 0: nothing is
+    double leastFloorSeconds = 0;      ///< nothing of it that may fit takes less; 0: nothing may
     std::optional<PlannedLayout> best; ///< of it, where one was simulated
+    /// Where nothing fits: what the leanest layout that was laid out holds on its fullest rank, as the engine counts, and its
+    /// settings; 0: none was laid out.
+    double needGib = 0;
+    std::vector<PlanSetting> needSettings{};
 };
 
 struct PlanAnswer {

@@ -120,6 +120,8 @@ private:
     template <typename Take>
     void eachSharding(const Choice&, Scenario&, const Take&) const;
     int depthToJudge(const Choice&) const; ///< layers run again with which a framework is asked whether it has it
+    void layOutLeanest();
+    GridRecord::Least leanestOf(const PlanGrid&) const;
     void report(bool always);
     void finish(PlanAnswer&);
     PlannedLayout planned(const Waiting&, const Simulation&) const;

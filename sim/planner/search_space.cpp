@@ -102,7 +102,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                     const LayoutFloor floor = m_floors.leastOf(choice, scratch);
                     const double ns = floor.stepNs;
                     if (floor.bytes > m_capacityBytes) {
-                        record.noteMemory(floor.bytes, 0, choice);
+                        record.activations.note(floor.bytes, 0, choice);
                         continue;
                     }
                     nodes.push_back({.key = byHeadroom() ? floor.bytes : ns,
@@ -232,7 +232,7 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
                         keep();
                     }
                 if (!fits)
-                    record.noteMemory(floor.bytes, floor.fullestRank, leaf);
+                    record.floor.note(floor.bytes, floor.fullestRank, leaf);
                 continue;
             }
             fits = floorWith(most);
@@ -253,7 +253,7 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
             fits = floorWith(shape.choice.recomputeLayers);
         }
         if (!fits) {
-            record.noteMemory(floor.bytes, floor.fullestRank, leaf);
+            record.floor.note(floor.bytes, floor.fullestRank, leaf);
             continue;
         }
         keep();
@@ -277,8 +277,7 @@ void Search::expand(const std::vector<Waiting>& waiting)
         GridRecord& record = m_grids[asIndex(waiting[i].grid)];
         record.evaluated += records[i].evaluated;
         m_answer.evaluated += records[i].evaluated;
-        if (records[i].leastBytes < record.leastBytes)
-            record.noteMemory(records[i].leastBytes, records[i].fullestRank, records[i].fullest);
+        record.floor.note(records[i].floor.bytes, records[i].floor.rank, records[i].floor.of);
         for (Waiting& one : next[i])
             m_queue.push(std::move(one));
     }

@@ -122,6 +122,42 @@ TEST(Planner, SaysTheSameForAnyNumberOfThreads)
     EXPECT_EQ(said(one), said(three));
 }
 
+TEST(Planner, SaysOfWhatDoesNotFitWhatItsLeanestLayoutHolds)
+{
+    PlanRequest request = tinyJob();
+    request.marginGib = 79.95;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const double capacity = 80 - request.marginGib;
+    int told = 0;
+    for (const RejectedGrid& rejected : answer.rejected) {
+        if (rejected.reason != PlanReason::memory)
+            continue;
+        ++told;
+        EXPECT_GT(rejected.needGib, capacity) << rejected.text;
+        const auto step = simulate(resolvedScenario(withSettings(request, rejected.needSettings), test::catalogue()));
+        EXPECT_NEAR(step->metrics().peakMemoryGib, rejected.needGib, 1e-9) << rejected.text;
+        EXPECT_THAT(rejected.text, testing::HasSubstr("the least of what was laid out"));
+    }
+    EXPECT_GE(told, 3);
+}
+
+TEST(Planner, CallsAFloorOfAGridWhatNothingOfItIsBelow)
+{
+    PlanRequest request{.document =
+                            ScenarioDocument::readFile(RANKSCOPE_SOURCE_DIR "/scenarios/05-dp2-tp4-pp2-sixteen-gpus.json"),
+                        .fixed = {{"schedule.kind", "1f1b"}, {"training.recompute", "none"}, {"training.micro_batch_size", "1"}}};
+    request.top = 100;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    int told = 0;
+    for (const RejectedGrid& rejected : answer.rejected)
+        if (rejected.best) {
+            ++told;
+            EXPECT_GT(rejected.leastFloorSeconds, 0) << rejected.grid.text();
+            EXPECT_LE(rejected.leastFloorSeconds, rejected.best->stepSeconds) << rejected.grid.text();
+        }
+    EXPECT_GE(told, 2);
+}
+
 TEST(Planner, GivesEveryGridOneReason)
 {
     const PlanAnswer answer = plan(tinyJob(), test::catalogue());
@@ -184,7 +220,10 @@ TEST(Planner, GoesOnUntilASmallJobIsProved)
 
 TEST(Planner, CallsNoLayoutATieWhereMemoryCounts)
 {
-    PlanRequest request = tinyJob();
+    PlanRequest request{.document =
+                            ScenarioDocument::readFile(RANKSCOPE_SOURCE_DIR "/scenarios/05-dp2-tp4-pp2-sixteen-gpus.json")};
+    request.fixed = {{"schedule.kind", "1f1b"}, {"training.recompute", "none"}};
+    request.top = 100; // among them grids whose steps the model cannot tell apart
     request.objective = PlanObjective::headroom;
     for (const PlannedLayout& layout : plan(request, test::catalogue()).best)
         EXPECT_FALSE(layout.tieWithFirst) << layout.grid.text();

@@ -136,7 +136,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"rejected", rejected}};
     if (plan.tooLarge > 0)
         answer["too_large_text"] = plan.tooLargeText;
-    if (request.parts > 1) { // what putting the parts together takes
+    if (request.parts > 1 || request.isPart) { // what putting the parts together takes
         answer["part"] = {request.part + 1, request.parts};
         answer["job"] = jobOf(request);
         answer["order"] = plan.firstOrder;
@@ -249,6 +249,8 @@ Answer whyAnswer(const PlanWhy& why)
             {"delta_s", why.deltaSeconds},
             {"terms", terms},
             {"proved", why.proved},
+            {"tokens_ratio", why.tokensRatio},
+            {"per_token", why.perToken},
             {"sure", why.sure}};
 }
 

@@ -46,6 +46,7 @@ struct PlanRequest {
     int mostSimulated = 0;    ///< then the search ends unproved and says how far it is; 0: 200, of small jobs up to 4,000
     int jobs = 0;             ///< threads; 0: as many as there are cores. Changes no number of the answer
     int part = 0, parts = 1;  ///< of the grids, every parts-th from the part-th
+    bool isPart = false;      ///< its answer is to be merged, were it the only part
 };
 
 /// The sizes of the parallel dimensions.
@@ -135,6 +136,8 @@ struct PlanWhy {
     double deltaSeconds = 0;            ///< of the other's step
     std::vector<std::pair<StepPart, double>> terms; ///< seconds; they add up to it
     std::string sure;                               ///< how sure the difference is
+    /// Tokens of the other's step for each of the first's, and what a token takes of the other for what it takes of the first.
+    double tokensRatio = 1, perToken = 1;
 };
 /// Throws what plan() does of a request that cannot be searched, at once; `asked` as whyNot's.
 void requirePlannable(const PlanRequest&, const Catalogue&);

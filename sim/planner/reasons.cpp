@@ -197,6 +197,11 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
     for (const StepPart part : kStepParts)
         if (const std::int64_t delta = comparison.deltaNs(part); delta != 0)
             why.terms.emplace_back(part, static_cast<double>(delta) * 1e-9);
+    const auto tokensOf = [](const Simulation& of) {
+        return 1.0 * of.scenario().training.globalBatchSize * of.scenario().training.sequenceLength;
+    };
+    why.tokensRatio = tokensOf(*b) / tokensOf(*a);
+    why.perToken = b->metrics().stepTimeSeconds / a->metrics().stepTimeSeconds / why.tokensRatio;
     why.sure = sureText(comparison.likely);
     why.text = termsText(*why.other, answer.best.front());
     return why;

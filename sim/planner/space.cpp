@@ -181,7 +181,12 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
     selectiveJson = hasModules ? selective : "\"selective\"";
     if (hasModules)
         neutral.set("training.recompute", selective);
-    base = resolvedScenario(neutral, catalogue);
+    ScenarioDocument::Resolved resolved = neutral.resolve(catalogue);
+    if (!resolved.scenario) { // warnings are of one GPU alone, and not of the file
+        std::erase_if(resolved.problems, [](const Problem& problem) { return problem.severity != Severity::error; });
+        throw ScenarioError(std::move(resolved.problems));
+    }
+    base = *std::move(resolved.scenario);
     if (!(request.marginGib >= 0) || request.marginGib >= base.cluster.gpu.memoryGib)
         throw Error("a margin of " + digitsOf(request.marginGib) + " GiB leaves nothing of the " +
                     digitsOf(base.cluster.gpu.memoryGib) + " GiB of a GPU");

@@ -244,6 +244,42 @@ TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
     EXPECT_FALSE(whyNot(request, test::catalogue(), answer, {"layout.tp", "3"}).other);
 }
 
+TEST(Planner, ComparesAnotherBatchByTheToken)
+{
+    const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const PlanWhy why = whyNot(request, test::catalogue(), answer, {"training.global_batch_size", "16"});
+    ASSERT_TRUE(why.other);
+    EXPECT_EQ(why.tokensRatio, 2);
+    EXPECT_NEAR(why.perToken, why.other->stepSeconds / (2 * answer.best.front().stepSeconds), 1e-12);
+    EXPECT_LT(why.perToken, 1);
+    EXPECT_EQ(whyAnswer(why)["tokens_ratio"], 2);
+}
+
+TEST(Planner, WarnsOfNoIdleGpuOfALayoutThatIsNotTheFiles)
+{
+    PlanRequest request = tinyJob({{"training.sequence_length", "4096"}});
+    request.document.set("layout.dp", "2");
+    request.document.set("cluster.nodes", "1");
+    request.document.set("model.num_attention_heads", "7");
+    try {
+        requirePlannable(request, test::catalogue());
+        FAIL() << "seven heads of 512";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("/model"));
+        EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("idle")));
+    }
+}
+
+TEST(Planner, MergesTheOnlyPart)
+{
+    PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    request.isPart = true;
+    const Answer whole = planAnswer(plan(request, test::catalogue()), request);
+    EXPECT_EQ(whole["part"], Answer({1, 1}));
+    EXPECT_EQ(mergedPlans({whole}, 1)["best"][0], whole["best"][0]);
+}
+
 TEST(Planner, ProvesNothingWhereItWasStopped)
 {
     PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});

@@ -8,7 +8,6 @@ namespace sim::frameworks {
 namespace {
 
 constexpr std::array kDeepSpeedNotRepresentable = {
-    Alias{"*zero_optimization.offload_optimizer.device", "optimizer states on the host: see training.offload.optimizer"},
     Alias{"*zero_optimization.offload_param.device", "parameters on the host have no key"},
     Alias{"*zero_optimization.zero_hpz_partition_size", "secondary partitions have no key"},
     Alias{"*zero_optimization.zero_quantized_*", "quantized transfers have no key"},
@@ -58,6 +57,25 @@ DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
     return facts;
 }
 
+/// Optimizer states that lie on the host.
+void readOffload(Job& job, const std::string& prefix)
+{
+    Reading& reading = job.reading;
+    const std::string offload = prefix + "zero_optimization.offload_optimizer.";
+    const std::string device = reading.word(offload + "device", "/training/offload/optimizer").value_or("none");
+    const bool isOld = reading.flag(prefix + "zero_optimization.cpu_offload", "/training/offload/optimizer").value_or(false);
+    const std::optional<double> ratio = reading.real(offload + "ratio", "/training/offload/optimizer");
+    if (device == "none" && !isOld) {
+        if (reading.has(offload + "device"))
+            reading.say(offload + "device", Became::harmless, "is switched off");
+        return;
+    }
+    job.training["offload"]["optimizer"] = number(std::clamp(ratio.value_or(1.0), 0.0, 1.0));
+    if (device == "nvme")
+        reading.say(offload + "device", Became::notRepresentable, "nvme: imported as the host's memory, which is faster",
+                    "/training/offload/optimizer");
+}
+
 void harmlessOfDeepSpeed(Reading& reading)
 {
     reading.notRepresentable(kDeepSpeedNotRepresentable);
@@ -103,6 +121,7 @@ void readDeepSpeed(Job& job)
 {
     Reading& reading = job.reading;
     const DeepSpeedFacts facts = readDeepSpeedJson(job, "");
+    readOffload(job, "");
     const std::optional<int> tp = reading.integer("tensor_parallel.autotp_size", "/layout/tp");
     job.tp = std::max(1, tp.value_or(1));
     if (!tp)
@@ -185,6 +204,7 @@ void readMegatronDeepSpeed(Job& job)
                             reading.placeOf(flag) + ": the latter counts");
     }
     reading.integer("ds_config.gradient_accumulation_steps", "/training/global_batch_size");
+    readOffload(job, "ds_config.");
     const std::optional<std::string> partition = reading.word("pp_partition_method", "/schedule/layers_per_stage");
     readMegatronArguments(job, {.zeroStage = facts.stage, .gradReduce = facts.overlap.value_or(facts.stage == 3)});
     if (!facts.overlap)

@@ -32,7 +32,7 @@ ALLOWED = {
     "sim/calibration": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/program", "sim/cost", "sim/engine", "sim/simulate",
                         "sim/trace", "sim/recovery"],
     "sim/planner": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/program", "sim/cost",
-                    "sim/engine", "sim/simulate", "sim/analysis"],
+                    "sim/engine", "sim/simulate", "sim/analysis", "sim/frameworks"],
     "sim/answers": ["sim/text", "sim/scenario", "sim/mesh", "sim/model", "sim/schedule", "sim/legal", "sim/engine", "sim/simulate",
                     "sim/analysis", "sim/trace", "sim/recovery", "sim/planner"],
     "sim/lesson": ["sim/text", "sim/scenario", "sim/mesh", "sim/schedule", "sim/simulate", "sim/analysis", "sim/answers"],

@@ -118,8 +118,10 @@ SettingsQuestion SettingsImport::questionOf(const std::string& pointer) const
     SettingsQuestion question{.pointer = pointer, .label = {}, .why = {}, .options = {}, .value = {}};
     if (pointer == kGpus) {
         question.label = trSettings("GPUs in all");
-        question.value =
-            m_resolved.scenario ? std::to_string(m_resolved.scenario->layout.worldSize()) : m_document.get(pointer).value_or("1");
+        std::int64_t ranks = 1; // of what is written, legal or not
+        for (const char* key : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp"})
+            ranks *= std::max(1, wholeNumber(m_document.get(key).value_or("1")));
+        question.value = std::to_string(ranks);
         return question;
     }
     if (const ScenarioKey* key = findScenarioKey(pointer)) {

@@ -109,6 +109,13 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         of["text"] = grid.text;
         if (grid.leastFloorSeconds > 0)
             of["floor_s"] = grid.leastFloorSeconds;
+        if (grid.needGib > 0) {
+            Answer settings = Answer::object();
+            for (const auto& [pointer, value] : grid.needSettings)
+                settings[slashed(pointer)] = valueOf(value);
+            of["need_gib"] = grid.needGib;
+            of["need"] = settings;
+        }
         of["best"] = grid.best ? layoutOf(*grid.best, hasPrice) : Answer(nullptr);
         rejected.push_back(std::move(of));
     }
@@ -129,7 +136,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"rejected", rejected}};
     if (plan.tooLarge > 0)
         answer["too_large_text"] = plan.tooLargeText;
-    if (request.parts > 1) { // what putting the parts together takes
+    if (request.parts > 1 || request.isPart) { // what putting the parts together takes
         answer["part"] = {request.part + 1, request.parts};
         answer["job"] = jobOf(request);
         answer["order"] = plan.firstOrder;
@@ -259,6 +266,8 @@ Answer whyAnswer(const PlanWhy& why)
             {"delta_s", why.deltaSeconds},
             {"terms", terms},
             {"proved", why.proved},
+            {"tokens_ratio", why.tokensRatio},
+            {"per_token", why.perToken},
             {"sure", why.sure}};
 }
 

@@ -79,6 +79,7 @@ PlanRequest requestOf(const PlanArguments& arguments)
     const Part part = partOf(arguments.part);
     request.part = part.index;
     request.parts = part.count;
+    request.isPart = !arguments.part.empty();
     return request;
 }
 
@@ -88,6 +89,60 @@ std::string valueIn(const Answer& settings, const char* pointer)
         return "-";
     const Answer& value = settings.at(pointer);
     return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string gridIn(const Answer& grid)
+{
+    std::string text;
+    for (const char* key : {"tp", "cp", "pp", "dp", "ep"})
+        text += (text.empty() ? "" : ", ") + std::string(key) + " " + std::to_string(grid.at(key).get<int>());
+    return text;
+}
+
+/// Grids that are not legal, by the key whose rule they break, with one of each.
+void printRules(const Answer& answer, std::ostream& out)
+{
+    std::map<std::string, std::pair<int, const Answer*>> byKey;
+    for (const Answer& grid : answer.at("rejected"))
+        if (grid.at("reason") == "rule") {
+            const std::string text = grid.at("text").get<std::string>();
+            auto& [count, first] = byKey[text.substr(0, text.find(':'))];
+            if (count++ == 0)
+                first = &grid;
+        }
+    for (const auto& [key, of] : byKey)
+        out << "  " << countedText(of.first, "grid") << (of.first > 1 ? ", as " : ", ") << gridIn(*of.second)
+            << ": rule: " << of.second->at("text").get<std::string>() << "\n";
+}
+
+/// Why there is no layout: the rule that forbids most, or what the leanest holds.
+std::string whyNothing(const Answer& answer)
+{
+    const Answer& rejected = answer.at("rejected");
+    if (rejected.empty())
+        return "; no sizes of tp, cp, pp, dp have this product with what is held: fewer --fix, or another --gpus";
+    const Answer* leanest = nullptr;
+    std::map<std::string, int> rules;
+    for (const Answer& grid : rejected) {
+        if (grid.at("reason") == "rule")
+            ++rules[grid.at("text").get<std::string>().substr(0, grid.at("text").get<std::string>().find(':'))];
+        if (grid.contains("need_gib") &&
+            (leanest == nullptr || grid.at("need_gib").get<double>() < leanest->at("need_gib").get<double>()))
+            leanest = &grid;
+    }
+    if (leanest != nullptr)
+        return "; the leanest that was laid out, " + gridIn(*leanest) + ", holds " +
+               fixed(leanest->at("need_gib").get<double>(), 1) +
+               " GiB on its fullest GPU: more GPUs (--gpus), a smaller --margin or "
+               "fewer --fix may help";
+    if (answer.at("covered").get<std::int64_t>() > 0)
+        return "; more GPUs (--gpus), a smaller --margin or fewer --fix may help";
+    const auto most =
+        std::max_element(rules.begin(), rules.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    for (const Answer& grid : rejected)
+        if (most != rules.end() && grid.at("text").get<std::string>().starts_with(most->first))
+            return "; a rule forbids each, as of " + gridIn(grid) + ": " + grid.at("text").get<std::string>();
+    return {};
 }
 
 /// From the JSON, so that what is merged prints like what was searched.
@@ -122,6 +177,7 @@ void print(const Answer& answer, std::ostream& out)
     for (const auto& [reason, number] : reasons)
         out << " " << number << " " << reason;
     out << "\n";
+    printRules(answer, out);
     for (const Answer& grid : answer.at("rejected")) {
         if (grid.at("reason") == "rule")
             continue;
@@ -203,6 +259,14 @@ void printWhy(const Answer& why)
         std::cout << why.at("text").get<std::string>() << "\n";
         return;
     }
+    if (const double tokens = why.at("tokens_ratio").get<double>(); tokens != 1) { // a step of other work: per token
+        std::cout << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
+                  << seconds(why.at("best").at("step_time_s").get<double>()) << " for " << threeDigits(tokens)
+                  << " times the tokens of a step: per token "
+                  << threeDigits(std::abs(why.at("per_token").get<double>() - 1) * 100) << " % "
+                  << (why.at("per_token").get<double>() >= 1 ? "more" : "less") << "\n";
+        return;
+    }
     const double delta = why.at("delta_s").get<double>();
     std::cout << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
               << seconds(why.at("best").at("step_time_s").get<double>()) << ", " << seconds(std::abs(delta))
@@ -238,6 +302,8 @@ Answer mergedOf(const PlanArguments& arguments)
         Answer part = Answer::parse(text.str(), nullptr, false);
         if (part.is_discarded())
             throw Error(file + ": is not JSON");
+        if (!part.is_object() || !part.contains("part"))
+            throw Error(file + ": is no answer of plan --part I/N --json: it does not say which part it is");
         parts.push_back(std::move(part));
     }
     return mergedPlans(parts, arguments.top);
@@ -457,8 +523,7 @@ void runPlan(const PlanArguments& arguments)
     } else if (answer.best.empty())
         throw Error(arguments.scenario.file + ": no layout on " + std::to_string(answer.gpus) +
                     (answer.gpus == 1 ? " GPU" : " GPUs") + " was found that is legal and fits" +
-                    (answer.stopped ? " before it was stopped" : "") +
-                    "; more GPUs (--gpus), a smaller --margin or fewer --fix may help");
+                    (answer.stopped ? " before it was stopped" : "") + whyNothing(json));
 }
 
 } // namespace

@@ -312,6 +312,7 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
     Json model = Json::object();
     std::string modelFrom;
     std::vector<Note> others;
+    int sequenceBeside = 0; // as much as a config.json says of it
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (i == lead)
             continue;
@@ -326,8 +327,18 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
             readHuggingFace(beside);
             model = beside.model;
             modelFrom = part.name;
-            for (Note& note : beside.reading.takeNotes())
-                others.push_back(std::move(note));
+            sequenceBeside = memberOr<int>(beside.training, "sequence_length", 0);
+            for (Note& note : beside.reading.takeNotes()) // of the model alone: how it is trained the other file says
+                if (note.pointer.empty() || note.pointer.starts_with("/model") ||
+                    (note.pointer != "/training/sequence_length" && note.line > 0)) {
+                    if (note.file.empty())
+                        note.file = part.name;
+                    if (note.became == Became::used && note.pointer.starts_with("/training")) {
+                        note.became = Became::harmless;
+                        note.text = "how the model is trained " + parts[lead].name + " says";
+                    }
+                    others.push_back(std::move(note));
+                }
         } else if (part.kind == kind) {
             Sheet more = sheetOf(kind, part.name, part.text);
             std::move(more.settings.begin(), more.settings.end(), std::back_inserter(sheet.settings));
@@ -351,6 +362,11 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
     for (const Part& part : parts)
         job.fileNames.push_back(part.name);
     dialectOf(kind)(job);
+    if (sequenceBeside > 0 && !job.training.contains("sequence_length")) {
+        job.training["sequence_length"] = sequenceBeside;
+        job.ask("/training/sequence_length",
+                modelFrom + " says no more than the longest sequence: " + std::to_string(sequenceBeside) + " is assumed");
+    }
     const Json said{{"model", job.model}};
     if (!model.empty())
         job.model = model;

@@ -226,8 +226,12 @@ std::string modelByName(const Catalogue& catalogue, std::string_view name)
     return best;
 }
 
-std::string modelByNumbers(const Catalogue& catalogue, const Json& numbers)
+namespace {
+
+/// All of them; Llama's first, whose sizes others took over.
+std::vector<std::string> modelsByNumbers(const Catalogue& catalogue, const Json& numbers)
 {
+    std::vector<std::string> all;
     for (const Catalogue::Entry& entry : catalogue.models()) {
         const Json* const model = catalogue.modelJson(entry.id);
         bool matches = model != nullptr;
@@ -237,9 +241,18 @@ std::string modelByNumbers(const Catalogue& catalogue, const Json& numbers)
             matches = matches && (wanted == 0 || numberIn(*model, key) == 0 || wanted == numberIn(*model, key));
         }
         if (matches)
-            return entry.id;
+            all.push_back(entry.id);
     }
-    return "";
+    std::stable_partition(all.begin(), all.end(), [](const std::string& id) { return id.starts_with("llama"); });
+    return all;
+}
+
+} // namespace
+
+std::string modelByNumbers(const Catalogue& catalogue, const Json& numbers)
+{
+    const std::vector<std::string> all = modelsByNumbers(catalogue, numbers);
+    return all.empty() ? std::string() : all.front();
 }
 
 namespace {
@@ -341,8 +354,41 @@ void putModelByName(Job& job, std::string_view setting, const std::string& name)
                     "/model/base");
 }
 
+namespace {
+
+/// Takes out what there is at least one of, where a file says less; the pointers of it.
+std::vector<std::string> takeUnusable(Job& job)
+{
+    std::vector<std::string> taken;
+    const auto look = [&taken](Json& block, const std::string& name, std::initializer_list<const char*> keys) {
+        for (const char* key : keys)
+            if (const Json* const value = memberOf(block, key);
+                value != nullptr && value->is_number() && value->get<double>() < 1) {
+                taken.push_back("/" + name + "/" + key);
+                block.erase(key);
+            }
+    };
+    look(job.model, "model",
+         {"num_hidden_layers", "hidden_size", "num_attention_heads", "num_key_value_heads", "intermediate_size", "head_dim",
+          "vocab_size", "max_position_embeddings", "moe_intermediate_size", "num_experts_per_tok"});
+    look(job.training, "training", {"sequence_length"});
+    return taken;
+}
+
+void tellUnusable(std::vector<Note>& notes, const std::vector<std::string>& pointers)
+{
+    for (Note& note : notes)
+        if (note.became == Became::used && std::find(pointers.begin(), pointers.end(), note.pointer) != pointers.end()) {
+            note.became = Became::unknown;
+            note.text = note.value + " is less than 1, and not imported";
+        }
+}
+
+} // namespace
+
 Imported scenarioOf(Job&& job, std::string_view kind)
 {
+    const std::vector<std::string> unusable = takeUnusable(job);
     Json& model = job.model;
     const bool isWritten = numberIn(model, "num_hidden_layers") > 0 && numberIn(model, "hidden_size") > 0 &&
                            numberIn(model, "num_attention_heads") > 0;
@@ -357,13 +403,17 @@ Imported scenarioOf(Job&& job, std::string_view kind)
                               " stands in its place; say it with --set model.base=…, or give its config.json too");
     }
     if (!model.contains("base") && !model.contains("vocab_size")) {
-        std::string near = modelByNumbers(job.catalogue, model);
-        if (near.empty())
-            near = nearestModel(job.catalogue, numberIn(model, "hidden_size"));
+        const std::vector<std::string> same = modelsByNumbers(job.catalogue, model);
+        const std::string near = same.empty() ? nearestModel(job.catalogue, numberIn(model, "hidden_size")) : same.front();
         const int size = numberIn(*job.catalogue.modelJson(near), "vocab_size");
         model["vocab_size"] = size;
+        std::string others;
+        for (const std::string& id : same)
+            if (id != near)
+                others += std::to_string(numberIn(*job.catalogue.modelJson(id), "vocab_size")) + " (" + id + "), ";
         job.ask("/model/vocab_size", "the vocabulary comes from the tokenizer: the " + std::to_string(size) + " of " + near +
-                                         " is assumed; others: 32000 (Llama 2), 50257 (GPT-2), 128256 (Llama 3), 151936 (Qwen3)");
+                                         (same.empty() ? "" : ", which has these sizes,") + " is assumed; others: " + others +
+                                         "32000 (Llama 2), 50257 (GPT-2), 128256 (Llama 3), 151936 (Qwen3)");
     }
     if (!job.training.contains("sequence_length")) {
         job.training["sequence_length"] = 2048;
@@ -399,6 +449,7 @@ Imported scenarioOf(Job&& job, std::string_view kind)
     out.kind = kind;
     out.scenario = prettyText(scenario);
     out.notes = job.reading.takeNotes();
+    tellUnusable(out.notes, unusable);
     out.unknown = std::move(job.unknown);
     return out;
 }

@@ -5,6 +5,8 @@
 #include "sim/text/quoted.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 namespace sim::frameworks {
@@ -32,7 +34,7 @@ Reading::Reading(Sheet sheet) : m_settings(std::move(sheet.settings)), m_comment
     m_states.resize(m_settings.size());
     for (const Setting& setting : sheet.undecided)
         m_more.push_back({setting.spelled, shownText(shownValue(setting.value), 120), setting.line, Became::unknown, "",
-                          "is code, which is not run", setting.file});
+                          setting.text.empty() ? "is code, which is not run" : setting.text, setting.file});
     if (!sheet.unread.empty())
         m_more.push_back({"---", "", 0, Became::unknown, "", sheet.unread, m_settings.empty() ? "" : m_settings.front().file});
     m_spelling = [](std::string_view name) { return std::string(name); };
@@ -138,6 +140,23 @@ void Reading::refuse(std::string_view name, const char* what)
     std::replace(state.text.begin(), state.text.end(), '\n', ' ');
 }
 
+void Reading::tellRest(std::string_view name, const Json& words, std::size_t used)
+{
+    const int index = indexOf(name);
+    const Setting& setting = m_settings[static_cast<std::size_t>(index)];
+    for (std::size_t i = used; i < words.size(); ++i) {
+        const std::string word = shownValue(words[i]);
+        const bool isTold = std::any_of(m_more.begin(), m_more.end(), [&](const Note& note) {
+            return note.setting == shownText(word) && note.line == setting.line && note.file == setting.file;
+        });
+        if (!isTold)
+            m_more.push_back({shownText(word), "", setting.line, Became::unknown, "",
+                              "stands behind " + shownText(setting.spelled) +
+                                  (used == 0 ? ", which takes no value" : ", which takes one value") + ": not read",
+                              setting.file});
+    }
+}
+
 std::optional<Json> Reading::any(std::string_view name, std::string_view pointer)
 {
     const Json* const value = take(name, pointer);
@@ -149,12 +168,15 @@ std::optional<int> Reading::integer(std::string_view name, std::string_view poin
     const Json* value = take(name, pointer);
     if (value == nullptr)
         return std::nullopt;
-    if (value->is_array() && !value->empty())
+    if (value->is_array() && !value->empty()) {
+        tellRest(name, *value, 1);
         value = &value->front();
+    }
     const Json read = value->is_string() ? valueOf(value->get<std::string>()) : *value;
     if (const auto whole = wholeNumber<int>(read))
         return whole;
-    refuse(name, "a whole number");
+    const bool isLarge = read.is_number() && std::abs(read.get<double>()) > std::numeric_limits<int>::max();
+    refuse(name, isLarge ? "a number that can be used: none is above 2,147,483,647" : "a whole number");
     return std::nullopt;
 }
 
@@ -175,8 +197,10 @@ std::optional<bool> Reading::flag(std::string_view name, std::string_view pointe
     const Json* value = take(name, pointer);
     if (value == nullptr)
         return std::nullopt;
-    if (value->is_array())
-        return true; // a flag with words behind it
+    if (value->is_array()) { // a flag with words behind it
+        tellRest(name, *value, 0);
+        return true;
+    }
     const Json read = value->is_string() ? valueOf(value->get<std::string>()) : *value;
     if (read.is_boolean())
         return read.get<bool>();

@@ -81,6 +81,8 @@ private:
     int indexOf(std::string_view name) const; ///< of the last one; -1
     const Json* take(std::string_view name, std::string_view pointer);
     void refuse(std::string_view name, const char* what);
+    /// Words behind a flag that takes fewer.
+    void tellRest(std::string_view name, const Json& words, std::size_t used);
 
     Settings m_settings;
     std::vector<State> m_states;

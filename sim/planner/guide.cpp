@@ -31,6 +31,7 @@ std::string shortGib(double gib)
 /// Sizes of a copy of the model and whether its layers run again.
 struct Walked {
     int tp = 1, cp = 1, pp = 1, ep = 1;
+    int etp = 0;      ///< 0: as usual, tp
     int copyGpus = 1; ///< GPUs that hold the model once
     bool recomputes = false;
 };
@@ -108,8 +109,8 @@ private:
     static std::string describe(const Walked& of)
     {
         std::string text;
-        for (const auto& [name, size] : {std::pair{"tp", of.tp}, {"cp", of.cp}, {"ep", of.ep}, {"pp", of.pp}})
-            if (size > 1)
+        for (const auto& [name, size] : {std::pair{"tp", of.tp}, {"cp", of.cp}, {"ep", of.ep}, {"etp", of.etp}, {"pp", of.pp}})
+            if (size > 1 || (of.etp == 1 && of.tp > 1 && std::string_view(name) == "etp"))
                 text += (text.empty() ? "" : " × ") + std::string(name) + " " + std::to_string(size);
         text = text.empty() ? "one GPU" : text;
         return of.recomputes ? text + ", layers run again in the backward pass" : text;
@@ -128,6 +129,8 @@ private:
                                           {"schedule.virtual_stages", "1"},
                                           {"training.micro_batch_size", "1"},
                                           {"training.recompute", of.recomputes ? "\"full\"" : "\"none\""}};
+        if (of.etp > 0)
+            settings.emplace_back("layout.etp", std::to_string(of.etp));
         const int gpus = of.tp * of.cp * of.pp * dp, node = m_base.cluster.gpusPerNode;
         settings.emplace_back("cluster.nodes", std::to_string((gpus + node - 1) / node));
         return settings;
@@ -285,9 +288,18 @@ private:
         out.haveGib = capacityGib();
         auto job = m_space.gpus % copy.copyGpus == 0 ? measure(copy, dp, true) : std::nullopt;
         if (!job) {
-            out.numbers = countText(m_space.gpus) + " GPUs over copies of " + std::to_string(copy.copyGpus) + ", a batch of " +
-                          countText(m_base.training.globalBatchSize) + " over dp " + std::to_string(dp);
-            out.then = "no such layout is legal: the numbers do not divide";
+            if (const int over = m_space.gpus % copy.copyGpus; over != 0) {
+                const int less = m_space.gpus - over;
+                out.numbers = "a copy takes " + std::to_string(copy.copyGpus) + " GPUs, and there are " + countText(m_space.gpus);
+                out.then = less == 0 ? "not one copy: " + std::to_string(copy.copyGpus) + " GPUs are the fewest on this path"
+                                     : "no whole number of copies: nearest " + countText(less) + " and " +
+                                           countText(less + copy.copyGpus) + " GPUs";
+            } else {
+                out.numbers = countText(m_space.gpus) + " GPUs make dp " + std::to_string(dp) + " of copies on " +
+                              std::to_string(copy.copyGpus) + ", for a batch of " + countText(m_base.training.globalBatchSize);
+                out.then = m_base.training.globalBatchSize % dp != 0 ? "the batch does not divide by dp " + std::to_string(dp)
+                                                                     : "no such layout is legal";
+            }
             m_guide.end = out.numbers + ": " + out.then;
             m_guide.gates.push_back(std::move(out));
             return;
@@ -316,6 +328,18 @@ private:
             dp /= 2;
             job = std::move(other);
         }
+        if (copy.recomputes) { // a copy alone may need it, many that share their states may not
+            Walked kept = copy;
+            kept.recomputes = false;
+            if (auto other = measure(kept, dp, true); other && fits(*other) && secondsOf(*other) < secondsOf(*job)) {
+                stages += "; with states shared by dp " + std::to_string(dp) +
+                          " no layer has to run again: " + numberText(secondsOf(*other), Unit::seconds) + " instead of " +
+                          numberText(secondsOf(*job), Unit::seconds) + ", " + shortGib(other->peakGib) + " a GPU";
+                copy = kept;
+                job = std::move(other);
+            }
+        }
+        const std::optional<GuideGate> experts = spreadExperts(copy, dp, *job);
         const Metrics& metrics = job->simulation->metrics();
         const Scenario& scenario = job->simulation->scenario();
         out.yes = fits(*job);
@@ -330,19 +354,68 @@ private:
         out.then = describe(copy) + " × dp " + std::to_string(dp) + ": step " +
                    numberText(metrics.stepTimeSeconds, Unit::seconds) + stages;
         m_guide.gates.push_back(std::move(out));
+        if (experts)
+            m_guide.gates.push_back(*experts);
         if (!fits(*job)) {
             m_guide.end = "with the job's batch it does not fit: " + shortGib(job->peakGib);
             return;
         }
-        PlannedLayout layout{.grid = {.tp = copy.tp, .cp = copy.cp, .pp = copy.pp, .dp = dp, .ep = copy.ep, .etp = copy.tp},
-                             .settings = settingsOf(copy, dp),
-                             .stepSeconds = metrics.stepTimeSeconds,
-                             .tokensPerSecond = metrics.tokensPerSecond,
-                             .peakMemoryGib = metrics.peakMemoryGib,
-                             .headroomGib = m_base.cluster.gpu.memoryGib - metrics.peakMemoryGib,
-                             .use = metrics.use};
+        PlannedLayout layout{
+            .grid = {.tp = copy.tp, .cp = copy.cp, .pp = copy.pp, .dp = dp, .ep = copy.ep, .etp = scenario.layout.etp},
+            .settings = settingsOf(copy, dp),
+            .stepSeconds = metrics.stepTimeSeconds,
+            .tokensPerSecond = metrics.tokensPerSecond,
+            .peakMemoryGib = metrics.peakMemoryGib,
+            .headroomGib = m_base.cluster.gpu.memoryGib - metrics.peakMemoryGib,
+            .use = metrics.use};
         m_guide.layout = std::move(layout);
         noteTraffic(*job->simulation);
+    }
+
+    /// Of a mixture of experts: whole ones on GPUs of their own, taken where they are faster and fit.
+    std::optional<GuideGate> spreadExperts(Walked& copy, int dp, Measured& job) const
+    {
+        const int experts = m_base.model.numExperts, ranks = copy.tp * copy.cp * dp;
+        if (experts == 0)
+            return std::nullopt;
+        const auto secondsOf = [](const Measured& of) { return of.simulation->metrics().stepTimeSeconds; };
+        const auto waited = [](const Measured& of) {
+            return numberText(1e-9 * static_cast<double>(of.simulation->metrics().use[partOf<StepPart>(Dimension::ep)]),
+                              Unit::seconds);
+        };
+        const auto named = [](const Measured& of) {
+            const Layout& layout = of.simulation->scenario().layout;
+            return "ep " + std::to_string(layout.ep) + ", etp " + std::to_string(layout.etp);
+        };
+        GuideGate out{.question = "Are whole experts on GPUs of their own faster?"};
+        out.numbers = named(job) + ": step " + numberText(secondsOf(job), Unit::seconds) + ", of which " + waited(job) +
+                      " wait for experts' traffic";
+        std::optional<std::pair<Walked, Measured>> best;
+        const bool areSpread = job.simulation->scenario().layout.ep > 1;
+        for (int ep = std::min({experts, ranks, std::max(1, m_base.cluster.gpusPerNode)}), tried = 0;
+             ep > 1 && tried < 1 && !areSpread; --ep) {
+            if (experts % ep != 0 || ranks % ep != 0)
+                continue;
+            Walked spread = copy;
+            spread.ep = ep;
+            spread.etp = 1;
+            auto other = measure(spread, dp, true);
+            if (!other)
+                continue;
+            ++tried;
+            out.numbers += "; " + named(*other) + ": " + numberText(secondsOf(*other), Unit::seconds) + ", " + waited(*other) +
+                           " of it, " + shortGib(other->peakGib);
+            if (fits(*other) && secondsOf(*other) < secondsOf(best ? best->second : job))
+                best = {spread, *std::move(other)};
+        }
+        out.yes = best.has_value() || areSpread;
+        out.then = best ? named(best->second) + " is taken: tokens travel to their experts, which stay whole"
+                        : "experts stay as they are laid out: " + named(job);
+        if (best) {
+            copy = best->first;
+            job = std::move(best->second);
+        }
+        return out;
     }
 
     void noteTraffic(const Simulation& simulation)
@@ -359,12 +432,16 @@ private:
             }
         const TrafficSums sums = traffic.sentBy(rank);
         const std::array sizes{std::pair{Dimension::tp, layout.tp}, std::pair{Dimension::cp, layout.cp},
-                               std::pair{Dimension::ep, layout.ep}, std::pair{Dimension::pp, layout.pp},
-                               std::pair{Dimension::dp, layout.dp}};
+                               std::pair{Dimension::ep, scenario.model.numExperts > 0 ? layout.ep * layout.etp : 1},
+                               std::pair{Dimension::pp, layout.pp}, std::pair{Dimension::dp, layout.dp}};
         for (const auto& [dimension, size] : sizes) {
             if (size <= 1)
                 continue;
-            GuideTraffic of{.dimension = dimension, .size = size};
+            GuideTraffic of{
+                .dimension = dimension, .size = size, .name = std::string(dimensionName(dimension)) + " " + countText(size)};
+            if (dimension == Dimension::ep)
+                of.name =
+                    "ep " + std::to_string(layout.ep) + (layout.etp > 1 ? ", etp " + std::to_string(layout.etp) : std::string());
             std::int64_t all = 0, outside = 0;
             for (int tier = 0; tier < sums.tiers(); ++tier) {
                 const std::int64_t bytes = sums.bytes(tier, dimension);

@@ -23,6 +23,7 @@ struct GuideGate {
 struct GuideTraffic {
     Dimension dimension = Dimension::tp;
     int size = 1;
+    std::string name;          ///< "tp 8"; of experts that are cut "ep 1, etp 8"
     double gbPerGpu = 0;       ///< that a GPU of a middle stage sends in a step
     double outsideShare = 0;   ///< of it, beyond the innermost tier
     std::string tier;          ///< name of the outermost that it crosses

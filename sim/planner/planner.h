@@ -37,13 +37,16 @@ struct PlanRequest {
     std::vector<std::string> freed; ///< searched besides what always is: layout.order
     /// Neither searched nor held: what follows from the rest where a file does not say it. The document's own is not looked at.
     std::vector<std::string> following;
-    double marginGib = 0;     ///< of each GPU's memory, left free
-    std::string framework;    ///< keep to what it can do; empty: to nothing but what is legal
+    double marginGib = 0; ///< of each GPU's memory, left free
+    /// Keep to what its export writes and means the same job, with transfers hidden as it does; empty: to nothing but what is
+    /// legal.
+    std::string framework;
     int top = 5;              ///< so many of the best
     double enoughSeconds = 0; ///< of a step: the first layout that is as fast ends the search, slower ones are cut; 0: the best
     int mostSimulated = 0;    ///< then the search ends unproved and says how far it is; 0: 200, of small jobs up to 4,000
     int jobs = 0;             ///< threads; 0: as many as there are cores. Changes no number of the answer
     int part = 0, parts = 1;  ///< of the grids, every parts-th from the part-th
+    bool isPart = false;      ///< its answer is to be merged, were it the only part
 };
 
 /// The sizes of the parallel dimensions.
@@ -75,8 +78,12 @@ struct RejectedGrid {
     PlanGrid grid;
     PlanReason reason = PlanReason::rule;
     std::string text;                  ///< with the numbers
-    double leastFloorSeconds = 0;      ///< of what is legal of it and may fit; 0: nothing is
+    double leastFloorSeconds = 0;      ///< nothing of it that may fit takes less; 0: nothing may
     std::optional<PlannedLayout> best; ///< of it, where one was simulated
+    /// Where nothing fits: what the leanest layout that was laid out holds on its fullest rank, as the engine counts, and its
+    /// settings; 0: none was laid out.
+    double needGib = 0;
+    std::vector<PlanSetting> needSettings{};
 };
 
 struct PlanAnswer {
@@ -115,7 +122,7 @@ PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(c
 /// Pointers of what is searched, or can be: "layout.tp".
 std::vector<std::string_view> plannedKeys();
 /// Names that a request's framework may have.
-std::span<const std::string_view> plannedFrameworks();
+std::vector<std::string_view> plannedFrameworks();
 
 /// The document with settings in it, as they are searched with: gpus included.
 ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>&);
@@ -129,6 +136,8 @@ struct PlanWhy {
     double deltaSeconds = 0;            ///< of the other's step
     std::vector<std::pair<StepPart, double>> terms; ///< seconds; they add up to it
     std::string sure;                               ///< how sure the difference is
+    /// Tokens of the other's step for each of the first's, and what a token takes of the other for what it takes of the first.
+    double tokensRatio = 1, perToken = 1;
 };
 /// Throws what plan() does of a request that cannot be searched, at once; `asked` as whyNot's.
 void requirePlannable(const PlanRequest&, const Catalogue&);

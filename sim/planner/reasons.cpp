@@ -93,11 +93,14 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
     const bool hasOpen = std::isfinite(record.openKey);
     const auto keyText = [&](double key) { return chosen.byHeadroom ? gibText(key) : secondsText(key * 1e-9); };
     const std::string verb = chosen.byHeadroom ? " holds " : " takes ";
-    rejected.leastFloorSeconds = std::isfinite(record.openNs) ? record.openNs * 1e-9 : 0;
+    const double openSeconds = std::isfinite(record.openNs) ? record.openNs * 1e-9 : 0;
+    rejected.leastFloorSeconds = hasOpen ? std::min(openSeconds, record.leastStepSeconds) : 0;
+    if (!hasOpen && std::isfinite(record.leastStepSeconds)) // all that may fit was simulated
+        rejected.leastFloorSeconds = record.leastStepSeconds;
     // What of it was not looked at to the end, and may be better than the first.
     const bool mayWin = hasOpen && (first == nullptr || record.openKey < chosen.bestKey);
-    std::string openText = "its floor is " + (chosen.byHeadroom ? gibText(record.openKey) + " and " : std::string()) +
-                           secondsText(rejected.leastFloorSeconds);
+    std::string openText =
+        "its floor is " + (chosen.byHeadroom ? gibText(record.openKey) + " and " : std::string()) + secondsText(openSeconds);
     if (record.tooLarge > 0)
         openText +=
             "; " + std::to_string(record.tooLarge) + " of it cannot be laid out or simulated here: " + record.tooLargeText;
@@ -116,14 +119,28 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
         return because(PlanReason::floor, "nothing of it that may fit" + verb + "less than " + keyText(record.openKey) +
                                               ", and the first" + verb + keyText(chosen.bestKey));
     rejected.leastFloorSeconds = 0; // nothing is left of it, and nothing ran
-    if (!std::isfinite(record.leastBytes))
+    if (!record.hasMemory())
         return because(PlanReason::rule, record.rule);
-    const Choice& least = record.fullest;
-    return because(PlanReason::memory, "pipeline rank " + std::to_string(record.fullestRank) + " holds at least " +
-                                           gibText(record.leastBytes) + " of " + gibText(chosen.capacityBytes) +
-                                           ", with micro-batches of " + std::to_string(least.microBatch) + ", zero_stage " +
-                                           std::to_string(least.zeroStage) +
-                                           (least.recompute == Recompute::full ? " and full recomputation" : ""));
+    const std::string of = " of " + gibText(chosen.capacityBytes);
+    const auto how = [](const Choice& least) {
+        return ", with micro-batches of " + std::to_string(least.microBatch) +
+               (least.zeroStage > 0 ? ", ZeRO " + std::to_string(least.zeroStage) : "") +
+               (least.recompute == Recompute::full        ? " and full recomputation"
+                : least.recompute == Recompute::selective ? " and selective recomputation"
+                                                          : "");
+    };
+    if (record.laid.isSet()) {
+        rejected.needGib = record.laid.bytes / kBytesPerGib;
+        rejected.needSettings = record.laidSettings;
+        return because(PlanReason::memory, "pipeline rank " + std::to_string(record.laid.rank) + " holds " +
+                                               gibText(record.laid.bytes) + of + how(record.laid.of) +
+                                               ", the least of what was laid out");
+    }
+    if (record.floor.isSet() && record.floor.bytes <= record.activations.bytes)
+        return because(PlanReason::memory, "pipeline rank " + std::to_string(record.floor.rank) + " holds more than " +
+                                               gibText(record.floor.bytes) + of + how(record.floor.of));
+    return because(PlanReason::memory, "activations alone, without weights and what goes with them, take more than " +
+                                           gibText(record.activations.bytes) + of);
 }
 
 namespace {
@@ -180,6 +197,11 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
     for (const StepPart part : kStepParts)
         if (const std::int64_t delta = comparison.deltaNs(part); delta != 0)
             why.terms.emplace_back(part, static_cast<double>(delta) * 1e-9);
+    const auto tokensOf = [](const Simulation& of) {
+        return 1.0 * of.scenario().training.globalBatchSize * of.scenario().training.sequenceLength;
+    };
+    why.tokensRatio = tokensOf(*b) / tokensOf(*a);
+    why.perToken = b->metrics().stepTimeSeconds / a->metrics().stepTimeSeconds / why.tokensRatio;
     why.sure = sureText(comparison.likely);
     why.text = termsText(*why.other, answer.best.front());
     return why;

@@ -23,19 +23,26 @@ struct GridRecord {
     double bestSecond = std::numeric_limits<double>::infinity(); ///< of equals
     std::int64_t tooLarge = 0;                                   ///< of what is left, could not be laid out or simulated here
     std::string tooLargeText;
-    double leastBytes = std::numeric_limits<double>::infinity(); ///< of what does not fit
-    int fullestRank = 0;
-    Choice fullest; ///< that takes leastBytes
+    /// Of what does not fit: nothing of it holds less, whether a part of it was counted or all.
+    struct Least {
+        double bytes = std::numeric_limits<double>::infinity();
+        int rank = 0;
+        Choice of;
+        bool isSet() const { return bytes < std::numeric_limits<double>::infinity(); }
+        void note(double bytes_, int rank_, const Choice& of_)
+        {
+            if (bytes_ < bytes)
+                *this = {bytes_, rank_, of_};
+        }
+    };
+    Least activations;                                                 ///< of micro-batches alone, before anything is laid out
+    Least floor;                                                       ///< with the model's states: no layout like it holds less
+    Least laid;                                                        ///< laid out or simulated: as much as the engine counts
+    std::vector<PlanSetting> laidSettings{};                           ///< of `laid`
+    double leastStepSeconds = std::numeric_limits<double>::infinity(); ///< of what was simulated
     std::optional<PlannedLayout> best;
 
-    void noteMemory(double bytes, int rank, const Choice& of)
-    {
-        if (bytes >= leastBytes)
-            return;
-        leastBytes = bytes;
-        fullestRank = rank;
-        fullest = of;
-    }
+    bool hasMemory() const { return activations.isSet() || floor.isSet() || laid.isSet(); }
 };
 
 /// The first rule that every layout of the grid breaks.

@@ -174,6 +174,7 @@ PlanAnswer Search::run()
     try {
         survey();
         explore();
+        layOutLeanest();
     } catch (const Cancelled&) {
         m_answer.stopped = true;
     }

@@ -117,6 +117,11 @@ private:
     void setKeys(Waiting&, double ns, double bytes) const;
     template <typename Take>
     void eachShape(const Choice&, Scenario&, const Take&) const;
+    template <typename Take>
+    void eachSharding(const Choice&, Scenario&, const Take&) const;
+    int depthToJudge(const Choice&) const; ///< layers run again with which a framework is asked whether it has it
+    void layOutLeanest();
+    GridRecord::Least leanestOf(const PlanGrid&) const;
     void report(bool always);
     void finish(PlanAnswer&);
     PlannedLayout planned(const Waiting&, const Simulation&) const;

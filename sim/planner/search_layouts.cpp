@@ -1,11 +1,15 @@
 // Layouts laid out and simulated: the last two rungs of the search.
 #include "sim/planner/search.h"
 
+#include "sim/cancel.h"
+#include "sim/frameworks/limits.h"
 #include "sim/index.h"
+#include "sim/legal/legal.h"
 #include "sim/parallel.h"
 
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace sim {
 
@@ -112,7 +116,7 @@ void Search::tighten(const std::vector<Waiting>& leaves)
         }
         leaf.choice.recomputeLayers = of.layers;
         if (!of.fits) {
-            m_grids[asIndex(leaf.grid)].noteMemory(of.floor.peakBytes, of.floor.fullestRank, leaf.choice);
+            m_grids[asIndex(leaf.grid)].laid.note(of.floor.peakBytes, of.floor.fullestRank, leaf.choice);
             if (of.deeper.stepNs > 0)
                 pushDeeper(leaf, of.floor.peakBytes, of.deeper);
             continue;
@@ -121,6 +125,75 @@ void Search::tighten(const std::vector<Waiting>& leaves)
         setKeys(leaf, of.floor.stepNs, of.floor.peakBytes);
         m_queue.push(std::move(leaf));
     }
+}
+
+/// Of grids of which nothing fits the leanest layout is laid out, so that it can be said what it would take: as lean as one
+/// schedule goes. Of so many grids; of others the bound is told that cut them.
+void Search::layOutLeanest()
+{
+    constexpr std::size_t kMost = 256;
+    std::vector<bool> mayFit(m_grids.size(), false);
+    for (const std::vector<Waiting>& open : {m_queue.all(), m_tooLarge})
+        for (const Waiting& waiting : open)
+            mayFit[asIndex(waiting.grid)] = true;
+    std::vector<std::size_t> grids;
+    for (std::size_t i = 0; i < m_grids.size() && grids.size() < kMost; ++i)
+        if (const GridRecord& record = m_grids[i]; record.legal > 0 && !record.best && !mayFit[i] && record.hasMemory())
+            grids.push_back(i);
+    std::vector<GridRecord::Least> leanest(grids.size());
+    forEachInParallel(grids.size(), threads(), [&](std::size_t i) { leanest[i] = leanestOf(m_grids[grids[i]].grid); });
+    for (std::size_t i = 0; i < grids.size(); ++i) {
+        GridRecord& record = m_grids[grids[i]];
+        record.laid.note(leanest[i].bytes, leanest[i].rank, leanest[i].of);
+        if (record.laid.isSet())
+            record.laidSettings = m_space.settingsOf(record.laid.of);
+    }
+}
+
+GridRecord::Least Search::leanestOf(const PlanGrid& grid) const
+{
+    checkCancelled();
+    std::vector<std::pair<double, Choice>> tried;
+    Scenario scratch = m_space.base;
+    const std::vector<int> microBatches = m_space.microBatches(grid);
+    for (int kind = 0; kind < static_cast<int>(m_space.kinds.size()); ++kind) {
+        const std::vector<int> counts = m_space.chunkCounts(grid, kind);
+        if (counts.empty() || microBatches.empty() || (!tried.empty() && m_space.kinds[asIndex(kind)] != "1f1b"))
+            continue;
+        for (const bool sequenceParallel : m_space.sequenceParallels(grid))
+            for (const Recompute recompute : m_space.recomputes())
+                for (const int zero : m_space.zeroStages(grid)) {
+                    Choice choice{.grid = grid,
+                                  .microBatch = microBatches.front(),
+                                  .sequenceParallel = sequenceParallel,
+                                  .zeroStage = zero,
+                                  .dpShard = m_space.shards(grid, zero).back(),
+                                  .kind = kind,
+                                  .chunks = counts.front(),
+                                  .recompute = recompute};
+                    if (recompute == Recompute::full)
+                        choice.recomputeLayers =
+                            m_space.free.recompute ? m_space.layersOfChunk(choice) : m_space.held.recomputeLayers;
+                    m_space.applyTo(scratch, choice);
+                    if (!isLegal(scratch) || !m_space.isOfFramework(scratch))
+                        continue;
+                    const LayoutFloor floor =
+                        m_floors.floorOf(choice, scratch, *m_floors.partsOf(choice, scratch), *m_floors.shardsOf(choice, scratch),
+                                         m_floors.orderOf(choice, scratch).get());
+                    tried.emplace_back(floor.bytes, choice);
+                }
+    }
+    std::stable_sort(tried.begin(), tried.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    GridRecord::Least least;
+    for (std::size_t i = 0; i < tried.size() && i < 2; ++i)
+        try {
+            const TightFloor laid = tightFloor(m_space.scenarioOf(tried[i].second));
+            least.note(laid.peakBytes, laid.fullestRank, tried[i].second);
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const Error&) { // too large to be laid out here
+        }
+    return least;
 }
 
 PlannedLayout Search::planned(const Waiting& from, const Simulation& simulation) const
@@ -155,6 +228,9 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
                     refused[i] = problem.pointer + ": " + problem.message;
             return;
         }
+        if (const Framework* const framework = findFramework(m_request.framework)) // its export has the last word
+            if (refused[i] = exportProblem(*framework, *resolved.scenario, m_catalogue); !refused[i].empty())
+                return;
         try {
             results[i] = simulate(*resolved.scenario);
         } catch (const Error& error) {
@@ -174,7 +250,7 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
         ++m_answer.simulated;
         const double bytes = results[i]->metrics().peakMemoryGib * kBytesPerGib;
         if (bytes > m_capacityBytes || !results[i]->metrics().hostFits) {
-            record.noteMemory(bytes, 0, leaves[i].choice);
+            record.laid.note(bytes, 0, leaves[i].choice);
             if (canGoDeeper(leaves[i].choice))
                 pushDeeper(leaves[i], bytes, floorDeeper(leaves[i].choice));
             continue;
@@ -188,6 +264,7 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
             std::tie(record.bestKey, record.bestSecond) = keys;
             record.best = found.layout;
         }
+        record.leastStepSeconds = std::min(record.leastStepSeconds, found.layout.stepSeconds);
         m_found.push_back(std::move(found));
     }
 }

@@ -2,6 +2,7 @@
 #include "sim/planner/search.h"
 
 #include "sim/cancel.h"
+#include "sim/frameworks/limits.h"
 #include "sim/index.h"
 #include "sim/legal/legal.h"
 #include "sim/parallel.h"
@@ -29,6 +30,28 @@ void Search::eachShape(const Choice& choice, Scenario& scratch, const Take& take
     }
 }
 
+/// Ways of sharding that the framework has. `scratch` is the choice's, and then the last way's.
+template <typename Take>
+void Search::eachSharding(const Choice& choice, Scenario& scratch, const Take& take) const
+{
+    const bool filtered = !m_request.framework.empty();
+    for (const int zero : m_space.zeroStages(choice.grid))
+        for (const int shard : m_space.shards(choice.grid, zero)) {
+            scratch.layout.zeroStage = zero;
+            scratch.layout.dpShard = shard;
+            m_space.hideTransfers(scratch);
+            if (!filtered || m_space.isOfFramework(scratch))
+                take();
+        }
+}
+
+int Search::depthToJudge(const Choice& choice) const
+{
+    return choice.recompute != Recompute::full ? 0
+           : m_space.free.recompute            ? m_space.leastDepth(choice)
+                                               : m_space.held.recomputeLayers;
+}
+
 void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiting>& nodes)
 {
     checkCancelled();
@@ -37,40 +60,38 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
     Scenario scratch = m_space.base;
     const bool filtered = !m_request.framework.empty();
     std::string refused;
-    std::map<int, std::int64_t> shardsOf; // zero stage -> ways of sharding
+    std::int64_t ways = 0; // of sharding
     for (const int zero : m_space.zeroStages(record.grid))
-        shardsOf[zero] = static_cast<std::int64_t>(m_space.shards(record.grid, zero).size());
+        ways += static_cast<std::int64_t>(m_space.shards(record.grid, zero).size());
     for (int order = 0; order < static_cast<int>(m_space.orders.size()); ++order) {
         choice.order = order;
         for (const int microBatch : m_space.microBatches(record.grid)) {
             choice.microBatch = microBatch;
             for (const bool sequenceParallel : m_space.sequenceParallels(record.grid)) {
                 choice.sequenceParallel = sequenceParallel;
-                std::int64_t legal = 0;
+                std::map<Recompute, std::int64_t> legal;
                 choice.recompute = m_space.recomputes().front();
                 eachShape(choice, scratch, [&](const Choice& shape) {
-                    std::int64_t shardings = 0;
-                    for (const auto& [zero, ways] : shardsOf) {
-                        Choice sharded = shape;
-                        sharded.zeroStage = zero;
+                    for (const Recompute recompute : m_space.recomputes()) {
+                        Choice of = shape;
+                        of.recompute = recompute;
+                        const bool isDeep = recompute == Recompute::full && m_space.free.recompute;
+                        std::int64_t shardings = filtered ? 0 : ways;
                         if (filtered) {
-                            m_space.applyTo(scratch, sharded);
-                            if (std::string limit = frameworkLimit(m_request.framework, scratch); !limit.empty()) {
-                                refused = std::move(limit);
-                                continue;
-                            }
+                            of.recomputeLayers = depthToJudge(of);
+                            m_space.applyTo(scratch, of);
+                            eachSharding(of, scratch, [&] { ++shardings; });
+                            if (shardings == 0 && refused.empty())
+                                refused = frameworkLimit(m_request.framework, scratch);
                         }
-                        shardings += ways;
+                        legal[recompute] +=
+                            shardings * (isDeep ? m_space.layersOfChunk(of) - (filtered ? m_space.leastDepth(of) : 1) + 1 : 1);
                     }
-                    std::int64_t depths = 0;
-                    for (const Recompute recompute : m_space.recomputes())
-                        depths += recompute == Recompute::full && m_space.free.recompute ? m_space.layersOfChunk(shape) : 1;
-                    legal += shardings * depths;
                 });
-                record.legal += legal;
-                if (legal == 0)
-                    continue;
                 for (const Recompute recompute : m_space.recomputes()) {
+                    record.legal += legal[recompute];
+                    if (legal[recompute] == 0)
+                        continue;
                     choice.recompute = recompute;
                     choice.recomputeLayers = recompute == Recompute::full ? 1 : 0;
                     choice.kind = 0;
@@ -81,7 +102,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                     const LayoutFloor floor = m_floors.leastOf(choice, scratch);
                     const double ns = floor.stepNs;
                     if (floor.bytes > m_capacityBytes) {
-                        record.noteMemory(floor.bytes, 0, choice);
+                        record.activations.note(floor.bytes, 0, choice);
                         continue;
                     }
                     nodes.push_back({.key = byHeadroom() ? floor.bytes : ns,
@@ -136,6 +157,15 @@ void Search::expandNode(const Waiting& node, std::vector<Waiting>& shapes) const
         Choice shape = legal;
         if (!m_space.free.recompute)
             shape.recomputeLayers = m_space.held.recomputeLayers;
+        if (!m_request.framework.empty()) {
+            shape.recomputeLayers = depthToJudge(shape);
+            bool isAny = false;
+            m_space.applyTo(scratch, shape);
+            eachSharding(shape, scratch, [&] { isAny = true; });
+            if (!isAny)
+                return;
+            m_space.applyTo(scratch, shape);
+        }
         const double ns = m_floors.leastOfShape(shape, scratch, *parts);
         shapes.push_back(
             {.key = node.key, .rung = Rung::shape, .grid = node.grid, .choice = shape, .floorNs = std::max(node.floorNs, ns)});
@@ -165,70 +195,69 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
     const auto parts = m_floors.partsOf(leaf, scratch);
     const auto order = m_floors.orderOf(leaf, scratch);
     std::map<int, ShapeFloor> byDepth; // layers run again
-    const bool filtered = !m_request.framework.empty();
-    for (const int zero : m_space.zeroStages(leaf.grid))
-        for (const int shard : m_space.shards(leaf.grid, zero)) {
-            leaf.zeroStage = scratch.layout.zeroStage = zero;
-            leaf.dpShard = scratch.layout.dpShard = shard;
-            if (filtered && !frameworkLimit(m_request.framework, scratch).empty())
-                continue;
-            const auto shards = m_floors.shardsOf(leaf, scratch);
-            LayoutFloor floor;
-            std::vector<int> tried; // numbers of layers
-            const auto floorWith = [&](int layers) {
-                leaf.recomputeLayers = layers;
-                scratch.training.recomputeLayers = leaf.recompute == Recompute::full ? layers : 0;
-                auto known = byDepth.find(layers);
-                if (known == byDepth.end())
-                    known = byDepth.emplace(layers, m_floors.shapeOf(leaf, scratch, *parts, order.get())).first;
-                if (std::find(tried.begin(), tried.end(), layers) == tried.end()) {
-                    tried.push_back(layers);
-                    ++record.evaluated;
-                }
-                floor = m_floors.shardedOf(leaf, scratch, known->second, *shards);
-                return floor.bytes <= m_capacityBytes;
-            };
-            const auto keep = [&] {
-                leaves.push_back(
-                    {.key = shape.key, .rung = Rung::leaf, .grid = shape.grid, .choice = leaf, .floorNs = floor.stepNs});
-                setKeys(leaves.back(), floor.stepNs, floor.bytes);
-            };
-            bool fits = false;
-            if (leaf.recompute == Recompute::full && m_space.free.recompute) {
-                const int most = m_space.layersOfChunk(leaf);
-                if (byHeadroom()) { // more layers run again may take more memory: each is one of its own
-                    for (int layers = 1; layers <= most; ++layers)
-                        if (floorWith(layers)) {
-                            fits = true;
-                            keep();
-                        }
-                    if (!fits)
-                        record.noteMemory(floor.bytes, floor.fullestRank, leaf);
-                    continue;
-                }
-                fits = floorWith(most);
-                for (int layers = 1; !fits && layers < most; ++layers) // fewer may fit where all do not
-                    fits = floorWith(layers);
-                if (fits && leaf.recomputeLayers == most) { // the least depth that may fit
-                    int least = 1, enough = most;
-                    while (least < enough) {
-                        const int middle = (least + enough) / 2;
-                        if (floorWith(middle))
-                            enough = middle;
-                        else
-                            least = middle + 1;
+    const int leastDepth = m_space.leastDepth(leaf);
+    std::vector<std::pair<int, int>> shardings; // stage of ZeRO, ranks of a group
+    eachSharding(leaf, scratch, [&] { shardings.emplace_back(scratch.layout.zeroStage, scratch.layout.dpShard); });
+    for (const auto& [zero, shard] : shardings) {
+        leaf.zeroStage = scratch.layout.zeroStage = zero;
+        leaf.dpShard = scratch.layout.dpShard = shard;
+        m_space.hideTransfers(scratch);
+        const auto shards = m_floors.shardsOf(leaf, scratch);
+        LayoutFloor floor;
+        std::vector<int> tried; // numbers of layers
+        const auto floorWith = [&](int layers) {
+            leaf.recomputeLayers = layers;
+            scratch.training.recomputeLayers = leaf.recompute == Recompute::full ? layers : 0;
+            auto known = byDepth.find(layers);
+            if (known == byDepth.end())
+                known = byDepth.emplace(layers, m_floors.shapeOf(leaf, scratch, *parts, order.get())).first;
+            if (std::find(tried.begin(), tried.end(), layers) == tried.end()) {
+                tried.push_back(layers);
+                ++record.evaluated;
+            }
+            floor = m_floors.shardedOf(leaf, scratch, known->second, *shards);
+            return floor.bytes <= m_capacityBytes;
+        };
+        const auto keep = [&] {
+            leaves.push_back({.key = shape.key, .rung = Rung::leaf, .grid = shape.grid, .choice = leaf, .floorNs = floor.stepNs});
+            setKeys(leaves.back(), floor.stepNs, floor.bytes);
+        };
+        bool fits = false;
+        if (leaf.recompute == Recompute::full && m_space.free.recompute) {
+            const int most = m_space.layersOfChunk(leaf);
+            if (byHeadroom()) { // more layers run again may take more memory: each is one of its own
+                for (int layers = leastDepth; layers <= most; ++layers)
+                    if (floorWith(layers)) {
+                        fits = true;
+                        keep();
                     }
-                    floorWith(enough);
-                }
-            } else {
-                fits = floorWith(shape.choice.recomputeLayers);
-            }
-            if (!fits) {
-                record.noteMemory(floor.bytes, floor.fullestRank, leaf);
+                if (!fits)
+                    record.floor.note(floor.bytes, floor.fullestRank, leaf);
                 continue;
             }
-            keep();
+            fits = floorWith(most);
+            for (int layers = leastDepth; !fits && layers < most; ++layers) // fewer may fit where all do not
+                fits = floorWith(layers);
+            if (fits && leaf.recomputeLayers == most) { // the least depth that may fit
+                int least = leastDepth, enough = most;
+                while (least < enough) {
+                    const int middle = (least + enough) / 2;
+                    if (floorWith(middle))
+                        enough = middle;
+                    else
+                        least = middle + 1;
+                }
+                floorWith(enough);
+            }
+        } else {
+            fits = floorWith(shape.choice.recomputeLayers);
         }
+        if (!fits) {
+            record.floor.note(floor.bytes, floor.fullestRank, leaf);
+            continue;
+        }
+        keep();
+    }
 }
 
 /// Of one rung.
@@ -248,8 +277,7 @@ void Search::expand(const std::vector<Waiting>& waiting)
         GridRecord& record = m_grids[asIndex(waiting[i].grid)];
         record.evaluated += records[i].evaluated;
         m_answer.evaluated += records[i].evaluated;
-        if (records[i].leastBytes < record.leastBytes)
-            record.noteMemory(records[i].leastBytes, records[i].fullestRank, records[i].fullest);
+        record.floor.note(records[i].floor.bytes, records[i].floor.rank, records[i].floor.of);
         for (Waiting& one : next[i])
             m_queue.push(std::move(one));
     }

@@ -1,6 +1,8 @@
 #include "sim/planner/sizes.h"
 
 #include "sim/cancel.h"
+#include "sim/legal/legal.h"
+#include "sim/planner/reasons.h"
 #include "sim/planner/space.h"
 
 #include <algorithm>
@@ -21,7 +23,79 @@ double stepsOf(const Scenario& scenario)
     return std::ceil(training.tokens / (1.0 * training.globalBatchSize * training.sequenceLength));
 }
 
+/// That the held dimensions take together.
+std::int64_t heldRanks(const PlanSpace& space)
+{
+    const PlanGrid& held = space.held.grid;
+    std::int64_t ranks = 1;
+    for (const auto& [isFree, size] :
+         {std::pair{space.free.tp, held.tp}, {space.free.cp, held.cp}, {space.free.pp, held.pp}, {space.free.dp, held.dp}})
+        ranks *= isFree ? 1 : std::max(1, size);
+    return ranks;
+}
+
+/// Whether a layout of so many is legal; the rule that forbids the last looked at, where none is.
+bool isPlannable(const PlanRequest& job, const Catalogue& catalogue, int gpus)
+{
+    PlanRequest request = job;
+    request.gpus = gpus;
+    const PlanSpace space(request, catalogue);
+    Scenario scratch = space.base;
+    for (const PlanGrid& grid : space.grids())
+        for (const int microBatch : space.microBatches(grid))
+            for (const bool sequenceParallel : space.sequenceParallels(grid))
+                for (int kind = 0; kind < static_cast<int>(space.kinds.size()); ++kind)
+                    for (const int chunks : space.chunkCounts(grid, kind)) {
+                        const int zero = space.zeroStages(grid).front();
+                        space.applyTo(scratch, {.grid = grid,
+                                                .microBatch = microBatch,
+                                                .sequenceParallel = sequenceParallel,
+                                                .zeroStage = zero,
+                                                .dpShard = space.shards(grid, zero).front(),
+                                                .kind = kind,
+                                                .chunks = chunks,
+                                                .recompute = space.recomputes().front(),
+                                                .recomputeLayers = space.held.recomputeLayers});
+                        if (isLegal(scratch))
+                            return true;
+                    }
+    return false;
+}
+
+/// Of `gpus` from above `low` to below `high`, those that may be asked for: of whole nodes, of a part of one, or multiples of
+/// what is held.
+std::vector<int> sizesBetween(const PlanRequest& job, const Catalogue& catalogue, int low, int high)
+{
+    constexpr std::size_t kMost = 12;
+    const PlanSpace space(job, catalogue);
+    const std::int64_t held = heldRanks(space);
+    const int node = std::max(1, space.base.cluster.gpusPerNode);
+    std::vector<int> all;
+    for (int gpus = low + 1; gpus < high; ++gpus)
+        if (gpus % held == 0 && (held > 1 || gpus < node || gpus % node == 0) && isPlannable(job, catalogue, gpus))
+            all.push_back(gpus);
+    std::vector<int> some; // as even as they go
+    for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i)
+        some.push_back(all[i * all.size() / std::min(kMost, all.size())]);
+    return some;
+}
+
 } // namespace
+
+std::vector<int> plannedSizes(const PlanRequest& job, const Catalogue& catalogue, int most)
+{
+    const PlanSpace space(job, catalogue);
+    const std::int64_t held = heldRanks(space);
+    std::set<int> sizes{most};
+    for (const int usual : usualSizes(std::max(1, space.base.cluster.gpusPerNode), most)) {
+        sizes.insert(usual);
+        for (const std::int64_t size : {held * usual, held * 3 * usual})
+            if (size <= most)
+                sizes.insert(static_cast<int>(size));
+    }
+    std::erase_if(sizes, [&](int gpus) { return gpus % held != 0 || !isPlannable(job, catalogue, gpus); });
+    return {sizes.begin(), sizes.end()};
+}
 
 double runDays(const Scenario& scenario, double stepSeconds)
 {
@@ -40,82 +114,148 @@ std::vector<int> usualSizes(int gpusPerNode, int most)
     return {sizes.lower_bound(1), sizes.upper_bound(most)};
 }
 
+namespace {
+
+class FewestGpus {
+public:
+    FewestGpus(const SizeRequest& request, const Catalogue& catalogue,
+               const std::function<void(int, const PlanProgress&)>& progress)
+        : m_request(request), m_catalogue(catalogue), m_progress(progress), m_job(PlanSpace(request.job, catalogue).base)
+    {
+        if (!(request.days > 0) || !std::isfinite(request.days))
+            throw Error("a deadline is a number of days above 0");
+        if (request.job.objective == PlanObjective::headroom)
+            throw Error("the fewest GPUs in time are searched by the step's time, not by headroom");
+        m_enough = request.days * kSecondsPerDay / stepsOf(m_job);
+        m_answer.days = request.days;
+        m_answer.tokens = m_job.training.tokens;
+    }
+
+    SizeAnswer run()
+    {
+        std::vector<int> sizes =
+            m_request.sizes.empty() ? plannedSizes(m_request.job, m_catalogue, m_request.most) : m_request.sizes;
+        std::sort(sizes.begin(), sizes.end());
+        sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+        if (sizes.empty())
+            throw Error("no number of GPUs up to " + std::to_string(m_request.most) +
+                        " has a legal layout with what is held: " + whyNone());
+        int found = firstInTime(sizes);
+        if (found > 0 && m_request.sizes.empty() && !m_answer.stopped) {
+            const auto at = std::find(sizes.begin(), sizes.end(), found);
+            const int below = at == sizes.begin() ? 0 : *std::prev(at);
+            if (const int fewer = firstInTime(sizesBetween(m_request.job, m_catalogue, below, found)); fewer > 0)
+                found = fewer;
+        }
+        std::sort(m_answer.tried.begin(), m_answer.tried.end(),
+                  [](const TriedSize& a, const TriedSize& b) { return a.gpus < b.gpus; });
+        if (found == 0) {
+            const bool anySearched = std::any_of(m_answer.tried.begin(), m_answer.tried.end(),
+                                                 [](const TriedSize& size) { return size.problem.empty(); });
+            if (!anySearched && !m_firstProblem.empty())
+                throw Error(m_firstProblem);
+            return m_answer;
+        }
+        std::erase_if(m_answer.tried, [found](const TriedSize& size) { return size.gpus > found; });
+        m_answer.gpus = found;
+        m_answer.isFewest = !m_wasStoppedBefore && std::all_of(m_answer.tried.begin(), m_answer.tried.end(),
+                                                               [](const TriedSize& size) { return size.proved; });
+        PlanRequest whole = m_request.job;
+        whole.gpus = found;
+        if (!m_answer.stopped) {
+            m_answer.best = plan(whole, m_catalogue, [&](const PlanProgress& now) { tell(found, now); });
+            m_answer.stopped = m_answer.best.stopped;
+        } else {
+            m_answer.best = m_found;
+        }
+        if (!m_answer.best.best.empty())
+            m_answer.bestDays = runDays(m_job, m_answer.best.best.front().stepSeconds);
+        return m_answer;
+    }
+
+private:
+    void tell(int gpus, const PlanProgress& now) const
+    {
+        if (m_progress)
+            m_progress(gpus, now);
+    }
+
+    /// The rule of the smallest.
+    std::string whyNone() const
+    {
+        PlanRequest one = m_request.job;
+        one.gpus = static_cast<int>(std::clamp<std::int64_t>(heldRanks(PlanSpace(one, m_catalogue)), 1, m_request.most));
+        const PlanSpace space(one, m_catalogue);
+        const std::vector<PlanGrid> grids = space.grids();
+        return grids.empty() ? "they take more GPUs, or do not divide them" : whyIllegal(space, grids.front());
+    }
+
+    /// Of ascending sizes; 0: none.
+    int firstInTime(const std::vector<int>& sizes)
+    {
+        for (const int gpus : sizes) {
+            PlanRequest within = m_request.job;
+            within.gpus = gpus;
+            within.enoughSeconds = m_enough;
+            TriedSize tried{.gpus = gpus};
+            PlanAnswer found;
+            try {
+                found = plan(within, m_catalogue, [&](const PlanProgress& now) { tell(gpus, now); });
+            } catch (const Cancelled&) {
+                m_answer.stopped = m_wasStoppedBefore = true;
+                return 0;
+            } catch (const Error& error) { // this size cannot be: perturbations of ranks that are not there
+                tried.problem = error.what();
+            }
+            if (tried.problem.empty() && found.covered == 0 && !found.stopped)
+                tried.problem =
+                    found.rejected.empty() ? "no layout has what is held" : "not legal: " + found.rejected.front().text;
+            if (!tried.problem.empty()) {
+                tried.proved = true;
+                tried.leastDays = std::numeric_limits<double>::infinity();
+                m_answer.tried.push_back(tried);
+                if (m_firstProblem.empty())
+                    m_firstProblem = tried.problem;
+                continue;
+            }
+            tried.meets = !found.best.empty() && found.best.front().stepSeconds <= m_enough;
+            tried.proved = true;
+            if (!tried.meets) {
+                const double open = found.openKey * 1e-9; // where nothing is open, all that fits was simulated
+                const double least = found.best.empty() ? open : std::min(open, found.best.front().stepSeconds);
+                tried.leastDays = runDays(m_job, least);
+                tried.proved = !found.stopped && least > m_enough;
+            }
+            m_answer.tried.push_back(tried);
+            if (found.stopped)
+                m_answer.stopped = m_wasStoppedBefore = true;
+            if (tried.meets) {
+                m_found = std::move(found);
+                return gpus;
+            }
+            if (m_answer.stopped)
+                return 0;
+        }
+        return 0;
+    }
+
+    const SizeRequest& m_request;
+    const Catalogue& m_catalogue;
+    const std::function<void(int, const PlanProgress&)>& m_progress;
+    Scenario m_job;
+    double m_enough = 0; ///< seconds of a step
+    SizeAnswer m_answer;
+    PlanAnswer m_found; ///< of the last that was in time
+    std::string m_firstProblem;
+    bool m_wasStoppedBefore = false; ///< before the fewest was known
+};
+
+} // namespace
+
 SizeAnswer fewestGpus(const SizeRequest& request, const Catalogue& catalogue,
                       const std::function<void(int gpus, const PlanProgress&)>& progress)
 {
-    const Scenario job = PlanSpace(request.job, catalogue).base;
-    if (!(request.days > 0) || !std::isfinite(request.days))
-        throw Error("a deadline is a number of days above 0");
-    if (request.job.objective == PlanObjective::headroom)
-        throw Error("the fewest GPUs in time are searched by the step's time, not by headroom");
-    SizeAnswer answer{.days = request.days, .tokens = job.training.tokens};
-    const double enough = request.days * kSecondsPerDay / stepsOf(job);
-    std::vector<int> sizes =
-        request.sizes.empty() ? usualSizes(std::max(1, job.cluster.gpusPerNode), request.most) : request.sizes;
-    std::sort(sizes.begin(), sizes.end());
-    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-    answer.isFewest = true;
-    std::string firstProblem;
-    for (const int gpus : sizes) {
-        const auto told = [&](const PlanProgress& now) {
-            if (progress)
-                progress(gpus, now);
-        };
-        PlanRequest within = request.job;
-        within.gpus = gpus;
-        within.enoughSeconds = enough;
-        TriedSize tried{.gpus = gpus};
-        PlanAnswer found;
-        try {
-            found = plan(within, catalogue, told);
-        } catch (const Cancelled&) {
-            answer.stopped = true;
-            break;
-        } catch (const Error& error) { // this size cannot be: perturbations of ranks that are not there
-            tried.problem = error.what();
-            tried.proved = true;
-            tried.leastDays = std::numeric_limits<double>::infinity();
-            answer.tried.push_back(tried);
-            if (firstProblem.empty())
-                firstProblem = tried.problem;
-            continue;
-        }
-        tried.meets = !found.best.empty() && found.best.front().stepSeconds <= enough;
-        if (!tried.meets) {
-            const double open = found.openKey * 1e-9; // where nothing is open, all that fits was simulated
-            const double least = found.best.empty() ? open : std::min(open, found.best.front().stepSeconds);
-            tried.leastDays = runDays(job, least);
-            tried.proved = !found.stopped && least > enough;
-        } else {
-            tried.proved = true;
-        }
-        answer.tried.push_back(tried);
-        if (found.stopped) {
-            answer.stopped = true;
-            answer.isFewest = false;
-            if (!tried.meets)
-                break;
-        }
-        if (!tried.meets) {
-            answer.isFewest = answer.isFewest && tried.proved;
-            continue;
-        }
-        answer.gpus = gpus;
-        within.enoughSeconds = 0;
-        if (!answer.stopped)
-            found = plan(within, catalogue, told);
-        answer.stopped = answer.stopped || found.stopped;
-        answer.best = std::move(found);
-        if (!answer.best.best.empty())
-            answer.bestDays = runDays(job, answer.best.best.front().stepSeconds);
-        return answer;
-    }
-    answer.isFewest = false;
-    const bool anySearched =
-        std::any_of(answer.tried.begin(), answer.tried.end(), [](const TriedSize& size) { return size.problem.empty(); });
-    if (!anySearched && !firstProblem.empty())
-        throw Error(firstProblem);
-    return answer;
+    return FewestGpus(request, catalogue, progress).run();
 }
 
 } // namespace sim

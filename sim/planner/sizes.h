@@ -11,12 +11,17 @@ namespace sim {
 struct SizeRequest {
     PlanRequest job; ///< its `gpus` and `enoughSeconds` are not looked at; training.tokens of its document says how long it is
     double days = 0; ///< within which all of its tokens are to be trained
-    std::vector<int> sizes; ///< GPUs; empty: usualSizes() of its cluster up to `most`
+    std::vector<int>
+        sizes; ///< GPUs; empty: plannedSizes() up to `most`, and those between the last too slow and the first in time
     int most = 16384;
 };
 
 /// Powers of two and three times powers of two: parts of a node, then whole nodes, up to `most` GPUs.
 std::vector<int> usualSizes(int gpusPerNode, int most);
+
+/// The same of a job, without those of which no layout is legal: with dimensions held also multiples of their product, and
+/// `most`.
+std::vector<int> plannedSizes(const PlanRequest&, const Catalogue&, int most);
 
 struct TriedSize {
     int gpus = 0;
@@ -28,7 +33,7 @@ struct TriedSize {
 
 struct SizeAnswer {
     double days = 0, tokens = 0;
-    std::vector<TriedSize> tried; ///< from the smallest to the first that meets it, or to the last
+    std::vector<TriedSize> tried; ///< ascending, to the fewest found that meet it, or to the last
     PlanAnswer best;              ///< of the one that meets it, searched to its best layout; without layouts where none does
     int gpus = 0;                 ///< of it; 0: none does
     bool isFewest = false;        ///< proved of each smaller one of the list that it does not meet it

@@ -1,5 +1,6 @@
 #include "sim/planner/space.h"
 
+#include "sim/frameworks/limits.h"
 #include "sim/legal/legal.h"
 #include "sim/scenario/balanced_layers.h"
 #include "sim/scenario/pointer_text.h"
@@ -180,7 +181,12 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
     selectiveJson = hasModules ? selective : "\"selective\"";
     if (hasModules)
         neutral.set("training.recompute", selective);
-    base = resolvedScenario(neutral, catalogue);
+    ScenarioDocument::Resolved resolved = neutral.resolve(catalogue);
+    if (!resolved.scenario) { // warnings are of one GPU alone, and not of the file
+        std::erase_if(resolved.problems, [](const Problem& problem) { return problem.severity != Severity::error; });
+        throw ScenarioError(std::move(resolved.problems));
+    }
+    base = *std::move(resolved.scenario);
     if (!(request.marginGib >= 0) || request.marginGib >= base.cluster.gpu.memoryGib)
         throw Error("a margin of " + digitsOf(request.marginGib) + " GiB leaves nothing of the " +
                     digitsOf(base.cluster.gpu.memoryGib) + " GiB of a GPU");
@@ -228,7 +234,14 @@ void PlanSpace::readHeld()
     m_slices = heldInt("schedule.sequence_slices", 0);
     m_reshardGiven = m_document.get("layout.reshard_after_forward").has_value();
 
-    const std::string order = wordIn("layout.order", "tp-cp-ep-dp-pp");
+    std::string order = wordIn("layout.order", "tp-cp-ep-dp-pp");
+    const bool isHeld = std::any_of(m_request.fixed.begin(), m_request.fixed.end(),
+                                    [](const PlanSetting& fixed) { return dotted(fixed.first) == "layout.order"; });
+    if (const std::string_view only = onlyOrderOf(m_request.framework); !only.empty() && !isHeld) {
+        order = only;
+        m_orderFollows = true;
+        free.order = false;
+    }
     orders.push_back(order);
     if (free.order)
         for (const char* other : {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"})
@@ -395,6 +408,33 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
     scenario.training.microBatchSize = choice.microBatch;
     scenario.training.recompute = choice.recompute;
     scenario.training.recomputeLayers = choice.recompute == Recompute::full ? choice.recomputeLayers : 0;
+    hideTransfers(scenario);
+}
+
+void PlanSpace::hideTransfers(Scenario& scenario) const
+{
+    if (m_request.framework.empty())
+        return;
+    scenario.training.overlap = base.training.overlap;
+    scenario.training.overlap = overlapOf(m_request.framework, scenario);
+}
+
+bool PlanSpace::isOfFramework(const Scenario& scenario) const
+{
+    return m_request.framework.empty() || !breaksLimit(m_request.framework, scenario);
+}
+
+int PlanSpace::leastDepth(const Choice& choice) const
+{
+    const int all = layersOfChunk(choice);
+    if (m_request.framework.empty() || choice.recompute != Recompute::full || all == 1)
+        return 1;
+    Choice some = choice;
+    some.recomputeLayers = 1;
+    if (isOfFramework(scenarioOf(some)))
+        return 1;
+    some.recomputeLayers = all;
+    return isOfFramework(scenarioOf(some)) ? all : 1;
 }
 
 std::vector<int> PlanSpace::layersOfStages(int stages) const
@@ -427,7 +467,7 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     const bool moe = base.model.numExperts > 0;
     add(free.ep, "layout.ep", std::to_string(grid.ep));
     add(free.etp && (moe || m_etpGiven), "layout.etp", std::to_string(grid.etp));
-    add(free.order, "layout.order", "\"" + orders[asIndex(choice.order)] + "\"");
+    add(free.order || m_orderFollows, "layout.order", "\"" + orders[asIndex(choice.order)] + "\"");
     add(free.sequenceParallel, "layout.sequence_parallel", choice.sequenceParallel ? "true" : "false");
     add(free.zeroStage, "layout.zero_stage", std::to_string(choice.zeroStage));
     add(free.dpShard, "layout.dp_shard", std::to_string(choice.dpShard));
@@ -448,6 +488,16 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     }
     if (m_nodes > 0)
         settings.emplace_back("cluster.nodes", std::to_string(m_nodes));
+    const Overlap mine = scenarioOf(choice).training.overlap;
+    constexpr std::array<std::pair<const char*, bool Overlap::*>, 5> kOverlaps{
+        {{"training.overlap.grad_reduce", &Overlap::gradReduce},
+         {"training.overlap.param_gather", &Overlap::paramGather},
+         {"training.overlap.tp_comm", &Overlap::tpComm},
+         {"training.overlap.p2p", &Overlap::p2p},
+         {"training.overlap.ep_comm", &Overlap::epComm}}};
+    for (const auto& [pointer, member] : kOverlaps)
+        if (mine.*member != base.training.overlap.*member)
+            settings.emplace_back(pointer, mine.*member ? "true" : "false");
     return settings;
 }
 
@@ -470,6 +520,8 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     hold("training.sequence_length", std::to_string(base.training.sequenceLength));
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
     hold("layout.placement", quoted("packed"));
+    if (const Framework* const framework = findFramework(m_request.framework))
+        all["/training/overlap"] = quoted("as " + std::string(framework->name) + " hides transfers");
     if (m_layersFixed || !m_layersGiven)
         hold("schedule.layers_per_stage", quoted("balanced"));
     hold("schedule.microbatch_group", quoted("pp"));

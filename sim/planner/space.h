@@ -56,6 +56,12 @@ public:
     Scenario scenarioOf(const Choice&) const;
     /// The same into a scenario that was made here before: nothing but what is searched is touched.
     void applyTo(Scenario&, const Choice&) const;
+    /// Whether the framework that was asked for runs it; true where none was.
+    bool isOfFramework(const Scenario&) const;
+    /// Of layers run again where any number of them is free: the framework may have all or none.
+    int leastDepth(const Choice&) const;
+    /// How transfers are hidden, from the layout and schedule in it.
+    void hideTransfers(Scenario&) const;
     /// Of the fullest chunk.
     int layersOfChunk(const Choice&) const;
     /// Keys that are free; `all`: those that are not, too, but hold a place of the job.
@@ -74,12 +80,11 @@ private:
     ScenarioDocument m_document; ///< with what is fixed
     bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
     bool m_reshardGiven = false;
+    bool m_orderFollows = false;   ///< the framework has one alone
     int m_group = 0, m_slices = 0; ///< 0: as usual
     int m_nodes = 0;               ///< that the cluster is told to have; 0: nothing is said
 };
 
-/// What a framework cannot do, as data; empty text: it can.
-std::string frameworkLimit(std::string_view framework, const Scenario&);
 /// Throws Error, with those there are, if there is none of that name.
 void requireFramework(std::string_view);
 

@@ -4,6 +4,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "sim/scenario/files.h"
+#include "sim/scenario/pointer_text.h"
 
 #include <QClipboard>
 #include <QFileDialog>
@@ -126,6 +127,16 @@ void CopySettingsDialog::kindChanged()
                     : tr("Read back, these settings are this scenario but for %1 keys that the framework does not have or "
                          "sets otherwise; each stands in a comment at the end where the form has comments.")
                           .arg(separated(lost));
+        if (lost > 0 && exported.text.find("not expressible") == std::string::npos) { // a form without comments
+            QStringList keys;
+            for (const sim::Note& note : exported.notes)
+                if (!note.pointer.empty())
+                    keys << QString::fromStdString(sim::dotted(note.pointer));
+            constexpr qsizetype kMost = 8;
+            notes +=
+                QLatin1Char(' ') + (keys.size() > kMost ? tr("They are %1, …").arg(keys.mid(0, kMost).join(QLatin1String(", ")))
+                                                        : tr("They are %1.").arg(keys.join(QLatin1String(", "))));
+        }
         QStringList names;
         for (const sim::Note& note : exported.notes)
             names << plainWords(beginningOf(note.setting + (note.text.empty() ? "" : ": " + note.text)));

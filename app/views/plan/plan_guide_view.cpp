@@ -174,6 +174,11 @@ float PlanGuideView::drawCards(Canvas& canvas, Rect area)
             for (std::size_t i = 0; i < deltas.size() && i < 3; ++i)
                 more += (i == 0 ? ": " : ", ") + std::string(sim::factsOf(deltas[i].second).name) +
                         (deltas[i].first > 0 ? " +" : " −") + durationText(static_cast<double>(std::abs(deltas[i].first)));
+            std::int64_t rest = 0; // so that what is told adds up to the difference
+            for (std::size_t i = 3; i < deltas.size(); ++i)
+                rest += deltas[i].first;
+            if (rest != 0)
+                more += std::string(", the rest") + (rest > 0 ? " +" : " −") + durationText(static_cast<double>(std::abs(rest)));
         }
         card("What the planner found", *m_planned, more, false);
     } else {
@@ -199,7 +204,7 @@ float PlanGuideView::drawTraffic(Canvas& canvas, Rect area) const
     std::uint64_t id = 200;
     for (const sim::GuideTraffic& of : m_guide->traffic) {
         const float begin = y;
-        const std::string name = std::string(sim::dimensionName(of.dimension)) + " " + countText(of.size);
+        const std::string& name = of.name;
         const std::string gb = of.gbPerGpu >= 0.1 ? threeDigits(of.gbPerGpu) + " GB" : threeDigits(of.gbPerGpu * 1000) + " MB";
         const std::string where = of.outsideShare == 0 ? "all over " + of.tier
                                   : of.outsideShare >= 0.9995

@@ -8,7 +8,6 @@ namespace sim::frameworks {
 namespace {
 
 constexpr std::array kDeepSpeedNotRepresentable = {
-    Alias{"*zero_optimization.offload_optimizer.device", "optimizer states on the host: see training.offload.optimizer"},
     Alias{"*zero_optimization.offload_param.device", "parameters on the host have no key"},
     Alias{"*zero_optimization.zero_hpz_partition_size", "secondary partitions have no key"},
     Alias{"*zero_optimization.zero_quantized_*", "quantized transfers have no key"},
@@ -58,6 +57,25 @@ DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
     return facts;
 }
 
+/// Optimizer states that lie on the host.
+void readOffload(Job& job, const std::string& prefix)
+{
+    Reading& reading = job.reading;
+    const std::string offload = prefix + "zero_optimization.offload_optimizer.";
+    const std::string device = reading.word(offload + "device", "/training/offload/optimizer").value_or("none");
+    const bool isOld = reading.flag(prefix + "zero_optimization.cpu_offload", "/training/offload/optimizer").value_or(false);
+    const std::optional<double> ratio = reading.real(offload + "ratio", "/training/offload/optimizer");
+    if (device == "none" && !isOld) {
+        if (reading.has(offload + "device"))
+            reading.say(offload + "device", Became::harmless, "is switched off");
+        return;
+    }
+    job.training["offload"]["optimizer"] = number(std::clamp(ratio.value_or(1.0), 0.0, 1.0));
+    if (device == "nvme")
+        reading.say(offload + "device", Became::notRepresentable, "nvme: imported as the host's memory, which is faster",
+                    "/training/offload/optimizer");
+}
+
 void harmlessOfDeepSpeed(Reading& reading)
 {
     reading.notRepresentable(kDeepSpeedNotRepresentable);
@@ -103,11 +121,14 @@ void readDeepSpeed(Job& job)
 {
     Reading& reading = job.reading;
     const DeepSpeedFacts facts = readDeepSpeedJson(job, "");
+    readOffload(job, "");
     const std::optional<int> tp = reading.integer("tensor_parallel.autotp_size", "/layout/tp");
     job.tp = std::max(1, tp.value_or(1));
     if (!tp)
         reading.addNote("tensor_parallel.autotp_size", Became::byDefault,
                         "tensor and pipeline sizes are in the program that uses this file: 1", "/layout/tp");
+    if (const std::optional<int> stages = reading.size("pipeline.stages", "/layout/pp"))
+        job.pp = *stages;
     if (const std::optional<int> world = reading.integer("world_size", "/cluster"))
         job.gpus = world;
     const auto size = [&reading](std::string_view name) {
@@ -141,7 +162,8 @@ void readDeepSpeed(Job& job)
                           "is not given: on at stage 3 only");
     job.put("/training/overlap/grad_reduce", facts.overlap.value_or(facts.stage == 3));
     job.put("/training/overlap/param_gather", facts.stage == 3);
-    job.put("/training/recompute", "none");
+    const std::optional<int> interval = reading.integer("pipeline.activation_checkpoint_interval", "/training/recompute");
+    job.put("/training/recompute", job.pp > 1 && interval.value_or(0) > 0 ? "full" : "none");
     if (const std::optional<std::string> type = reading.word("optimizer.type", "/training/optimizer");
         type && !optimizerWord(*type).empty())
         job.training["optimizer"] = optimizerWord(*type);
@@ -182,6 +204,7 @@ void readMegatronDeepSpeed(Job& job)
                             reading.placeOf(flag) + ": the latter counts");
     }
     reading.integer("ds_config.gradient_accumulation_steps", "/training/global_batch_size");
+    readOffload(job, "ds_config.");
     const std::optional<std::string> partition = reading.word("pp_partition_method", "/schedule/layers_per_stage");
     readMegatronArguments(job, {.zeroStage = facts.stage, .gradReduce = facts.overlap.value_or(facts.stage == 3)});
     if (!facts.overlap)

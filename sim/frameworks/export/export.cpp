@@ -2,6 +2,7 @@
 // cannot say is what it cannot say, and not what somebody thought of.
 #include "sim/frameworks/export/writers.h"
 #include "sim/frameworks/frameworks.h"
+#include "sim/frameworks/limits.h"
 
 #include "sim/scenario/document.h"
 #include "sim/text/nearest.h"
@@ -13,17 +14,6 @@
 
 namespace sim {
 namespace frameworks {
-
-void onlySchedules(const Scenario& s, const std::string& framework, const std::vector<std::string>& kinds)
-{
-    if (s.layout.pp == 1 || std::find(kinds.begin(), kinds.end(), s.schedule.kind) != kinds.end())
-        return;
-    std::string list;
-    for (const std::string& kind : kinds)
-        list += (list.empty() ? "" : ", ") + kind;
-    throw Error("/schedule/kind: " + framework + " has no schedule " + quotedText(s.schedule.kind) + " for the " +
-                std::to_string(s.layout.pp) + " pipeline stages; it has " + list);
-}
 
 std::string worldLine(const Scenario& s)
 {
@@ -95,6 +85,15 @@ bool hasMeaning(const Scenario& s, const std::string& pointer)
         return false;
     if (s.layout.pp == 1 && (pointer.starts_with("/schedule") || pointer == "/training/overlap/p2p"))
         return false;
+    if ((s.layout.pp == 1 || s.layout.dp == 1) && pointer == "/layout/order")
+        return false;
+    if (s.schedule.virtualStages == 1 && pointer == "/schedule/microbatch_group")
+        return false;
+    if (s.layout.tp == 1 && (pointer == "/layout/sequence_parallel" || pointer == "/training/overlap/tp_comm"))
+        return false;
+    if (s.layout.dp * s.layout.cp == 1 && s.layout.worldSize() == s.layout.pp * s.layout.ep * s.layout.etp &&
+        (pointer == "/training/overlap/grad_reduce" || pointer == "/training/overlap/param_gather"))
+        return false;
     if (s.layout.worldSize() == s.layout.tp * s.layout.pp &&
         (pointer == "/layout/zero_stage" || pointer == "/layout/reshard_after_forward" || pointer == "/layout/dp_shard"))
         return false;
@@ -145,6 +144,8 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     const Json want = Json::parse(resolvedText(scenario));
     ScenarioDocument document = ScenarioDocument::parse(back.scenario);
     document.set("/cluster", want["cluster"].dump());
+    if (kind == "deepspeed-json" || kind == "accelerate-yaml") // it says nothing of the model, which stands beside it
+        document.set("/model", want["model"].dump());
     const ScenarioDocument::Resolved resolved = document.resolve(catalogue);
     const Json have = resolved.scenario ? Json::parse(resolvedText(*resolved.scenario)) : Json::parse(back.scenario);
     std::vector<std::array<std::string, 3>> lost;
@@ -170,7 +171,12 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
             value = scenario.training.stack.id;
             instead = "what belongs to the GPU";
         }
-        if (hasMeaning(scenario, pointer))
+        if (!hasMeaning(scenario, pointer))
+            continue;
+        if (isLeftToProgram(kind, scenario, pointer))
+            out.notes.push_back({pointer, shownText(value, 80), 0, Became::notRepresentable, pointer,
+                                 "is said to the program that reads this form, and not in it"});
+        else
             out.notes.push_back({pointer, shownText(value, 80), 0, Became::notRepresentable, pointer,
                                  "not expressible; there it is " + shownText(instead, 80)});
     }

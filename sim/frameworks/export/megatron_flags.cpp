@@ -1,5 +1,6 @@
 #include "sim/frameworks/dialects/megatron_layers.h"
 #include "sim/frameworks/export/writers.h"
+#include "sim/frameworks/limits.h"
 
 #include "sim/scenario/words.h"
 
@@ -154,23 +155,9 @@ void addModelFlags(const Model& m, MegatronFlags& flags)
 
 MegatronFlags megatronFlags(const Scenario& s)
 {
-    onlySchedules(s, "Megatron Core", {"1f1b", "interleaved-1f1b"});
+    refuseWhatBreaks("megatron", s);
     const Layout& l = s.layout;
     const Training& t = s.training;
-    if (l.zeroStage == 2)
-        throw Error("/layout/zero_stage: Megatron's data parallelism has no ZeRO-2; take ZeRO-1 (--use-distributed-optimizer), "
-                    "or Megatron-FSDP's optim_grads by hand");
-    if (s.model.numExperts > 0 && l.tp > 1 && !l.sequenceParallel)
-        throw Error("/layout/sequence_parallel: Megatron refuses to train experts with tp " + std::to_string(l.tp) +
-                    " without sequence parallelism; set it to true");
-    if (t.overlap.tpComm && l.tp > 1 && !l.sequenceParallel)
-        throw Error("/training/overlap/tp_comm: Megatron overlaps tensor-parallel communication only with sequence parallelism; "
-                    "set /layout/sequence_parallel to true");
-    const int expertRanks = l.etp * l.ep * l.pp;
-    if (l.worldSize() % expertRanks != 0)
-        throw Error("/layout/etp: Megatron lays experts out on etp " + std::to_string(l.etp) + " x ep " + std::to_string(l.ep) +
-                    " x pp " + std::to_string(l.pp) + " = " + std::to_string(expertRanks) +
-                    " ranks, which do not divide the world of " + std::to_string(l.worldSize()) + "; nearest: etp 1");
     MegatronFlags flags;
     const auto add = [&](const char* name, Json value) { flags.emplace_back(name, std::move(value)); };
     add("tensor_model_parallel_size", l.tp);
@@ -182,9 +169,6 @@ MegatronFlags megatronFlags(const Scenario& s)
     // Where pp is not last, the experts' grid must have it at the same stride, in dense models too.
     const bool isDpLast = l.order == "tp-cp-ep-pp-dp" || l.order == "tp-cp-pp-dp";
     const bool needsExpertRanks = isDpLast && l.pp > 1 && l.etp * l.ep != l.tp * l.cp;
-    if (needsExpertRanks && (s.model.numExperts > 0 || l.tp * l.cp % l.ep != 0))
-        throw Error("/layout/order: with pp before dp Megatron wants etp x ep = tp x cp, here " + std::to_string(l.etp * l.ep) +
-                    " and " + std::to_string(l.tp * l.cp) + "; nearest: tp-cp-ep-dp-pp");
     const int etp = needsExpertRanks ? l.tp * l.cp / l.ep : l.etp;
     if (etp != l.tp)
         add("expert_tensor_parallel_size", etp);

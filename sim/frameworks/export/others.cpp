@@ -1,5 +1,6 @@
 // torchtitan, DeepSpeed, nanotron, picotron, Accelerate, MaxText, Hugging Face: each what it can say of a scenario.
 #include "sim/frameworks/export/writers.h"
+#include "sim/frameworks/limits.h"
 
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
@@ -8,22 +9,6 @@
 
 namespace sim::frameworks {
 namespace {
-
-void keyValueHeadsDivide(const Scenario& s, const std::string& framework)
-{
-    const int heads = s.model.numKeyValueHeads;
-    if (!s.model.isLatentAttention() && heads > 0 && heads % s.layout.tp != 0)
-        throw Error("/layout/tp: " + framework + " does not repeat key-value heads: tp " + std::to_string(s.layout.tp) +
-                    " must divide the " + std::to_string(heads) + " of this model" +
-                    nearestNumbers(s.layout.tp, 1, heads, [heads](std::int64_t tp) { return heads % tp == 0; }));
-}
-
-void onlyDense(const Scenario& s, const std::string& framework)
-{
-    if (s.model.numExperts > 0)
-        throw Error("/model/num_experts: " + framework + " has no experts; this model has " + std::to_string(s.model.numExperts) +
-                    ", nearest: a dense model");
-}
 
 const char* dtypeWord(Precision precision)
 {
@@ -58,15 +43,9 @@ constexpr TitanModel kTitanModels[] = {{"llama2-7b", "llama2", "7B"},
 
 std::string writeTorchtitan(const Scenario& s)
 {
-    onlySchedules(s, "torchtitan", {"gpipe", "1f1b", "interleaved-1f1b", "looped-bfs", "interleaved-zb", "zb-v", "dualpipe-v"});
-    keyValueHeadsDivide(s, "torchtitan");
+    refuseWhatBreaks("torchtitan", s);
     const Layout& l = s.layout;
     const Training& t = s.training;
-    const int seqUnit = l.tp * (l.cp > 1 ? 2 * l.cp : 1);
-    if (t.sequenceLength % seqUnit != 0)
-        throw Error("/training/sequence_length: torchtitan cuts sequences of " + std::to_string(t.sequenceLength) +
-                    " by tp x 2 cp = " + std::to_string(seqUnit) +
-                    "; nearest: " + std::to_string(std::max(1, t.sequenceLength / seqUnit) * seqUnit));
     std::string text = "[model]\n";
     const TitanModel* found = nullptr;
     for (const TitanModel& one : kTitanModels)
@@ -132,13 +111,7 @@ std::string writeTorchtitan(const Scenario& s)
 
 std::string writeDeepSpeed(const Scenario& s)
 {
-    onlySchedules(s, "DeepSpeed", {"1f1b"});
-    if (s.layout.cp > 1)
-        throw Error("/layout/cp: DeepSpeed has no context parallelism, only Ulysses; cp is " + std::to_string(s.layout.cp) +
-                    ", nearest: 1");
-    if (s.layout.pp > 1 && s.layout.zeroStage > 1)
-        throw Error("/layout/zero_stage: DeepSpeed's pipeline takes ZeRO 0 and 1, not " + std::to_string(s.layout.zeroStage) +
-                    "; nearest: 1");
+    refuseWhatBreaks("deepspeed", s);
     const Training& t = s.training;
     Json root{{"train_batch_size", t.globalBatchSize},
               {"train_micro_batch_size_per_gpu", t.microBatchSize},
@@ -155,6 +128,13 @@ std::string writeDeepSpeed(const Scenario& s)
         root["bf16"] = {{"enabled", true}};
     if (s.layout.tp > 1)
         root["tensor_parallel"] = {{"autotp_size", s.layout.tp}};
+    if (s.layout.ep > 1)
+        root["expert_parallel"] = {{"enabled", true}, {"autoep_size", s.layout.ep}};
+    if (s.layout.pp > 1) {
+        root["pipeline"] = {{"stages", s.layout.pp}};
+        if (t.recompute == Recompute::full)
+            root["pipeline"]["activation_checkpoint_interval"] = 1;
+    }
     if (t.optimizer == Optimizer::sgd)
         root["optimizer"] = {{"type", "SGD"}};
     return prettyText(root);
@@ -162,16 +142,8 @@ std::string writeDeepSpeed(const Scenario& s)
 
 std::string writeNanotron(const Scenario& s)
 {
-    onlySchedules(s, "nanotron", {"gpipe", "1f1b"});
+    refuseWhatBreaks("nanotron", s);
     const Layout& l = s.layout;
-    if (l.zeroStage > 1)
-        throw Error("/layout/zero_stage: nanotron has ZeRO 0 and 1, not " + std::to_string(l.zeroStage) + "; nearest: 1");
-    if (l.ep > 1)
-        throw Error("/layout/ep: nanotron cannot make its grid of ranks with expert_parallel_size " + std::to_string(l.ep) +
-                    "; nearest: 1");
-    if (l.cp > 1 && s.training.sequenceLength % (2 * l.cp) != 0)
-        throw Error("/training/sequence_length: nanotron's ring needs a multiple of 2 cp = " + std::to_string(2 * l.cp) +
-                    ", not " + std::to_string(s.training.sequenceLength));
     const Model& m = s.model;
     const Training& t = s.training;
     Json config{{m.qkvBias || m.numExperts > 0 ? "is_qwen2_config" : "is_llama_config", true},
@@ -219,12 +191,7 @@ std::string writeNanotron(const Scenario& s)
 
 std::string writePicotron(const Scenario& s)
 {
-    onlySchedules(s, "picotron", {"gpipe", "1f1b"});
-    onlyDense(s, "picotron");
-    keyValueHeadsDivide(s, "picotron");
-    if (s.model.vocabSize % s.layout.tp != 0)
-        throw Error("/layout/tp: picotron does not pad the vocabulary: tp " + std::to_string(s.layout.tp) + " must divide " +
-                    std::to_string(s.model.vocabSize));
+    refuseWhatBreaks("picotron", s);
     const Training& t = s.training;
     const Json root{{"distributed",
                      {{"tp_size", s.layout.tp},
@@ -250,16 +217,10 @@ std::string writePicotron(const Scenario& s)
 
 std::string writeAccelerate(const Scenario& s)
 {
+    refuseWhatBreaks("huggingface", s);
     const Layout& l = s.layout;
-    if (l.pp > 1)
-        throw Error("/layout/pp: Accelerate has no pipeline stages; pp is " + std::to_string(l.pp) + ", nearest: 1");
-    if (l.ep > 1)
-        throw Error("/layout/ep: Accelerate has no expert parallelism; ep is " + std::to_string(l.ep) + ", nearest: 1");
     const int shard = l.zeroStage == 0 ? 1 : std::max(1, l.dpShard / l.cp);
     const int replicate = std::max(1, l.dp / shard);
-    if (replicate > 1 && shard == 1 && l.tp > 1)
-        throw Error("/layout/zero_stage: Accelerate refuses replicas (dp " + std::to_string(l.dp) +
-                    ") without shards beside tp " + std::to_string(l.tp) + "; nearest: ZeRO 3");
     const int perNode = std::max(1, std::min(s.cluster.gpusPerNode, l.worldSize()));
     Json root{{"compute_environment", "LOCAL_MACHINE"},
               {"distributed_type", l.zeroStage == 0 && l.tp == 1 && l.cp == 1 ? "MULTI_GPU" : "FSDP"}};
@@ -283,14 +244,11 @@ std::string writeAccelerate(const Scenario& s)
 
 std::string writeMaxText(const Scenario& s)
 {
-    onlySchedules(s, "MaxText", {"gpipe", "looped-bfs"});
+    refuseWhatBreaks("maxtext", s);
     const Layout& l = s.layout;
     const Model& m = s.model;
     const Training& t = s.training;
     const int expert = l.ep;
-    if (l.dp % expert != 0)
-        throw Error("/layout/ep: experts are an axis of MaxText's mesh: ep " + std::to_string(expert) + " must divide dp " +
-                    std::to_string(l.dp));
     const int rest = l.dp / expert;
     const int shard = l.zeroStage < 1 ? 1 : std::clamp(l.dpShard / l.cp / expert, 1, rest);
     Json root{{"model_name", "default"},

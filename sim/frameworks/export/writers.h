@@ -28,8 +28,6 @@ std::string writeHuggingFace(const Scenario&);
 std::string writePicotron(const Scenario&);
 std::string writeMaxText(const Scenario&);
 
-/// Refuses schedules that are not among these ("1f1b", …), as far as there is a pipeline.
-void onlySchedules(const Scenario&, const std::string& framework, const std::vector<std::string>& kinds);
 /// config.json of a model, in the words of the family that it is nearest to.
 Json huggingFaceConfig(const Model&);
 /// "8 nodes x 8 GPUs = 64: tp 4 x cp 1 x pp 8 x dp 2; 64 micro-batches of 1"

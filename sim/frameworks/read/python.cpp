@@ -133,6 +133,7 @@ private:
             return;
         }
         m_sheet.comments.push_back(callee);
+        const std::size_t settingsBefore = m_sheet.settings.size();
         take();
         if (level > 8)
             return;
@@ -140,6 +141,13 @@ private:
             skipBlanks(true);
             if (has(')')) {
                 take();
+                // A call that says nothing by name is no object of settings: its value is not known.
+                if (level == 0 && (has('.') || m_sheet.settings.size() == settingsBefore) &&
+                    name.find('.') != std::string::npos) {
+                    const std::size_t end = std::min(m_text.find('\n', before), m_text.size());
+                    m_sheet.undecided.push_back(
+                        {name, m_text.substr(before, std::min<std::size_t>(end - before, 120)), line, name, m_file});
+                }
                 return;
             }
             const int argumentLine = m_line;

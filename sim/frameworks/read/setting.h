@@ -16,6 +16,7 @@ struct Setting {
     int line = 0;        ///< from 1
     std::string spelled; ///< as the file spells it: "--num-layers"
     std::string file{};
+    std::string text{}; ///< of what is undecided: why; empty: it is code
 };
 using Settings = std::vector<Setting>;
 

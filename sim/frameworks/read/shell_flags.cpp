@@ -27,15 +27,45 @@ void splitInto(const ShellText& piece, std::vector<ShellText>& out)
     }
 }
 
+/// "--tensor-model-parallel-size" of what begins with a dash that a word processor made of "--"; else empty.
+std::string flagWithLongDash(const std::string& text)
+{
+    std::size_t at = 0;
+    bool isLong = false;
+    while (at < text.size()) {
+        // U+2010 to U+2015, hyphens and dashes, and U+2212, the minus sign
+        const bool isDash = text.compare(at, 2, "\xE2\x80") == 0 && at + 2 < text.size() &&
+                            static_cast<unsigned char>(text[at + 2]) >= 0x90 && static_cast<unsigned char>(text[at + 2]) <= 0x95;
+        if (isDash || text.compare(at, 3, "\xE2\x88\x92") == 0) {
+            isLong = true;
+            at += 3;
+        } else if (text[at] == '-') {
+            ++at;
+        } else {
+            break;
+        }
+    }
+    return isLong && at < text.size() && isLetter(text[at]) ? "--" + text.substr(at) : std::string();
+}
+
 void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText>& words, bool onlyLaunchers = false)
 {
     static constexpr std::array kLaunchers = {"nodes",     "nnodes",          "nproc_per_node", "gpus_per_node",
                                               "num_nodes", "ntasks_per_node", "num_gpus",       "gres"};
     const std::size_t before = sheet.settings.size();
     Setting* current = nullptr;
-    bool hasValue = false;
+    bool hasValue = false, isProgram = false; // behind the script that is started, where every word is its own
+    const auto tell = [&](const ShellText& one, const std::string& why) {
+        if (!onlyLaunchers && sheet.undecided.size() < kMostSettings)
+            sheet.undecided.push_back({one.text, std::string(), one.line, one.text, file, why});
+    };
     for (const ShellText& one : words) {
         const std::string& text = one.text;
+        if (const std::string meant = flagWithLongDash(text); !meant.empty()) {
+            tell(one, "begins with a long dash, which is no flag's: " + meant + " is meant; not read");
+            current = nullptr;
+            continue;
+        }
         const bool isFlag = text.size() > 2 && text.starts_with("--") && (isLetter(text[2]) || text[2] == '_');
         if (isFlag) {
             if (sheet.settings.size() > kMostSettings)
@@ -53,10 +83,16 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
         const bool isShortFlag = text.size() > 1 && text[0] == '-' && isLetter(text[1]);
         if (isShortFlag || text.ends_with(".py") || text == "-m") {
             current = nullptr;
+            if (isShortFlag && (isProgram || text.size() > 2) && text != "-m")
+                tell(one, text.size() > 2 ? "has one dash: -" + text + " may be meant; not read" : "is not known here: not read");
+            isProgram = isProgram || text.ends_with(".py");
             continue;
         }
-        if (current == nullptr)
+        if (current == nullptr) {
+            if (isProgram)
+                tell(one, "belongs to no flag: not read");
             continue;
+        }
         Json value = valueOf(text);
         if (!hasValue)
             current->value = std::move(value);

@@ -50,7 +50,7 @@ std::vector<ShellText> ShellWords::word()
                 close();
             int line = text.line;
             if (!part.isSplit) {
-                if (!isOpen)
+                if (!isOpen || current.text.empty()) // quotes of an array open before its first word, which stands elsewhere
                     current.line = line;
                 isOpen = true;
                 current.text += text.text;

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace sim;
 
 namespace {
@@ -75,4 +77,42 @@ TEST(PlanGuide, AModelThatFitsAGpuNeedsNothingButCopies)
     ASSERT_TRUE(guide.layout.has_value()) << guide.end;
     EXPECT_EQ(guide.layout->grid.dp, 8);
     EXPECT_EQ(guide.layout->grid.tp * guide.layout->grid.pp, 1);
+}
+
+TEST(PlanGuide, ExpertsHaveAGateAndTheirTraffic)
+{
+    const PlanGuide guide = planGuide(jobOf("50-mixtral-8x7b-ep8.json"), test::catalogue());
+    ASSERT_TRUE(guide.layout.has_value()) << guide.end;
+    EXPECT_TRUE(std::any_of(guide.gates.begin(), guide.gates.end(), [](const GuideGate& gate) {
+        return gate.question.find("experts") != std::string::npos &&
+               gate.numbers.find("wait for experts' traffic") != std::string::npos;
+    }));
+    double told = 0;
+    for (const GuideTraffic& of : guide.traffic)
+        told += of.exposedSeconds;
+    double waited = 0;
+    for (const Dimension dimension : {Dimension::tp, Dimension::cp, Dimension::ep, Dimension::pp, Dimension::dp})
+        waited += 1e-9 * static_cast<double>(guide.layout->use[partOf<StepPart>(dimension)]);
+    EXPECT_NEAR(told, waited, 1e-9) << "no dimension is left out that the step waits for";
+}
+
+TEST(PlanGuide, RunsNoLayerAgainWhereItFitsWithout)
+{
+    for (const char* file : {"45-llama3-70b-64-gpus.json", "50-mixtral-8x7b-ep8.json"}) {
+        const PlanRequest request = jobOf(file);
+        const PlanGuide guide = planGuide(request, test::catalogue());
+        ASSERT_TRUE(guide.layout.has_value()) << guide.end;
+        ScenarioDocument kept = guideDocument(request, guide.layout->settings);
+        kept.set("training.recompute", "\"none\"");
+        const auto step = simulate(resolvedScenario(kept, test::catalogue()));
+        EXPECT_TRUE(step->metrics().stepTimeSeconds >= guide.layout->stepSeconds || !step->metrics().fits) << file;
+    }
+}
+
+TEST(PlanGuide, SaysHowManyGpusACopyTakes)
+{
+    const PlanGuide guide = planGuide(jobOf("45-llama3-70b-64-gpus.json", 4), test::catalogue());
+    ASSERT_FALSE(guide.layout);
+    EXPECT_THAT(guide.end, testing::Not(testing::HasSubstr("GPUs over copies of")));
+    EXPECT_THAT(guide.end, testing::HasSubstr("GPUs"));
 }

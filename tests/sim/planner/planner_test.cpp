@@ -122,6 +122,42 @@ TEST(Planner, SaysTheSameForAnyNumberOfThreads)
     EXPECT_EQ(said(one), said(three));
 }
 
+TEST(Planner, SaysOfWhatDoesNotFitWhatItsLeanestLayoutHolds)
+{
+    PlanRequest request = tinyJob();
+    request.marginGib = 79.95;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const double capacity = 80 - request.marginGib;
+    int told = 0;
+    for (const RejectedGrid& rejected : answer.rejected) {
+        if (rejected.reason != PlanReason::memory)
+            continue;
+        ++told;
+        EXPECT_GT(rejected.needGib, capacity) << rejected.text;
+        const auto step = simulate(resolvedScenario(withSettings(request, rejected.needSettings), test::catalogue()));
+        EXPECT_NEAR(step->metrics().peakMemoryGib, rejected.needGib, 1e-9) << rejected.text;
+        EXPECT_THAT(rejected.text, testing::HasSubstr("the least of what was laid out"));
+    }
+    EXPECT_GE(told, 3);
+}
+
+TEST(Planner, CallsAFloorOfAGridWhatNothingOfItIsBelow)
+{
+    PlanRequest request{.document =
+                            ScenarioDocument::readFile(RANKSCOPE_SOURCE_DIR "/scenarios/05-dp2-tp4-pp2-sixteen-gpus.json"),
+                        .fixed = {{"schedule.kind", "1f1b"}, {"training.recompute", "none"}, {"training.micro_batch_size", "1"}}};
+    request.top = 100;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    int told = 0;
+    for (const RejectedGrid& rejected : answer.rejected)
+        if (rejected.best) {
+            ++told;
+            EXPECT_GT(rejected.leastFloorSeconds, 0) << rejected.grid.text();
+            EXPECT_LE(rejected.leastFloorSeconds, rejected.best->stepSeconds) << rejected.grid.text();
+        }
+    EXPECT_GE(told, 2);
+}
+
 TEST(Planner, GivesEveryGridOneReason)
 {
     const PlanAnswer answer = plan(tinyJob(), test::catalogue());
@@ -184,7 +220,10 @@ TEST(Planner, GoesOnUntilASmallJobIsProved)
 
 TEST(Planner, CallsNoLayoutATieWhereMemoryCounts)
 {
-    PlanRequest request = tinyJob();
+    PlanRequest request{.document =
+                            ScenarioDocument::readFile(RANKSCOPE_SOURCE_DIR "/scenarios/05-dp2-tp4-pp2-sixteen-gpus.json")};
+    request.fixed = {{"schedule.kind", "1f1b"}, {"training.recompute", "none"}};
+    request.top = 100; // among them grids whose steps the model cannot tell apart
     request.objective = PlanObjective::headroom;
     for (const PlannedLayout& layout : plan(request, test::catalogue()).best)
         EXPECT_FALSE(layout.tieWithFirst) << layout.grid.text();
@@ -203,6 +242,42 @@ TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
     EXPECT_NEAR(sum, why.deltaSeconds, 1e-12);
     EXPECT_NEAR(why.deltaSeconds, why.other->stepSeconds - answer.best.front().stepSeconds, 1e-12);
     EXPECT_FALSE(whyNot(request, test::catalogue(), answer, {"layout.tp", "3"}).other);
+}
+
+TEST(Planner, ComparesAnotherBatchByTheToken)
+{
+    const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const PlanWhy why = whyNot(request, test::catalogue(), answer, {"training.global_batch_size", "16"});
+    ASSERT_TRUE(why.other);
+    EXPECT_EQ(why.tokensRatio, 2);
+    EXPECT_NEAR(why.perToken, why.other->stepSeconds / (2 * answer.best.front().stepSeconds), 1e-12);
+    EXPECT_LT(why.perToken, 1);
+    EXPECT_EQ(whyAnswer(why)["tokens_ratio"], 2);
+}
+
+TEST(Planner, WarnsOfNoIdleGpuOfALayoutThatIsNotTheFiles)
+{
+    PlanRequest request = tinyJob({{"training.sequence_length", "4096"}});
+    request.document.set("layout.dp", "2");
+    request.document.set("cluster.nodes", "1");
+    request.document.set("model.num_attention_heads", "7");
+    try {
+        requirePlannable(request, test::catalogue());
+        FAIL() << "seven heads of 512";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("/model"));
+        EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("idle")));
+    }
+}
+
+TEST(Planner, MergesTheOnlyPart)
+{
+    PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    request.isPart = true;
+    const Answer whole = planAnswer(plan(request, test::catalogue()), request);
+    EXPECT_EQ(whole["part"], Answer({1, 1}));
+    EXPECT_EQ(mergedPlans({whole}, 1)["best"][0], whole["best"][0]);
 }
 
 TEST(Planner, ProvesNothingWhereItWasStopped)

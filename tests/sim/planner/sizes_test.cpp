@@ -110,6 +110,34 @@ TEST(Sizes, UsualOnesAreOfNodesAndPartsOfOne)
     EXPECT_THAT(usualSizes(8, 2), testing::ElementsAre(1, 2));
 }
 
+TEST(Sizes, AreThoseOfWhichALayoutIsLegal)
+{
+    PlanRequest request = runOfTokens();
+    request.document.set("training.global_batch_size", "48");
+    const auto daysOn = [&](int gpus) {
+        PlanRequest of = request;
+        of.gpus = gpus;
+        return runDays(resolvedScenario(request.document, test::catalogue()),
+                       plan(of, test::catalogue()).best.front().stepSeconds);
+    };
+    const double two = daysOn(2), three = daysOn(3);
+    ASSERT_LT(three, two);
+    const SizeAnswer answer = fewestGpus({.job = request, .days = std::sqrt(two * three), .most = 16}, test::catalogue());
+    EXPECT_EQ(answer.gpus, 3) << "between the powers of two";
+    EXPECT_TRUE(answer.isFewest);
+    request.fixed.emplace_back("layout.dp", "6");
+    const std::vector<int> held = plannedSizes(request, test::catalogue(), 50);
+    EXPECT_THAT(held, testing::Contains(12));
+    EXPECT_THAT(held, testing::Each(testing::ResultOf([](int gpus) { return gpus % 6; }, 0)));
+    request.fixed.emplace_back("layout.tp", "3");
+    try {
+        fewestGpus({.job = request, .days = 1, .most = 64}, test::catalogue());
+        FAIL() << "three ranks share no eight heads";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("num_attention_heads 8"));
+    }
+}
+
 TEST(Sizes, StoppedSayWhatWasFound)
 {
     const CancelScope scope([] { return true; });

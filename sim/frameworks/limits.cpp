@@ -1,0 +1,576 @@
+#include "sim/frameworks/limits.h"
+
+#include "sim/error.h"
+#include "sim/frameworks/frameworks.h"
+#include "sim/scenario/balanced_layers.h"
+#include "sim/text/nearest.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sim {
+namespace {
+
+constexpr std::array kFrameworks{Framework{"megatron", "Megatron Core", "megatron-args"},
+                                 Framework{"torchtitan", "torchtitan", "torchtitan-toml"},
+                                 Framework{"deepspeed", "DeepSpeed", "deepspeed-json"},
+                                 Framework{"nanotron", "nanotron", "nanotron-yaml"},
+                                 Framework{"picotron", "picotron", "picotron-json"},
+                                 Framework{"huggingface", "Accelerate", "accelerate-yaml"},
+                                 Framework{"maxtext", "MaxText", "maxtext"}};
+
+std::string digits(std::int64_t number)
+{
+    return std::to_string(number);
+}
+
+/// "1f1b, gpipe" has "gpipe".
+bool isListed(std::string_view list, std::string_view word)
+{
+    for (std::size_t at = 0; at <= list.size();) {
+        const std::size_t end = std::min(list.find(", ", at), list.size());
+        if (list.substr(at, end - at) == word)
+            return true;
+        at = end + 2;
+    }
+    return false;
+}
+
+enum class Breach : std::uint8_t {
+    refused,  ///< the framework stops with an error
+    otherwise ///< it has no setting for it, and runs another job
+};
+
+struct LayoutLimit {
+    std::string_view framework;
+    Breach breach;
+    bool (*breaks)(const Scenario&);
+    std::string (*text)(const Scenario&);
+};
+
+std::string scheduleText(std::string_view framework, std::string_view kinds, const Scenario& s)
+{
+    return "/schedule/kind: " + std::string(framework) + " has no schedule " + quotedText(s.schedule.kind) + " for the " +
+           digits(s.layout.pp) + " pipeline stages; it has " + std::string(kinds);
+}
+
+bool repeatsHeads(const Scenario& s)
+{
+    return !s.model.isLatentAttention() && s.model.numKeyValueHeads > 0 && s.model.numKeyValueHeads % s.layout.tp != 0;
+}
+std::string headsText(std::string_view framework, const Scenario& s)
+{
+    const int heads = s.model.numKeyValueHeads;
+    return "/layout/tp: " + std::string(framework) + " does not repeat key-value heads: tp " + digits(s.layout.tp) +
+           " must divide the " + digits(heads) + " of this model" +
+           nearestNumbers(s.layout.tp, 1, heads, [heads](std::int64_t tp) { return heads % tp == 0; });
+}
+
+bool isSplitInReplicas(const Scenario& s)
+{
+    return s.layout.dp * s.layout.cp > 1;
+}
+
+/// Of the chunk with the most.
+int layersOfFullest(const Scenario& s)
+{
+    const std::vector<int>& counts = s.schedule.layersPerStage;
+    return counts.empty() ? s.model.numHiddenLayers : *std::max_element(counts.begin(), counts.end());
+}
+bool isPartlyRecomputed(const Scenario& s)
+{
+    const Training& t = s.training;
+    return t.recompute == Recompute::full && t.recomputeLayers > 0 && t.recomputeLayers < layersOfFullest(s);
+}
+std::string partlyText(std::string_view framework, const Scenario& s)
+{
+    return "/training/recompute: " + std::string(framework) + " runs all layers again or none, not " +
+           digits(s.training.recomputeLayers) + " of the " + digits(layersOfFullest(s)) + " of a stage";
+}
+bool isSelective(const Scenario& s)
+{
+    return s.training.recompute == Recompute::selective;
+}
+bool isOddlySelective(const Scenario& s)
+{
+    return isSelective(s) && s.training.recomputeModules != RecomputeModules{RecomputeModule::coreAttention};
+}
+bool hasOtherOrder(const Scenario& s, bool isPipelineLast)
+{
+    const std::string& order = s.layout.order;
+    return s.layout.pp > 1 && s.layout.dp > 1 &&
+           (isPipelineLast ? order != "tp-cp-ep-dp-pp" && order != "tp-cp-dp-pp"
+                           : order != "tp-cp-ep-pp-dp" && order != "tp-cp-pp-dp");
+}
+std::string orderText(std::string_view framework, std::string_view order, const Scenario& s)
+{
+    return "/layout/order: " + std::string(framework) + " lays ranks out as " + std::string(order) + ", not " +
+           quotedText(s.layout.order);
+}
+/// Stages with other numbers of layers, and not as evenly as they go.
+bool isUneven(const Scenario& s)
+{
+    const std::vector<int>& counts = s.schedule.layersPerStage;
+    return s.layout.pp > 1 && std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) != counts.end() &&
+           counts != balancedLayers(s.model.numHiddenLayers, static_cast<int>(counts.size()));
+}
+std::string stagesText(std::string_view framework, const Scenario& s)
+{
+    return "/schedule/layers_per_stage: " + std::string(framework) + " has no setting for stages other than of about " +
+           digits(s.model.numHiddenLayers / std::max(1, s.stages())) + " layers each";
+}
+bool cutsExpertsOtherwise(const Scenario& s)
+{
+    return s.model.numExperts > 0 && s.layout.etp != s.layout.tp;
+}
+std::string expertsText(std::string_view framework, const Scenario& s)
+{
+    return "/layout/etp: " + std::string(framework) + " cuts experts as it cuts all else: etp " + digits(s.layout.etp) +
+           " is not tp " + digits(s.layout.tp);
+}
+bool hasOtherGroup(const Scenario& s)
+{
+    return s.layout.pp > 1 && s.schedule.virtualStages > 1 && s.schedule.microbatchGroup != s.layout.pp;
+}
+std::string zeroText(std::string_view framework, std::string_view stages, std::string_view nearest, const Scenario& s)
+{
+    return "/layout/zero_stage: " + std::string(framework) + " has ZeRO " + std::string(stages) + ", not " +
+           digits(s.layout.zeroStage) + "; nearest: " + std::string(nearest);
+}
+bool isSharded(const Scenario& s)
+{
+    return s.layout.zeroStage > 0 && isSplitInReplicas(s);
+}
+bool isShardedInPart(const Scenario& s)
+{
+    return isSharded(s) && s.layout.dpShard < s.layout.dp * s.layout.cp;
+}
+std::string shardText(std::string_view framework, std::string_view how, const Scenario& s)
+{
+    return "/layout/dp_shard: " + std::string(framework) + " " + std::string(how) + ", not over " + digits(s.layout.dpShard) +
+           " of the " + digits(s.layout.dp * s.layout.cp) + " ranks of dp x cp";
+}
+std::string ringText(std::string_view framework, int unit, const Scenario& s)
+{
+    return "/training/sequence_length: " + std::string(framework) + " cuts sequences of " + digits(s.training.sequenceLength) +
+           " by " + digits(unit) + "; nearest: " + digits(std::max(1, s.training.sequenceLength / unit) * unit);
+}
+int titanUnit(const Scenario& s)
+{
+    return s.layout.tp * (s.layout.cp > 1 ? 2 * s.layout.cp : 1);
+}
+int expertRanks(const Scenario& s)
+{
+    return s.layout.etp * s.layout.ep * s.layout.pp;
+}
+
+std::string latentText(std::string_view framework, const Scenario& s)
+{
+    return "/model/kv_lora_rank: " + std::string(framework) +
+           " has no latent attention; this model compresses keys and values to " + digits(s.model.kvLoraRank) +
+           ", nearest: a model with key-value heads";
+}
+
+constexpr std::string_view kMegatronKinds = "1f1b, interleaved-1f1b";
+constexpr std::string_view kTitanKinds = "gpipe, 1f1b, interleaved-1f1b, looped-bfs, interleaved-zb, zb-v, dualpipe-v";
+constexpr std::string_view kTwoKinds = "gpipe, 1f1b";
+constexpr std::string_view kMaxTextKinds = "gpipe, looped-bfs";
+
+bool isOtherKind(std::string_view kinds, const Scenario& s)
+{
+    return s.layout.pp > 1 && !isListed(kinds, s.schedule.kind);
+}
+
+// In the order in which they are told: what the framework refuses first.
+const std::array kLayoutLimits{
+    // Megatron-LM, training/arguments.py and core/parallel_state.py
+    LayoutLimit{"megatron", Breach::refused, [](const Scenario& s) { return isOtherKind(kMegatronKinds, s); },
+                [](const Scenario& s) { return scheduleText("Megatron Core", kMegatronKinds, s); }},
+    LayoutLimit{"megatron", Breach::refused, [](const Scenario& s) { return s.layout.zeroStage == 2 && isSplitInReplicas(s); },
+                [](const Scenario&) {
+                    return std::string("/layout/zero_stage: Megatron's data parallelism has no ZeRO-2; take ZeRO-1 "
+                                       "(--use-distributed-optimizer), or Megatron-FSDP's optim_grads by hand");
+                }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) { return s.layout.zeroStage == 3 && s.layout.pp > 1 && isSplitInReplicas(s); },
+                [](const Scenario& s) {
+                    return "/layout/zero_stage: Megatron-FSDP (ZeRO-3) excludes pipelines; pp is " + digits(s.layout.pp) +
+                           "; nearest: ZeRO 1, or pp 1";
+                }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) { return s.model.numExperts > 0 && s.layout.tp > 1 && !s.layout.sequenceParallel; },
+                [](const Scenario& s) {
+                    return "/layout/sequence_parallel: Megatron refuses to train experts with tp " + digits(s.layout.tp) +
+                           " without sequence parallelism; set it to true";
+                }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) { return s.training.overlap.tpComm && s.layout.tp > 1 && !s.layout.sequenceParallel; },
+                [](const Scenario&) {
+                    return std::string("/training/overlap/tp_comm: Megatron overlaps tensor-parallel communication only with "
+                                       "sequence parallelism; set /layout/sequence_parallel to true");
+                }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) {
+                    const int tp = s.layout.tp, groups = s.model.numKeyValueHeads;
+                    return !s.model.isLatentAttention() && groups > 0 && groups % tp != 0 && tp % groups != 0;
+                },
+                [](const Scenario& s) {
+                    return "/layout/tp: Megatron wants query groups and tp to divide one another: " +
+                           digits(s.model.numKeyValueHeads) + " and " + digits(s.layout.tp);
+                }},
+    LayoutLimit{"megatron", Breach::refused, [](const Scenario& s) { return s.layout.worldSize() % expertRanks(s) != 0; },
+                [](const Scenario& s) {
+                    return "/layout/etp: Megatron lays experts out on etp " + digits(s.layout.etp) + " x ep " +
+                           digits(s.layout.ep) + " x pp " + digits(s.layout.pp) + " = " + digits(expertRanks(s)) +
+                           " ranks, which do not divide the world of " + digits(s.layout.worldSize()) + "; nearest: etp 1";
+                }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) {
+                    const Layout& l = s.layout;
+                    const bool isDpLast = l.order == "tp-cp-ep-pp-dp" || l.order == "tp-cp-pp-dp";
+                    return isDpLast && l.pp > 1 && l.etp * l.ep != l.tp * l.cp &&
+                           (s.model.numExperts > 0 || l.tp * l.cp % l.ep != 0);
+                },
+                [](const Scenario& s) {
+                    return "/layout/order: with pp before dp Megatron wants etp x ep = tp x cp, here " +
+                           digits(s.layout.etp * s.layout.ep) + " and " + digits(s.layout.tp * s.layout.cp) +
+                           "; nearest: tp-cp-ep-dp-pp";
+                }},
+    // torchtitan, models/llama3/infra/parallelize.py and distributed/pipeline_parallel.py
+    LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return isOtherKind(kTitanKinds, s); },
+                [](const Scenario& s) { return scheduleText("torchtitan", kTitanKinds, s); }},
+    LayoutLimit{"torchtitan", Breach::refused, repeatsHeads, [](const Scenario& s) { return headsText("torchtitan", s); }},
+    LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return s.training.sequenceLength % titanUnit(s) != 0; },
+                [](const Scenario& s) { return ringText("torchtitan", titanUnit(s), s); }},
+    LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return s.layout.tp > 1 && !s.layout.sequenceParallel; },
+                [](const Scenario&) {
+                    return std::string("/layout/sequence_parallel: torchtitan's tensor parallelism always shards the sequence "
+                                       "between layers");
+                }},
+    LayoutLimit{"torchtitan", Breach::otherwise,
+                [](const Scenario& s) { return isSplitInReplicas(s) && s.layout.zeroStage == 1; },
+                [](const Scenario& s) { return zeroText("torchtitan", "0 (DDP), 2 and 3 (FSDP)", "2", s); }},
+    LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return s.layout.cp > 1 && s.layout.zeroStage == 0; },
+                [](const Scenario& s) {
+                    return "/layout/zero_stage: torchtitan shards over context-parallel ranks, too; with cp " +
+                           digits(s.layout.cp) + " it has ZeRO 2 and 3, not 0";
+                }},
+    LayoutLimit{
+        "torchtitan", Breach::otherwise,
+        [](const Scenario& s) { return s.layout.zeroStage == 3 && isSplitInReplicas(s) && !s.layout.reshardAfterForward; },
+        [](const Scenario&) {
+            return std::string("/layout/zero_stage: parameters that stay gathered after the forward pass are torchtitan's "
+                               "ZeRO 2; nearest: 2");
+        }},
+    LayoutLimit{"torchtitan", Breach::otherwise,
+                [](const Scenario& s) { return isSharded(s) && s.layout.dpShard % s.layout.cp != 0; },
+                [](const Scenario& s) { return shardText("torchtitan", "shards over whole context-parallel groups", s); }},
+    LayoutLimit{"torchtitan", Breach::otherwise, isPartlyRecomputed,
+                [](const Scenario& s) { return partlyText("torchtitan", s); }},
+    LayoutLimit{"torchtitan", Breach::otherwise, isOddlySelective,
+                [](const Scenario&) {
+                    return std::string("/training/recompute: torchtitan's selective checkpoints have operators of their own");
+                }},
+    LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return s.layout.ep == 1 && cutsExpertsOtherwise(s); },
+                [](const Scenario& s) { return expertsText("torchtitan without ep", s); }},
+    LayoutLimit{"torchtitan", Breach::otherwise, hasOtherGroup,
+                [](const Scenario& s) {
+                    return "/schedule/microbatch_group: torchtitan deals as many micro-batches as there are stages, " +
+                           digits(s.layout.pp) + ", not " + digits(s.schedule.microbatchGroup);
+                }},
+    LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return hasOtherOrder(s, true); },
+                [](const Scenario& s) { return orderText("torchtitan", "tp-cp-ep-dp-pp", s); }},
+    // DeepSpeed, runtime/pipe/engine.py
+    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return isOtherKind("1f1b", s); },
+                [](const Scenario& s) { return scheduleText("DeepSpeed", "1f1b", s); }},
+    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return s.layout.cp > 1; },
+                [](const Scenario& s) {
+                    return "/layout/cp: DeepSpeed has no context parallelism, only Ulysses; cp is " + digits(s.layout.cp) +
+                           ", nearest: 1";
+                }},
+    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return s.layout.pp > 1 && s.layout.zeroStage > 1; },
+                [](const Scenario& s) {
+                    return "/layout/zero_stage: DeepSpeed's pipeline takes ZeRO 0 and 1, not " + digits(s.layout.zeroStage) +
+                           "; nearest: 1";
+                }},
+    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return s.layout.dp % s.layout.ep != 0; },
+                [](const Scenario& s) {
+                    return "/layout/ep: DeepSpeed spreads experts over data-parallel ranks: ep " + digits(s.layout.ep) +
+                           " must divide dp " + digits(s.layout.dp);
+                }},
+    LayoutLimit{"deepspeed", Breach::otherwise, [](const Scenario& s) { return s.layout.sequenceParallel && s.layout.tp > 1; },
+                [](const Scenario&) {
+                    return std::string("/layout/sequence_parallel: DeepSpeed's tensor parallelism (AutoTP) has none; nearest: "
+                                       "false");
+                }},
+    LayoutLimit{"deepspeed", Breach::otherwise, [](const Scenario& s) { return isShardedInPart(s) && s.layout.zeroStage < 3; },
+                [](const Scenario& s) { return shardText("DeepSpeed", "shards in part (MiCS) with ZeRO 3 alone", s); }},
+    LayoutLimit{"deepspeed", Breach::otherwise, cutsExpertsOtherwise,
+                [](const Scenario& s) { return expertsText("DeepSpeed", s); }},
+    LayoutLimit{"deepspeed", Breach::otherwise, isPartlyRecomputed, [](const Scenario& s) { return partlyText("DeepSpeed", s); }},
+    LayoutLimit{"deepspeed", Breach::otherwise, isSelective,
+                [](const Scenario&) {
+                    return std::string("/training/recompute: DeepSpeed checkpoints whole layers, not parts of them; nearest: "
+                                       "full, or none");
+                }},
+    LayoutLimit{"deepspeed", Breach::otherwise, isUneven, [](const Scenario& s) { return stagesText("DeepSpeed's JSON", s); }},
+    LayoutLimit{"deepspeed", Breach::otherwise, [](const Scenario& s) { return hasOtherOrder(s, true); },
+                [](const Scenario& s) { return orderText("DeepSpeed", "tp-cp-ep-dp-pp", s); }},
+    // nanotron, config/parallelism_config.py
+    LayoutLimit{"nanotron", Breach::refused, [](const Scenario& s) { return isOtherKind(kTwoKinds, s); },
+                [](const Scenario& s) { return scheduleText("nanotron", kTwoKinds, s); }},
+    LayoutLimit{"nanotron", Breach::refused, [](const Scenario& s) { return s.layout.zeroStage > 1 && isSplitInReplicas(s); },
+                [](const Scenario& s) { return zeroText("nanotron", "0 and 1", "1", s); }},
+    LayoutLimit{"nanotron", Breach::refused, [](const Scenario& s) { return s.model.isLatentAttention(); },
+                [](const Scenario& s) { return latentText("nanotron", s); }},
+    LayoutLimit{"nanotron", Breach::refused, [](const Scenario& s) { return s.layout.ep > 1; },
+                [](const Scenario& s) {
+                    return "/layout/ep: nanotron cannot make its grid of ranks with expert_parallel_size " + digits(s.layout.ep) +
+                           "; nearest: 1";
+                }},
+    LayoutLimit{"nanotron", Breach::refused,
+                [](const Scenario& s) { return s.layout.cp > 1 && s.training.sequenceLength % (2 * s.layout.cp) != 0; },
+                [](const Scenario& s) {
+                    return "/training/sequence_length: nanotron's ring needs a multiple of 2 cp = " + digits(2 * s.layout.cp) +
+                           ", not " + digits(s.training.sequenceLength);
+                }},
+    LayoutLimit{"nanotron", Breach::otherwise, isShardedInPart,
+                [](const Scenario& s) { return shardText("nanotron", "shards over all", s); }},
+    LayoutLimit{"nanotron", Breach::otherwise, cutsExpertsOtherwise,
+                [](const Scenario& s) { return expertsText("nanotron", s); }},
+    LayoutLimit{"nanotron", Breach::otherwise, isPartlyRecomputed, [](const Scenario& s) { return partlyText("nanotron", s); }},
+    LayoutLimit{"nanotron", Breach::otherwise, isSelective,
+                [](const Scenario&) {
+                    return std::string("/training/recompute: nanotron runs whole layers again, not parts of them; nearest: full, "
+                                       "or none");
+                }},
+    LayoutLimit{"nanotron", Breach::otherwise, isUneven, [](const Scenario& s) { return stagesText("nanotron", s); }},
+    LayoutLimit{"nanotron", Breach::otherwise, [](const Scenario& s) { return hasOtherOrder(s, true); },
+                [](const Scenario& s) { return orderText("nanotron", "tp-cp-ep-dp-pp", s); }},
+    // picotron, train.py
+    LayoutLimit{"picotron", Breach::refused, [](const Scenario& s) { return isOtherKind(kTwoKinds, s); },
+                [](const Scenario& s) { return scheduleText("picotron", kTwoKinds, s); }},
+    LayoutLimit{"picotron", Breach::refused, [](const Scenario& s) { return s.model.isLatentAttention(); },
+                [](const Scenario& s) { return latentText("picotron", s); }},
+    LayoutLimit{"picotron", Breach::refused, [](const Scenario& s) { return s.model.numExperts > 0; },
+                [](const Scenario& s) {
+                    return "/model/num_experts: picotron has no experts; this model has " + digits(s.model.numExperts) +
+                           ", nearest: a dense model";
+                }},
+    LayoutLimit{"picotron", Breach::refused, repeatsHeads, [](const Scenario& s) { return headsText("picotron", s); }},
+    LayoutLimit{"picotron", Breach::refused, [](const Scenario& s) { return s.model.vocabSize % s.layout.tp != 0; },
+                [](const Scenario& s) {
+                    return "/layout/tp: picotron does not pad the vocabulary: tp " + digits(s.layout.tp) + " must divide " +
+                           digits(s.model.vocabSize);
+                }},
+    LayoutLimit{"picotron", Breach::otherwise, isSharded, [](const Scenario& s) { return zeroText("picotron", "0", "0", s); }},
+    LayoutLimit{"picotron", Breach::otherwise, [](const Scenario& s) { return s.layout.sequenceParallel && s.layout.tp > 1; },
+                [](const Scenario&) { return std::string("/layout/sequence_parallel: picotron has none; nearest: false"); }},
+    LayoutLimit{"picotron", Breach::otherwise, [](const Scenario& s) { return s.training.recompute != Recompute::none; },
+                [](const Scenario&) { return std::string("/training/recompute: picotron runs nothing again; nearest: none"); }},
+    LayoutLimit{"picotron", Breach::otherwise, [](const Scenario& s) { return hasOtherOrder(s, false); },
+                [](const Scenario& s) { return orderText("picotron", "tp-cp-pp-dp", s); }},
+    LayoutLimit{"picotron", Breach::otherwise,
+                [](const Scenario& s) {
+                    const std::vector<int>& counts = s.schedule.layersPerStage;
+                    const int stages = static_cast<int>(counts.size()), layers = s.model.numHiddenLayers;
+                    for (int i = 0; s.layout.pp > 1 && i < stages; ++i)
+                        if (counts[static_cast<std::size_t>(i)] != layers / stages + (i < layers % stages ? 1 : 0))
+                            return true;
+                    return false;
+                },
+                [](const Scenario& s) {
+                    return "/schedule/layers_per_stage: picotron gives its first stages a layer more where the " +
+                           digits(s.model.numHiddenLayers) + " layers do not divide by pp " + digits(s.layout.pp);
+                }},
+    // Accelerate: FSDP 2 and ParallelismConfig
+    LayoutLimit{"huggingface", Breach::refused, [](const Scenario& s) { return s.layout.pp > 1; },
+                [](const Scenario& s) {
+                    return "/layout/pp: Accelerate has no pipeline stages; pp is " + digits(s.layout.pp) + ", nearest: 1";
+                }},
+    LayoutLimit{"huggingface", Breach::refused, [](const Scenario& s) { return s.layout.ep > 1; },
+                [](const Scenario& s) {
+                    return "/layout/ep: Accelerate has no expert parallelism; ep is " + digits(s.layout.ep) + ", nearest: 1";
+                }},
+    LayoutLimit{"huggingface", Breach::refused,
+                [](const Scenario& s) {
+                    const Layout& l = s.layout;
+                    const int shard = l.zeroStage == 0 ? 1 : std::max(1, l.dpShard / l.cp);
+                    return l.dp / shard > 1 && shard == 1 && l.tp > 1;
+                },
+                [](const Scenario& s) {
+                    return "/layout/zero_stage: Accelerate refuses replicas (dp " + digits(s.layout.dp) +
+                           ") without shards beside tp " + digits(s.layout.tp) + "; nearest: ZeRO 3";
+                }},
+    LayoutLimit{"huggingface", Breach::otherwise,
+                [](const Scenario& s) { return isSplitInReplicas(s) && s.layout.zeroStage == 1; },
+                [](const Scenario& s) { return zeroText("Accelerate's FSDP", "2 and 3, and 0 without", "2", s); }},
+    LayoutLimit{"huggingface", Breach::otherwise,
+                [](const Scenario& s) { return s.layout.zeroStage == 0 && isSplitInReplicas(s) && s.layout.cp > 1; },
+                [](const Scenario& s) {
+                    return "/layout/zero_stage: Accelerate's context parallelism takes FSDP, ZeRO 2 or 3; cp is " +
+                           digits(s.layout.cp);
+                }},
+    LayoutLimit{
+        "huggingface", Breach::otherwise,
+        [](const Scenario& s) { return s.layout.zeroStage == 3 && isSplitInReplicas(s) && !s.layout.reshardAfterForward; },
+        [](const Scenario&) {
+            return std::string("/layout/zero_stage: parameters that stay gathered after the forward pass are FSDP's ZeRO "
+                               "2; nearest: 2");
+        }},
+    LayoutLimit{"huggingface", Breach::otherwise,
+                [](const Scenario& s) { return isSharded(s) && s.layout.dpShard % s.layout.cp != 0; },
+                [](const Scenario& s) { return shardText("Accelerate", "shards over whole context-parallel groups", s); }},
+    LayoutLimit{"huggingface", Breach::otherwise, [](const Scenario& s) { return s.layout.sequenceParallel && s.layout.tp > 1; },
+                [](const Scenario&) { return std::string("/layout/sequence_parallel: Accelerate has none; nearest: false"); }},
+    LayoutLimit{"huggingface", Breach::otherwise, cutsExpertsOtherwise,
+                [](const Scenario& s) { return expertsText("Accelerate", s); }},
+    LayoutLimit{"huggingface", Breach::otherwise, isPartlyRecomputed,
+                [](const Scenario& s) { return partlyText("Accelerate", s); }},
+    LayoutLimit{"huggingface", Breach::otherwise, isSelective,
+                [](const Scenario&) {
+                    return std::string("/training/recompute: Accelerate checkpoints whole layers, not parts of them; nearest: "
+                                       "full, or none");
+                }},
+    // MaxText, pyconfig.py
+    LayoutLimit{"maxtext", Breach::refused, [](const Scenario& s) { return isOtherKind(kMaxTextKinds, s); },
+                [](const Scenario& s) { return scheduleText("MaxText", kMaxTextKinds, s); }},
+    LayoutLimit{"maxtext", Breach::refused,
+                [](const Scenario& s) { return s.layout.pp > 1 && s.model.numHiddenLayers % std::max(1, s.stages()) != 0; },
+                [](const Scenario& s) {
+                    return "/schedule/virtual_stages: MaxText wants stages of equal layers: " + digits(s.model.numHiddenLayers) +
+                           " layers do not divide by " + digits(s.stages()) + " stages";
+                }},
+    LayoutLimit{"maxtext", Breach::otherwise,
+                [](const Scenario& s) {
+                    const std::vector<int>& counts = s.schedule.layersPerStage;
+                    return s.layout.pp > 1 &&
+                           std::adjacent_find(counts.begin(), counts.end(), std::not_equal_to<>()) != counts.end();
+                },
+                [](const Scenario& s) { return stagesText("MaxText", s); }},
+    LayoutLimit{"maxtext", Breach::refused, [](const Scenario& s) { return s.layout.dp % s.layout.ep != 0; },
+                [](const Scenario& s) {
+                    return "/layout/ep: experts are an axis of MaxText's mesh: ep " + digits(s.layout.ep) + " must divide dp " +
+                           digits(s.layout.dp);
+                }},
+    LayoutLimit{"maxtext", Breach::otherwise,
+                [](const Scenario& s) { return isSplitInReplicas(s) && (s.layout.zeroStage == 1 || s.layout.zeroStage == 2); },
+                [](const Scenario& s) { return zeroText("MaxText", "0 and 3", "3", s); }},
+    LayoutLimit{"maxtext", Breach::otherwise,
+                [](const Scenario& s) {
+                    const Layout& l = s.layout;
+                    const int rest = l.dp / l.ep, group = l.cp * l.ep;
+                    return l.zeroStage == 3 && isSplitInReplicas(s) &&
+                           (l.dpShard % group != 0 || l.dpShard <= group || rest % (l.dpShard / group) != 0);
+                },
+                [](const Scenario& s) { return shardText("MaxText", "shards over an axis beside those of cp and ep", s); }},
+    LayoutLimit{"maxtext", Breach::otherwise, [](const Scenario& s) { return isPartlyRecomputed(s); },
+                [](const Scenario& s) { return partlyText("MaxText", s); }},
+    LayoutLimit{
+        "maxtext", Breach::otherwise, isOddlySelective,
+        [](const Scenario&) { return std::string("/training/recompute: MaxText's remat policies have tensors of their own"); }},
+    LayoutLimit{"maxtext", Breach::otherwise, cutsExpertsOtherwise, [](const Scenario& s) { return expertsText("MaxText", s); }},
+    LayoutLimit{"maxtext", Breach::otherwise, [](const Scenario& s) { return hasOtherOrder(s, true); },
+                [](const Scenario& s) { return orderText("MaxText", "tp-cp-ep-dp-pp", s); }},
+};
+
+} // namespace
+
+std::span<const Framework> frameworkList()
+{
+    return kFrameworks;
+}
+
+const Framework* findFramework(std::string_view id)
+{
+    const auto found = std::find_if(kFrameworks.begin(), kFrameworks.end(), [id](const Framework& one) { return one.id == id; });
+    return found == kFrameworks.end() ? nullptr : &*found;
+}
+
+std::string frameworkLimit(std::string_view id, const Scenario& scenario)
+{
+    for (const LayoutLimit& limit : kLayoutLimits)
+        if (limit.framework == id && limit.breaks(scenario))
+            return limit.text(scenario);
+    return {};
+}
+
+bool breaksLimit(std::string_view id, const Scenario& scenario)
+{
+    return std::any_of(kLayoutLimits.begin(), kLayoutLimits.end(),
+                       [&](const LayoutLimit& limit) { return limit.framework == id && limit.breaks(scenario); });
+}
+
+std::string exportProblem(const Framework& framework, const Scenario& scenario, const Catalogue& catalogue)
+{
+    Exported out;
+    try {
+        out = exportSettings(scenario, framework.kind, catalogue);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    const bool hasOtherModel =
+        std::any_of(out.notes.begin(), out.notes.end(), [](const Note& note) { return note.pointer.starts_with("/model/"); });
+    for (const Note& note : out.notes) {
+        if (note.became != Became::notRepresentable || note.pointer.starts_with("/model") ||
+            note.pointer.starts_with("/perturbations") || note.pointer.starts_with("/training/stack") ||
+            (hasOtherModel && note.pointer.starts_with("/schedule")) || isLeftToProgram(framework.kind, scenario, note.pointer))
+            continue;
+        return note.pointer + ": " + std::string(framework.name) + " has no setting for " + note.value + ": " + note.text;
+    }
+    return {};
+}
+
+void refuseWhatBreaks(std::string_view id, const Scenario& scenario)
+{
+    for (const LayoutLimit& limit : kLayoutLimits)
+        if (limit.framework == id && limit.breach == Breach::refused && limit.breaks(scenario))
+            throw Error(limit.text(scenario));
+}
+
+Overlap overlapOf(std::string_view id, const Scenario& s)
+{
+    Overlap overlap = s.training.overlap;
+    const bool hasTensorParallelism = s.layout.tp > 1;
+    if (id == "megatron") {
+        overlap.paramGather = overlap.paramGather && overlap.gradReduce && s.layout.zeroStage > 0;
+        overlap.tpComm = overlap.tpComm && hasTensorParallelism && s.layout.sequenceParallel;
+        overlap.p2p = overlap.p2p && s.layout.pp > 1 && s.schedule.virtualStages > 1;
+        overlap.epComm = overlap.epComm && s.model.numExperts > 0;
+    } else if (id == "torchtitan") {
+        overlap = {.gradReduce = true, .paramGather = true, .tpComm = overlap.tpComm && hasTensorParallelism, .p2p = false};
+    } else if (id == "deepspeed") {
+        overlap = {.gradReduce = overlap.gradReduce, .paramGather = s.layout.zeroStage == 3, .tpComm = false};
+    } else if (id == "nanotron") {
+        overlap = {.gradReduce = true, .paramGather = true, .tpComm = overlap.tpComm && hasTensorParallelism, .p2p = false};
+    } else if (id == "picotron") {
+        overlap = {.gradReduce = true, .tpComm = false, .p2p = false};
+    } else if (id == "huggingface") {
+        overlap = {.gradReduce = true, .paramGather = s.layout.zeroStage == 3, .tpComm = false};
+    } else if (id == "maxtext") {
+        overlap = {.gradReduce = true, .paramGather = true, .tpComm = false, .p2p = true};
+    }
+    return overlap;
+}
+
+std::string_view onlyOrderOf(std::string_view id)
+{
+    return id == "picotron" ? "tp-cp-ep-pp-dp" : "";
+}
+
+bool isLeftToProgram(std::string_view kind, const Scenario& scenario, std::string_view pointer)
+{
+    if (kind == "deepspeed-json")
+        return pointer == "/training/sequence_length" || (scenario.layout.pp == 1 && pointer.starts_with("/training/recompute") &&
+                                                          !isSelective(scenario) && !isPartlyRecomputed(scenario));
+    const bool isDdp = scenario.layout.zeroStage == 0 && scenario.layout.tp == 1 && scenario.layout.cp == 1; // without FSDP's
+    if (kind == "accelerate-yaml" && pointer.starts_with("/training/recompute"))
+        return isDdp && !isSelective(scenario) && !isPartlyRecomputed(scenario);
+    if (kind == "accelerate-yaml")
+        return pointer == "/training/sequence_length" || pointer == "/training/micro_batch_size" ||
+               pointer == "/training/global_batch_size";
+    return false;
+}
+
+} // namespace sim

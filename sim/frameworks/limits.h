@@ -1,0 +1,43 @@
+// What a framework cannot do of what is legal, each limit once: exporters refuse by it, and a search keeps to it.
+#pragma once
+
+#include "sim/scenario/catalogue.h"
+#include "sim/scenario/scenario.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sim {
+
+/// A framework as people name it, and the kind of settings that its layouts are written in.
+struct Framework {
+    std::string_view id;   ///< "megatron"
+    std::string_view name; ///< in sentences: "Megatron Core"
+    std::string_view kind; ///< FrameworkKind::id: "megatron-args"
+};
+std::span<const Framework> frameworkList();
+/// Null if there is none of that id.
+const Framework* findFramework(std::string_view id);
+
+/// The first limit that a layout breaks: "/layout/cp: DeepSpeed has no context parallelism; cp is 2, nearest: 1". Empty: it is
+/// written, and what is written is this job. Allocates nothing then.
+std::string frameworkLimit(std::string_view id, const Scenario&);
+/// Throws Error for the first of those that the framework itself would refuse; others it takes, and runs another job.
+void refuseWhatBreaks(std::string_view id, const Scenario&);
+
+/// Whether there is a limit that it breaks.
+bool breaksLimit(std::string_view id, const Scenario&);
+/// What its export says: the refusal, or the first thing that is not this job when it is read again. Empty: nothing. Some
+/// milliseconds; the limits above are the same, quickly and of the layout alone.
+std::string exportProblem(const Framework&, const Scenario&, const Catalogue&);
+
+/// What the framework decides by itself of how communication is hidden: a function of layout and schedule.
+Overlap overlapOf(std::string_view id, const Scenario&);
+/// The only order of dimensions that it has; empty: several, or the usual.
+std::string_view onlyOrderOf(std::string_view id);
+
+/// Whether a key of a scenario is said to the program that reads the settings, and not in them: a sequence length for DeepSpeed.
+bool isLeftToProgram(std::string_view kind, const Scenario&, std::string_view pointer);
+
+} // namespace sim

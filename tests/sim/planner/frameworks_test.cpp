@@ -1,0 +1,162 @@
+// A plan for a framework is of layouts that its export writes and that mean the same job there.
+#include "sim/planner/planner.h"
+
+#include "sim/frameworks/frameworks.h"
+#include "sim/frameworks/limits.h"
+#include "sim/scenario/document.h"
+#include "sim/scenario/json_text.h"
+#include "sim/simulate/simulation.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+using namespace sim;
+
+namespace {
+
+class Dice {
+public:
+    explicit Dice(unsigned seed) : m_engine(seed) {}
+    template <typename T>
+    T of(const std::vector<T>& values)
+    {
+        return values[m_engine() % values.size()];
+    }
+    bool isHeads() { return m_engine() % 2 == 0; }
+
+private:
+    std::mt19937 m_engine;
+};
+
+ScenarioDocument jobOf(Dice& dice)
+{
+    ScenarioDocument job = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+        "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 1},
+        "training": {"sequence_length": 2048, "global_batch_size": 16}})");
+    job.set("model.base", dice.of<std::string>({"\"llama3-8b\"", "\"llama2-7b\"", "\"qwen3-30b-a3b\"", "\"deepseek-v2-lite\""}));
+    for (const char* overlap : {"grad_reduce", "param_gather", "tp_comm", "p2p"})
+        if (dice.isHeads())
+            job.set("training.overlap." + std::string(overlap), dice.isHeads() ? "true" : "false");
+    return job;
+}
+
+/// The pointers of a scenario that its export says otherwise.
+std::string exported(const Framework& framework, const Scenario& scenario)
+{
+    return exportProblem(framework, scenario, test::catalogue());
+}
+
+} // namespace
+
+TEST(PlannerFrameworks, LimitsAreWhatTheExportRefusesAndWhatItCannotSay)
+{
+    Dice dice(7);
+    std::map<std::string_view, int> able, unable;
+    for (int tried = 0; tried < 300; ++tried) {
+        ScenarioDocument job = jobOf(dice);
+        if (job.get("model.base")->find("llama") != std::string::npos && dice.isHeads())
+            job.set("model.num_hidden_layers", "30");
+        int left = dice.of<int>({1, 2, 4, 8, 16});
+        const auto take = [&](const char* pointer) {
+            const int size = dice.of<int>({1, 1, 2, 4});
+            const int taken = left % size == 0 ? size : 1;
+            left /= taken;
+            job.set(pointer, std::to_string(taken));
+            return taken;
+        };
+        const int tp = take("layout.tp"), cp = take("layout.cp"), pp = take("layout.pp");
+        job.set("layout.dp", std::to_string(left));
+        const int ep = dice.of<int>({1, 1, 2, 4});
+        if (job.get("model.base")->find("llama") == std::string::npos) {
+            job.set("layout.ep", std::to_string(ep));
+            if (dice.isHeads())
+                job.set("layout.etp", std::to_string(dice.of<int>({1, tp})));
+        }
+        job.set("layout.zero_stage", std::to_string(dice.of<int>({0, 1, 2, 3})));
+        if (dice.isHeads())
+            job.set("layout.dp_shard", std::to_string(dice.of<int>({2, 4, cp * left})));
+        job.set("layout.sequence_parallel", tp > 1 && dice.isHeads() ? "true" : "false");
+        job.set("layout.order", dice.of<std::string>({"\"tp-cp-ep-dp-pp\"", "\"tp-cp-ep-dp-pp\"", "\"tp-cp-ep-pp-dp\""}));
+        job.set("training.micro_batch_size", std::to_string(dice.of<int>({1, 2})));
+        job.set("training.recompute",
+                dice.of<std::string>({"\"none\"", "\"full\"", "\"selective\"", R"({"kind":"full","layers":1})",
+                                      R"({"kind":"selective","modules":["core_attn","mlp"]})"}));
+        if (pp > 1) {
+            job.set("schedule.kind", dice.of<std::string>({"\"1f1b\"", "\"gpipe\"", "\"interleaved-1f1b\"", "\"looped-bfs\"",
+                                                           "\"zb-v\"", "\"dualpipe-v\"", "\"zb-h1\"", "\"interleaved-zb\""}));
+            job.set("schedule.virtual_stages", std::to_string(dice.of<int>({1, 2, 3})));
+        }
+        const auto resolved = job.resolve(test::catalogue());
+        if (!resolved.scenario)
+            continue;
+        for (const Framework& framework : frameworkList()) {
+            Scenario scenario = *resolved.scenario;
+            scenario.training.overlap = overlapOf(framework.id, scenario);
+            const std::string limit = frameworkLimit(framework.id, scenario), said = exported(framework, scenario);
+            ++(limit.empty() ? able : unable)[framework.id];
+            EXPECT_EQ(limit.empty(), said.empty()) << framework.id << "\nlimit: " << limit << "\nexport: " << said << "\n"
+                                                   << job.text();
+            EXPECT_EQ(limit.empty(), !breaksLimit(framework.id, scenario));
+        }
+    }
+    for (const Framework& framework : frameworkList()) {
+        EXPECT_GT(able[framework.id], 4) << framework.id;
+        EXPECT_GT(unable[framework.id], 20) << framework.id;
+    }
+}
+
+namespace {
+
+/// The step of a scenario that went out to a framework's settings and came back, with what those leave to others: the cluster,
+/// details of the model, what the program is told.
+std::int64_t stepOfRoundTrip(const Framework& framework, const Scenario& scenario)
+{
+    std::vector<SettingsFile> files{{"job", exportSettings(scenario, framework.kind, test::catalogue()).text}};
+    const bool hasNoModel = framework.id == "deepspeed" || framework.id == "huggingface";
+    if (hasNoModel)
+        files.push_back({"config.json", exportSettings(scenario, "huggingface", test::catalogue()).text});
+    const Imported back =
+        importSettings(files, {.kind = std::string(framework.kind), .gpus = scenario.layout.worldSize()}, test::catalogue());
+    ScenarioDocument document = ScenarioDocument::parse(back.scenario);
+    const Json want = Json::parse(resolvedText(scenario));
+    document.set("cluster", want["cluster"].dump());
+    document.set("model", want["model"].dump());
+    for (const char* key : {"sequence_length", "micro_batch_size", "global_batch_size", "recompute"})
+        if (isLeftToProgram(framework.kind, scenario, std::string("/training/") + key))
+            document.set(std::string("training.") + key, want["training"][key].dump());
+    return std::llround(simulate(resolvedScenario(document, test::catalogue()))->metrics().stepTimeSeconds * 1e9);
+}
+
+} // namespace
+
+TEST(PlannerFrameworks, WinnersAreExportedAndComeBackAsTheSameStep)
+{
+    Dice dice(11);
+    for (const Framework& framework : frameworkList())
+        for (int job = 0; job < 3; ++job) {
+            PlanRequest request{.document = jobOf(dice)};
+            request.gpus = dice.of<int>({4, 6, 8});
+            request.document.set("training.global_batch_size", "24");
+            request.framework = framework.id;
+            request.mostSimulated = 10;
+            const PlanAnswer answer = plan(request, test::catalogue());
+            if (answer.best.empty()) {
+                for (const RejectedGrid& rejected : answer.rejected)
+                    EXPECT_TRUE(rejected.reason == PlanReason::memory ||
+                                (rejected.reason == PlanReason::rule && rejected.text.starts_with("/")))
+                        << framework.id << ": " << rejected.text;
+                continue;
+            }
+            for (const PlannedLayout& layout : answer.best) {
+                const Scenario scenario = resolvedScenario(withSettings(request, layout.settings), test::catalogue());
+                EXPECT_EQ(stepOfRoundTrip(framework, scenario), std::llround(layout.stepSeconds * 1e9))
+                    << framework.id << "\n"
+                    << withSettings(request, layout.settings).text();
+            }
+        }
+}

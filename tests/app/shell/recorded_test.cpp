@@ -181,6 +181,35 @@ TEST_F(RecordedTest, AnotherGridForgetsWhatWasAskedOfTheOneBefore)
     EXPECT_TRUE(panel().shownTable().rows.empty());
 }
 
+TEST_F(RecordedTest, OneQuantityHasOneNumberInEveryTab)
+{
+    openRun(path);
+    panel().run()->compareWith({path});
+    settle();
+    const auto cell = [&](RecordedTab tab, const QString& row, int column) {
+        const RecordedTable& table = panel().table(tab);
+        for (int i = 0; i < table.rowCount(); ++i)
+            if (table.item(i, 0)->text() == row)
+                return table.item(i, column)->text();
+        return QStringLiteral("no row ") + row;
+    };
+    for (const char* axis : {"tp", "dp", "pp"})
+        EXPECT_EQ(cell(RecordedTab::communication, QLatin1String(axis), 2),
+                  cell(RecordedTab::comparison, QStringLiteral("exposed %1 communication").arg(QLatin1String(axis)), 1));
+    EXPECT_TRUE(window.isEnabled(CommandId::compareRecordedFolder));
+}
+
+TEST_F(RecordedTest, AFolderOfSeveralJobsIsSaidToBeSuchFirst)
+{
+    openRun(QString::fromStdString(RANKSCOPE_TEST_DATA "/kineto"));
+    QStringList words;
+    for (const QLabel* label : panel().findChildren<QLabel*>())
+        words << label->text();
+    EXPECT_THAT(words.join(QLatin1Char('\n')).toStdString(),
+                testing::AllOf(testing::HasSubstr("These files are not of one run"), testing::HasSubstr("nccl_data.json.gz")));
+    EXPECT_THAT(panel().headline().toStdString(), testing::StartsWith("2 of 8 ranks"));
+}
+
 TEST_F(RecordedTest, AGridThatNobodyChangedKeepsItsExpertsWhereTheyWereFound)
 {
     RecoveredRun run;

@@ -46,7 +46,7 @@ Exchange exchangeFromName(std::string_view name)
         return Exchange::allToAll;
     if (has("attnring") || has("ringattn") || has("ringshift"))
         return Exchange::sendReceive;
-    if (has("gather"))
+    if (has("gather") || has("attnkeys"))
         return Exchange::allGather;
     return Exchange::unknown;
 }

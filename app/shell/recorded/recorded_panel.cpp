@@ -175,22 +175,22 @@ void RecordedPanel::buildContent()
     };
     for (std::size_t tab = 0; tab < kTabs; ++tab) {
         const auto which = static_cast<RecordedTab>(tab);
-        QWidget* page = which == RecordedTab::findings    ? m_findings
-                        : which == RecordedTab::facts     ? static_cast<QWidget*>(m_facts)
-                        : which == RecordedTab::simulated ? m_simulated
-                                                          : nullptr;
-        if (page == nullptr) {
+        QWidget* behind = which == RecordedTab::findings    ? m_findings
+                          : which == RecordedTab::facts     ? static_cast<QWidget*>(m_facts)
+                          : which == RecordedTab::simulated ? m_simulated
+                                                            : nullptr;
+        if (behind == nullptr) {
             m_tables[tab] = new RecordedTable(names[tab]);
-            page = tablePage(*m_tables[tab], wordsOf(which));
+            behind = tablePage(*m_tables[tab], wordsOf(which));
         }
         if (which == RecordedTab::kernels) {
             auto* both = new QSplitter(Qt::Vertical);
-            both->addWidget(page);
+            both->addWidget(behind);
             both->addWidget(tablePage(*m_shapes, m_shapesText));
             both->setChildrenCollapsible(false);
-            page = both;
+            behind = both;
         }
-        m_tabs->add(names[tab], page);
+        m_tabs->add(names[tab], behind);
     }
     const auto chooseRank = [this](int rank) {
         m_selection.selectRank(rank);

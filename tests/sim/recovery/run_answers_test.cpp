@@ -142,6 +142,32 @@ TEST(TimeOfARecordedRank, SharesAnInstantAmongTheAxesThatAreExposedInIt)
     }
 }
 
+TEST(SaidGrid, HasExpertsWhereTheProgramLaysThemAndWithinAStage)
+{
+    // tp 2, cp 2, dp 4: the expert grid folds cp in, as Megatron Core and `groups` have it.
+    const std::vector<sim::NamedAxis> folded = sim::namedGrid({{"tp", 2}, {"cp", 2}, {"dp", 4}}, 4);
+    EXPECT_EQ(folded.back().name, "ep");
+    EXPECT_EQ(folded.back().stride, 2);
+    EXPECT_EQ(sim::gridProblem(folded, 16), "");
+    EXPECT_EQ(sim::namedGrid({{"tp", 2}, {"dp", 4}}, 4, 1).back().stride, 1) << "as it was recovered";
+    EXPECT_EQ(sim::gridProblem(sim::namedGrid({{"tp", 2}, {"dp", 2}, {"pp", 4}}, 8), 16),
+              "ep 8 over experts that 2 ranks cut does not divide the 4 ranks of a stage (tp 2 · dp 2); ep may be 1, 2");
+    EXPECT_EQ(sim::gridProblem(sim::namedGrid({{"tp", 2}, {"dp", 2}}), 8), "tp 2 · dp 2 are 4 ranks, and the recording is of 8");
+}
+
+TEST(ExchangedHeads, AreContextParallelAndNoExperts)
+{
+    sim::Carried ulysses;
+    ulysses.ranks = 4;
+    ulysses.count[static_cast<std::size_t>(sim::Exchange::allToAll)] = 16;
+    ulysses.attentionAllToAlls = 8;
+    ASSERT_EQ(sim::rolesFromUse(ulysses).size(), 1U);
+    EXPECT_EQ(sim::rolesFromUse(ulysses)[0].role, sim::GroupRole::context);
+    ulysses.attentionAllToAlls = 0;
+    ASSERT_EQ(sim::rolesFromUse(ulysses).size(), 1U);
+    EXPECT_EQ(sim::rolesFromUse(ulysses)[0].role, sim::GroupRole::expert);
+}
+
 TEST(SaidGrid, OfOneStageHasNoFindingOfStages)
 {
     sim::Scenario scenario = test::smallScenario(2, 4, 2, 8);

@@ -211,8 +211,7 @@ QString shapesText(const RecoveredRun& run)
 {
     const auto& shapes = run.answers.shapes;
     if (shapes.empty())
-        return QObject::tr(
-            "By shape: no operator was recorded with its inputs. torch.profiler writes them with record_shapes=True.");
+        return QObject::tr("By shape: no inputs of operators were recorded (record_shapes=True).");
     const bool hasPeak = std::any_of(shapes.begin(), shapes.end(), [](const sim::ShapedWork& work) { return work.peakFlops; });
     return hasPeak ? QObject::tr("By shape, of matrix products and attention; peak: of %1, dense.")
                          .arg(QString::fromStdString(shapes.front().gpu))
@@ -227,14 +226,12 @@ void showShapes(RecordedTable& table, const RecoveredRun& run)
         QStringList kernels;
         for (const std::string& name : work.kernelNames)
             kernels << beginningOf(name);
-        constexpr double kTera = 1e12;
-        lines.push_back({.cells = {QString::fromStdString(work.op + "  " + work.shape), QString::fromStdString(work.dtype),
-                                   separated(static_cast<std::int64_t>(work.calls)),
-                                   recordedTime(static_cast<double>(work.totalNs) * 1e-9 / ranks),
-                                   QObject::tr("%1 T").arg(work.flops / kTera, 0, 'g', 3),
-                                   QObject::tr("%1 TFLOP/s").arg(work.flopsPerSecond() / kTera, 0, 'g', 3),
-                                   QString::fromStdString(sim::ofPeakText(work))},
-                         .tips = {kernels.join(QLatin1Char('\n'))}});
+        lines.push_back(
+            {.cells = {QString::fromStdString(work.op + "  " + work.shape), QString::fromStdString(work.dtype),
+                       separated(static_cast<std::int64_t>(work.calls)),
+                       recordedTime(static_cast<double>(work.totalNs) * 1e-9 / ranks), countQuantity(work.flops).text(),
+                       flopRateQuantity(work.flopsPerSecond()).text(), QString::fromStdString(sim::ofPeakText(work))},
+             .tips = {kernels.join(QLatin1Char('\n'))}});
     }
     table.setVisible(!lines.empty());
     table.show({QObject::tr("Operator and shape"), QObject::tr("Type"), QObject::tr("Calls, all ranks"),
@@ -256,10 +253,7 @@ QString pathText(const RecoveredRun& run)
     for (const auto& [part, ns] : path.ns)
         parts << QObject::tr("%1 %2").arg(QString::fromUtf8(sim::pathPartText(part).data()),
                                           percentQuantity(static_cast<double>(ns) / all).text());
-    return QObject::tr(
-               "The chain that makes the step as long as it is, of the step in the middle: back from the last to end, to the "
-               "last to arrive at a collective, to the sender of what was received: %1.")
-        .arg(parts.join(QStringLiteral(", ")));
+    return QObject::tr("What makes the step as long as it is, back from its end: %1.").arg(parts.join(QStringLiteral(", ")));
 }
 
 void showPath(RecordedTable& table, const RecoveredRun& run)

@@ -187,8 +187,7 @@ void RecordedPanel::buildContent()
             auto* both = new QSplitter(Qt::Vertical);
             both->addWidget(behind);
             both->addWidget(tablePage(*m_shapes, m_shapesText));
-            constexpr int kThreeLines = 52;
-            m_shapesText->setMinimumHeight(kThreeLines); // a splitter asks nobody how high words are in so narrow a place
+            m_shapesText->setMinimumHeight(52); // three lines: a splitter asks nobody how high words are in so narrow a place
             both->setChildrenCollapsible(false);
             behind = both;
         }

@@ -136,8 +136,8 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.isRecordedShown() ? w.exportRecordedTable() : w.exportTable(); }),
         inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
                  [](W& w) { w.exportTrace(); }),
-        inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs", mayFilm,
-                 [](W& w) { w.exportFilm(); }),
+        inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs",
+                 mayFilm, [](W& w) { w.exportFilm(); }),
         inWindow(exportPage, file, "Export &Page…", "", "Scenario, numbers and pictures as one file that any browser opens",
                  canWriteFile, [](W& w) { w.exportPage(); }),
         inWindow(

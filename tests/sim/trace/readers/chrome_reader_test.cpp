@@ -157,7 +157,7 @@ TEST(KinetoReader, FilesOfOneRunAreTheSameForAnyNumberOfThreads)
         EXPECT_EQ(one.ranks[rank].spans.name, four.ranks[rank].spans.name);
     }
     ASSERT_FALSE(one.skipped.empty());
-    EXPECT_EQ(one.skipped.back().what, "file");                                        // what lies beside them and is no trace
+    EXPECT_EQ(one.skipped.back().what, "file"); // what lies beside them and is no trace
 }
 
 TEST(FolderOfSeveralJobs, OpensTheLargestRunAndNamesTheOthersWithTheirReason)

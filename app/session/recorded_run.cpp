@@ -75,7 +75,7 @@ RecoveredRunPtr recoverRun(std::shared_ptr<const sim::Recording> recording, std:
     run->said = std::move(said);
     run->recovered = sim::recover(*recording, {.corrections = {}, .grid = run->said});
     sim::checkCancelled();
-    run->answers = sim::answersOf(run->recovered);
+    run->answers = sim::answersOf(*recording, run->recovered, catalogue);
     run->recording = std::move(recording);
     makeGrid(*run, catalogue);
     return run;

@@ -99,7 +99,7 @@ void printInfo(const Recording& recording)
     if (recording.worldSize > 0)
         std::cout << ", a world of " << counted(recording.worldSize, "rank");
     std::cout << "\n\n";
-    Table ranks({"rank", "host", "device", "events", "kernels", "collectives", "lasts", "busy", "file"});
+    Table ranks({"rank", "host", "device", "events", "kernels", "collectives", "lasts", "occupied", "file"});
     for (const RankRecording& rank : recording.ranks) {
         if (&rank - recording.ranks.data() >= static_cast<std::ptrdiff_t>(kMostRows))
             break;
@@ -158,7 +158,7 @@ void info(const TraceArguments& arguments)
 {
     const Recording recording = readFor(arguments);
     const Recovered recovered = recover(recording);
-    const RunAnswers answers = answersOf(recovered);
+    const RunAnswers answers = answersOf(recording, recovered, catalogue());
     if (arguments.json) {
         nlohmann::ordered_json parts = recoveredJson(recovered);
         parts["answers"] = answersJson(recovered, answers);

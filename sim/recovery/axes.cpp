@@ -132,8 +132,26 @@ std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::spa
     for (const std::size_t i : all)
         members.push_back(groups[i].ranks);
     for (Partition& partition : partitionsOf(members, recorded)) {
-        if (known.contains(partition.digits))
+        // "dp_cp" names a shape and not its parts: where rings or attention use it, it is the context's too.
+        if (known.contains(partition.digits)) {
+            const bool isOnlyBoth = std::all_of(candidates.begin(), candidates.end(), [&](const Candidate& c) {
+                return c.partition.digits != partition.digits || c.role == GroupRole::dataAndContext;
+            });
+            if (!isOnlyBoth || named.contains(GroupRole::context))
+                continue;
+            Carried use;
+            for (const std::size_t group : partition.groups)
+                use += groups[all[group]].carried;
+            for (const GuessedRole& guessed : rolesFromUse(use))
+                if (guessed.role == GroupRole::context) {
+                    Candidate context{.partition = partition, .role = guessed.role, .sure = guessed.sure, .why = {}};
+                    context.why = groupsText(partition) + ": " + guessed.why;
+                    for (std::size_t& group : context.partition.groups)
+                        group = all[group];
+                    candidates.push_back(std::move(context));
+                }
             continue;
+        }
         Candidate candidate;
         bool isComposite = false;
         Carried carried;

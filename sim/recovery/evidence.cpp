@@ -41,6 +41,13 @@ Exchange exchangeFromName(std::string_view name)
         return Exchange::send;
     if (has("reduce"))
         return Exchange::reduce;
+    // What names say that call it by its purpose: Rankscope's own, DeepEP's kernels.
+    if ((has("moe") || has("deepep")) && (has("dispatch") || has("combine")))
+        return Exchange::allToAll;
+    if (has("attnring") || has("ringattn") || has("ringshift"))
+        return Exchange::sendReceive;
+    if (has("gather") || has("attnkeys"))
+        return Exchange::allGather;
     return Exchange::unknown;
 }
 

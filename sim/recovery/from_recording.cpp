@@ -211,27 +211,38 @@ void RankReader::readSpans()
         }
 }
 
-/// Where collectives carry no group but Rankscope's own number of their meeting: who meets is a group.
+/// Where collectives carry no group but Rankscope's own number of their meeting: who meets is a group, and the same ranks are
+/// several where they meet under several names.
 void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
 {
-    std::map<std::uint64_t, std::vector<int>> members;
+    struct Met {
+        std::vector<int> ranks;
+        std::string description;
+    };
+    std::map<std::uint64_t, Met> members;
     for (const RankRecording& rank : recording.ranks)
         for (const RecordedCollective& collective : rank.collectives)
             if (collective.meeting != 0 && rank.rank >= 0 &&
-                (collective.group < 0 || recording.groups[static_cast<std::size_t>(collective.group)].ranks.empty()))
-                members[collective.meeting & INT64_MAX].push_back(rank.rank);
+                (collective.group < 0 || recording.groups[static_cast<std::size_t>(collective.group)].ranks.empty())) {
+                Met& met = members[collective.meeting & INT64_MAX];
+                met.ranks.push_back(rank.rank);
+                if (met.description.empty() && collective.group >= 0)
+                    met.description = evidence.groups[static_cast<std::size_t>(collective.group)].description;
+            }
     const bool isPart = evidence.isPart();
-    std::map<std::vector<int>, std::int32_t> groupOf;
+    std::map<std::pair<std::vector<int>, std::string>, std::int32_t> groupOf;
     std::map<std::uint64_t, std::int32_t> groupOfMeeting;
-    for (auto& [meeting, ranks] : members) {
+    for (auto& [meeting, met] : members) {
+        std::vector<int>& ranks = met.ranks;
         std::sort(ranks.begin(), ranks.end());
         ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
         if (ranks.size() < 2)
             continue;
-        const auto [place, isNew] = groupOf.try_emplace(ranks, static_cast<std::int32_t>(evidence.groups.size()));
+        const auto [place, isNew] =
+            groupOf.try_emplace({ranks, met.description}, static_cast<std::int32_t>(evidence.groups.size()));
         if (isNew)
             evidence.groups.push_back({.name = {},
-                                       .description = {},
+                                       .description = met.description,
                                        .ranks = ranks,
                                        .evidence = "ranks that meet in collectives",
                                        .isPartial = isPart});
@@ -245,12 +256,7 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
             const bool known = span.group >= 0 && !evidence.groups[static_cast<std::size_t>(span.group)].ranks.empty();
             if (known || span.sequence <= 0 || found == groupOfMeeting.end())
                 continue;
-            const std::string description =
-                span.group >= 0 ? evidence.groups[static_cast<std::size_t>(span.group)].description : std::string();
             span.group = found->second;
-            std::string& of = evidence.groups[static_cast<std::size_t>(span.group)].description;
-            if (of.empty())
-                of = description;
         }
 }
 

@@ -102,6 +102,7 @@ Carried& Carried::operator+=(const Carried& other)
     }
     mean(earlyReduces, other.earlyReduces);
     mean(attentionGathers, other.attentionGathers);
+    mean(attentionAllToAlls, other.attentionAllToAlls);
     ranks = sum;
     return *this;
 }
@@ -120,13 +121,18 @@ std::vector<GuessedRole> rolesFromUse(const Carried& carried)
     const double reducing = carried.of(Exchange::allReduce) + carried.of(Exchange::reduceScatter) + carried.of(Exchange::reduce);
     if (oneWay > 0)
         roles.push_back({GroupRole::pipeline, 0.9, "sends and receives between neighbours, " + each(oneWay)});
-    if (allToAll > 0)
+    // Of those that exchange heads about half bring what attention waits for, the others take its result away.
+    const bool exchangesHeads = carried.attentionAllToAlls >= 1 && carried.attentionAllToAlls >= 0.3 * allToAll;
+    if (exchangesHeads)
+        roles.push_back({GroupRole::context, 0.7, "all-to-alls that attention waits for, " + each(carried.attentionAllToAlls)});
+    if (allToAll > 0 && !exchangesHeads)
         roles.push_back({GroupRole::expert, 0.8, "all-to-alls, " + each(allToAll)});
     if (carried.earlyReduces > 0)
         roles.push_back({GroupRole::tensor, 0.8, "sums before any backward has ended, " + each(reducing)});
-    if (bothWays > 0 && oneWay == 0)
+    if (bothWays > 0 && oneWay == 0 && !exchangesHeads)
         roles.push_back({GroupRole::context, 0.7, "rings of sends and receives, " + each(bothWays)});
-    else if (carried.earlyReduces <= 0 && carried.attentionGathers >= 1 && carried.attentionGathers >= 0.3 * gathers)
+    else if (!exchangesHeads && carried.earlyReduces <= 0 && carried.attentionGathers >= 1 &&
+             carried.attentionGathers >= 0.3 * gathers)
         roles.push_back({GroupRole::context, 0.6, "all-gathers that attention waits for, " + each(carried.attentionGathers)});
     if (reducing > 0 && carried.earlyReduces <= 0)
         roles.push_back({GroupRole::data, 0.7, "sums only after the first backward, " + each(reducing)});

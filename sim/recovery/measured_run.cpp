@@ -134,12 +134,7 @@ std::string CollectiveClass::text() const
 MeasuredRun::MeasuredRun(const Recovered& recovered, bool isByPurpose)
 {
     const auto& all = recovered.steps.steps;
-    for (std::size_t i = 0; i < all.size(); ++i)
-        if (!all[i].isOutlier)
-            kept.push_back(i);
-    if (kept.empty())
-        for (std::size_t i = 0; i < all.size(); ++i)
-            kept.push_back(i);
+    kept = recovered.steps.usual();
     for (const std::size_t i : kept)
         stepSeconds.push_back(all[i].seconds());
     times = meanTimesOf(recovered, kept);

@@ -264,7 +264,8 @@ RecoveredPasses recoverPasses(const RunEvidence& evidence, const RecoveredAxes& 
         if (!stages.empty())
             stagesTogether.insert(stagesOf[r]);
     }
-    if (pipeline == nullptr && stagesTogether.size() > 1) {
+    const bool isGridKnown = !evidence.axes.empty(); // then ranks of several stages are no pipeline in it
+    if (pipeline == nullptr && !isGridKnown && stagesTogether.size() > 1) {
         // No groups tell pipeline ranks apart: the stages they run do.
         result.pipelineRanks = static_cast<int>(stagesTogether.size());
         for (std::size_t r = 0; r < stagesOf.size(); ++r)

@@ -166,6 +166,36 @@ std::string_view pathPartText(PathPart part)
     return kTexts[static_cast<std::size_t>(part)];
 }
 
+std::vector<PathStretch> stretchesOf(const RankPath& path)
+{
+    std::vector<PathStretch> stretches;
+    std::map<std::uint32_t, std::int64_t> nsOfName; // of the last
+    for (const PathSegment& segment : path.segments) {
+        const bool isSpan = segment.part == PathPart::computing || segment.part == PathPart::communicating;
+        if (stretches.empty() || stretches.back().rank != segment.rank) {
+            const bool isJump = !stretches.empty() && segment.part == PathPart::communicating;
+            stretches.push_back({.rank = segment.rank,
+                                 .startNs = segment.startNs,
+                                 .endNs = segment.startNs,
+                                 .ns = {},
+                                 .reachedBy = isJump ? segment.group : -1,
+                                 .reachedName = isJump ? segment.name : 0});
+            nsOfName.clear();
+        }
+        PathStretch& of = stretches.back();
+        const std::int64_t took = segment.endNs - segment.startNs;
+        of.endNs = segment.endNs;
+        of.ns[segment.part] += took;
+        if (!isSpan)
+            continue;
+        ++of.spans;
+        nsOfName[segment.name] += took;
+        if (of.spans == 1 || nsOfName[segment.name] > nsOfName[of.longest])
+            of.longest = segment.name;
+    }
+    return stretches;
+}
+
 RankPath criticalPathOver(const Recovered& recovered)
 {
     return PathFinder(recovered).find();

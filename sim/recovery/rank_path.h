@@ -26,6 +26,17 @@ struct PathSegment {
     std::int32_t group = -1; ///< of a communication
 };
 
+/// Consecutive segments on one rank.
+struct PathStretch {
+    std::uint32_t rank = 0; ///< index into RunEvidence::ranks
+    std::int64_t startNs = 0, endNs = 0;
+    std::map<PathPart, std::int64_t> ns;
+    std::uint32_t longest = 0;     ///< name of the span that takes most of it
+    std::size_t spans = 0;         ///< segments that are no gaps
+    std::int32_t reachedBy = -1;   ///< group of the collective, or of the transfer, through which the path came here; -1: none
+    std::uint32_t reachedName = 0; ///< its name
+};
+
 struct RankPath {
     std::vector<PathSegment> segments; ///< from the step's begin to its end, without holes
     std::map<PathPart, std::int64_t> ns;
@@ -37,5 +48,8 @@ struct RankPath {
 /// before on the rank (stream order and event waits look alike in a trace), to the launch where that came later. On one clock
 /// only; empty without. O(spans log spans).
 RankPath criticalPathOver(const Recovered&);
+
+/// In the order of time.
+std::vector<PathStretch> stretchesOf(const RankPath&);
 
 } // namespace sim

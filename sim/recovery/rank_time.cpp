@@ -21,47 +21,104 @@ BusyTime joined(std::vector<BusyTime::Span> a, const std::vector<BusyTime::Span>
     return BusyTime(std::move(a));
 }
 
-RankTime timeOfRank(const Recovered& recovered, const AxesOfGroups& axes, std::size_t r,
-                    const std::pair<std::int64_t, std::int64_t>& window)
-{
-    const RankEvidence& rank = recovered.evidence.ranks[r];
-    const auto [from, to] = window;
-    std::vector<BusyTime::Span> work, copies, comms;
-    std::map<std::string, std::vector<BusyTime::Span>> byAxis;
-    for (const WorkSpan& span : rank.work)
-        (span.work == DeviceWork::kernel ? work : copies).emplace_back(span.startNs, span.endNs);
-    for (const CommSpan& span : rank.comms) {
-        comms.emplace_back(span.startNs, span.endNs);
-        byAxis[axes.of(span.group, span.exchange)].push_back(comms.back());
+/// What a rank's device did all along, asked of any window. Built in O(spans log spans).
+class RankBusy {
+public:
+    RankBusy(const Recovered& recovered, const AxesOfGroups& axes, std::size_t r) : m_rank(recovered.evidence.ranks[r])
+    {
+        std::vector<BusyTime::Span> work, copies, comms;
+        std::map<std::string, std::vector<BusyTime::Span>> byAxis;
+        for (const WorkSpan& span : m_rank.work)
+            (span.work == DeviceWork::kernel ? work : copies).emplace_back(span.startNs, span.endNs);
+        for (const CommSpan& span : m_rank.comms) {
+            comms.emplace_back(span.startNs, span.endNs);
+            byAxis[axes.of(span.group, span.exchange)].push_back(comms.back());
+        }
+        m_computing = BusyTime(work);
+        m_communicating = BusyTime(comms);
+        m_both = joined(work, comms);
+        m_copying = BusyTime(copies);
+        m_all = joined(copies, m_both.spans());
+        for (auto& [axis, spans] : byAxis) {
+            m_axes.push_back(axis);
+            m_byAxis.emplace_back(std::move(spans));
+        }
+        for (std::size_t axis = 0; axis < m_byAxis.size(); ++axis)
+            for (const auto& [start, end] : m_byAxis[axis].spans()) {
+                m_edges.push_back({start, axis, true});
+                m_edges.push_back({end, axis, false});
+            }
+        std::sort(m_edges.begin(), m_edges.end(), [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
     }
-    const BusyTime computing(work), communicating(comms), both = joined(work, comms), copying(copies),
-                                                          all = joined(copies, both.spans());
-    RankTime time;
-    time.windowNs = to - from;
-    time.computingNs = computing.within(from, to);
-    time.commNs = communicating.within(from, to);
-    time.exposedCommNs = communicating.beyond(computing, from, to);
-    time.copyNs = copying.beyond(both, from, to);
-    time.idleNs = time.windowNs - time.computingNs - time.exposedCommNs - time.copyNs;
-    for (auto& [axis, spans] : byAxis) {
-        const BusyTime of(std::move(spans));
-        time.commByAxis[axis] = of.within(from, to);
-        time.exposedByAxis[axis] = of.beyond(computing, from, to);
+
+    RankTime within(std::int64_t from, std::int64_t to) const
+    {
+        RankTime time;
+        time.windowNs = to - from;
+        time.computingNs = m_computing.within(from, to);
+        time.commNs = m_communicating.within(from, to);
+        time.exposedCommNs = m_communicating.beyond(m_computing, from, to);
+        time.copyNs = m_copying.beyond(m_both, from, to);
+        time.idleNs = time.windowNs - time.computingNs - time.exposedCommNs - time.copyNs;
+        for (std::size_t axis = 0; axis < m_axes.size(); ++axis) {
+            time.commByAxis[m_axes[axis]] = m_byAxis[axis].within(from, to);
+            time.exposedByAxis[m_axes[axis]] = 0;
+        }
+        shareExposed(time, from, to);
+        // A gap's end is a kernel's begin; when it was asked for says whether the host kept the device waiting.
+        const auto& busy = m_all.spans();
+        for (const WorkSpan& span : m_rank.work) {
+            if (span.launchNs == INT64_MIN || span.startNs <= from || span.startNs > to)
+                continue;
+            const auto here = std::lower_bound(busy.begin(), busy.end(), span.startNs,
+                                               [](const BusyTime::Span& b, std::int64_t at) { return b.first < at; });
+            if (here == busy.end() || here->first != span.startNs || here == busy.begin())
+                continue;
+            const std::int64_t gapBegins = std::max(from, std::prev(here)->second);
+            time.hostBoundNs += std::max<std::int64_t>(0, std::min(span.launchNs, span.startNs) - gapBegins);
+        }
+        return time;
     }
-    // A gap's end is a kernel's begin; when it was asked for says whether the host kept the device waiting.
-    const auto& busy = all.spans();
-    for (const WorkSpan& span : rank.work) {
-        if (span.launchNs == INT64_MIN || span.startNs <= from || span.startNs > to)
-            continue;
-        const auto here = std::lower_bound(busy.begin(), busy.end(), span.startNs,
-                                           [](const BusyTime::Span& b, std::int64_t at) { return b.first < at; });
-        if (here == busy.end() || here->first != span.startNs || here == busy.begin())
-            continue;
-        const std::int64_t gapBegins = std::max(from, std::prev(here)->second);
-        time.hostBoundNs += std::max<std::int64_t>(0, std::min(span.launchNs, span.startNs) - gapBegins);
+
+private:
+    struct Edge {
+        std::int64_t ns = 0;
+        std::size_t axis = 0;
+        bool begins = false;
+    };
+    /// Each instant once: where several axes communicate, they have equal parts of it.
+    void shareExposed(RankTime& time, std::int64_t from, std::int64_t to) const
+    {
+        std::vector<bool> runs(m_axes.size(), false);
+        std::int64_t since = from, count = 0;
+        const auto share = [&](std::int64_t until) {
+            const std::int64_t begin = std::max(since, from), end = std::min(until, to);
+            std::int64_t exposed = count > 0 && end > begin ? end - begin - m_computing.within(begin, end) : 0;
+            std::int64_t left = count;
+            for (std::size_t axis = 0; exposed > 0 && axis < runs.size(); ++axis)
+                if (runs[axis]) {
+                    const std::int64_t part = exposed / left--;
+                    time.exposedByAxis[m_axes[axis]] += part;
+                    exposed -= part;
+                }
+            since = until;
+        };
+        for (const Edge& edge : m_edges) {
+            if (edge.ns > since)
+                share(edge.ns);
+            if (edge.ns >= to)
+                break;
+            runs[edge.axis] = edge.begins;
+            count += edge.begins ? 1 : -1;
+        }
     }
-    return time;
-}
+
+    const RankEvidence& m_rank;
+    BusyTime m_computing, m_communicating, m_both, m_copying, m_all;
+    std::vector<std::string> m_axes;
+    std::vector<BusyTime> m_byAxis; ///< [m_axes]
+    std::vector<Edge> m_edges;      ///< by time
+};
 
 /// By the trace's own words: "ep 0", "mesh_ep", "EXPERT_MODEL_PARALLEL_GROUP".
 bool isNamedForExperts(const GroupEvidence& group)
@@ -135,10 +192,11 @@ std::vector<RankTime> meanTimesOf(const Recovered& recovered, const std::vector<
     std::vector<RankTime> means;
     const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, steps.size()));
     for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
+        const RankBusy busy(recovered, axes, r);
         RankTime sum;
         for (const std::size_t step : steps) {
             const RecoveredStep& of = recovered.steps.steps[step];
-            const RankTime time = timeOfRank(recovered, axes, r, {of.rankStartNs[r], of.rankEndNs[r]});
+            const RankTime time = busy.within(of.rankStartNs[r], of.rankEndNs[r]);
             for (std::int64_t RankTime::*part : kRankTimeParts)
                 sum.*part += time.*part;
             for (const auto& [axis, ns] : time.exposedByAxis)
@@ -162,11 +220,10 @@ RunTimes timesOf(const Recovered& recovered)
     const auto window = recovered.middleStep();
     if (window.empty())
         return times;
-    const AxesOfGroups axes(recovered);
     std::unordered_map<std::uint32_t, KernelTime> kernels;
     std::map<int, StageTime> stages;
+    times.ranks = meanTimesOf(recovered, recovered.steps.usual());
     for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
-        times.ranks.push_back(timeOfRank(recovered, axes, r, window[r]));
         for (const WorkSpan& span : recovered.evidence.ranks[r].work) {
             if (span.work != DeviceWork::kernel || span.startNs < window[r].first || span.startNs > window[r].second)
                 continue;
@@ -180,7 +237,7 @@ RunTimes timesOf(const Recovered& recovered)
         const int stage = recovered.passes.pipelineRank[r];
         if (recovered.passes.pipelineRanks > 1 && stage >= 0) {
             stages[stage].pipelineRank = stage;
-            stages[stage].computingNs += static_cast<double>(times.ranks.back().computingNs);
+            stages[stage].computingNs += static_cast<double>(times.ranks[r].computingNs);
             ++stages[stage].ranks;
         }
     }

@@ -19,7 +19,9 @@ struct RankTime {
     std::int64_t idleNs = 0;
     std::int64_t hostBoundNs = 0; ///< of idle: the next kernel was asked for only after the gap had begun
     std::int64_t commNs = 0;      ///< all communication, hidden or not
-    std::map<std::string, std::int64_t> exposedByAxis, commByAxis; ///< "tp", …; "dp_cp"; "" where the group's use is unknown
+    /// "tp", …; "dp_cp"; "" where the group's use is unknown. Of what is exposed the parts add up to exposedCommNs: an instant in
+    /// which several axes communicate is shared by them. Of all communication they may be more than commNs.
+    std::map<std::string, std::int64_t> exposedByAxis, commByAxis;
     double overlap() const { return commNs > 0 ? 1 - static_cast<double>(exposedCommNs) / static_cast<double>(commNs) : 0; }
 };
 
@@ -36,8 +38,8 @@ struct StageTime {
 };
 
 struct RunTimes {
-    std::vector<RankTime> ranks;     ///< as RunEvidence::ranks, in the middle step
-    std::vector<KernelTime> kernels; ///< of all ranks in that step, the longest total first
+    std::vector<RankTime> ranks;     ///< as RunEvidence::ranks, mean over RecoveredSteps::usual()
+    std::vector<KernelTime> kernels; ///< of all ranks in the middle step, the longest total first
     std::vector<StageTime> stages;   ///< empty without a pipeline
     double imbalance = 1;            ///< slowest stage over the mean: 1 is even
 };

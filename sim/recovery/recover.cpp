@@ -77,6 +77,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
             if ((span.exchange == Exchange::allGather || span.exchange == Exchange::sendReceive) &&
                 precedesAttention(evidence, rank, span))
                 ++group.attentionGathers;
+            if (span.exchange == Exchange::allToAll && precedesAttention(evidence, rank, span))
+                ++group.attentionAllToAlls;
             if (tookPart.try_emplace({span.group, r}, true).second)
                 ++group.ranks;
         }
@@ -90,6 +92,7 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
             bytes /= group.ranks;
         group.earlyReduces /= group.ranks;
         group.attentionGathers /= group.ranks;
+        group.attentionAllToAlls /= group.ranks;
     }
     return carried;
 }
@@ -139,25 +142,6 @@ void correct(RecoveredAxes& axes, const std::vector<AxisCorrection>& corrections
     }
 }
 
-void refuseOtherWorlds(const std::vector<NamedAxis>& grid, int world)
-{
-    std::int64_t ranks = 1, ofExperts = 1;
-    std::string product;
-    for (const NamedAxis& axis : grid) {
-        if (axis.name == "ep") {
-            ofExperts = std::int64_t{axis.size} * axis.stride;
-            continue;
-        }
-        ranks *= axis.size;
-        product += (product.empty() ? "" : " · ") + axis.name + " " + std::to_string(axis.size);
-    }
-    if (ranks != world)
-        throw Error(product + " are " + std::to_string(ranks) + " ranks, and the recording is of " + std::to_string(world));
-    if (world % ofExperts != 0)
-        throw Error("experts over " + std::to_string(ofExperts) + " ranks do not divide the " + std::to_string(world) +
-                    " of the recording");
-}
-
 } // namespace
 
 std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::middleStep() const
@@ -171,22 +155,6 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::middleStep() const
     return window;
 }
 
-std::vector<NamedAxis> namedGrid(const std::vector<std::pair<std::string, int>>& sizes, int ep)
-{
-    std::vector<NamedAxis> grid;
-    int stride = 1, expertStride = 1;
-    for (const auto& [name, size] : sizes) {
-        if (name == "dp")
-            expertStride = stride;
-        if (size > 1)
-            grid.push_back({name, size, stride});
-        stride *= std::max(1, size);
-    }
-    if (ep > 1)
-        grid.push_back({"ep", ep, expertStride});
-    return grid;
-}
-
 Recovered recover(const Recording& recording, const RecoverOptions& options)
 {
     return recover(evidenceOf(recording), options);
@@ -197,7 +165,8 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     Recovered result;
     result.evidence = std::move(evidence);
     if (!options.grid.empty()) {
-        refuseOtherWorlds(options.grid, result.evidence.worldOrHighest());
+        if (const std::string problem = gridProblem(options.grid, result.evidence.worldOrHighest()); !problem.empty())
+            throw Error(problem);
         result.evidence.axes = options.grid;
         result.evidence.axesEvidence = "as somebody said";
     }
@@ -213,7 +182,8 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
         result.clock.why = "clocks stay as they were recorded";
     }
     checkCancelled();
-    result.steps = recoverSteps(result.evidence);
+    result.steps =
+        recoverSteps(result.evidence, result.clock.isAligned || result.evidence.isOneClock || result.evidence.ranks.size() < 2);
     checkCancelled();
     collectGroups(result);
     std::vector<int> recorded;

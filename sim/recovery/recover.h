@@ -6,6 +6,7 @@
 #include "sim/recovery/evidence.h"
 #include "sim/recovery/matching.h"
 #include "sim/recovery/passes.h"
+#include "sim/recovery/said_grid.h"
 #include "sim/recovery/schedule_kind.h"
 #include "sim/recovery/steps.h"
 
@@ -27,7 +28,7 @@ struct AxisCorrection {
 struct RecoverOptions {
     std::vector<AxisCorrection> corrections;
     /// The whole grid, where a person knows it: dense axes longer than 1 whose product is the world, and perhaps ep across them,
-    /// as namedGrid() makes them; empty: as recovered. Throws Error where they are not as many ranks as were recorded of.
+    /// as namedGrid() makes them; empty: as recovered. Throws Error with gridProblem() where they are none of the recording's.
     std::vector<NamedAxis> grid;
     bool alignClocks = true; ///< false: times stay as they were recorded
 };
@@ -46,10 +47,6 @@ struct Recovered {
     /// Of the step in the middle, by recorded rank: where analyses look. Empty where there are no steps.
     std::vector<std::pair<std::int64_t, std::int64_t>> middleStep() const;
 };
-
-/// Sizes as a person says them, "tp" 2, "pp" 4, …, the fastest first; axes of size 1 are left out. ep lies across dp (and cp),
-/// its ranks right after those of tp and cp that are before dp.
-std::vector<NamedAxis> namedGrid(const std::vector<std::pair<std::string, int>>& sizes, int ep = 1);
 
 Recovered recover(const Recording&, const RecoverOptions& = {});
 Recovered recover(RunEvidence, const RecoverOptions& = {});

@@ -94,7 +94,7 @@ void Findings::exposed()
         if (window > 0 && ns > 0.1 * window)
             m_found.push_back({.kind = "exposed-communication",
                                .title = percentText(ns / window) + " of the step waits for " + axisText(axis) + " communication",
-                               .detail = "In the mean a rank spends " + timeText(secondsOf(ns / ranks)) + " of its own " +
+                               .detail = "In the mean a rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
                                          timeText(secondsOf(window / ranks)) +
                                          " of a step in it while it computes nothing; waiting for late ranks is in it.",
                                .seconds = secondsOf(ns / ranks)});
@@ -221,6 +221,29 @@ RunAnswers answersOf(const Recovered& recovered)
     return answers;
 }
 
+RunAnswers answersOf(const Recording& recording, const Recovered& recovered, const Catalogue& catalogue)
+{
+    RunAnswers answers = answersOf(recovered);
+    answers.shapes = shapedWork(recording, recovered, &catalogue);
+    return answers;
+}
+
+std::string ofPeakText(const ShapedWork& work)
+{
+    const std::optional<double> share = work.ofPeak();
+    return share ? percentText(*share) : std::string("–");
+}
+
+std::string reachedText(const Recovered& recovered, const PathStretch& stretch)
+{
+    if (stretch.reachedName == 0 && stretch.reachedBy < 0)
+        return {};
+    const std::string& name = recovered.evidence.names[stretch.reachedName];
+    const Exchange exchange = exchangeFromName(name);
+    const std::string axis = stretch.reachedBy < 0 ? std::string() : AxesOfGroups(recovered).of(stretch.reachedBy, exchange);
+    return (exchange == Exchange::unknown ? name : std::string(exchangeName(exchange))) + (axis.empty() ? "" : " over " + axis);
+}
+
 nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers& answers)
 {
     Json json;
@@ -268,6 +291,39 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
     json["critical_path"] = {{"jumps", answers.path.jumps}};
     for (const auto& [part, ns] : answers.path.ns)
         json["critical_path"][std::string(pathPartText(part))] = secondsOf(static_cast<double>(ns));
+    if (answers.path.segments.empty())
+        json["critical_path"]["why_not"] =
+            recovered.steps.steps.empty() ? std::string("no step was recovered") : recovered.clock.why;
+    json["critical_path"]["stretches"] = Json::array();
+    for (const PathStretch& stretch : stretchesOf(answers.path)) {
+        const std::string reached = reachedText(recovered, stretch);
+        Json entry{{"rank", recovered.evidence.ranks[stretch.rank].rank},
+                   {"start_ns", stretch.startNs},
+                   {"end_ns", stretch.endNs},
+                   {"spans", stretch.spans},
+                   {"longest", stretch.spans > 0 ? Json(recovered.evidence.names[stretch.longest]) : Json()},
+                   {"reached_by", reached.empty() ? Json() : Json(reached)}};
+        for (const auto& [part, ns] : stretch.ns)
+            entry[std::string(pathPartText(part))] = secondsOf(static_cast<double>(ns));
+        json["critical_path"]["stretches"].push_back(std::move(entry));
+    }
+    json["shapes"] = Json::array();
+    for (const ShapedWork& work : answers.shapes)
+        json["shapes"].push_back({{"op", work.op},
+                                  {"dtype", work.dtype},
+                                  {"shape", work.shape},
+                                  {"m", work.m > 0 ? Json(work.m) : Json()},
+                                  {"n", work.n > 0 ? Json(work.n) : Json()},
+                                  {"k", work.k > 0 ? Json(work.k) : Json()},
+                                  {"batch", work.m > 0 ? Json(work.batch) : Json()},
+                                  {"calls", work.calls},
+                                  {"kernels", work.kernels},
+                                  {"kernel_names", work.kernelNames},
+                                  {"total_s", secondsOf(static_cast<double>(work.totalNs))},
+                                  {"flop", work.flops},
+                                  {"flop_per_s", work.flopsPerSecond()},
+                                  {"gpu", work.gpu.empty() ? Json() : Json(work.gpu)},
+                                  {"of_peak", work.ofPeak() ? Json(*work.ofPeak()) : Json()}});
     json["findings"] = Json::array();
     for (const RunFinding& finding : answers.findings)
         json["findings"].push_back({{"kind", finding.kind},
@@ -302,6 +358,35 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
         for (const auto& [part, ns] : answers.path.ns)
             text += " " + std::string(pathPartText(part)) + " " + timeText(secondsOf(static_cast<double>(ns))) + ";";
         text.back() = '\n';
+        constexpr std::size_t kMostStretches = 12;
+        const std::vector<PathStretch> stretches = stretchesOf(answers.path);
+        for (std::size_t i = 0; i < std::min(kMostStretches, stretches.size()); ++i) {
+            const std::string reached = reachedText(recovered, stretches[i]);
+            text +=
+                "  rank " + std::to_string(recovered.evidence.ranks[stretches[i].rank].rank) + " for " +
+                timeText(secondsOf(static_cast<double>(stretches[i].endNs - stretches[i].startNs))) +
+                (reached.empty() ? "" : ", reached by " + reached) +
+                (stretches[i].spans > 0 ? ", most of it " + recovered.evidence.names[stretches[i].longest].substr(0, 80) : "") +
+                "\n";
+        }
+        if (stretches.size() > kMostStretches)
+            text += "  … and " + std::to_string(stretches.size() - kMostStretches) + " ranks later; --json has them all\n";
+    }
+    if (!answers.shapes.empty()) {
+        constexpr std::size_t kMostShapes = 10;
+        text += "matrix products and attention by shape\n";
+        for (std::size_t i = 0; i < std::min(kMostShapes, answers.shapes.size()); ++i) {
+            const ShapedWork& work = answers.shapes[i];
+            constexpr double kTera = 1e12;
+            text += "  " + work.op + " " + work.shape + ", " + work.dtype + ": " +
+                    countedText(static_cast<std::int64_t>(work.calls), "call") + ", " +
+                    timeText(secondsOf(static_cast<double>(work.totalNs))) + ", " +
+                    numberText(work.flopsPerSecond() / kTera, Unit::number) + " TFLOP/s" +
+                    (work.ofPeak() ? ", " + ofPeakText(work) + " of the peak of " + work.gpu : std::string()) + "\n";
+        }
+        if (answers.shapes.size() > kMostShapes)
+            text += "  … and " + countedText(static_cast<std::int64_t>(answers.shapes.size() - kMostShapes), "shape") +
+                    " more; --json has them all\n";
     }
     text += "findings\n";
     for (const RunFinding& finding : answers.findings)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/recovery/arrivals.h"
+#include "sim/recovery/kernel_shapes.h"
 #include "sim/recovery/rank_path.h"
 #include "sim/recovery/rank_time.h"
 
@@ -25,10 +26,18 @@ struct RunAnswers {
     Arrivals arrivals;
     RunTimes times;
     RankPath path;
+    std::vector<ShapedWork> shapes;   ///< empty where operators were recorded without their inputs
     std::vector<RunFinding> findings; ///< by seconds, the most first
 };
 
 RunAnswers answersOf(const Recovered&);
+/// With kernels by shape, and their share of the peak of the catalogue's GPU.
+RunAnswers answersOf(const Recording&, const Recovered&, const Catalogue&);
+
+/// "m 4096 n 512 k 1024, bf16 …": what of a GPU's peak a shape's kernels reach, for a person; "–" where it is not known.
+std::string ofPeakText(const ShapedWork&);
+/// Through what the path came to a stretch: "all-reduce over dp"; empty where it began there.
+std::string reachedText(const Recovered&, const PathStretch&);
 
 nlohmann::ordered_json answersJson(const Recovered&, const RunAnswers&);
 std::string answersText(const Recovered&, const RunAnswers&);

@@ -200,13 +200,8 @@ void Differences::compareParts()
             computing.*run += static_cast<double>(time.computingNs) * each;
             copies.*run += static_cast<double>(time.copyNs) * each;
             idle.*run += static_cast<double>(time.idleNs) * each;
-            // Groups may be exposed at once: their shares of what the rank is exposed for in all.
-            double sum = 0;
             for (const auto& [axis, ns] : time.exposedByAxis)
-                sum += static_cast<double>(ns);
-            for (const auto& [axis, ns] : time.exposedByAxis)
-                exposed[axis].*run +=
-                    sum > 0 ? static_cast<double>(time.exposedCommNs) * static_cast<double>(ns) / sum * each : 0;
+                exposed[axis].*run += static_cast<double>(ns) * each;
         }
     };
     add(m_runA.times, &OfRuns::a);

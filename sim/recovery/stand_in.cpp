@@ -5,26 +5,17 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <vector>
 
 namespace sim {
 namespace {
 
-/// Ranks of a node: of the hosts that were recorded where each has as many as the others and they divide the world; else eight,
-/// or what divides it.
+/// Ranks of a node as they were recorded; else eight, or what divides the world.
 int ranksOfANode(const Recovered& recovered)
 {
     const int world = std::max(1, recovered.axes.worldSize);
-    std::map<std::string, int> hosts;
-    for (const RankEvidence& rank : recovered.evidence.ranks)
-        if (!rank.host.empty())
-            ++hosts[rank.host];
-    if (!hosts.empty() && static_cast<int>(recovered.evidence.ranks.size()) == world &&
-        std::all_of(hosts.begin(), hosts.end(), [&](const auto& host) { return host.second == hosts.begin()->second; }) &&
-        world % hosts.begin()->second == 0)
-        return hosts.begin()->second;
+    if (const auto each = recordedRanksOfANode(recovered))
+        return *each;
     int ranks = std::min(8, world);
     while (world % ranks != 0)
         --ranks;

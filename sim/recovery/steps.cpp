@@ -166,9 +166,31 @@ void judge(RecoveredSteps& result)
                          std::abs(step.seconds() - result.medianSeconds) > std::max(3 * spread, 0.05 * result.medianSeconds);
 }
 
-} // namespace
+/// A rank's time between its steps belongs to the step that goes on meanwhile; of two that do to the earlier.
+void fillGaps(RecoveredSteps& result)
+{
+    if (result.steps.empty())
+        return;
+    for (std::size_t r = 0; r < result.steps.front().rankStartNs.size(); ++r) {
+        const bool isAscending = std::is_sorted(result.steps.begin(), result.steps.end(), [r](const auto& a, const auto& b) {
+            return a.rankStartNs[r] < b.rankStartNs[r];
+        });
+        if (!isAscending)
+            continue;
+        std::int64_t taken = INT64_MIN;
+        for (std::size_t k = 0; k < result.steps.size(); ++k) {
+            RecoveredStep& step = result.steps[k];
+            if (step.rankStartNs[r] > step.rankEndNs[r])
+                continue; // nothing is known of it
+            const std::int64_t next = k + 1 < result.steps.size() ? result.steps[k + 1].rankStartNs[r] : INT64_MAX;
+            step.rankStartNs[r] = std::min(step.rankStartNs[r], std::max(step.startNs, taken));
+            step.rankEndNs[r] = std::max(step.rankEndNs[r], std::min(step.endNs, next));
+            taken = step.rankEndNs[r];
+        }
+    }
+}
 
-RecoveredSteps recoverSteps(const RunEvidence& evidence)
+RecoveredSteps stepsOf(const RunEvidence& evidence)
 {
     RecoveredSteps result;
     if (evidence.ranks.empty())
@@ -206,7 +228,6 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
     if (!result.steps.empty()) {
         result.evidence = "ProfilerStep# marks of " + std::to_string(evidence.ranks.size()) + " ranks";
         result.sure = 0.98;
-        judge(result);
         return result;
     }
 
@@ -225,7 +246,6 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
         addStep(result, evidence, 0, whole);
         result.evidence = "each pass of a micro-batch is there once";
         result.sure = 0.9;
-        judge(result);
         return result;
     }
     if (count >= 2) {
@@ -242,7 +262,6 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
         }
         result.evidence = "the passes of each micro-batch come again with every step";
         result.sure = 0.9;
-        judge(result);
         return result;
     }
     count = 0;
@@ -280,6 +299,31 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence)
         result.evidence = "no marks, and no order of collectives repeats: all that was recorded is taken for one step";
         result.sure = 0.3;
     }
+    return result;
+}
+
+} // namespace
+
+std::vector<std::size_t> RecoveredSteps::usual() const
+{
+    const bool areAllUnlike = std::all_of(steps.begin(), steps.end(), [](const RecoveredStep& step) { return step.isOutlier; });
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        if (areAllUnlike || !steps[i].isOutlier)
+            indices.push_back(i);
+    return indices;
+}
+
+RecoveredSteps recoverSteps(const RunEvidence& evidence, bool isOneClock)
+{
+    RecoveredSteps result = stepsOf(evidence);
+    for (RecoveredStep& step : result.steps) {
+        step.isOneClock = isOneClock;
+        for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)
+            step.longestNs = std::max(step.longestNs, step.rankEndNs[r] - step.rankStartNs[r]);
+    }
+    if (isOneClock)
+        fillGaps(result);
     judge(result);
     return result;
 }

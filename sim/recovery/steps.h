@@ -11,10 +11,14 @@ namespace sim {
 
 struct RecoveredStep {
     std::int64_t number = 0;
-    std::int64_t startNs = 0, endNs = 0;              ///< of the first rank to begin and the last to end
-    std::vector<std::int64_t> rankStartNs, rankEndNs; ///< as RunEvidence::ranks
-    bool isOutlier = false;                           ///< beyond 3 robust deviations and 5 % of the median
-    double seconds() const { return static_cast<double>(endNs - startNs) * 1e-9; }
+    std::int64_t startNs = 0, endNs = 0; ///< of the first rank to begin and the last to end
+    /// As RunEvidence::ranks. On one clock the step itself, but for what a rank spends in another step meanwhile: a stage that
+    /// is not yet, or no longer, at work waits in the step.
+    std::vector<std::int64_t> rankStartNs, rankEndNs;
+    bool isOutlier = false;     ///< beyond 3 robust deviations and 5 % of the median
+    std::int64_t longestNs = 0; ///< a rank's own time; the step's where ranks' clocks are apart
+    bool isOneClock = true;
+    double seconds() const { return static_cast<double>(isOneClock ? endNs - startNs : longestNs) * 1e-9; }
 };
 
 struct RecoveredSteps {
@@ -24,9 +28,12 @@ struct RecoveredSteps {
     double sure = 0;
     bool areGuessed = false;           ///< nothing told steps apart: all is taken for one
     std::vector<std::string> problems; ///< "rank 3 holds no step 12"
+    /// Indices of the steps that numbers are means over: all but outliers.
+    std::vector<std::size_t> usual() const;
 };
 
 /// From `ProfilerStep#N` where ranks have them; else from how often the order of collectives repeats; else all is one step.
-RecoveredSteps recoverSteps(const RunEvidence&);
+/// `isOneClock`: times of ranks can be compared.
+RecoveredSteps recoverSteps(const RunEvidence&, bool isOneClock = true);
 
 } // namespace sim

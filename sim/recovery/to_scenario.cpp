@@ -71,6 +71,41 @@ bool scattersActivations(const Recovered& recovered)
 
 } // namespace
 
+std::optional<int> recordedRanksOfANode(const Recovered& recovered)
+{
+    const int world = std::max(1, recovered.axes.worldSize);
+    std::vector<std::string> hosts; // one after the other
+    if (static_cast<int>(recovered.evidence.ranks.size()) != world)
+        return std::nullopt;
+    for (const RankEvidence& rank : recovered.evidence.ranks) {
+        if (rank.host.empty())
+            return std::nullopt;
+        if (hosts.empty() || hosts.back() != rank.host)
+            hosts.push_back(rank.host);
+    }
+    const auto count = static_cast<int>(hosts.size());
+    if (world % count != 0 || std::set<std::string>(hosts.begin(), hosts.end()).size() != hosts.size())
+        return std::nullopt;
+    const int each = world / count;
+    for (int rank = 0; rank < world; ++rank)
+        if (recovered.evidence.ranks[static_cast<std::size_t>(rank)].host != hosts[static_cast<std::size_t>(rank / each)])
+            return std::nullopt;
+    return each;
+}
+
+void fitNodes(nlohmann::ordered_json& cluster, int ranksOfANode)
+{
+    if (!cluster.is_object() || !cluster.contains("gpus_per_node") || !cluster["gpus_per_node"].is_number_integer())
+        return;
+    const int gpus = cluster["gpus_per_node"].get<int>();
+    if (ranksOfANode < 1 || gpus <= ranksOfANode || !cluster.contains("tiers") || !cluster["tiers"].is_array())
+        return;
+    for (auto& tier : cluster["tiers"])
+        if (tier.is_object() && tier.contains("span") && tier["span"].is_number_integer() && tier["span"].get<int>() % gpus == 0)
+            tier["span"] = tier["span"].get<int>() / gpus * ranksOfANode;
+    cluster["gpus_per_node"] = ranksOfANode;
+}
+
 nlohmann::ordered_json scenarioOf(const Recovered& recovered, nlohmann::ordered_json base, std::vector<UnknownKey>& unknown)
 {
     nlohmann::ordered_json scenario = std::move(base);
@@ -161,6 +196,8 @@ nlohmann::ordered_json scenarioOf(const Recovered& recovered, nlohmann::ordered_
         unknown.push_back({"/cluster/nodes", "no file names its host"});
     else if (static_cast<int>(recovered.evidence.ranks.size()) == axes.worldSize)
         scenario["cluster"]["nodes"] = static_cast<int>(hosts.size());
+    if (const auto each = recordedRanksOfANode(recovered))
+        fitNodes(scenario["cluster"], *each);
     unknown.push_back({"/cluster", "a trace names GPUs and hosts, not links; taken from the scenario given"});
     return scenario;
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@ struct UnknownKey {
     std::string pointer; ///< "/model"
     std::string why;     ///< "a trace does not name the model; taken from the scenario given"
 };
+
+/// Where all ranks were recorded, a host each has as many as the others, one after the other: how many. Else nothing.
+std::optional<int> recordedRanksOfANode(const Recovered&);
+
+/// A cluster's JSON with nodes of which only so many GPUs are used, as a scenario has them: these are its nodes, and what joined
+/// whole nodes joins these. Nothing changes where its nodes are no larger, or its tiers are not written out.
+void fitNodes(nlohmann::ordered_json& cluster, int ranksOfANode);
 
 /// `base` is a scenario file's JSON that gives what no trace holds: model, cluster, sequences. Layout, schedule and batch are the
 /// recovered ones. Unlike a reader's notes, unknown keys are no problems: they are what a person has to say.

@@ -74,13 +74,13 @@ std::size_t Recording::spanCount() const
 std::size_t Recording::memoryBytes() const
 {
     const auto bytesOf = [](const auto& column) { return column.capacity() * sizeof(column[0]); };
-    std::size_t bytes = names.memoryBytes() + bytesOf(flows) + bytesOf(meanings) + bytesOf(groups);
+    std::size_t bytes = names.memoryBytes() + bytesOf(flows) + bytesOf(meanings) + bytesOf(groups) + bytesOf(shapes);
     for (const RankRecording& rank : ranks) {
         const RecordedSpans& spans = rank.spans;
         bytes += bytesOf(spans.startNs) + bytesOf(spans.durationNs) + bytesOf(spans.name) + bytesOf(spans.kind) +
                  bytesOf(spans.meaning) + bytesOf(spans.microbatch);
         bytes += bytesOf(rank.tracks) + bytesOf(rank.links) + bytesOf(rank.collectives) + bytesOf(rank.steps) +
-                 bytesOf(rank.annotations);
+                 bytesOf(rank.annotations) + bytesOf(rank.shapeOf);
         for (const RecordedCounter& counter : rank.counters)
             bytes += bytesOf(counter.timeNs) + bytesOf(counter.value);
     }

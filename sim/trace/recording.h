@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -124,6 +125,14 @@ struct RecordedGroup {
     std::vector<int> toldBy; ///< ranks (those of the world, -1: unknown) whose files name it, ascending
 };
 
+/// An operator of the framework with its inputs, of those whose arithmetic these tell: matrix products and attention.
+struct RecordedShape {
+    std::string op;                              ///< "aten::mm"
+    std::string dtype;                           ///< of its first tensor, as the file has it: "c10::BFloat16", "float"
+    std::vector<std::vector<std::int64_t>> dims; ///< of each input; empty for what is no tensor
+    auto operator<=>(const RecordedShape&) const = default;
+};
+
 /// A value over time: memory, power.
 struct RecordedCounter {
     std::string name, unit;
@@ -178,7 +187,9 @@ struct RankRecording {
     std::vector<RecordedLink> links;             ///< ascending by `to`
     std::vector<RecordedCollective> collectives; ///< ascending by startNs
     std::vector<RecordedStep> steps;             ///< ascending by number
-    std::vector<std::uint32_t> annotations;      ///< spans of kind annotation and gpuAnnotation, ascending by start
+    /// Spans of operators whose inputs the file tells, and what they are: index into Recording::shapes. Ascending by span.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> shapeOf;
+    std::vector<std::uint32_t> annotations; ///< spans of kind annotation and gpuAnnotation, ascending by start
     std::vector<RecordedCounter> counters;
     std::int64_t firstNs = 0, lastNs = 0; ///< start of the first and end of the last complete event, also of
                                           ///< those left out; 0, 0 if there is none
@@ -200,6 +211,12 @@ struct RecordedFile {
     bool isComplete = true; ///< false: it ends too early, what was there is kept
 };
 
+/// Files that lay beside those of a recording, and cannot be of its run.
+struct OtherRun {
+    std::vector<std::string> files; ///< of one run, as far as can be told
+    std::string why;                ///< "of a world of 2 ranks, not 8"
+};
+
 /// Everything that was read, of all files together. Times are ns since 1970 where `isEpoch`, else since a start of the recorder's
 /// own. Clocks of hosts are as they were: nothing is aligned here.
 struct Recording {
@@ -208,12 +225,14 @@ struct Recording {
     std::vector<RecordedGroup> groups;
     std::vector<RecordedFlow> flows; ///< of Rankscope's own files and other Perfetto files
     std::vector<RecordedMeaning> meanings;
+    std::vector<RecordedShape> shapes;
     NameTable names;
     std::vector<TraceAxis> axes; ///< of the grid of ranks, where a file names them
     int worldSize = 0;           ///< the largest that a file says, or (0) none did
     bool isEpoch = true;
-    bool hasManyClocks = false; ///< a file says that what it holds was put together from several clocks
-    int slices = 1;             ///< as Trace::slices
+    bool hasManyClocks = false;      ///< a file says that what it holds was put together from several clocks
+    int slices = 1;                  ///< as Trace::slices
+    std::vector<OtherRun> otherRuns; ///< that were left out; a problem says so
     std::vector<RecordedSkip> skipped;
     std::vector<std::string> problems; ///< for a person, each with its file: two files of one rank, an end that is missing, …
     bool isOfOneClock() const;         ///< one program wrote all ranks: aligned by construction

@@ -46,7 +46,8 @@ FilmDialog::FilmDialog(StepFilm film, const QString& fileName, const Theme& ofSc
     setWindowTitle(tr("Export film"));
     m_pictures->addItem(tr("Rank grid and timeline"), -1);
     for (const PictureInfo& info : pictures())
-        m_pictures->addItem(tr(info.title), static_cast<int>(info.picture));
+        if (m_film.offered.empty() || std::count(m_film.offered.begin(), m_film.offered.end(), info.picture) > 0)
+            m_pictures->addItem(tr(info.title), static_cast<int>(info.picture));
     m_size->addItem(tr("Slide, 1920 × 1080"));
     m_size->addItem(tr("Small slide, 1280 × 720"));
     m_size->addItem(tr("Paper, one column"));

@@ -22,7 +22,8 @@ public:
         for (const Picture picture : film.pictures) {
             const PictureInfo& info = pictureInfo(picture);
             auto& view = m_views.emplace_back(info.make(m_selection, m_theme, &m_zoom));
-            view->setStep(film.step, info.prepare ? info.prepare(film.step) : nullptr);
+            const ShownStep& step = picture == Picture::timeline && film.timeline.trace ? film.timeline : film.step;
+            view->setStep(step, info.prepare ? info.prepare(step) : nullptr);
             view->showNow();
             parts.push_back(view.get());
         }

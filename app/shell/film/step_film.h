@@ -19,6 +19,9 @@ struct StepFilm {
     std::string title, caption;    ///< both empty: the pictures alone
     TimeRange span;                ///< that is played
     Selection selection;           ///< as it begins
+    /// Of the timeline, where it is another's: of a recording the grid alone is simulated. Without a trace: `step`.
+    ShownStep timeline = {};
+    std::vector<Picture> offered = {}; ///< to be chosen from; empty: all
 };
 
 /// Pictures of its own, so that those on screen stay as they are. For any thread; may take long.

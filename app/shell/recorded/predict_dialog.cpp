@@ -5,7 +5,10 @@
 #include "app/session/scenario_keys.h"
 #include "app/session/scenario_state.h"
 #include "app/shell/widgets/style.h"
+#include "sim/recovery/to_scenario.h"
 #include "sim/scenario/document.h"
+
+#include <nlohmann/json.hpp>
 
 #include <QComboBox>
 #include <QFormLayout>
@@ -99,12 +102,16 @@ PredictDialog::PredictDialog(const sim::Catalogue& catalogue, int worldSize, con
 std::string PredictDialog::text() const
 {
     const std::string cluster = m_cluster->currentData().toString().toStdString();
-    const int perNode = std::min(m_world, std::max(1, gpusPerNode(m_catalogue, cluster)));
+    const int gpus = std::max(1, gpusPerNode(m_catalogue, cluster)), perNode = std::min(m_world, gpus);
+    nlohmann::ordered_json nodes{{"base", cluster}, {"gpus_per_node", gpus}};
+    if (const nlohmann::ordered_json* known = m_catalogue.clusterJson(cluster); known != nullptr && known->contains("tiers"))
+        nodes["tiers"] = (*known)["tiers"]; // written out: the recording's hosts may have fewer GPUs at work
+    sim::fitNodes(nodes, perNode);
+    nodes["gpus_per_node"] = perNode;
+    nodes["nodes"] = (m_world + perNode - 1) / perNode;
     auto out = sim::ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1})");
     out.set("/model", app::quoted(m_model->currentData().toString().toStdString()));
-    out.set("/cluster/base", app::quoted(cluster));
-    out.set("/cluster/gpus_per_node", std::to_string(perNode));
-    out.set("/cluster/nodes", std::to_string((m_world + perNode - 1) / perNode));
+    out.set("/cluster", nodes.dump());
     out.set("/training/sequence_length", std::to_string(m_sequence->value()));
     out.set("/training/micro_batch_size", std::to_string(m_microbatch->value()));
     return out.text();

@@ -5,24 +5,50 @@
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/style.h"
 
-#include <QHBoxLayout>
+#include <QGridLayout>
 
 #include <algorithm>
 
 namespace app {
+namespace {
+
+constexpr int kAllCards = 6;
+
+} // namespace
 
 RecordedCards::RecordedCards(QWidget* parent)
     : QFrame(parent), m_step(new MetricCard(tr("Step, median"), Better::lower)),
       m_computing(new MetricCard(tr("Computing"), Better::higher)),
       m_exposed(new MetricCard(tr("Exposed communication"), Better::lower)), m_idle(new MetricCard(tr("Idle"), Better::lower)),
-      m_late(new MetricCard(tr("Comes late"), Better::neither)), m_predicted(new MetricCard(tr("Predicted"), Better::neither))
+      m_late(new MetricCard(tr("Comes late"), Better::neither)), m_predicted(new MetricCard(tr("Predicted"), Better::neither)),
+      m_cards(new QGridLayout)
 {
     setRole(this, "header");
-    auto* cards = new QHBoxLayout(this);
-    cards->setContentsMargins(12, 6, 12, 6);
-    cards->setSpacing(8);
-    for (MetricCard* card : {m_step, m_computing, m_exposed, m_idle, m_late, m_predicted})
-        cards->addWidget(card, 1);
+    m_cards->setContentsMargins(12, 6, 12, 6);
+    m_cards->setSpacing(8);
+    setLayout(m_cards);
+    arrange(kAllCards);
+}
+
+void RecordedCards::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    constexpr int kEnoughForAll = 660;
+    const int columns = width() < kEnoughForAll ? kAllCards / 2 : kAllCards;
+    if (columns != m_columns)
+        arrange(columns);
+}
+
+void RecordedCards::arrange(int columns)
+{
+    m_columns = columns;
+    int place = 0;
+    for (MetricCard* card : {m_step, m_computing, m_exposed, m_idle, m_late, m_predicted}) {
+        m_cards->addWidget(card, place / columns, place % columns);
+        ++place;
+    }
+    for (int column = 0; column < kAllCards; ++column)
+        m_cards->setColumnStretch(column, column < columns ? 1 : 0);
 }
 
 void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& prediction)

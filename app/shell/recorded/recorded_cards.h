@@ -5,6 +5,8 @@
 
 #include <QFrame>
 
+class QGridLayout;
+
 namespace app {
 
 class MetricCard;
@@ -16,8 +18,14 @@ public:
     /// prediction: null where there is none.
     void show(const RecoveredRun&, const RecordedPredictionPtr& prediction);
 
+protected:
+    void resizeEvent(QResizeEvent*) override; ///< in narrow windows two rows
+
 private:
+    void arrange(int columns);
+    int m_columns = 0;
     MetricCard *m_step, *m_computing, *m_exposed, *m_idle, *m_late, *m_predicted;
+    QGridLayout* m_cards;
 };
 
 } // namespace app

@@ -75,6 +75,7 @@ RecordedFacts::RecordedFacts(QWidget* parent)
         m_sizes[i]->setAccessibleName(tr("Size of axis %1").arg(QLatin1String(kAxisNames[i])));
         m_sizes[i]->setMaximumWidth(64);
         name->setBuddy(m_sizes[i]);
+        leaveWheelToPage(m_sizes[i]);
         row->addWidget(name);
         row->addWidget(m_sizes[i]);
         connect(m_sizes[i], &QSpinBox::valueChanged, this, &RecordedFacts::showProduct);
@@ -83,6 +84,7 @@ RecordedFacts::RecordedFacts(QWidget* parent)
     column->addLayout(row);
     auto* second = new QHBoxLayout;
     second->setSpacing(6);
+    leaveWheelToPage(m_order);
     m_order->setAccessibleName(tr("Order of the axes, fastest first"));
     for (const char* order : {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-pp-cp", "tp-pp-dp-cp", "dp-tp-cp-pp", "cp-tp-dp-pp"})
         m_order->addItem(QLatin1String(order));
@@ -112,29 +114,19 @@ std::vector<sim::NamedAxis> RecordedFacts::said() const
     std::vector<std::pair<std::string, int>> sizes;
     for (const QString& name : m_order->currentText().split(QLatin1Char('-')))
         sizes.emplace_back(name.toStdString(), size(name.toStdString().c_str())->value());
-    std::vector<sim::NamedAxis> grid = sim::namedGrid(sizes, size("ep")->value());
     const bool isAsShown = m_order->currentText() == m_shownOrder &&
                            std::equal(m_sizes.begin(), m_sizes.end(), m_shownSizes.begin(),
                                       [](const QSpinBox* box, int shown) { return box->value() == shown; });
-    if (isAsShown && m_shownExpertStride > 0) // Megatron's grid of experts folds cp in: a rule cannot tell where ep lies
-        for (sim::NamedAxis& axis : grid)
-            if (axis.name == "ep")
-                axis.stride = m_shownExpertStride;
-    return grid;
+    return sim::namedGrid(sizes, size("ep")->value(), isAsShown ? m_shownExpertStride : 0);
 }
 
 void RecordedFacts::showProduct()
 {
-    std::int64_t ranks = 1;
-    for (const char* name : {"tp", "cp", "dp", "pp"})
-        ranks *= size(name)->value();
-    const bool fits = ranks == m_world && m_world % std::max(1, size("ep")->value()) == 0;
-    setRole(m_product, fits ? "muted12" : "error");
-    m_product->setText(ranks != m_world
-                           ? tr("These are %1 ranks; the recording is of %2.").arg(separated(ranks), separated(m_world))
-                       : fits ? tr("%1 ranks, as the recording has.").arg(separated(ranks))
-                              : tr("ep %1 does not divide %2 ranks.").arg(size("ep")->value()).arg(m_world));
-    m_apply->setEnabled(fits && ranks > 1);
+    const std::string problem = sim::gridProblem(said(), m_world);
+    setRole(m_product, problem.empty() ? "muted12" : "error");
+    m_product->setText(problem.empty() ? tr("%1 ranks, as the recording has.").arg(separated(m_world))
+                                       : QString::fromStdString(problem) + QLatin1Char('.'));
+    m_apply->setEnabled(problem.empty() && m_world > 1);
 }
 
 void RecordedFacts::addFact(const QString& what, const QString& sure, const QString& why)

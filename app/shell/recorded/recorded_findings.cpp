@@ -48,6 +48,9 @@ void RecordedFindings::add(const QString& title, const QString& detail, std::opt
 void RecordedFindings::show(const RecoveredRun& run)
 {
     emptyLayout(*m_rows);
+    if (!run.recording->otherRuns.empty())
+        add(tr("These files are not of one run"),
+            QString::fromStdString(run.recording->problems.front()).section(QStringLiteral(": "), 1));
     for (std::size_t i = 0; i < run.answers.findings.size(); ++i) {
         const sim::RunFinding& finding = run.answers.findings[i];
         const bool hasPlace = !finding.ranks.empty() || finding.endNs > finding.startNs;

@@ -3,7 +3,9 @@
 #include "app/shell/recorded/recorded_cards.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_findings.h"
+#include "app/shell/recorded/recorded_simulated.h"
 #include "app/shell/recorded/recorded_tables.h"
+#include "app/shell/recorded/recorded_tabs.h"
 #include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
@@ -21,7 +23,6 @@
 #include <QPushButton>
 #include <QSplitter>
 #include <QStackedWidget>
-#include <QTabBar>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -56,9 +57,11 @@ RecordedPanel::RecordedPanel(Renderer renderer, QWidget* parent)
       m_cancel(new QPushButton(tr("Cancel"))), m_openOther(new QPushButton(tr("Open Another…"))), m_cards(new RecordedCards),
       m_splitRows(new QSplitter(Qt::Vertical)), m_upper(new QSplitter(Qt::Horizontal)),
       m_gridCanvas(new CanvasWidget(m_grid, renderer)), m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)),
-      m_lastUsed(m_timelinesCanvas), m_transport(new TransportBar(m_playback)), m_tabs(new QTabBar),
-      m_tabPages(new QStackedWidget), m_findings(new RecordedFindings), m_predictionText(wordsLabel("muted12")),
-      m_comparisonText(wordsLabel("muted12")), m_facts(new RecordedFacts)
+      m_lastUsed(m_timelinesCanvas), m_transport(new TransportBar(m_playback)),
+      m_tabs(new RecordedTabs(tr("What is said of the run"))), m_findings(new RecordedFindings),
+      m_predictionText(wordsLabel("muted12")), m_comparisonText(wordsLabel("muted12")), m_pathText(wordsLabel("muted12")),
+      m_shapesText(wordsLabel("muted12")), m_facts(new RecordedFacts), m_simulated(new RecordedSimulated(m_selection, renderer)),
+      m_shapes(new RecordedTable(tr("Kernels by shape")))
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -160,35 +163,45 @@ void RecordedPanel::buildContent()
     m_timelines.setAskBecause([this](const Becauses& of, Rect at) { openBecause(*m_timelinesCanvas, of, at); });
     m_timelines.setMemoryVisible(false);
 
-    m_tabs->setExpanding(false);
-    m_tabs->setDocumentMode(true);
-    m_tabs->setUsesScrollButtons(true);
-    m_tabs->setDrawBase(false);
-    m_tabs->setAccessibleName(tr("What is said of the run"));
     connect(m_findings, &RecordedFindings::asked, this, &RecordedPanel::showFinding);
-    const std::array<QString, kTabs> names{tr("Findings"), tr("Ranks"),     tr("Communication"), tr("Steps"),
-                                           tr("Kernels"),  tr("Recovered"), tr("Prediction"),    tr("Comparison")};
+    const std::array<QString, kTabs> names{tr("Findings"),  tr("Ranks"),     tr("Communication"), tr("Steps"),
+                                           tr("Kernels"),   tr("Path"),      tr("Recovered"),     tr("Prediction"),
+                                           tr("Simulated"), tr("Comparison")};
+    const auto wordsOf = [this](RecordedTab tab) {
+        return tab == RecordedTab::prediction   ? m_predictionText
+               : tab == RecordedTab::comparison ? m_comparisonText
+               : tab == RecordedTab::path       ? m_pathText
+                                                : nullptr;
+    };
     for (std::size_t tab = 0; tab < kTabs; ++tab) {
-        m_tabs->addTab(names[tab]);
         const auto which = static_cast<RecordedTab>(tab);
-        if (which == RecordedTab::findings) {
-            m_tabPages->addWidget(m_findings);
-        } else if (which == RecordedTab::facts) {
-            m_tabPages->addWidget(m_facts);
-        } else {
+        QWidget* behind = which == RecordedTab::findings    ? m_findings
+                          : which == RecordedTab::facts     ? static_cast<QWidget*>(m_facts)
+                          : which == RecordedTab::simulated ? m_simulated
+                                                            : nullptr;
+        if (behind == nullptr) {
             m_tables[tab] = new RecordedTable(names[tab]);
-            m_tabPages->addWidget(tablePage(*m_tables[tab], which == RecordedTab::prediction   ? m_predictionText
-                                                            : which == RecordedTab::comparison ? m_comparisonText
-                                                                                               : nullptr));
+            behind = tablePage(*m_tables[tab], wordsOf(which));
         }
+        if (which == RecordedTab::kernels) {
+            auto* both = new QSplitter(Qt::Vertical);
+            both->addWidget(behind);
+            both->addWidget(tablePage(*m_shapes, m_shapesText));
+            m_shapesText->setMinimumHeight(52); // three lines: a splitter asks nobody how high words are in so narrow a place
+            both->setChildrenCollapsible(false);
+            behind = both;
+        }
+        m_tabs->add(names[tab], behind);
     }
-    connect(m_tabs, &QTabBar::currentChanged, m_tabPages, &QStackedWidget::setCurrentIndex);
     const auto chooseRank = [this](int rank) {
         m_selection.selectRank(rank);
         selectionMayHaveChanged(nullptr);
     };
     connect(tableAt(RecordedTab::ranks), &RecordedTable::chosen, this, chooseRank);
     connect(tableAt(RecordedTab::comparison), &RecordedTable::chosen, this, chooseRank);
+    connect(tableAt(RecordedTab::path), &RecordedTable::chosen, this,
+            [this](int stretch) { showStretch(static_cast<std::size_t>(stretch)); });
+    connect(m_simulated, &RecordedSimulated::used, this, &RecordedPanel::selectionMayHaveChanged);
     connect(tableAt(RecordedTab::steps), &RecordedTable::chosen, this,
             [this](int step) { chooseStep(static_cast<std::size_t>(step)); });
     connect(m_facts, &RecordedFacts::gridSaid, this, [this](const std::vector<sim::NamedAxis>& grid) {
@@ -202,7 +215,6 @@ void RecordedPanel::buildContent()
     sideColumn->setContentsMargins(0, 0, 0, 0);
     sideColumn->setSpacing(0);
     sideColumn->addWidget(m_tabs);
-    sideColumn->addWidget(m_tabPages, 1);
     side->setMinimumWidth(kNarrowest);
     m_upper->addWidget(m_gridCanvas);
     m_upper->addWidget(side);
@@ -213,9 +225,9 @@ void RecordedPanel::buildContent()
         splitter->setChildrenCollapsible(false);
     }
     constexpr int kShare = 100;
-    m_upper->setSizes({4 * kShare, 5 * kShare});
+    m_upper->setSizes({4 * kShare, 7 * kShare}); // all tabs beside each other on a small screen
     m_upper->setStretchFactor(0, 4);
-    m_upper->setStretchFactor(1, 5);
+    m_upper->setStretchFactor(1, 7);
     m_splitRows->setSizes({4 * kShare, 5 * kShare});
     m_splitRows->setStretchFactor(0, 4);
     m_splitRows->setStretchFactor(1, 5);
@@ -250,7 +262,7 @@ void RecordedPanel::setActions(const QList<QAction*>& actions)
 void RecordedPanel::forget()
 {
     m_playback.pause();
-    m_finding.reset();
+    m_place.reset();
     m_step = 0;
     m_problem.clear();
     m_selection = m_shownSelection = {};
@@ -267,7 +279,9 @@ void RecordedPanel::forget()
     for (RecordedTable* table : m_tables)
         if (table != nullptr)
             table->show({}, {});
-    m_tabs->setCurrentIndex(0);
+    m_shapes->show({}, {});
+    m_simulated->show(nullptr, nullptr);
+    m_tabs->setCurrent(0);
 }
 
 /// What was asked of the run, and is of a layout.
@@ -327,7 +341,7 @@ void RecordedPanel::open(std::unique_ptr<RecordedRun> run)
 
 void RecordedPanel::tell(const QString& what, const QString& why)
 {
-    m_finding.reset(); // its step may be what failed
+    m_place.reset(); // its step may be what failed
     m_problem = tr("%1: %2").arg(what, why);
     m_noticeText->setText(m_problem.left(2000));
     m_notice->show();
@@ -342,7 +356,7 @@ void RecordedPanel::recovered()
     m_playback.pause();
     m_notice->hide();
     m_problem.clear();
-    m_finding.reset(); // one of the findings before
+    m_place.reset(); // one of the findings before
     forgetAnswers();
     QStringList parts{
         tr("%1 of %2 ranks")
@@ -379,6 +393,11 @@ void RecordedPanel::recovered()
     showCommunication(*tableAt(RecordedTab::communication), run);
     app::showSteps(*tableAt(RecordedTab::steps), run);
     showKernelTimes(*tableAt(RecordedTab::kernels), run);
+    m_shapesText->setText(shapesText(run));
+    showShapes(*m_shapes, run);
+    m_pathText->setText(pathText(run));
+    showPath(*tableAt(RecordedTab::path), run);
+    m_simulated->show(&run, m_run->prediction());
     m_cards->show(run, m_run->prediction());
     m_findings->show(run);
     m_pages->setCurrentIndex(1);
@@ -408,7 +427,7 @@ void RecordedPanel::showStep(std::size_t step)
 /// As a person does, who then wants to see no finding of another step.
 void RecordedPanel::chooseStep(std::size_t step)
 {
-    m_finding.reset();
+    m_place.reset();
     showStep(step);
 }
 
@@ -450,8 +469,8 @@ void RecordedPanel::pictureReady()
     m_playback.setPosition(0);
     m_transport->showPosition();
     showTimelines();
-    if (m_finding)
-        showFinding(*std::exchange(m_finding, std::nullopt));
+    if (m_place)
+        showPlace(*std::exchange(m_place, std::nullopt));
     requestFrames();
     Q_EMIT changed();
 }
@@ -493,28 +512,12 @@ void RecordedPanel::predicted()
     const RecordedPrediction& prediction = *m_run->prediction();
     m_cards->show(*m_run->run(), m_run->prediction());
     m_facts->showUnknown(prediction.unknown);
-    QStringList lines;
-    const double seconds = prediction.prediction->simulation->metrics().stepTimeSeconds;
-    if (prediction.calibration) {
-        const sim::RunCalibration& c = *prediction.calibration;
-        lines << tr("Measured %1, predicted %2 (%3); with what was measured of kernels and transfers %4 (%5).")
-                     .arg(durationQuantity(c.measuredSeconds).text(), durationQuantity(c.predictedSeconds).text(),
-                          signedPercentText(c.errorBefore()), durationQuantity(c.calibratedSeconds).text(),
-                          signedPercentText(c.errorAfter()));
-        if (c.heldOut)
-            lines << tr("Held-out steps: predicted %1 of the first %2 steps, measured %3 (%4).")
-                         .arg(durationQuantity(c.heldOut->predictedSeconds).text())
-                         .arg(c.heldOut->learnt)
-                         .arg(durationQuantity(c.heldOut->measuredSeconds).text(), signedPercentText(c.heldOut->error()));
-        for (const std::string& problem : c.problems)
-            lines << QString::fromStdString(problem);
-        showCalibration(*tableAt(RecordedTab::prediction), c);
-    } else {
-        lines << tr("Predicted %1. The recording cannot calibrate it: %2")
-                     .arg(durationQuantity(seconds).text(), prediction.whyNotCalibrated);
+    m_simulated->show(m_run->run().get(), m_run->prediction());
+    if (prediction.calibration)
+        showCalibration(*tableAt(RecordedTab::prediction), *prediction.calibration);
+    else
         tableAt(RecordedTab::prediction)->show({}, {});
-    }
-    m_predictionText->setText(lines.join(QLatin1Char('\n')));
+    m_predictionText->setText(predictionText(prediction));
     if (m_run->picture())
         m_grid.setStep({prediction.prediction->simulation, m_run->picture()->timeUse, m_run->picture()->instants});
     showTimelines();
@@ -525,14 +528,7 @@ void RecordedPanel::predicted()
 
 void RecordedPanel::showCompared(const QString& with, const sim::RunDifference& difference)
 {
-    QStringList lines{
-        tr("Beside %1: a step takes %2 there, %3 here.")
-            .arg(with, durationQuantity(difference.stepSeconds.b).text(), durationQuantity(difference.stepSeconds.a).text())};
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, difference.findings.size()); ++i)
-        lines << QString::fromStdString(difference.findings[i].title);
-    for (const std::string& problem : difference.problems)
-        lines << QString::fromStdString(problem);
-    m_comparisonText->setText(lines.join(QLatin1Char('\n')));
+    m_comparisonText->setText(comparisonText(with, difference));
     showDifference(*tableAt(RecordedTab::comparison), difference);
     setTab(RecordedTab::comparison);
     Q_EMIT changed();
@@ -543,29 +539,49 @@ void RecordedPanel::showFinding(std::size_t at)
     if (!m_run || !m_run->run() || at >= m_run->run()->answers.findings.size())
         return;
     const sim::RunFinding& finding = m_run->run()->answers.findings[at];
+    Place place{.ranks = finding.ranks, .startNs = finding.startNs, .endNs = finding.endNs};
+    if (finding.kind == "late-rank")
+        place.lens = GridLens::straggler;
+    else if (finding.kind == "uneven-stages")
+        place.lens = GridLens::busy;
+    showPlace(place);
+}
+
+void RecordedPanel::showStretch(std::size_t at)
+{
+    if (!m_run || !m_run->run())
+        return;
+    const std::vector<sim::PathStretch> stretches = sim::stretchesOf(m_run->run()->answers.path);
+    if (at >= stretches.size())
+        return;
+    showPlace({.ranks = {m_run->run()->recovered.evidence.ranks[stretches[at].rank].rank},
+               .startNs = stretches[at].startNs,
+               .endNs = stretches[at].endNs});
+}
+
+void RecordedPanel::showPlace(const Place& place)
+{
     const auto& steps = m_run->run()->steps().steps;
-    const bool hasTime = finding.endNs > finding.startNs;
+    const bool hasTime = place.endNs > place.startNs;
     if (hasTime) {
         const auto step = std::find_if(steps.begin(), steps.end(), [&](const sim::RecoveredStep& s) {
-            return finding.startNs >= s.startNs && finding.startNs < s.endNs;
+            return place.startNs >= s.startNs && place.startNs < s.endNs;
         });
-        const auto place = static_cast<std::size_t>(step - steps.begin());
-        if (step != steps.end() && (!m_run->picture() || m_run->picture()->step != place)) {
-            m_finding = at;
-            showStep(place);
+        const auto at = static_cast<std::size_t>(step - steps.begin());
+        if (step != steps.end() && (!m_run->picture() || m_run->picture()->step != at)) {
+            m_place = place;
+            showStep(at);
             return;
         }
     }
-    if (!finding.ranks.empty())
-        m_selection.selectRanks(finding.ranks, finding.ranks.front());
-    if (finding.kind == "late-rank")
-        m_grid.setLens(GridLens::straggler);
-    else if (finding.kind == "uneven-stages")
-        m_grid.setLens(GridLens::busy);
+    if (!place.ranks.empty())
+        m_selection.selectRanks(place.ranks, place.ranks.front());
+    if (place.lens)
+        m_grid.setLens(*place.lens);
     if (hasTime && m_run->picture()) {
         const std::int64_t endNs = m_run->picture()->timeUse->endNs, origin = m_run->picture()->originNs;
-        const std::int64_t begin = std::clamp<std::int64_t>(finding.startNs - origin, 0, endNs);
-        const std::int64_t end = std::clamp<std::int64_t>(finding.endNs - origin, 0, endNs);
+        const std::int64_t begin = std::clamp<std::int64_t>(place.startNs - origin, 0, endNs);
+        const std::int64_t end = std::clamp<std::int64_t>(place.endNs - origin, 0, endNs);
         if (end > begin) {
             m_selection.range = TimeRange{begin, end};
             m_selection.cursorNs = begin;
@@ -581,7 +597,7 @@ void RecordedPanel::showFinding(std::size_t at)
 
 void RecordedPanel::setTab(RecordedTab tab)
 {
-    m_tabs->setCurrentIndex(static_cast<int>(tab));
+    m_tabs->setCurrent(static_cast<int>(tab));
 }
 
 RecordedTable& RecordedPanel::table(RecordedTab tab) const
@@ -593,23 +609,28 @@ void RecordedPanel::setTheme(const Theme& theme, const QString& assets)
 {
     m_grid.setTheme(theme);
     m_timelines.setTheme(theme);
+    m_simulated->setTheme(theme);
     m_transport->setIcons(assets, theme);
     requestFrames();
 }
 
 View& RecordedPanel::usedView()
 {
-    return m_lastUsed == m_gridCanvas ? static_cast<View&>(m_grid) : static_cast<View&>(m_timelines);
+    View* simulated = m_simulated->viewOf(m_lastUsed);
+    return simulated != nullptr         ? *simulated
+           : m_lastUsed == m_gridCanvas ? static_cast<View&>(m_grid)
+                                        : static_cast<View&>(m_timelines);
 }
 
 Table RecordedPanel::shownTable() const
 {
-    const auto tab = static_cast<RecordedTab>(m_tabs->currentIndex());
+    const auto tab = static_cast<RecordedTab>(m_tabs->current());
     const QString text =
         tab == RecordedTab::findings ? tr("Finding") + QLatin1Char('\t') + tr("Detail") + QLatin1Char('\n') + findingsText()
         : tab == RecordedTab::facts
             ? tr("Fact") + QLatin1Char('\t') + tr("Sure") + QLatin1Char('\t') + tr("Why") + QLatin1Char('\n') + m_facts->text()
-            : tableAt(tab)->text();
+        : tab == RecordedTab::simulated ? tr("Simulated") + QLatin1Char('\n') + m_simulated->words()
+                                        : tableAt(tab)->text();
     Table out;
     for (const QString& line : text.split(QLatin1Char('\n'))) {
         std::vector<std::string> cells;
@@ -657,12 +678,13 @@ void RecordedPanel::requestFrames(const CanvasWidget* except)
     for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas})
         if (canvas != except)
             canvas->requestFrame();
+    m_simulated->requestFrame();
 }
 
-void RecordedPanel::selectionMayHaveChanged(const CanvasWidget* by)
+void RecordedPanel::selectionMayHaveChanged(CanvasWidget* by)
 {
     if (by != nullptr)
-        m_lastUsed = by == m_gridCanvas ? m_gridCanvas : m_timelinesCanvas;
+        m_lastUsed = by;
     if (m_selection == m_shownSelection)
         return;
     if (m_selection.range != m_shownSelection.range && m_run && m_run->picture())

@@ -15,6 +15,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <vector>
 
 class QAction;
 class QComboBox;
@@ -25,7 +26,6 @@ class QProgressBar;
 class QPushButton;
 class QSplitter;
 class QStackedWidget;
-class QTabBar;
 class QVBoxLayout;
 
 namespace app {
@@ -34,11 +34,13 @@ class ElidedLabel;
 class RecordedCards;
 class RecordedFacts;
 class RecordedFindings;
+class RecordedSimulated;
 class RecordedTable;
+class RecordedTabs;
 class TransportBar;
 
 /// What stands beside the grid.
-enum class RecordedTab { findings, ranks, communication, steps, kernels, facts, prediction, comparison };
+enum class RecordedTab { findings, ranks, communication, steps, kernels, path, facts, prediction, simulated, comparison };
 /// Rows of the timeline.
 enum class RecordedRows { timeUse, streams, hostThreads };
 
@@ -56,6 +58,8 @@ public:
     void setTheme(const Theme&, const QString& assets);
     /// Where to look at a finding: its ranks, its time, in its step.
     void showFinding(std::size_t finding);
+    /// The same of a stretch of the critical path.
+    void showStretch(std::size_t stretch);
     void showStep(std::size_t step);
     void setRows(RecordedRows);
     void setTab(RecordedTab);
@@ -69,6 +73,9 @@ public:
     ComparedTimelinesView& timelines() { return m_timelines; }
     RecordedFacts& facts() const { return *m_facts; }
     RecordedTable& table(RecordedTab) const; ///< of those that are tables
+    RecordedTable& shapes() const { return *m_shapes; }
+    RecordedSimulated& simulated() const { return *m_simulated; }
+    const RecordedTabs& tabs() const { return *m_tabs; }
     const Selection& selection() const { return m_selection; }
     CanvasWidget& usedCanvas() const { return *m_lastUsed; } ///< last
     View& usedView();
@@ -91,23 +98,30 @@ private:
     void forget();
     void forgetAnswers();
     void chooseStep(std::size_t step);
+    /// Of the recording's clock; 0, 0: no time.
+    struct Place {
+        std::vector<int> ranks;
+        std::int64_t startNs = 0, endNs = 0;
+        std::optional<GridLens> lens = {};
+    };
+    void showPlace(const Place&);
     void tell(const QString& what, const QString& why);
     void recovered();
     void pictureReady();
     void predicted();
     void showTimelines();
     void requestPicture(std::size_t step);
-    void selectionMayHaveChanged(const CanvasWidget* by);
+    void selectionMayHaveChanged(CanvasWidget* by);
     void requestFrames(const CanvasWidget* except = nullptr);
     RecordedTable* tableAt(RecordedTab tab) const { return m_tables[static_cast<std::size_t>(tab)]; }
 
-    static constexpr std::size_t kTabs = 8;
+    static constexpr std::size_t kTabs = 10;
     Selection m_selection, m_shownSelection;
     GridView m_grid; ///< before the canvases that show them
     ComparedTimelinesView m_timelines;
     Playback m_playback;
-    std::optional<std::size_t> m_finding; ///< to be shown once its step is there
-    std::size_t m_step = 0;               ///< that is shown, or was asked for
+    std::optional<Place> m_place; ///< to be shown once its step is there
+    std::size_t m_step = 0;       ///< that is shown, or was asked for
     RecordedRows m_wantedRows = RecordedRows::timeUse;
     QString m_problem;
 
@@ -123,11 +137,12 @@ private:
     QSplitter *m_splitRows, *m_upper;
     CanvasWidget *m_gridCanvas, *m_timelinesCanvas, *m_lastUsed;
     TransportBar* m_transport;
-    QTabBar* m_tabs;
-    QStackedWidget* m_tabPages;
+    RecordedTabs* m_tabs;
     RecordedFindings* m_findings;
-    QLabel *m_predictionText, *m_comparisonText;
+    QLabel *m_predictionText, *m_comparisonText, *m_pathText, *m_shapesText;
     RecordedFacts* m_facts;
+    RecordedSimulated* m_simulated;
+    RecordedTable* m_shapes;
     std::array<RecordedTable*, kTabs> m_tables{};
     std::unique_ptr<RecordedRun> m_run; ///< last: ends before what it is shown with
 };

@@ -1,5 +1,6 @@
 #include "app/shell/recorded/recorded_tables.h"
 
+#include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -43,6 +44,7 @@ RecordedTable::RecordedTable(const QString& name, QWidget* parent) : QTableWidge
     setSelectionBehavior(QAbstractItemView::SelectRows);
     setSelectionMode(QAbstractItemView::SingleSelection);
     setShowGrid(false);
+    setTabKeyNavigation(false); // Tab goes on to what comes next; arrows go from cell to cell
     setFont(uiFont(12));
     setFrameShape(QFrame::NoFrame);
     setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
@@ -203,6 +205,116 @@ void showKernelTimes(RecordedTable& table, const RecoveredRun& run)
     table.show({QObject::tr("Kernel"), QObject::tr("A rank's step"), QObject::tr("Of all"), QObject::tr("Calls, all ranks"),
                 QObject::tr("Shortest"), QObject::tr("Longest")},
                lines);
+}
+
+QString shapesText(const RecoveredRun& run)
+{
+    const auto& shapes = run.answers.shapes;
+    if (shapes.empty())
+        return QObject::tr("By shape: no inputs of operators were recorded (record_shapes=True).");
+    const bool hasPeak = std::any_of(shapes.begin(), shapes.end(), [](const sim::ShapedWork& work) { return work.peakFlops; });
+    return hasPeak ? QObject::tr("By shape, of matrix products and attention; peak: of %1, dense.")
+                         .arg(QString::fromStdString(shapes.front().gpu))
+                   : QObject::tr("By shape, of matrix products and attention. The trace names no GPU whose peak is known.");
+}
+
+void showShapes(RecordedTable& table, const RecoveredRun& run)
+{
+    std::vector<RecordedTable::Line> lines;
+    const auto ranks = static_cast<double>(std::max<std::size_t>(1, run.answers.times.ranks.size()));
+    for (const sim::ShapedWork& work : run.answers.shapes) {
+        QStringList kernels;
+        for (const std::string& name : work.kernelNames)
+            kernels << beginningOf(name);
+        lines.push_back(
+            {.cells = {QString::fromStdString(work.op + "  " + work.shape), QString::fromStdString(work.dtype),
+                       separated(static_cast<std::int64_t>(work.calls)),
+                       recordedTime(static_cast<double>(work.totalNs) * 1e-9 / ranks), countQuantity(work.flops).text(),
+                       flopRateQuantity(work.flopsPerSecond()).text(), QString::fromStdString(sim::ofPeakText(work))},
+             .tips = {kernels.join(QLatin1Char('\n'))}});
+    }
+    table.setVisible(!lines.empty());
+    table.show({QObject::tr("Operator and shape"), QObject::tr("Type"), QObject::tr("Calls, all ranks"),
+                QObject::tr("A rank's step"), QObject::tr("FLOP a call"), QObject::tr("Rate"), QObject::tr("Of the peak")},
+               lines);
+}
+
+QString pathText(const RecoveredRun& run)
+{
+    const sim::RankPath& path = run.answers.path;
+    if (path.segments.empty())
+        return QObject::tr("No chain through the step can be told: %1.")
+            .arg(run.steps().steps.empty() ? QObject::tr("no step was recovered")
+                                           : QString::fromStdString(run.recovered.clock.why));
+    QStringList parts;
+    double all = 0;
+    for (const auto& [part, ns] : path.ns)
+        all += static_cast<double>(ns);
+    for (const auto& [part, ns] : path.ns)
+        parts << QObject::tr("%1 %2").arg(QString::fromUtf8(sim::pathPartText(part).data()),
+                                          percentQuantity(static_cast<double>(ns) / all).text());
+    return QObject::tr("What makes the step as long as it is, back from its end: %1.").arg(parts.join(QStringLiteral(", ")));
+}
+
+void showPath(RecordedTable& table, const RecoveredRun& run)
+{
+    std::vector<RecordedTable::Line> lines;
+    const std::vector<sim::PathStretch> stretches = sim::stretchesOf(run.answers.path);
+    const auto whole = stretches.empty() ? 1.0 : static_cast<double>(stretches.back().endNs - stretches.front().startNs);
+    for (std::size_t i = 0; i < stretches.size(); ++i) {
+        const sim::PathStretch& of = stretches[i];
+        const auto part = [&](sim::PathPart which) {
+            const auto found = of.ns.find(which);
+            return recordedNs(found == of.ns.end() ? 0 : found->second);
+        };
+        const QString reached = QString::fromStdString(sim::reachedText(run.recovered, of));
+        lines.push_back(
+            {.cells = {QObject::tr("rank %1").arg(run.recovered.evidence.ranks[of.rank].rank),
+                       recordedNs(of.startNs - stretches.front().startNs), recordedNs(of.endNs - of.startNs),
+                       percentQuantity(static_cast<double>(of.endNs - of.startNs) / whole).text(), part(sim::PathPart::computing),
+                       part(sim::PathPart::communicating), part(sim::PathPart::launching), part(sim::PathPart::idling),
+                       reached.isEmpty() ? QStringLiteral("–") : reached,
+                       of.spans > 0 ? beginningOf(run.recovered.evidence.names[of.longest]) : QString()},
+             .key = static_cast<int>(i)});
+    }
+    table.show({QObject::tr("On"), QObject::tr("From"), QObject::tr("For"), QObject::tr("Of the step"), QObject::tr("Computing"),
+                QObject::tr("Communicating"), QObject::tr("Host late"), QObject::tr("Idle"), QObject::tr("Reached by"),
+                QObject::tr("Most of it")},
+               lines);
+}
+
+QString predictionText(const RecordedPrediction& prediction)
+{
+    if (!prediction.calibration) {
+        const double seconds = prediction.prediction->simulation->metrics().stepTimeSeconds;
+        return QObject::tr("Predicted %1. The recording cannot calibrate it: %2")
+            .arg(durationQuantity(seconds).text(), prediction.whyNotCalibrated);
+    }
+    const sim::RunCalibration& c = *prediction.calibration;
+    QStringList lines{QObject::tr("Measured %1, predicted %2 (%3); with what was measured of kernels and transfers %4 (%5).")
+                          .arg(durationQuantity(c.measuredSeconds).text(), durationQuantity(c.predictedSeconds).text(),
+                               signedPercentText(c.errorBefore()), durationQuantity(c.calibratedSeconds).text(),
+                               signedPercentText(c.errorAfter()))};
+    if (c.heldOut)
+        lines << QObject::tr("Held-out steps: predicted %1 of the first %2 steps, measured %3 (%4).")
+                     .arg(durationQuantity(c.heldOut->predictedSeconds).text())
+                     .arg(c.heldOut->learnt)
+                     .arg(durationQuantity(c.heldOut->measuredSeconds).text(), signedPercentText(c.heldOut->error()));
+    for (const std::string& problem : c.problems)
+        lines << QString::fromStdString(problem);
+    return lines.join(QLatin1Char('\n'));
+}
+
+QString comparisonText(const QString& with, const sim::RunDifference& difference)
+{
+    QStringList lines{
+        QObject::tr("Beside %1: a step takes %2 there, %3 here.")
+            .arg(with, durationQuantity(difference.stepSeconds.b).text(), durationQuantity(difference.stepSeconds.a).text())};
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, difference.findings.size()); ++i)
+        lines << QString::fromStdString(difference.findings[i].title);
+    for (const std::string& problem : difference.problems)
+        lines << QString::fromStdString(problem);
+    return lines.join(QLatin1Char('\n'));
 }
 
 void showCalibration(RecordedTable& table, const sim::RunCalibration& calibration)

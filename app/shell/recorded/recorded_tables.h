@@ -31,6 +31,12 @@ void showRanks(RecordedTable&, const RecoveredRun&);
 void showCommunication(RecordedTable&, const RecoveredRun&);
 void showSteps(RecordedTable&, const RecoveredRun&); ///< keys are indices of steps
 void showKernelTimes(RecordedTable&, const RecoveredRun&);
+QString shapesText(const RecoveredRun&); ///< what the table of shapes is, or what it lacks
+void showShapes(RecordedTable&, const RecoveredRun&);
+QString pathText(const RecoveredRun&);              ///< what the path is, or why there is none
+void showPath(RecordedTable&, const RecoveredRun&); ///< keys are indices of stretches
+QString predictionText(const RecordedPrediction&);
+QString comparisonText(const QString& with, const sim::RunDifference&);
 void showCalibration(RecordedTable&, const sim::RunCalibration&);
 void showDifference(RecordedTable&, const sim::RunDifference&); ///< keys are ranks
 

@@ -74,6 +74,7 @@ QDockWidget[role="picture"] { font-size: 12px; }
 QDockWidget[role="picture"]::title { padding: 5px 12px 3px 12px; }
 QMainWindow QTabBar { background: @panel; }
 QMainWindow QTabBar::tab { min-width: 72px; }
+QMainWindow QTabBar[role="narrow"]::tab { min-width: 0; padding: 5px 8px; }
 QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
 QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
 QTabBar::tear { width: 0; image: none; border: none; }

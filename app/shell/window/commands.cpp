@@ -33,6 +33,10 @@ struct CommandTable {
     static bool hasRecording(const W& w) { return w.hasRecordedRun(); }
     static bool hasFigure(const W& w) { return maySay(w) || (w.isRecordedShown() && w.hasRecordedRun()); }
     static bool hasRun(const W& w) { return w.m_run != nullptr; }
+    static bool mayFilm(const W& w)
+    {
+        return w.isRecordedShown() ? w.hasRecordedRun() && w.m_recorded->run()->picture() != nullptr : maySay(w);
+    }
     static bool canWriteFile(const W& w) { return maySay(w) && !w.m_fileExport.isBusy(); }
     static bool isOpen(const W& w) { return w.m_session.isOpen(); }
     static bool isEditing(const W& w) { return w.isWorkspaceShown() && w.m_workspace->isEditing(); }
@@ -132,8 +136,8 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.isRecordedShown() ? w.exportRecordedTable() : w.exportTable(); }),
         inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
                  [](W& w) { w.exportTrace(); }),
-        inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs", maySay,
-                 [](W& w) { w.exportFilm(); }),
+        inWindow(exportFilm, file, "Export &Film…", "Ctrl+Alt+F", "The step as it plays: MP4, WebM, GIF or numbered SVGs",
+                 mayFilm, [](W& w) { w.exportFilm(); }),
         inWindow(exportPage, file, "Export &Page…", "", "Scenario, numbers and pictures as one file that any browser opens",
                  canWriteFile, [](W& w) { w.exportPage(); }),
         inWindow(
@@ -430,6 +434,9 @@ std::span<const Command> CommandTable::rows()
             [](W& w) { w.whatIfFromRecorded(); }),
         inWindow(compareRecorded, recorded, "&Compare…", "", "Another run of this job: what takes longer in it", hasRecording,
                  [](W& w) { w.compareRecorded(); }),
+        inWindow(compareRecordedFolder, recorded, "Compare With a Fol&der…", "",
+                 "Another run of this job whose files lie in a folder: what takes longer in it", hasRecording,
+                 [](W& w) { w.compareRecordedFolder(); }),
         inWindow(saveRecorded, recorded, "&Save as One Trace…", "", "All files of the run as one, for Perfetto or Chrome",
                  hasRecording, [](W& w) { w.saveRecorded(); }, {.startsGroup = true}),
 

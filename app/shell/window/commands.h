@@ -145,6 +145,7 @@ enum class CommandId {
     predictRecorded,
     whatIfRecorded,
     compareRecorded,
+    compareRecordedFolder,
     saveRecorded,
     palette,
     keys,

@@ -34,6 +34,8 @@ class QToolButton;
 
 namespace app {
 
+struct StepFilm;
+
 class ComparePage;
 class DetailsPanel;
 class FindingsPanel;
@@ -196,6 +198,8 @@ private:
     void predictRecorded();
     void whatIfFromRecorded();
     void compareRecorded();
+    void compareRecordedFolder();
+    void compareRecordedWith(const QStringList& paths);
     void saveRecorded();
     void exportRecordedFigure();
     void exportRecordedTable();
@@ -246,6 +250,8 @@ private:
     void exportTable();
     void exportTrace();
     void exportFilm();
+    void exportRecordedFilm();
+    void openFilmDialog(StepFilm, const QString& name);
     void exportPage();
     void copyLink();
     void openFromClipboard();

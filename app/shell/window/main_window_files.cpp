@@ -270,13 +270,22 @@ void MainWindow::exportTable()
 
 void MainWindow::exportFilm()
 {
+    if (isRecordedShown()) {
+        exportRecordedFilm();
+        return;
+    }
     StepFilm film{.step = m_desk.step(),
                   .pictures = {},
                   .title = m_session.displayName().toStdString(),
                   .caption = {},
                   .span = filmSpan(m_desk.step(), m_desk.selection()),
                   .selection = m_desk.selection()};
-    auto* dialog = new FilmDialog(std::move(film), exportName(), themeFor(m_settings.theme), this);
+    openFilmDialog(std::move(film), exportName());
+}
+
+void MainWindow::openFilmDialog(StepFilm film, const QString& name)
+{
+    auto* dialog = new FilmDialog(std::move(film), name, themeFor(m_settings.theme), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &FilmDialog::saved, this, &MainWindow::tellSaved);
     connect(dialog, &FilmDialog::failed, this, &MainWindow::tellNotSaved);

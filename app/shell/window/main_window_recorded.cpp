@@ -2,6 +2,7 @@
 #include "app/canvas/qt/figure.h"
 #include "app/session/edit.h"
 #include "app/session/trace_file.h"
+#include "app/shell/film/step_film.h"
 #include "app/shell/recorded/predict_dialog.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
@@ -141,7 +142,17 @@ void MainWindow::whatIfFromRecorded()
 
 void MainWindow::compareRecorded()
 {
-    const QStringList paths = QFileDialog::getOpenFileNames(this, tr("Another Run of This Job"), {}, traceFilter());
+    compareRecordedWith(QFileDialog::getOpenFileNames(this, tr("Another Run of This Job"), {}, traceFilter()));
+}
+
+void MainWindow::compareRecordedFolder()
+{
+    const QString folder = QFileDialog::getExistingDirectory(this, tr("The Folder of Another Run of This Job"));
+    compareRecordedWith(folder.isEmpty() ? QStringList() : QStringList{folder});
+}
+
+void MainWindow::compareRecordedWith(const QStringList& paths)
+{
     if (paths.isEmpty())
         return;
     statusBar()->showMessage(tr("Reading %1…").arg(traceName(paths)));
@@ -163,6 +174,23 @@ void MainWindow::exportRecordedFigure()
     } catch (const sim::Error& error) {
         tellNotSaved(path, QString::fromUtf8(error.what()));
     }
+}
+
+/// The step that is shown, as it plays.
+void MainWindow::exportRecordedFilm()
+{
+    const RecordedRun& run = *m_recorded->run();
+    const RecordedStepPicture& picture = *run.picture();
+    const ShownStep measured{nullptr, picture.timeUse, picture.instants};
+    openFilmDialog({.step = {run.run()->grid, picture.timeUse, picture.instants},
+                    .pictures = {},
+                    .title = run.name().toStdString(),
+                    .caption = m_recorded->headline().toStdString(),
+                    .span = filmSpan(measured, m_recorded->selection()),
+                    .selection = m_recorded->selection(),
+                    .timeline = measured,
+                    .offered = {Picture::grid, Picture::timeline}},
+                   run.name());
 }
 
 /// The table that is in front.

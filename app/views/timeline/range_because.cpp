@@ -80,11 +80,13 @@ struct Told {
     Explanation idle() const
     {
         Account account("Idle in the selected range", "f_idle", of.idle, Unit::fraction);
-        const double rest = 1 - of.counted - of.other - of.exposed;
+        const double rest = 1 - of.counted - of.other - of.exposed - of.waiting;
         Formula sum = Formula::number(1) - account.term("f_busy", of.counted, Unit::fraction, "classes that count");
         if (of.other > 0 || rest < 0)
-            sum = std::move(sum) -
-                  account.term("f_other", 1 - of.counted - of.exposed - of.idle, Unit::fraction, "classes that are left out");
+            sum = std::move(sum) - account.term("f_other", 1 - of.counted - of.exposed - of.waiting - of.idle, Unit::fraction,
+                                                "classes that are left out");
+        if (of.waiting > 0)
+            sum = std::move(sum) - account.term("f_waiting", of.waiting, Unit::fraction, "waiting for other ranks");
         if (of.exposed > 0)
             sum = std::move(sum) - account.term("f_exposed", of.exposed, Unit::fraction, "transfers that are waited for");
         return account.close(std::move(sum), "Of the range, a mean of ranks: nothing runs on their lanes of work.",
@@ -95,6 +97,8 @@ struct Told {
         Account account("Classes left out, in the selected range", "f_other", of.other, Unit::fraction);
         Formula rest = Formula::number(1) - account.term("f_busy", of.counted, Unit::fraction, "classes that count") -
                        account.term("f_idle", of.idle, Unit::fraction, "nothing runs");
+        if (of.waiting > 0)
+            rest = std::move(rest) - account.term("f_waiting", of.waiting, Unit::fraction, "waiting for other ranks");
         if (of.exposed > 0)
             rest = std::move(rest) - account.term("f_exposed", of.exposed, Unit::fraction, "transfers that are waited for");
         return account.close(std::move(rest),

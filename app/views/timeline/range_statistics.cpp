@@ -71,8 +71,10 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
         for (std::size_t c = 0; c < line.ns.size(); ++c) {
             const double share = static_cast<double>(line.ns[c]) / length;
             out.share[c] += weight * share;
-            if (waits && static_cast<sim::OpClass>(c) == sim::OpClass::other)
+            if (waits && static_cast<sim::OpClass>(c) == sim::OpClass::other) {
+                out.waiting += weight * share;
                 continue;
+            }
             (counts(c) ? out.counted : out.other) += weight * share;
             line.busy += counts(c) ? share : 0;
         }
@@ -94,12 +96,13 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
         out.counted /= ranks;
         out.other /= ranks;
         out.exposed /= ranks;
+        out.waiting /= ranks;
         const auto [least, most] =
             std::minmax_element(out.rows.begin(), out.rows.end(), [](const auto& a, const auto& b) { return a.busy < b.busy; });
         out.leastBusy = least->busy;
         out.mostBusy = most->busy;
     }
-    out.idle = std::max(0.0, 1 - out.counted - out.other - out.exposed);
+    out.idle = std::max(0.0, 1 - out.counted - out.other - out.exposed - out.waiting);
     if (const sim::Simulation* simulation = model.simulation(); simulation && kernels && ranks > 0) {
         const sim::Scenario& scenario = simulation->scenario();
         const auto& peaks = scenario.cluster.gpu.peakTflops;

@@ -25,9 +25,9 @@ struct RangeStatistics {
     TimeRange range;
     std::int64_t spans = 0;                         ///< of classes that count, at least in part inside
     std::array<double, sim::kOpClassCount> share{}; ///< all classes; mean over ranks
-    /// Classes that count, classes that do not, transfers waited for between passes where only these have a lane, and none of
-    /// them; sum 1.
-    double counted = 0, other = 0, exposed = 0, idle = 0;
+    /// Classes that count, classes that do not, transfers waited for between passes where only these have a lane, waits that the
+    /// trace itself shows (TimelineModel::othersWait), and none of them; sum 1.
+    double counted = 0, other = 0, exposed = 0, waiting = 0, idle = 0;
     double leastBusy = 0, mostBusy = 0;                    ///< of one row's counted share; their mean is `counted`
     std::array<double, sim::kOpClassCount> bytesOfClass{}; ///< moved by all ranks, transfers cut by the range in proportion
     double flops = 0;                                      ///< of all ranks' kernels, likewise cut; without recomputation

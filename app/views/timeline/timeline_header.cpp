@@ -102,6 +102,10 @@ private:
         return texts;
     }
     std::string lengthText() const { return durationText(static_cast<double>(m_range->lengthNs())) + " selected"; }
+    std::string nameOf(sim::OpClass c) const
+    {
+        return c == sim::OpClass::other && m_model.othersWait() ? m_model.className(c) : shortName(c);
+    }
     /// All in one line, and the length alone.
     std::vector<std::string> rangeTexts() const
     {
@@ -109,7 +113,7 @@ private:
         for (const sim::OpClass c : m_model.classesPresent())
             if (const double share = m_range->share[static_cast<std::size_t>(c)];
                 m_scene.selection.shows(c) && share >= kWorthTelling)
-                text += "  " + shortName(c) + " " + percentText(share);
+                text += "  " + nameOf(c) + " " + percentText(share);
         return {text + "  idle " + percentText(m_range->idle), lengthText()};
     }
     /// What the range's strip ends with, the most wanted first.
@@ -206,7 +210,7 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
     const auto& legend = m_scene.legend;
     for (const sim::OpClass c : legend&& m_range == nullptr ? legend->classes : m_model.classesPresent()) {
         const std::string letter = opClassLetter(c);
-        std::string name = letters ? shortName(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c), share;
+        std::string name = letters ? nameOf(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c), share;
         if (m_range != nullptr) {
             const double part = m_range->share[static_cast<std::size_t>(c)];
             if (part < kWorthTelling && m_scene.selection.shows(c))

@@ -315,6 +315,11 @@ private:
         m_builder.recording.isEpoch = m_baseNs != 0 || m_events.looksLikeEpoch();
         m_builder.recording.slices = m_events.slices();
         m_events.finish();
+        if (m_builder.file().events == 0)
+            for (const RecordedSkip& skip : m_builder.recording.skipped)
+                if (skip.what == "damaged event")
+                    throw Error(m_file.path + ": none of its " + std::to_string(skip.count) +
+                                (skip.count == 1 ? " event" : " events") + " can be read; " + skip.why);
         Recording recording = m_builder.finish(m_baseNs);
         m_job.settle(recording);
         return recording;

@@ -1,6 +1,7 @@
 #include "sim/trace/readers/chrome_event.h"
 
 #include "sim/index.h"
+#include "sim/trace/readers/operator_shape.h"
 
 #include <algorithm>
 #include <charconv>
@@ -417,6 +418,8 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
     }
     if (category == Category::own && m_builder.processName(pid).starts_with("rank "))
         takeOwn(event, span, track);
+    if (kind == RecordedKind::cpuOp && isShapedOperator(text))
+        takeShape(event.args, span, text);
     if (!wantsArguments)
         return nullptr;
     const Arguments arguments(event.args);
@@ -435,6 +438,22 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
     if (kind == RecordedKind::communication || kind == RecordedKind::hostCommunication || !arguments.collective.empty())
         takeCollective(arguments, span, isDeviceWork(kind), name);
     return nullptr;
+}
+
+void ChromeEvents::takeShape(std::string_view args, std::uint32_t span, const std::string& op)
+{
+    std::string_view dims, types;
+    forEachMember(args, [&](std::string_view key, std::string_view value) {
+        if (key == "Input Dims")
+            dims = value;
+        else if (key == "Input type")
+            types = value;
+    });
+    constexpr std::size_t kLongest = 4096; // of a list of tensors nothing is told
+    if (dims.empty() || dims.size() + types.size() > kLongest)
+        return;
+    m_builder.addShape(span, op + '\x1f' + std::string(types) + '\x1f' + std::string(dims),
+                       {.op = op, .dtype = firstTensorType(types), .dims = inputDims(dims)});
 }
 
 void ChromeEvents::takeCollective(const Arguments& arguments, std::uint32_t span, bool isKernel, std::uint32_t name)

@@ -69,6 +69,7 @@ private:
     void takeInstant(const ChromeEvent&, std::int64_t ns);
     const char* takeFlow(const ChromeEvent&, std::int64_t ns);
     void takeCollective(const Arguments&, std::uint32_t span, bool isKernel, std::uint32_t name);
+    void takeShape(std::string_view args, std::uint32_t span, const std::string& op);
     void takeOwn(const ChromeEvent&, std::uint32_t span, std::uint32_t track);
     std::int32_t groupOf(const Arguments&);
 

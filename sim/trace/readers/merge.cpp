@@ -46,6 +46,8 @@ std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
     }
     std::stable_sort(into.collectives.begin(), into.collectives.end(),
                      [](const RecordedCollective& a, const RecordedCollective& b) { return a.startNs < b.startNs; });
+    for (const auto& [span, shape] : from.shapeOf)
+        into.shapeOf.emplace_back(span + shift, shape);
     append(into.steps, from.steps);
     std::stable_sort(into.steps.begin(), into.steps.end(),
                      [](const RecordedStep& a, const RecordedStep& b) { return a.number < b.number; });
@@ -108,6 +110,8 @@ void RecordingMerger::add(Recording&& from)
     const std::vector<std::int32_t> groupOf = placesOf(std::move(from.groups));
     const auto firstMeaning = static_cast<std::uint32_t>(into.meanings.size());
     append(into.meanings, from.meanings);
+    const auto firstShape = static_cast<std::uint32_t>(into.shapes.size());
+    append(into.shapes, from.shapes);
     if (into.files.empty()) // several files are not one program's, and may be of several grids
         into.axes = std::move(from.axes);
     else if (into.axes != from.axes)
@@ -127,6 +131,8 @@ void RecordingMerger::add(Recording&& from)
             if (collective.group >= 0)
                 collective.group = groupOf[static_cast<std::size_t>(collective.group)];
         }
+        for (auto& [span, shape] : rank.shapeOf)
+            shape += firstShape;
         rank.file += firstFile;
         into.ranks.push_back(std::move(rank));
     }

@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/parallel.h"
 #include "sim/trace/readers/merge.h"
+#include "sim/trace/readers/one_run.h"
 #include "sim/trace/readers/reading.h"
 
 #include <algorithm>
@@ -200,7 +201,7 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
     Progress progress(options, items.size());
     for (const Item& item : items)
         progress.expect(item.bytes);
-    RecordingMerger merger;
+    RunSorter runs;
     std::vector<std::optional<Recording>> read(items.size());
     std::vector<std::string> refused(items.size());
     std::mutex lock;
@@ -225,11 +226,11 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
         refused[i] = std::move(why);
         for (; merged < read.size() && read[merged]; ++merged) {
             if (refused[merged].empty())
-                merger.add(std::move(*read[merged]));
+                runs.add(std::move(*read[merged]));
             read[merged] = Recording();
         }
     });
-    Recording all = merger.finish();
+    Recording all = runs.finish();
     std::string firstOther, wrong;
     std::vector<RecordedSkip> others;
     for (std::size_t i = 0; i < items.size(); ++i) {

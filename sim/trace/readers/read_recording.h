@@ -35,8 +35,9 @@ std::vector<std::filesystem::path> traceFiles(const std::filesystem::path&);
 bool looksLikeTrace(std::string_view firstBytes);
 
 /// Files in folders that are no traces are skipped, and counted; a file that was named itself and is none is an Error, as is when
-/// nothing is left. Files that end too early are kept as far as they go, and a problem says so. The caller's CancelScope ends it
-/// with Cancelled.
+/// nothing is left. Files that contradict each other are of several runs: the largest is read (one_run.h), and a problem names
+/// the others. Files that end too early are kept as far as they go, and a problem says so. The caller's CancelScope ends it with
+/// Cancelled.
 Recording readRecording(const std::vector<std::filesystem::path>&, const ReadOptions& = {});
 
 /// The same of bytes in memory under a name: for tests and fuzzers. Nsight's databases need a file.

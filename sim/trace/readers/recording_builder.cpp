@@ -435,6 +435,14 @@ void RecordingBuilder::nameCollectivesByAnnotations()
     }
 }
 
+void RecordingBuilder::addShape(std::uint32_t span, const std::string& written, const RecordedShape& shape)
+{
+    const auto [known, isNew] = m_shapeIds.try_emplace(written, static_cast<std::uint32_t>(recording.shapes.size()));
+    if (isNew)
+        recording.shapes.push_back(shape);
+    about.shapeOf.emplace_back(span, known->second);
+}
+
 Recording RecordingBuilder::finish(std::int64_t baseNs)
 {
     // Sums and differences of what is within these bounds fit 64 bits.
@@ -464,6 +472,9 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
         joinCollectives(placeOf);
         for (Step& step : m_steps)
             step.span = placeOf[step.span];
+        for (auto& [span, shape] : about.shapeOf)
+            span = placeOf[span];
+        std::sort(about.shapeOf.begin(), about.shapeOf.end());
     }
     nameCollectivesByAnnotations();
     std::stable_sort(about.links.begin(), about.links.end(),
@@ -586,6 +597,10 @@ void RecordingBuilder::splitIntoRanks()
             if (collective.hostSpan != kNoSpan)
                 collective.hostSpan -= firstSpan(of);
             of.rank.collectives.push_back(collective);
+        }
+        for (const auto& [span, shape] : about.shapeOf) {
+            Part& of = parts[partOf(span)];
+            of.rank.shapeOf.emplace_back(span - firstSpan(of), shape);
         }
         std::vector<std::vector<Step>> marks(parts.size());
         for (const Step& mark : m_steps)

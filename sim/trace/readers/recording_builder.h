@@ -64,6 +64,8 @@ public:
     void addCollective(RecordedCollective, std::int64_t externalId);
     void addCounterPoint(std::uint32_t track, const std::string& name, const std::string& unit, std::int64_t timeNs,
                          double value);
+    /// `written`: the inputs as the file has them, by which equal ones are known.
+    void addShape(std::uint32_t span, const std::string& written, const RecordedShape& shape);
     void addStep(std::int64_t number, std::uint32_t span, bool isOnDevice);
     void skip(std::string_view what, std::string_view why, std::int64_t byte = -1);
 
@@ -123,7 +125,7 @@ private:
     std::vector<std::uint32_t> m_rowOf;                                  ///< [track as added] -> place after sorting
     bool m_isSplit = false;
     std::optional<std::pair<std::int64_t, std::int64_t>> m_extent; ///< of what was left out
-    std::unordered_map<std::string, std::uint32_t> m_meaningIds;
+    std::unordered_map<std::string, std::uint32_t> m_meaningIds, m_shapeIds;
     std::map<std::pair<std::string, std::vector<int>>, std::int32_t> m_groupIds; ///< name, members
     std::size_t m_unlistedMembers = 0;
 };

@@ -3,8 +3,11 @@
 #include "app/shell/recorded/predict_dialog.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_panel.h"
+#include "app/shell/recorded/recorded_simulated.h"
 #include "app/shell/recorded/recorded_tables.h"
+#include "app/shell/recorded/recorded_tabs.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "sim/index.h"
 #include "sim/scenario/document.h"
 #include "sim/trace/export.h"
 #include "tests/app/shell/cut_labels.h"
@@ -21,6 +24,7 @@
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QUrl>
+#include <QWheelEvent>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -181,6 +185,35 @@ TEST_F(RecordedTest, AnotherGridForgetsWhatWasAskedOfTheOneBefore)
     EXPECT_TRUE(panel().shownTable().rows.empty());
 }
 
+TEST_F(RecordedTest, OneQuantityHasOneNumberInEveryTab)
+{
+    openRun(path);
+    panel().run()->compareWith({path});
+    settle();
+    const auto cell = [&](RecordedTab tab, const QString& row, int column) {
+        const RecordedTable& table = panel().table(tab);
+        for (int i = 0; i < table.rowCount(); ++i)
+            if (table.item(i, 0)->text() == row)
+                return table.item(i, column)->text();
+        return QStringLiteral("no row ") + row;
+    };
+    for (const char* axis : {"tp", "dp", "pp"})
+        EXPECT_EQ(cell(RecordedTab::communication, QLatin1String(axis), 2),
+                  cell(RecordedTab::comparison, QStringLiteral("exposed %1 communication").arg(QLatin1String(axis)), 1));
+    EXPECT_TRUE(window.isEnabled(CommandId::compareRecordedFolder));
+}
+
+TEST_F(RecordedTest, AFolderOfSeveralJobsIsSaidToBeSuchFirst)
+{
+    openRun(QString::fromStdString(RANKSCOPE_TEST_DATA "/kineto"));
+    QStringList words;
+    for (const QLabel* label : panel().findChildren<QLabel*>())
+        words << label->text();
+    EXPECT_THAT(words.join(QLatin1Char('\n')).toStdString(),
+                testing::AllOf(testing::HasSubstr("These files are not of one run"), testing::HasSubstr("nccl_data.json.gz")));
+    EXPECT_THAT(panel().headline().toStdString(), testing::StartsWith("2 of 8 ranks"));
+}
+
 TEST_F(RecordedTest, AGridThatNobodyChangedKeepsItsExpertsWhereTheyWereFound)
 {
     RecoveredRun run;
@@ -200,6 +233,88 @@ TEST_F(RecordedTest, AGridThatNobodyChangedKeepsItsExpertsWhereTheyWereFound)
     ASSERT_EQ(said.size(), 4U);
     EXPECT_EQ(said.back().name, "ep");
     EXPECT_EQ(said.back().stride, 2);
+}
+
+TEST_F(RecordedTest, ThePathOverRanksIsATableThatShowsItsPlaces)
+{
+    openRun(path);
+    const RecordedTable& table = panel().table(RecordedTab::path);
+    const auto stretches = sim::stretchesOf(panel().run()->run()->answers.path);
+    ASSERT_EQ(table.rowCount(), static_cast<int>(stretches.size()));
+    ASSERT_GE(stretches.size(), 2U);
+    int longest = 0;
+    for (int row = 0; row < table.rowCount(); ++row)
+        if (stretches[sim::asIndex(row)].endNs - stretches[sim::asIndex(row)].startNs >
+            stretches[sim::asIndex(longest)].endNs - stretches[sim::asIndex(longest)].startNs)
+            longest = row;
+    EXPECT_EQ(table.item(longest, 0)->text(), QStringLiteral("rank 5"));
+    panel().table(RecordedTab::path).selectRow(longest);
+    EXPECT_EQ(panel().selection().ranks, std::vector<int>{5});
+    ASSERT_TRUE(panel().selection().range);
+    EXPECT_EQ(panel().selection().range->endNs - panel().selection().range->beginNs,
+              stretches[sim::asIndex(longest)].endNs - stretches[sim::asIndex(longest)].startNs);
+    panel().setTab(RecordedTab::path);
+    EXPECT_EQ(panel().shownTable().rows.size(), stretches.size());
+}
+
+TEST_F(RecordedTest, WhatATraceDoesNotHoldIsSaidToBeMissingAndThenShownAsSimulated)
+{
+    openRun(path);
+    panel().setTab(RecordedTab::simulated);
+    RecordedSimulated& simulated = panel().simulated();
+    EXPECT_THAT(simulated.words().toStdString(), testing::HasSubstr("Memory was recorded of 8 of 8 ranks"));
+    simulated.choose(SimulatedPicture::storage);
+    EXPECT_THAT(simulated.words().toStdString(), testing::HasSubstr("stands in no trace"));
+    simulated.choose(SimulatedPicture::traffic);
+    EXPECT_THAT(simulated.words().toStdString(), testing::HasSubstr("Predict…"));
+    ASSERT_TRUE(window.predictRecordedAs(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json")).empty());
+    settle();
+    panel().setTab(RecordedTab::simulated);
+    for (const SimulatedPicture which : {SimulatedPicture::memory, SimulatedPicture::traffic, SimulatedPicture::storage}) {
+        simulated.choose(which);
+        settle();
+        EXPECT_THAT(simulated.words().toStdString(),
+                    testing::AllOf(testing::HasSubstr("As simulated"), testing::HasSubstr("nothing of it was measured")));
+        std::size_t nodes = 0;
+        for (const CanvasWidget* canvas : simulated.findChildren<CanvasWidget*>())
+            if (canvas->isVisible())
+                nodes = canvas->nodes().size();
+        EXPECT_GT(nodes, 2U) << static_cast<int>(which);
+    }
+}
+
+TEST_F(RecordedTest, TabsHideBehindNoArrowAndNothingIsCutWhateverTheSizeOfTheText)
+{
+    openRun(path);
+    window.resize(1280, 800);
+    settle();
+    EXPECT_FALSE(panel().tabs().isList()) << "all tabs beside each other";
+    window.setMinimumSize(512, 320);
+    for (const QSize size : {QSize(683, 427), QSize(512, 320)}) { // 1024 × 640 at text of 150 and 200 %
+        window.resize(size);
+        settle();
+        EXPECT_TRUE(panel().tabs().isList()) << size.width();
+        for (const RecordedTab tab : {RecordedTab::findings, RecordedTab::kernels, RecordedTab::path, RecordedTab::facts,
+                                      RecordedTab::simulated, RecordedTab::comparison}) {
+            panel().setTab(tab);
+            settle();
+            EXPECT_EQ(panel().tabs().current(), static_cast<int>(tab));
+            EXPECT_EQ(cutLabels(panel()), QStringList()) << size.width() << " " << static_cast<int>(tab);
+        }
+    }
+}
+
+TEST_F(RecordedTest, TheWheelOverThePageChangesNoNumberOfTheGrid)
+{
+    openRun(path);
+    panel().setTab(RecordedTab::facts);
+    settle();
+    QSpinBox* box = panel().facts().size("pp");
+    box->clearFocus();
+    QWheelEvent wheel({4, 4}, box->mapToGlobal(QPointF(4, 4)), {}, {0, -120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase,
+                      false);
+    QApplication::sendEvent(box, &wheel);
+    EXPECT_EQ(box->value(), 2);
 }
 
 TEST(MeasuredProfile, HasANameOfItsOwnForEachRunAndEachTextOfIt)

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <map>
 
 namespace {
 
@@ -49,15 +50,15 @@ TEST(RealRunPage, SaysWhatTraceInfoSaysOfItsFolder)
     EXPECT_EQ(info.at("schedule").at("microbatches"), 4);
     EXPECT_EQ(info.at("steps").size(), 1U);
     EXPECT_THAT(text, HasSubstr("one step of " + milliseconds(info.at("steps").at(0).at("seconds").get<double>())));
-    EXPECT_THAT(said, HasSubstr("computing 66.7 %, exposed communication 17.8 %, copies 0.0 %, idle 15.5 %"));
-    EXPECT_THAT(text, HasSubstr("66.7 % of it computing, 17.8 % exposed communication, 15.5 % idle"));
+    EXPECT_THAT(said, HasSubstr("computing 62.2 %, exposed communication 16.6 %, copies 0.0 %, idle 21.3 %"));
+    EXPECT_THAT(text, HasSubstr("62.2 % of it computing, 16.6 % exposed communication, 21.3 % idle"));
 
     const json& findings = info.at("answers").at("findings");
     ASSERT_EQ(findings.size(), 3U);
     for (std::size_t i = 0; i < 3; ++i)
         EXPECT_THAT(text, HasSubstr(std::to_string(i + 1) + ". *" + findings.at(i).at("title").get<std::string>() + "*"));
-    EXPECT_THAT(findings.at(0).at("detail").get<std::string>(), HasSubstr("6.63 ms"));
-    EXPECT_THAT(text, HasSubstr("6.63 ms a rank"));
+    EXPECT_THAT(findings.at(0).at("detail").get<std::string>(), HasSubstr("6.60 ms of the 56.4 ms of a step"));
+    EXPECT_THAT(text, HasSubstr("6.60 ms a rank"));
     const std::string late = info.at("answers").at("late").at("text");
     for (const char* words :
          {"comes last in 79 of 99 collectives", "causes 41.5 % of the waiting", "34.9 ms of all ranks' time", "by 40.0 %"}) {
@@ -76,6 +77,40 @@ TEST(RealRunPage, SaysWhatTraceInfoSaysOfItsFolder)
         EXPECT_THAT(text, HasSubstr("its three peers " +
                                     milliseconds(ranks.at(static_cast<std::size_t>(peer)).at("computing_s").get<double>())));
     EXPECT_EQ(ranks.at(5).at("waited_s"), 0.0);
+}
+
+/// The same quantity in the ranks, in what was found, and in a comparison.
+TEST(RealRunPage, OneQuantityHasOneNumberWhereverItStands)
+{
+    const json answers = test::runJson("trace info --json " + kSlowRank).at("answers");
+    const json difference = test::runJson("trace compare --json " + kSlowRank + " " + kSlowRank);
+    std::map<std::string, double> means;
+    double step = 0;
+    const double count = static_cast<double>(answers.at("ranks").size());
+    for (const json& rank : answers.at("ranks")) {
+        double exposed = 0;
+        for (const auto& [axis, seconds] : rank.at("exposed_by_axis_s").items()) {
+            means["exposed " + axis + " communication"] += seconds.get<double>() / count;
+            exposed += seconds.get<double>();
+        }
+        EXPECT_NEAR(exposed, rank.at("exposed_comm_s").get<double>(), 1e-12);
+        means["computing"] += rank.at("computing_s").get<double>() / count;
+        means["idle"] += rank.at("idle_s").get<double>() / count;
+        step += rank.at("step_s").get<double>() / count;
+    }
+    EXPECT_NEAR(step, difference.at("step_s").at("a").get<double>(), 1e-12);
+    std::size_t compared = 0;
+    for (const json& part : difference.at("parts"))
+        if (const auto mean = means.find(part.at("name").get<std::string>()); mean != means.end()) {
+            EXPECT_NEAR(part.at("seconds").at("a").get<double>(), mean->second, 1e-8) << mean->first;
+            ++compared;
+        }
+    EXPECT_EQ(compared, 5U);
+    const json& finding = answers.at("findings").at(0);
+    EXPECT_NEAR(finding.at("seconds").get<double>(), means.at("exposed dp communication"), 1e-12);
+    std::array<char, 32> share{};
+    std::snprintf(share.data(), share.size(), "%.1f %%", 100 * means.at("exposed dp communication") / step);
+    EXPECT_THAT(finding.at("title").get<std::string>(), HasSubstr(share.data()));
 }
 
 TEST(RealRunPage, SaysWhatCalibratingSays)

@@ -99,6 +99,11 @@ TEST(TimeOfARecordedRank, AddsUpAndIsTheSimulators)
             EXPECT_GE(time.idleNs, 0);
             EXPECT_GT(time.exposedByAxis.at("tp"), 0);
             EXPECT_LE(time.exposedByAxis.at("tp"), time.commByAxis.at("tp"));
+            std::int64_t exposed = 0;
+            for (const auto& [axis, ns] : time.exposedByAxis)
+                exposed += ns;
+            EXPECT_EQ(exposed, time.exposedCommNs) << "an instant counts once";
+            EXPECT_EQ(time.windowNs, recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs) << "of the step shown";
             std::int64_t computed = 0;
             for (const sim::WorkSpan& span : recovered.evidence.ranks[r].work)
                 computed += span.endNs - span.startNs;
@@ -106,6 +111,76 @@ TEST(TimeOfARecordedRank, AddsUpAndIsTheSimulators)
         }
         EXPECT_EQ(times.stages.size(), pp == 1 ? 0U : 4U);
     }
+}
+
+TEST(TimeOfARecordedRank, SharesAnInstantAmongTheAxesThatAreExposedInIt)
+{
+    sim::RunEvidence evidence;
+    evidence.names = {"all_reduce", "gemm"};
+    evidence.worldSize = 4;
+    evidence.axes = {{"tp", 2, 1}, {"dp", 2, 2}};
+    evidence.isOneClock = true;
+    for (const auto& members : std::vector<std::vector<int>>{{0, 1}, {2, 3}, {0, 2}, {1, 3}})
+        evidence.groups.push_back({.name = {}, .description = {}, .ranks = members, .evidence = {}});
+    const auto sum = [](std::int64_t start, std::int64_t end, int group, unsigned stream) {
+        return sim::CommSpan{
+            .startNs = start, .endNs = end, .exchange = sim::Exchange::allReduce, .group = group, .bytes = 64, .stream = stream};
+    };
+    for (int rank = 0; rank < 4; ++rank) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        of.work = {{.startNs = 0, .endNs = 100, .name = 1}};
+        of.comms = {sum(50, 201, rank / 2, 1), sum(100, 301, 2 + rank % 2, 2)}; // together from 100 to 201
+    }
+    const sim::RunTimes times = sim::timesOf(sim::recover(std::move(evidence)));
+    ASSERT_EQ(times.ranks.size(), 4U);
+    for (const sim::RankTime& time : times.ranks) {
+        EXPECT_EQ(time.exposedCommNs, 201);
+        EXPECT_EQ(time.exposedByAxis.at("tp") + time.exposedByAxis.at("dp"), 201);
+        EXPECT_NEAR(static_cast<double>(time.exposedByAxis.at("tp")), 50.5, 0.5);
+        EXPECT_EQ(time.commByAxis.at("tp"), 151);
+    }
+}
+
+TEST(SaidGrid, HasExpertsWhereTheProgramLaysThemAndWithinAStage)
+{
+    // tp 2, cp 2, dp 4: the expert grid folds cp in, as Megatron Core and `groups` have it.
+    const std::vector<sim::NamedAxis> folded = sim::namedGrid({{"tp", 2}, {"cp", 2}, {"dp", 4}}, 4);
+    EXPECT_EQ(folded.back().name, "ep");
+    EXPECT_EQ(folded.back().stride, 2);
+    EXPECT_EQ(sim::gridProblem(folded, 16), "");
+    EXPECT_EQ(sim::namedGrid({{"tp", 2}, {"dp", 4}}, 4, 1).back().stride, 1) << "as it was recovered";
+    EXPECT_EQ(sim::gridProblem(sim::namedGrid({{"tp", 2}, {"dp", 2}, {"pp", 4}}, 8), 16),
+              "ep 8 over experts that 2 ranks cut does not divide the 4 ranks of a stage (tp 2 · dp 2); ep may be 1, 2");
+    EXPECT_EQ(sim::gridProblem(sim::namedGrid({{"tp", 2}, {"dp", 2}}), 8), "tp 2 · dp 2 are 4 ranks, and the recording is of 8");
+}
+
+TEST(ExchangedHeads, AreContextParallelAndNoExperts)
+{
+    sim::Carried ulysses;
+    ulysses.ranks = 4;
+    ulysses.count[static_cast<std::size_t>(sim::Exchange::allToAll)] = 16;
+    ulysses.attentionAllToAlls = 8;
+    ASSERT_EQ(sim::rolesFromUse(ulysses).size(), 1U);
+    EXPECT_EQ(sim::rolesFromUse(ulysses)[0].role, sim::GroupRole::context);
+    ulysses.attentionAllToAlls = 0;
+    ASSERT_EQ(sim::rolesFromUse(ulysses).size(), 1U);
+    EXPECT_EQ(sim::rolesFromUse(ulysses)[0].role, sim::GroupRole::expert);
+}
+
+TEST(SaidGrid, OfOneStageHasNoFindingOfStages)
+{
+    sim::Scenario scenario = test::smallScenario(2, 4, 2, 8);
+    scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+    const sim::Recording recording = test::recordingOf(*simulated(scenario));
+    const auto findsStages = [](const sim::Recovered& recovered) {
+        const sim::RunAnswers answers = sim::answersOf(recovered);
+        return !answers.times.stages.empty() ||
+               std::any_of(answers.findings.begin(), answers.findings.end(),
+                           [](const sim::RunFinding& finding) { return finding.kind == "uneven-stages"; });
+    };
+    EXPECT_TRUE(findsStages(sim::recover(recording)));
+    EXPECT_FALSE(findsStages(sim::recover(recording, {.corrections = {}, .grid = sim::namedGrid({{"tp", 2}, {"dp", 8}})})));
 }
 
 TEST(PathOverRanks, CoversTheStepAndNoRankAloneMakesIt)
@@ -145,6 +220,25 @@ TEST(RecoveredScenario, SimulatesToTheStepThatItWasRecoveredFrom)
     EXPECT_TRUE(std::any_of(unknown.begin(), unknown.end(), [](const sim::UnknownKey& key) { return key.pointer == "/model"; }));
     const sim::Scenario again = sim::resolvedScenario(sim::ScenarioDocument::parse(scenario.dump()), test::catalogue());
     EXPECT_EQ(sim::simulate(again)->times().endNs, simulation->times().endNs);
+}
+
+TEST(RecoveredScenario, HasNodesOfAsManyGpusAsWereAtWorkInEach)
+{
+    sim::Recovered recovered;
+    recovered.axes.worldSize = 8;
+    for (int rank = 0; rank < 8; ++rank)
+        recovered.evidence.ranks.push_back({.rank = rank, .coordinates = {}, .host = rank < 4 ? "a" : "b"});
+    EXPECT_EQ(sim::recordedRanksOfANode(recovered), 4);
+    const auto base = nlohmann::ordered_json::parse(
+        R"({"cluster": {"gpus_per_node": 8, "nodes": 1, "tiers": [{"name": "nvlink", "span": 8}, {"name": "ib", "span": "all"}]}})");
+    std::vector<sim::UnknownKey> unknown;
+    const nlohmann::ordered_json scenario = sim::scenarioOf(recovered, base, unknown);
+    EXPECT_EQ(scenario["cluster"]["gpus_per_node"], 4);
+    EXPECT_EQ(scenario["cluster"]["nodes"], 2);
+    EXPECT_EQ(scenario["cluster"]["tiers"][0]["span"], 4) << "the two hosts are joined by the network";
+    recovered.evidence.ranks[3].host = "b"; // three and five
+    EXPECT_EQ(sim::recordedRanksOfANode(recovered), std::nullopt);
+    EXPECT_EQ(sim::scenarioOf(recovered, base, unknown)["cluster"]["gpus_per_node"], 8);
 }
 
 TEST(RecoveredJson, HoldsTheKeysThatArePromised)

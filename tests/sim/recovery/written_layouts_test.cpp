@@ -87,6 +87,67 @@ TEST_P(WrittenLayouts, ComeBackFromEitherFormat)
 INSTANTIATE_TEST_SUITE_P(Recorded, WrittenLayouts, testing::Values(false, true),
                          [](const auto& param) { return param.param ? "EveryRank" : "OneOfEachClass"; });
 
+std::string strippedGridText(const sim::RecoveredAxes& axes)
+{
+    std::string text;
+    for (const char* name : {"tp", "cp", "dp", "pp", "ep"})
+        if (const sim::RecoveredAxis* axis = axes.find(name))
+            text += std::string(name) + " " + std::to_string(axis->size) + " by " + std::to_string(axis->stride) + "; ";
+    for (const sim::RecoveredAxis& axis : axes.axes)
+        if (axis.name.empty())
+            text += "? " + std::to_string(axis.size) + " by " + std::to_string(axis.stride) + "; ";
+    return text;
+}
+
+/// A file without distributedInfo, whose ranks say no place: who meets whom, in what, is all that is left. `names`: groups keep
+/// theirs.
+int gridsWithoutInfo(bool names, int jobs, std::string& wrong)
+{
+    const std::filesystem::path path =
+        std::filesystem::path(testing::TempDir()) / (names ? "without_info_named.json" : "without_info.json");
+    std::mt19937 random(names ? 5 : 6);
+    int right = 0;
+    for (int done = 0; done < jobs;) {
+        const sim::Scenario scenario = test::randomScenario(random, 16);
+        if (scenario.layout.worldSize() < 2)
+            continue;
+        ++done;
+        const auto simulation = sim::simulate(scenario, {.full = true});
+        sim::saveTrace(simulation->trace(sim::TraceDetail::kernels), path);
+        sim::Recording recording = sim::readRecording({path});
+        recording.axes.clear();
+        for (sim::RankRecording& rank : recording.ranks)
+            rank.name = "rank " + std::to_string(rank.rank);
+        for (sim::RecordedGroup& group : recording.groups) {
+            group.ranks.clear();
+            group.size = 0;
+            if (!names)
+                group.name = group.description = "";
+        }
+        const sim::Recovered recovered = sim::recover(recording);
+        const std::string expected = writtenGridText(scenario, simulation->mesh()), found = strippedGridText(recovered.axes);
+        right += found == expected ? 1 : 0;
+        if (found != expected)
+            wrong += test::describe(scenario) + "\n   is " + expected + "\n   found " + found + "\n";
+    }
+    std::filesystem::remove(path);
+    std::printf("[ rates    ] %d files without distributedInfo, groups %s names: grid exact %d\n", jobs,
+                names ? "with" : "without", right);
+    return right;
+}
+
+TEST(FilesWithoutDistributedInfo, HaveTheirGridFromWhatGroupsAreCalled)
+{
+    std::string wrong;
+    EXPECT_EQ(gridsWithoutInfo(true, 40, wrong), 40) << wrong;
+}
+
+TEST(FilesWithoutDistributedInfo, HaveItFromWhatGoesOverThemToo)
+{
+    std::string wrong;
+    EXPECT_GE(gridsWithoutInfo(false, 40, wrong), 35) << wrong;
+}
+
 TEST(NamesOfRanks, GiveTheGridOfFilesThatSayNoMore)
 {
     sim::RunEvidence evidence;

@@ -146,6 +146,33 @@ TEST(RangeStatistics, CountWhatTheFilterLets)
     EXPECT_GT(forward.other, forward.counted);
 }
 
+TEST(RangeStatistics, OfARecordingThatShowsItsWaitsAddUpToOne)
+{
+    sim::Trace trace;
+    trace.processes.emplace_back().name = "rank 0";
+    for (const auto& [name, opClass] : std::vector<std::pair<const char*, sim::OpClass>>{
+             {"gemm", sim::OpClass::forward}, {"wait for rank 1", sim::OpClass::other}, {"all-reduce", sim::OpClass::tpComm}}) {
+        trace.kinds.emplace_back().name = name;
+        trace.kinds.back().opClass = opClass;
+    }
+    sim::Track lane;
+    lane.name = "time use";
+    lane.role = sim::TrackRole::actions;
+    lane.startNs = {0, 400, 600};
+    lane.durationNs = {400, 200, 50};
+    lane.kind = {0, 1, 2};
+    lane.microbatch = {-1, -1, -1};
+    trace.tracks.push_back(lane);
+    trace.endNs = 1000;
+    Timeline timeline(std::move(trace));
+    const TimelineModel model({nullptr, timeline.trace});
+    const RangeStatistics all = rangeStatistics(model, {0, 1000});
+    ASSERT_TRUE(model.othersWait());
+    EXPECT_NEAR(all.waiting, 0.2, 1e-12);
+    EXPECT_NEAR(all.idle, 0.35, 1e-12) << "a wait is told as one: it is not idle besides";
+    EXPECT_NEAR(std::accumulate(all.share.begin(), all.share.end(), 0.0) + all.idle, 1, 1e-12);
+}
+
 TEST(RangeStatistics, MakeATable)
 {
     Timeline timeline(fourStages());

@@ -157,8 +157,24 @@ TEST(KinetoReader, FilesOfOneRunAreTheSameForAnyNumberOfThreads)
         EXPECT_EQ(one.ranks[rank].spans.name, four.ranks[rank].spans.name);
     }
     ASSERT_FALSE(one.skipped.empty());
-    EXPECT_EQ(one.skipped.back().what, "file");                                        // what lies beside them and is no trace
-    EXPECT_THAT(one.problems, testing::Contains(HasSubstr("says that it is rank 0"))); // three jobs in one folder
+    EXPECT_EQ(one.skipped.back().what, "file"); // what lies beside them and is no trace
+}
+
+TEST(FolderOfSeveralJobs, OpensTheLargestRunAndNamesTheOthersWithTheirReason)
+{
+    const Recording recording = sim::readRecording({kKinetoData});
+    ASSERT_EQ(recording.files.size(), 2U); // the two of the world of 8
+    EXPECT_EQ(recording.worldSize, 8);
+    ASSERT_EQ(recording.ranks.size(), 2U);
+    EXPECT_EQ(recording.ranks[0].rank, 0);
+    EXPECT_EQ(recording.ranks[1].rank, 7);
+    ASSERT_FALSE(recording.problems.empty());
+    const std::string& said = recording.problems.front();
+    EXPECT_THAT(said, HasSubstr("these files are not of one run: 2 files"));
+    EXPECT_THAT(said, HasSubstr("nccl_data.json.gz (of a world of 2 ranks, not 8"));
+    EXPECT_THAT(said, HasSubstr("sampled_rank-0.json.gz"));
+    EXPECT_THAT(said, HasSubstr("mi250_minitoy_train"));
+    EXPECT_EQ(recording.otherRuns.size(), 4U);
 }
 
 TEST(ChromeReader, TimesAreExactToTheNanosecondAtAnyDistance)

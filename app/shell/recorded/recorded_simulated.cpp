@@ -1,0 +1,168 @@
+#include "app/shell/recorded/recorded_simulated.h"
+
+#include "app/shell/recorded/recorded_words.h"
+#include "app/shell/widgets/because_popup.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+#include "app/views/memory/memory_view.h"
+#include "app/views/storage/storage_view.h"
+#include "app/views/traffic/traffic_view.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace app {
+
+RecordedSimulated::RecordedSimulated(Selection& selection, Renderer renderer, QWidget* parent)
+    : QWidget(parent), m_which(new QComboBox), m_words(wordsLabel("muted12")), m_pages(new QStackedWidget)
+{
+    m_views[0] = std::make_unique<MemoryView>(selection, lightTheme());
+    m_views[1] = std::make_unique<TrafficView>(selection, lightTheme());
+    m_views[2] = std::make_unique<StorageView>(selection, lightTheme());
+    m_which->setAccessibleName(tr("Picture of what is simulated"));
+    m_which->addItems({tr("Memory"), tr("Traffic"), tr("Storage")});
+    m_words->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(12, 6, 12, 6);
+    top->setSpacing(8);
+    top->addWidget(m_which, 0, Qt::AlignTop);
+    top->addWidget(m_words, 1);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(top);
+    column->addWidget(m_pages, 1);
+    constexpr int kLowest = 80;
+    for (std::size_t i = 0; i < kPictures; ++i) {
+        m_canvases[i] = new CanvasWidget(*m_views[i], renderer);
+        m_canvases[i]->setMinimumHeight(kLowest);
+        m_canvases[i]->setFocusPolicy(Qt::StrongFocus);
+        m_canvases[i]->setAccessibleName(tr("%1, as simulated").arg(m_which->itemText(static_cast<int>(i))));
+        connect(m_canvases[i], &CanvasWidget::viewChanged, this, [this, i] { Q_EMIT used(m_canvases[i]); });
+        m_views[i]->setAskBecause([this, i](const Becauses& of, Rect at) { openBecause(*m_canvases[i], of, at); });
+        m_pages->addWidget(m_canvases[i]);
+    }
+    connect(m_which, &QComboBox::currentIndexChanged, this, [this] { fill(); });
+    fill();
+}
+
+RecordedSimulated::~RecordedSimulated()
+{
+    delete m_pages; // with the canvases, before the views they show
+}
+
+void RecordedSimulated::show(const RecoveredRun* run, const RecordedPredictionPtr& prediction)
+{
+    m_run = run;
+    m_prediction = prediction;
+    m_isFilled.fill(false);
+    for (const auto& view : m_views)
+        view->setStep({});
+    fill();
+}
+
+void RecordedSimulated::choose(SimulatedPicture which)
+{
+    m_which->setCurrentIndex(static_cast<int>(which));
+}
+
+void RecordedSimulated::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    fill();
+}
+
+/// What a picture needs is made when it is looked at.
+void RecordedSimulated::fill()
+{
+    const auto at = static_cast<std::size_t>(std::max(0, m_which->currentIndex()));
+    m_pages->setCurrentIndex(static_cast<int>(at));
+    m_pages->setVisible(m_prediction != nullptr);
+    if (!m_prediction) {
+        m_words->setText(m_run == nullptr ? QString() : missing(static_cast<SimulatedPicture>(at)));
+        return;
+    }
+    const sim::Layout& layout = m_prediction->scenario.layout;
+    m_words->setText(
+        tr("As simulated for the recovered configuration (tp %1 · cp %2 · pp %3 · dp %4), with model and cluster of %5: "
+           "nothing of it was measured.")
+            .arg(layout.tp)
+            .arg(layout.cp)
+            .arg(layout.pp)
+            .arg(layout.dp)
+            .arg(m_prediction->name));
+    if (m_isFilled[at] || !isVisible())
+        return;
+    m_isFilled[at] = true;
+    m_views[at]->setStep({m_prediction->prediction->simulation, m_prediction->prediction->kernels});
+    m_canvases[at]->requestFrame();
+}
+
+QString RecordedSimulated::missing(SimulatedPicture which) const
+{
+    const QString predict = tr("Predict… asks for model and cluster, and simulates the recovered configuration.");
+    switch (which) {
+    case SimulatedPicture::memory: {
+        const auto recorded = std::count_if(m_run->recording->ranks.begin(), m_run->recording->ranks.end(), [](const auto& rank) {
+            return std::any_of(rank.counters.begin(), rank.counters.end(),
+                               [](const sim::RecordedCounter& counter) { return counter.unit == "bytes"; });
+        });
+        return (recorded > 0
+                    ? tr("Memory was recorded of %1 of %2 ranks: the lens of the grid shows the peaks. What it is made of no "
+                         "trace says.")
+                          .arg(separated(recorded), separated(static_cast<std::int64_t>(m_run->recording->ranks.size())))
+                    : tr("No rank's memory was recorded. torch.profiler writes it with profile_memory=True.")) +
+               QLatin1Char(' ') + predict;
+    }
+    case SimulatedPicture::traffic: {
+        std::int64_t all = 0, known = 0;
+        for (const sim::RankEvidence& rank : m_run->recovered.evidence.ranks)
+            for (const sim::CommSpan& span : rank.comms) {
+                ++all;
+                known += span.bytes > 0 ? 1 : 0;
+            }
+        return (all == 0 ? tr("No collective was recorded.")
+                         : tr("Of %1 of %2 collectives the bytes were recorded (torch writes them where the profiler has "
+                              "record_shapes=True, or with NCCL's flight recorder); over which links they went no trace says.")
+                               .arg(separated(known), separated(all))) +
+               QLatin1Char(' ') + predict;
+    }
+    case SimulatedPicture::storage:
+        break;
+    }
+    return tr("Which parameters, gradients and optimizer states a rank holds stands in no trace.") + QLatin1Char(' ') + predict;
+}
+
+void RecordedSimulated::setTheme(const Theme& theme)
+{
+    for (const auto& view : m_views)
+        view->setTheme(theme);
+    requestFrame();
+}
+
+void RecordedSimulated::requestFrame()
+{
+    for (CanvasWidget* canvas : m_canvases)
+        if (canvas->isVisible())
+            canvas->requestFrame();
+}
+
+View* RecordedSimulated::viewOf(const CanvasWidget* canvas) const
+{
+    for (std::size_t i = 0; i < kPictures; ++i)
+        if (m_canvases[i] == canvas)
+            return m_views[i].get();
+    return nullptr;
+}
+
+QString RecordedSimulated::words() const
+{
+    return m_words->text();
+}
+
+} // namespace app

@@ -1,0 +1,57 @@
+// What no trace holds, as it would be: memory, traffic and storage of the recovered configuration, simulated. Without a model and
+// a cluster it says what is missing, and how it is recorded.
+#pragma once
+
+#include "app/canvas/qt/canvas_widget.h"
+#include "app/session/recorded_run.h"
+#include "app/step/selection.h"
+#include "app/views/common/step_view.h"
+
+#include <QWidget>
+
+#include <array>
+#include <memory>
+
+class QComboBox;
+class QLabel;
+class QStackedWidget;
+
+namespace app {
+
+enum class SimulatedPicture { memory, traffic, storage };
+
+class RecordedSimulated : public QWidget {
+    Q_OBJECT
+public:
+    RecordedSimulated(Selection&, Renderer, QWidget* parent = nullptr);
+    ~RecordedSimulated() override;
+
+    void show(const RecoveredRun*, const RecordedPredictionPtr&); ///< nullptr: there is no run
+    void choose(SimulatedPicture);
+    void setTheme(const Theme&);
+    void requestFrame();
+    View* viewOf(const CanvasWidget*) const; ///< nullptr: it is none of these
+    QString words() const;                   ///< above the picture, or in its place
+
+Q_SIGNALS:
+    void used(CanvasWidget*);
+
+protected:
+    void showEvent(QShowEvent*) override;
+
+private:
+    static constexpr std::size_t kPictures = 3;
+    void fill();
+    QString missing(SimulatedPicture) const;
+
+    std::array<std::unique_ptr<StepView>, kPictures> m_views; ///< before the canvases that show them
+    std::array<CanvasWidget*, kPictures> m_canvases{};
+    std::array<bool, kPictures> m_isFilled{};
+    const RecoveredRun* m_run = nullptr;
+    RecordedPredictionPtr m_prediction;
+    QComboBox* m_which;
+    QLabel* m_words;
+    QStackedWidget* m_pages;
+};
+
+} // namespace app

@@ -1,0 +1,133 @@
+#include "sim/trace/readers/one_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+namespace sim {
+namespace {
+
+constexpr std::int64_t kFarApartNs = std::int64_t{3600} * 1'000'000'000;
+
+/// When a file's spans are, since 1970; 0, 0 where it does not say.
+std::pair<std::int64_t, std::int64_t> epochExtent(const Recording& file)
+{
+    std::pair<std::int64_t, std::int64_t> extent;
+    if (!file.isEpoch)
+        return extent;
+    for (const RankRecording& rank : file.ranks) {
+        if (rank.firstNs <= 0 || rank.lastNs < rank.firstNs)
+            continue;
+        extent.first = extent.first == 0 ? rank.firstNs : std::min(extent.first, rank.firstNs);
+        extent.second = std::max(extent.second, rank.lastNs);
+    }
+    return extent;
+}
+
+std::string counted(std::size_t count, const char* what)
+{
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// NCCL's recorders know of the groups that a process made, and of no world.
+bool saysWorld(const Recording& file)
+{
+    return file.worldSize > 0 && !file.files.empty() && !file.files.front().format.starts_with("NCCL");
+}
+
+std::string fileName(const std::string& path)
+{
+    return std::filesystem::path(path).filename().string();
+}
+
+std::string listed(const std::vector<std::string>& names)
+{
+    constexpr std::size_t kMostNamed = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
+        text += (i > 0 ? ", " : "") + fileName(names[i]);
+    return text + (names.size() > kMostNamed ? " and " + std::to_string(names.size() - kMostNamed) + " more" : "");
+}
+
+} // namespace
+
+RunSorter::Said RunSorter::saidBy(const Recording& file)
+{
+    Said said;
+    if (saysWorld(file))
+        said.worldSize = file.worldSize;
+    std::tie(said.firstNs, said.lastNs) = epochExtent(file);
+    for (const RankRecording& rank : file.ranks)
+        if (rank.rank >= 0 && rank.spans.size() > 0 && !file.files.empty())
+            said.ranks[{rank.rank, file.files.front().format}].emplace_back(rank.firstNs, rank.lastNs);
+    return said;
+}
+
+std::string RunSorter::contradiction(const Said& run, const Said& file)
+{
+    if (run.worldSize > 0 && file.worldSize > 0 && run.worldSize != file.worldSize)
+        return "of a world of " + counted(static_cast<std::size_t>(file.worldSize), "rank") + ", not " +
+               std::to_string(run.worldSize);
+    if (file.firstNs > 0 && run.firstNs > 0) {
+        const std::int64_t gap = std::max(file.firstNs - run.lastNs, run.firstNs - file.lastNs);
+        constexpr std::int64_t kHoursOfADay = 24;
+        if (const auto hours = static_cast<std::size_t>(std::max<std::int64_t>(0, gap) / kFarApartNs); gap > kFarApartNs)
+            return "recorded " + (hours < 2 * kHoursOfADay ? counted(hours, "hour") : counted(hours / kHoursOfADay, "day")) +
+                   (file.firstNs > run.lastNs ? " later" : " earlier");
+    }
+    for (const auto& [rank, times] : file.ranks)
+        if (const auto known = run.ranks.find(rank); known != run.ranks.end())
+            for (const auto& [first, last] : times)
+                if (std::any_of(known->second.begin(), known->second.end(), [first = first, last = last](const auto& when) {
+                        return first < when.second && when.first < last;
+                    }))
+                    return "of rank " + std::to_string(rank.first) + " too, at the same time";
+    return {};
+}
+
+void RunSorter::add(Recording&& from)
+{
+    Said said = saidBy(from);
+    auto run = std::find_if(m_runs.begin(), m_runs.end(), [&](const Run& of) { return contradiction(of.said, said).empty(); });
+    if (run == m_runs.end())
+        run = m_runs.emplace(m_runs.end());
+    for (const RecordedFile& each : from.files)
+        run->names.push_back(each.path);
+    run->spans += from.spanCount();
+    Said& all = run->said;
+    all.worldSize = std::max(all.worldSize, said.worldSize);
+    if (said.firstNs > 0) {
+        all.firstNs = all.firstNs == 0 ? said.firstNs : std::min(all.firstNs, said.firstNs);
+        all.lastNs = std::max(all.lastNs, said.lastNs);
+    }
+    for (auto& [rank, times] : said.ranks)
+        all.ranks[rank].insert(all.ranks[rank].end(), times.begin(), times.end());
+    run->files.add(std::move(from));
+}
+
+Recording RunSorter::finish()
+{
+    if (m_runs.empty())
+        return {};
+    const auto largest = std::max_element(m_runs.begin(), m_runs.end(), [](const Run& a, const Run& b) {
+        return std::pair(a.names.size(), a.spans) < std::pair(b.names.size(), b.spans);
+    });
+    Recording kept = largest->files.finish();
+    for (const Run& run : m_runs)
+        if (&run != &*largest) {
+            const std::string why = contradiction(largest->said, run.said);
+            kept.otherRuns.push_back({run.names, why.empty() ? "of another run" : why});
+        }
+    if (kept.otherRuns.empty())
+        return kept;
+    std::string text = "these files are not of one run: " + counted(largest->names.size(), "file") + " that can be (" +
+                       listed(largest->names) + ") " + (largest->names.size() == 1 ? "is" : "are") +
+                       " opened. Left out, to be opened by themselves:";
+    for (const OtherRun& other : kept.otherRuns)
+        text += " " + listed(other.files) + " (" + other.why + "),";
+    text.pop_back();
+    kept.problems.insert(kept.problems.begin(), text);
+    return kept;
+}
+
+} // namespace sim

@@ -119,6 +119,14 @@ const HelpEntry* Help::about(const QString& title) const
     return found;
 }
 
+const HelpEntry* Help::aboutDrawn(const QString& name) const
+{
+    qsizetype end = 0;
+    while (end < name.size() && !QStringLiteral(",:;(\n").contains(name[end]))
+        ++end;
+    return about(name.left(end).trimmed());
+}
+
 const HelpEntry* Help::aboutSetting(std::string_view pointer, const QString& label) const
 {
     if (const HelpEntry* entry = about(label))

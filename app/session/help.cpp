@@ -121,10 +121,12 @@ const HelpEntry* Help::about(const QString& title) const
 
 const HelpEntry* Help::aboutDrawn(const QString& name) const
 {
-    qsizetype end = 0;
+    const QLatin1String lens("lens "); // as pictures name what their cells can show
+    const qsizetype begin = name.startsWith(lens) ? lens.size() : 0;
+    qsizetype end = begin;
     while (end < name.size() && !QStringLiteral(",:;(\n").contains(name[end]))
         ++end;
-    return about(name.left(end).trimmed());
+    return about(name.mid(begin, end - begin).trimmed());
 }
 
 const HelpEntry* Help::aboutSetting(std::string_view pointer, const QString& label) const

@@ -36,7 +36,7 @@ namespace app {
 namespace {
 
 constexpr int kSoonAfterGpusMs = 250;
-constexpr int kNarrowestPlan = 200, kLowestPlan = 140; ///< from there on it scrolls
+constexpr int kNarrowestObjective = 96, kNarrowestPlan = 200, kLowestPlan = 140; ///< from there on it scrolls
 constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSizesHeight = 62;
 
 QString keyName(const std::string& pointer)
@@ -109,6 +109,8 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
                                           {sim::PlanObjective::cost, tr("Lowest cost")}})
         m_objective->addItem(text, static_cast<int>(objective));
     m_objective->setAccessibleName(tr("What is best"));
+    m_objective->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_objective->setMinimumWidth(kNarrowestObjective);
     m_objective->setToolTip(tr("What the best layout has least of"));
     m_gpus->setRange(1, kMostPlannedByHand);
     m_gpus->setAccessibleName(tr("GPUs to plan for"));
@@ -443,6 +445,8 @@ void PlanPanel::fold()
     };
     m_compare->setText(width() < kRoomForSlider ? tr("Compare") : tr("Compare with Mine"));
     m_compare->setAccessibleName(tr("Compare with Mine"));
+    m_copy->setText(width() < kRoomBeside ? tr("Copy") : tr("Copy Table"));
+    m_copy->setAccessibleName(tr("Copy Table"));
     m_head->setDirection(needs(*m_head) > room ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
     m_foot->setDirection(m_foot->itemAt(1)->minimumSize().width() + kRoomForDetail > room ? QBoxLayout::TopToBottom
                                                                                           : QBoxLayout::LeftToRight);

@@ -17,7 +17,7 @@
 namespace app {
 namespace {
 
-constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestNumbers = 128, kBestPlace = 18;
+constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestNumbers = 128, kBestCosts = 110, kBestPlace = 18;
 
 std::string gibOf(double gib)
 {
@@ -132,7 +132,8 @@ void PlanBestLayouts::paint(Canvas& canvas) const
                            t.warning, FontFace::small);
         }
         const float left = spot.rect.left + kBestPlace + 4;
-        const float width = std::max(40.0F, spot.rect.right - kBestNumbers - left);
+        const std::string cost = picture().costText(layout);
+        const float width = std::max(40.0F, spot.rect.right - kBestNumbers - (cost.empty() ? 0 : kBestCosts) - left);
         double sum = 0;
         const auto at = [&](double seconds) { return std::round(left + static_cast<float>(seconds / longest) * width); };
         for (const sim::StepPart part : sim::kStepParts) {
@@ -154,13 +155,14 @@ void PlanBestLayouts::paint(Canvas& canvas) const
         std::snprintf(percent.data(), percent.size(), "%+.1f %%", 100 * margin);
         const std::string time = durationText(layout.stepSeconds * 1e9), gib = gibOf(layout.peakMemoryGib);
         const std::string differs = i == 0 ? "" : layout.tieWithFirst ? " tie" : std::string(" ") + percent.data();
-        const std::string cost = picture().costText(layout);
+        const std::string whole = time + differs + " · " + gib;
+        const std::vector<std::string> numbers =
+            cost.empty() ? std::vector<std::string>{whole, time + differs, time}
+                         : std::vector<std::string>{whole + " · " + cost, time + differs + " · " + cost,
+                                                    time + " · " + cost,  whole,
+                                                    time + differs,       time};
         textInside(canvas, {right, barTop - 2, spot.rect.right, barBottom + 2},
-                   fitting(canvas,
-                           {time + differs + " · " + gib + (cost.empty() ? "" : " · " + cost),
-                            cost.empty() ? time + differs + " · " + gib : time + differs + " · " + cost, time + differs, time},
-                           spot.rect.right - right, FontFace::small),
-                   t.text, FontFace::small);
+                   fitting(canvas, numbers, spot.rect.right - right, FontFace::small), t.text, FontFace::small);
         ++i;
     }
 }

@@ -69,7 +69,7 @@ TEST(FindingsPanel, WhatMendsAJobStandsBesideWhatIsWrongAndIsReadBeforeWhatWasTr
     const auto* fix = row.findChild<QPushButton*>(QStringLiteral("fixThis"));
     const auto tried = row.findChildren<SuggestionButton*>();
     ASSERT_TRUE(fix && tried.size() == 2);
-    const auto isTitle = [&](const QLabel* label) { return label->property("role") == QStringLiteral("strong"); };
+    const auto isTitle = [&](const QLabel* label) { return label->property("role").toString() == QStringLiteral("strong"); };
     const auto labels = row.findChildren<QLabel*>();
     const auto title = std::find_if(labels.begin(), labels.end(), isTitle);
     ASSERT_NE(title, labels.end());

@@ -454,7 +454,7 @@ TEST_F(PlanWindow, ASmallPanelFoldsAndScrollsAndCutsNothing)
     PlanPanel small(window.desk(), Renderer::software);
     auto* const area = small.findChild<QScrollArea*>();
     ASSERT_TRUE(area);
-    small.show();
+    small.setVisible(true);
     for (const QSize size : {QSize(1000, 500), QSize(420, 500), QSize(300, 420), QSize(260, 180), QSize(200, 140)}) {
         small.resize(size);
         for (int round = 0; round < 5; ++round)
@@ -466,12 +466,11 @@ TEST_F(PlanWindow, ASmallPanelFoldsAndScrollsAndCutsNothing)
                 EXPECT_TRUE(page.rect().contains(rect)) << size.width() << " x " << size.height();
                 EXPECT_GE(part->width(), part->minimumSizeHint().width()) << size.width();
             }
-        if (size.width() >= 300)
-            EXPECT_LE(page.width(), area->viewport()->width()) << "folds before it scrolls, at " << size.width();
-        else
-            EXPECT_TRUE(page.width() <= area->viewport()->width() || area->horizontalScrollBar()->maximum() > 0);
-        if (page.height() > area->viewport()->height())
-            EXPECT_GT(area->verticalScrollBar()->maximum(), 0);
+        const bool fitsAcross = page.width() <= area->viewport()->width();
+        const bool fitsDown = page.height() <= area->viewport()->height();
+        EXPECT_TRUE(fitsAcross || size.width() < 300) << "folds before it scrolls, at " << size.width();
+        EXPECT_TRUE(fitsAcross || area->horizontalScrollBar()->maximum() > 0) << size.width();
+        EXPECT_TRUE(fitsDown || area->verticalScrollBar()->maximum() > 0) << size.height();
     }
 }
 

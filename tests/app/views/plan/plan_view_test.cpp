@@ -346,12 +346,14 @@ TEST(PlanPicture, LayoutsOfOneGridSayWhatTellsThemApart)
     sim::PlanAnswer answer = *found();
     answer.best = {first, second, third};
     Shown shown(pictureOf(std::make_shared<const sim::PlanAnswer>(answer)));
-    const RecorderCanvas narrow = drawn(shown.best, {0, 0, 240, 300});
-    std::set<std::string> rows;
-    for (const std::string& text : narrow.texts())
-        if (text.find("ZeRO") != std::string::npos)
-            rows.insert(text);
-    EXPECT_EQ(rows.size(), 3U) << "each row says something else";
+    for (const float width : {170.0F, 200.0F, 240.0F, 700.0F}) {
+        std::set<std::string> rows;
+        const RecorderCanvas canvas = drawn(shown.best, {0, 0, width, 300});
+        for (const std::string& text : canvas.texts())
+            if (text.find("ZeRO") != std::string::npos || text.find("dp ") == 0)
+                rows.insert(text);
+        EXPECT_EQ(rows.size(), 3U) << "each row says something else, " << width << " wide";
+    }
 }
 
 TEST(PlanPicture, SaysCostsAndWhatIsTight)

@@ -119,6 +119,16 @@ const HelpEntry* Help::about(const QString& title) const
     return found;
 }
 
+const HelpEntry* Help::aboutDrawn(const QString& name) const
+{
+    const QLatin1String lens("lens "); // as pictures name what their cells can show
+    const qsizetype begin = name.startsWith(lens) ? lens.size() : 0;
+    qsizetype end = begin;
+    while (end < name.size() && !QStringLiteral(",:;(\n").contains(name[end]))
+        ++end;
+    return about(name.mid(begin, end - begin).trimmed());
+}
+
 const HelpEntry* Help::aboutSetting(std::string_view pointer, const QString& label) const
 {
     if (const HelpEntry* entry = about(label))

@@ -33,6 +33,9 @@ public:
     const QString& manualFolder() const { return m_manualFolder; } ///< where the manual's pictures are looked for
     /// The term that a title on screen is, or begins with ("Peak memory of rank 3"); nullptr: there is none.
     const HelpEntry* about(const QString& title) const;
+    /// The term of something drawn or of a heading, by the words that name it: "tp comm, left out", "optimizer +3.1 ms: 2 ms in
+    /// A".
+    const HelpEntry* aboutDrawn(const QString& name) const;
     /// The term that a key of the form is: by its label, else the one that it decides most of; nullptr: there is none.
     const HelpEntry* aboutSetting(std::string_view pointer, const QString& label) const;
     /// Best first.

@@ -210,6 +210,7 @@ QWidget* SettingsImportDialog::inputOf(const SettingsQuestion& question)
     if (question.options.empty()) {
         auto* number = new QSpinBox;
         setRole(number, "field");
+        number->setProperty("arrows", true);
         number->setRange(1, std::numeric_limits<int>::max());
         number->setGroupSeparatorShown(true);
         number->setKeyboardTracking(false);

@@ -71,6 +71,7 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
         number->setButtonSymbols(QAbstractSpinBox::NoButtons);
     }
     setRole(m_steps, "field");
+    m_steps->setProperty("arrows", true);
     m_text->setWordWrap(true);
     setRole(m_problem, "error");
     m_problem->setWordWrap(true);

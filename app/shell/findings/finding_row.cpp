@@ -145,7 +145,11 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
     const QString title = QString::fromStdString(finding.title);
     auto* words = new QVBoxLayout;
     words->setSpacing(4);
-    words->addWidget(wrapped(title, "strong"));
+    auto* first = new QHBoxLayout; // what mends it stands beside what is wrong, before all that was tried
+    first->setSpacing(6);
+    first->addWidget(wrapped(title, "strong"), 1);
+    first->addWidget(m_fix, 0, Qt::AlignTop);
+    words->addLayout(first);
     words->addWidget(wrapped(QString::fromStdString(finding.reason), "muted12"));
     auto* head = new QHBoxLayout;
     head->setSpacing(10);
@@ -167,7 +171,7 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
                      [](const sim::Claim& claim) { return sim::hasBecause(claim.of); }))
         because->hide();
     connect(because, &QPushButton::clicked, this, [this, because] { Q_EMIT becauseRequested(because); });
-    setRole(m_fix, "link");
+    setRole(m_fix, "button");
     m_fix->setObjectName(QStringLiteral("fixThis"));
     m_fix->setToolTip(tr("Changes as few settings as are enough, of those the ones that cost least time, as one step that can be "
                          "undone"));
@@ -178,7 +182,6 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
     connect(m_fix, &QPushButton::clicked, this, &FindingRow::fixRequested);
     m_edits->setSpacing(4);
     auto* foot = new QHBoxLayout;
-    foot->addWidget(m_fix, 0, Qt::AlignLeft | Qt::AlignBottom);
     foot->addStretch(1);
     foot->addWidget(because, 0, Qt::AlignRight | Qt::AlignBottom);
     foot->addWidget(show, 0, Qt::AlignRight | Qt::AlignBottom);

@@ -3,10 +3,12 @@
 #include "app/shell/form/groove_slider.h"
 #include "app/shell/widgets/style.h"
 
+#include <QContextMenuEvent>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QMenu>
 #include <QSlider>
 #include <QStyle>
 #include <QToolButton>
@@ -109,6 +111,27 @@ bool LegalSpinBox::event(QEvent* event)
         }
     }
     return QAbstractSpinBox::event(event);
+}
+
+std::unique_ptr<QMenu> LegalSpinBox::makeMenu() const
+{
+    std::unique_ptr<QMenu> menu(lineEdit()->createStandardContextMenu());
+    for (const QWidget* row = parentWidget(); row != nullptr; row = row->parentWidget()) {
+        if (qobject_cast<const FormRow*>(row) == nullptr)
+            continue;
+        QAction* const first = menu->actions().value(0);
+        menu->insertActions(first, row->actions());
+        if (!row->actions().isEmpty())
+            menu->insertSeparator(first);
+        break;
+    }
+    return menu;
+}
+
+void LegalSpinBox::contextMenuEvent(QContextMenuEvent* event)
+{
+    makeMenu()->exec(event->globalPos());
+    event->accept();
 }
 
 QAbstractSpinBox::StepEnabled LegalSpinBox::stepEnabled() const

@@ -5,7 +5,10 @@
 
 #include <QAbstractSpinBox>
 
+#include <memory>
+
 class QFrame;
+class QMenu;
 class QSlider;
 
 namespace app {
@@ -26,6 +29,8 @@ public:
     QString text() const;
     void stepBy(int steps) override;
     QValidator::State validate(QString&, int&) const override { return QValidator::Acceptable; }
+    /// What can be done with the setting, then what with the letters in the field.
+    std::unique_ptr<QMenu> makeMenu() const;
 
 Q_SIGNALS:
     void stepped(double value);
@@ -33,6 +38,7 @@ Q_SIGNALS:
 
 protected:
     bool event(QEvent*) override;
+    void contextMenuEvent(QContextMenuEvent*) override;
     StepEnabled stepEnabled() const override;
 
 private:

@@ -16,9 +16,11 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
+#include <QMouseEvent>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScreen>
+#include <QScrollArea>
 #include <QSlider>
 #include <QSpinBox>
 #include <QSplitter>
@@ -34,6 +36,7 @@ namespace app {
 namespace {
 
 constexpr int kSoonAfterGpusMs = 250;
+constexpr int kNarrowestObjective = 96, kNarrowestPlan = 200, kLowestPlan = 140; ///< from there on it scrolls
 constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSizesHeight = 62;
 
 QString keyName(const std::string& pointer)
@@ -92,7 +95,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
       m_scatterCanvas(new CanvasWidget(m_scatter, renderer)), m_guideCanvas(new CanvasWidget(m_guideView, renderer)),
       m_sizesCanvas(new CanvasWidget(m_sizesView, renderer)), m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)),
       m_open(new QPushButton(tr("Open"))), m_compare(new QPushButton(tr("Compare with Mine"))), m_copy(new QToolButton),
-      m_search(desk.session().catalogue())
+      m_area(new QScrollArea(this)), m_search(desk.session().catalogue())
 {
     setRole(this, "form");
     setAttribute(Qt::WA_StyledBackground);
@@ -106,6 +109,8 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
                                           {sim::PlanObjective::cost, tr("Lowest cost")}})
         m_objective->addItem(text, static_cast<int>(objective));
     m_objective->setAccessibleName(tr("What is best"));
+    m_objective->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    m_objective->setMinimumWidth(kNarrowestObjective);
     m_objective->setToolTip(tr("What the best layout has least of"));
     m_gpus->setRange(1, kMostPlannedByHand);
     m_gpus->setAccessibleName(tr("GPUs to plan for"));
@@ -117,8 +122,10 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_options->setText(tr("Nothing held"));
     m_options->setAccessibleName(tr("What is held, and limits"));
     m_options->setToolTip(tr("Settings that stay as they are, what else is searched, whose framework, memory left free"));
-    m_options->setArrowType(Qt::DownArrow);
-    m_options->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_options->setMenu(m_optionsMenu); // said to screen readers; it is opened where it has room (menuPlace)
+    m_options->setPopupMode(QToolButton::InstantPopup);
+    m_options->setFocusPolicy(Qt::StrongFocus);
+    m_options->installEventFilter(this);
     setRole(m_options, "button");
     setRole(m_start, "primary");
     m_start->setObjectName(QStringLiteral("startPlan"));
@@ -187,33 +194,53 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_copy->setToolTip(tr("Every cell of the map with its numbers and its reason, as spreadsheets take them"));
     setRole(m_copy, "button");
 
-    auto* head = new QHBoxLayout;
-    head->setSpacing(8);
-    head->addWidget(m_objective);
+    auto* page = new QWidget;
+    auto* forWhat = new QHBoxLayout;
+    forWhat->setSpacing(8);
+    forWhat->addWidget(m_objective);
     auto* gpusLabel = new QLabel(tr("on"));
     setRole(gpusLabel, "muted12");
-    head->addWidget(gpusLabel);
-    head->addWidget(m_gpuSlider, 1);
-    head->addWidget(m_gpus);
+    forWhat->addWidget(gpusLabel);
+    forWhat->addWidget(m_gpuSlider, 1);
     m_gpus->setSuffix(tr(" GPUs"));
-    head->addWidget(m_options);
-    head->addStretch(1);
-    head->addWidget(m_start);
-    auto* foot = new QHBoxLayout;
-    foot->setSpacing(8);
-    foot->addWidget(m_detail, 1);
-    foot->addWidget(m_copy);
-    foot->addWidget(m_compare);
-    foot->addWidget(m_open);
-    auto* column = new QVBoxLayout(this);
+    forWhat->addWidget(m_gpus);
+    auto* limits = new QHBoxLayout;
+    limits->setSpacing(8);
+    limits->addWidget(m_options);
+    limits->addStretch(1);
+    limits->addWidget(m_start);
+    m_head = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_head->setSpacing(8);
+    m_head->addLayout(forWhat, 1);
+    m_head->addLayout(limits, 1);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addWidget(m_copy);
+    buttons->addStretch(1);
+    buttons->addWidget(m_compare);
+    buttons->addWidget(m_open);
+    m_foot = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_foot->setSpacing(8);
+    m_foot->addWidget(m_detail, 1);
+    m_foot->addLayout(buttons);
+    auto* column = new QVBoxLayout(page);
     column->setContentsMargins(12, 6, 12, 8);
     column->setSpacing(4);
-    column->addLayout(head);
+    column->addLayout(m_head);
     column->addWidget(m_sizesCanvas);
     column->addWidget(m_progress);
     column->addWidget(m_proof);
     column->addWidget(m_split, 1);
-    column->addLayout(foot);
+    column->addLayout(m_foot);
+    m_area->setWidget(page);
+    m_area->setWidgetResizable(true);
+    m_area->setFrameShape(QFrame::NoFrame);
+    m_area->setFocusPolicy(Qt::NoFocus);
+    setRole(m_area, "clear");
+    auto* whole = new QVBoxLayout(this);
+    whole->setContentsMargins(0, 0, 0, 0);
+    whole->addWidget(m_area);
+    setMinimumSize(kNarrowestPlan, kLowestPlan);
 
     m_soon.setSingleShot(true);
     m_soon.setInterval(kSoonAfterGpusMs);
@@ -272,12 +299,17 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     });
     connect(&m_desk.session(), &Session::opened, this, &PlanPanel::forget);
     connect(&m_desk.session(), &Session::changed, this, &PlanPanel::scenarioChanged);
+    connect(&m_desk, &Desk::stepChanged, this, [this] {
+        showMine();
+        refreshFrames();
+    });
     forget();
 }
 
 PlanPanel::~PlanPanel()
 {
     m_search.disconnect(this);
+    m_desk.disconnect(this);
     m_desk.session().disconnect(this);
 }
 
@@ -294,6 +326,9 @@ void PlanPanel::setTheme(const Theme& theme)
 void PlanPanel::setPrice(double price)
 {
     m_price = price;
+    showMine();
+    refreshDetail();
+    refreshFrames();
 }
 
 void PlanPanel::setObjective(sim::PlanObjective objective)
@@ -359,9 +394,19 @@ void PlanPanel::runCommand(ViewCommand command, bool fast)
             canvas->runCommand(command, fast);
 }
 
-/// Return opens what is chosen in a picture.
+/// Return opens what is chosen in a picture; the menu of what is held opens where it has room.
 bool PlanPanel::eventFilter(QObject* of, QEvent* event)
 {
+    if (of == m_options) {
+        const bool isPress = (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonDblClick) &&
+                             static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton;
+        const bool isKey = event->type() == QEvent::KeyPress && (static_cast<QKeyEvent*>(event)->key() == Qt::Key_Space ||
+                                                                 static_cast<QKeyEvent*>(event)->key() == Qt::Key_Return ||
+                                                                 static_cast<QKeyEvent*>(event)->key() == Qt::Key_Down);
+        if (isPress || isKey)
+            showOptions();
+        return isPress || isKey || QWidget::eventFilter(of, event);
+    }
     if (event->type() == QEvent::KeyPress) {
         const int key = static_cast<QKeyEvent*>(event)->key();
         if ((key == Qt::Key_Return || key == Qt::Key_Enter) && canOpen()) {
@@ -383,10 +428,28 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     m_gpuSlider->setVisible(width() >= kRoomForSlider);
+    fold();
     refreshSizes();
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
+}
+
+/// Controls below each other where they have no room beside each other.
+void PlanPanel::fold()
+{
+    constexpr int kSides = 24, kScrollBar = 12, kRoomForDetail = 220;
+    const int room = width() - kSides - kScrollBar;
+    const auto needs = [](const QBoxLayout& line) {
+        return line.itemAt(0)->minimumSize().width() + line.spacing() + line.itemAt(1)->minimumSize().width();
+    };
+    m_compare->setText(width() < kRoomForSlider ? tr("Compare") : tr("Compare with Mine"));
+    m_compare->setAccessibleName(tr("Compare with Mine"));
+    m_copy->setText(width() < kRoomBeside ? tr("Copy") : tr("Copy Table"));
+    m_copy->setAccessibleName(tr("Copy Table"));
+    m_head->setDirection(needs(*m_head) > room ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    m_foot->setDirection(m_foot->itemAt(1)->minimumSize().width() + kRoomForDetail > room ? QBoxLayout::TopToBottom
+                                                                                          : QBoxLayout::LeftToRight);
 }
 
 void PlanPanel::refreshControls()
@@ -410,6 +473,9 @@ void PlanPanel::refreshControls()
         m_gpuSlider->setValue(static_cast<int>(nearest - stops.begin()));
     }
     m_options->setText(optionsText());
+    m_options->setAccessibleDescription(m_options->text());
+    if (m_head)
+        fold(); // it may be longer now
     m_gpus->setSuffix(m_gpus->value() == 1 ? tr(" GPU") : tr(" GPUs"));
     m_progress->setVisible(running);
     if (running && m_state && m_state->isRunning) {
@@ -428,7 +494,7 @@ void PlanPanel::refreshControls()
     if (!m_failure.isEmpty() && !running)
         proof = m_failure;
     else if (running && (!m_state || !m_state->isRunning))
-        proof = tr("Judging every grid of %1 GPUs…").arg(separated(m_gpus->value()));
+        proof = tr("Judging every grid of %1…").arg(QString::fromStdString(sim::countedText(m_gpus->value(), "GPU")));
     else if (m_state)
         proof = QString::fromStdString(m_state->proof).replace(QLatin1Char('\n'), QStringLiteral(". "));
     if (running && m_state && m_state->isRunning)
@@ -460,8 +526,13 @@ void PlanPanel::refreshDetail()
                        .arg(layout.peakMemoryGib, 0, 'f', 1)
                        .arg(layout.headroomGib, 0, 'f', 1)
                        .arg(separated(std::llround(layout.tokensPerSecond)));
+            if (const std::string cost = m_picture->costText(layout); !cost.empty())
+                text += QStringLiteral("; ") + QString::fromStdString(cost);
             if (m_choosesPath)
                 text = tr("Where the path leads. %1").arg(text);
+            if (const std::string tight = m_picture->tightText(layout); !tight.empty())
+                text += tr(". Tight: %1; what the model does not know may not fit (Memory Left Free keeps some)")
+                            .arg(QString::fromStdString(tight));
             if (layout.tieWithFirst)
                 text += tr(". A tie: the model cannot tell it from the first");
         } else if (cell) {

@@ -23,12 +23,14 @@
 #include <utility>
 #include <vector>
 
+class QBoxLayout;
 class QButtonGroup;
 class QComboBox;
 class QLabel;
 class QMenu;
 class QProgressBar;
 class QPushButton;
+class QScrollArea;
 class QSlider;
 class QSpinBox;
 class QSplitter;
@@ -86,6 +88,7 @@ public:
     void showPart(PlanPart);
     QString proofText() const;
     QString detailText() const;
+    QToolButton& options() const { return *m_options; } ///< its words are what is held and which limits there are
     bool hasCanvasFocus() const;
     void runCommand(ViewCommand, bool fast);
 
@@ -128,6 +131,8 @@ private:
     void refreshSizes();
     void fillOptions();
     void showOptions();
+    void showMine();
+    void fold();
     std::vector<int> gpuStops() const;
     void copyTable();
     int presentGpus() const;
@@ -176,6 +181,8 @@ private:
     QButtonGroup* m_sideButtons;
     QPushButton *m_open, *m_compare;
     QToolButton* m_copy;
+    QScrollArea* m_area; ///< around all of it: a small panel folds, and scrolls where that is not enough
+    QBoxLayout *m_head = nullptr, *m_foot = nullptr;
     QTimer m_soon;       ///< another number of GPUs: dragging goes on
     QTimer m_guideSoon;  ///< the same of the path
     PlanSearch m_search; ///< last: ends before what it uses

@@ -227,8 +227,7 @@ void PlanPanel::show(const PlanState& state)
     const sim::Scenario* scenario = m_desk.session().scenario();
     m_picture = std::make_shared<const PlanPicture>(state.answer, state.request.objective,
                                                     scenario ? scenario->cluster.gpu.memoryGib : 0);
-    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
-        view->setPicture(m_picture);
+    showMine();
     if (!state.isRunning) {
         m_byGpus.insert_or_assign(state.answer->gpus, state);
         if (!m_choice->has_value() && !state.answer->best.empty())
@@ -244,6 +243,26 @@ void PlanPanel::show(const PlanState& state)
     refreshControls();
     refreshDetail();
     refreshFrames();
+}
+
+/// The scenario as it is and the price as it is, in what was found.
+void PlanPanel::showMine()
+{
+    if (m_picture->isEmpty() || !m_state)
+        return;
+    auto picture = std::make_shared<PlanPicture>(*m_picture);
+    const SimulationPtr& now = m_desk.simulation();
+    std::optional<PlanMine> mine;
+    if (now && now->scenario().layout.worldSize() == m_state->answer->gpus)
+        mine = PlanMine{.tp = now->scenario().layout.tp,
+                        .pp = now->scenario().layout.pp,
+                        .stepSeconds = now->metrics().stepTimeSeconds,
+                        .peakGib = now->metrics().peakMemoryGib};
+    picture->setMine(mine);
+    picture->setPrice(m_price, m_state->request.document.get("training.tokens").has_value());
+    m_picture = picture;
+    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
+        view->setPicture(m_picture);
 }
 
 void PlanPanel::showFailure(const QString& message)

@@ -49,6 +49,7 @@ PredictDialog::PredictDialog(const sim::Catalogue& catalogue, int worldSize, con
     constexpr int kLongest = 1 << 21, kUsualLength = 4096, kMostSequences = 1024;
     for (QSpinBox* box : {m_sequence, m_microbatch}) {
         setRole(box, "field");
+        box->setProperty("arrows", true);
         box->setButtonSymbols(QAbstractSpinBox::NoButtons);
     }
     m_sequence->setRange(1, kLongest);

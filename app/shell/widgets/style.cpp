@@ -179,6 +179,12 @@ QPushButton[role="choice"]:focus { border-color: @accent; }
 
 QSpinBox[role="field"], QDoubleSpinBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; }
 QSpinBox[role="field"]:focus, QDoubleSpinBox:focus { border-color: @accent; }
+QSpinBox[arrows="true"], QDoubleSpinBox { padding-right: 22px; }
+QSpinBox[arrows="true"]::up-button, QDoubleSpinBox::up-button { subcontrol-origin: border; subcontrol-position: top right; width: 20px; border: none; background: transparent; }
+QSpinBox[arrows="true"]::down-button, QDoubleSpinBox::down-button { subcontrol-origin: border; subcontrol-position: bottom right; width: 20px; border: none; background: transparent; }
+QSpinBox[arrows="true"]::up-button:hover, QDoubleSpinBox::up-button:hover, QSpinBox[arrows="true"]::down-button:hover, QDoubleSpinBox::down-button:hover { background: @hover; }
+QSpinBox[arrows="true"]::up-arrow, QDoubleSpinBox::up-arrow { image: url(@upward); width: 10px; height: 10px; }
+QSpinBox[arrows="true"]::down-arrow, QDoubleSpinBox::down-arrow { image: url(@chevron); width: 10px; height: 10px; }
 QTreeView[role="terms"] { background: transparent; border: none; border-top: 1px solid @border; font-size: 12px; }
 QTreeView[role="terms"]::item { padding: 3px 6px 3px 0; min-height: 18px; }
 QTreeView[role="terms"]::item:selected { background: @hover; color: @text; }
@@ -220,6 +226,7 @@ QString styleSheet(const Theme& theme, const QString& assets)
     const std::vector<std::pair<QString, QString>> values{
         {QStringLiteral("@accentText"), accentText.name()},
         {QStringLiteral("@bannerBack"), mixed(panel, error, 0.12).name()},
+        {QStringLiteral("@upward"), assets + QStringLiteral("/icons/chevron-up.svg")},
         {QStringLiteral("@chevron"), assets + QStringLiteral("/icons/chevron.svg")},
         {QStringLiteral("@close"), assets + QStringLiteral("/icons/close.svg")},
         {QStringLiteral("@float"), assets + QStringLiteral("/icons/float.svg")},

@@ -235,7 +235,10 @@ void MainWindow::connectParts()
     });
 
     connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
+        // What is read and what is shown are turns of their own: together they hold the window longer than one should.
+        m_showsWorkspaceNext = true;
         m_playsNext = openFile(path).empty() && !m_options.reproducible && !m_settings.reduceMotion;
+        m_showsWorkspaceNext = false;
     });
     connect(m_problemPage, &ProblemPage::openRequested, this, [this](const QString& path) { openFile(path); });
     connect(m_problemPage, &ProblemPage::openOtherRequested, this, &MainWindow::chooseFile);
@@ -440,6 +443,7 @@ void MainWindow::showWorkspace()
 {
     if (isWorkspaceShown())
         return;
+    m_workspace->hide();         // until it has its room: pictures are arranged for the room there is, and it is another before
     layout()->setEnabled(false); // each dock would lay out the others anew
     m_pages->setCurrentIndex(1);
     m_formDock->show();
@@ -447,6 +451,7 @@ void MainWindow::showWorkspace()
     m_findingsDock->show();
     layout()->setEnabled(true);
     layout()->activate();
+    m_workspace->show();
     if (!m_dockState.isEmpty() && restoreState(m_dockState))
         m_findingsAreTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
     m_lessonDock->setVisible(m_isInLesson);
@@ -507,8 +512,20 @@ void MainWindow::deskOpened()
         leaveLesson();
     }
     partFromBaseline();
-    if (m_session.isOpen() && !isCompareShown())
-        showWorkspace();
+    if (m_session.isOpen() && !isCompareShown()) {
+        if (m_showsWorkspaceNext) {
+            m_workspace->letBeSeen();
+            QMetaObject::invokeMethod(
+                this,
+                [this] {
+                    if (m_session.isOpen() && isGalleryShown())
+                        showWorkspace();
+                },
+                Qt::QueuedConnection);
+        } else {
+            showWorkspace();
+        }
+    }
     updateActions();
 }
 

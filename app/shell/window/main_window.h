@@ -138,6 +138,7 @@ protected:
     bool event(QEvent*) override;
     void keyPressEvent(QKeyEvent*) override;
     void closeEvent(QCloseEvent*) override;
+    void contextMenuEvent(QContextMenuEvent*) override;
     void dragEnterEvent(QDragEnterEvent*) override;
     void dropEvent(QDropEvent*) override;
     void resizeEvent(QResizeEvent*) override;
@@ -260,6 +261,7 @@ private:
     void copySettings();
     void readHelp();
     void showTermsOnCards();
+    QString termAmong(const QStringList& words) const;
     void showHelp(const QString& title);
     void showSetting(const QString& pointer);
     void copyFigure();
@@ -333,6 +335,7 @@ private:
 
     bool m_showsViewNext = false;         ///< the file's, as soon as there is a result to show it of
     bool m_tidiesTabs = false;            ///< soon
+    bool m_showsWorkspaceNext = false;    ///< in the turn after the one that opens a scenario
     std::optional<Picture> m_inFrontNext; ///< the one that was asked for
     bool m_plansNext = false;             ///< likewise
     bool m_playsNext = false;             ///< as soon as the scenario chosen in the gallery has a result

@@ -6,9 +6,12 @@
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/term_image.h"
+#include "app/shell/window/drawn_terms.h"
 #include "app/shell/window/main_window.h"
 
 #include <QApplication>
+#include <QContextMenuEvent>
+#include <QCursor>
 #include <QDockWidget>
 
 namespace app {
@@ -44,11 +47,35 @@ void MainWindow::showTermsOnCards()
         }
 }
 
+/// The first of them that is a term; empty: none is.
+QString MainWindow::termAmong(const QStringList& words) const
+{
+    for (const QString& word : words)
+        if (const HelpEntry* entry = m_help.aboutDrawn(word))
+            return entry->title;
+    return {};
+}
+
+/// On a word of a picture or of a table: what it means. Elsewhere the docks that there are.
+void MainWindow::contextMenuEvent(QContextMenuEvent* event)
+{
+    const QPoint at = event->reason() == QContextMenuEvent::Mouse ? event->globalPos() : QCursor::pos();
+    const QStringList words = drawnWordsAt(*this, at);
+    const QString term = m_masksNumbers ? QString() : termAmong(words);
+    if (!term.isEmpty())
+        showHelp(term);
+    if (!term.isEmpty() || !words.isEmpty())
+        return event->accept();
+    QMainWindow::contextMenuEvent(event);
+}
+
 /// At that entry; of nothing: at the term of the card or the setting that has the focus, else the whole.
 void MainWindow::showHelp(const QString& wanted)
 {
     const auto* focused = qobject_cast<MetricCard*>(QApplication::focusWidget());
-    const QString title = !wanted.isEmpty() ? wanted : focused ? focused->term() : m_form->focusedTerm();
+    QString title = !wanted.isEmpty() ? wanted : focused ? focused->term() : m_form->focusedTerm();
+    if (const QWidget* part = QApplication::focusWidget(); title.isEmpty() && part != nullptr)
+        title = termAmong(focusedWords(*part));
     auto* dialog = findChild<HelpDialog*>();
     if (!dialog) {
         const auto nameOf = [](const std::string& pointer) {

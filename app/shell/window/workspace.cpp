@@ -63,6 +63,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     column->setSpacing(0);
     column->addWidget(m_docks, 1);
     column->addWidget(m_transport);
+    m_docks->hide(); // until they are arranged: each that comes or goes would lay out all the others
     m_note = new MaskNote(this, {});
 
     connect(&m_desk.playback(), &Playback::moved, this, [this] {

@@ -54,6 +54,8 @@ public:
     void setLeastMemory(std::int64_t bytes);
     /// Shown, and in front of those they share a place with; the first of two that share one.
     void bringToFront(const std::vector<Picture>&);
+    /// It is shown in a moment: what will be seen of a step is prepared with it.
+    void letBeSeen();
     /// Hides again what was hidden before it was brought to front, unless somebody has shown it since.
     void putBack();
 
@@ -154,6 +156,7 @@ private:
     bool m_isPlacing = false;
     bool m_isMasked = false, m_isCovered = false, m_hasNote = false;
     std::vector<Picture> m_brought; ///< to front, hidden before
+    std::vector<Picture> m_seen;    ///< in front, as it was left
     bool m_isArranged = false;
     bool m_timelineWanted = true; ///< when nothing is edited
 };

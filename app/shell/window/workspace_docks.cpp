@@ -57,6 +57,17 @@ void Workspace::putBack()
         setPictureVisible(picture, false);
 }
 
+void Workspace::letBeSeen()
+{
+    for (const Shown& shown : m_pictures) {
+        const bool isInFront = m_isArranged ? std::find(m_seen.begin(), m_seen.end(), shown.picture) != m_seen.end()
+                                            : shown.picture == Picture::grid || shown.picture == Picture::timeline ||
+                                                  shown.picture == Picture::memory;
+        if (isInFront)
+            m_desk.setSeen(placeOf(shown), true);
+    }
+}
+
 void Workspace::setPictureVisible(Picture picture, bool visible)
 {
     std::erase(m_brought, picture); // now it is as somebody wants it
@@ -395,6 +406,8 @@ void Workspace::showEvent(QShowEvent* event)
     m_isPlacing = false;
     if (!isTaken)
         arrange();
+    m_docks->show();
+    layout()->activate();
     adapt();
 }
 
@@ -402,6 +415,10 @@ void Workspace::showEvent(QShowEvent* event)
 void Workspace::hideEvent(QHideEvent* event)
 {
     if (m_isArranged && !event->spontaneous() && m_layoutToRestore.isEmpty()) {
+        m_seen.clear();
+        for (const Shown& shown : m_pictures)
+            if (isPictureInFront(shown.picture))
+                m_seen.push_back(shown.picture);
         const std::vector<Picture> brought = m_brought;
         putBack(); // what is kept is the layout of the user, who may close the window from another page
         m_layoutToRestore = saveLayout();

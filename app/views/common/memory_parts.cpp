@@ -45,6 +45,12 @@ std::int64_t capacityBytes(double memoryGib)
     return std::llround(memoryGib * 1024 * 1024 * 1024);
 }
 
+namespace {
+
+constexpr std::uint64_t kMemoryLegendNodes = (std::uint64_t{1} << 62) + (std::uint64_t{1} << 40);
+
+} // namespace
+
 float paintMemoryLegend(Canvas& canvas, const Theme& theme, const sim::MemoryBreakdown& used, Rect area)
 {
     constexpr float kSwatch = 11, kSpace = 14;
@@ -61,6 +67,11 @@ float paintMemoryLegend(Canvas& canvas, const Theme& theme, const sim::MemoryBre
         if (part.bytes <= 0)
             continue;
         canvas.fillRect({x, middle - 5, x + kSwatch, middle + 6}, part.color);
+        if (canvas.wantsNodes())
+            canvas.node({.id = kMemoryLegendNodes + static_cast<std::uint64_t>(&part - parts.data()),
+                         .role = "legend",
+                         .name = part.name,
+                         .rect = {x, area.top, x + kSwatch + 5 + canvas.textWidth(part.name, FontFace::small), area.bottom}});
         x += kSwatch + 5;
         x += textInside(canvas, {x, area.top, area.right + 1, area.bottom}, part.name, theme.mutedText, FontFace::small) + kSpace;
     }

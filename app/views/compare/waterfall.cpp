@@ -2,7 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
-#include "sim/simulate/action_class.h"
+#include "app/views/common/step_part_color.h"
 
 #include <algorithm>
 #include <array>
@@ -32,17 +32,6 @@ std::vector<std::string> labelsOf(sim::StepPart part)
     default:
         return {name, name.substr(name.find(' ') + 1)}; // "exposed tp", "tp"
     }
-}
-
-/// The colour that the part has everywhere; nothing where it has none of its own.
-std::optional<sim::OpClass> classOf(sim::StepPart part)
-{
-    if (const auto dimension = sim::dimensionOfPart(part))
-        return sim::opClassOf(*dimension);
-    return part == sim::StepPart::recomputation ? std::optional(sim::OpClass::recompute)
-           : part == sim::StepPart::optimizer   ? std::optional(sim::OpClass::optimizer)
-           : part == sim::StepPart::host        ? std::optional(sim::OpClass::hostTransfer)
-                                                : std::nullopt;
 }
 
 std::string signedText(double value, const std::string& size)
@@ -234,16 +223,19 @@ void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area, DrawnNumber
             writeNumber(numbers, canvas, theme,
                         {f.middle(i) - f.column / 2, rect.top - small - 2, f.middle(i) + f.column / 2, rect.top - 2}, shown,
                         theme.text, FontFace::small, Align::center, [bar, steps] { return becauseOf(bar, steps); });
-        const std::string label = fitting(canvas, bar.labels, f.column - 2, bar.isTotal ? FontFace::bold : FontFace::small);
         const FontFace face = bar.isTotal ? FontFace::bold : FontFace::small;
         const float top = f.plot.bottom + 3;
-        constexpr float kSwatch = 8, kSpace = 4;
-        const auto opClass = bar.parts.size() == 1 ? classOf(bar.parts.front()) : std::nullopt;
+        constexpr float kSwatch = 8, kSpace = 4, kBetween = 8; ///< names that touch read as one
+        const bool hasColor = bar.parts.size() == 1;
+        const float room = f.column - kBetween;
+        std::string label = hasColor ? fitting(canvas, bar.labels, room - kSwatch - kSpace, face) : std::string();
+        const bool swatch = !label.empty();
+        if (!swatch) // too narrow for both
+            label = fitting(canvas, bar.labels, room, face);
         const float width = canvas.textWidth(label, face);
-        const bool swatch = opClass && width + kSwatch + kSpace <= f.column - 2;
         const float left = std::floor(f.middle(i) - (width + (swatch ? kSwatch + kSpace : 0)) / 2);
         if (swatch)
-            canvas.fillRect({left, top + 3, left + kSwatch, top + 3 + kSwatch}, theme.fill(*opClass));
+            canvas.fillRect({left, top + 3, left + kSwatch, top + 3 + kSwatch}, fillOf(bar.parts.front(), theme));
         if (!label.empty())
             canvas.text({left + (swatch ? kSwatch + kSpace : 0), top}, label, bar.isTotal ? theme.text : theme.mutedText, face);
         if (canvas.wantsNodes())

@@ -56,6 +56,8 @@ Color partFill(const std::string& name, std::size_t place, const Theme& theme)
         return theme.optimizer;
     if (name == "activations")
         return theme.activations;
+    if (name == "buffers")
+        return theme.buffers;
     constexpr float kFirst = 0.62F, kStep = 0.17F;
     return place == 0 ? theme.accent : mix(theme.canvas, theme.text, std::max(0.14F, kFirst - kStep * static_cast<float>(place)));
 }

@@ -17,7 +17,7 @@
 namespace app {
 namespace {
 
-constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestNumbers = 128, kBestPlace = 18;
+constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestNumbers = 128, kBestCosts = 110, kBestPlace = 18;
 
 std::string gibOf(double gib)
 {
@@ -68,6 +68,8 @@ std::vector<PlanView::Spot> PlanBestLayouts::spots(Rect area) const
         const sim::PlannedLayout& layout = best[i];
         std::string name = std::to_string(i + 1) + ". " + layoutText(layout) + ": step " +
                            durationText(layout.stepSeconds * 1e9) + ", " + gibOf(layout.peakMemoryGib);
+        for (const std::string& more : {picture().costText(layout), picture().tightText(layout)})
+            name += more.empty() ? "" : ", " + more;
         if (layout.tieWithFirst)
             name += ", a tie with the first: the model cannot tell them apart";
         for (const sim::StepPart part : sim::kStepParts)
@@ -98,6 +100,7 @@ void PlanBestLayouts::paint(Canvas& canvas) const
     double longest = 0;
     for (const sim::PlannedLayout& layout : best)
         longest = std::max(longest, layout.stepSeconds);
+    const std::vector<std::string> telling = tellingTexts(best);
     std::size_t i = 0;
     for (const Spot& spot : spots(area)) {
         const sim::PlannedLayout& layout = best[i];
@@ -114,12 +117,23 @@ void PlanBestLayouts::paint(Canvas& canvas) const
                    {spot.rect.left + 2, spot.rect.top, spot.rect.left + kBestPlace, hasText ? words.bottom : spot.rect.bottom},
                    std::to_string(i + 1), t.text, FontFace::bold, Align::right);
         if (hasText) {
-            const std::string all = layoutText(layout);
-            textInside(canvas, words, fitting(canvas, {all, briefer(all), layout.grid.text()}, words.width(), FontFace::small),
-                       t.text, FontFace::small);
+            const std::string all = layoutText(layout), tight = picture().tightText(layout);
+            const float warned = tight.empty() ? 0 : canvas.textWidth(tight, FontFace::small) + 8;
+            const bool isWarned = warned > 0 && warned < words.width() * 0.6F;
+            Rect room = words;
+            room.right -= isWarned ? warned : 0;
+            // Where all of it has no room, what tells it from the others; its grid is in the tooltip.
+            const float shown =
+                textInside(canvas, room,
+                           fitting(canvas, {all, briefer(all), telling[i], briefer(telling[i])}, room.width(), FontFace::small),
+                           t.text, FontFace::small);
+            if (isWarned)
+                textInside(canvas, {room.left + (shown > 0 ? shown + 8 : 0), words.top, words.right, words.bottom}, tight,
+                           t.warning, FontFace::small);
         }
         const float left = spot.rect.left + kBestPlace + 4;
-        const float width = std::max(40.0F, spot.rect.right - kBestNumbers - left);
+        const std::string cost = picture().costText(layout);
+        const float width = std::max(40.0F, spot.rect.right - kBestNumbers - (cost.empty() ? 0 : kBestCosts) - left);
         double sum = 0;
         const auto at = [&](double seconds) { return std::round(left + static_cast<float>(seconds / longest) * width); };
         for (const sim::StepPart part : sim::kStepParts) {
@@ -141,10 +155,14 @@ void PlanBestLayouts::paint(Canvas& canvas) const
         std::snprintf(percent.data(), percent.size(), "%+.1f %%", 100 * margin);
         const std::string time = durationText(layout.stepSeconds * 1e9), gib = gibOf(layout.peakMemoryGib);
         const std::string differs = i == 0 ? "" : layout.tieWithFirst ? " tie" : std::string(" ") + percent.data();
-        textInside(
-            canvas, {right, barTop - 2, spot.rect.right, barBottom + 2},
-            fitting(canvas, {time + differs + " · " + gib, time + differs, time}, spot.rect.right - right, FontFace::small),
-            t.text, FontFace::small);
+        const std::string whole = time + differs + " · " + gib;
+        const std::vector<std::string> numbers =
+            cost.empty() ? std::vector<std::string>{whole, time + differs, time}
+                         : std::vector<std::string>{whole + " · " + cost, time + differs + " · " + cost,
+                                                    time + " · " + cost,  whole,
+                                                    time + differs,       time};
+        textInside(canvas, {right, barTop - 2, spot.rect.right, barBottom + 2},
+                   fitting(canvas, numbers, spot.rect.right - right, FontFace::small), t.text, FontFace::small);
         ++i;
     }
 }

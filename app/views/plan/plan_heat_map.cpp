@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace app {
@@ -32,6 +34,58 @@ bool isRefused(PlanCellKind kind)
     return kind == PlanCellKind::rule || kind == PlanCellKind::none;
 }
 
+struct LegendEntry {
+    std::optional<PlanCellKind> kind; ///< nothing: where the scenario is
+    const char* text;
+};
+
+/// In the words of the cells.
+constexpr LegendEntry kLegendEntries[]{{PlanCellKind::winner, "best"},
+                                       {PlanCellKind::tie, "tie: within what the model can tell"},
+                                       {std::nullopt, "yours, as the scenario is"},
+                                       {PlanCellKind::memory, "mem: too large"},
+                                       {PlanCellKind::rule, "no: not legal"},
+                                       {PlanCellKind::floor, "≥: cut by its floor"},
+                                       {PlanCellKind::open, "open: not looked at"}};
+
+std::vector<LegendEntry> legendOf(const PlanPicture& picture)
+{
+    std::vector<LegendEntry> out;
+    for (const LegendEntry& entry : kLegendEntries)
+        if (!entry.kind ? std::any_of(picture.cells().begin(), picture.cells().end(),
+                                      [&](const PlanCell& cell) { return picture.isMine(cell); })
+                        : std::any_of(picture.cells().begin(), picture.cells().end(),
+                                      [&](const PlanCell& cell) { return cell.kind == *entry.kind; }))
+            out.push_back(entry);
+    return out;
+}
+
+constexpr float kLegendSwatch = 12, kLegendGap = 14, kWidestLetter = 7; ///< of the small face
+
+/// Rows that are enough for it, whatever its letters are.
+int legendRowsOf(const std::vector<LegendEntry>& entries, float width)
+{
+    int rows = 1;
+    float x = 0;
+    for (const LegendEntry& entry : entries) {
+        const float wide = kLegendSwatch + 5 + kWidestLetter * static_cast<float>(std::string_view(entry.text).size());
+        if (x > 0 && x + wide > width) {
+            ++rows;
+            x = 0;
+        }
+        x += wide + kLegendGap;
+    }
+    return rows;
+}
+
+/// In the upper left corner of a cell.
+void mineMark(Canvas& canvas, Rect rect, const Theme& theme)
+{
+    const float side = std::min({12.0F, rect.width(), rect.height()});
+    canvas.fillConvex({{rect.left, rect.top}, {rect.left + side + 3, rect.top}, {rect.left, rect.top + side + 3}}, theme.canvas);
+    canvas.fillConvex({{rect.left, rect.top}, {rect.left + side, rect.top}, {rect.left, rect.top + side}}, theme.text);
+}
+
 /// Sizes up to the greatest of which something is legal, and one more: what is refused is seen, not spread out.
 std::vector<int> shownSizes(const PlanPicture& picture, const std::vector<int>& sizes, int PlanCell::*size)
 {
@@ -52,7 +106,7 @@ struct PlanHeatMap::Frame {
     std::vector<int> tps, pps;
     float left = 0, top = 0, width = 1, height = 1; ///< of the first cell
     float legendTop = 0;
-    bool hasLegend = false;
+    int legendRows = 0;
     Rect cell(std::size_t column, std::size_t row) const
     {
         const float x = std::floor(left + width * static_cast<float>(column)),
@@ -64,14 +118,16 @@ struct PlanHeatMap::Frame {
 
 PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
 {
-    constexpr float kRoomForLegend = 150;
+    constexpr float kRoomForLegend = 128; ///< of the map alone
     Frame f;
     f.tps = shownSizes(picture(), picture().tps(), &PlanCell::tp);
     f.pps = shownSizes(picture(), picture().pps(), &PlanCell::pp);
     f.left = area.left + kHeatGutter;
     f.top = area.top + kHeatHead;
-    f.hasLegend = area.height() >= kRoomForLegend;
-    const float right = area.right - kMargin, bottom = area.bottom - (f.hasLegend ? kHeatLegend : 4);
+    const float right = area.right - kMargin;
+    const int rows = legendRowsOf(legendOf(picture()), right - f.left);
+    f.legendRows = std::clamp(static_cast<int>((area.height() - kRoomForLegend) / kHeatLegend), 0, rows);
+    const float bottom = area.bottom - (f.legendRows > 0 ? kHeatLegend * static_cast<float>(f.legendRows) : 4);
     f.width = std::clamp((right - f.left) / static_cast<float>(f.tps.size()), 1.0F, kWidestPlanCell);
     f.height = std::clamp((bottom - f.top) / static_cast<float>(f.pps.size()), 1.0F, kHighestPlanCell);
     f.legendTop = f.top + f.height * static_cast<float>(f.pps.size()) + 2;
@@ -165,51 +221,45 @@ void PlanHeatMap::paint(Canvas& canvas) const
                 canvas.strokeRect(rect, t.accent, 3);
             else if (cell->kind == PlanCellKind::tie)
                 canvas.strokeRect(rect.inset(2), ink, 1, LineStyle::dotted);
+            if (picture().isMine(*cell))
+                mineMark(canvas, rect, t);
             if (isHovered(choiceOf(*cell)))
                 canvas.strokeRect(rect, t.hover, 2);
             if (isChosenCell(cell->tp, cell->pp))
                 canvas.strokeRect({rect.left - 2, rect.top - 2, rect.right + 2, rect.bottom + 2}, t.text, 2);
         }
     }
-    if (!f.hasLegend)
-        return;
-    struct Entry {
-        PlanCellKind kind;
-        const char* text;
-    };
-    constexpr Entry kEntries[]{{PlanCellKind::winner, "best"},
-                               {PlanCellKind::tie, "tie: within what the model can tell"},
-                               {PlanCellKind::memory, "too large"},
-                               {PlanCellKind::rule, "not legal"},
-                               {PlanCellKind::floor, "≥: cut by its floor"},
-                               {PlanCellKind::open, "not looked at"}};
-    float x = f.left;
-    constexpr float kSwatch = 12;
-    for (const Entry& entry : kEntries) {
-        if (std::none_of(picture().cells().begin(), picture().cells().end(),
-                         [&](const PlanCell& cell) { return cell.kind == entry.kind; }))
-            continue;
-        const float width = kSwatch + 5 + canvas.textWidth(entry.text, FontFace::small);
-        if (x + width > canvas.area().right - kMargin)
+    float x = f.left, y = f.legendTop;
+    int row = 1;
+    for (const LegendEntry& entry : legendOf(picture())) {
+        const float width = kLegendSwatch + 5 + canvas.textWidth(entry.text, FontFace::small);
+        if (x > f.left && x + width > canvas.area().right - kMargin) {
+            x = f.left;
+            y += kHeatLegend;
+            ++row;
+        }
+        if (row > f.legendRows || x + width > canvas.area().right)
             break;
-        const float middle = f.legendTop + kHeatLegend / 2;
-        const Rect swatch{x, middle - kSwatch / 2, x + kSwatch, middle + kSwatch / 2};
-        canvas.fillRect(swatch, entry.kind == PlanCellKind::winner || entry.kind == PlanCellKind::tie ? t.heatAt(0.9) : pale);
-        if (entry.kind == PlanCellKind::memory)
+        const float middle = y + kHeatLegend / 2;
+        const Rect swatch{x, middle - kLegendSwatch / 2, x + kLegendSwatch, middle + kLegendSwatch / 2};
+        const bool isRun = entry.kind == PlanCellKind::winner || entry.kind == PlanCellKind::tie;
+        canvas.fillRect(swatch, isRun ? t.heatAt(0.9) : pale);
+        if (!entry.kind)
+            mineMark(canvas, swatch, t);
+        else if (*entry.kind == PlanCellKind::memory)
             hatch(canvas, swatch, mix(t.canvas, t.warning, 0.45F), false);
-        else if (entry.kind == PlanCellKind::rule)
+        else if (*entry.kind == PlanCellKind::rule)
             hatch(canvas, swatch, faint, true);
-        else if (entry.kind == PlanCellKind::winner)
+        else if (*entry.kind == PlanCellKind::winner)
             canvas.strokeRect(swatch, t.accent, 2);
         else
-            canvas.strokeRect(entry.kind == PlanCellKind::tie ? swatch.inset(1) : swatch,
-                              entry.kind == PlanCellKind::tie ? readableOn(t.heatAt(0.9)) : t.mutedText, 1,
-                              entry.kind == PlanCellKind::open  ? LineStyle::dashed
-                              : entry.kind == PlanCellKind::tie ? LineStyle::dotted
-                                                                : LineStyle::solid);
-        textInside(canvas, {swatch.right + 5, f.legendTop, x + width + 1, f.legendTop + kHeatLegend}, entry.text, t.mutedText,
-                   FontFace::small);
-        x += width + 14;
+            canvas.strokeRect(*entry.kind == PlanCellKind::tie ? swatch.inset(1) : swatch,
+                              *entry.kind == PlanCellKind::tie ? readableOn(t.heatAt(0.9)) : t.mutedText, 1,
+                              *entry.kind == PlanCellKind::open  ? LineStyle::dashed
+                              : *entry.kind == PlanCellKind::tie ? LineStyle::dotted
+                                                                 : LineStyle::solid);
+        textInside(canvas, {swatch.right + 5, y, x + width + 1, y + kHeatLegend}, entry.text, t.mutedText, FontFace::small);
+        x += width + kLegendGap;
     }
 }
 

@@ -1,6 +1,7 @@
 #include "app/views/plan/plan_picture.h"
 
 #include "app/views/common/labels.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <array>
@@ -118,8 +119,8 @@ PlanPicture::PlanPicture(std::shared_ptr<const sim::PlanAnswer> answer, sim::Pla
             PlanCell cell{.tp = tp, .pp = pp, .kind = PlanCellKind::none, .best = {}, .reason = {}};
             const auto found = telling.find({pp, tp});
             if (found == telling.end()) {
-                cell.reason =
-                    "no grid of " + countText(m_answer->gpus) + " GPUs has tp " + countText(tp) + " and pp " + countText(pp);
+                cell.reason = "no grid of " + sim::countedText(m_answer->gpus, "GPU") + " has tp " + countText(tp) + " and pp " +
+                              countText(pp);
                 m_cells.push_back(std::move(cell));
                 continue;
             }
@@ -212,33 +213,94 @@ double PlanPicture::marginOf(const sim::PlannedLayout& layout) const
     return keyOf(layout) / keyOf(m_answer->best.front()) - 1;
 }
 
-std::string layoutText(const sim::PlannedLayout& layout)
+std::string PlanPicture::costText(const sim::PlannedLayout& layout) const
 {
-    std::string text = layout.grid.text();
-    const auto add = [&](const std::string& words) { text += " · " + words; };
+    if (!(m_price > 0))
+        return {};
+    constexpr double kWithoutCents = 100;
+    const double cost = layout.gpuHours * m_price;
+    return "costs " + (cost >= kWithoutCents ? countText(std::llround(cost)) : formatted("%.2f", cost)) +
+           (m_costsRun ? " for all tokens" : " a step");
+}
+
+std::string PlanPicture::tightText(const sim::PlannedLayout& layout) const
+{
+    constexpr double kTight = 0.05;
+    if (!(m_gpuGib > 0) || layout.headroomGib >= kTight * m_gpuGib)
+        return {};
+    return "only " + formatted("%.1f", std::max(0.0, layout.headroomGib)) + " GiB of " + formatted("%.0f", m_gpuGib) + " left";
+}
+
+namespace {
+
+/// What of a layout a person reads, in that order: its words, and those where it has none of it.
+struct LayoutFeature {
+    std::string words, absent;
+    const std::string& told() const { return words.empty() ? absent : words; }
+};
+
+std::array<LayoutFeature, 6> featuresOf(const sim::PlannedLayout& layout)
+{
+    std::array<LayoutFeature, 6> out{LayoutFeature{layout.grid.text(), {}}, {{}, "no schedule"},
+                                     {{}, "micro-batch as it is"},          {{}, "no ZeRO"},
+                                     {{}, "not sequence parallel"},         {{}, "no recomputation"}};
     if (const auto kind = settingIn(layout, "schedule.kind"); !kind.empty() && layout.grid.pp > 1) {
         const auto chunks = settingIn(layout, "schedule.virtual_stages");
-        add(bare(kind) + (chunks.empty() || chunks == "1" ? "" : " × " + std::string(chunks)));
+        out[1].words = bare(kind) + (chunks.empty() || chunks == "1" ? "" : " × " + std::string(chunks));
     }
     if (const auto size = settingIn(layout, "training.micro_batch_size"); !size.empty())
-        add("micro-batch " + std::string(size));
+        out[2].words = "micro-batch " + std::string(size);
     if (const auto zero = settingIn(layout, "layout.zero_stage"); !zero.empty() && zero != "0") {
         const auto shard = settingIn(layout, "layout.dp_shard");
-        add("ZeRO " + std::string(zero) +
-            (shard.empty() || shard == std::to_string(layout.grid.dp * layout.grid.cp) ? "" : " over " + std::string(shard)));
+        out[3].words =
+            "ZeRO " + std::string(zero) +
+            (shard.empty() || shard == std::to_string(layout.grid.dp * layout.grid.cp) ? "" : " over " + std::string(shard));
     }
     if (settingIn(layout, "layout.sequence_parallel") == "true")
-        add("sequence parallel");
+        out[4].words = "sequence parallel";
     if (const auto recompute = settingIn(layout, "training.recompute"); !recompute.empty() && recompute != "\"none\"") {
         const std::size_t at = recompute.find("\"layers\":");
         if (at == std::string_view::npos) {
-            add(bare(recompute).starts_with('{') ? "selective recomputation" : bare(recompute) + " recomputation");
+            out[5].words = bare(recompute).starts_with('{') ? "selective recomputation" : bare(recompute) + " recomputation";
         } else {
             const std::string layers(recompute.substr(at + 9, recompute.size() - at - 10));
-            add("recomputes " + layers + (layers == "1" ? " layer" : " layers") + " a chunk");
+            out[5].words = "recomputes " + layers + (layers == "1" ? " layer" : " layers") + " a chunk";
         }
     }
+    return out;
+}
+
+void addWords(std::string& text, const std::string& words)
+{
+    if (!words.empty())
+        text += (text.empty() ? "" : " · ") + words;
+}
+
+} // namespace
+
+std::string layoutText(const sim::PlannedLayout& layout)
+{
+    std::string text;
+    for (const LayoutFeature& feature : featuresOf(layout))
+        addWords(text, feature.words);
     return text;
+}
+
+std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>& layouts)
+{
+    std::vector<std::array<LayoutFeature, 6>> all;
+    for (const sim::PlannedLayout& layout : layouts)
+        all.push_back(featuresOf(layout));
+    std::vector<std::string> out(layouts.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t feature = 0; feature < all[i].size(); ++feature)
+            if (std::any_of(all.begin(), all.end(),
+                            [&](const auto& other) { return other[feature].words != all[i][feature].words; }))
+                addWords(out[i], all[i][feature].told());
+        if (out[i].empty())
+            out[i] = layouts[i].grid.text();
+    }
+    return out;
 }
 
 std::string marginText(const PlanPicture& picture, const PlanCell& cell)
@@ -272,6 +334,11 @@ std::string cellText(const PlanPicture& picture, const PlanCell& cell)
         text += ": " + stepText(cell.best->stepSeconds) + ", " + formatted("%.1f GiB", cell.best->peakMemoryGib);
     const std::string margin = marginText(picture, cell);
     text += margin.empty() ? "" : ", " + margin;
+    if (cell.best)
+        for (const std::string& more : {picture.costText(*cell.best), picture.tightText(*cell.best)})
+            text += more.empty() ? "" : ", " + more;
+    if (picture.isMine(cell))
+        text += ", yours";
     return text + ". " + cell.reason;
 }
 

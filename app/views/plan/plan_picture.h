@@ -35,6 +35,12 @@ struct PlanCell {
     int grids = 0;                          ///< with these two
 };
 
+/// The scenario as it is, beside what was found.
+struct PlanMine {
+    int tp = 1, pp = 1;
+    double stepSeconds = 0, peakGib = 0;
+};
+
 class PlanPicture {
 public:
     PlanPicture() = default;
@@ -55,6 +61,20 @@ public:
     void setCell(int tp, int pp, const sim::PlanAnswer&);
     /// How much more than the first it takes, as a share: step time, or memory where that is made least.
     double marginOf(const sim::PlannedLayout&) const;
+    /// The scenario, where it has as many GPUs: marked in map and scatter.
+    void setMine(std::optional<PlanMine> mine) { m_mine = mine; }
+    const std::optional<PlanMine>& mine() const { return m_mine; }
+    bool isMine(const PlanCell& cell) const { return m_mine && m_mine->tp == cell.tp && m_mine->pp == cell.pp; }
+    /// Of a GPU for an hour, in the user's money; 0: not told. `ofRun`: GPU hours are those of all tokens, else of a step.
+    void setPrice(double ofAGpuHour, bool ofRun)
+    {
+        m_price = ofAGpuHour;
+        m_costsRun = ofRun;
+    }
+    /// "costs 12.40 a step", "costs 1,234,000 for all tokens"; empty without a price.
+    std::string costText(const sim::PlannedLayout&) const;
+    /// "only 1.2 GiB of 80 left" where that is less than a twentieth; else empty.
+    std::string tightText(const sim::PlannedLayout&) const;
     /// "takes 1.30 s, 300 ms more than the first: exposed tp +300 ms": the largest parts first; they add up.
     std::string differenceText(const sim::PlannedLayout&) const;
 
@@ -64,7 +84,9 @@ private:
 
     std::shared_ptr<const sim::PlanAnswer> m_answer;
     sim::PlanObjective m_objective = sim::PlanObjective::time;
-    double m_gpuGib = 0;
+    double m_gpuGib = 0, m_price = 0;
+    bool m_costsRun = false;
+    std::optional<PlanMine> m_mine;
     std::vector<int> m_tps, m_pps;
     std::vector<PlanCell> m_cells;
     std::vector<sim::PlannedLayout> m_layouts;
@@ -72,6 +94,8 @@ private:
 
 /// "tp 8 · pp 4 · dp 2 · 1f1b · micro-batch 1 · ZeRO 1": what of it a person reads first.
 std::string layoutText(const sim::PlannedLayout&);
+/// Of each, what not all of them have: "ZeRO 1 · sequence parallel", "no ZeRO". Of one that is alone, its grid.
+std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>&);
 /// "+12.3 %", "tie", "winner", "does not fit".
 std::string marginText(const PlanPicture&, const PlanCell&);
 std::string cellText(const PlanPicture&, const PlanCell&); ///< one line for a screen reader

@@ -50,6 +50,10 @@ PlanScatter::Frame PlanScatter::frame(Rect area) const
     }
     if (picture().layouts().empty())
         return f;
+    if (const auto& mine = picture().mine()) {
+        least = std::min(least, mine->stepSeconds);
+        most = std::max(most, mine->stepSeconds);
+    }
     most = std::min(most, least * kBeyond);
     const double air = std::max(0.08 * (most - least), 0.01 * least);
     f.leastSeconds = least - air;
@@ -73,6 +77,7 @@ std::vector<PlanView::Spot> PlanScatter::spots(Rect area) const
         out.push_back({{at.x - kDot, at.y - kDot, at.x + kDot, at.y + kDot},
                        choiceOf(layout),
                        layoutText(layout) + ": step " + durationText(layout.stepSeconds * 1e9) + ", " + gib.data() +
+                           (picture().costText(layout).empty() ? "" : ", " + picture().costText(layout)) +
                            (picture().isOnFrontier(layout) ? ", on the frontier" : "")});
     }
     return out;
@@ -136,6 +141,26 @@ void PlanScatter::paint(Canvas& canvas) const
     if (line.size() > 1)
         canvas.polyline(line, t.accent, 2);
     canvas.popClip();
+    if (const auto& mine = picture().mine()) { // a diamond: nothing else is one
+        const float x = std::clamp(f.x(mine->peakGib), f.plot.left, f.plot.right);
+        const float y = std::clamp(f.y(mine->stepSeconds), f.plot.top, f.plot.bottom);
+        constexpr float kDiamond = 7;
+        canvas.fillConvex({{x, y - kDiamond}, {x + kDiamond, y}, {x, y + kDiamond}, {x - kDiamond, y}}, t.text);
+        canvas.fillConvex({{x, y - 3}, {x + 3, y}, {x, y + 3}, {x - 3, y}}, t.canvas);
+        const std::string text = "yours";
+        const float width = canvas.textWidth(text, FontFace::small);
+        const float left = x + kDiamond + 3 + width > f.plot.right ? x - kDiamond - 3 - width : x + kDiamond + 3;
+        if (left >= f.plot.left)
+            canvas.text({left, std::clamp(y - small / 2, f.plot.top, f.plot.bottom - small)}, text, t.text, FontFace::small);
+        if (canvas.wantsNodes()) {
+            std::array<char, 48> gib{};
+            std::snprintf(gib.data(), gib.size(), "%.1f GiB", mine->peakGib);
+            canvas.node({.id = std::uint64_t{1} << 40,
+                         .role = "text",
+                         .name = "Yours: step " + durationText(mine->stepSeconds * 1e9) + ", " + gib.data(),
+                         .rect = {x - kDiamond, y - kDiamond, x + kDiamond, y + kDiamond}});
+        }
+    }
     for (const Spot& spot : spots(area)) {
         const sim::PlannedLayout& layout = *spot.choice.layout;
         const bool isFirst = !picture().answer().best.empty() && layout.settings == picture().answer().best.front().settings;

@@ -186,6 +186,11 @@ void StoragePainter::headings()
                 texts.push_back(name + " · " + share);
         texts.push_back(name);
         m_canvas.fillRect({words.left - 17, middle - 5, words.left - 6, middle + 6}, colorOf(kStoredStates[s]));
+        if (m_canvas.wantsNodes())
+            m_canvas.node({.id = (std::uint64_t{1} << 62) + s,
+                           .role = "heading",
+                           .name = name,
+                           .rect = {words.left - 17, words.top, words.right, words.bottom}});
         textInside(m_canvas, words, fitting(m_canvas, texts, words.width(), FontFace::small), m_theme.mutedText, FontFace::small);
     }
     const std::string y = "y = x · A: rows are inputs, columns outputs";

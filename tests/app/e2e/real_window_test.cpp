@@ -28,7 +28,7 @@ protected:
     void SetUp() override
     {
         if (QGuiApplication::platformName() != QLatin1String("xcb"))
-            GTEST_SKIP() << "wants a display with a window manager";
+            GTEST_SKIP() << "wants a display with a window manager: the packages xvfb and openbox, and CMake run anew";
         userSettings().clear();
     }
     static void rest()

@@ -6,6 +6,7 @@
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
+#include <QAccessible>
 #include <QApplication>
 #include <QDockWidget>
 #include <QImage>
@@ -56,6 +57,34 @@ TEST(FindingsPanel, WhatWasTriedHasTheWholeWidth)
                                     [](const QLabel* label) { return label->text().startsWith(QStringLiteral("Tried")); });
     ASSERT_NE(tried, labels.end());
     EXPECT_GE((*tried)->width(), 230) << "not in a column beside the buttons";
+}
+
+TEST(FindingsPanel, WhatMendsAJobStandsBesideWhatIsWrongAndIsReadBeforeWhatWasTried)
+{
+    FindingRow row(finding(sim::FindingKind::doesNotFit, sim::FindingSeverity::broken, {kFewer, kWithout}), lightTheme());
+    for (const std::size_t edit : {0U, 1U})
+        row.setEffect(edit, sim::EditEffect{.stepSeconds = 1, .timePerToken = -0.2, .peakGib = 32, .peakChangeGib = -50});
+    row.resize(300, 400);
+    row.show();
+    const auto* fix = row.findChild<QPushButton*>(QStringLiteral("fixThis"));
+    const auto tried = row.findChildren<SuggestionButton*>();
+    ASSERT_TRUE(fix && tried.size() == 2);
+    const auto isTitle = [&](const QLabel* label) { return label->property("role").toString() == QStringLiteral("strong"); };
+    const auto labels = row.findChildren<QLabel*>();
+    const auto title = std::find_if(labels.begin(), labels.end(), isTitle);
+    ASSERT_NE(title, labels.end());
+    const auto top = [&](const QWidget* part) { return part->mapTo(&row, QPoint(0, 0)).y(); };
+    EXPECT_LT(top(fix), top(*title) + (*title)->height());
+    for (const SuggestionButton* button : tried)
+        EXPECT_LT(top(fix) + fix->height(), top(button));
+    QAccessibleInterface* const tree = QAccessible::queryAccessibleInterface(&row);
+    const auto place = [&](const QWidget* part) {
+        return tree->indexOfChild(QAccessible::queryAccessibleInterface(const_cast<QWidget*>(part)));
+    };
+    ASSERT_GE(place(fix), 0);
+    EXPECT_EQ(place(fix), place(*title) + 1) << "read right after the line that says what is wrong";
+    for (const SuggestionButton* button : tried)
+        EXPECT_LT(place(fix), place(button));
 }
 
 TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)

@@ -2,17 +2,22 @@
 #include "app/shell/dialogs/command_palette.h"
 #include "app/shell/dialogs/help_dialog.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/ops/ops_panel.h"
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/term_image.h"
 #include "app/shell/window/palette_sources.h"
 #include "sim/error.h"
 #include "tests/app/shell/window_fixture.h"
 
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QHeaderView>
 #include <QHelpEvent>
 #include <QJsonDocument>
 #include <QLabel>
 #include <QListWidget>
 #include <QScrollBar>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextBrowser>
@@ -20,6 +25,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <set>
 
 namespace app {
@@ -235,6 +241,158 @@ TEST_F(HelpTest, AnEntryLeadsToItsSetting)
     EXPECT_FALSE(form->rowAt("/layout/zero_stage")->isHidden());
     EXPECT_TRUE(form->rowAt("/training/sequence_length")->isHidden()) << "the form shows that row";
     EXPECT_TRUE(dialog->listed().contains(QStringLiteral("Manual: 2. Ask")));
+}
+
+/// Words that stand over columns or in a legend and are as plain as they look: letters of what is compared, what was counted and
+/// how, and names of things.
+bool isPlain(const QString& word)
+{
+    static const std::set<QString> kPlain{QStringLiteral("A"),
+                                          QStringLiteral("B"),
+                                          QStringLiteral("Difference"),
+                                          QStringLiteral("Key"),
+                                          QStringLiteral("Host"),
+                                          QStringLiteral("Takes"),
+                                          QStringLiteral("Against the median"),
+                                          QStringLiteral("Of the step"),
+                                          QStringLiteral("Of all"),
+                                          QStringLiteral("Shortest"),
+                                          QStringLiteral("Longest"),
+                                          QStringLiteral("Times"),
+                                          QStringLiteral("Matched"),
+                                          QStringLiteral("Measured"),
+                                          QStringLiteral("This run"),
+                                          QStringLiteral("The other"),
+                                          QStringLiteral("Mean of ranks"),
+                                          QStringLiteral("A rank's step"),
+                                          QStringLiteral("Count"),
+                                          QStringLiteral("Total"),
+                                          QStringLiteral("Share"),
+                                          QStringLiteral("Mean"),
+                                          QStringLiteral("Durations"),
+                                          QStringLiteral("Ops"),
+                                          QStringLiteral("Bytes"),
+                                          QStringLiteral("Idle"),
+                                          QStringLiteral("Calls, all ranks"),
+                                          QStringLiteral("other")};
+    return kPlain.contains(word);
+}
+
+TEST(Help, EveryClassAndEveryPartOfAStepIsATerm)
+{
+    for (int c = 0; c < sim::kOpClassCount; ++c) {
+        const QString name = QString::fromLatin1(sim::opClassName(static_cast<sim::OpClass>(c)));
+        EXPECT_TRUE(help().aboutDrawn(name) != nullptr || isPlain(name)) << name.toStdString();
+    }
+    for (const sim::StepPart part : sim::kStepParts)
+        EXPECT_TRUE(help().aboutDrawn(QString::fromLatin1(sim::factsOf(part).name))) << sim::factsOf(part).name;
+    const auto titleOf = [](const char* drawn) {
+        const HelpEntry* entry = help().aboutDrawn(QString::fromLatin1(drawn));
+        return entry ? entry->title.toStdString() : std::string();
+    };
+    EXPECT_EQ(titleOf("tp comm, left out"), "Tensor parallel");
+    EXPECT_EQ(titleOf("backward"), "F, B, I, W");
+    EXPECT_EQ(titleOf("optimizer +3.1 ms: 2 ms in A"), "Optimizer state");
+    EXPECT_EQ(titleOf("exposed dp"), "Exposed communication");
+    EXPECT_EQ(titleOf("qwertz"), "");
+}
+
+TEST_F(HelpTest, EveryLensAndLegendOfThePicturesIsATerm)
+{
+    open(kSixteen);
+    std::map<std::string, int> seen;
+    for (const PictureInfo& info : app::pictures()) {
+        window.workspace().setPictureVisible(info.picture, true);
+        settle();
+        for (const Node& node : window.workspace().canvas(info.picture).nodes()) {
+            if (node.role != "class" && node.role != "choice" && node.role != "purpose" && node.role != "legend" &&
+                node.role != "heading")
+                continue;
+            if (node.role == "choice" && info.picture != Picture::grid)
+                continue; // how a picture is laid out
+            const QString name = QString::fromStdString(node.name);
+            const bool isArrangement = node.role == "choice" && !node.name.starts_with("lens "); // how ranks lie
+            ++seen[node.role];
+            EXPECT_TRUE(help().aboutDrawn(name) != nullptr || isPlain(name) || isArrangement)
+                << info.name << ": " << node.role << " " << node.name;
+        }
+    }
+    EXPECT_GE(seen["choice"], 7) << "lenses";
+    EXPECT_GE(seen["class"], 3);
+    EXPECT_GE(seen["purpose"], 2);
+    EXPECT_GE(seen["legend"], 4);
+    EXPECT_GE(seen["heading"], 3);
+}
+
+TEST_F(HelpTest, EveryHeadingOfATableIsATerm)
+{
+    open(kSixteen);
+    window.run(CommandId::showOps);
+    ASSERT_TRUE(window.openFile(QStringLiteral(RANKSCOPE_TEST_DATA "/kineto/nccl_data.json.gz")).empty());
+    settle();
+    int headings = 0;
+    for (const auto* table : window.findChildren<QTableView*>()) {
+        const QAbstractItemModel* model = table->model();
+        for (int column = 0; model != nullptr && column < model->columnCount(); ++column) {
+            const QString word = model->headerData(column, Qt::Horizontal).toString();
+            if (word.isEmpty())
+                continue;
+            ++headings;
+            EXPECT_TRUE(help().aboutDrawn(word) != nullptr || isPlain(word))
+                << table->accessibleName().toStdString() << ": " << word.toStdString();
+        }
+    }
+    EXPECT_GE(headings, 20);
+}
+
+TEST_F(HelpTest, ARightClickOnAWordOfAPictureOpensItsTermAndF1OnTheChosenLens)
+{
+    open(kSixteen);
+    const auto opened = [&] {
+        auto* dialog = window.findChild<HelpDialog*>();
+        const QString told = dialog != nullptr && dialog->isVisible() ? dialog->told() : QString();
+        if (dialog != nullptr)
+            dialog->close();
+        return told;
+    };
+    const auto askAt = [&](CanvasWidget& canvas, const std::string& role, const std::string& name) {
+        for (const Node& node : canvas.nodes())
+            if (node.role == role && node.name.starts_with(name)) {
+                const QPoint at(static_cast<int>((node.rect.left + node.rect.right) / 2),
+                                static_cast<int>((node.rect.top + node.rect.bottom) / 2));
+                QContextMenuEvent event(QContextMenuEvent::Mouse, at, canvas.mapToGlobal(at));
+                QApplication::sendEvent(&canvas, &event);
+                return;
+            }
+        ADD_FAILURE() << "there is no " << role << " " << name;
+    };
+    CanvasWidget& grid = window.workspace().canvas(Picture::grid);
+    askAt(grid, "choice", "lens Stragglers");
+    EXPECT_TRUE(opened().startsWith(QStringLiteral("Straggler")));
+    askAt(grid, "choice", "lens Bubble");
+    EXPECT_TRUE(opened().startsWith(QStringLiteral("Bubble")));
+    askAt(window.workspace().canvas(Picture::timeline), "class", "forward");
+    EXPECT_TRUE(opened().startsWith(QStringLiteral("F, B, I, W")));
+    askAt(grid, "cell", "");
+    EXPECT_EQ(opened(), QString()) << "a rank is no word";
+
+    window.run(CommandId::lensMemory);
+    grid.setFocus();
+    window.run(CommandId::glossary);
+    EXPECT_TRUE(opened().startsWith(QStringLiteral("Peak memory")));
+
+    window.run(CommandId::showOps);
+    settle();
+    auto* ops = window.findChild<OpsPanel*>();
+    ASSERT_TRUE(ops);
+    auto* const header = ops->view().horizontalHeader();
+    ops->view().horizontalScrollBar()->setValue(ops->view().horizontalScrollBar()->maximum());
+    const int flops = header->model()->columnCount() - 1;
+    const QPoint at(header->sectionViewportPosition(flops) + 4, header->height() / 2);
+    ASSERT_TRUE(header->viewport()->rect().contains(at));
+    QContextMenuEvent event(QContextMenuEvent::Mouse, at, header->viewport()->mapToGlobal(at));
+    QApplication::sendEvent(header->viewport(), &event);
+    EXPECT_TRUE(opened().startsWith(QStringLiteral("FLOP")));
 }
 
 } // namespace

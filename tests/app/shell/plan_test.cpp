@@ -11,9 +11,14 @@
 #include <QAccessible>
 #include <QAction>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
+#include <QScreen>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSlider>
 #include <QSpinBox>
+#include <QToolButton>
 
 #include <gtest/gtest.h>
 
@@ -407,6 +412,66 @@ TEST_F(PlanWindow, AMapThatIsNotFilledToTheEndSaysSo)
     ASSERT_GT(left, 1);
     EXPECT_TRUE(panel().proofText().contains(QStringLiteral("has ended before %1 cells").arg(left)))
         << panel().proofText().toStdString();
+}
+
+TEST_F(PlanWindow, TheButtonOfLimitsSaysThemAndThatItHasAMenu)
+{
+    EXPECT_EQ(panel().options().text(), QStringLiteral("Nothing held"));
+    panel().setHeld("layout.tp", true);
+    EXPECT_TRUE(panel().options().text().startsWith(QStringLiteral("Held: "))) << panel().options().text().toStdString();
+    EXPECT_EQ(panel().options().accessibleDescription(), panel().options().text());
+    QAccessibleInterface* const told = QAccessible::queryAccessibleInterface(&panel().options());
+    ASSERT_TRUE(told);
+    EXPECT_TRUE(told->state().hasPopup);
+    QTest::mouseClick(&panel().options(), Qt::LeftButton);
+    auto* const menu = panel().options().menu();
+    ASSERT_TRUE(menu && menu->isVisible());
+    EXPECT_TRUE(panel().options().screen()->availableGeometry().contains(menu->geometry()));
+    EXPECT_FALSE(menu->isEmpty());
+    menu->close();
+    EXPECT_FALSE(panel().options().isDown());
+}
+
+TEST_F(PlanWindow, MarksTheScenarioAsItIsAndTellsWhatItCosts)
+{
+    plan();
+    const auto& mine = panel().picture().mine();
+    ASSERT_TRUE(mine.has_value());
+    EXPECT_EQ(mine->tp, shownLayout().tp);
+    EXPECT_EQ(mine->stepSeconds, window.desk().simulation()->metrics().stepTimeSeconds);
+    EXPECT_FALSE(panel().detailText().contains(QStringLiteral("costs ")));
+    panel().setPrice(3);
+    EXPECT_TRUE(panel().detailText().contains(QStringLiteral("costs "))) << panel().detailText().toStdString();
+    panel().openChosen();
+    settle();
+    ASSERT_TRUE(panel().picture().mine().has_value());
+    EXPECT_EQ(panel().picture().mine()->stepSeconds, first().stepSeconds) << "it is the scenario now";
+}
+
+TEST_F(PlanWindow, ASmallPanelFoldsAndScrollsAndCutsNothing)
+{
+    plan();
+    PlanPanel small(window.desk(), Renderer::software);
+    auto* const area = small.findChild<QScrollArea*>();
+    ASSERT_TRUE(area);
+    small.setVisible(true);
+    for (const QSize size : {QSize(1000, 500), QSize(420, 500), QSize(300, 420), QSize(260, 180), QSize(200, 140)}) {
+        small.resize(size);
+        for (int round = 0; round < 5; ++round)
+            QCoreApplication::processEvents();
+        const QWidget& page = *area->widget();
+        for (const QWidget* part : page.findChildren<QWidget*>())
+            if (part->isVisible() && qobject_cast<const QAbstractButton*>(part)) {
+                const QRect rect(part->mapTo(&page, QPoint(0, 0)), part->size());
+                EXPECT_TRUE(page.rect().contains(rect)) << size.width() << " x " << size.height();
+                EXPECT_GE(part->width(), part->minimumSizeHint().width()) << size.width();
+            }
+        const bool fitsAcross = page.width() <= area->viewport()->width();
+        const bool fitsDown = page.height() <= area->viewport()->height();
+        EXPECT_TRUE(fitsAcross || size.width() < 300) << "folds before it scrolls, at " << size.width();
+        EXPECT_TRUE(fitsAcross || area->horizontalScrollBar()->maximum() > 0) << size.width();
+        EXPECT_TRUE(fitsDown || area->verticalScrollBar()->maximum() > 0) << size.height();
+    }
 }
 
 TEST(PlanMenu, OpensOnTheScreenAndNotOverItsButton)

@@ -435,5 +435,24 @@ TEST_F(FormTest, RunsOfLayersReadBack)
     EXPECT_EQ(runsJson(QStringLiteral("99999×1")), "\"99999×1\"");
 }
 
+TEST_F(FormTest, ARightClickOnAStepperHoldsAndFreesBeforeItCopies)
+{
+    open(kTiny);
+    const auto menu = form.row("/layout/tp")->spinBox()->makeMenu();
+    QStringList texts;
+    for (const QAction* action : menu->actions())
+        texts << action->text();
+    ASSERT_GE(texts.size(), 4);
+    EXPECT_TRUE(texts[0].startsWith(QStringLiteral("Hold "))) << texts.join(QLatin1Char('|')).toStdString();
+    EXPECT_TRUE(texts[1].startsWith(QStringLiteral("Free ")));
+    EXPECT_TRUE(menu->actions().at(2)->isSeparator());
+    EXPECT_FALSE(texts.filter(QStringLiteral("Paste")).isEmpty());
+    QString planned;
+    const auto heard = QObject::connect(&form, &ScenarioForm::planRequested, [&](const QString& pointer) { planned = pointer; });
+    menu->actions().at(0)->trigger();
+    QObject::disconnect(heard);
+    EXPECT_EQ(planned, QStringLiteral("layout.tp"));
+}
+
 } // namespace
 } // namespace app

@@ -1,9 +1,11 @@
 // The window answers while scenarios are opened: nothing holds its thread for seconds. How long exactly is measured by
 // rankscope-app-bench --slots; here only what a person would call hanging is wrong.
 #include "app/shell/gallery/gallery_page.h"
+#include "app/shell/widgets/scenario_header.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QElapsedTimer>
+#include <QLabel>
 #include <QTimer>
 
 #include <gtest/gtest.h>
@@ -32,6 +34,48 @@ protected:
     qint64 longestMs = 0;
 };
 
+/// The label that names the scenario which is open.
+QLabel* nameLabel(MainWindow& window)
+{
+    for (QLabel* label : window.findChild<ScenarioHeader*>()->findChildren<QLabel*>())
+        if (label->text() == window.desk().session().displayName())
+            return label;
+    return nullptr;
+}
+
+/// Frames of the workspace's head, and those that name the scenario before.
+class Watched : public QObject {
+public:
+    explicit Watched(QLabel* title) : m_title(title), m_before(title->text()) { title->installEventFilter(this); }
+    int paints = 0, paintsOfBefore = 0;
+
+private:
+    bool eventFilter(QObject*, QEvent* event) override
+    {
+        if (event->type() == QEvent::Paint) {
+            ++paints;
+            paintsOfBefore += m_title->text() == m_before ? 1 : 0;
+        }
+        return false;
+    }
+    QLabel* m_title;
+    QString m_before;
+};
+
+class Counted : public QObject {
+public:
+    Counted(QObject& of, QEvent::Type type, int& count) : m_type(type), m_count(count) { of.installEventFilter(this); }
+
+private:
+    bool eventFilter(QObject*, QEvent* event) override
+    {
+        m_count += event->type() == m_type ? 1 : 0;
+        return false;
+    }
+    QEvent::Type m_type;
+    int& m_count;
+};
+
 TEST_F(AnsweringWindow, IsNeverHeldForSecondsByOpeningFromTheGallery)
 {
     constexpr qint64 kHangMs = 2000;
@@ -46,6 +90,35 @@ TEST_F(AnsweringWindow, IsNeverHeldForSecondsByOpeningFromTheGallery)
         window.run(CommandId::gallery);
         settle();
     }
+}
+
+TEST_F(AnsweringWindow, OpensFromTheGalleryInTwoTurnsAndNeverShowsTheScenarioBefore)
+{
+    open(kTiny);
+    QLabel* const title = nameLabel(window);
+    ASSERT_TRUE(title);
+    const QString before = title->text();
+    window.run(CommandId::gallery);
+    settle();
+    Watched watched(title);
+    Q_EMIT window.gallery().openRequested(galleryFile(kSixteen));
+    EXPECT_TRUE(window.isGalleryShown()) << "what is read and what is shown are turns of their own";
+    EXPECT_EQ(window.desk().session().scenario()->layout.worldSize(), 16);
+    settle();
+    EXPECT_FALSE(window.isGalleryShown());
+    EXPECT_GT(watched.paints, 0);
+    EXPECT_NE(title->text(), before);
+    EXPECT_EQ(watched.paintsOfBefore, 0) << "a frame of the scenario before was shown";
+}
+
+TEST_F(AnsweringWindow, ArrangesItsPicturesOnceForTheRoomTheyGet)
+{
+    int resized = 0;
+    Counted counted(window.workspace().canvas(Picture::grid), QEvent::Resize, resized);
+    Q_EMIT window.gallery().openRequested(galleryFile(kTiny));
+    settle();
+    EXPECT_GT(resized, 0);
+    EXPECT_LE(resized, 3) << "laid out again and again on the way to its size";
 }
 
 TEST_F(AnsweringWindow, IsNeverHeldForSecondsByReadingARecordedRun)

@@ -49,8 +49,8 @@ TEST_F(WindowTest, OneClickOpensAScenarioWithEverythingOnScreen)
     window.gallery().search(QStringLiteral("sixteen four dimensions"));
     auto* cards = window.gallery().findChild<CardList*>();
     QTest::mouseClick(cards->viewport(), Qt::LeftButton, {}, cards->visualRect(cards->model()->index(0, 0)).center());
-    ASSERT_FALSE(window.isGalleryShown());
     settle();
+    ASSERT_FALSE(window.isGalleryShown());
     ASSERT_TRUE(window.desk().simulation());
     EXPECT_EQ(shownLayout().worldSize(), 16);
     EXPECT_TRUE(window.windowTitle().startsWith(QStringLiteral("Sixteen ranks")));

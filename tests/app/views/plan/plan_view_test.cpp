@@ -323,5 +323,112 @@ TEST(PlanGuideView, APressBeforeTheNextFrameTakesNothingThatIsGone)
     EXPECT_EQ(chosen, 0);
 }
 
+TEST(PlanPicture, LayoutsOfOneGridSayWhatTellsThemApart)
+{
+    sim::PlannedLayout first = found()->best.front(), second = first, third = first;
+    const auto set = [](sim::PlannedLayout& of, const std::string& pointer, const std::string& json) {
+        std::erase_if(of.settings, [&](const sim::PlanSetting& setting) { return setting.first == pointer; });
+        of.settings.emplace_back(pointer, json);
+    };
+    for (sim::PlannedLayout* layout : {&first, &second, &third}) {
+        set(*layout, "layout.zero_stage", "0");
+        set(*layout, "training.recompute", "\"none\"");
+    }
+    set(second, "layout.zero_stage", "1");
+    set(third, "training.recompute", "\"full\"");
+    const std::vector<std::string> telling = tellingTexts({first, second, third});
+    EXPECT_EQ(telling[0], "no ZeRO · no recomputation");
+    EXPECT_EQ(telling[1], "ZeRO 1 · no recomputation");
+    EXPECT_EQ(telling[2], "no ZeRO · full recomputation");
+    EXPECT_EQ(tellingTexts({first}).front(), first.grid.text());
+
+    // Where the whole has no room, that is what stands there.
+    sim::PlanAnswer answer = *found();
+    answer.best = {first, second, third};
+    Shown shown(pictureOf(std::make_shared<const sim::PlanAnswer>(answer)));
+    for (const float width : {170.0F, 200.0F, 240.0F, 700.0F}) {
+        std::set<std::string> rows;
+        const RecorderCanvas canvas = drawn(shown.best, {0, 0, width, 300});
+        for (const std::string& text : canvas.texts())
+            if (text.find("ZeRO") != std::string::npos || text.find("dp ") == 0)
+                rows.insert(text);
+        EXPECT_EQ(rows.size(), 3U) << "each row says something else, " << width << " wide";
+    }
+}
+
+TEST(PlanPicture, SaysCostsAndWhatIsTight)
+{
+    PlanPicture picture = pictureOf(found());
+    sim::PlannedLayout layout = found()->best.front();
+    EXPECT_EQ(picture.costText(layout), "") << "no price, no cost";
+    layout.gpuHours = 0.02;
+    picture.setPrice(2.5, false);
+    EXPECT_EQ(picture.costText(layout), "costs 0.05 a step");
+    layout.gpuHours = 400000;
+    picture.setPrice(2.5, true);
+    EXPECT_EQ(picture.costText(layout), "costs 1,000,000 for all tokens");
+    layout.headroomGib = 4.0;
+    EXPECT_EQ(picture.tightText(layout), "");
+    layout.headroomGib = 3.9;
+    EXPECT_EQ(picture.tightText(layout), "only 3.9 GiB of 80 left");
+
+    sim::PlanAnswer answer = *found();
+    answer.best.front().headroomGib = 0.01;
+    PlanPicture tight = pictureOf(std::make_shared<const sim::PlanAnswer>(answer));
+    tight.setPrice(2.5, false);
+    Shown shown(tight);
+    const RecorderCanvas best = drawn(shown.best, {0, 0, 900, 400});
+    EXPECT_THAT(best.texts(), testing::Contains(HasSubstr("only 0.0 GiB of 80 left")));
+    EXPECT_THAT(best.texts(), testing::Contains(HasSubstr("costs ")));
+    EXPECT_THAT(best.nodesOf("cell").front().name, testing::AllOf(HasSubstr("costs "), HasSubstr("only 0.0 GiB of 80 left")));
+}
+
+TEST(PlanViews, MarkTheScenarioAsItIs)
+{
+    PlanPicture picture = pictureOf(found());
+    picture.setMine(PlanMine{.tp = 4, .pp = 2, .stepSeconds = found()->best.front().stepSeconds * 1.1, .peakGib = 30});
+    Shown shown(picture);
+    const RecorderCanvas map = drawn(shown.map), scatter = drawn(shown.scatter);
+    EXPECT_THAT(map.texts(), testing::Contains(HasSubstr("yours")));
+    std::size_t mine = 0;
+    for (const Node& node : map.nodesOf("cell"))
+        if (node.name.find(", yours") != std::string::npos) {
+            EXPECT_THAT(node.name, testing::StartsWith("tp 4, pp 2"));
+            ++mine;
+        }
+    EXPECT_EQ(mine, 1U);
+    EXPECT_THAT(scatter.texts(), testing::Contains("yours"));
+    ASSERT_EQ(scatter.nodesOf("text").size(), 1U);
+    EXPECT_THAT(scatter.nodesOf("text").front().name, HasSubstr("30.0 GiB"));
+    Shown without(pictureOf(found()));
+    EXPECT_THAT(drawn(without.map).texts(), testing::Not(testing::Contains(HasSubstr("yours"))));
+}
+
+TEST(PlanViews, TheLegendHasTheWordsOfTheCellsAndAllOfThem)
+{
+    const PlanPicture picture = pictureOf(found());
+    Shown shown(picture);
+    for (const float width : {300.0F, 420.0F, 700.0F}) {
+        const RecorderCanvas map = drawn(shown.map, {0, 0, width, 420});
+        const auto texts = map.texts();
+        std::string legend;
+        for (const std::string& text : texts)
+            if (text.find(": ") != std::string::npos)
+                legend += text + "\n";
+        for (const PlanCell& cell : picture.cells()) {
+            if (cell.kind == PlanCellKind::memory) {
+                EXPECT_THAT(legend, HasSubstr("mem: too large")) << width;
+            } else if (cell.kind == PlanCellKind::rule) {
+                EXPECT_THAT(legend, HasSubstr("no: not legal")) << width;
+            } else if (cell.kind == PlanCellKind::floor) {
+                EXPECT_THAT(legend, HasSubstr("≥: cut by its floor")) << width;
+            } else if (cell.kind == PlanCellKind::open) {
+                EXPECT_THAT(legend, HasSubstr("open: not looked at")) << width;
+            }
+        }
+        EXPECT_TRUE(map.cutTexts().empty());
+    }
+}
+
 } // namespace
 } // namespace app

@@ -110,7 +110,6 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
         m_objective->addItem(text, static_cast<int>(objective));
     m_objective->setAccessibleName(tr("What is best"));
     m_objective->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_objective->setMinimumWidth(kNarrowestObjective);
     m_objective->setToolTip(tr("What the best layout has least of"));
     m_gpus->setRange(1, kMostPlannedByHand);
     m_gpus->setAccessibleName(tr("GPUs to plan for"));
@@ -445,6 +444,7 @@ void PlanPanel::fold()
     };
     m_compare->setText(width() < kRoomForSlider ? tr("Compare") : tr("Compare with Mine"));
     m_compare->setAccessibleName(tr("Compare with Mine"));
+    m_objective->setMinimumWidth(width() < kRoomForSizes ? kNarrowestObjective : m_objective->sizeHint().width());
     m_copy->setText(width() < kRoomBeside ? tr("Copy") : tr("Copy Table"));
     m_copy->setAccessibleName(tr("Copy Table"));
     m_head->setDirection(needs(*m_head) > room ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);

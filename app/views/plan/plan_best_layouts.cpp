@@ -119,7 +119,9 @@ void PlanBestLayouts::paint(Canvas& canvas) const
         if (hasText) {
             const std::string all = layoutText(layout), tight = picture().tightText(layout);
             const float warned = tight.empty() ? 0 : canvas.textWidth(tight, FontFace::small) + 8;
-            const bool isWarned = warned > 0 && warned < words.width() * 0.6F;
+            // Beside its words, never instead of them; the tooltip has both.
+            const bool isWarned =
+                warned > 0 && !fitting(canvas, {briefer(telling[i])}, words.width() - warned, FontFace::small).empty();
             Rect room = words;
             room.right -= isWarned ? warned : 0;
             // Where all of it has no room, what tells it from the others; its grid is in the tooltip.

@@ -179,7 +179,7 @@ TEST(PlanCommand, MergesNothingThatIsNoAnswer)
     const json merged = runJson("plan --json" + files);
     EXPECT_EQ(merged["proved"], true);
     EXPECT_THAT(run("plan" + files).out, HasSubstr("the first is proved best"));
-    json answer = runJson(kPlan + "--top 1 --json --fix schedule.kind=1f1b --part 1/1");
+    json answer = runJson(kPlan + "--top 1 --json --fix schedule.kind=1f1b");
     EXPECT_EQ(run("plan --merge " + write("whole.json", answer.dump())).code, 1) << "it is in one piece";
     const json first = json::parse(test::read(test::scratch() / "part1.json"));
     for (const char* key : {"best", "order", "rejected", "covered", "open", "gpus", "held_fixed", "objective", "seconds"})

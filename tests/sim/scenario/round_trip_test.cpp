@@ -112,7 +112,8 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.id = "mine";
     scenario.training.stack.launchUs = 3.25;
     scenario.training.stack.padsVocabulary = false;
-    scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks = scenario.training.stack.narrowGather = true;
+    scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =
+        scenario.training.stack.narrowGather = true;
     scenario.training.stack.parts[0] = {.traffic = 2, .backwardTraffic = 3, .launches = 4, .backwardLaunches = 5, .saved = 6};
     scenario.cluster.efficiency.attention[3] = {.forward = 0.4, .backward = 0.3};
     scenario.layout.reshardAfterForward = true;

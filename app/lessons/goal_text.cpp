@@ -96,8 +96,12 @@ QString goalText(const sim::ChallengeState& state)
         return state.problem.empty() && !state.isTooMuch() && !state.unmet.empty() ? goalText(state.unmet.front())
                                                                                    : QString::fromStdString(state.text());
     const ScenarioKey* key = findScenarioKey(state.forbidden.front());
-    return key != nullptr ? QObject::tr("“%1” may not be changed here").arg(QString::fromStdString(sentenceName(*key)))
-                          : QString::fromStdString(state.text());
+    // What the form has no name for is called as the file calls it: "lora" of /training/lora.
+    const QString name = key != nullptr ? QString::fromStdString(sentenceName(*key))
+                                        : QString::fromStdString(state.forbidden.front())
+                                              .section(QLatin1Char('/'), -1)
+                                              .replace(QLatin1Char('_'), QLatin1Char(' '));
+    return QObject::tr("“%1” may not be changed here").arg(name);
 }
 
 } // namespace app

@@ -107,12 +107,13 @@ QString ScenarioHeader::notice() const
     return m_noticeText;
 }
 
-void ScenarioHeader::setMasked(bool masked)
+void ScenarioHeader::setMasked(bool masked, bool tellsMore)
 {
     m_isMasked = masked;
-    if (masked)
+    const bool canTell = !masked && tellsMore;
+    if (!canTell)
         m_more->setChecked(false);
-    m_more->setEnabled(!masked);
+    m_more->setEnabled(canTell);
     refresh();
 }
 

@@ -36,8 +36,8 @@ class ScenarioHeader : public QFrame {
 public:
     explicit ScenarioHeader(Session&, QWidget* parent = nullptr);
     QString notice() const;
-    /// Tells nothing of the scenario, and keeps its height.
-    void setMasked(bool);
+    /// Tells nothing of the scenario, and keeps its height; or tells what it is, but not its whole description.
+    void setMasked(bool masked, bool tellsMore = true);
 
 Q_SIGNALS:
     void renameRequested();

@@ -573,7 +573,7 @@ void MainWindow::showStatus()
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
     if (m_masksNumbers) {
-        m_pointedLabel->setText(tr("Numbers are hidden until you have answered."));
+        m_pointedLabel->setText(tr("What is asked for is hidden until you have answered."));
         return m_resultLabel->clear();
     }
     if (isCompareShown()) {

@@ -392,7 +392,7 @@ void MainWindow::maskNumbers(bool masked)
     // What is to be found would answer what is still to come.
     const bool isLater = !masked && m_isInLesson && m_lesson->asksSomething();
     m_findings->setMasked(masked || isLater, isLater ? tr("Hidden while the lesson asks: it would tell answers.") : QString());
-    m_header->setMasked(masked);
+    m_header->setMasked(masked, !isLater);
     m_workspace->setTimesMasked(masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;

@@ -125,6 +125,8 @@ TEST(GoalText, SaysInPlainWordsWhatIsAskedFor)
     sim::ChallengeState state;
     state.forbidden = {"/layout/pp"};
     EXPECT_EQ(goalText(state), QStringLiteral("“pp” may not be changed here"));
+    state.forbidden = {"/training/lora"};
+    EXPECT_EQ(goalText(state), QStringLiteral("“lora” may not be changed here"));
 }
 
 } // namespace

@@ -291,6 +291,10 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
     ASSERT_FALSE(window.lesson().masks());
     settle();
     EXPECT_FALSE(texts().contains(hidden)) << "nothing is hidden any more";
+    for (const QToolButton* button : window.findChildren<QToolButton*>()) {
+        const bool tellsMore = button->text() == QStringLiteral("What to look at") && button->isEnabled();
+        EXPECT_FALSE(tellsMore) << "it tells answers of what is still to be asked";
+    }
 }
 
 TEST(LessonWindow, WhatIsSpokenOfLiesInFront)

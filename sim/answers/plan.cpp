@@ -213,7 +213,7 @@ Answer robustAnswer(const RobustChoice& choice)
 {
     Answer cases = Answer::array(), layouts = Answer::array();
     for (const RobustCase& each : choice.cases)
-        cases.push_back({{"name", each.name}, {"how", each.why}});
+        cases.push_back({{"name", each.name}, {"how", each.how}});
     for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
         Answer one{{"name", choice.names[i]}, {"layout", layoutOf(choice.layouts[i], false)}, {"step_time_s", choice.seconds[i]}};
         one["worst_case"] = choice.cases[choice.worstCase(i)].name;

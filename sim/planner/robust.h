@@ -11,7 +11,7 @@ namespace sim {
 /// Something that does not go as planned.
 struct RobustCase {
     std::string name; ///< "one GPU computes 10 % slower"
-    std::string why;  ///< how it is made: "rank 0 of the pipeline rank that computes most"
+    std::string how;  ///< "/cluster/efficiency/gemm × 0.9"
 };
 
 struct RobustChoice {

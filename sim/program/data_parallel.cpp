@@ -22,6 +22,17 @@ std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
     return transient ? wholeBytes(bucket.parameters(), m_stateBytes.parameter) : 0;
 }
 
+bool reducesEveryMicrobatch(const Scenario& scenario)
+{
+    return scenario.layout.zeroStage >= 2 && scenario.layout.pp == 1;
+}
+
+bool gathersChunks(const Scenario& scenario)
+{
+    return scenario.training.stack.gathersChunks && scenario.training.overlap.paramGather && scenario.layout.zeroStage >= 1 &&
+           scenario.layout.zeroStage <= 2 && scenario.layout.pp > 1 && scenario.schedule.virtualStages > 1;
+}
+
 void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
 {
     // Below ZeRO 3 what the optimizer has changed is gathered.

@@ -91,12 +91,6 @@ bool scattersSends(const Scenario& scenario)
     return scenario.training.stack.scattersSends && scenario.layout.tp > 1 && !scenario.layout.sequenceParallel;
 }
 
-bool gathersChunks(const Scenario& scenario)
-{
-    return scenario.training.stack.gathersChunks && scenario.training.overlap.paramGather && scenario.layout.zeroStage >= 1 &&
-           scenario.layout.zeroStage <= 2 && scenario.layout.pp > 1 && scenario.schedule.virtualStages > 1;
-}
-
 std::uint16_t Labels::intern(const std::string& name)
 {
     const auto [position, isNew] = m_index.try_emplace(name, static_cast<std::uint16_t>(m_names.size()));
@@ -403,11 +397,6 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         exchange(CommunicatorRole::exptTp, CollectiveKind::reduceScatter, op.name, op.commBytes);
         break;
     }
-}
-
-bool reducesEveryMicrobatch(const Scenario& scenario)
-{
-    return scenario.layout.zeroStage >= 2 && scenario.layout.pp == 1;
 }
 
 // Backward --------------------------------------------------------------------------------------------------------------------

@@ -110,10 +110,10 @@ QString ScenarioHeader::notice() const
 void ScenarioHeader::setMasked(bool masked, bool tellsMore)
 {
     m_isMasked = masked;
-    const bool canTell = !masked && tellsMore;
-    if (!canTell)
+    m_tellsMore = tellsMore;
+    if (masked || !tellsMore)
         m_more->setChecked(false);
-    m_more->setEnabled(canTell);
+    m_more->setEnabled(!masked);
     refresh();
 }
 
@@ -130,7 +130,7 @@ void ScenarioHeader::refresh()
     m_layout->setText(scenario ? layoutLine(scenario->layout) : QString());
     m_summary->setText(firstSentence(description));
     m_text->setText(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source));
-    m_more->setVisible((!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
+    m_more->setVisible(m_tellsMore && (!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
     m_summary->setVisible(!m_more->isChecked() && !m_isLow);
     if (m_isMasked) {
         m_name->setText(tr("Hidden until you have answered."));

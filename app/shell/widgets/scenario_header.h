@@ -58,6 +58,7 @@ private:
     QString m_noticeText;
     bool m_isLow = false; ///< the window
     bool m_isMasked = false;
+    bool m_tellsMore = true;
 };
 
 } // namespace app

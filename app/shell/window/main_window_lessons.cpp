@@ -390,9 +390,9 @@ void MainWindow::maskNumbers(bool masked)
 {
     m_details->setMasked(masked);
     // What is to be found would answer what is still to come.
-    const bool isLater = !masked && m_isInLesson && m_lesson->asksSomething();
+    const bool asks = m_isInLesson && m_lesson->asksSomething(), isLater = !masked && asks;
     m_findings->setMasked(masked || isLater, isLater ? tr("Hidden while the lesson asks: it would tell answers.") : QString());
-    m_header->setMasked(masked, !isLater);
+    m_header->setMasked(masked, !asks);
     m_workspace->setTimesMasked(masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;

@@ -169,6 +169,11 @@ void print(const Answer& answer, std::ostream& out)
         table.print(out);
         if (best.size() > 1)
             out << "Places after the first are of what was simulated; others between them may not have been.\n";
+        place = 0;
+        for (const Answer& layout : best)
+            if (++place; layout.at("settings").contains("/schedule/layers_per_stage"))
+                out << "Layers of each stage of " << place << ": " << valueIn(layout.at("settings"), "/schedule/layers_per_stage")
+                    << "\n";
     }
     std::map<std::string, int> reasons;
     for (const Answer& grid : answer.at("rejected"))

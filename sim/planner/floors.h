@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -102,6 +103,10 @@ public:
     ShapeFloor shapeOf(const Choice&, const Scenario&, const PartFloors&, const PassOrder* = nullptr) const;
     /// No more than ShapeFloor::leastNs, and sooner: for those that never get as far.
     double leastOfShape(const Choice&, const Scenario&, const PartFloors&) const;
+    /// Layers of each stage by what stages cost, other than the scenario's: with no limit of memory, and under that of each way
+    /// of sharding (stage of ZeRO, ranks of a group). None for one rank, or two that hold the model twice.
+    std::vector<std::vector<int>> unevenOf(const Choice&, const Scenario&, const PartFloors&,
+                                           std::span<const std::pair<int, int>> shardings, double capacityBytes) const;
     LayoutFloor shardedOf(const Choice&, const Scenario&, const ShapeFloor&, const ShardFloors&) const;
     /// From the order of the schedule itself; null where that depends on more than its sizes.
     std::shared_ptr<const PassOrder> orderOf(const Choice&, const Scenario&) const;

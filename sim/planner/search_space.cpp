@@ -147,29 +147,44 @@ void Search::survey()
     m_isSurveyed = true;
 }
 
-/// What there is of a node under each schedule, sharded whichever way.
+/// What there is of a node under each schedule, sharded whichever way, its layers dealt evenly and by what stages cost.
 void Search::expandNode(const Waiting& node, std::vector<Waiting>& shapes) const
 {
     checkCancelled();
     Scenario scratch = m_space.scenarioOf(node.choice);
     const auto parts = m_floors.partsOf(node.choice, scratch);
-    eachShape(node.choice, scratch, [&](const Choice& legal) {
-        Choice shape = legal;
-        if (!m_space.free.recompute)
-            shape.recomputeLayers = m_space.held.recomputeLayers;
-        if (!m_request.framework.empty()) {
-            shape.recomputeLayers = depthToJudge(shape);
-            bool isAny = false;
-            m_space.applyTo(scratch, shape);
-            eachSharding(shape, scratch, [&] { isAny = true; });
-            if (!isAny)
-                return;
-            m_space.applyTo(scratch, shape);
-        }
+    const auto push = [&](const Choice& shape) {
         const double ns = m_floors.leastOfShape(shape, scratch, *parts);
         shapes.push_back(
             {.key = node.key, .rung = Rung::shape, .grid = node.grid, .choice = shape, .floorNs = std::max(node.floorNs, ns)});
         setKeys(shapes.back(), ns, 0);
+    };
+    const auto shardingsOf = [&](const Choice& shape) {
+        std::vector<std::pair<int, int>> shardings;
+        eachSharding(shape, scratch, [&] { shardings.emplace_back(scratch.layout.zeroStage, scratch.layout.dpShard); });
+        m_space.applyTo(scratch, shape);
+        return shardings;
+    };
+    eachShape(node.choice, scratch, [&](const Choice& legal) {
+        Choice shape = legal;
+        if (!m_space.free.recompute)
+            shape.recomputeLayers = m_space.held.recomputeLayers;
+        const bool filtered = !m_request.framework.empty();
+        if (filtered) {
+            shape.recomputeLayers = depthToJudge(shape);
+            m_space.applyTo(scratch, shape);
+        }
+        if (!filtered || !shardingsOf(shape).empty())
+            push(shape);
+        if (!m_space.free.layersPerStage)
+            return;
+        const auto deals = m_floors.unevenOf(shape, scratch, *parts, shardingsOf(shape), m_capacityBytes);
+        m_space.rememberDeals(shape, deals);
+        for (shape.deal = 1; asIndex(shape.deal) <= deals.size(); ++shape.deal) {
+            m_space.applyTo(scratch, shape);
+            if (isLegal(scratch) && (!filtered || !shardingsOf(shape).empty()))
+                push(shape);
+        }
     });
 }
 

@@ -2,10 +2,12 @@
 #include "sim/planner/floors.h"
 
 #include "sim/index.h"
+#include "sim/planner/uneven_stages.h"
 #include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace sim {
 namespace {
@@ -323,6 +325,64 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
         }
     }
     return least;
+}
+
+std::vector<std::vector<int>> Floors::unevenOf(const Choice& choice, const Scenario& scenario, const PartFloors& parts,
+                                               std::span<const std::pair<int, int>> shardings, double capacityBytes) const
+{
+    const int ranks = choice.grid.pp;
+    if (ranks == 1 || scenario.modelCopies() > 1)
+        return {};
+    const PipelineOf pipeline = PipelineOf::of(scenario);
+    const bool runsAgain = choice.recompute == Recompute::full;
+    const auto partOf = [&](const PassFloors& time, const PassFloors& memory) {
+        return DealtPipeline::Part{.ns = time.forward +
+                                         (pipeline.splits ? std::min(time.backward, time.input + time.weight) : time.backward),
+                                   .kept = memory.kept};
+    };
+    DealtPipeline dealt;
+    const int stages = ranks * choice.chunks;
+    for (int s = 0; s < stages; ++s)
+        dealt.rankOfStage.push_back(pipeline.rankOf(s));
+    // How many layers run again is chosen afterwards: as few as fit, at most all.
+    const bool allRunAgain = runsAgain && choice.recomputeLayers == 0;
+    for (const int kind : m_kindOfLayer) {
+        const auto& of = parts.layer[asIndex(kind)];
+        dealt.layers.push_back(partOf(of[allRunAgain ? 1 : 0], of[runsAgain ? 1 : 0]));
+    }
+    dealt.embedding = partOf(parts.embedding, parts.embedding);
+    dealt.head = partOf(parts.head, parts.head);
+    const auto order = orderOf(choice, scenario);
+    for (int rank = 0; rank < ranks; ++rank) {
+        double held = 1;
+        if (order) {
+            double passes = 0;
+            for (const auto& [part, count] : order->held[asIndex(rank)][0].passes)
+                passes += count;
+            held = std::max(1.0, passes / choice.chunks);
+        }
+        dealt.held.push_back(held);
+    }
+    std::vector<std::vector<int>> deals;
+    const auto take = [&] {
+        for (std::vector<int>& deal : unevenDeals(dealt))
+            if (deal != scenario.schedule.layersPerStage && std::find(deals.begin(), deals.end(), deal) == deals.end())
+                deals.push_back(std::move(deal));
+    };
+    dealt.capacityBytes = std::numeric_limits<double>::infinity();
+    take();
+    dealt.capacityBytes = capacityBytes;
+    Scenario sharded = scenario;
+    for (const auto& [zero, shard] : shardings) {
+        sharded.layout.zeroStage = zero;
+        sharded.layout.dpShard = shard;
+        for (std::size_t layer = 0; layer < dealt.layers.size(); ++layer)
+            dealt.layers[layer].states = statesBytes(sharded, parts.layerElements[asIndex(m_kindOfLayer[layer])]);
+        dealt.embedding.states = statesBytes(sharded, parts.embeddingElements);
+        dealt.head.states = statesBytes(sharded, parts.headElements);
+        take();
+    }
+    return deals;
 }
 
 LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, const ShapeFloor& shape,

@@ -21,7 +21,7 @@ struct FreeKeyFacts {
     std::string_view pointer;
     bool FreeKeys::*isFree;
 };
-constexpr std::array<FreeKeyFacts, 14> kFreeKeys{{{"layout.tp", &FreeKeys::tp},
+constexpr std::array<FreeKeyFacts, 15> kFreeKeys{{{"layout.tp", &FreeKeys::tp},
                                                   {"layout.cp", &FreeKeys::cp},
                                                   {"layout.pp", &FreeKeys::pp},
                                                   {"layout.dp", &FreeKeys::dp},
@@ -34,6 +34,7 @@ constexpr std::array<FreeKeyFacts, 14> kFreeKeys{{{"layout.tp", &FreeKeys::tp},
                                                   {"layout.dp_shard", &FreeKeys::dpShard},
                                                   {"schedule.kind", &FreeKeys::kind},
                                                   {"schedule.virtual_stages", &FreeKeys::chunks},
+                                                  {"schedule.layers_per_stage", &FreeKeys::layersPerStage},
                                                   {"training.recompute", &FreeKeys::recompute}}};
 constexpr int kMostMicroBatch = 64;
 constexpr int kMostChunks = 64;
@@ -403,8 +404,7 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
     scenario.schedule.sequenceSlices = m_slices > 0 ? m_slices : family.usualSlices;
     if (!family.cutsSequences())
         scenario.schedule.sequenceSlices = 1;
-    const int stages = std::max(1, scenario.stages());
-    scenario.schedule.layersPerStage = layersOfStages(stages);
+    scenario.schedule.layersPerStage = layersOfStages(choice);
     scenario.training.microBatchSize = choice.microBatch;
     scenario.training.recompute = choice.recompute;
     scenario.training.recomputeLayers = choice.recompute == Recompute::full ? choice.recomputeLayers : 0;
@@ -437,18 +437,43 @@ int PlanSpace::leastDepth(const Choice& choice) const
     return isOfFramework(scenarioOf(some)) ? all : 1;
 }
 
-std::vector<int> PlanSpace::layersOfStages(int stages) const
+/// What of a choice its deals depend on.
+static Choice dealtOf(Choice choice)
 {
+    choice.zeroStage = choice.deal = choice.recomputeLayers = 0;
+    choice.dpShard = 1;
+    return choice;
+}
+
+void PlanSpace::rememberDeals(const Choice& choice, std::vector<std::vector<int>> deals) const
+{
+    const std::lock_guard guard(m_lock);
+    m_deals.insert_or_assign(dealtOf(choice), std::move(deals));
+}
+
+int PlanSpace::stagesOf(const Choice& choice) const
+{
+    return std::max(1, choice.grid.pp * choice.chunks / scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies);
+}
+
+std::vector<int> PlanSpace::layersOfStages(const Choice& choice) const
+{
+    if (choice.deal > 0) {
+        const std::lock_guard guard(m_lock);
+        return m_deals.at(dealtOf(choice)).at(asIndex(choice.deal - 1));
+    }
+    const int stages = stagesOf(choice);
     return givenLayersPerStage.size() == asIndex(stages) ? givenLayersPerStage
                                                          : balancedLayers(base.model.numHiddenLayers, stages);
 }
 
 int PlanSpace::layersOfChunk(const Choice& choice) const
 {
-    const int copies = scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies;
-    const int stages = std::max(1, choice.grid.pp * choice.chunks / copies);
-    if (givenLayersPerStage.size() == asIndex(stages))
-        return *std::max_element(givenLayersPerStage.begin(), givenLayersPerStage.end());
+    const int stages = stagesOf(choice);
+    if (choice.deal > 0 || givenLayersPerStage.size() == asIndex(stages)) {
+        const std::vector<int> layers = layersOfStages(choice);
+        return *std::max_element(layers.begin(), layers.end());
+    }
     return (base.model.numHiddenLayers + stages - 1) / stages;
 }
 
@@ -479,10 +504,9 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
         : choice.recompute == Recompute::selective
             ? selectiveJson
             : "{\"kind\":\"full\",\"layers\":" + std::to_string(choice.recomputeLayers) + "}");
-    if (m_layersGiven && !m_layersFixed) {
+    if ((m_layersGiven && !m_layersFixed) || choice.deal > 0) {
         std::string list;
-        const int stages = std::max(1, grid.pp * choice.chunks / scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies);
-        for (const int layers : layersOfStages(stages))
+        for (const int layers : layersOfStages(choice))
             list += (list.empty() ? "[" : ",") + std::to_string(layers);
         settings.emplace_back("schedule.layers_per_stage", list + "]");
     }
@@ -511,6 +535,7 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     for (const FreeKeyFacts& key : kFreeKeys)
         if (!(free.*key.isFree))
             hold(std::string(key.pointer), key.pointer == "layout.order"               ? quoted(orders.front())
+                                           : key.isFree == &FreeKeys::layersPerStage   ? quoted("balanced")
                                            : key.isFree == &FreeKeys::kind             ? quoted(kinds.front())
                                            : key.isFree == &FreeKeys::recompute        ? quoted("none")
                                            : key.isFree == &FreeKeys::sequenceParallel ? "false"
@@ -522,8 +547,11 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     hold("layout.placement", quoted("packed"));
     if (const Framework* const framework = findFramework(m_request.framework))
         all["/training/overlap"] = quoted("as " + std::string(framework->name) + " hides transfers");
-    if (m_layersFixed || !m_layersGiven)
-        hold("schedule.layers_per_stage", quoted("balanced"));
+    if (free.layersPerStage)
+        all["/schedule/layers_per_stage"] =
+            quoted("balanced, or dealt so that the slowest rank is as fast as it can be within its memory");
+    else if (m_layersGiven && !m_layersFixed)
+        all.erase("/schedule/layers_per_stage");
     hold("schedule.microbatch_group", quoted("pp"));
     // Limits of the search, where one leaves something out.
     bool isOneRank = false, hasMicroBatches = false, hasChunks = false;

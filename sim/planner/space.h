@@ -4,6 +4,8 @@
 #include "sim/planner/planner.h"
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,7 @@ struct Choice {
     int dpShard = 1;
     int kind = 0; ///< index into PlanSpace::kinds
     int chunks = 1;
+    int deal = 0; ///< of layers to stages: 0 balanced or as given, else one of PlanSpace::rememberDeals, from 1
     Recompute recompute = Recompute::none;
     int recomputeLayers = 0; ///< of each chunk, with full
     auto operator<=>(const Choice&) const = default;
@@ -27,8 +30,9 @@ struct Choice {
 
 /// A key of the scenario that may be searched, and whether it is.
 struct FreeKeys {
-    bool tp = true, cp = true, pp = true, dp = true, ep = true, etp = true, order = false, microBatch = true,
-         sequenceParallel = true, zeroStage = true, dpShard = true, kind = true, chunks = true, recompute = true;
+    bool tp = true, cp = true, pp = true, dp = true, ep = true, etp = true, order = false, layersPerStage = false,
+         microBatch = true, sequenceParallel = true, zeroStage = true, dpShard = true, kind = true, chunks = true,
+         recompute = true;
 };
 
 class PlanSpace {
@@ -52,6 +56,9 @@ public:
     std::vector<Recompute> recomputes() const;
     std::vector<int> chunkCounts(const PlanGrid&, int kind) const;
 
+    /// Layers of each stage that choices of this grid, micro-batch, kind, chunks and recomputation may have besides. Thread-safe.
+    void rememberDeals(const Choice&, std::vector<std::vector<int>>) const;
+
     /// As the reader would resolve it.
     Scenario scenarioOf(const Choice&) const;
     /// The same into a scenario that was made here before: nothing but what is searched is touched.
@@ -72,7 +79,8 @@ public:
 
 private:
     void readHeld();
-    std::vector<int> layersOfStages(int stages) const;
+    std::vector<int> layersOfStages(const Choice&) const;
+    int stagesOf(const Choice&) const;
     /// As many as leave no chunk without a layer, or about so.
     int chunksThatHaveLayers(const PlanGrid&, const ScheduleFamily&) const;
     int heldInt(std::string_view pointer, int otherwise) const;
@@ -82,7 +90,9 @@ private:
     bool m_reshardGiven = false;
     bool m_orderFollows = false;   ///< the framework has one alone
     int m_group = 0, m_slices = 0; ///< 0: as usual
-    int m_nodes = 0;               ///< that the cluster is told to have; 0: nothing is said
+    mutable std::mutex m_lock;
+    mutable std::map<Choice, std::vector<std::vector<int>>> m_deals;
+    int m_nodes = 0; ///< that the cluster is told to have; 0: nothing is said
 };
 
 /// Throws Error, with those there are, if there is none of that name.

@@ -28,7 +28,6 @@ public:
 
     const std::vector<Primitive>& primitives() const { return m_primitives; }
     const std::vector<Node>& nodes() const { return m_nodes; }
-    std::vector<Node> takeNodes() { return std::move(m_nodes); }
     std::vector<std::string> texts() const;      ///< in the order drawn
     std::vector<Primitive> cutTexts() const;     ///< texts that the clip or the area cuts
     std::vector<Primitive> rectsOf(Color) const; ///< filled rectangles of a colour

@@ -4,6 +4,7 @@
 #include "app/canvas/qt/qpainter_canvas.h"
 #include "app/lessons/answer_input.h"
 #include "app/lessons/lesson_text.h"
+#include "app/session/scenario_name.h"
 #include "app/session/view_state.h"
 #include "app/shell/widgets/style.h"
 #include "app/views/pictures.h"
@@ -333,7 +334,7 @@ private:
             drawn->setStep(step);
             drawn->setForAudience(true);
             m_sheets.picture(*drawn, tr("%1: %2").arg(QCoreApplication::translate("Pictures", info->title),
-                                                      paperText(simulation->scenario().name)));
+                                                      paperText(nameOf(simulation->scenario()).toStdString())));
         }
     }
 

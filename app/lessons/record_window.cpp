@@ -1,6 +1,7 @@
 #include "app/lessons/record_window.h"
 
 #include "app/canvas/qt/save_whole.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
 #include "sim/lesson/check.h"
 #include "sim/scenario/json_text.h"
@@ -8,8 +9,6 @@
 #include <QCheckBox>
 #include <QCloseEvent>
 #include <QComboBox>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -285,11 +284,9 @@ void RecordWindow::updateButtons()
 void RecordWindow::chooseFile()
 {
     const QString name = QString::fromStdString(sim::lessonIdOf(m_title->text().toStdString())) + QStringLiteral(".json");
-    QString path = QFileDialog::getSaveFileName(this, tr("Save Lesson"), name, tr("Lessons (*.json)"));
+    const QString path = chooseSaveFile(this, tr("Save Lesson"), name, tr("Lessons (*.json)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".json");
     saveTo(path);
 }
 

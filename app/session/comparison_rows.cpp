@@ -190,12 +190,14 @@ std::vector<SeveralRow> severalRows(const std::vector<std::vector<ComparisonRow>
             const auto found = std::find_if(out.begin(), out.end(), [&](const SeveralRow& r) { return r.name == row.name; });
             if (found == out.end()) {
                 out.insert(out.begin() + static_cast<std::ptrdiff_t>(place),
-                           {row.name, row.unit, row.isTotal, row.lowerIsBetter, std::vector<double>(toA.size() + 1, 0.0)});
+                           {row.name, row.unit, row.isTotal, row.lowerIsBetter, std::vector<double>(toA.size() + 1, 0.0),
+                            std::vector<bool>(toA.size() + 1, true)});
             } else {
                 place = static_cast<std::size_t>(found - out.begin());
             }
             out[place].values[0] = row.a;
             out[place].values[other + 1] = row.b;
+            out[place].canTell[other + 1] = row.canTell();
             ++place;
         }
     }

@@ -45,6 +45,7 @@ struct SeveralRow {
     bool isTotal = false;
     std::optional<bool> lowerIsBetter = true;
     std::vector<double> values; ///< [scenario], A first
+    std::vector<bool> canTell;  ///< [scenario]: false where its difference from A is within what the model can tell apart
 };
 std::vector<SeveralRow> severalRows(const std::vector<std::vector<ComparisonRow>>& toA);
 /// "name,unit,A: …,B: …": those rows in full precision. RFC 4180, newline at the end.

@@ -304,7 +304,10 @@ Edit makeEdit(const ScenarioState& state, std::string_view pointer, const std::o
 Edit makePerturbationEdit(const ScenarioState& state, std::string_view kind)
 {
     Edit edit;
-    edit.text = "add " + std::string(kind == "jitter" ? "jitter" : kind == "slow_link" ? "a slow link" : "a slow GPU");
+    edit.text = "add " + std::string(kind == "jitter"      ? "jitter"
+                                     : kind == "slow_link" ? "a slow link"
+                                     : kind == "failure"   ? "failures"
+                                                           : "a slow GPU");
     edit.assignments.push_back(
         {std::string(kPerturbations) + "/" + std::to_string(state.count(kPerturbations)), perturbationJson(kind, "0")});
     return edit;
@@ -361,13 +364,7 @@ void letLayersFollow(Edit& edit, const sim::ScenarioDocument& document)
 
 std::string quoted(std::string_view text)
 {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            out += '\\';
-        out += c;
-    }
-    return out + '"';
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void apply(sim::ScenarioDocument& document, const Edit& edit)

@@ -3,6 +3,7 @@
 #include "app/session/number_candidates.h"
 #include "app/session/scenario_keys.h"
 #include "sim/cancel.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +47,7 @@ std::optional<std::string> refusal(const ScenarioState& state, std::string_view 
     const auto number = numberOf(json);
     if (rule == LayoutRule::keepGpus && number && std::fabs(*number) < 1e9 &&
         !keepsGpus(state.document(), &lastLegal, pointer, static_cast<int>(*number))) {
-        return std::to_string(lastLegal.layout.worldSize()) + " GPUs cannot be shared out with " +
+        return sim::countedText(lastLegal.layout.worldSize(), "GPU") + " cannot be shared out with " +
                std::string(pointer.substr(pointer.rfind('/') + 1)) + " " + json + ": no whole dp is left";
     }
     sim::ScenarioDocument changed = state.document();

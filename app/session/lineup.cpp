@@ -34,8 +34,10 @@ Problems Lineup::open(const QString& path, const sim::Catalogue& catalogue)
 Problems Lineup::add(const QString& name, const sim::ScenarioDocument& document, const sim::Catalogue& catalogue)
 {
     if (isFull())
-        return {
-            {{}, {}, tr("six scenarios are compared already; take one of them out first").toStdString(), sim::Severity::error}};
+        return {{{},
+                 {},
+                 tr("six scenarios are compared already; nearest: Compare Only A and B, then add others").toStdString(),
+                 sim::Severity::error}};
     auto resolved = document.resolve(catalogue);
     if (!resolved.scenario)
         return std::move(resolved.problems);

@@ -27,7 +27,6 @@ public:
     void pause();
     void toggle() { isPlaying() ? pause() : play(); }
     void setRepeating(bool);
-    bool isRepeating() const { return m_repeats; }
 
     /// At speed 1 a span lasts kSecondsASpan, however short it really is: a step of 3 ms is watched in slow motion.
     static constexpr double kSecondsASpan = 10;

@@ -55,6 +55,11 @@ QString generatedName(const sim::Scenario& s)
     return parts.isEmpty() ? on : on + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
 }
 
+QString nameOf(const sim::Scenario& s)
+{
+    return s.name.empty() ? generatedName(s) : QString::fromStdString(s.name);
+}
+
 QString changedSettings(const sim::Scenario& now, const sim::Scenario& file)
 {
     QStringList parts;

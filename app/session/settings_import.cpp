@@ -120,7 +120,7 @@ SettingsQuestion SettingsImport::questionOf(const std::string& pointer) const
         question.label = trSettings("GPUs in all");
         std::int64_t ranks = 1; // of what is written, legal or not
         for (const char* key : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp"})
-            ranks *= std::max(1, wholeNumber(m_document.get(key).value_or("1")));
+            ranks *= std::max<std::int64_t>(1, std::strtoll(m_document.get(key).value_or("1").c_str(), nullptr, 10));
         question.value = std::to_string(ranks);
         return question;
     }

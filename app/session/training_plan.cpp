@@ -3,6 +3,7 @@
 #include "app/session/edit.h"
 #include "sim/error.h"
 #include "sim/scenario/document.h"
+#include "sim/text/number_text.h"
 
 #include <QFile>
 #include <QObject>
@@ -203,27 +204,28 @@ TrainingPlan planTraining(const sim::Simulation& simulation, const Machine& mach
     const std::int64_t need = plan.stateBytes + plan.activationBytes;
     const QString memory = QObject::tr("about %1 of memory: %2 for weights, gradients and optimizer, %3 for activations")
                                .arg(gibText(need), gibText(plan.stateBytes), gibText(plan.activationBytes));
-    plan.text = plan.ranks == 1 ? QObject::tr("One rank on %1 cores.").arg(machine.cores)
+    const QString cores = QString::fromStdString(sim::countedText(machine.cores, "core"));
+    plan.text = plan.ranks == 1 ? QObject::tr("One rank on %1.").arg(cores)
                 : plan.ranks <= machine.cores
                     ? QObject::tr("%1 ranks, each on a core of its own (of %2).").arg(plan.ranks).arg(machine.cores)
-                    : QObject::tr("%1 ranks take turns on %2 cores: the wall clock shows that, the as-if-parallel clock "
+                    : QObject::tr("%1 ranks take turns on %2: the wall clock shows that, the as-if-parallel clock "
                                   "takes it out.")
                           .arg(plan.ranks)
-                          .arg(machine.cores);
+                          .arg(cores);
     plan.text +=
         QObject::tr(" It takes %1%2. A step takes %3 on the CPU.")
             .arg(memory, machine.freeBytes > 0 ? QObject::tr("; %1 are free").arg(gibText(machine.freeBytes)) : QString(),
                  secondsText(plan.stepSeconds));
     QStringList problems;
     if (plan.ranks > kMostTrainedRanks)
-        problems << QObject::tr("%1 ranks are too many to take turns on %2 cores; up to %3 make sense.")
+        problems << QObject::tr("%1 ranks are too many to take turns on %2; up to %3 make sense.")
                         .arg(plan.ranks)
-                        .arg(machine.cores)
+                        .arg(cores)
                         .arg(kMostTrainedRanks);
     if (machine.freeBytes > 0 && static_cast<double>(need) > kShareOfMemory * static_cast<double>(machine.freeBytes))
         problems << QObject::tr("It needs about %1, and %2 are free.").arg(gibText(need), gibText(machine.freeBytes));
     else if (plan.stepSeconds > kSlowStepSeconds)
-        problems << QObject::tr("A step would take %1 on %2 cores.").arg(secondsText(plan.stepSeconds)).arg(machine.cores);
+        problems << QObject::tr("A step would take %1 on %2.").arg(secondsText(plan.stepSeconds), cores);
     plan.problem = problems.join(QLatin1Char(' '));
     plan.fits = problems.isEmpty();
     return plan;

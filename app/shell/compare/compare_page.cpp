@@ -155,6 +155,7 @@ void ComparePage::runCommand(ViewCommand command, bool fast)
 void ComparePage::stepChanged()
 {
     m_isStale = true;
+    m_worker.dropAll(); // what is on its way is of sides that are shown no more
     if (isVisible())
         refresh();
 }
@@ -392,6 +393,8 @@ QString ComparePage::headline() const
 
 QString ComparePage::csv() const
 {
+    if (m_awaitsComparison || m_isStale)
+        return {};
     if (!m_view.comparison())
         return {};
     if (!m_view.showsSeveral())

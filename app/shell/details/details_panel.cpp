@@ -475,7 +475,9 @@ void DetailsPanel::showRank()
                          .arg(stages.join(QStringLiteral(", "))));
     const int classIndex = m_simulation->classOf(rank);
     const int alike = m_simulation->classSize(classIndex);
-    m_alike->setText(alike > 1 ? tr("Behaves exactly as %1 others").arg(separated(alike - 1)) : QString());
+    m_alike->setText(alike == 2  ? tr("Behaves exactly as 1 other")
+                     : alike > 2 ? tr("Behaves exactly as %1 others").arg(separated(alike - 1))
+                                 : QString());
     m_alike->setVisible(alike > 1);
 
     showGroups(rank);

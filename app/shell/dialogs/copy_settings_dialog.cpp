@@ -2,13 +2,12 @@
 
 #include "app/session/plain_words.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/pointer_text.h"
 
 #include <QClipboard>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QFontDatabase>
 #include <QGuiApplication>
 #include <QLabel>
@@ -134,8 +133,9 @@ void CopySettingsDialog::kindChanged()
                     keys << QString::fromStdString(sim::dotted(note.pointer));
             constexpr qsizetype kMost = 8;
             notes +=
-                QLatin1Char(' ') + (keys.size() > kMost ? tr("They are %1, …").arg(keys.mid(0, kMost).join(QLatin1String(", ")))
-                                                        : tr("They are %1.").arg(keys.join(QLatin1String(", "))));
+                QLatin1Char(' ') + (keys.size() == 1      ? tr("It is %1.").arg(keys.front())
+                                    : keys.size() > kMost ? tr("They are %1, …").arg(keys.mid(0, kMost).join(QLatin1String(", ")))
+                                                          : tr("They are %1.").arg(keys.join(QLatin1String(", "))));
         }
         QStringList names;
         for (const sim::Note& note : exported.notes)
@@ -162,11 +162,9 @@ void CopySettingsDialog::copy()
 void CopySettingsDialog::chooseFile()
 {
     const QString ending = textOf(kind().ending);
-    QString path = QFileDialog::getSaveFileName(this, tr("Save Settings"), m_fileName + ending, tr("Settings (*%1)").arg(ending));
+    const QString path = chooseSaveFile(this, tr("Save Settings"), m_fileName + ending, tr("Settings (*%1)").arg(ending));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += ending;
     try {
         sim::replaceFile(path.toStdU16String(), text().toStdString());
         Q_EMIT saved(path);

@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/export_dialog.h"
 
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
 #include "sim/error.h"
 
@@ -9,8 +10,6 @@
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QFormLayout>
 #include <QGuiApplication>
 #include <QImage>
@@ -308,7 +307,7 @@ void ExportDialog::copy()
         Q_EMIT copied();
     } catch (const sim::Error& error) {
         m_failure->setText(QString::fromUtf8(error.what()));
-        Q_EMIT failed({}, m_failure->text());
+        m_failure->show();
     }
 }
 
@@ -316,12 +315,10 @@ void ExportDialog::chooseFile()
 {
     const QString ending = QLatin1String(figureEnding(format()));
     const QString name = QLatin1String(pictureInfo(source().picture).name);
-    QString path = QFileDialog::getSaveFileName(this, tr("Save Figure"), QStringLiteral("%1-%2.%3").arg(m_fileName, name, ending),
-                                                tr("%1 pictures (*.%2)").arg(ending.toUpper(), ending));
+    const QString path = chooseSaveFile(this, tr("Save Figure"), QStringLiteral("%1-%2.%3").arg(m_fileName, name, ending),
+                                        tr("%1 pictures (*.%2)").arg(ending.toUpper(), ending), FileEnding::required);
     if (path.isEmpty())
         return;
-    if (!figureFormatOf(path))
-        path += QLatin1Char('.') + ending;
     try {
         save(path);
         Q_EMIT saved(path);

@@ -58,12 +58,14 @@ void add(QGridLayout& grid, const KeySheet::Section& section)
 
 } // namespace
 
-KeySheet::KeySheet(std::vector<Section> sections, QWidget* parent) : QDialog(parent)
+KeySheet::KeySheet(std::vector<Section> sections, NavigationStyle wheel, QWidget* parent) : QDialog(parent)
 {
     setWindowTitle(tr("Keys"));
     Section mouse{tr("Mouse"), {}};
     for (const Gesture& g : kGestures)
         mouse.lines.push_back({tr(g.keys), tr(g.what), {}});
+    if (wheel == NavigationStyle::tracy)
+        std::swap(mouse.lines[0].what, mouse.lines[1].what);
     sections.insert(sections.begin() + 1, mouse);
 
     auto* sheet = new QWidget;

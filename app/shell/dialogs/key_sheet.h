@@ -1,6 +1,8 @@
 // All keys on one sheet: those of the commands, and what the mouse does in the pictures.
 #pragma once
 
+#include "app/session/settings.h"
+
 #include <QDialog>
 #include <QString>
 
@@ -19,7 +21,7 @@ public:
         };
         std::vector<Line> lines;
     };
-    explicit KeySheet(std::vector<Section> sections, QWidget* parent = nullptr); ///< the mouse comes after the first
+    KeySheet(std::vector<Section> sections, NavigationStyle, QWidget* parent = nullptr); ///< the mouse comes after the first
 };
 
 } // namespace app

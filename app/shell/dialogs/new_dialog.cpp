@@ -107,9 +107,7 @@ void NewDialog::fillGpus()
     m_gpus->clear();
     for (int nodes = 1; nodes <= kMostNodes; nodes *= 2) {
         const int gpus = nodes * perNode;
-        auto* item = new QListWidgetItem(nodes == 1 ? tr("%1 GPUs, 1 node").arg(separated(gpus))
-                                                    : tr("%1 GPUs, %2 nodes").arg(separated(gpus), separated(nodes)),
-                                         m_gpus);
+        auto* item = new QListWidgetItem(counted(gpus, "GPU") + QStringLiteral(", ") + counted(nodes, "node"), m_gpus);
         item->setData(Qt::UserRole, nodes);
     }
     m_gpus->setCurrentRow(chosen);

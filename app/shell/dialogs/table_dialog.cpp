@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/table_dialog.h"
 
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
@@ -8,8 +9,6 @@
 #include <QAbstractTableModel>
 #include <QClipboard>
 #include <QComboBox>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QLabel>
@@ -206,13 +205,11 @@ void TableDialog::copy() const
 
 void TableDialog::chooseFile()
 {
-    QString path = QFileDialog::getSaveFileName(this, tr("Save Table"),
-                                                QStringLiteral("%1-%2.csv").arg(m_fileName, m_tables->currentData().toString()),
-                                                tr("Tables (*.csv)"));
+    const QString path =
+        chooseSaveFile(this, tr("Save Table"), QStringLiteral("%1-%2.csv").arg(m_fileName, m_tables->currentData().toString()),
+                       tr("Tables (*.csv)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".csv");
     try {
         save(path);
         Q_EMIT saved(path);

@@ -2,11 +2,11 @@
 
 #include "app/canvas/qt/figure_size.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
-#include <QFileDialog>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -154,12 +154,10 @@ void FilmDialog::refresh()
 void FilmDialog::chooseFile()
 {
     const QString suffix = QLatin1String(filmEnding(ending()));
-    QString path = QFileDialog::getSaveFileName(this, tr("Export Film"), QStringLiteral("%1.%2").arg(m_fileName, suffix),
-                                                tr("%1 films (*.%2)").arg(suffix.toUpper(), suffix));
+    const QString path = chooseSaveFile(this, tr("Export Film"), QStringLiteral("%1.%2").arg(m_fileName, suffix),
+                                        tr("%1 films (*.%2)").arg(suffix.toUpper(), suffix), FileEnding::required);
     if (path.isEmpty())
         return;
-    if (filmEndingOf(path) != ending())
-        path += QLatin1Char('.') + suffix;
     film(path);
 }
 

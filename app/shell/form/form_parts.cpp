@@ -21,10 +21,10 @@ QString tr(const char* text)
 QStringList modelSummary(const Scenario& s)
 {
     const sim::Model& m = s.model;
-    QStringList out{tr("%1 layers").arg(m.numHiddenLayers), tr("%1 wide").arg(separated(m.hiddenSize))};
+    QStringList out{counted(m.numHiddenLayers, "layer"), tr("%1 wide").arg(separated(m.hiddenSize))};
     if (m.numExperts > 0)
-        out << tr("%1 experts").arg(m.numExperts);
-    return out << tr("%1 heads").arg(m.numAttentionHeads);
+        out << counted(m.numExperts, "expert");
+    return out << counted(m.numAttentionHeads, "head");
 }
 
 QStringList hardwareSummary(const Scenario& s)
@@ -80,7 +80,7 @@ QStringList trainingSummary(const Scenario& s)
         }
         return "";
     };
-    return {tr("%1 tokens").arg(separated(s.training.sequenceLength)), QString::fromLatin1(word(s.training.precision))};
+    return {counted(s.training.sequenceLength, "token"), QString::fromLatin1(word(s.training.precision))};
 }
 
 QStringList overlapSummary(const Scenario& s)
@@ -117,7 +117,7 @@ QStringList perturbationSummary(const Scenario& s)
 
 QStringList liveSummary(const Scenario& s)
 {
-    return {tr("%1 steps").arg(s.live.steps), tr("rate %1").arg(s.live.learningRate)};
+    return {counted(s.live.steps, "step"), tr("rate %1").arg(s.live.learningRate)};
 }
 
 constexpr std::array kParts{
@@ -147,7 +147,7 @@ std::span<const FormPart> formParts()
 QString clusterNote(const sim::Scenario& s)
 {
     const int gpus = s.cluster.gpus(), used = s.layout.worldSize();
-    const QString note = tr("%1 GPUs").arg(separated(gpus));
+    const QString note = counted(gpus, "GPU");
     return used < gpus ? note + QStringLiteral(" · ") + tr("%1 idle").arg(separated(gpus - used)) : note;
 }
 

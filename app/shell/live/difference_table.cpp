@@ -50,9 +50,9 @@ QString stragglersText(const std::vector<live::Straggler>& stragglers)
     QStringList lines;
     constexpr std::size_t kMostLines = 8;
     for (std::size_t i = 0; i < std::min(kMostLines, stragglers.size()); ++i)
-        lines << QObject::tr("rank %1 came last %2 times; others waited %3 for it")
+        lines << QObject::tr("rank %1 came last %2; others waited %3 for it")
                      .arg(stragglers[i].rank)
-                     .arg(stragglers[i].times)
+                     .arg(counted(stragglers[i].times, "time"))
                      .arg(timeText(stragglers[i].othersWaitedNs));
     return lines.join(QLatin1Char('\n'));
 }

@@ -324,9 +324,9 @@ void LivePanel::showStatus(const LiveUpdate& update)
     m_status = update.status;
     QString line = m_status.headline;
     if (m_run)
-        line += QStringLiteral("  ·  ") + tr("%1 ranks on %2, %3")
-                                              .arg(separated(m_run->worldSize))
-                                              .arg(QString::fromStdString(m_run->device), QString::fromStdString(m_run->host));
+        line += QStringLiteral("  ·  ") + tr("%1 on %2, %3")
+                                              .arg(counted(m_run->worldSize, "rank"), QString::fromStdString(m_run->device),
+                                                   QString::fromStdString(m_run->host));
     m_headline->setText(line);
     const Color color = isWorse(m_status.phase)                 ? m_theme->error
                         : m_status.phase == LivePhase::training ? m_theme->fill(sim::OpClass::backwardWeight)
@@ -491,7 +491,6 @@ void LivePanel::setClock(LiveClock clock)
     m_clock = clock;
     m_clocks->button(static_cast<int>(clock))->setChecked(true);
     showTimelines();
-    Q_EMIT clockChanged();
 }
 
 void LivePanel::setTheme(const Theme& theme)

@@ -64,7 +64,6 @@ public:
 
 Q_SIGNALS:
     void stepChosen(int step);
-    void clockChanged();
 
 private:
     void showStatus(const LiveUpdate&);

@@ -1,6 +1,7 @@
 #include "app/shell/ops/ops_panel.h"
 
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
 #include "app/step/op_selection.h"
@@ -11,8 +12,6 @@
 
 #include <QClipboard>
 #include <QComboBox>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -59,8 +58,9 @@ bool selectSameOps(const Selection& a, const Selection& b)
 /// "4,608 ops of 16 ranks in 12.3 ms"
 QString summaryText(const sim::OpTable& table, bool isRange)
 {
-    const QString what = table.ofKernels ? OpsPanel::tr("%1 ops").arg(separated(table.all.count))
-                                         : OpsPanel::tr("%1 passes").arg(separated(table.all.count));
+    const QString what =
+        QString::fromStdString(table.ofKernels ? sim::countedText(table.all.count, "op")
+                                               : countText(table.all.count) + (table.all.count == 1 ? " pass" : " passes"));
     const QString ranks = table.ranks == 1 ? OpsPanel::tr("1 rank") : OpsPanel::tr("%1 ranks").arg(separated(table.ranks));
     const QString length = QString::fromStdString(durationText(static_cast<double>(table.lengthNs())));
     return isRange ? OpsPanel::tr("%1 of %2 in the selected %3").arg(what, ranks, length)
@@ -308,11 +308,9 @@ void OpsPanel::copy()
 
 void OpsPanel::chooseFile()
 {
-    QString path = QFileDialog::getSaveFileName(this, tr("Save Table"), QStringLiteral("ops.csv"), tr("Tables (*.csv)"));
+    const QString path = chooseSaveFile(this, tr("Save Table"), QStringLiteral("ops.csv"), tr("Tables (*.csv)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".csv");
     try {
         sim::replaceFile(path.toStdString(), csvText(shownTable()));
         Q_EMIT saved(path);

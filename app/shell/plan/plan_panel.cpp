@@ -565,8 +565,9 @@ QString PlanPanel::optionsText() const
         parts << QString::fromStdString(m_framework);
     if (m_marginGib > 0)
         parts << tr("%1 GiB free").arg(m_marginGib);
-    if (m_freesOrder)
-        parts << tr("any order");
+    for (const BesidesFree& key : kBesidesFree)
+        if (m_freed.contains(key.pointer))
+            parts << tr(key.brief);
     return parts.isEmpty() ? tr("Nothing held") : parts.join(QStringLiteral(" · "));
 }
 
@@ -642,13 +643,18 @@ void PlanPanel::fillOptions()
         connect(action, &QAction::toggled, this, [this, pointer](bool on) { setHeld(pointer, on); });
     }
     m_optionsMenu->addSection(tr("Searched besides"));
-    QAction* order = m_optionsMenu->addAction(tr("Order of the axes on the ranks"));
-    order->setCheckable(true);
-    order->setChecked(m_freesOrder);
-    connect(order, &QAction::toggled, this, [this](bool on) {
-        m_freesOrder = on;
-        askedForOther();
-    });
+    for (const BesidesFree& key : kBesidesFree) {
+        QAction* action = m_optionsMenu->addAction(tr(key.text));
+        action->setCheckable(true);
+        action->setChecked(m_freed.contains(key.pointer));
+        connect(action, &QAction::toggled, this, [this, pointer = std::string(key.pointer)](bool on) {
+            if (on)
+                m_freed.insert(pointer);
+            else
+                m_freed.erase(pointer);
+            askedForOther();
+        });
+    }
     QMenu* framework = m_optionsMenu->addMenu(tr("Only What a Framework Can Do"));
     auto* frameworks = new QActionGroup(framework);
     const auto addFramework = [&](const QString& text, const std::string& name) {

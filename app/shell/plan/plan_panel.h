@@ -141,8 +141,8 @@ private:
     Desk& m_desk;
     const Theme* m_theme;
     double m_price = 0;
-    std::set<std::string> m_held; ///< pointers
-    bool m_freesOrder = false;
+    std::set<std::string> m_held;  ///< pointers
+    std::set<std::string> m_freed; ///< searched besides what always is
     std::string m_framework;
     double m_marginGib = 0;
     std::string m_plannedOf;                       ///< the scenario but for what is searched, when it was asked for

@@ -59,8 +59,7 @@ sim::PlanRequest PlanPanel::requestNow() const
         if (value)
             request.fixed.emplace_back(pointer, *value);
     }
-    if (m_freesOrder)
-        request.freed = {"layout.order"};
+    request.freed.assign(m_freed.begin(), m_freed.end());
     return request;
 }
 
@@ -71,6 +70,7 @@ void PlanPanel::forget()
     m_soon.stop();
     m_byGpus.clear();
     m_held.clear();
+    m_freed.clear();
     m_plannedOf.clear();
     m_openedOf.clear();
     m_hasPlanned = false;
@@ -188,12 +188,17 @@ void PlanPanel::start()
     m_soon.stop();
     m_failure.clear();
     m_cellFailure.clear();
+    const auto refuse = [this](const QString& why) {
+        forgetPlan();
+        m_hasPlanned = false;
+        showFailure(why);
+    };
     if (!m_desk.session().isOpen() || !m_desk.session().isLegal()) {
-        showFailure(tr("Only a scenario that works can be planned: mend its problems first"));
+        refuse(tr("Only a scenario that works can be planned: mend its problems first"));
         return;
     }
     if (static_cast<sim::PlanObjective>(m_objective->currentData().toInt()) == sim::PlanObjective::cost && m_price <= 0) {
-        showFailure(tr("Planning by cost wants the price of a GPU hour: File > Settings"));
+        refuse(tr("Planning by cost wants the price of a GPU hour: File > Settings"));
         return;
     }
     const std::string of = searchedText();
@@ -434,6 +439,7 @@ void PlanPanel::compareChosen()
 void PlanPanel::planAround(const std::string& pointer)
 {
     m_held = {pointer};
+    m_freed.erase(pointer);
     m_byGpus.clear();
     forgetGuide();
     start();
@@ -442,6 +448,8 @@ void PlanPanel::planAround(const std::string& pointer)
 void PlanPanel::planAlone(const std::string& pointer)
 {
     m_held.clear();
+    if (std::find(std::begin(kSearchedKeys), std::end(kSearchedKeys), pointer) == std::end(kSearchedKeys))
+        m_freed.insert(pointer);
     m_byGpus.clear();
     forgetGuide();
     const Session& session = m_desk.session();

@@ -1,6 +1,8 @@
 // The settings that a plan searches, as the panel lists them. Private to app/shell/plan.
 #pragma once
 
+#include <QtGlobal>
+
 #include <array>
 
 namespace app {
@@ -21,5 +23,15 @@ inline constexpr std::array kSearchedKeys{"layout.tp",
                                           "layout.zero_stage",
                                           "layout.dp_shard",
                                           "training.recompute"};
+
+/// What is searched besides where it is asked for: in the menu, and in the line of what was asked.
+struct BesidesFree {
+    const char *pointer, *text, *brief;
+};
+inline constexpr std::array<BesidesFree, 2> kBesidesFree{
+    {{"layout.order", QT_TRANSLATE_NOOP("app::PlanPanel", "Order of the axes on the ranks"),
+      QT_TRANSLATE_NOOP("app::PlanPanel", "any order")},
+     {"schedule.layers_per_stage", QT_TRANSLATE_NOOP("app::PlanPanel", "Layers of each stage, by what stages cost"),
+      QT_TRANSLATE_NOOP("app::PlanPanel", "uneven stages")}}};
 
 } // namespace app

@@ -124,7 +124,7 @@ void RecordedFacts::showProduct()
 {
     const std::string problem = sim::gridProblem(said(), m_world);
     setRole(m_product, problem.empty() ? "muted12" : "error");
-    m_product->setText(problem.empty() ? tr("%1 ranks, as the recording has.").arg(separated(m_world))
+    m_product->setText(problem.empty() ? tr("%1, as the recording has.").arg(counted(m_world, "rank"))
                                        : QString::fromStdString(problem) + QLatin1Char('.'));
     m_apply->setEnabled(problem.empty() && m_world > 1);
 }
@@ -160,7 +160,9 @@ void RecordedFacts::show(const RecoveredRun& run)
             ++hosts[rank.host];
     addFact(tr("%1 of %2 ranks recorded").arg(separated(recordedRanks), separated(m_world)), {},
             hosts.empty() ? tr("no file names its host")
-                          : tr("%1 hosts, from %2 files").arg(hosts.size()).arg(run.recording->files.size()));
+                          : tr("%1, from %2")
+                                .arg(counted(static_cast<std::int64_t>(hosts.size()), "host"),
+                                     counted(static_cast<std::int64_t>(run.recording->files.size()), "file")));
     for (const sim::RecoveredAxis& axis : recovered.axes.axes)
         addFact(tr("%1 %2, ranks %3 apart")
                     .arg(axis.name.empty() ? tr("An axis without a name, of") : QString::fromStdString(axis.name))
@@ -170,21 +172,20 @@ void RecordedFacts::show(const RecoveredRun& run)
     if (recovered.axes.axes.empty())
         addFact(tr("No axis was recovered"), {}, tr("no groups of ranks are known: say the grid below"));
     if (recovered.schedule)
-        addFact(tr("Schedule %1, %2 stages, %3 micro-batches")
-                    .arg(recovered.schedule->kind.empty() ? tr("unknown") : QString::fromStdString(recovered.schedule->kind))
-                    .arg(recovered.schedule->stages)
-                    .arg(recovered.schedule->microbatches),
+        addFact(tr("Schedule %1, %2, %3")
+                    .arg(recovered.schedule->kind.empty() ? tr("unknown") : QString::fromStdString(recovered.schedule->kind),
+                         counted(recovered.schedule->stages, "stage"), counted(recovered.schedule->microbatches, "micro-batch")),
                 surely(recovered.schedule->sure), QString::fromStdString(recovered.schedule->evidence));
     else
         addFact(tr("No pipeline was found"), {}, {});
-    addFact(recovered.steps.steps.size() == 1 ? tr("1 step") : tr("%1 steps").arg(recovered.steps.steps.size()),
-            surely(recovered.steps.sure), QString::fromStdString(recovered.steps.evidence));
+    addFact(counted(static_cast<std::int64_t>(recovered.steps.steps.size()), "step"), surely(recovered.steps.sure),
+            QString::fromStdString(recovered.steps.evidence));
     addFact(recovered.clock.isAligned       ? tr("Clocks are aligned")
             : recovered.evidence.isOneClock ? tr("One clock")
             : recordedRanks > 1             ? tr("Clocks are not aligned")
                                             : tr("One rank's clock"),
             {}, QString::fromStdString(recovered.clock.why));
-    addFact(tr("%1 groups of ranks").arg(recovered.groups.size()), {},
+    addFact(tr("%1 of ranks").arg(counted(static_cast<std::int64_t>(recovered.groups.size()), "group")), {},
             recovered.groups.empty() ? QString() : tr("from %1").arg(QString::fromStdString(recovered.groups.front().evidence)));
     constexpr std::size_t kMostProblems = 12;
     std::vector<std::string> problems = recovered.problems;
@@ -199,7 +200,7 @@ void RecordedFacts::show(const RecoveredRun& run)
     for (std::size_t i = 0; i < std::min(problems.size(), kMostProblems); ++i)
         addFact(tr("To know"), {}, beginningOf(problems[i]));
     if (problems.size() > kMostProblems)
-        addFact(tr("To know"), {}, tr("… and %1 things more").arg(problems.size() - kMostProblems));
+        addFact(tr("To know"), {}, tr("… and %1 more").arg(problems.size() - kMostProblems));
     if (!run.whyNoGrid.isEmpty())
         addFact(tr("The grid of ranks cannot be drawn"), {}, run.whyNoGrid);
 

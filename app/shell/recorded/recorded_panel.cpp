@@ -614,12 +614,18 @@ void RecordedPanel::setTheme(const Theme& theme, const QString& assets)
     requestFrames();
 }
 
+CanvasWidget& RecordedPanel::usedCanvas() const
+{
+    return m_lastUsed->isVisibleTo(this) ? *m_lastUsed : *m_timelinesCanvas;
+}
+
 View& RecordedPanel::usedView()
 {
-    View* simulated = m_simulated->viewOf(m_lastUsed);
-    return simulated != nullptr         ? *simulated
-           : m_lastUsed == m_gridCanvas ? static_cast<View&>(m_grid)
-                                        : static_cast<View&>(m_timelines);
+    CanvasWidget* const used = &usedCanvas();
+    View* simulated = m_simulated->viewOf(used);
+    return simulated != nullptr   ? *simulated
+           : used == m_gridCanvas ? static_cast<View&>(m_grid)
+                                  : static_cast<View&>(m_timelines);
 }
 
 Table RecordedPanel::shownTable() const
@@ -664,7 +670,7 @@ bool RecordedPanel::isSettled() const
 void RecordedPanel::runCommand(ViewCommand command, bool fast)
 {
     const QWidget* pointed = childAt(mapFromGlobal(QCursor::pos()));
-    CanvasWidget* target = m_lastUsed;
+    CanvasWidget* target = &usedCanvas();
     for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas})
         if (pointed == canvas || canvas->isAncestorOf(pointed))
             target = canvas;

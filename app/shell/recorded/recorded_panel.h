@@ -77,7 +77,7 @@ public:
     RecordedSimulated& simulated() const { return *m_simulated; }
     const RecordedTabs& tabs() const { return *m_tabs; }
     const Selection& selection() const { return m_selection; }
-    CanvasWidget& usedCanvas() const { return *m_lastUsed; } ///< last
+    CanvasWidget& usedCanvas() const; ///< last, of those that are in front
     View& usedView();
     Table shownTable() const; ///< that is in front; of findings, facts: their lines
     QString headline() const;

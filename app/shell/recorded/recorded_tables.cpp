@@ -296,9 +296,9 @@ QString predictionText(const RecordedPrediction& prediction)
                                signedPercentText(c.errorBefore()), durationQuantity(c.calibratedSeconds).text(),
                                signedPercentText(c.errorAfter()))};
     if (c.heldOut)
-        lines << QObject::tr("Held-out steps: predicted %1 of the first %2 steps, measured %3 (%4).")
+        lines << QObject::tr("Held-out steps: predicted %1 of the first %2, measured %3 (%4).")
                      .arg(durationQuantity(c.heldOut->predictedSeconds).text())
-                     .arg(c.heldOut->learnt)
+                     .arg(counted(static_cast<std::int64_t>(c.heldOut->learnt), "step"))
                      .arg(durationQuantity(c.heldOut->measuredSeconds).text(), signedPercentText(c.heldOut->error()));
     for (const std::string& problem : c.problems)
         lines << QString::fromStdString(problem);

@@ -182,7 +182,7 @@ QByteArray pageOf(const sim::ScenarioDocument& document, const sim::Catalogue& c
         figures += figureHtml(picture, svgOf(picture, {simulation, trace}, theme));
     for (const char* name : {"metrics", "pipeline-ranks", "memory"})
         tabled += tableHtml(*findTable(name), source);
-    const QString name = scenario.name.empty() ? generatedName(scenario) : QString::fromStdString(scenario.name);
+    const QString name = nameOf(scenario);
     const QString from =
         scenario.source.empty() ? QString() : QObject::tr("Source: %1").arg(QString::fromStdString(scenario.source));
     const QByteArray page = filled(

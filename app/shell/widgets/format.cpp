@@ -1,5 +1,7 @@
 #include "app/shell/widgets/format.h"
 
+#include "sim/text/number_text.h"
+
 #include "sim/scenario/problem_list.h"
 #include "sim/text/spoken_name.h"
 
@@ -51,6 +53,11 @@ QString separated(std::int64_t value)
 {
     static const QLocale english(QLocale::English, QLocale::UnitedStates);
     return english.toString(static_cast<qlonglong>(value));
+}
+
+QString counted(std::int64_t count, const char* noun)
+{
+    return QString::fromStdString(sim::countedText(count, noun));
 }
 
 QString problemCount(std::size_t listed)

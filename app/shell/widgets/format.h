@@ -22,7 +22,8 @@ Quantity memoryQuantity(double gib);              ///< 71.2 GiB, 640 MiB
 Quantity percentQuantity(double fraction);        ///< 41.3 %
 Quantity flopRateQuantity(double flopsPerSecond); ///< 511 TFLOP/s, 36.9 GFLOP/s
 QString shortNumber(double value);
-QString separated(std::int64_t value); ///< 16,384
+QString separated(std::int64_t value);                 ///< 16,384
+QString counted(std::int64_t count, const char* noun); ///< 1 rank, 16 ranks
 /// "12"; "more than 1,000" where the reader stopped listing them (its last problem says how many it left out).
 QString problemCount(std::size_t listed);
 /// The beginning of a text from a file: laying out a line of megabytes takes a window minutes.

@@ -2,6 +2,7 @@
 
 #include "app/lessons/handout.h"
 #include "app/lessons/lesson_panel.h"
+#include "app/session/scenario_name.h"
 
 #include "app/canvas/qt/figure.h"
 #include "app/canvas/qt/save_whole.h"
@@ -202,7 +203,7 @@ int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options,
     const auto side = [](const SimulationPtr& of) {
         return CompareView::Side{.simulation = of,
                                  .actions = std::make_shared<const sim::Trace>(of->trace(sim::TraceDetail::actions)),
-                                 .name = of->scenario().name,
+                                 .name = nameOf(of->scenario()).toStdString(),
                                  .message = {}};
     };
     std::vector<CompareView::Side> others;
@@ -272,13 +273,10 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
 /// The step as it plays, without a window.
 int saveFilmOf(const sim::Catalogue& catalogue, const StartOptions& options)
 {
-    std::vector<std::string> overrides;
-    for (const QString& assignment : options.overrides)
-        overrides.push_back(assignment.toStdString());
-    const SimulationPtr simulation = sim::simulate(sim::readScenario(options.file.toStdString(), catalogue, overrides));
+    const SimulationPtr simulation = sim::simulate(sim::resolvedScenario(documentOf(options), catalogue));
     StepFilm film{.step = {simulation, std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions))},
                   .pictures = {Picture::grid, Picture::timeline},
-                  .title = simulation->scenario().name,
+                  .title = nameOf(simulation->scenario()).toStdString(),
                   .caption = {},
                   .span = {},
                   .selection = {}};
@@ -383,8 +381,9 @@ int runApplication(int argc, char** argv, const QString& version)
             qputenv(kPlatform, "offscreen"); // the same picture with and without a display
     }
     if (!hasDisplay()) {
-        tell(QStringLiteral("there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot, --figure, --page and "
-                            "--handout need none"));
+        tell(QStringLiteral(
+            "there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot, --figure, --page, --film "
+            "and --handout need none"));
         return kBadInput;
     }
     const Settings settings = readSettings();
@@ -398,14 +397,15 @@ int runApplication(int argc, char** argv, const QString& version)
         sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
         if (!options.isPicture())
             installTranslation(application, QString::fromStdString(catalogue.assets().string()), settings.language);
-        if (!options.film.isEmpty())
-            return saveFilmOf(catalogue, options);
-        if (!options.handout.isEmpty() && options.screenshot.isEmpty())
-            return saveHandoutOf(catalogue, options);
         int code = options.isPicture() && options.screenshot.isEmpty() ? 0 : runWindow(application, catalogue, options);
-        if (code == 0 && !options.figureFile.isEmpty())
-            code = saveFigureOf(catalogue, options);
-        return code == 0 && !options.page.isEmpty() ? savePage(catalogue, options) : code;
+        using Save = int (*)(const sim::Catalogue&, const StartOptions&);
+        for (const auto& [file, save] : {std::pair<QString, Save>{options.figureFile, saveFigureOf},
+                                         {options.page, savePage},
+                                         {options.film, saveFilmOf},
+                                         {options.handout, saveHandoutOf}})
+            if (code == 0 && !file.isEmpty())
+                code = save(catalogue, options);
+        return code;
     } catch (const sim::ScenarioError& error) {
         tell(error.problems());
     } catch (...) {

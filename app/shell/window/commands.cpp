@@ -39,6 +39,7 @@ struct CommandTable {
     }
     static bool canWriteFile(const W& w) { return maySay(w) && !w.m_fileExport.isBusy(); }
     static bool isOpen(const W& w) { return w.m_session.isOpen(); }
+    static bool mayCompare(const W& w) { return isOpen(w) && !w.m_masksNumbers; }
     static bool isEditing(const W& w) { return w.isWorkspaceShown() && w.m_workspace->isEditing(); }
     static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare->view().comparison(); }
     static bool isPinned(const W& w) { return w.m_baseline.isPinned(); }
@@ -53,7 +54,7 @@ struct CommandTable {
     static bool canFindSchedule(const W& w)
     {
         const auto& scenario = w.m_session.scenario();
-        return hasStep(w) && scenario && scenario->layout.pp > 1 &&
+        return maySay(w) && scenario && scenario->layout.pp > 1 &&
                w.m_desk.simulation()->scenario() == *scenario; // else it is on its way
     }
     static bool canGoBackToBaseline(const W& w)
@@ -175,18 +176,20 @@ std::span<const Command> CommandTable::rows()
             [](W& w) { w.m_session.undoStack().redo(); },
             {.textNow = [](const W& w) { return withStep(redo, w.m_session.undoStack().redoText()); },
              .tool = {ToolSection::history, "redo"}}),
-        inWindow(nameScenario, edit, "&Name and Description…", "F2", "What the scenario is called, and what it shows", onScenario,
-                 [](W& w) { w.nameScenario(); }, {.startsGroup = true}),
+        inWindow(
+            nameScenario, edit, "&Name and Description…", "F2", "What the scenario is called, and what it shows",
+            [](const W& w) { return onScenario(w) && !w.m_masksNumbers; }, [](W& w) { w.nameScenario(); }, {.startsGroup = true}),
         inWindow(
             chooseSchedule, edit, "&Choose Schedule…", "Ctrl+L", "See every schedule beside each other and use one",
-            [](const W& w) { return w.isWorkspaceShown() && w.m_session.scenario(); }, [](W& w) { w.chooseSchedule(); }),
+            [](const W& w) { return w.isWorkspaceShown() && w.m_session.scenario() && !w.m_masksNumbers; },
+            [](W& w) { w.chooseSchedule(); }),
         inWindow(findSchedule, edit, "&Find a Schedule…", "Ctrl+Shift+L",
                  "Search for the shortest order of actions in the memory there is, and see how near to the best it comes",
                  canFindSchedule, [](W& w) { w.findSchedule(); }),
         inWindow(
             editOrder, edit, "Edit &Order of Actions", "Ctrl+R",
             "Drag actions of the schedule, see what it costs, keep it as a custom schedule",
-            [](const W& w) { return hasStep(w) && w.m_desk.simulation()->schedule().ranks > 1; },
+            [](const W& w) { return maySay(w) && w.m_desk.simulation()->schedule().ranks > 1; },
             [](W& w) { w.editOrder(isOn<editOrder>(w)); }, {.checked = isOn<editOrder>}),
         inWindow(moveEarlier, edit, "Move Action &Earlier", "Alt+Left", "In the order editor: one place earlier on its rank",
                  isEditing, [](W& w) { w.m_workspace->runCommand(ViewCommand::moveEarlier, false); }),
@@ -200,11 +203,11 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             forgetBaseline, edit, "For&get Baseline", "", "Compare with the step before each change again",
             [](const W& w) { return onScenario(w) && isPinned(w); }, [](W& w) { w.forgetBaseline(); }),
-        inWindow(compareWithFile, edit, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline", isOpen,
-                 [](W& w) { w.chooseBaseline(); }),
+        inWindow(compareWithFile, edit, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline",
+                 mayCompare, [](W& w) { w.chooseBaseline(); }),
         inWindow(
             compareWithMore, edit, "Compare With &More Files…", "Ctrl+Alt+M", "Lay further scenarios on the same axis, up to six",
-            [](const W& w) { return isOpen(w) && !w.m_desk.lineup().isFull(); }, [](W& w) { w.chooseFurther(); }),
+            [](const W& w) { return mayCompare(w) && !w.m_desk.lineup().isFull(); }, [](W& w) { w.chooseFurther(); }),
         inWindow(
             keepInComparison, edit, "Kee&p in Comparison", "Ctrl+Alt+K", "Keep the scenario as it is now on the axis, up to six",
             [](const W& w) { return onScenario(w) && w.m_desk.simulation() && !w.m_desk.lineup().isFull(); },

@@ -237,7 +237,9 @@ void MainWindow::connectParts()
     connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
         // What is read and what is shown are turns of their own: together they hold the window longer than one should.
         m_showsWorkspaceNext = true;
-        m_playsNext = openFile(path).empty() && !m_options.reproducible && !m_settings.reduceMotion;
+        const bool isGood = openFile(path).empty();
+        // Nothing plays of what was not opened after all: the question about changes may have been answered with Cancel.
+        m_playsNext = isGood && m_session.path() == path && !m_options.reproducible && !m_settings.reduceMotion;
         m_showsWorkspaceNext = false;
     });
     connect(m_problemPage, &ProblemPage::openRequested, this, [this](const QString& path) { openFile(path); });
@@ -246,7 +248,7 @@ void MainWindow::connectParts()
     connect(m_recorded, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_recorded, &RecordedPanel::changed, this, [this] {
         updateActions();
-        if (isRecordedShown())
+        if (isRecordedShown() || statusBar()->currentMessage() == m_recordedBusy)
             statusBar()->clearMessage();
     });
     connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);

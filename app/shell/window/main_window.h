@@ -94,6 +94,8 @@ public:
     void showRecorded();
     /// Of the run that is open: with model and cluster of that scenario. What is wrong comes back and stands in the banner.
     Problems predictRecordedAs(const QString& path);
+    /// What came of it, for people.
+    QString compareWithSchedule(const QString& kind);
     /// Takes a file as the baseline and goes to the Compare page. What is wrong comes back and stands in the banner.
     Problems compareWith(const QString& path);
     Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
@@ -177,7 +179,7 @@ private:
     void chooseBaseline();
     void chooseFurther();
     void keepInComparison();
-    QString compareWithSchedule(const QString& kind);
+    QString comparedAs(const std::string& text) const;
     void exportComparison();
     bool runIsActive() const;
     bool mayEndRun();
@@ -311,6 +313,7 @@ private:
     LessonPanel* m_lesson = nullptr;
     QDockWidget* m_lessonDock = nullptr;
     std::unique_ptr<LessonProgress> m_lessonProgress;
+    QString m_recordedBusy; ///< what the status line says while a recording is worked on
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
     bool m_showsScene = false;        ///< what is on screen is the lesson's
     bool m_opensScene = false;        ///< just now

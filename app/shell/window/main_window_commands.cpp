@@ -296,11 +296,11 @@ void MainWindow::openPalette(const QString& typed)
         palette->addSource([this](const QString& text) {
             return findSettings(text, m_help, [this](const QString& pointer) { showSetting(pointer); });
         });
-    if (isWorkspaceShown())
+    if (isWorkspaceShown() && !m_masksNumbers)
         palette->addSource([this, whatIfs = m_form->whatIfs()](const QString& text) {
             return findWhatIfs(text, whatIfs, [this](const Preset& preset) { m_form->perform(preset); });
         });
-    if (hasStep && m_session.scenario())
+    if (hasStep && m_session.scenario() && !m_masksNumbers)
         palette->addSource([this](const QString& text) {
             return findSchedules(text, [this](std::string_view kind) {
                 m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind));
@@ -310,15 +310,16 @@ void MainWindow::openPalette(const QString& typed)
     palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
         return findFiles(text, recent, m_gallery->entries(), open);
     });
-    if (hasStep) {
+    if (hasStep && !m_masksNumbers) {
         palette->addSource([this, trace = m_desk.step().trace](const QString& text) {
             return findSpans(text, *trace, [this](SpanRef span) { m_workspace->selectSpan(span); });
         });
         palette->addSource([this](const QString& text) {
             const auto light = [this, text] {
                 const auto found = static_cast<std::int64_t>(m_workspace->findSpans(text));
-                statusBar()->showMessage(found == 0
-                                             ? tr("No span is called “%1”").arg(text)
+                statusBar()->showMessage(found == 0 ? tr("No span is called “%1”").arg(text)
+                                         : found == 1
+                                             ? tr("1 span is called “%1”").arg(text)
                                              : tr("%1 spans are called “%2”; N goes to the next").arg(separated(found)).arg(text),
                                          8000);
             };
@@ -344,7 +345,7 @@ void MainWindow::showKeys()
             if (c.menu == menu && !keysOf(c).isEmpty())
                 section.lines.push_back({keysOf(c), plainText(c), whatOf(c)});
     }
-    auto* sheet = new KeySheet(std::move(sections), this);
+    auto* sheet = new KeySheet(std::move(sections), m_settings.navigation, this);
     sheet->setAttribute(Qt::WA_DeleteOnClose);
     sheet->show();
 }

@@ -8,6 +8,7 @@
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/window/main_window.h"
 #include "sim/error.h"
 
@@ -148,19 +149,32 @@ void MainWindow::chooseFurther()
         compareWithAll(paths);
 }
 
+namespace {
+
+QChar letterOf(std::size_t further)
+{
+    return QChar(u'C' + static_cast<char16_t>(further));
+}
+
+} // namespace
+
+/// The letter of what is compared and reads the same; empty: nothing does.
+QString MainWindow::comparedAs(const std::string& text) const
+{
+    const auto& kept = m_desk.lineup().entries();
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        if (kept[i].document.text() == text)
+            return letterOf(i);
+    return m_baseline.document().text() != text ? QString() : m_compare->isSwapped() ? QStringLiteral("B") : QStringLiteral("A");
+}
+
 /// The scenario as it is now stays on the axis while it is edited further.
 void MainWindow::keepInComparison()
 {
     if (!m_baseline.isPinned())
         return pinBaseline();
-    const std::string now = m_session.document().text();
     const auto& kept = m_desk.lineup().entries();
-    const auto same = std::find_if(kept.begin(), kept.end(), [&](const auto& entry) { return entry.document.text() == now; });
-    const auto letterOf = [](std::size_t place) { return QChar(u'C' + static_cast<char16_t>(place)); };
-    if (same != kept.end() || m_baseline.document().text() == now) {
-        const QString letter = same != kept.end()       ? QString(letterOf(static_cast<std::size_t>(same - kept.begin())))
-                               : m_compare->isSwapped() ? QStringLiteral("B")
-                                                        : QStringLiteral("A");
+    if (const QString letter = comparedAs(m_session.document().text()); !letter.isEmpty()) {
         statusBar()->showMessage(tr("This is compared already, as %1: change something, then keep it").arg(letter), kTellMs);
         return;
     }
@@ -184,20 +198,21 @@ QString MainWindow::compareWithSchedule(const QString& kind)
         return tr("Only a scenario that works can be compared with");
     sim::ScenarioDocument document = m_session.document();
     apply(document, makeScheduleEdit(document, m_session.scenario(), kind.toStdString()));
-    const Problems problems = m_desk.lineup().add(kind, document, m_session.catalogue());
+    const QString name = QString::fromLatin1(sim::scheduleFamily(kind.toStdString()).title);
+    if (const QString letter = comparedAs(document.text()); !letter.isEmpty())
+        return tr("%1 is compared already, as %2").arg(name, letter);
+    const Problems problems = m_desk.lineup().add(name, document, m_session.catalogue());
     if (!problems.empty())
         return QString::fromStdString(problems.front().text());
-    return tr("%1 is compared: %2 of 6. Alt+6 shows them on one axis.").arg(kind).arg(m_desk.lineup().entries().size() + 2);
+    return tr("%1 is compared: %2 of 6. Alt+6 shows them on one axis.").arg(name).arg(m_desk.lineup().entries().size() + 2);
 }
 
 void MainWindow::exportComparison()
 {
     const QString suggested = QFileInfo(m_session.path()).completeBaseName() + QStringLiteral("-comparison.csv");
-    QString path = QFileDialog::getSaveFileName(this, tr("Export Comparison"), suggested, tr("Tables (*.csv)"));
+    const QString path = chooseSaveFile(this, tr("Export Comparison"), suggested, tr("Tables (*.csv)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".csv");
     try {
         saveWhole(path, m_compare->csv().toUtf8());
         statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), kTellMs);

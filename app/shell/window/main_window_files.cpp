@@ -20,6 +20,7 @@
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/translations.h"
 #include "app/shell/window/main_window.h"
 #include "app/views/grid/grid_view.h"
@@ -117,11 +118,9 @@ bool MainWindow::save()
 bool MainWindow::saveAs()
 {
     const QString name = m_session.path().isEmpty() ? QStringLiteral("scenario.json") : QFileInfo(m_session.path()).fileName();
-    QString path = QFileDialog::getSaveFileName(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
+    const QString path = chooseSaveFile(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
     if (path.isEmpty())
         return false;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".json");
     if (const Problems problems = m_session.saveAs(path); !problems.empty()) {
         m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()), problems);
         return false;
@@ -294,14 +293,11 @@ void MainWindow::openFilmDialog(StepFilm film, const QString& name)
 
 void MainWindow::exportTrace()
 {
-    QString chosen;
     const QString perfetto = tr("For Perfetto (*.pftrace)"), chrome = tr("For other viewers, Chrome trace events (*.json)");
-    QString path = QFileDialog::getSaveFileName(this, tr("Export Trace"), exportName() + QStringLiteral(".pftrace"),
-                                                perfetto + QStringLiteral(";;") + chrome, &chosen);
+    const QString path = chooseSaveFile(this, tr("Export Trace"), exportName() + QStringLiteral(".pftrace"),
+                                        perfetto + QStringLiteral(";;") + chrome);
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += chosen == chrome ? QStringLiteral(".json") : QStringLiteral(".pftrace");
     statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
     m_fileExport.start(path, [simulation = m_desk.simulation(), path] {
         sim::saveTrace(simulation->trace(sim::TraceDetail::kernels), path.toStdString());

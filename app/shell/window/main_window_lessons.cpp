@@ -13,6 +13,7 @@
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/problem_page.h"
@@ -23,7 +24,6 @@
 #include <QAction>
 #include <QCoreApplication>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QSettings>
@@ -320,11 +320,9 @@ void MainWindow::exportHandout()
     if (!ok)
         return;
     const QString name = QString::fromStdString(m_lesson->play()->lesson().id) + QStringLiteral(".pdf");
-    QString path = QFileDialog::getSaveFileName(this, tr("Hand-out"), name, tr("PDF (*.pdf)"));
+    const QString path = chooseSaveFile(this, tr("Hand-out"), name, tr("PDF (*.pdf)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".pdf");
     statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
     m_fileExport.start(path, [path, file = m_lesson->play()->lesson().fileName, catalogue = m_session.catalogue(),
                               number = static_cast<std::uint64_t>(seed), version = QCoreApplication::applicationVersion()] {
@@ -345,13 +343,10 @@ void MainWindow::exportResults()
     if (!m_options.reproducible)
         userSettings().setValue(key, learner);
     const sim::Lesson& lesson = m_lesson->play()->lesson();
-    QString path =
-        QFileDialog::getSaveFileName(this, tr("Lesson Results"), QString::fromStdString(lesson.id) + QStringLiteral(".csv"),
-                                     tr("Tables (*.csv)") + QStringLiteral(";;") + tr("To be marked again (*.json)"));
+    const QString path = chooseSaveFile(this, tr("Lesson Results"), QString::fromStdString(lesson.id) + QStringLiteral(".csv"),
+                                        tr("Tables (*.csv)") + QStringLiteral(";;") + tr("To be marked again (*.json)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".csv");
     sim::LessonValue answers = m_lessonProgress->answers(lesson.id);
     answers["learner"] = learner.toStdString();
     m_fileExport.start(path, [path, file = lesson.fileName, catalogue = m_session.catalogue(), answers = std::move(answers),

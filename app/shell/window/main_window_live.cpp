@@ -1,4 +1,5 @@
 // Live runs in the main window: starting, attaching, freezing, saving, checking, calibrating.
+#include "app/session/scenario_name.h"
 #include "app/session/settings.h"
 #include "app/session/training_plan.h"
 #include "app/shell/dialogs/attach_dialog.h"
@@ -7,6 +8,7 @@
 #include "app/shell/live/live_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/window/main_window.h"
 #include "live/stream/keys.h"
 #include "sim/scenario/document.h"
@@ -15,7 +17,6 @@
 
 #include <QCoreApplication>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QStandardPaths>
@@ -63,8 +64,7 @@ void MainWindow::train(const sim::Scenario& scenario)
 {
     m_run.reset(); // the worker before it ends first
     m_trained = scenario;
-    watch(std::make_unique<LiveRun>(LaunchOptions{.scenario = scenario, .program = {}}, m_session.catalogue()),
-          QString::fromStdString(scenario.name));
+    watch(std::make_unique<LiveRun>(LaunchOptions{.scenario = scenario, .program = {}}, m_session.catalogue()), nameOf(scenario));
 }
 
 void MainWindow::attach(const QString& endpoint, const std::optional<live::ViewerKeys>& keys)
@@ -130,10 +130,10 @@ void MainWindow::freezePicture(bool on)
 
 void MainWindow::chooseTraceFile()
 {
-    const QString path = QFileDialog::getSaveFileName(this, tr("Save Trace"), QStringLiteral("run.pftrace"),
-                                                      tr("Perfetto (*.pftrace);;Chrome trace events (*.json)"));
+    const QString path = chooseSaveFile(this, tr("Save Trace"), QStringLiteral("run.pftrace"),
+                                        tr("Perfetto (*.pftrace);;Chrome trace events (*.json)"));
     if (!path.isEmpty())
-        m_run->saveTrace(QFileInfo(path).suffix().isEmpty() ? path + QStringLiteral(".pftrace") : path);
+        m_run->saveTrace(path);
 }
 
 void MainWindow::checkSerial()
@@ -142,7 +142,7 @@ void MainWindow::checkSerial()
         {.title = tr("Check Against Serial"),
          .what = tr("%1: trains a few steps as laid out, and the same micro-batches on one rank; compares loss, gradient norm, "
                     "gathered gradients and weights.")
-                     .arg(QString::fromStdString(m_desk.simulation()->scenario().name)),
+                     .arg(nameOf(m_desk.simulation()->scenario())),
          .arguments = {QStringLiteral("run"), QStringLiteral("%FILE%"), QStringLiteral("--check-serial")},
          .program = {},
          .scenario = QByteArray::fromStdString(sim::resolvedText(m_desk.simulation()->scenario())),

@@ -7,6 +7,7 @@
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/window/main_window.h"
 #include "app/views/common/table.h"
 #include "app/views/timeline/timeline_view.h"
@@ -75,7 +76,8 @@ void MainWindow::predictRecorded()
     const auto predict = [this](const QString& name, const std::string& text) {
         if (!m_recorded->run())
             return;
-        statusBar()->showMessage(tr("Predicting…"));
+        m_recordedBusy = tr("Predicting…");
+        statusBar()->showMessage(m_recordedBusy);
         m_recorded->run()->predict(name, text);
     };
     connect(dialog, &PredictDialog::chosen, this, predict);
@@ -155,19 +157,18 @@ void MainWindow::compareRecordedWith(const QStringList& paths)
 {
     if (paths.isEmpty())
         return;
-    statusBar()->showMessage(tr("Reading %1…").arg(traceName(paths)));
+    m_recordedBusy = tr("Reading %1…").arg(traceName(paths));
+    statusBar()->showMessage(m_recordedBusy);
     m_recorded->run()->compareWith(paths);
 }
 
 /// The picture used last, as it is on screen.
 void MainWindow::exportRecordedFigure()
 {
-    QString path = QFileDialog::getSaveFileName(this, tr("Export Figure"), m_recorded->run()->name() + QStringLiteral(".svg"),
-                                                tr("Figures (*.svg *.pdf *.png)"));
+    const QString path = chooseSaveFile(this, tr("Export Figure"), m_recorded->run()->name() + QStringLiteral(".svg"),
+                                        tr("Figures (*.svg *.pdf *.png)"), FileEnding::required);
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".svg");
     try {
         saveFigure(m_recorded->usedView(), path, m_recorded->usedCanvas().size());
         tellSaved(path);
@@ -196,12 +197,10 @@ void MainWindow::exportRecordedFilm()
 /// The table that is in front.
 void MainWindow::exportRecordedTable()
 {
-    QString path = QFileDialog::getSaveFileName(this, tr("Export Table"), m_recorded->run()->name() + QStringLiteral(".csv"),
-                                                tr("Tables (*.csv)"));
+    const QString path =
+        chooseSaveFile(this, tr("Export Table"), m_recorded->run()->name() + QStringLiteral(".csv"), tr("Tables (*.csv)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".csv");
     try {
         sim::replaceFile(path.toStdString(), csvText(m_recorded->shownTable()));
         tellSaved(path);
@@ -212,12 +211,10 @@ void MainWindow::exportRecordedTable()
 
 void MainWindow::saveRecorded()
 {
-    QString path = QFileDialog::getSaveFileName(this, tr("Save the Recorded Run as One Trace"), QStringLiteral("run.pftrace"),
-                                                tr("Perfetto (*.pftrace);;Chrome trace events (*.json)"));
+    const QString path = chooseSaveFile(this, tr("Save the Recorded Run as One Trace"), QStringLiteral("run.pftrace"),
+                                        tr("Perfetto (*.pftrace);;Chrome trace events (*.json)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".pftrace");
     statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
     m_recorded->run()->save(path);
 }

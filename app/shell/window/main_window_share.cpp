@@ -4,12 +4,12 @@
 #include "app/shell/share/page.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/main_window.h"
 
 #include <QClipboard>
 #include <QCoreApplication>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QStatusBar>
@@ -24,11 +24,9 @@ constexpr int kToldMs = 6000;
 void MainWindow::exportPage()
 {
     const QString ending = QStringLiteral(".html");
-    QString path = QFileDialog::getSaveFileName(this, tr("Export Page"), exportName() + ending, tr("Pages (*.html)"));
+    const QString path = chooseSaveFile(this, tr("Export Page"), exportName() + ending, tr("Pages (*.html)"));
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += ending;
     statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
     m_fileExport.start(path, [path, document = m_session.document(), catalogue = m_session.catalogue(),
                               &theme = themeFor(m_settings.theme), version = QCoreApplication::applicationVersion()] {

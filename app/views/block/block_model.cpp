@@ -82,9 +82,7 @@ public:
         const sim::Step* const forward = best(isForward, -1);
         if (forward == nullptr)
             return block;
-        m_layer = layersOf(passOf(*forward)) / 2;
-        if (layersOf(passOf(*forward)) == 2)
-            m_layer = 1; // the first of a stage has other neighbours than most
+        m_layer = layersOf(passOf(*forward)) / 2; // the first of a stage has other neighbours than most
         block.layer = m_simulation.program().firstLayerOfStage[sim::asIndex(forward->stage)] + m_layer;
         block.forward = take(*best(isForward, forward->stage), true);
         if (const sim::Step* backward = best(isBackward, forward->stage))

@@ -63,7 +63,6 @@ struct BlockView::Data {
     std::vector<Block> blocks;
     std::vector<BlockColumn> columns;
     std::vector<int> ownChoice; ///< ranks that this view selected itself: what is shown stays then
-    ClassMask ownClasses = kAllClasses;
     bool stale = true;
     Rect laidOutFor{};
     float height = 0, scrollY = 0;
@@ -289,9 +288,9 @@ void BlockView::draw(Canvas& canvas)
     const Rect head{area.left + kBlockMargin, area.top, area.right - kBlockMargin, area.top + kBlockTitle};
     const sim::Scenario& scenario = d.simulation->scenario();
     const Block& first = d.blocks.front();
-    const std::string layer = first.layer < 0
-                                  ? "no layers here"
-                                  : "layer " + countText(first.layer) + " of " + countText(scenario.model.numHiddenLayers);
+    const std::string layer =
+        first.layer < 0 ? "no layers here"
+                        : "layer " + countText(first.layer) + ", of " + countText(scenario.model.numHiddenLayers) + " from 0";
     const std::string how = first.isShared ? ", parameters gathered for it (FSDP)" : "";
     const std::string more =
         d.ranks.size() == 1 && d.simulation->mesh().worldSize() > 1 ? " · select two ranks to compare them" : "";

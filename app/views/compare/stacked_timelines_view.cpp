@@ -5,6 +5,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
 #include "app/views/timeline/timeline_view.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -279,7 +280,8 @@ std::string StackedTimelinesView::atCursor(std::size_t step) const
         }
     }
     const auto count = std::count(busy.begin(), busy.end(), true);
-    return countText(count) + " of " + countText(static_cast<std::int64_t>(busy.size())) + " rows compute";
+    return countText(count) + " of " + sim::countedText(static_cast<std::int64_t>(busy.size()), "row") +
+           (count == 1 ? " computes" : " compute");
 }
 
 TimeRange StackedTimelinesView::visibleRange() const

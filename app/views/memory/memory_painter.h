@@ -20,7 +20,6 @@ struct MemoryFrame {
     float pitch = 0;                         ///< of the rows; whole rows are in sight
     Rect caption, gutter, ruler, plot;       ///< over time; gutter: bytes, left of the plot
     Rect contents;                           ///< what it is, beside the plot; no width where there is no room
-    bool hasBars() const { return bars.height() > 0; }
     bool hasPlot() const { return plot.height() > 0; }
     /// `allRows`: where nobody can scroll, the plot makes room for them, or is left out.
     MemoryFrame(Rect area, std::size_t rows, bool allRows = false);

@@ -378,7 +378,7 @@ std::string MemoryView::tooltip() const
     if (!d.selection.hoveredRank)
         return {};
     const MemoryRow& row = d.model->rows()[static_cast<std::size_t>(d.model->rowOfRank(*d.selection.hoveredRank))];
-    std::string text = row.names.front() + "\nranks " + rankListText(row.ranks);
+    std::string text = row.names.front() + (row.ranks.size() == 1 ? "\nrank " : "\nranks ") + rankListText(row.ranks);
     for (const MemoryPart& part : memoryParts(row.peak, d.theme))
         if (part.bytes > 0)
             text += "\n" + bytesText(static_cast<double>(part.bytes)) + " " + part.name;

@@ -1,8 +1,6 @@
 // The line above the timeline: the op classes, each a switch; the step's length, what a selected range holds, or what the
-
-#include "app/step/instant.h"
-
 // critical path consists of. Below it, when stepping, the story of the present step.
+#include "app/step/instant.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/timeline/range_because.h"

@@ -102,11 +102,6 @@ int TimelineView::addMark(TimeRange range, std::string label)
     return m_data->scene.marks.add(range, std::move(label));
 }
 
-bool TimelineView::removeMark(int number)
-{
-    return m_data->scene.marks.remove(number);
-}
-
 bool TimelineView::renameMark(int number, std::string label)
 {
     return m_data->scene.marks.rename(number, std::move(label));
@@ -132,11 +127,6 @@ void TimelineView::setRowFilter(RowFilter filter)
 void TimelineView::setCriticalPathShown(bool shown)
 {
     m_data->scene.pathShown = shown;
-}
-
-bool TimelineView::isCriticalPathShown() const
-{
-    return m_data->scene.pathShown;
 }
 
 const sim::CriticalPath* TimelineView::criticalPath() const

@@ -41,7 +41,6 @@ public:
     const std::vector<TimelineMark>& marks() const;
     /// Returns its number. Marks stay when the trace changes.
     int addMark(TimeRange, std::string label = {});
-    bool removeMark(int number);
     bool renameMark(int number, std::string label);
 
     const RowWishes& rows() const;
@@ -49,7 +48,6 @@ public:
     void setRowFilter(RowFilter);
 
     void setCriticalPathShown(bool);
-    bool isCriticalPathShown() const;
     /// nullptr while it is not shown.
     const sim::CriticalPath* criticalPath() const;
 

@@ -140,6 +140,9 @@ TEST(LessonWindow, HidesWhatIsAskedUntilItIsCommitted)
     while (!lesson.masks())
         lesson.next();
     EXPECT_FALSE(tells()) << "while a question is open";
+    for (const CommandId id : {CommandId::chooseSchedule, CommandId::findSchedule, CommandId::editOrder, CommandId::nameScenario,
+                               CommandId::compareWithFile, CommandId::compareWithMore})
+        EXPECT_FALSE(command(id).enabled(window)) << textOf(command(id)).toStdString();
     EXPECT_FALSE(lesson.canGoOn());
     lesson.input()->setValue(1);
     sayHowSure(lesson, QStringLiteral("a guess"));

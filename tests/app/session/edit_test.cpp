@@ -170,5 +170,14 @@ TEST(Edit, AdaptersComeAndGoWithTheirRank)
     EXPECT_FALSE(changed.get("/training/lora"));
 }
 
+TEST(Edit, TextOfSeveralLinesIsThatText)
+{
+    auto before = document(kSixteen);
+    const std::string text = "One \"line\"\n\tand \\ another";
+    before.set("/description", quoted(text));
+    EXPECT_EQ(sim::ScenarioDocument::parse(before.text()).get("/description"), quoted(text));
+    EXPECT_EQ(scenario(before).description, text);
+}
+
 } // namespace
 } // namespace app

@@ -401,6 +401,36 @@ TEST_F(CompareTest, NothingIsComparedTwice)
     EXPECT_TRUE(window.statusBar()->currentMessage().contains(QStringLiteral("as C")));
 }
 
+TEST_F(CompareTest, AScheduleIsComparedOnceUnderItsTitle)
+{
+    open(k1F1B);
+    const QString told = window.compareWithSchedule(QStringLiteral("zb-h1"));
+    settle();
+    ASSERT_EQ(window.desk().lineup().entries().size(), 1U);
+    EXPECT_FALSE(window.desk().lineup().entries().front().name.contains(QStringLiteral("zb-h1"))) << told.toStdString();
+    EXPECT_TRUE(window.compareWithSchedule(QStringLiteral("zb-h1")).endsWith(QStringLiteral("is compared already, as C")));
+    EXPECT_EQ(window.desk().lineup().entries().size(), 1U);
+    EXPECT_TRUE(window.compareWithSchedule(QStringLiteral("1f1b")).endsWith(QStringLiteral("is compared already, as A")));
+}
+
+/// Its answer comes when there is nothing left that it is of.
+TEST_F(CompareTest, WhatIsOnItsWayIsDroppedWithTheSidesItIsOf)
+{
+    open(kZeroBubble);
+    window.run(CommandId::pinBaseline);
+    settle();
+    window.showCompare();
+    window.showWorkspace();
+    window.session().edit(
+        makeEdit(window.session().document(), window.session().scenario(), Control::tp, 1, LayoutRule::keepGpus));
+    window.run(CommandId::forgetBaseline);
+    settle();
+    EXPECT_TRUE(page().csv().isEmpty());
+    window.showCompare();
+    settle();
+    EXPECT_FALSE(page().view().comparison());
+}
+
 TEST_F(CompareTest, OnlyWhatReadsOtherwiseIsColoured)
 {
     open(kTiny);

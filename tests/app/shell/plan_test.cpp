@@ -296,6 +296,33 @@ TEST_F(PlanWindow, AControlOfTheFormIsHeldOrFreed)
     EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
 }
 
+TEST_F(PlanWindow, ARefusalLeavesNothingOfThePlanBefore)
+{
+    plan();
+    panel().setObjective(sim::PlanObjective::cost);
+    panel().start();
+    settle();
+    EXPECT_EQ(panel().proofText(), QStringLiteral("Planning by cost wants the price of a GPU hour: File > Settings"));
+    EXPECT_TRUE(panel().picture().cells().empty());
+}
+
+TEST_F(PlanWindow, StagesAreDealtByWhatTheyCostWhereThatIsFreed)
+{
+    panel().setHeld("layout.pp", true);
+    plan();
+    const double even = first().stepSeconds;
+    panel().planAlone("schedule.layers_per_stage");
+    settle();
+    ASSERT_TRUE(panel().state().has_value());
+    EXPECT_TRUE(std::any_of(first().settings.begin(), first().settings.end(),
+                            [](const sim::PlanSetting& s) { return s.first == "schedule.layers_per_stage"; }));
+    EXPECT_GT(even, 0);
+    const double seconds = first().stepSeconds;
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+}
+
 TEST_F(PlanWindow, WhatWasOpenedIsChangedOnInTheForm)
 {
     plan();

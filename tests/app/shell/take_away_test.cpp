@@ -4,6 +4,7 @@
 #include "app/shell/dialogs/table_dialog.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/save_file.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/palette_sources.h"
 #include "app/views/grid/grid_view.h"
@@ -18,8 +19,11 @@
 #include <QDir>
 #include <QFile>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QImage>
+#include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -123,6 +127,49 @@ TEST_F(TakeAwayTest, CopiedFiguresArePixelsAndSvg)
     ASSERT_TRUE(copied);
     EXPECT_TRUE(copied->hasImage());
     EXPECT_TRUE(copied->data(QStringLiteral("image/svg+xml")).contains("</svg>"));
+}
+
+/// A name without an ending is another file's name with it, and that one is asked about.
+TEST_F(TakeAwayTest, NothingIsWrittenOverUnasked)
+{
+    QFile there(path("there.json"));
+    ASSERT_TRUE(there.open(QIODevice::WriteOnly) && there.write("mine") == 4);
+    there.close();
+    QString asked;
+    QTimer answers;
+    QObject::connect(&answers, &QTimer::timeout, [&] {
+        if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+            asked = box->text();
+            box->button(QMessageBox::No)->click();
+        } else if (auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget())) {
+            if (!asked.isEmpty())
+                return dialog->reject();
+            dialog->selectFile(path("there"));
+            static_cast<QDialog*>(dialog)->accept();
+        }
+    });
+    answers.start(1);
+    EXPECT_TRUE(
+        chooseSaveFile(&window, QStringLiteral("Save"), path("other.json"), QStringLiteral("Scenarios (*.json)")).isEmpty());
+    EXPECT_TRUE(asked.contains(QStringLiteral("there.json"))) << asked.toStdString();
+    EXPECT_EQ(contents(path("there.json")), "mine");
+}
+
+TEST_F(TakeAwayTest, ANameGetsTheEndingOfItsKind)
+{
+    const auto chosen = [&](const char* name, FileEnding ending) {
+        QTimer::singleShot(0, [file = path(name)] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            ASSERT_TRUE(dialog);
+            dialog->selectFile(file);
+            static_cast<QDialog*>(dialog)->accept();
+        });
+        return QFileInfo(chooseSaveFile(&window, QStringLiteral("Save"), path("x.csv"), QStringLiteral("Tables (*.csv)"), ending))
+            .fileName();
+    };
+    EXPECT_EQ(chosen("a", FileEnding::offered), QStringLiteral("a.csv"));
+    EXPECT_EQ(chosen("a.txt", FileEnding::offered), QStringLiteral("a.txt"));
+    EXPECT_EQ(chosen("a.txt", FileEnding::required), QStringLiteral("a.txt.csv"));
 }
 
 TEST_F(TakeAwayTest, ATableIsSeenSavedAndCopied)

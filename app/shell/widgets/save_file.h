@@ -1,0 +1,19 @@
+// Asks where a file shall be saved.
+#pragma once
+
+#include <QString>
+
+class QWidget;
+
+namespace app {
+
+/// Whether a name may end otherwise than the kinds say.
+enum class FileEnding { offered, required };
+
+/// The path that was chosen; empty: none was. A name without an ending, or where one is required without that of the chosen kind,
+/// gets it before a file of that name is looked for: nothing is written over unasked. `kinds` as QFileDialog's filters, each with
+/// its ending first: "Tables (*.csv);;Other (*.json)".
+QString chooseSaveFile(QWidget* parent, const QString& title, const QString& suggested, const QString& kinds,
+                       FileEnding = FileEnding::offered);
+
+} // namespace app

@@ -4,6 +4,7 @@
 #include "sim/error.h"
 
 #include <QDir>
+#include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLockFile>
@@ -24,7 +25,7 @@ Autosave::Autosave(QString folder) : m_folder(std::move(folder)) {}
 
 Autosave::~Autosave() = default; // a window that dies with unsaved work leaves it behind; closing in peace calls remove()
 
-bool Autosave::write(const QString& scenarioPath, const QString& text)
+bool Autosave::write(const QString& scenarioPath, const QString& name, const QString& text)
 {
     if (m_folder.isEmpty())
         return false;
@@ -39,6 +40,7 @@ bool Autosave::write(const QString& scenarioPath, const QString& text)
     }
     const QJsonObject object{{QStringLiteral("path"), scenarioPath},
                              {QStringLiteral("time"), QDateTime::currentDateTimeUtc().toString(Qt::ISODate)},
+                             {QStringLiteral("name"), name},
                              {QStringLiteral("text"), text}};
     const QByteArray bytes = QJsonDocument(object).toJson();
     try {
@@ -69,13 +71,16 @@ std::vector<Recovery> Autosave::recoverable(const QString& folder)
         if (!lock.tryLock())
             continue; // another window is working on it
         QFile file(path);
-        if (!file.open(QIODevice::ReadOnly))
+        constexpr qint64 kMostBytes = qint64{64} << 20; // of a scenario that can be opened
+        if (file.size() > kMostBytes || QFileInfo(path).isSymLink() || !file.open(QIODevice::ReadOnly))
             continue;
         const QJsonObject object = QJsonDocument::fromJson(file.readAll()).object();
         const QString text = object.value(QStringLiteral("text")).toString();
         if (!text.isEmpty()) {
-            out.push_back({path, object.value(QStringLiteral("path")).toString(), text,
-                           QDateTime::fromString(object.value(QStringLiteral("time")).toString(), Qt::ISODate)});
+            const QString of = object.value(QStringLiteral("path")).toString();
+            out.push_back({path, of, text, QDateTime::fromString(object.value(QStringLiteral("time")).toString(), Qt::ISODate),
+                           of.isEmpty() ? object.value(QStringLiteral("name")).toString(QObject::tr("Untitled"))
+                                        : QFileInfo(of).fileName()});
         }
     }
     std::sort(out.begin(), out.end(), [](const Recovery& a, const Recovery& b) { return a.time > b.time; });

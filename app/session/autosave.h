@@ -18,14 +18,16 @@ struct Recovery {
     QString path; ///< of the scenario file that was open; empty if it had none
     QString text; ///< the document as it was
     QDateTime time;
+    QString name{}; ///< its file's, else the scenario's
 };
 
 class Autosave {
 public:
     explicit Autosave(QString folder); ///< empty: nothing is written
     ~Autosave();
+    bool isOn() const { return !m_folder.isEmpty(); }
     /// Atomic. False if there is no folder or the disk would not take it.
-    bool write(const QString& scenarioPath, const QString& text);
+    bool write(const QString& scenarioPath, const QString& name, const QString& text);
     void remove();
 
     /// What dead windows left, newest first.

@@ -137,6 +137,8 @@ void Desk::simulate()
             if (simulation() && m_wantsKernels != showsKernels())
                 requestKernels();
             sayWhyNoStep(tr("This step cannot be simulated."));
+            if (simulation() && m_findingsOf != simulation()) // of the step before, which stays: they were dropped
+                requestFindings();
             Q_EMIT stepFailed(why);
             settleIfDone();
         });

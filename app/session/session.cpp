@@ -232,6 +232,11 @@ void Session::show(const sim::ScenarioDocument& document)
     Q_EMIT fileChanged();
 }
 
+bool Session::isChangedOnDisk() const
+{
+    return QFileInfo::exists(m_path) && FileStamp::of(m_path) != m_stamp;
+}
+
 Problems Session::save()
 {
     return saveAs(m_path);
@@ -249,6 +254,7 @@ Problems Session::saveAs(const QString& path)
         !problems.empty())
         return problems;
     m_path = QFileInfo(path).absoluteFilePath();
+    m_stamp = FileStamp::of(m_path);
     m_document->setFileName(m_path.toStdString());
     setSaved(m_document);
     m_undo.setClean();
@@ -353,6 +359,7 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     m_document = std::move(document);
     m_scenario.reset();
     m_path = path;
+    m_stamp = FileStamp::of(path);
     m_saved = m_document;
     m_savedScenario = resolved.scenario;
     take(std::move(resolved));
@@ -396,10 +403,12 @@ void Session::take(sim::ScenarioDocument::Resolved resolved)
 
 void Session::keepSafe()
 {
-    if (isModified())
-        m_autosave.write(m_path, QString::fromStdString(m_document->text()));
-    else
-        m_autosave.remove();
+    if (!isModified())
+        return m_autosave.remove();
+    const bool wasKept =
+        std::exchange(m_isKeptSafe, m_autosave.write(m_path, displayName(), QString::fromStdString(m_document->text())));
+    if (m_autosave.isOn() && wasKept && !m_isKeptSafe)
+        Q_EMIT notKeptSafe();
 }
 
 } // namespace app

@@ -4,6 +4,7 @@
 #include "app/session/autosave.h"
 #include "app/session/edit.h"
 #include "app/session/failure.h"
+#include "app/session/file_stamp.h"
 
 #include <QObject>
 #include <QString>
@@ -64,6 +65,8 @@ public:
     void show(const sim::ScenarioDocument&);
     /// Takes up unsaved work again, even if it is not legal at the moment.
     [[nodiscard]] Problems recover(const Recovery&);
+    /// Somebody else wrote the file since it was opened or saved here.
+    bool isChangedOnDisk() const;
     [[nodiscard]] Problems save();
     [[nodiscard]] Problems saveAs(const QString& path);
     /// Unsaved work is kept safe so long after a change.
@@ -78,6 +81,7 @@ Q_SIGNALS:
     void opened();      ///< another document, or none
     void changed();     ///< the document's content; also after opened()
     void fileChanged(); ///< path or modified state
+    void notKeptSafe(); ///< unsaved work cannot be written aside any more
 
 private:
     class Step;
@@ -101,7 +105,9 @@ private:
     bool m_legal = false;
     QUndoStack m_undo;
     QString m_path;
+    FileStamp m_stamp; ///< of m_path, as it was opened or saved
     Autosave m_autosave;
+    bool m_isKeptSafe = true;
     QTimer m_autosaveTimer;
 };
 

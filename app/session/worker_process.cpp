@@ -57,6 +57,8 @@ QString WorkerEnd::text() const
 {
     if (!crashed)
         return QObject::tr("ended with exit code %1").arg(code);
+    if (isForced)
+        return QObject::tr("did not answer and was ended by force");
     const QString name = signalName(code);
     return name.isEmpty() ? QObject::tr("was ended by signal %1").arg(code)
                           : QObject::tr("was ended by signal %1 (%2)").arg(code).arg(name);
@@ -97,6 +99,7 @@ WorkerProcess::WorkerProcess(QObject* parent) : QObject(parent)
         for (const QByteArray& rest : m_partial)
             keepLast(&rest == &m_partial[0] ? m_lastOutput : m_lastErrors, QString::fromUtf8(rest));
         Q_EMIT ended({.crashed = status == QProcess::CrashExit,
+                      .isForced = m_isForced,
                       .code = code,
                       .lastLines = m_lastErrors.isEmpty() ? m_lastOutput : m_lastErrors});
     });
@@ -130,7 +133,8 @@ void WorkerProcess::terminate(int patienceMs)
         return;
     m_process.terminate();
     QTimer::singleShot(patienceMs, &m_process, [this] {
-        if (isRunning())
+        m_isForced = isRunning();
+        if (m_isForced)
             m_process.kill();
     });
 }

@@ -13,6 +13,7 @@ namespace app {
 /// How a worker ended, in words and numbers.
 struct WorkerEnd {
     bool crashed = false;  ///< by a signal
+    bool isForced = false; ///< by us, because it did not answer
     int code = 0;          ///< exit code, or the signal
     QStringList lastLines; ///< what it said last; errors if it said any
     bool isGood() const { return !crashed && code == 0; }
@@ -50,6 +51,7 @@ private:
     void read(QProcess::ProcessChannel);
 
     QProcess m_process;
+    bool m_isForced = false; ///< ended by us
     QString m_output;
     QByteArray m_partial[2]; ///< unfinished line of each channel
     QStringList m_lastErrors, m_lastOutput;

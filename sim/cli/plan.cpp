@@ -2,6 +2,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/part.h"
 #include "sim/cli/table.h"
+#include "sim/scenario/files.h"
 #include "sim/scenario/pointer_text.h"
 
 #include "sim/answers/plan.h"
@@ -16,7 +17,6 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -299,12 +299,8 @@ Answer mergedOf(const PlanArguments& arguments)
 {
     std::vector<Answer> parts;
     for (const std::string& file : arguments.merge) {
-        std::ifstream in(file, std::ios::binary);
-        if (!in)
-            throw Error(file + ": cannot be read");
-        std::ostringstream text;
-        text << in.rdbuf();
-        Answer part = Answer::parse(text.str(), nullptr, false);
+        constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+        Answer part = Answer::parse(readFile(file, kMostBytes, Pipes::read), nullptr, false);
         if (part.is_discarded())
             throw Error(file + ": is not JSON");
         if (!part.is_object() || !part.contains("part"))

@@ -126,8 +126,9 @@ QString ScenarioForm::focusedTerm() const
 void ScenarioForm::addExtras(const ScenarioKey& key, QVBoxLayout* column)
 {
     if (key.pointer == "/layout/etp") {
-        m_keepGpus = new QCheckBox(tr("Keep the number of GPUs"));
-        m_keepGpus->setToolTip(tr("tp, cp and pp then take from dp; otherwise the world grows and shrinks"));
+        m_keepGpus = new QCheckBox(tr("Keep the GPUs: Data gives way"));
+        m_keepGpus->setToolTip(
+            tr("Tensor, Context and Pipeline then take from Data. Data itself adds and removes GPUs, as all do without it"));
         m_keepGpus->setAccessibleDescription(m_keepGpus->toolTip());
         m_keepGpus->setChecked(true);
         auto* line = new QHBoxLayout;

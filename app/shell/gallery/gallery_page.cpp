@@ -137,8 +137,7 @@ void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
         auto* box = new QFrame;
         setRole(box, "card");
         auto* text = new QLabel(tr("<b>Unsaved work</b><br>%1<br>%2")
-                                    .arg(r.path.isEmpty() ? tr("Untitled") : QFileInfo(r.path).fileName().toHtmlEscaped(),
-                                         QLocale().toString(r.time.toLocalTime(), QLocale::ShortFormat)));
+                                    .arg(r.name.toHtmlEscaped(), QLocale().toString(r.time.toLocalTime(), QLocale::ShortFormat)));
         text->setWordWrap(true);
         auto* restore = new QPushButton(tr("Restore"));
         auto* discard = new QPushButton(tr("Discard"));

@@ -8,6 +8,7 @@
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/pictures.h"
 #include "app/views/tables.h"
+#include "sim/analysis/whole_run.h"
 #include "sim/error.h"
 #include "sim/simulate/simulation.h"
 
@@ -67,6 +68,19 @@ QString cardHtml(const QString& title, const QString& value, const QString& note
         .arg(title.toHtmlEscaped(), value.toHtmlEscaped(), note.toHtmlEscaped());
 }
 
+/// Of the tokens that the scenario says; nothing where it says none.
+QString wholeRunHtml(const sim::Simulation& simulation)
+{
+    const auto run = sim::wholeRun(simulation);
+    if (!run)
+        return {};
+    QString note = QObject::tr("%1; %2 GPU hours")
+                       .arg(QString::fromStdString(sim::tokensText(run->tokens)), countQuantity(run->gpuHours).text());
+    if (const std::string energy = run->energyText(); !energy.empty())
+        note += QStringLiteral("; ") + QString::fromStdString(energy);
+    return cardHtml(QObject::tr("Whole run"), QObject::tr("%1 days").arg(shortNumber(run->days)), note);
+}
+
 QString cardsHtml(const sim::Simulation& simulation)
 {
     const sim::Metrics& m = simulation.metrics();
@@ -87,6 +101,7 @@ QString cardsHtml(const sim::Simulation& simulation)
            cardHtml(QObject::tr("Peak memory"), memoryQuantity(m.peakMemoryGib).text(),
                     m.peakMemoryGib <= capacity ? QObject::tr("fits in %1 GiB").arg(shortNumber(capacity))
                                                 : QObject::tr("does not fit in %1 GiB").arg(shortNumber(capacity))) +
+           wholeRunHtml(simulation) +
            cardHtml(QObject::tr("Parameters"), countQuantity(static_cast<double>(m.parameters)).text(), separated(m.parameters));
 }
 

@@ -36,7 +36,7 @@ ProblemBanner::ProblemBanner(QWidget* parent) : QFrame(parent), m_title(new QLab
     auto* copy = new QPushButton(tr("Copy"));
     auto* close = new QPushButton(tr("Dismiss"));
     connect(copy, &QPushButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(m_text); });
-    connect(close, &QPushButton::clicked, this, &ProblemBanner::dismiss);
+    connect(close, &QPushButton::clicked, this, qOverload<>(&ProblemBanner::dismiss));
     auto* head = new QHBoxLayout;
     head->setSpacing(8);
     head->addWidget(m_title, 1);
@@ -74,6 +74,12 @@ void ProblemBanner::dismiss()
 {
     hide();
     m_text.clear();
+}
+
+void ProblemBanner::dismiss(const QString& title)
+{
+    if (m_text.startsWith(title + QLatin1Char('\n')) || m_text == title)
+        dismiss();
 }
 
 void ProblemBanner::resizeEvent(QResizeEvent* event)

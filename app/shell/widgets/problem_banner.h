@@ -17,6 +17,8 @@ public:
     /// `title` says what did not work; every problem has a line of its own below it.
     void tell(const QString& title, const Problems&);
     void dismiss();
+    /// Where it is this title that stands there.
+    void dismiss(const QString& title);
     QString text() const { return m_text; } ///< as it is copied: title and problems, a line each
 
 protected:

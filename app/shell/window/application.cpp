@@ -21,6 +21,7 @@
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/translations.h"
 #include "app/shell/window/command_line.h"
+#include "app/shell/window/display.h"
 #include "app/shell/window/guarded_application.h"
 #include "app/shell/window/main_window.h"
 #include "app/views/common/timeline_geometry.h"
@@ -67,16 +68,6 @@ CommandLine readCommandLine(int argc, char** argv, const QString& version)
 {
     const QCoreApplication core(argc, argv); // for the arguments; the window's application needs a platform first
     return parseCommandLine(QCoreApplication::arguments().mid(1), version);
-}
-
-bool hasDisplay()
-{
-#ifdef Q_OS_LINUX
-    return qEnvironmentVariableIsSet(kPlatform) || qEnvironmentVariableIsSet("DISPLAY") ||
-           qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
-#else
-    return true;
-#endif
 }
 
 ThemeChoice themeChoice(const QString& name)
@@ -380,10 +371,8 @@ int runApplication(int argc, char** argv, const QString& version)
         if (!qEnvironmentVariableIsSet(kPlatform))
             qputenv(kPlatform, "offscreen"); // the same picture with and without a display
     }
-    if (!hasDisplay()) {
-        tell(QStringLiteral(
-            "there is no display (DISPLAY and WAYLAND_DISPLAY are not set); --screenshot, --figure, --page, --film "
-            "and --handout need none"));
+    if (const QString why = noDisplay(); !why.isEmpty()) {
+        tell(why + QStringLiteral("; --screenshot, --figure, --page, --film and --handout need none"));
         return kBadInput;
     }
     const Settings settings = readSettings();

@@ -296,7 +296,9 @@ void MainWindow::connectDesk()
     });
     connect(&m_desk, &Desk::stepFailed, this, [this](const QString& message) {
         m_bannerTellsFailure = true;
-        m_banner->tell(tr("This step cannot be simulated"), {{{}, {}, message.toStdString(), sim::Severity::error}});
+        m_banner->tell(m_desk.simulation() ? tr("This step cannot be simulated; numbers and pictures are of the one before")
+                                           : tr("This step cannot be simulated"),
+                       {{{}, {}, message.toStdString(), sim::Severity::error}});
     });
     connect(&m_desk, &Desk::kernelsFailed, this, [this](const QString& why) {
         m_banner->tell(tr("The kernels of this step cannot be shown"), {{{}, {}, why.toStdString(), sim::Severity::error}});
@@ -309,6 +311,15 @@ void MainWindow::connectDesk()
         showStatus();
     });
     connect(&m_session, &Session::fileChanged, this, &MainWindow::updateTitle);
+    connect(&m_session, &Session::notKeptSafe, this, [this] {
+        m_banner->tell(tr("Unsaved work is not kept safe"),
+                       {{{},
+                         {},
+                         tr("%1 cannot be written: should the program end, changes since the last save are lost")
+                             .arg(QDir::toNativeSeparators(autosaveFolder()))
+                             .toStdString(),
+                         sim::Severity::warning}});
+    });
     connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, &MainWindow::updateActions);
 }
 

@@ -101,30 +101,56 @@ bool MainWindow::mayLoseChanges()
     return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
 }
 
+namespace {
+
+QString notSavedTitle(const QString& path)
+{
+    return MainWindow::tr("%1 cannot be saved").arg(QFileInfo(path).fileName());
+}
+
+} // namespace
+
 bool MainWindow::save()
 {
     // What came with the program is an example, not the user's own file.
     const QString gallery = QString::fromStdString(m_session.catalogue().scenarios().string());
     if (m_session.path().isEmpty() || QFileInfo(m_session.path()).absoluteDir() == QDir(gallery))
         return saveAs();
+    if (m_session.isChangedOnDisk()) {
+        QMessageBox box(QMessageBox::Question, tr("The file has changed"),
+                        tr("%1 was changed by somebody else since it was opened here. Saving would undo that.")
+                            .arg(QFileInfo(m_session.path()).fileName()),
+                        QMessageBox::Cancel, this);
+        const QPushButton* overwrite = box.addButton(tr("Overwrite"), QMessageBox::DestructiveRole);
+        QPushButton* other = box.addButton(tr("Save As…"), QMessageBox::AcceptRole);
+        box.setDefaultButton(other);
+        box.exec();
+        if (box.clickedButton() == other)
+            return saveAs();
+        if (box.clickedButton() != overwrite)
+            return false;
+    }
     if (const Problems problems = m_session.save(); !problems.empty()) {
-        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(m_session.path()).fileName()), problems);
+        m_banner->tell(notSavedTitle(m_session.path()), problems);
         return false;
     }
+    m_banner->dismiss(notSavedTitle(m_session.path()));
     statusBar()->showMessage(tr("Saved"), 2000);
     return true;
 }
 
 bool MainWindow::saveAs()
 {
-    const QString name = m_session.path().isEmpty() ? QStringLiteral("scenario.json") : QFileInfo(m_session.path()).fileName();
+    const QString name =
+        m_session.path().isEmpty() ? exportName() + QStringLiteral(".json") : QFileInfo(m_session.path()).fileName();
     const QString path = chooseSaveFile(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
     if (path.isEmpty())
         return false;
     if (const Problems problems = m_session.saveAs(path); !problems.empty()) {
-        m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()), problems);
+        m_banner->tell(notSavedTitle(path), problems);
         return false;
     }
+    m_banner->dismiss(notSavedTitle(path));
     if (!m_options.reproducible)
         addRecentFile(path);
     return true;
@@ -205,7 +231,14 @@ void MainWindow::fillRecentMenu()
 
 QString MainWindow::exportName() const
 {
-    return m_session.path().isEmpty() ? QStringLiteral("rankscope") : QFileInfo(m_session.path()).completeBaseName();
+    if (!m_session.path().isEmpty())
+        return QFileInfo(m_session.path()).completeBaseName();
+    QString name = m_session.isOpen() ? m_session.displayName().toLower() : QString();
+    static const QRegularExpression others(QStringLiteral("[^\\p{L}\\p{N}.]+")); // of a name, what no file's name should have
+    name.replace(others, QStringLiteral("-"));
+    while (name.endsWith(QLatin1Char('-')) || name.startsWith(QLatin1Char('-')) || name.startsWith(QLatin1Char('.')))
+        name.remove(name.startsWith(QLatin1Char('-')) || name.startsWith(QLatin1Char('.')) ? 0 : name.size() - 1, 1);
+    return name.isEmpty() ? QStringLiteral("rankscope") : name.left(80);
 }
 
 void MainWindow::tellSaved(const QString& path)
@@ -215,8 +248,7 @@ void MainWindow::tellSaved(const QString& path)
 
 void MainWindow::tellNotSaved(const QString& path, const QString& reason)
 {
-    m_banner->tell(tr("%1 cannot be saved").arg(QFileInfo(path).fileName()),
-                   {{path.toStdString(), {}, reason.toStdString(), sim::Severity::error}});
+    m_banner->tell(notSavedTitle(path), {{path.toStdString(), {}, reason.toStdString(), sim::Severity::error}});
 }
 
 void MainWindow::exportFigure()

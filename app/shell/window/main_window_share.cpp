@@ -47,8 +47,17 @@ void MainWindow::copyLink()
 /// A link, or the text of a file, which becomes one: both are read the same way.
 void MainWindow::openFromClipboard()
 {
+    constexpr qsizetype kMostCharacters = 8 << 20; // of a scenario's text; more is another thing, and would hold the window
     const QString text = QGuiApplication::clipboard()->text();
-    if (isScenarioLink(text)) {
+    if (text.size() > kMostCharacters) {
+        m_banner->tell(tr("The clipboard holds no scenario"), {{{},
+                                                                {},
+                                                                tr("it holds %1 million characters, a scenario at most %2")
+                                                                    .arg(text.size() / 1'000'000)
+                                                                    .arg(kMostCharacters / 1'000'000)
+                                                                    .toStdString(),
+                                                                sim::Severity::error}});
+    } else if (isScenarioLink(text)) {
         openFile(text);
     } else if (text.trimmed().startsWith(QLatin1Char('{')) && sim::recognisedKind({"", text.toStdString()}).empty()) {
         openFile(scenarioLink(text.toStdString()));

@@ -174,8 +174,8 @@ TEST(Edit, TextOfSeveralLinesIsThatText)
 {
     auto before = document(kSixteen);
     const std::string text = "One \"line\"\n\tand \\ another";
-    before.set("/description", quoted(text));
-    EXPECT_EQ(sim::ScenarioDocument::parse(before.text()).get("/description"), quoted(text));
+    before.set("/description", app::quoted(text));
+    EXPECT_EQ(sim::ScenarioDocument::parse(before.text()).get("/description"), app::quoted(text));
     EXPECT_EQ(scenario(before).description, text);
 }
 

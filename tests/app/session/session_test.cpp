@@ -4,6 +4,7 @@
 #include "app/session/settings.h"
 #include "tests/app/session/session_fixtures.h"
 
+#include <QDeadlineTimer>
 #include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
@@ -294,6 +295,35 @@ TEST_F(SessionTest, WhatCannotBeSavedStaysModified)
     EXPECT_EQ(session.path(), path);
 }
 
+TEST_F(SessionTest, KnowsAFileThatSomebodyElseHasWritten)
+{
+    const QString file = write("mine.json", QByteArray::fromStdString(document(kSixteen).text()));
+    ASSERT_TRUE(session.open(file).empty());
+    EXPECT_FALSE(session.isChangedOnDisk());
+    set(Control::tp, 4);
+    ASSERT_TRUE(session.save().empty());
+    EXPECT_FALSE(session.isChangedOnDisk()) << "it was this one";
+    write("mine.json", "{}");
+    EXPECT_TRUE(session.isChangedOnDisk());
+    QFile::remove(file);
+    EXPECT_FALSE(session.isChangedOnDisk()) << "there is nothing to lose";
+}
+
+TEST_F(SessionTest, SaysOnceThatUnsavedWorkCannotBeKeptSafe)
+{
+    write("autosave", "a file where the folder would be");
+    int told = 0;
+    QObject::connect(&session, &Session::notKeptSafe, [&] { ++told; });
+    session.setAutosaveDelay(0);
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    set(Control::tp, 4);
+    ASSERT_TRUE(waitFor([&] { return told > 0; }));
+    set(Control::tp, 1);
+    const QDeadlineTimer soon(100); // the second try, which says nothing
+    waitFor([&] { return soon.hasExpired(); });
+    EXPECT_EQ(told, 1);
+}
+
 TEST_F(SessionTest, OverridesAreTheFirstStep)
 {
     ASSERT_TRUE(session.open(galleryFile(kSixteen), {QStringLiteral("layout.tp=4"), QStringLiteral("layout.dp=1")}).empty());
@@ -340,23 +370,31 @@ TEST(Autosave, ForgetsWhatWasSavedOrDiscarded)
 {
     const QTemporaryDir folder;
     Autosave autosave(folder.path());
-    EXPECT_TRUE(autosave.write(QStringLiteral("a.json"), QStringLiteral("{}")));
+    EXPECT_TRUE(autosave.write(QStringLiteral("a.json"), {}, QStringLiteral("{}")));
     autosave.remove();
     EXPECT_TRUE(QDir(folder.path()).entryList({QStringLiteral("*.autosave")}).isEmpty());
     {
         Autosave crashed(folder.path());
-        crashed.write({}, QStringLiteral("{}"));
+        crashed.write({}, QStringLiteral("A tiny model"), QStringLiteral("{}"));
     }
     const auto left = Autosave::recoverable(folder.path());
     ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left.front().name, QStringLiteral("A tiny model"));
     Autosave::discard(left.front());
+    EXPECT_TRUE(Autosave::recoverable(folder.path()).empty());
+}
+
+TEST(Autosave, ReadsNothingThatIsNone)
+{
+    const QTemporaryDir folder;
+    QFile::link(QStringLiteral("/dev/zero"), folder.filePath(QStringLiteral("endless.autosave")));
     EXPECT_TRUE(Autosave::recoverable(folder.path()).empty());
 }
 
 TEST(Autosave, WithoutAFolderWritesNothing)
 {
     Autosave none{QString()};
-    EXPECT_FALSE(none.write(QStringLiteral("a.json"), QStringLiteral("{}")));
+    EXPECT_FALSE(none.write(QStringLiteral("a.json"), {}, QStringLiteral("{}")));
     EXPECT_TRUE(Autosave::recoverable(QStringLiteral("/no/such/folder")).empty());
 }
 

@@ -146,6 +146,17 @@ TEST_F(LiveTest, ASilentWorkerIsALostConnectionThatComesBack)
     EXPECT_TRUE(waitForPhase(LivePhase::training));
 }
 
+TEST_F(LiveTest, AWorkerThatWeEndedByForceDiedOfNothingElse)
+{
+    startTraining(100'000);
+    ASSERT_TRUE(waitFor([&] { return window.live().steps().size() >= 2; }));
+    ::kill(static_cast<pid_t>(window.liveRun()->workerId()), SIGSTOP);
+    window.run(CommandId::stopRun);
+    ASSERT_TRUE(waitFor([&] { return window.live().status().headline.contains(QStringLiteral("by force")); }))
+        << window.live().status().headline.toStdString();
+    EXPECT_FALSE(window.live().status().headline.contains(QStringLiteral("memory")));
+}
+
 TEST_F(LiveTest, AJobTooBigIsToldInNumbersAndShrunkByOneClick)
 {
     open(kLarge);

@@ -1,8 +1,11 @@
 #include "app/shell/share/page.h"
 
 #include "app/session/scenario_link.h"
+#include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "sim/analysis/whole_run.h"
 #include "sim/error.h"
+#include "sim/simulate/simulation.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QApplication>
@@ -52,6 +55,17 @@ TEST(Page, HoldsScenarioNumbersAndEveryPictureAndLoadsNothing)
     EXPECT_FALSE(html.contains(QLatin1String("{{")));
     const qsizetype link = html.indexOf(QLatin1String("href=\"rankscope:")) + 6;
     EXPECT_EQ(scenarioOfLink(html.mid(link, html.indexOf(QLatin1Char('"'), link) - link)), sixteen.text());
+}
+
+TEST(Page, TellsTheWholeRunWhereItsTokensAreSaid)
+{
+    sim::ScenarioDocument job = document(kSixteen);
+    EXPECT_FALSE(page(job).contains(QLatin1String("Whole run")));
+    job.set("/training/tokens", "1e12");
+    const auto run = sim::wholeRun(*sim::simulate(scenario(job)), 1e12);
+    const QString html = page(job);
+    EXPECT_TRUE(html.contains(QStringLiteral("%1 days").arg(shortNumber(run.days))));
+    EXPECT_TRUE(html.contains(QString::fromStdString(run.energyText()))) << run.energyText();
 }
 
 TEST(Page, PicturesShareNoIds)

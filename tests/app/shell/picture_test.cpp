@@ -20,12 +20,14 @@ struct Outcome {
     QByteArray output, error;
 };
 
-Outcome rankscope(const QStringList& arguments)
+Outcome rankscope(const QStringList& arguments, const QString& display = {})
 {
     QProcess process;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-    for (const char* display : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
-        environment.remove(QLatin1String(display));
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+        environment.remove(QLatin1String(name));
+    if (!display.isEmpty())
+        environment.insert(QStringLiteral("DISPLAY"), display);
     process.setProcessEnvironment(environment);
     process.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"), arguments);
     if (!process.waitForFinished(30000))
@@ -145,6 +147,9 @@ TEST_F(OnePicture, AWindowWithoutADisplayIsRefusedInWords)
     const Outcome outcome = rankscope({});
     EXPECT_EQ(outcome.exitCode, 1);
     EXPECT_TRUE(outcome.error.contains("no display")) << outcome.error.toStdString();
+    const Outcome gone = rankscope({QStringLiteral("--reproducible")}, QStringLiteral(":9871"));
+    EXPECT_EQ(gone.exitCode, 1);
+    EXPECT_TRUE(gone.error.contains("no X server answers as DISPLAY :9871")) << gone.error.toStdString();
 }
 #endif
 

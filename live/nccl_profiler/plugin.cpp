@@ -220,10 +220,10 @@ private:
         lost.operations += m_unwritten;
         if (lost.operations == m_said.operations && lost.events == m_said.events && lost.foreign == m_said.foreign)
             return;
-        m_said = lost;
         m_text.clear();
         appendProcessLine(m_text, m_process, m_interfaceVersion, lost, now());
-        m_file->write(m_text, isLast);
+        if (m_file->write(m_text, isLast))
+            m_said = lost;
     }
 
     std::unique_ptr<LineFile> m_file;

@@ -219,6 +219,22 @@ Handle Recorder::start(int communicator, const Event& event, std::int64_t nowNs)
     }
 }
 
+/// The next in turn, past those that run or have yet to begin; of a long row of these the first has to go.
+std::size_t Recorder::slotForOne()
+{
+    constexpr std::size_t kMostPassed = 64;
+    for (std::size_t passed = 0; passed < kMostPassed; ++passed) {
+        const std::size_t slot = (m_next + passed) % m_operations.size();
+        const Operation& operation = m_operations[slot];
+        const bool isDone = operation.run.opened == operation.run.closed && (operation.run.opened > 0 || operation.wasRun);
+        if (operation.isLive && !isDone)
+            continue;
+        m_next += passed + 1;
+        return slot;
+    }
+    return m_next++ % m_operations.size();
+}
+
 Handle Recorder::startOperation(int communicator, const Event& event, std::int64_t nowNs)
 {
     Member& member = m_members[static_cast<std::size_t>(communicator)];
@@ -228,7 +244,7 @@ Handle Recorder::startOperation(int communicator, const Event& event, std::int64
     }
     if (member.communicator.rank < 0)
         member.communicator.rank = event.rank;
-    const std::size_t slot = m_next++ % m_operations.size();
+    const std::size_t slot = slotForOne();
     Operation& operation = m_operations[slot];
     if (operation.isLive && (operation.run.opened > 0 || !operation.wasRun))
         finish(operation, operation.run.opened > 0 && operation.run.opened == operation.run.closed);

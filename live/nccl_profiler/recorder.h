@@ -123,6 +123,7 @@ private:
         std::int64_t sinceNs = 0;
     };
     Operation* operationOf(Handle);
+    std::size_t slotForOne();
     Handle startOperation(int communicator, const Event&, std::int64_t nowNs);
     Handle startKernel(const Event&, std::int64_t nowNs);
     Handle startProxyOp(const Event&, std::int64_t nowNs);

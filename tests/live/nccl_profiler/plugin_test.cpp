@@ -323,6 +323,48 @@ TEST(NcclPlugin, FilesOfAllRanksTellWhoWaitsForWhomWhereNoNetworkIsPassed)
     EXPECT_EQ(waits, transfers);
 }
 
+TEST(NcclPlugin, OneRanksFileSplitsWhatPassesANetworkInTheWindowToo)
+{
+    const Folder folder;
+    {
+        Folder::as(3, 16);
+        const Library library;
+        Host<5> host(library, 0xabc, 3, 16);
+        for (std::uint64_t i = 0; i < 3; ++i) {
+            void* operation = host.collective({.sequence = i});
+            void* kernel = host.kernel(operation, 0, steadyNs());
+            void* receive = host.proxy(operation, 0, 2, false, getpid());
+            void* step = host.step(receive, 0);
+            pause(4);
+            host.state(step, abi::kReceiveWaitsForFlush);
+            host.table->stopEvent(step);
+            pause(2);
+            host.table->stopEvent(receive);
+            host.kernelStop(kernel, steadyNs());
+        }
+        host.finalize();
+    }
+    const sim::Recording recording = sim::readRecording({folder.path()});
+    const sim::Recovered recovered = sim::recover(recording);
+    ASSERT_FALSE(recovered.steps.steps.empty());
+    const sim::Arrivals arrivals = sim::arrivalsOf(recovered);
+    EXPECT_TRUE(arrivals.list.empty()) << "nobody else was recorded";
+    EXPECT_THAT(arrivals.text, HasSubstr("what passes a network waits for its peers"));
+    std::int64_t waits = 0, transfers = 0;
+    for (std::size_t s = 0; s < recovered.steps.steps.size(); ++s) {
+        const sim::StepTrace step = sim::stepTrace(recording, recovered, arrivals, s);
+        for (const sim::Track& track : step.trace.tracks)
+            for (std::size_t i = 0; i < track.size(); ++i)
+                (step.trace.kinds[track.kind[i]].name.starts_with("wait") ? waits : transfers) += track.durationNs[i];
+    }
+    std::int64_t recorded = 0;
+    for (const nlohmann::json& operation : operationsIn(folder.path()))
+        recorded += operation["rankscope"]["wait_ns"].get<std::int64_t>();
+    EXPECT_GE(recorded, 12'000'000);
+    EXPECT_EQ(waits, recorded);
+    EXPECT_GE(transfers, 6'000'000);
+}
+
 TEST(NcclPlugin, PeersOfTransfersAreRanksOfTheJob)
 {
     const Folder folder;

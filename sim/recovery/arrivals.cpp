@@ -47,6 +47,7 @@ private:
     void measure();
     void explain();
     double computesLonger(std::size_t rank) const;
+    std::string seenByNetworks() const;
 
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
@@ -109,6 +110,23 @@ double ArrivalFinder::computesLonger(std::size_t rank) const
     return *middle > 0 ? computed(rank) / *middle - 1 : 0;
 }
 
+/// What single ranks say of their own waiting.
+std::string ArrivalFinder::seenByNetworks() const
+{
+    std::int64_t waited = 0, all = 0;
+    for (const RankEvidence& rank : m_evidence.ranks)
+        for (const CommSpan& span : rank.comms)
+            if (span.waitNs >= 0) {
+                waited += span.waitNs;
+                all += span.endNs - span.startNs;
+            }
+    if (all <= 0)
+        return {};
+    return "; what passes a network waits for its peers for " +
+           percentText(static_cast<double>(waited) / static_cast<double>(all)) + " of its time, " +
+           numberText(static_cast<double>(waited) * 1e-9, Unit::seconds) + " of all ranks'";
+}
+
 /// Beside the fellows of each meeting where it came last: what it did longer since all had ended their last one.
 void ArrivalFinder::explain()
 {
@@ -153,8 +171,8 @@ void ArrivalFinder::explain()
     const auto worst = std::max_element(m_result.ranks.begin(), m_result.ranks.end(),
                                         [](const RankArrivals& a, const RankArrivals& b) { return a.causedNs < b.causedNs; });
     if (worst == m_result.ranks.end() || m_result.causedNs <= 0) {
-        m_result.text =
-            m_result.list.empty() ? "no collective of several recorded ranks was matched" : "nobody waits for anybody";
+        m_result.text = m_result.list.empty() ? "no collective of several recorded ranks was matched" + seenByNetworks()
+                                              : "nobody waits for anybody";
         return;
     }
     const auto index = static_cast<std::size_t>(worst - m_result.ranks.begin());

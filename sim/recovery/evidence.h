@@ -52,6 +52,7 @@ struct CommSpan {
     std::int64_t sequence = -1; ///< the library's own count in its group; -1 unknown
     std::int64_t bytes = 0;     ///< of the larger of input and output; 0 unknown
     std::int64_t message = -1;  ///< same for a send and its receive where the trace joins them; -1 unknown
+    std::int64_t waitNs = -1;   ///< of it for peers, where the recorder itself saw their first data come; -1 unknown
     std::int32_t peer = -1;     ///< global rank of a send's or receive's other end
     std::uint32_t stream = 0;
     std::uint32_t name = 0; ///< index into RunEvidence::names

@@ -133,8 +133,11 @@ void RankReader::readCollectives()
             span.message = message->second.number;
         }
         span.stream = hasKernel ? streamOf(collective.span) : 0;
-        if (hasKernel && waitsBefore(collective.span))
+        if (hasKernel && waitsBefore(collective.span)) {
             span.startNs = m_rank.spans.startNs[collective.span - 1];
+            if (m_recording.names[m_rank.spans.name[collective.span - 1]] == "wait for peers") // NCCL's network threads saw it
+                span.waitNs = m_rank.spans.startNs[collective.span] - span.startNs;
+        }
         if (hasKernel) {
             // One kernel for many transfers counts once: as what it is, both directions at once.
             if (m_isRead[collective.span])

@@ -459,8 +459,11 @@ private:
             }
             const std::uint64_t part = key({static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(i)});
             const auto waits = m_waitOf.find(part);
-            const std::int64_t readyNs =
-                waits == m_waitOf.end() ? span.startNs : std::min(span.endNs, span.startNs + waits->second);
+            // Members that are recorded tell it exactly; else what the rank's own network saw.
+            const std::int64_t waited = waits != m_waitOf.end()      ? waits->second
+                                        : m_meetingOf.contains(part) ? 0
+                                                                     : std::max<std::int64_t>(0, span.waitNs);
+            const std::int64_t readyNs = std::min(span.endNs, span.startNs + waited);
             if (readyNs > span.startNs)
                 due.push_back({rowKey,
                                {.startNs = span.startNs,

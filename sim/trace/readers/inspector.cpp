@@ -1,4 +1,6 @@
-// NCCL Inspector: one line of JSON a collective. Facts of the fields: NCCL's plugins/profiler/inspector.
+// NCCL Inspector: one line of JSON a collective. Facts of the fields: NCCL's plugins/profiler/inspector. And what Rankscope's own
+// plugin for NCCL (live/nccl_profiler) writes in its words, with more under "rankscope": when the kernel ran, and how long of
+// that it waited for its peers.
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/trace/readers/json_scan.h"
@@ -8,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <string>
@@ -59,10 +62,15 @@ public:
             if (const auto dropped = from->find("dropped"); dropped != from->end() && dropped->is_number_unsigned())
                 m_dropped = std::max(m_dropped, dropped->get<std::size_t>());
         }
-        if (const json* collective = part(record, "coll_perf"))
-            takeTransfer(*collective, "coll", false);
-        if (const json* transfer = part(record, "p2p_perf"))
-            takeTransfer(*transfer, "p2p", true);
+        const json* own = part(record, "rankscope");
+        for (const bool isPointToPoint : {false, true}) {
+            const std::string start = isPointToPoint ? "p2p" : "coll";
+            const json* transfer = part(record, (start + "_perf").c_str());
+            if (transfer != nullptr && own != nullptr)
+                takeOwn(*transfer, *own, start, isPointToPoint);
+            else if (transfer != nullptr)
+                takeTransfer(*transfer, start, isPointToPoint);
+        }
         if (record.contains("proxy_trace"))
             m_builder.skip("proxy_trace", "what NCCL's proxy threads do is left out", byte);
     }
@@ -78,15 +86,22 @@ public:
     {
         m_builder.file().textBytes = textBytes;
         RankRecording& about = m_builder.about;
-        // The largest communicator is the job's.
-        about.rank = m_rank;
-        about.worldSize = m_worldSize;
-        about.rankEvidence = m_rank >= 0 ? "largest communicator" : "";
+        // The largest communicator is the job's, where the launcher did not say.
+        const std::int64_t said = whole(m_metadata, "rank", -1), world = whole(m_metadata, "world_size", 0);
+        const bool isSaid = said >= 0 && said < kMostRanksOfAJob && world >= std::max<std::int64_t>(m_worldSize, said + 1) &&
+                            world < kMostRanksOfAJob;
+        about.rank = isSaid ? static_cast<int>(said) : m_rank;
+        about.worldSize = isSaid ? static_cast<int>(world) : m_worldSize;
+        about.rankEvidence = isSaid ? "launcher's environment" : m_rank >= 0 ? "largest communicator" : "";
+        if (m_unfinished > 0)
+            m_builder.recording.problems.push_back(
+                m_file.path + ": " + std::to_string(m_unfinished) + " of " + std::to_string(m_builder.file().events) +
+                " lines are of collectives and transfers that never ended while it was written");
         if (const auto host = m_metadata.find("hostname"); host != m_metadata.end() && host->is_string())
             about.host = host->get<std::string>();
         if (m_dropped > 0)
             m_builder.recording.skipped.push_back(
-                {"collective", m_dropped, "NCCL Inspector says that it dropped them", -1, m_file.path});
+                {"collective", m_dropped, "its recorder says that it dropped them", -1, m_file.path});
         return m_builder.finish(0);
     }
 
@@ -128,28 +143,107 @@ private:
         if (began < 0)
             m_builder.skip("start of a collective",
                            "the recorder says how long it took, not when: put where the line was written");
-        const auto name = transfer.find(start);
-        std::string text = name != transfer.end() && name->is_string() ? name->get<std::string>()
-                           : isPointToPoint                            ? "sendrecv"
-                                                                       : "";
+        std::string text = wordOf(transfer, start.c_str(), isPointToPoint ? "sendrecv" : "");
         if (const std::string known = collectiveOfKernelName(text); !known.empty())
             text = known;
-        RecordedCollective collective;
-        collective.name = m_builder.recording.names.add(text);
-        collective.bytes = whole(transfer, start + "_msg_size_bytes", -1);
-        collective.sequence = whole(transfer, start + "_sn", -1);
-        collective.isPointToPoint = isPointToPoint;
-        collective.group = groupOfHeader();
+        RecordedCollective collective = collectiveOf(transfer, start, text, isPointToPoint);
         const std::uint32_t track = m_builder.track("NCCL", "communicator " + m_id);
         collective.hostSpan =
             m_builder.addSpan(track, nanoseconds(at), nanoseconds(length), collective.name, RecordedKind::hostCommunication);
         m_builder.addCollective(collective, 0);
     }
 
+    static std::string wordOf(const json& object, const char* key, const std::string& otherwise)
+    {
+        const auto found = object.find(key);
+        return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
+    }
+
+    RecordedCollective collectiveOf(const json& transfer, const std::string& start, const std::string& name, bool isPointToPoint)
+    {
+        RecordedCollective collective;
+        collective.name = m_builder.recording.names.add(name);
+        collective.bytes = whole(transfer, start + "_msg_size_bytes", -1);
+        collective.sequence = whole(transfer, start + "_sn", -1);
+        collective.isPointToPoint = isPointToPoint;
+        collective.group = groupOfHeader();
+        return collective;
+    }
+
+    /// Of Rankscope's plugin: whole nanoseconds, the kernel's own where there is one, and what of it is waiting for peers.
+    void takeOwn(const json& transfer, const json& own, const std::string& start, bool isPointToPoint)
+    {
+        constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
+        const auto nanoseconds = [&own](const char* key) {
+            const auto found = own.find(key);
+            const bool isTime = found != own.end() && found->is_number_unsigned() &&
+                                found->get<std::uint64_t>() <= static_cast<std::uint64_t>(kMostNs);
+            return isTime ? found->get<std::int64_t>() : std::int64_t{-1};
+        };
+        m_builder.file().format = "NCCL profiler (Rankscope)";
+        const std::string state = wordOf(own, "state", ""), function = wordOf(transfer, start.c_str(), "");
+        if (state == "untimed") {
+            m_builder.skip(
+                "collective without an end",
+                "NCCL says when it is enqueued, not when it ends: of copy engines, and of libraries before 2.26 without a "
+                "network");
+            return;
+        }
+        if (state == "captured") {
+            m_builder.skip("collective of a graph that did not run", "it was captured, and never began");
+            return;
+        }
+        std::string name = collectiveOfKernelName(function);
+        if (name.empty() || isPointToPoint)
+            for (const char c : function)
+                name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        RecordedCollective collective = collectiveOf(transfer, start, name, isPointToPoint);
+        std::string dtype = wordOf(own, "dtype", "");
+        if (dtype.starts_with("nccl"))
+            dtype = dtype.substr(4);
+        collective.dtype = m_builder.recording.names.add(dtype);
+        const std::int64_t peer = isPointToPoint ? whole(transfer, "p2p_peer", -1) : -1;
+        const bool isSend = exchangeIsSend(name);
+        if (peer >= 0 && peer < kMostRanksOfAJob)
+            (isSend ? collective.destinationRank : collective.sourceRank) = placeInGroup(static_cast<int>(peer));
+        const std::int64_t asked = nanoseconds("asked_ns"), began = nanoseconds("start_ns"), ended = nanoseconds("stop_ns");
+        if (began < 0 && asked < 0) {
+            m_builder.skip("collective without a time", "it says neither how long it took nor when");
+            return;
+        }
+        const std::string row = "communicator " + m_id + (m_communicatorName.empty() ? "" : " " + m_communicatorName);
+        if (const std::int64_t enqueued = nanoseconds("enqueued_ns"); asked >= 0 && enqueued >= asked)
+            collective.hostSpan = m_builder.addSpan(m_builder.track("host", row), asked, enqueued - asked, collective.name,
+                                                    RecordedKind::hostCommunication);
+        if (state != "done" || began < 0 || ended < began) {
+            ++m_unfinished;
+            collective.startNs = began >= 0 ? began : asked;
+            collective.isEnqueuedOnly = began < 0;
+            collective.hostSpan = kNoSpan; // its length is not the collective's
+            m_builder.addCollective(collective, 0);
+            return;
+        }
+        const std::uint32_t track =
+            m_builder.track("GPU", isPointToPoint ? row + (isSend ? " to " : " from ") + std::to_string(peer) : row);
+        m_builder.at(track).isDevice = true;
+        const std::int64_t waited = std::clamp<std::int64_t>(nanoseconds("wait_ns"), 0, ended - began);
+        if (waited > 0) // next to the transfer, as a live run has it
+            m_builder.addSpan(track, began, waited, m_builder.recording.names.add("wait for peers"), RecordedKind::other);
+        collective.span =
+            m_builder.addSpan(track, began + waited, ended - began - waited, collective.name, RecordedKind::communication);
+        collective.startNs = began + waited;
+        collective.durationNs = ended - began - waited;
+        m_builder.addCollective(collective, 0);
+    }
+    static bool exchangeIsSend(const std::string& name) { return name.find("send") != std::string::npos; }
+
     std::int32_t groupOfHeader()
     {
         const auto id = m_header.find("id");
         m_id = id == m_header.end() ? "?" : id->is_string() ? id->get<std::string>() : id->is_number() ? id->dump() : "?";
+        m_communicatorName = wordOf(m_header, "comm_name", "");
+        if (m_communicatorName == "unknown") // Inspector's word for none
+            m_communicatorName.clear();
         constexpr double kMost = kMostRanksOfAJob;
         const double ranks = real(m_header, "n_ranks", 0), rank = real(m_header, "rank", -1);
         const int size = ranks >= 0 && ranks < kMost ? static_cast<int>(ranks) : 0;
@@ -157,14 +251,14 @@ private:
             m_worldSize = size;
             m_rank = rank >= 0 && rank < size ? static_cast<int>(rank) : -1;
         }
-        return m_builder.group(m_id, "", {}, size, "NCCL Inspector");
+        return m_builder.group(m_id, m_communicatorName, {}, size, m_builder.file().format);
     }
 
     const ReadingFile& m_file;
     RecordingBuilder m_builder;
     json m_header = json::object(), m_metadata = json::object();
-    std::string m_id;
-    std::size_t m_dropped = 0;
+    std::string m_id, m_communicatorName;
+    std::size_t m_dropped = 0, m_unfinished = 0;
     int m_rank = -1, m_worldSize = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "sim/trace/readers/merge.h"
 
+#include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
 
 #include <algorithm>
@@ -212,6 +213,38 @@ void arrangeRanks(Recording& recording)
     }
     std::move(unknown.begin(), unknown.end(), std::back_inserter(arranged));
     recording.ranks = std::move(arranged);
+}
+
+void nameMembers(Recording& recording)
+{
+    for (RecordedGroup& group : recording.groups) {
+        if (!group.ranks.empty() || !group.evidence.starts_with("NCCL"))
+            continue;
+        std::vector<int> ranks;
+        for (const int rank : group.toldBy)
+            if (rank >= 0)
+                ranks.push_back(rank);
+        // The library's first interfaces do not say how many there are.
+        const bool isAll = group.size > 0 ? static_cast<int>(ranks.size()) == group.size
+                                          : ranks.size() >= 2 && group.evidence.starts_with("NCCL profiler");
+        if (isAll) {
+            group.ranks = std::move(ranks);
+            group.size = static_cast<int>(group.ranks.size());
+        }
+    }
+    for (RankRecording& rank : recording.ranks)
+        for (RecordedCollective& collective : rank.collectives)
+            for (std::int32_t* end : {&collective.sourceRank, &collective.destinationRank}) {
+                if (*end >= -1)
+                    continue;
+                const auto place = static_cast<std::size_t>(-2 - *end);
+                *end = -1;
+                if (collective.group < 0)
+                    continue;
+                const RecordedGroup& group = recording.groups[static_cast<std::size_t>(collective.group)];
+                if (place < group.ranks.size())
+                    *end = group.ranks[place];
+            }
 }
 
 } // namespace sim

@@ -28,6 +28,10 @@ private:
 /// same rank at the same time, the second becomes an unknown one, and a problem says so.
 void arrangeRanks(Recording&);
 
+/// Recorders inside NCCL know a communicator by its id and how many are in it, not who: those whose files name it, where they are
+/// that many. Places in groups become ranks, in ascending order as frameworks make their groups, or -1.
+void nameMembers(Recording&);
+
 /// Members of groups that the world does not have are left out, and said; so are ranks beyond the world said. Files without any
 /// event are said to be so.
 void checkWorld(Recording&);

@@ -38,7 +38,8 @@ Format formatOf(std::string_view head)
     if (text.starts_with('{')) {
         const std::size_t events = text.find("\"traceEvents\"");
         const bool isInspector = has(text, "\"coll_perf\"") || has(text, "\"p2p_perf\"") || has(text, "\"dump_stats\"") ||
-                                 has(text, "\"inspector_output_format_version\"") || has(text, "\"coll_sn\"");
+                                 has(text, "\"inspector_output_format_version\"") || has(text, "\"rankscope_nccl_profiler\"") ||
+                                 has(text, "\"coll_sn\"");
         if (events == std::string_view::npos && isInspector)
             return Format::inspector;
         const bool isFlight = (has(text, "\"entries\"") &&
@@ -249,6 +250,7 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
         throw Error(firstOther.empty() ? "there is nothing to read" : firstOther);
     all.skipped.insert(all.skipped.end(), others.begin(), others.end());
     arrangeRanks(all);
+    nameMembers(all);
     checkWorld(all);
     return all;
 }
@@ -259,6 +261,7 @@ Recording readRecording(const char* data, std::size_t size, const std::string& n
     merger.add(readSource(openBytes(data, size), readingOf(name, size, options)));
     Recording all = merger.finish();
     arrangeRanks(all);
+    nameMembers(all);
     checkWorld(all);
     return all;
 }

@@ -46,6 +46,11 @@ std::string collectiveOfKernelName(const std::string& name);
 bool isPointToPointName(const std::string& name);
 /// Above any job's: numbers from here on are no ranks.
 inline constexpr int kMostRanksOfAJob = 1 << 24;
+/// For the other end of a transfer of which a file knows only its place in the group: nameMembers() makes a rank of it.
+constexpr int placeInGroup(int place)
+{
+    return -2 - place;
+}
 /// "[0, 1, …]" or "0,1": the ranks in it, ascending; empty where the list is cut ("...") or holds anything else.
 std::vector<int> ranksOfText(const std::string& text);
 

@@ -2,6 +2,7 @@
 
 #include "live/kernels/cuda/cuda_queue.h"
 #include "live/kernels/cuda/gpu_device.h"
+#include "live/kernels/cuda/profiler.h"
 #include "sim/error.h"
 
 #include <cstdlib>
@@ -23,10 +24,12 @@ public:
         : GpuDevice(gpu, "cuda", activation, DType::f32), m_matmul(makeMatmul(gpu, wantsTuning()))
     {
     }
-    std::unique_ptr<Queue> makeQueue() override { return std::make_unique<CudaQueue>(m_gpu, *m_matmul); }
+    std::unique_ptr<Queue> makeQueue() override { return std::make_unique<CudaQueue>(m_gpu, *m_matmul, m_grouping); }
+    KernelTimes* timeKernels(std::string* why) override { return cuda::timeKernels(why); }
 
 private:
     std::unique_ptr<Matmul> m_matmul;
+    const Grouping m_grouping = groupingWanted();
 };
 
 } // namespace

@@ -85,6 +85,9 @@ private:
         check(registerClock(&Cupti::now), "take the steady clock");
         check(registerCallbacks(&Cupti::giveBuffer, &Cupti::readBuffer), "take buffers");
         check(enable(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION), "name what kernels belong to");
+        // What kernels belong to is told beside the call that launched them, where calls are recorded.
+        check(enable(CUPTI_ACTIVITY_KIND_RUNTIME), "record calls of the runtime");
+        check(enable(CUPTI_ACTIVITY_KIND_DRIVER), "record calls of the driver");
         check(enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "time kernels");
         return problem;
     }

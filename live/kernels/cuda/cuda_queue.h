@@ -10,10 +10,13 @@
 
 namespace live::cuda {
 
+/// How attention's backward kernels cut their work: rows of a warp at a time. Results are the same to the bit.
+enum class AttentionTiles : std::uint8_t { rows16, rows32 };
+
 class CudaQueue final : public StreamQueue {
 public:
     /// matmul must outlive it.
-    CudaQueue(int gpu, Matmul& matmul, Grouping);
+    CudaQueue(int gpu, Matmul& matmul, Grouping, AttentionTiles);
     ~CudaQueue() override;
     CudaQueue(const CudaQueue&) = delete;
     CudaQueue& operator=(const CudaQueue&) = delete;
@@ -97,6 +100,7 @@ private:
 
     Matmul& m_matmul;
     GroupingChoice m_grouping;
+    const AttentionTiles m_attentionTiles;
     Workspace m_scratch, m_matmulWorkspace;
 };
 

@@ -118,7 +118,7 @@ double attentionFlops(const AttentionShape& shape, std::int64_t length)
     return 4 * square * shape.headDim * shape.heads * static_cast<double>(shape.sequences) / (shape.causal ? 2 : 1);
 }
 
-void benchAttention(Bench& bench)
+void benchAttention(Bench& bench, const std::string& how)
 {
     struct Case {
         std::int64_t length, sequences;
@@ -133,7 +133,7 @@ void benchAttention(Bench& bench)
                      o = bench.make(rows, width), log = bench.make(rows, c.heads, DType::f32), dq = bench.make(rows, width),
                      dk = bench.make(rows, keyWidth), dv = bench.make(rows, keyWidth);
         const std::string name = "attention " + std::to_string(c.length) + " x " + std::to_string(c.sequences) + ", " +
-                                 std::to_string(c.heads) + " heads of " + std::to_string(c.headDim);
+                                 std::to_string(c.heads) + " heads of " + std::to_string(c.headDim) + how;
         const double flops = attentionFlops(shape, c.length);
         bench.report(name.c_str(), flops, [&] { bench.queue().attention(shape, q, k, v, o, log); });
         bench.report((name + ", backward").c_str(), 2.5 * flops,
@@ -221,10 +221,13 @@ int main(int argc, char** argv)
             Bench bench(*choice.device, peak);
             benchProducts(bench);
         }
-        {
-            Bench bench(*choice.device, peak);
-            benchAttention(bench);
+        for (const char* rows : {"16", "32"}) {
+            setenv("RANKSCOPE_CUDA_ATTENTION_ROWS", rows, 1); // NOLINT(concurrency-mt-unsafe): before there are threads
+            const live::DeviceChoice cut = live::chooseDevice("cuda", live::DType::bf16, nullptr);
+            Bench bench(*cut.device, peak);
+            benchAttention(bench, std::string(", rows ") + rows);
         }
+        unsetenv("RANKSCOPE_CUDA_ATTENTION_ROWS"); // NOLINT(concurrency-mt-unsafe)
         Bench bench(*choice.device, peak);
         benchBlock(bench, "block of GPT-2 124M, 16 x 1024 tokens, forward and backward", 1024, 16, 12, 64);
         benchBlock(bench, "block of GPT-2 1558M, 8 x 1024 tokens, forward and backward", 1024, 8, 25, 64);

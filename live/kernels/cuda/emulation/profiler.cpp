@@ -1,4 +1,4 @@
-// In place of profiler.cpp where there is no CUPTI to build with.
+// Where there is no CUPTI: of the emulated GPU, and of builds without its header.
 #include "live/kernels/cuda/profiler.h"
 
 namespace live::cuda {

@@ -236,6 +236,9 @@ void run(RunArguments& arguments)
             "--nvls with --check-serial: layouts are proved on the CPU or the emulated machine, where no switch sums");
     if (arguments.nvls)
         setenv("NCCL_NVLS_ENABLE", "1", 1); // NOLINT(concurrency-mt-unsafe): before there are threads
+    if (request.kernelTimes && arguments.checkSerial)
+        throw sim::Error(
+            "--kernel-times with --check-serial: layouts are compared, and nothing is recorded; nearest: leave one of them out");
     const bool checksHere = arguments.checkSerial && request.scenario.live.device != "emulated";
     if (checksHere && arguments.gpus > 1)
         throw sim::Error("--gpus " + std::to_string(arguments.gpus) +
@@ -295,6 +298,8 @@ void addRun(CLI::App& app)
     command->add_option("--trace", request.trace, "Write the last steps' timeline (.pftrace, .json)")
         ->type_name("OUT")
         ->check(sim::cli::notEmpty());
+    command->add_flag("--kernel-times", request.kernelTimes,
+                      "On GPUs: time each kernel by itself with CUPTI, as spans of their own in what is recorded");
     command->add_option("--listen", request.listen, "Let viewers attach: tcp://127.0.0.1:PORT (0: a free one), ipc://PATH")
         ->type_name("ENDPOINT")
         ->check(sim::cli::notEmpty());

@@ -120,6 +120,7 @@ private:
                                                            .communicator = m_communicator.get(),
                                                            .firstRank = m_ranks.first,
                                                            .rankCount = m_ranks.count,
+                                                           .kernelTimes = kernelTimes(),
                                                            .firstStep = m_firstStep,
                                                            .planned = [this](const CommPlan& plan) { checkMemory(plan); }});
         if (!resumed.empty())
@@ -196,6 +197,18 @@ private:
     bool first() const { return m_environment.process == 0; }
     static void say(const std::string& line) { std::cerr << line + "\n"; }
 
+    /// Null: nobody asked for them.
+    KernelTimes* kernelTimes() const
+    {
+        if (!m_request.kernelTimes)
+            return nullptr;
+        std::string why;
+        KernelTimes* const times = m_device.device->timeKernels(&why);
+        if (!times)
+            throw sim::Error("--kernel-times: " + why +
+                             "; nearest: leave it out, spans tell how long each operation's kernels take together");
+        return times;
+    }
     /// Of the emulated device; else null.
     std::unique_ptr<emulated::Machine> makeMachine() const
     {

@@ -16,6 +16,7 @@ struct TrainingRequest {
     std::string scenarioJson; ///< resolved
     int workers = 0;          ///< 0: one a core
     std::string trace;        ///< file; empty: none
+    bool kernelTimes = false; ///< the GPU's kernels one by one into the record
     std::string listen;       ///< endpoint; empty: nobody can attach
     std::string key;          ///< file of the run's own key, for viewers on other machines
     std::string allowed;      ///< file of the viewers' public keys

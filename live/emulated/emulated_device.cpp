@@ -46,6 +46,21 @@ public:
         put("linearWeightGradient", {reads(dy), reads(x), writes(dWeight), writes(dBias)},
             [=, this] { m_kernels->linearWeightGradient(dy, x, dWeight, dBias); });
     }
+    void linearParts(std::span<const LinearPart> parts, T x, T y) override
+    {
+        put("linearParts", ofParts(parts, {reads(x), writes(y)}, reads),
+            [=, this, own = std::vector(parts.begin(), parts.end())] { m_kernels->linearParts(own, x, y); });
+    }
+    void linearPartsInputGradient(std::span<const LinearPart> parts, T dy, T dx) override
+    {
+        put("linearPartsInputGradient", ofParts(parts, {reads(dy), writes(dx)}, reads),
+            [=, this, own = std::vector(parts.begin(), parts.end())] { m_kernels->linearPartsInputGradient(own, dy, dx); });
+    }
+    void linearPartsWeightGradient(std::span<const LinearPart> parts, T dy, T x) override
+    {
+        put("linearPartsWeightGradient", ofParts(parts, {reads(dy), reads(x)}, writes),
+            [=, this, own = std::vector(parts.begin(), parts.end())] { m_kernels->linearPartsWeightGradient(own, dy, x); });
+    }
     void addBias(T bias, T y) override
     {
         put("addBias", {reads(bias), writes(y)}, [=, this] { m_kernels->addBias(bias, y); });
@@ -213,6 +228,16 @@ public:
     }
 
 private:
+    /// And those to the weights and biases of parts that have rows.
+    static std::vector<Access> ofParts(std::span<const LinearPart> parts, std::vector<Access> accesses, Access (*access)(T))
+    {
+        for (const LinearPart& part : parts)
+            if (part.rows > 0) {
+                accesses.push_back(access(part.weight));
+                accesses.push_back(access(part.bias));
+            }
+        return accesses;
+    }
     template <class Kernel>
     void put(const char* name, std::vector<Access> accesses, Kernel&& kernel)
     {

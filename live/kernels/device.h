@@ -74,6 +74,12 @@ struct AdamwStep {
     std::int64_t step = 1; ///< counted from 1: bias correction
 };
 
+/// One of several linear layers that take turns on the rows of the same tensors, as a rank's experts do.
+struct LinearPart {
+    Tensor weight, bias;   ///< [outputs, inputs] and a row of outputs, or their gradients; bias may be empty
+    std::int64_t rows = 0; ///< how many of the rows are its own, after those of the parts before it
+};
+
 /// 64-bit words of an exact sum: a fixed-point number wide enough for every double, kept as signed digits of 32 bits, so that
 /// sums of any number of terms in any order (and all-reduced in any grouping) give the same bits. Demmel & Nguyen 2013's idea.
 inline constexpr int kExactSumWords = 68;
@@ -102,6 +108,11 @@ public:
     virtual void linearInputGradient(const Tensor& dy, const Tensor& weight, const Tensor& dx) = 0;
     /// dWeight += dy^T x; dBias += column sums of dy if given. Gradients are of the accumulation type.
     virtual void linearWeightGradient(const Tensor& dy, const Tensor& x, const Tensor& dWeight, const Tensor& dBias) = 0;
+    /// The same of several layers of one shape, each on its own rows; those without rows change nothing. Here one after the
+    /// other; a GPU makes one launch of many small ones, whose last bits may then differ from those of single layers.
+    virtual void linearParts(std::span<const LinearPart>, const Tensor& x, const Tensor& y);
+    virtual void linearPartsInputGradient(std::span<const LinearPart>, const Tensor& dy, const Tensor& dx);
+    virtual void linearPartsWeightGradient(std::span<const LinearPart> gradients, const Tensor& dy, const Tensor& x);
     virtual void addBias(const Tensor& bias, const Tensor& y) = 0;        ///< y += bias, on each row
     virtual void biasGradient(const Tensor& dy, const Tensor& dBias) = 0; ///< dBias += column sums
 
@@ -235,6 +246,7 @@ struct DeviceInfo {
 };
 
 class WorkerPool;
+class KernelTimes;
 
 class Device : public MemorySource {
 public:
@@ -242,6 +254,9 @@ public:
     virtual std::unique_ptr<Queue> makeQueue() = 0;
     /// That it can give now, where it has memory of its own; nothing: it takes the host's.
     virtual std::optional<std::int64_t> freeBytes() const { return {}; }
+    /// Starts to time each kernel by itself (live/kernels/kernel_log.h), for all queues; lives as long as the process. Null: *why
+    /// says why it cannot.
+    virtual KernelTimes* timeKernels(std::string* why);
 };
 
 /// precision: fp32 or fp64. Kernels may spread over idle workers of the pool (null: they run on the caller alone).

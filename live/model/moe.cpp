@@ -103,16 +103,36 @@ std::vector<std::int64_t> Moe::firstSlots(const MoeSaved& saved) const
     return first;
 }
 
-/// f(expert, its first row, its rows), for experts with rows.
-template <class F>
-void Moe::forEachExpert(const MoeSaved& saved, F&& f) const
+/// The layers of the experts with rows, of weights and biases as weight(expert) and bias(expert) give them.
+template <class Weight, class Bias>
+std::vector<LinearPart> Moe::parts(const MoeSaved& saved, const Weight& weight, const Bias& bias) const
 {
-    std::int64_t first = 0;
-    for (std::size_t i = 0; i < m_local.size(); ++i) {
+    std::vector<LinearPart> parts;
+    for (std::size_t i = 0; i < m_local.size(); ++i)
         if (saved.expertRows[i] > 0)
-            f(m_local[i], first, saved.expertRows[i]);
-        first += saved.expertRows[i];
-    }
+            parts.push_back({.weight = weight(m_local[i]), .bias = bias(m_local[i]), .rows = saved.expertRows[i]});
+    return parts;
+}
+
+std::vector<LinearPart> Moe::upParts(const MoeSaved& saved, bool gradient) const
+{
+    return parts(
+        saved, [&](const Expert& expert) { return upOf(expert, gradient); },
+        [&](const Expert& expert) { return upBiasOf(expert, gradient); });
+}
+
+std::vector<LinearPart> Moe::downParts(const MoeSaved& saved) const
+{
+    return parts(
+        saved, [](const Expert& expert) { return expert.down->value(); },
+        [&](const Expert& expert) { return addsDownBias(expert) ? expert.downBias->value() : Tensor{}; });
+}
+
+std::vector<LinearPart> Moe::downGradientParts(const MoeSaved& saved) const
+{
+    return parts(
+        saved, [](const Expert& expert) { return expert.down->gradient(); },
+        [](const Expert& expert) { return expert.downBias ? expert.downBias->gradient() : Tensor{}; });
 }
 
 Task<> Moe::route(const Input& input, MoeSaved& saved)
@@ -366,10 +386,7 @@ Task<Array> Moe::run(const Input& input, MoeSaved& saved)
     Array expertOutput = m_context.activations(received, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_upLabel);
-        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
-            queue.linear(saved.expertInput->rowRange(first, rows), upOf(expert, false), upBiasOf(expert, false),
-                         saved.up->rowRange(first, rows));
-        });
+        queue.linearParts(upParts(saved, false), saved.expertInput, saved.up);
     }
     {
         const KernelSpan span(m_context, m_activationLabel);
@@ -379,10 +396,7 @@ Task<Array> Moe::run(const Input& input, MoeSaved& saved)
     m_context.inspect(m_activationLabel, saved.hidden);
     {
         const KernelSpan span(m_context, m_downLabel);
-        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
-            queue.linear(saved.hidden->rowRange(first, rows), expert.down->value(),
-                         addsDownBias(expert) ? expert.downBias->value() : Tensor{}, expertOutput->rowRange(first, rows));
-        });
+        queue.linearParts(downParts(saved), saved.hidden, expertOutput);
     }
     saved.routed = co_await exchangeBack(expertOutput, saved, "moe.combine");
     expertOutput.reset();
@@ -418,10 +432,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved, bo
     Array dHidden = m_context.activations(received, m_columns);
     {
         const KernelSpan span(m_context, m_downLabel);
-        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
-            queue.linearInputGradient(saved.dExpertOutput->rowRange(first, rows), expert.down->value(),
-                                      dHidden->rowRange(first, rows));
-        });
+        queue.linearPartsInputGradient(downParts(saved), saved.dExpertOutput, dHidden);
     }
     saved.dUp = m_context.activations(received, saved.up->columns);
     {
@@ -435,9 +446,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved, bo
     Array dExpertInput = m_context.activations(received, m_shape.hidden);
     {
         const KernelSpan span(m_context, m_upLabel);
-        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
-            queue.linearInputGradient(saved.dUp->rowRange(first, rows), upOf(expert, false), dExpertInput->rowRange(first, rows));
-        });
+        queue.linearPartsInputGradient(upParts(saved, false), saved.dUp, dExpertInput);
     }
     dSlots = co_await exchangeBack(dExpertInput, saved, "moe.combine");
     dExpertInput.reset();
@@ -487,17 +496,11 @@ Task<> Moe::backwardWeight(MoeSaved& saved, bool withShared)
     }
     {
         const KernelSpan span(m_context, m_downLabel, GradientOf::weight);
-        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
-            queue.linearWeightGradient(saved.dExpertOutput->rowRange(first, rows), saved.hidden->rowRange(first, rows),
-                                       expert.down->gradient(), expert.downBias ? expert.downBias->gradient() : Tensor{});
-        });
+        queue.linearPartsWeightGradient(downGradientParts(saved), saved.dExpertOutput, saved.hidden);
     }
     {
         const KernelSpan span(m_context, m_upLabel, GradientOf::weight);
-        forEachExpert(saved, [&](const Expert& expert, std::int64_t first, std::int64_t rows) {
-            queue.linearWeightGradient(saved.dUp->rowRange(first, rows), saved.expertInput->rowRange(first, rows),
-                                       upOf(expert, true), upBiasOf(expert, true));
-        });
+        queue.linearPartsWeightGradient(upParts(saved, true), saved.dUp, saved.expertInput);
     }
     const KernelSpan span(m_context, m_routeLabel, GradientOf::weight);
     const bool biasIsTrained = m_routerBias && m_rule.score == RouterRule::Score::softmax; // else it only tilts the choice

@@ -74,8 +74,11 @@ private:
     Tensor upBiasOf(const Expert&, bool gradient) const; ///< empty: none
     /// Of several ranks with slices of an expert, whose outputs are summed, one adds its bias.
     bool addsDownBias(const Expert& expert) const { return expert.downBias && m_context.coordinates.exptTp == 0; }
-    template <class F>
-    void forEachExpert(const MoeSaved& saved, F&&) const;
+    template <class Weight, class Bias>
+    std::vector<LinearPart> parts(const MoeSaved&, const Weight&, const Bias&) const;
+    std::vector<LinearPart> upParts(const MoeSaved&, bool gradient) const;
+    std::vector<LinearPart> downParts(const MoeSaved&) const;
+    std::vector<LinearPart> downGradientParts(const MoeSaved&) const;
     bool repeatsTokens() const { return m_shape.tp > 1 && !m_shape.sequenceParallel; }
     /// The rows whose tokens this rank sends.
     Tensor ownRows(const Tensor& local) const { return local.rowRange(m_firstRow, m_rows); }

@@ -136,7 +136,8 @@ void Communication::await_resume()
 
 RankContext::RankContext(const Parts& parts)
     : rank(parts.rank), scenario(*parts.scenario), coordinates(parts.mesh->coordinates(parts.rank)), groups(*parts.groups),
-      device(*parts.device), kinds(*parts.kinds), recorder(parts.recorder), memory(*parts.device), queue(device.makeQueue()),
+      device(*parts.device), kinds(*parts.kinds), recorder(parts.recorder),
+      kernelTimes(parts.recorder ? parts.kernelTimes : nullptr), memory(*parts.device), queue(device.makeQueue()),
       activation(device.info().activation), accumulation(device.info().accumulation), pipelineRank(coordinates.pp),
       flight(parts.rank), m_communicator(*parts.communicator), m_hasMarks(device.info().runsBeside)
 {
@@ -191,8 +192,14 @@ void RankContext::recordPassed()
 
 void RankContext::endStep()
 {
-    if (!m_hasMarks || !recorder)
-        return;
+    if (m_hasMarks && recorder)
+        recordMarked();
+    if (kernelTimes)
+        recordKernels();
+}
+
+void RankContext::recordMarked()
+{
     recordPassed();
     std::vector<std::int64_t> marks;
     marks.reserve(3 * m_marked.size());
@@ -206,6 +213,40 @@ void RankContext::endStep()
         span.endNs = *time++;
         recorder->spans.push(span);
     }
+}
+
+KernelScope RankContext::openScope(std::uint32_t kind)
+{
+    m_scopes.push_back({.kind = kind, .microbatch = microbatch, .step = step});
+    return scopeOf(rank, m_firstScope + m_scopes.size() - 1);
+}
+
+void RankContext::recordKernels()
+{
+    for (const KernelTime& kernel : kernelTimes->take(rank)) {
+        const std::uint64_t place = numberOf(kernel.scope) - m_firstScope;
+        if (place >= m_scopes.size()) // of a step that is long over
+            continue;
+        const Scope& scope = m_scopes[place];
+        const auto [known, isNew] = m_kernelKinds.try_emplace({scope.kind, kernel.name}, 0);
+        if (isNew) {
+            sim::SpanKind kind = kinds.of(scope.kind);
+            kind.name += ": " + kernel.name;
+            known->second = kinds.id(kind);
+        }
+        recorder->spans.push({.startNs = kernel.startNs,
+                              .endNs = kernel.endNs,
+                              .readyNs = kernel.startNs,
+                              .kind = known->second,
+                              .microbatch = scope.microbatch,
+                              .step = scope.step,
+                              .track = SpanTrack::gpuKernels});
+    }
+    // The profiler may be late with a step's last: those of one more step are kept.
+    const std::uint64_t next = m_firstScope + m_scopes.size();
+    m_scopes.erase(m_scopes.begin(), m_scopes.begin() + static_cast<std::ptrdiff_t>(m_scopesBefore - m_firstScope));
+    m_firstScope = m_scopesBefore;
+    m_scopesBefore = next;
 }
 
 void RankContext::inspect(const KernelLabel& label, const Tensor& tensor, GradientOf gradient)
@@ -312,11 +353,15 @@ Task<> RankContext::queueReached()
 void KernelSpan::begin()
 {
     m_startNs = m_context.queue->mark();
+    if (m_context.kernelTimes)
+        m_context.kernelTimes->enter(m_context.openScope(m_label.kind(m_context.pass, m_gradient)));
     m_startCpuNs = m_context.m_hasMarks ? 0 : estimatedCpuNs(m_startNs);
 }
 
 void KernelSpan::end()
 {
+    if (m_context.kernelTimes)
+        m_context.kernelTimes->leave();
     const std::int64_t endNs = m_context.queue->mark();
     const std::int64_t cpuNs = m_context.m_hasMarks ? 0 : std::max<std::int64_t>(estimatedCpuNs(endNs) - m_startCpuNs, 1);
     m_context.record({.startNs = m_startNs,

@@ -3,6 +3,7 @@
 
 #include "live/comm/communicator.h"
 #include "live/kernels/device.h"
+#include "live/kernels/kernel_log.h"
 #include "live/model/groups.h"
 #include "live/record/flight_record.h"
 #include "live/record/recorder.h"
@@ -15,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -120,7 +122,8 @@ public:
         Device* device = nullptr;
         Communicator* communicator = nullptr;
         SpanKinds* kinds = nullptr;
-        Recorder* recorder = nullptr; ///< null: nothing is recorded
+        Recorder* recorder = nullptr;       ///< null: nothing is recorded
+        KernelTimes* kernelTimes = nullptr; ///< null: the GPU's kernels are not timed one by one
     };
     explicit RankContext(const Parts&);
 
@@ -131,6 +134,7 @@ public:
     Device& device;
     SpanKinds& kinds;
     Recorder* const recorder;
+    KernelTimes* const kernelTimes;
     Memory memory;
     const std::unique_ptr<Queue> queue;
     const DType activation, accumulation;
@@ -202,7 +206,18 @@ private:
     };
     std::vector<KindOfRequest> m_commKinds; ///< of the step's requests
     void recordPassed();
-    std::deque<SpanRecord> m_marked; ///< whose times are marks
+    void recordMarked(); ///< all of them, once the queue has come there
+    /// The next span's kernels, for kernelTimes.
+    KernelScope openScope(std::uint32_t kind);
+    void recordKernels();
+    struct Scope {
+        std::uint32_t kind = 0;
+        std::int32_t microbatch = -1, step = 0;
+    };
+    std::deque<Scope> m_scopes;                         ///< of this step and the last, by number from m_firstScope
+    std::uint64_t m_firstScope = 0, m_scopesBefore = 0; ///< m_scopesBefore: number of this step's first
+    std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> m_kernelKinds; ///< by the span's kind and the kernel's name
+    std::deque<SpanRecord> m_marked;                                              ///< whose times are marks
 };
 
 /// Records the kernels of a scope as one span.

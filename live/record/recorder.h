@@ -18,9 +18,10 @@
 
 namespace live {
 
-/// Which row of the rank a span belongs to: the actions, the kernels, one row a kind of communication.
-enum class SpanTrack : std::uint8_t { actions, compute, tp, cp, ep, dp, sendForward, sendBackward, receive };
-inline constexpr int kSpanTrackCount = 9;
+/// Which row of the rank a span belongs to: the actions, the kernels of an operation, one row a kind of communication; last the
+/// GPU's kernels by themselves, where a run times them.
+enum class SpanTrack : std::uint8_t { actions, compute, tp, cp, ep, dp, sendForward, sendBackward, receive, gpuKernels };
+inline constexpr int kSpanTrackCount = 10;
 const char* spanTrackName(SpanTrack); ///< the simulator's stream names
 
 struct SpanRecord {

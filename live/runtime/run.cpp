@@ -63,7 +63,8 @@ Run::Run(const sim::Scenario& scenario, const RunParts& parts)
                                                              .device = parts.device,
                                                              .communicator = parts.communicator,
                                                              .kinds = &m_kinds,
-                                                             .recorder = parts.record ? m_recorders.back().get() : nullptr}));
+                                                             .recorder = parts.record ? m_recorders.back().get() : nullptr,
+                                                             .kernelTimes = parts.kernelTimes}));
         m_ranks.back()->context().plan = &m_plan.requests[static_cast<std::size_t>(rank)];
     }
     prepareGroups();

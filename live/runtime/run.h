@@ -39,7 +39,8 @@ struct RunParts {
     int firstRank = 0, rankCount = 0; ///< held by this process; 0 = all
     TrainingOptions options;
     bool record = true;
-    int firstStep = 1; ///< the number of the first step: later where a run is resumed
+    KernelTimes* kernelTimes = nullptr; ///< null: the GPU's kernels are not timed one by one
+    int firstStep = 1;                  ///< the number of the first step: later where a run is resumed
     /// Called with the plan before any rank takes memory; may throw.
     std::function<void(const CommPlan&)> planned;
 };

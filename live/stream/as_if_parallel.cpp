@@ -61,6 +61,7 @@ public:
             if (m_ranks[rank].next < m_ranks[rank].events.size())
                 reportCircle(static_cast<int>(rank));
         placeActions();
+        std::erase_if(m_result, [](const RankSpan& span) { return span.span.track == SpanTrack::gpuKernels; }); // not replayed
         return std::move(m_result);
     }
 
@@ -171,7 +172,7 @@ void Replay::findEvents()
             rank.events.push_back({span.startNs, Deed::compute, i});
             rank.computes.push_back(i);
             until = std::max(until, span.endNs);
-        } else {
+        } else if (isComm(span)) {
             rank.events.push_back({span.startNs, Deed::issue, i});
             // Nobody waits for a send but the end of the step; its record lies where it was found done.
             const bool isSend = span.track == SpanTrack::sendForward || span.track == SpanTrack::sendBackward;

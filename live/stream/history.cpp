@@ -89,6 +89,7 @@ int commOf(SpanTrack track)
     switch (track) {
     case SpanTrack::actions:
     case SpanTrack::compute:
+    case SpanTrack::gpuKernels:
         return -1;
     case SpanTrack::tp:
         return 0;

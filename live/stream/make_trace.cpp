@@ -21,9 +21,10 @@ constexpr std::int64_t kShortestWaitNs = 1000;
 
 sim::TrackRole roleOf(SpanTrack track)
 {
-    return track == SpanTrack::actions   ? sim::TrackRole::actions
-           : track == SpanTrack::compute ? sim::TrackRole::compute
-                                         : sim::TrackRole::communication;
+    return track == SpanTrack::actions      ? sim::TrackRole::actions
+           : track == SpanTrack::compute    ? sim::TrackRole::compute
+           : track == SpanTrack::gpuKernels ? sim::TrackRole::other // compute has their time already
+                                            : sim::TrackRole::communication;
 }
 
 bool isSend(SpanTrack track)

@@ -262,25 +262,27 @@ __global__ void __launch_bounds__(ForwardTiling<kDim>::kThreads)
     }
 }
 
-/// Shape of both backward kernels. Long heads leave no registers for the owned rows' fragments: they are read again each time.
-template <int kDim>
+/// Shape of a backward kernel. There are no registers for the owned rows' fragments: they are read again each time. Two row tiles
+/// a warp halve what it reads of the others, and leave registers for fewer of them at a time. Sums are of the same terms in the
+/// same order in all.
+template <int kHeadDim, int kWarpRowTiles>
 struct BackwardTiling {
-    static constexpr int kWarps = kDim <= 64 ? 8 : 4, kInner = kDim <= 64 ? 64 : 32;
-    static constexpr int kOwned = kWarps * 16, kThreads = kWarps * kWarp;
+    static constexpr int kDim = kHeadDim, kRowTiles = kWarpRowTiles;
+    static constexpr int kWarps = kDim <= 64 && kRowTiles == 1 ? 8 : 4, kInner = kDim <= 64 && kRowTiles == 1 ? 64 : 32;
+    static constexpr int kOwned = kWarps * 16 * kRowTiles, kThreads = kWarps * kWarp;
     static constexpr int kOwnedTile = kOwned * kTileStride<kDim>, kTile = kInner * kTileStride<kDim>; ///< elements
     /// Owned [2], stages [2][2], then of each stage the inner rows' log-sum-exp and delta.
     static constexpr std::size_t kSharedBytes = (2 * kOwnedTile + 4 * kTile) * sizeof(Bfloat16) + 4 * kInner * sizeof(float);
 };
 
 /// dK and dV of a block of keys, over all queries of the heads that share them. `scale` is that of the scores times log2(e).
-template <int kDim, class GradientT>
-__global__ void __launch_bounds__(BackwardTiling<kDim>::kThreads)
+template <class Tiling, class GradientT>
+__global__ void __launch_bounds__(Tiling::kThreads)
     attentionKeyGradientKernel(Visibility visibility, int heads, float scale, Heads<const Bfloat16> q, Heads<const Bfloat16> k,
                                Heads<const Bfloat16> v, Heads<const Bfloat16> dOutput, HeadValues<const float> logSumExp,
                                HeadValues<const float> delta, Heads<GradientT> dk, Heads<GradientT> dv, bool accumulate)
 {
-    using Tiling = BackwardTiling<kDim>;
-    constexpr int kInner = Tiling::kInner, kThreads = Tiling::kThreads;
+    constexpr int kDim = Tiling::kDim, kRowTiles = Tiling::kRowTiles, kInner = Tiling::kInner, kThreads = Tiling::kThreads;
     const auto keyHead = static_cast<int>(blockIdx.y), sharing = heads / static_cast<int>(gridDim.y);
     const std::int64_t sequence = blockIdx.z;
     const std::int64_t firstKey = static_cast<std::int64_t>(blockIdx.x) * Tiling::kOwned;
@@ -319,7 +321,8 @@ __global__ void __launch_bounds__(BackwardTiling<kDim>::kThreads)
                                              v.headDim);
     copyStage(0); // in one group with the owned rows
 
-    float keySum[1][kDim / 8][4] = {}, valueSum[1][kDim / 8][4] = {};
+    const int warpRow = 16 * kRowTiles * warp;
+    float keySum[kRowTiles][kDim / 8][4] = {}, valueSum[kRowTiles][kDim / 8][4] = {};
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         copyStage(tile + 1);
         waitCopies<1>();
@@ -329,46 +332,52 @@ __global__ void __launch_bounds__(BackwardTiling<kDim>::kThreads)
         const float* const log = rowValues + tile % 2 * 2 * kInner;
         const std::int64_t firstQuery = (firstTile + tile % tilesPerHead) * kInner;
 
-        float probability[1][kInner / 8][4] = {}, slope[1][kInner / 8][4] = {}; // rows: keys; columns: queries
-        addScores<kDim, kInner, 1>(
-            probability, [&](int, int c, std::uint32_t(&a)[4]) { loadFragment<kDim>(a, ownedKeys, 16 * warp, c); }, queryTile);
-        addScores<kDim, kInner, 1>(
-            slope, [&](int, int c, std::uint32_t(&a)[4]) { loadFragment<kDim>(a, ownedValues, 16 * warp, c); }, outputTile);
+        float probability[kRowTiles][kInner / 8][4] = {}, slope[kRowTiles][kInner / 8][4] = {}; // rows: keys; columns: queries
+        addScores<kDim, kInner, kRowTiles>(
+            probability, [&](int r, int c, std::uint32_t(&a)[4]) { loadFragment<kDim>(a, ownedKeys, warpRow + 16 * r, c); },
+            queryTile);
+        addScores<kDim, kInner, kRowTiles>(
+            slope, [&](int r, int c, std::uint32_t(&a)[4]) { loadFragment<kDim>(a, ownedValues, warpRow + 16 * r, c); },
+            outputTile);
         const bool masked = visibility.causal && firstKey + Tiling::kOwned - 1 > firstQuery + visibility.diagonal;
 #pragma unroll
-        for (int c = 0; c < kInner / 8; ++c)
+        for (int r = 0; r < kRowTiles; ++r)
 #pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                const int column = 8 * c + 2 * (lane % 4) + i % 2;
-                float p = fastExp2(probability[0][c][i] * scale - log[column]);
-                if (masked && !visibility.sees(firstQuery + column, firstKey + 16 * warp + lane / 4 + i / 2 * 8))
-                    p = 0;
-                probability[0][c][i] = p;
-                slope[0][c][i] = p * (slope[0][c][i] - log[kInner + column]);
-            }
-        addWeighted<kDim, kInner, 1>(valueSum, probability, outputTile);
-        addWeighted<kDim, kInner, 1>(keySum, slope, queryTile);
+            for (int c = 0; c < kInner / 8; ++c)
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    const int column = 8 * c + 2 * (lane % 4) + i % 2;
+                    float p = fastExp2(probability[r][c][i] * scale - log[column]);
+                    if (masked && !visibility.sees(firstQuery + column, firstKey + warpRow + 16 * r + lane / 4 + i / 2 * 8))
+                        p = 0;
+                    probability[r][c][i] = p;
+                    slope[r][c][i] = p * (slope[r][c][i] - log[kInner + column]);
+                }
+        addWeighted<kDim, kInner, kRowTiles>(valueSum, probability, outputTile);
+        addWeighted<kDim, kInner, kRowTiles>(keySum, slope, queryTile);
         syncBlock(); // the next copies overwrite this stage
     }
     waitCopies<0>(); // where no query sees these keys
     const float keyFactor = scale / kLog2E;
     const float keyFactors[2] = {keyFactor, keyFactor}, ones[2] = {1, 1};
-    storeRows<kDim>(keySum[0], keyFactors, dk.at(sequence, keyHead), dk.positionStride, firstKey + 16 * warp, visibility.keys,
-                    dk.headDim, accumulate);
-    storeRows<kDim>(valueSum[0], ones, dv.at(sequence, keyHead), dv.positionStride, firstKey + 16 * warp, visibility.keys,
-                    dv.headDim, accumulate);
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r) {
+        storeRows<kDim>(keySum[r], keyFactors, dk.at(sequence, keyHead), dk.positionStride, firstKey + warpRow + 16 * r,
+                        visibility.keys, dk.headDim, accumulate);
+        storeRows<kDim>(valueSum[r], ones, dv.at(sequence, keyHead), dv.positionStride, firstKey + warpRow + 16 * r,
+                        visibility.keys, dv.headDim, accumulate);
+    }
 }
 
 /// dQ of a block of queries, over all keys it sees.
-template <int kDim, class GradientT>
-__global__ void __launch_bounds__(BackwardTiling<kDim>::kThreads)
+template <class Tiling, class GradientT>
+__global__ void __launch_bounds__(Tiling::kThreads)
     attentionQueryGradientKernel(Visibility visibility, int keyHeads, float scale, Heads<const Bfloat16> q,
                                  Heads<const Bfloat16> k, Heads<const Bfloat16> v, Heads<const Bfloat16> dOutput,
                                  HeadValues<const float> logSumExp, HeadValues<const float> delta, Heads<GradientT> dq,
                                  bool accumulate)
 {
-    using Tiling = BackwardTiling<kDim>;
-    constexpr int kInner = Tiling::kInner, kThreads = Tiling::kThreads;
+    constexpr int kDim = Tiling::kDim, kRowTiles = Tiling::kRowTiles, kInner = Tiling::kInner, kThreads = Tiling::kThreads;
     const auto head = static_cast<int>(blockIdx.y), heads = static_cast<int>(gridDim.y);
     const int keyHead = head * keyHeads / heads;
     const std::int64_t sequence = blockIdx.z;
@@ -396,46 +405,54 @@ __global__ void __launch_bounds__(BackwardTiling<kDim>::kThreads)
                                              visibility.queries, dOutput.headDim);
     copyStage(0);
 
-    float log[2], ownDelta[2]; // of rows g and g + 8
+    const int warpRow = 16 * kRowTiles * warp;
+    float log[kRowTiles][2], ownDelta[kRowTiles][2]; // of rows g and g + 8
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        const std::int64_t query = firstQuery + 16 * warp + lane / 4 + 8 * half;
-        const bool inside = query < visibility.queries;
-        const float value = inside ? *logSumExp.at(query, sequence, head) : -INFINITY;
-        log[half] = value == -INFINITY ? INFINITY : value * kLog2E;
-        ownDelta[half] = inside ? *delta.at(query, sequence, head) : 0;
-    }
+    for (int r = 0; r < kRowTiles; ++r)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const std::int64_t query = firstQuery + warpRow + 16 * r + lane / 4 + 8 * half;
+            const bool inside = query < visibility.queries;
+            const float value = inside ? *logSumExp.at(query, sequence, head) : -INFINITY;
+            log[r][half] = value == -INFINITY ? INFINITY : value * kLog2E;
+            ownDelta[r][half] = inside ? *delta.at(query, sequence, head) : 0;
+        }
 
-    float sum[1][kDim / 8][4] = {};
+    float sum[kRowTiles][kDim / 8][4] = {};
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         copyStage(tile + 1);
         waitCopies<1>();
         syncBlock();
         const Bfloat16* const keyTile = stages + tile % 2 * 2 * Tiling::kTile;
-        float probability[1][kInner / 8][4] = {}, slope[1][kInner / 8][4] = {}; // rows: queries; columns: keys
-        addScores<kDim, kInner, 1>(
-            probability, [&](int, int c, std::uint32_t(&a)[4]) { loadFragment<kDim>(a, ownedQueries, 16 * warp, c); }, keyTile);
-        addScores<kDim, kInner, 1>(
-            slope, [&](int, int c, std::uint32_t(&a)[4]) { loadFragment<kDim>(a, ownedOutputs, 16 * warp, c); },
+        float probability[kRowTiles][kInner / 8][4] = {}, slope[kRowTiles][kInner / 8][4] = {}; // rows: queries; columns: keys
+        addScores<kDim, kInner, kRowTiles>(
+            probability, [&](int r, int c, std::uint32_t(&a)[4]) { loadFragment<kDim>(a, ownedQueries, warpRow + 16 * r, c); },
+            keyTile);
+        addScores<kDim, kInner, kRowTiles>(
+            slope, [&](int r, int c, std::uint32_t(&a)[4]) { loadFragment<kDim>(a, ownedOutputs, warpRow + 16 * r, c); },
             keyTile + Tiling::kTile);
         const bool masked = (tile + 1) * kInner > visibility.seenBy(firstQuery);
 #pragma unroll
-        for (int c = 0; c < kInner / 8; ++c)
+        for (int r = 0; r < kRowTiles; ++r)
 #pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                float p = fastExp2(probability[0][c][i] * scale - log[i / 2]);
-                if (masked && !visibility.sees(firstQuery + 16 * warp + lane / 4 + i / 2 * 8,
-                                               tile * kInner + 8 * c + 2 * (lane % 4) + i % 2))
-                    p = 0;
-                slope[0][c][i] = p * (slope[0][c][i] - ownDelta[i / 2]);
-            }
-        addWeighted<kDim, kInner, 1>(sum, slope, keyTile);
+            for (int c = 0; c < kInner / 8; ++c)
+#pragma unroll
+                for (int i = 0; i < 4; ++i) {
+                    float p = fastExp2(probability[r][c][i] * scale - log[r][i / 2]);
+                    if (masked && !visibility.sees(firstQuery + warpRow + 16 * r + lane / 4 + i / 2 * 8,
+                                                   tile * kInner + 8 * c + 2 * (lane % 4) + i % 2))
+                        p = 0;
+                    slope[r][c][i] = p * (slope[r][c][i] - ownDelta[r][i / 2]);
+                }
+        addWeighted<kDim, kInner, kRowTiles>(sum, slope, keyTile);
         syncBlock(); // the next copies overwrite this stage
     }
     waitCopies<0>(); // where no key is seen
     const float factors[2] = {scale / kLog2E, scale / kLog2E};
-    storeRows<kDim>(sum[0], factors, dq.at(sequence, head), dq.positionStride, firstQuery + 16 * warp, visibility.queries,
-                    dq.headDim, accumulate);
+#pragma unroll
+    for (int r = 0; r < kRowTiles; ++r)
+        storeRows<kDim>(sum[r], factors, dq.at(sequence, head), dq.positionStride, firstQuery + warpRow + 16 * r,
+                        visibility.queries, dq.headDim, accumulate);
 }
 
 } // namespace live::cuda

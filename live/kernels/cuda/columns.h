@@ -6,6 +6,7 @@
 #include "live/kernels/cuda/pointwise.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace live::cuda {
 
@@ -59,19 +60,23 @@ __global__ void __launch_bounds__(kColumnRowLanes* kWarp)
     }
 }
 
-/// to[column] = (or +=) the sum of the parts.
+/// to[row][column] = (or +=) the sum of the parts of sum `row`, where it is wanted.
+template <int kSums>
 struct SumParts {
     const float* parts;
     std::int64_t count, columns;
-    float* to;
+    float* to[kSums];
     bool accumulate;
     template <int kWidth>
-    __device__ void at(std::int64_t /*row*/, std::int64_t column) const
+    __device__ void at(std::int64_t row, std::int64_t column) const
     {
+        float* const target = to[row];
+        if (!target)
+            return;
         float sum = 0;
         for (std::int64_t part = 0; part < count; ++part)
-            sum += parts[part * columns + column];
-        to[column] = accumulate ? to[column] + sum : sum;
+            sum += parts[(row * count + part) * columns + column];
+        target[column] = accumulate ? target[column] + sum : sum;
     }
 };
 
@@ -91,9 +96,9 @@ void columnSums(Stream stream, bool asWide, std::int64_t rows, std::int64_t colu
         run(std::integral_constant<int, kFullWidth>{});
     else
         run(std::integral_constant<int, 1>{});
-    for (int s = 0; s < Body::kSums; ++s)
-        if (targets[s])
-            pointwise<1>(stream, 1, columns, SumParts{workspace + s * parts * columns, parts, columns, targets[s], accumulate});
+    SumParts<Body::kSums> sums{.parts = workspace, .count = parts, .columns = columns, .to = {}, .accumulate = accumulate};
+    std::copy(std::begin(targets), std::end(targets), std::begin(sums.to));
+    pointwise<1>(stream, Body::kSums, columns, sums);
 }
 inline std::size_t columnSumsBytes(std::int64_t rows, std::int64_t columns, int sums)
 {

@@ -2,6 +2,7 @@
 
 #include "live/kernels/cuda/cuda_queue.h"
 #include "live/kernels/cuda/gpu_device.h"
+#include "live/kernels/cuda/profiler.h"
 #include "sim/error.h"
 
 #include <cstdlib>
@@ -17,16 +18,25 @@ bool wantsTuning()
     return value && std::string_view(value) != "0";
 }
 
+AttentionTiles tilesWanted()
+{
+    const char* const value = std::getenv("RANKSCOPE_CUDA_ATTENTION_ROWS"); // NOLINT(concurrency-mt-unsafe): nobody writes it
+    return value && std::string_view(value) == "32" ? AttentionTiles::rows32 : AttentionTiles::rows16;
+}
+
 class CudaDevice final : public GpuDevice {
 public:
     CudaDevice(int gpu, DType activation)
         : GpuDevice(gpu, "cuda", activation, DType::f32), m_matmul(makeMatmul(gpu, wantsTuning()))
     {
     }
-    std::unique_ptr<Queue> makeQueue() override { return std::make_unique<CudaQueue>(m_gpu, *m_matmul); }
+    std::unique_ptr<Queue> makeQueue() override { return std::make_unique<CudaQueue>(m_gpu, *m_matmul, m_grouping, m_tiles); }
+    KernelTimes* timeKernels(std::string* why) override { return cuda::timeKernels(why); }
 
 private:
     std::unique_ptr<Matmul> m_matmul;
+    const Grouping m_grouping = groupingWanted();
+    const AttentionTiles m_tiles = tilesWanted();
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // A stream of kernels on one GPU (live/kernels/device.h says what each does; live/kernels/cpu has its twin).
 #pragma once
 
+#include "live/kernels/cuda/grouping.h"
 #include "live/kernels/cuda/matmul.h"
 #include "live/kernels/cuda/numbers.h"
 #include "live/kernels/cuda/stream_queue.h"
@@ -9,10 +10,13 @@
 
 namespace live::cuda {
 
+/// How attention's backward kernels cut their work: rows of a warp at a time. Results are the same to the bit.
+enum class AttentionTiles : std::uint8_t { rows16, rows32 };
+
 class CudaQueue final : public StreamQueue {
 public:
     /// matmul must outlive it.
-    CudaQueue(int gpu, Matmul& matmul);
+    CudaQueue(int gpu, Matmul& matmul, Grouping, AttentionTiles);
     ~CudaQueue() override;
     CudaQueue(const CudaQueue&) = delete;
     CudaQueue& operator=(const CudaQueue&) = delete;
@@ -33,6 +37,11 @@ public:
     void linear(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& y) override;
     void linearInputGradient(const Tensor& dy, const Tensor& weight, const Tensor& dx) override;
     void linearWeightGradient(const Tensor& dy, const Tensor& x, const Tensor& dWeight, const Tensor& dBias) override;
+
+    // queue_grouped.cu
+    void linearParts(std::span<const LinearPart>, const Tensor& x, const Tensor& y) override;
+    void linearPartsInputGradient(std::span<const LinearPart>, const Tensor& dy, const Tensor& dx) override;
+    void linearPartsWeightGradient(std::span<const LinearPart> gradients, const Tensor& dy, const Tensor& x) override;
 
     // queue_rows.cu
     void biasGradient(const Tensor& dy, const Tensor& dBias) override;
@@ -90,6 +99,8 @@ private:
     bool multiply(MatmulProblem, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& d);
 
     Matmul& m_matmul;
+    GroupingChoice m_grouping;
+    const AttentionTiles m_attentionTiles;
     Workspace m_scratch, m_matmulWorkspace;
 };
 

@@ -134,29 +134,43 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
     const HeadValues<const float> delta{deltas, shape.heads, shape.sequences};
     const auto log = headValues<const float>(logSumExp, shape);
 
-    const auto run = [&]<class T, class GradientT>(auto keyKernel, auto queryKernel, int owned, int threads, std::size_t shared,
+    struct Cut {
+        int owned, threads;
+        std::size_t sharedBytes;
+    };
+    const auto run = [&]<class T, class GradientT>(auto keyKernel, const Cut& ofKeys, auto queryKernel, const Cut& ofQueries,
                                                    float scale, T, GradientT) {
         const Heads<const T> qs(q, shape, dim), ks(k, shape, dim), vs(v, shape, valueDim), slopes(slope, shape, valueDim);
         if (visibility.keys > 0)
-            launch(stream, headGrid(visibility.keys, owned, shape.keyValueHeads, shape), threads, shared, keyKernel, visibility,
-                   shape.heads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dk, shape, dim),
-                   Heads<GradientT>(dv, shape, valueDim), accumulate);
+            launch(stream, headGrid(visibility.keys, ofKeys.owned, shape.keyValueHeads, shape), ofKeys.threads,
+                   ofKeys.sharedBytes, keyKernel, visibility, shape.heads, scale, qs, ks, vs, slopes, log, delta,
+                   Heads<GradientT>(dk, shape, dim), Heads<GradientT>(dv, shape, valueDim), accumulate);
         if (visibility.queries > 0)
-            launch(stream, headGrid(visibility.queries, owned, shape.heads, shape), threads, shared, queryKernel, visibility,
-                   shape.keyValueHeads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dq, shape, dim), accumulate);
+            launch(stream, headGrid(visibility.queries, ofQueries.owned, shape.heads, shape), ofQueries.threads,
+                   ofQueries.sharedBytes, queryKernel, visibility, shape.keyValueHeads, scale, qs, ks, vs, slopes, log, delta,
+                   Heads<GradientT>(dq, shape, dim), accumulate);
     };
     withType(dq.type, [&]<class GradientT>(GradientT gradient) {
         if (fitsTensorCores(shape, q, k, v, slope, dq, dk, dv)) {
             withHeadDim(shape.headDim, [&]<int kDim>(std::integral_constant<int, kDim>) {
-                using Tiling = BackwardTiling<kDim>;
-                run(attentionKeyGradientKernel<kDim, GradientT>, attentionQueryGradientKernel<kDim, GradientT>, Tiling::kOwned,
-                    Tiling::kThreads, Tiling::kSharedBytes, scoreScale(shape) * kLog2E, Bfloat16{}, gradient);
+                const auto runWith = [&]<class OfKeys, class OfQueries>(OfKeys, OfQueries) {
+                    run(attentionKeyGradientKernel<OfKeys, GradientT>, {OfKeys::kOwned, OfKeys::kThreads, OfKeys::kSharedBytes},
+                        attentionQueryGradientKernel<OfQueries, GradientT>,
+                        {OfQueries::kOwned, OfQueries::kThreads, OfQueries::kSharedBytes}, scoreScale(shape) * kLog2E, Bfloat16{},
+                        gradient);
+                };
+                constexpr int kKeyTiles = kDim <= 64 ? 2 : 1; // sums of long heads take all registers
+                if (m_attentionTiles == AttentionTiles::rows32)
+                    runWith(BackwardTiling<kDim, kKeyTiles>{}, BackwardTiling<kDim, 2>{});
+                else
+                    runWith(BackwardTiling<kDim, 1>{}, BackwardTiling<kDim, 1>{});
             });
             return;
         }
         withType(q.type, [&]<class T>(T element) {
-            run(attentionPlainKeyGradientKernel<T, GradientT>, attentionPlainQueryGradientKernel<T, GradientT>, kPlainWarps,
-                kPlainWarps * kWarp, plainSharedBytes(std::max(dim, valueDim)), scoreScale(shape), element, gradient);
+            const Cut cut{kPlainWarps, kPlainWarps * kWarp, plainSharedBytes(std::max(dim, valueDim))};
+            run(attentionPlainKeyGradientKernel<T, GradientT>, cut, attentionPlainQueryGradientKernel<T, GradientT>, cut,
+                scoreScale(shape), element, gradient);
         });
     });
 }

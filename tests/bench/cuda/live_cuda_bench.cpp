@@ -1,5 +1,6 @@
 // What a GPU makes of its peak, for hardware profiles and docs/measurements.md: products, attention, and a whole transformer
-// block forward and backward. Run by hand: live_cuda_bench [peak bf16 TFLOP/s, dense; 989 for H100 and H200].
+// block forward and backward. Run by hand: live_cuda_bench [peak bf16 TFLOP/s, dense; 989 for H100 and H200] ["experts": these
+// alone].
 //
 // MFU counts the model's own work: a product 2 m n k, attention half its square where causal, the backward pass twice the
 // forward.
@@ -13,6 +14,9 @@
 #include <cstdlib>
 #include <functional>
 #include <list>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -77,13 +81,44 @@ void benchProducts(Bench& bench)
     }
 }
 
+/// The first products of the experts of one layer, each with as many rows: in one launch, and one by one.
+void benchExperts(Bench& bench, const char* how)
+{
+    struct Layer {
+        const char* name;
+        std::int64_t experts, rows, hidden, columns;
+    };
+    for (const Layer& layer : {Layer{"Mixtral", 8, 1024, 4096, 28672}, Layer{"Mixtral, few rows", 8, 64, 4096, 28672},
+                               Layer{"DeepSeek-V2-Lite", 64, 192, 2048, 2816}, Layer{"Qwen3-30B-A3B", 128, 256, 2048, 1536},
+                               Layer{"Qwen3-30B-A3B, few rows", 128, 32, 2048, 1536}, Layer{"narrow", 8, 512, 1024, 2816},
+                               Layer{"tiny", 8, 64, 256, 512}}) {
+        const std::int64_t rows = layer.experts * layer.rows;
+        const Tensor x = bench.make(rows, layer.hidden), y = bench.make(rows, layer.columns),
+                     weights = bench.make(layer.experts * layer.columns, layer.hidden),
+                     gradients = bench.make(layer.experts * layer.columns, layer.hidden, DType::f32);
+        const auto parts = [&](const Tensor& all) {
+            std::vector<LinearPart> result;
+            for (std::int64_t i = 0; i < layer.experts; ++i)
+                result.push_back({.weight = all.rowRange(i * layer.columns, layer.columns), .bias = {}, .rows = layer.rows});
+            return result;
+        };
+        const std::vector<LinearPart> values = parts(weights), slopes = parts(gradients);
+        const double flops =
+            2.0 * static_cast<double>(rows) * static_cast<double>(layer.hidden) * static_cast<double>(layer.columns);
+        const auto name = [&](const char* what) { return std::string(layer.name) + ", " + what + ", " + how; };
+        bench.report(name("forward").c_str(), flops, [&] { bench.queue().linearParts(values, x, y); });
+        bench.report(name("input gradient").c_str(), flops, [&] { bench.queue().linearPartsInputGradient(values, y, x); });
+        bench.report(name("weight gradient").c_str(), flops, [&] { bench.queue().linearPartsWeightGradient(slopes, y, x); });
+    }
+}
+
 double attentionFlops(const AttentionShape& shape, std::int64_t length)
 {
     const auto square = static_cast<double>(length) * static_cast<double>(length);
     return 4 * square * shape.headDim * shape.heads * static_cast<double>(shape.sequences) / (shape.causal ? 2 : 1);
 }
 
-void benchAttention(Bench& bench)
+void benchAttention(Bench& bench, const std::string& how)
 {
     struct Case {
         std::int64_t length, sequences;
@@ -98,7 +133,7 @@ void benchAttention(Bench& bench)
                      o = bench.make(rows, width), log = bench.make(rows, c.heads, DType::f32), dq = bench.make(rows, width),
                      dk = bench.make(rows, keyWidth), dv = bench.make(rows, keyWidth);
         const std::string name = "attention " + std::to_string(c.length) + " x " + std::to_string(c.sequences) + ", " +
-                                 std::to_string(c.heads) + " heads of " + std::to_string(c.headDim);
+                                 std::to_string(c.heads) + " heads of " + std::to_string(c.headDim) + how;
         const double flops = attentionFlops(shape, c.length);
         bench.report(name.c_str(), flops, [&] { bench.queue().attention(shape, q, k, v, o, log); });
         bench.report((name + ", backward").c_str(), 2.5 * flops,
@@ -166,20 +201,33 @@ int main(int argc, char** argv)
 {
     const double peak = argc > 1 ? std::atof(argv[1]) : 989;
     if (peak <= 0) {
-        std::fputs("usage: live_cuda_bench [peak bf16 TFLOP/s]\n", stderr);
+        std::fputs("usage: live_cuda_bench [peak bf16 TFLOP/s [experts]]\n", stderr);
         return 2;
     }
     try {
+        const bool onlyExperts = argc > 2 && std::string_view(argv[2]) == "experts";
+        for (const auto& [value, how] : {std::pair{"0", "one by one"}, std::pair{"1", "in one launch"}}) {
+            setenv("RANKSCOPE_CUDA_GROUPED", value, 1); // NOLINT(concurrency-mt-unsafe): before there are threads
+            const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
+            Bench bench(*choice.device, peak);
+            benchExperts(bench, how);
+        }
+        unsetenv("RANKSCOPE_CUDA_GROUPED"); // NOLINT(concurrency-mt-unsafe)
+        if (onlyExperts)
+            return 0;
         const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
         std::printf("%s; shares of %.0f TFLOP/s\n\n", choice.device->info().name.c_str(), peak);
         {
             Bench bench(*choice.device, peak);
             benchProducts(bench);
         }
-        {
-            Bench bench(*choice.device, peak);
-            benchAttention(bench);
+        for (const char* rows : {"16", "32"}) {
+            setenv("RANKSCOPE_CUDA_ATTENTION_ROWS", rows, 1); // NOLINT(concurrency-mt-unsafe): before there are threads
+            const live::DeviceChoice cut = live::chooseDevice("cuda", live::DType::bf16, nullptr);
+            Bench bench(*cut.device, peak);
+            benchAttention(bench, std::string(", rows ") + rows);
         }
+        unsetenv("RANKSCOPE_CUDA_ATTENTION_ROWS"); // NOLINT(concurrency-mt-unsafe)
         Bench bench(*choice.device, peak);
         benchBlock(bench, "block of GPT-2 124M, 16 x 1024 tokens, forward and backward", 1024, 16, 12, 64);
         benchBlock(bench, "block of GPT-2 1558M, 8 x 1024 tokens, forward and backward", 1024, 8, 25, 64);

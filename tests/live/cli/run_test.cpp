@@ -483,6 +483,8 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
          "--nvls lets NCCL sum in the switches between GPUs, but live.device is cpu"},
         {{"run", file, "--nvls", "--device", "emulated"}, 1, "but live.device is emulated; nearest: leave --nvls out"},
         {{"run", file, "--nvls", "--check-serial"}, 1, "--nvls with --check-serial"},
+        {{"run", file, "--kernel-times", "--device", "cpu"}, 1, "has no profiler that times its kernels; nearest: leave it out"},
+        {{"run", file, "--kernel-times", "--check-serial"}, 1, "--kernel-times with --check-serial"},
         {{"run", file, "--device", "cuda", "--check-serial", "--set", "live.dtype=bf16"},
          1,
          "/live/dtype: layouts on a GPU are compared in fp32; this is bf16; nearest: --set live.dtype=fp32"},

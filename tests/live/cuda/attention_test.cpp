@@ -1,6 +1,8 @@
 // Attention on the GPU against the CPU's: head sizes of both kernels, tails of tiles, shared keys, shifted diagonals, rings.
 #include "tests/live/cuda/gpu_fixture.h"
 
+#include <cstdlib>
+
 namespace live {
 namespace {
 
@@ -98,6 +100,45 @@ TEST_P(AttentionOnGpu, BlocksOfKeysJoin)
     const std::vector<float> joined = twins().values(o.gpu), expected = twins().values(whole.gpu);
     for (std::size_t i = 0; i < expected.size(); ++i)
         ASSERT_NEAR(joined[i], expected[i], twins().isBfloat() ? 1e-2 : 1e-5) << "element " << i;
+}
+
+/// dq, dk and dv of one run of the backward kernels, whose warps take so many rows at a time; nothing where there is no GPU.
+std::vector<std::vector<float>> gradientsWithRows(const char* rows, const Case& c)
+{
+    setenv("RANKSCOPE_CUDA_ATTENTION_ROWS", rows, 1);
+    std::string why;
+    std::unique_ptr<Device> device = gpuForTests(DType::bf16, &why);
+    unsetenv("RANKSCOPE_CUDA_ATTENTION_ROWS");
+    if (!device)
+        return {};
+    Twins twins(std::move(device)); // the same numbers each time
+    const AttentionShape shape{.sequences = c.sequences,
+                               .heads = c.heads,
+                               .keyValueHeads = c.keyValueHeads,
+                               .headDim = c.headDim,
+                               .causal = c.causal,
+                               .diagonal = c.diagonal};
+    const auto make = [&](std::int64_t positions, int heads) {
+        return twins.activations(positions * c.sequences, std::int64_t{heads} * c.headDim).gpu;
+    };
+    const Tensor q = make(c.queries, c.heads), k = make(c.keys, c.keyValueHeads), v = make(c.keys, c.keyValueHeads),
+                 o = make(c.queries, c.heads), dO = make(c.queries, c.heads), dq = make(c.queries, c.heads),
+                 dk = make(c.keys, c.keyValueHeads), dv = make(c.keys, c.keyValueHeads),
+                 log = twins.sums(c.queries * c.sequences, c.heads).gpu;
+    twins.gpu().attention(shape, q, k, v, o, log);
+    twins.gpu().attentionGradient(shape, q, k, v, o, log, dO, dq, dk, dv, false);
+    return {twins.values(dq), twins.values(dk), twins.values(dv)};
+}
+
+TEST(AttentionTiles, OfBothSizesGiveTheSameBits)
+{
+    for (const Case& c : {Case{150, 150, 64, 2, 1, 1, true, 0}, Case{70, 200, 64, 1, 1, 1, false, 0},
+                          Case{200, 90, 32, 2, 1, 1, true, -50}, Case{140, 140, 128, 1, 1, 1, true, 0}}) {
+        const auto narrow = gradientsWithRows("16", c), tall = gradientsWithRows("32", c);
+        if (narrow.empty())
+            GTEST_SKIP() << "no GPU to test on";
+        EXPECT_EQ(narrow, tall) << c.queries << " queries, head of " << c.headDim;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, AttentionOnGpu, testing::Values(DType::f32, DType::bf16),

@@ -85,6 +85,15 @@ TEST(AsIfParallel, KernelsCountTheirProcessorTime)
     EXPECT_EQ(replay({{0, compute(0, 200, 100)}, {1, compute(0, 200, 100)}}, 2).stepNs, 100);
 }
 
+TEST(AsIfParallel, KernelsTimedByThemselvesAreNotReplayed)
+{
+    live::SpanRecord kernel = compute(20, 80);
+    kernel.track = SpanTrack::gpuKernels;
+    const live::AsIfParallel result = replay({{0, compute(0, 100)}, {0, kernel}}, 1);
+    EXPECT_EQ(result.stepNs, 100);
+    EXPECT_EQ(result.spans.size(), 1U);
+}
+
 TEST(AsIfParallel, WhatIsNotWaitedForIsOverlapped)
 {
     // Rank 0 sends and goes on computing; the record of the send comes when it looks for it at the end.

@@ -46,6 +46,21 @@ std::vector<std::string> trackNames(const sim::Trace& trace)
     return names;
 }
 
+TEST(LiveTrace, KernelsTimedByThemselvesHaveARowThatCountsForNothing)
+{
+    const test::SmallKinds kinds;
+    std::vector<RankSpan> spans = oneStep(kinds);
+    live::SpanRecord kernel = test::computeSpan(kinds, 10'500, 11'500);
+    kernel.track = SpanTrack::gpuKernels;
+    spans.push_back({0, kernel});
+    const sim::Trace trace = live::makeTrace(test::smallRun(), kinds.all.from(), spans, {});
+    const auto row = std::find_if(trace.tracks.begin(), trace.tracks.end(),
+                                  [](const sim::Track& track) { return track.name == "GPU kernels"; });
+    ASSERT_NE(row, trace.tracks.end());
+    EXPECT_EQ(row->role, sim::TrackRole::other);
+    EXPECT_EQ(row->size(), 1U);
+}
+
 TEST(LiveTrace, HasTheSimulatorsShape)
 {
     const test::SmallKinds kinds;

@@ -1,5 +1,6 @@
 #include "live/kernels/cuda/emulation/emulation.h"
 
+#include "live/kernels/cuda/emulation/launches.h"
 #include "live/kernels/cuda/numbers.h"
 #include "sim/error.h"
 
@@ -243,6 +244,7 @@ void run(Grid grid, int threads, std::size_t sharedBytes, const std::function<vo
                          std::to_string(sharedBytes) + " bytes of shared memory");
     Block& b = block();
     ++b.launches;
+    countLaunch();
     b.threads = static_cast<std::size_t>(threads);
     b.body = &thread;
     if (b.fibers.size() < b.threads)

@@ -1,14 +1,18 @@
 // The CUDA runtime of one imaginary GPU whose memory is the host's and whose kernels have run when their launch returns.
 #include "live/kernels/cuda/runtime.h"
 
+#include "live/kernels/cuda/emulation/launches.h"
 #include "live/kernels/cuda/matmul.h"
 #include "live/kernels/cuda/numbers.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 
 namespace live::cuda {
 namespace {
+
+std::atomic<std::uint64_t> launches{0};
 
 struct EventTime {
     std::chrono::steady_clock::time_point time;
@@ -20,6 +24,15 @@ EventTime* timeOf(Event event)
 }
 
 } // namespace
+
+std::uint64_t emulation::launchCount()
+{
+    return launches.load();
+}
+void emulation::countLaunch()
+{
+    ++launches;
+}
 
 int gpuCount(std::string*)
 {
@@ -79,13 +92,16 @@ std::optional<float> millisecondsBetween(Event start, Event end)
 void copyRows(Stream, const void* from, std::size_t fromStride, void* to, std::size_t toStride, std::size_t bytes,
               std::size_t rows)
 {
+    emulation::countLaunch();
     for (std::size_t row = 0; bytes > 0 && row < rows; ++row)
         std::memmove(static_cast<std::byte*>(to) + row * toStride, static_cast<const std::byte*>(from) + row * fromStride, bytes);
 }
 void clear(Stream, void* data, std::size_t bytes)
 {
-    if (bytes > 0)
-        std::memset(data, 0, bytes);
+    if (bytes == 0)
+        return;
+    emulation::countLaunch();
+    std::memset(data, 0, bytes);
 }
 
 namespace {
@@ -96,6 +112,7 @@ public:
     bool multiply(Stream, const Workspace&, const MatmulProblem& p, const void* a, const void* b, const void* bias,
                   void* d) override
     {
+        emulation::countLaunch();
         const auto read = [](const void* data, DType type, std::int64_t at) {
             return type == DType::bf16 ? toFloat(static_cast<const Bfloat16*>(data)[at]) : static_cast<const float*>(data)[at];
         };

@@ -70,6 +70,19 @@ private:
     bool m_isShown = false;
 };
 
+/// What was read is answered from, whether or not it can be kept.
+void keep(const CachedReading& read, const std::vector<std::filesystem::path>& paths, const ReadOptions& options)
+{
+    try {
+        const std::uint64_t bytes = keepCache(read.recording, read.origin, paths, options);
+        std::cerr << linesForAPerson(cachePathOf(paths).string() + " keeps what was read, in " +
+                                     fixed(static_cast<double>(bytes) * 1e-6, 1) +
+                                     " MB: it is read instead of the files for as long as they stay as they are");
+    } catch (const Error& error) {
+        std::cerr << linesForAPerson("no cache was kept: " + std::string(error.what()));
+    }
+}
+
 Recording readFiles(const std::vector<std::string>& files, const TraceArguments& arguments)
 {
     const std::vector<std::filesystem::path> paths(files.begin(), files.end());
@@ -83,12 +96,8 @@ Recording readFiles(const std::vector<std::string>& files, const TraceArguments&
     }
     if (!read.whyNot.empty())
         std::cerr << linesForAPerson(read.whyNot);
-    if (arguments.cache && !read.isFromCache) {
-        const std::uint64_t bytes = keepCache(read.recording, read.origin, paths, options);
-        std::cerr << linesForAPerson(cachePathOf(paths).string() + " keeps what was read, in " +
-                                     fixed(static_cast<double>(bytes) * 1e-6, 1) +
-                                     " MB: it is read instead of the files for as long as they stay as they are");
-    }
+    if (arguments.cache && !read.isFromCache)
+        keep(read, paths, options);
     return std::move(read.recording);
 }
 

@@ -100,6 +100,15 @@ TEST(TraceCommand, KeepsACacheWhereAskedAndSaysTheSameFromIt)
     EXPECT_THAT(damaged.err, HasSubstr("cached-run.rankscope-cache: is cut off: it has 100 bytes"));
     test::run("trace info --cache " + run.string());
     EXPECT_GT(fs::file_size(cache), 100U);
+    // Where none can be written the answer is there all the same.
+    fs::remove(cache);
+    fs::create_directory(cache);
+    const test::Outcome unwritten = test::run("trace info --json --cache " + run.string());
+    EXPECT_EQ(unwritten.code, 0);
+    EXPECT_EQ(unwritten.out, read.out);
+    EXPECT_THAT(unwritten.err, HasSubstr("no cache was kept: "));
+    EXPECT_THAT(unwritten.err, HasSubstr("cached-run.rankscope-cache: is not an ordinary file"));
+    fs::remove_all(cache);
 }
 
 TEST(TraceCommand, ConvertsToWhatSaysTheSame)

@@ -84,7 +84,7 @@ ALLOWED = {
     "app/shell/compare": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim"],
     "app/shell/live": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim", "live/stream"],
     "app/shell/recorded": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "sim",
-                           "app/shell/window/transport_bar.h"],
+                           "app/shell/film", "app/shell/window/transport_bar.h"],
     "app/lessons": ["app/canvas", "app/canvas/qt", "app/step", "app/views", "app/session", "app/shell/widgets", "app/shell/form",
                     "app/shell/presentation", "sim"],
     "app/shell/window": ["app", "sim", "live/stream"],

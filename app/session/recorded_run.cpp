@@ -24,7 +24,15 @@ namespace app {
 namespace {
 
 /// Kinds of jobs, the most urgent first.
-enum RecordedJob : int { kRecordedRead, kRecordedRecover, kRecordedPicture, kRecordedPredict, kRecordedCompare, kRecordedSave };
+enum RecordedJob : int {
+    kRecordedRead,
+    kRecordedRecover,
+    kRecordedPicture,
+    kRecordedPredict,
+    kRecordedCompare,
+    kRecordedSave,
+    kRecordedKeepCache
+};
 
 constexpr int kMostGridRanks = 16'384; ///< as the grid's own goal
 
@@ -127,6 +135,7 @@ RecordedStepPicturePtr pictureOf(const RecoveredRun& run, std::size_t step, bool
     out->timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*out->streams));
     out->instants = std::make_shared<const Instants>(out->timeUse);
     out->ranks = measuredRanks(run.recovered, step, *out->streams);
+    out->path = run.answers.path.step == step ? run.answers.path : sim::criticalPathOver(run.recovered, step);
     if (prepare) {
         out->ofTimeUse = prepare({.simulation = nullptr, .trace = out->timeUse});
         out->ofStreams = prepare({.simulation = nullptr, .trace = out->streams});
@@ -203,11 +212,15 @@ void RecordedRun::read()
                                            share);
                      });
                  };
-                 auto recording = std::make_shared<const sim::Recording>(sim::readRecording(filesOf(m_paths), options));
+                 sim::CachedReading read = sim::readRecordingOrCache(filesOf(m_paths), options);
+                 auto recording = std::make_shared<const sim::Recording>(std::move(read.recording));
                  requireSpans(*recording);
                  task.tell([this] { Q_EMIT progressed(tr("Recovering who is who…"), -1); });
-                 task.tell([this, run = recoverRun(std::move(recording), {}, m_catalogue)] {
+                 task.tell([this, run = recoverRun(std::move(recording), {}, m_catalogue), isFromCache = read.isFromCache,
+                            origin = std::move(read.origin)] {
                      m_isReading = false;
+                     m_isFromCache = m_isCached = isFromCache;
+                     m_cacheOrigin = origin;
                      m_run = run;
                      Q_EMIT recovered();
                  });
@@ -303,7 +316,7 @@ void RecordedRun::compareWith(const QStringList& paths)
     m_worker.ask(
         kRecordedCompare,
         [run = m_run, paths] {
-            const sim::Recording read = sim::readRecording(filesOf(paths));
+            const sim::Recording read = sim::readRecordingOrCache(filesOf(paths)).recording;
             requireSpans(read);
             const sim::Recovered other = sim::recover(read);
             return sim::differenceOf(run->recovered, other);
@@ -328,6 +341,36 @@ void RecordedRun::save(const QString& path)
         },
         [this](const QString& written) { Q_EMIT saved(written); },
         [this](const QString& why) { Q_EMIT failed(tr("The trace cannot be saved"), why); });
+}
+
+bool RecordedRun::isLarge() const
+{
+    constexpr std::size_t kManySpans = 1'000'000;
+    constexpr std::uint64_t kMuchText = std::uint64_t{256} << 20;
+    if (!m_run)
+        return false;
+    std::uint64_t text = 0;
+    for (const sim::RecordedFile& file : m_run->recording->files)
+        text += file.textBytes;
+    return text >= kMuchText || m_run->recording->spanCount() >= kManySpans;
+}
+
+void RecordedRun::keepCache()
+{
+    if (!mayKeepCache())
+        return;
+    m_isCached = true;
+    m_worker.ask(
+        kRecordedKeepCache,
+        [recording = m_run->recording, origin = m_cacheOrigin, paths = filesOf(m_paths)] {
+            sim::keepCache(*recording, origin, paths);
+            return QString::fromStdString(sim::cachePathOf(paths).string());
+        },
+        [this](const QString& written) { Q_EMIT saved(written); },
+        [this](const QString& why) {
+            m_isCached = false;
+            Q_EMIT failed(tr("The cache cannot be kept"), why);
+        });
 }
 
 } // namespace app

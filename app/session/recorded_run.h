@@ -9,7 +9,7 @@
 #include "sim/calibration/calibrate.h"
 #include "sim/recovery/run_answers.h"
 #include "sim/recovery/run_difference.h"
-#include "sim/trace/readers/read_recording.h"
+#include "sim/trace/cache/cached_reading.h"
 
 #include <QObject>
 #include <QString>
@@ -43,6 +43,7 @@ struct RecordedStepPicture {
     InstantsPtr instants;                 ///< of timeUse
     PictureModelPtr ofTimeUse, ofStreams; ///< as the timeline prepares them
     std::vector<MeasuredRank> ranks;      ///< [rank] of the world
+    sim::RankPath path;                   ///< the critical one through the step
     std::int64_t originNs = 0;            ///< what the recording's clock says at the picture's 0
 };
 using RecordedStepPicturePtr = std::shared_ptr<const RecordedStepPicture>;
@@ -87,6 +88,13 @@ public:
     void compareWith(const QStringList& paths);
     /// As .pftrace or .json. saved() follows, or failed().
     void save(const QString& path);
+    /// Whether a cache can be kept beside the files: they were read, and none was.
+    bool mayKeepCache() const { return m_run && m_cacheOrigin && !m_isCached; }
+    bool isFromCache() const { return m_isFromCache; }
+    /// So much that opening it again would take a person's time: from a million spans or 256 MiB of text on.
+    bool isLarge() const;
+    /// Writes the cache, to which the person agreed. saved() follows, or failed().
+    void keepCache();
 
 Q_SIGNALS:
     void progressed(const QString& what, double share); ///< below 0: nobody knows how far
@@ -106,6 +114,8 @@ private:
     const sim::Catalogue m_catalogue;
     const PrepareFunction m_prepare;
     bool m_isReading = true;
+    bool m_isFromCache = false, m_isCached = false; ///< read from one; one is there, or being written
+    std::optional<sim::CacheOrigin> m_cacheOrigin;  ///< the files as they were read
     RecoveredRunPtr m_run;
     RecordedStepPicturePtr m_picture;
     RecordedPredictionPtr m_prediction;

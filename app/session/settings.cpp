@@ -20,6 +20,7 @@ const QString kMotionKey = QStringLiteral("view/reduce_motion");
 const QString kRendererKey = QStringLiteral("view/renderer");
 const QString kLanguageKey = QStringLiteral("view/language");
 const QString kAutosaveKey = QStringLiteral("files/autosave_seconds");
+const QString kCacheKey = QStringLiteral("recorded/cache");
 constexpr int kLongestAutosaveSeconds = 600;
 
 /// Values and their words in the file.
@@ -30,6 +31,8 @@ constexpr Words<ThemeChoice, 4> kThemes{{{ThemeChoice::system, "system"},
                                          {ThemeChoice::dark, "dark"},
                                          {ThemeChoice::highContrast, "high-contrast"}}};
 constexpr Words<NavigationStyle, 2> kNavigations{{{NavigationStyle::perfetto, "perfetto"}, {NavigationStyle::tracy, "tracy"}}};
+constexpr Words<CacheChoice, 3> kCacheChoices{
+    {{CacheChoice::ask, "ask"}, {CacheChoice::always, "always"}, {CacheChoice::never, "never"}}};
 constexpr Words<Renderer, 3> kRenderers{
     {{Renderer::automatic, "automatic"}, {Renderer::openGl, "opengl"}, {Renderer::software, "software"}}};
 
@@ -120,6 +123,16 @@ void addRecentFile(const QString& path)
 void clearRecentFiles()
 {
     userSettings().remove(kRecentKey);
+}
+
+CacheChoice cacheChoice()
+{
+    return valueOf(kCacheChoices, userSettings().value(kCacheKey).toString()).value_or(CacheChoice::ask);
+}
+
+void setCacheChoice(CacheChoice choice)
+{
+    userSettings().setValue(kCacheKey, QLatin1String(wordOf(kCacheChoices, choice)));
 }
 
 QStringList recentAddresses()

@@ -51,6 +51,11 @@ QStringList recentFiles();
 void addRecentFile(const QString& path);
 void clearRecentFiles();
 
+/// Whether a cache is kept beside the files of a large recorded run that was read.
+enum class CacheChoice { ask, always, never };
+CacheChoice cacheChoice();
+void setCacheChoice(CacheChoice);
+
 /// Where runs were watched, newest first.
 QStringList recentAddresses();
 void addRecentAddress(const QString& endpoint);

@@ -9,6 +9,7 @@
 #include "sim/recovery/run_answers.h"
 #include "sim/recovery/run_difference.h"
 #include "sim/scenario/files.h"
+#include "sim/trace/cache/cached_reading.h"
 #include "sim/trace/export.h"
 #include "sim/trace/readers/read_recording.h"
 #include "sim/trace/recorded_trace.h"
@@ -20,6 +21,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <unistd.h>
 
 namespace sim::cli {
@@ -28,7 +30,8 @@ namespace {
 struct TraceArguments {
     std::vector<std::string> files;
     std::string out;
-    bool json = false, pythonFunctions = false;
+    bool json = false, pythonFunctions = false, cache = false;
+    std::optional<std::int64_t> step; ///< its number
 };
 
 /// One line that is written over, where somebody watches; gone at the end.
@@ -67,11 +70,41 @@ private:
     bool m_isShown = false;
 };
 
+/// What was read is answered from, whether or not it can be kept.
+void keep(const CachedReading& read, const std::vector<std::filesystem::path>& paths, const ReadOptions& options)
+{
+    try {
+        const std::uint64_t bytes = keepCache(read.recording, read.origin, paths, options);
+        std::cerr << linesForAPerson(cachePathOf(paths).string() + " keeps what was read, in " +
+                                     fixed(static_cast<double>(bytes) * 1e-6, 1) +
+                                     " MB: it is read instead of the files for as long as they stay as they are");
+    } catch (const Error& error) {
+        std::cerr << linesForAPerson("no cache was kept: " + std::string(error.what()));
+    }
+}
+
 Recording readFiles(const std::vector<std::string>& files, const TraceArguments& arguments)
 {
-    ProgressLine line;
-    std::vector<std::filesystem::path> paths(files.begin(), files.end());
-    return readRecording(paths, line.options(arguments));
+    const std::vector<std::filesystem::path> paths(files.begin(), files.end());
+    ReadOptions options;
+    CachedReading read;
+    {
+        ProgressLine line;
+        options = line.options(arguments);
+        read = readRecordingOrCache(paths, options);
+        options.progress = nullptr; // of the line that is gone
+    }
+    if (!read.whyNot.empty())
+        std::cerr << linesForAPerson(read.whyNot);
+    if (arguments.cache && !read.isFromCache)
+        keep(read, paths, options);
+    return std::move(read.recording);
+}
+
+void addCache(CLI::App& command, TraceArguments& arguments)
+{
+    command.add_flag("--cache", arguments.cache,
+                     "Keep what was read beside the files (run.rankscope-cache), to be read instead of them from then on");
 }
 
 Recording readFor(const TraceArguments& arguments)
@@ -154,11 +187,32 @@ void printInfo(const Recording& recording)
     }
 }
 
+/// The index of a step by its number. Throws Error with those that there are.
+std::size_t stepNumbered(const RecoveredSteps& steps, std::int64_t number)
+{
+    std::string there;
+    for (const RecoveredStep& step : steps.steps) {
+        if (step.number == number)
+            return static_cast<std::size_t>(&step - steps.steps.data());
+        constexpr std::size_t kMostNamed = 16;
+        const auto place = static_cast<std::size_t>(&step - steps.steps.data());
+        if (place < kMostNamed)
+            there += (there.empty() ? "" : ", ") + std::to_string(step.number);
+        else if (place == kMostNamed)
+            there += ", … " + std::to_string(steps.steps.back().number);
+    }
+    throw Error("--step " + std::to_string(number) + ": no such step was recovered" +
+                (there.empty() ? ", nor any other" : "; there are " + there));
+}
+
 void info(const TraceArguments& arguments)
 {
     const Recording recording = readFor(arguments);
     const Recovered recovered = recover(recording);
-    const RunAnswers answers = answersOf(recording, recovered, catalogue());
+    std::optional<std::size_t> step;
+    if (arguments.step)
+        step = stepNumbered(recovered.steps, *arguments.step);
+    const RunAnswers answers = answersOf(recording, recovered, catalogue(), step);
     if (arguments.json) {
         nlohmann::ordered_json parts = recoveredJson(recovered);
         parts["answers"] = answersJson(recovered, answers);
@@ -261,6 +315,7 @@ void addTrace(CLI::App& app)
         const auto arguments = std::make_shared<TraceArguments>();
         CLI::App* command = trace->add_subcommand(name, help);
         command->add_flag("--python-functions", arguments->pythonFunctions, "Keep the frames of Python stacks");
+        addCache(*command, *arguments);
         command->callback([arguments, run] { run(*arguments); });
         return std::pair(command, arguments);
     };
@@ -270,6 +325,8 @@ void addTrace(CLI::App& app)
         ->required()
         ->check(notEmpty());
     infoCommand->add_flag("--json", infoArguments->json, "One JSON document");
+    infoCommand->add_option("--step", infoArguments->step, "Number of the step whose critical path is told; else the middle one")
+        ->type_name("NUMBER");
     const auto [convertCommand, convertArguments] =
         add("convert", "Writes what the files hold as one trace", [](const TraceArguments& arguments) { convert(arguments); });
     convertCommand->add_option("IN OUT", convertArguments->files, "Files or folders to read, then the .pftrace or .json to write")
@@ -297,6 +354,7 @@ void addTrace(CLI::App& app)
         ->check(notEmpty());
     addOverrides(*calibrateCommand, calibrateArguments->scenario.overrides);
     addBeside(*calibrateCommand, calibrateArguments->scenario.beside);
+    addCache(*calibrateCommand, calibrateArguments->trace);
     calibrateCommand->add_flag("--json", calibrateArguments->trace.json, "One JSON document");
     calibrateCommand->callback([calibrateArguments] { calibrateRun(*calibrateArguments); });
 }

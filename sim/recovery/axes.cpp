@@ -40,14 +40,16 @@ std::vector<int> divisorsOf(int number)
 
 /// Members that are known are those that were recorded: the smallest even lattice of the world around them that holds none of the
 /// other recorded ranks. Nothing where there is none.
-std::optional<std::vector<int>> completedMembers(const std::vector<int>& members, int world, std::span<const int> recorded)
+std::optional<std::vector<int>> completedMembers(const std::vector<int>& members, int world, const std::vector<bool>& isRecorded)
 {
     int apart = 0;
     for (const int member : members)
         apart = std::gcd(apart, member - members.front());
     constexpr int kMostRanks = 1 << 20; // members are written out
-    if (apart == 0 || world > kMostRanks)
+    if (apart == 0 || world > kMostRanks || members.back() >= world)
         return std::nullopt;
+    const auto recordedOf =
+        std::count_if(members.begin(), members.end(), [&](int rank) { return isRecorded[static_cast<std::size_t>(rank)]; });
     const std::vector<int> strides = divisorsOf(apart);
     for (const int size : divisorsOf(world)) {
         if (size < static_cast<int>(members.size()))
@@ -59,11 +61,13 @@ std::optional<std::vector<int>> completedMembers(const std::vector<int>& members
                 continue;
             const int first = static_cast<int>(members.front() / end * end + members.front() % stride);
             const auto holds = [&](int rank) { return rank >= first && rank < first + end && (rank - first) % stride == 0; };
-            const bool fits = std::all_of(members.begin(), members.end(), holds) &&
-                              std::none_of(recorded.begin(), recorded.end(), [&](int rank) {
-                                  return holds(rank) && !std::binary_search(members.begin(), members.end(), rank);
-                              });
-            if (!fits)
+            if (!std::all_of(members.begin(), members.end(), holds))
+                continue;
+            // Of the lattice's ranks those that were recorded are the members, and no others. The first that is none ends it.
+            std::ptrdiff_t known = 0;
+            for (int i = 0; i < size && known <= recordedOf; ++i)
+                known += isRecorded[static_cast<std::size_t>(first + i * stride)] ? 1 : 0;
+            if (known != recordedOf)
                 continue;
             std::vector<int> all;
             for (int i = 0; i < size; ++i)
@@ -77,10 +81,14 @@ std::optional<std::vector<int>> completedMembers(const std::vector<int>& members
 std::vector<KnownGroup> completed(std::span<const KnownGroup> groups, int world, std::span<const int> recorded)
 {
     std::vector<KnownGroup> whole;
+    std::vector<bool> isRecorded(static_cast<std::size_t>(std::max(0, world))); // [rank]
+    for (const int rank : recorded)
+        if (rank >= 0 && rank < world)
+            isRecorded[static_cast<std::size_t>(rank)] = true;
     for (const KnownGroup& group : groups) {
         if (!group.isPartial || group.ranks.empty()) {
             whole.push_back(group);
-        } else if (auto members = completedMembers(group.ranks, world, recorded)) {
+        } else if (auto members = completedMembers(group.ranks, world, isRecorded)) {
             whole.push_back(group);
             whole.back().ranks = std::move(*members);
         }

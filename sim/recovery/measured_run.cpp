@@ -100,6 +100,12 @@ void RunReader::addCollectives(bool isByPurpose)
     std::erase_if(m_run.collectives, [](const auto& of) { return of.second.empty(); });
 }
 
+/// What both ends of a transfer are one class of: met, they are its send; recorded alone, each is its own.
+std::string eitherEndOf(const std::string& what)
+{
+    return what == exchangeName(Exchange::receive) ? std::string(exchangeName(Exchange::send)) : what;
+}
+
 /// Classes of a run without an axis get the one that the other run has for groups of that size, if it has one only.
 void nameAxesAs(const MeasuredRun& other, MeasuredRun& run)
 {
@@ -108,7 +114,7 @@ void nameAxesAs(const MeasuredRun& other, MeasuredRun& run)
         std::set<std::string> axes;
         if (of.axis.empty() && !other.collectives.contains(of))
             for (const auto& [its, unused] : other.collectives)
-                if (its.what == of.what && its.members == of.members && !its.axis.empty())
+                if (eitherEndOf(its.what) == eitherEndOf(of.what) && its.members == of.members && !its.axis.empty())
                     axes.insert(its.axis);
         CollectiveClass as = of;
         if (axes.size() == 1)
@@ -118,6 +124,33 @@ void nameAxesAs(const MeasuredRun& other, MeasuredRun& run)
         named.emplace(std::move(as), std::move(series));
     }
     run.collectives = std::move(named);
+}
+
+/// Where one run does not say among whom collectives of a kind were, and the other does, nothing tells which of them are the
+/// same.
+void leaveOutUntold(MeasuredRun& a, MeasuredRun& b, std::vector<std::string>& problems)
+{
+    const auto isUntold = [](const CollectiveClass& of) { return of.axis.empty() && of.members == 0; };
+    std::set<std::string> untold; // what is exchanged
+    for (const auto& [run, other] : {std::pair(&a, &b), std::pair(&b, &a)})
+        for (const auto& [of, series] : run->collectives)
+            if (isUntold(of))
+                for (const auto& [its, unused] : other->collectives)
+                    if (!isUntold(its) && eitherEndOf(its.what) == eitherEndOf(of.what))
+                        untold.insert(eitherEndOf(of.what));
+    if (untold.empty())
+        return;
+    for (MeasuredRun* run : {&a, &b})
+        std::erase_if(run->collectives, [&](const auto& of) { return untold.contains(eitherEndOf(of.first.what)); });
+    constexpr std::size_t kNamed = 3;
+    std::string named;
+    std::size_t count = 0;
+    for (const std::string& what : untold)
+        if (++count <= kNamed)
+            named += (named.empty() ? "" : ", ") + what;
+    problems.push_back(
+        "one run does not say among which ranks its collectives are: " + countedText(static_cast<std::int64_t>(count), "kind") +
+        " of them cannot be compared (" + named + (count > kNamed ? ", …" : "") + ")");
 }
 
 } // namespace
@@ -147,20 +180,25 @@ void makeCollectivesAlike(MeasuredRun& a, MeasuredRun& b, std::vector<std::strin
 {
     nameAxesAs(b, a);
     nameAxesAs(a, b);
+    leaveOutUntold(a, b, problems);
     std::set<CollectiveClass> all; // once each, whatever its waiting
     for (const MeasuredRun* run : {&a, &b})
         for (const auto& [of, series] : run->collectives) {
             CollectiveClass either = of;
+            either.what = eitherEndOf(of.what);
             either.isWithWaiting = false;
             all.insert(std::move(either));
         }
     std::string apart;
     std::size_t count = 0;
     for (const CollectiveClass& met : all) {
-        CollectiveClass unmet = met;
-        unmet.isWithWaiting = true;
+        CollectiveClass unmet = met, received = met;
+        unmet.isWithWaiting = received.isWithWaiting = true;
+        if (met.what == exchangeName(Exchange::send))
+            received.what = exchangeName(Exchange::receive);
         const auto ways = [&](const MeasuredRun& run) {
-            return std::pair(run.collectives.contains(met), run.collectives.contains(unmet));
+            return std::pair(run.collectives.contains(met),
+                             run.collectives.contains(unmet) || run.collectives.contains(received));
         };
         const auto ofA = ways(a), ofB = ways(b), none = std::pair(false, false);
         if (ofA == ofB || ofA == none || ofB == none)
@@ -168,6 +206,7 @@ void makeCollectivesAlike(MeasuredRun& a, MeasuredRun& b, std::vector<std::strin
         for (MeasuredRun* run : {&a, &b}) {
             run->collectives.erase(met);
             run->collectives.erase(unmet);
+            run->collectives.erase(received);
         }
         constexpr std::size_t kNamed = 3;
         if (++count <= kNamed)

@@ -19,10 +19,11 @@ class PathFinder {
 public:
     explicit PathFinder(const Recovered& recovered) : m_recovered(recovered), m_evidence(recovered.evidence) {}
 
-    RankPath find()
+    RankPath find(std::size_t step)
     {
+        m_result.step = step;
         m_result.rankNs.assign(m_evidence.ranks.size(), 0);
-        const auto window = m_recovered.middleStep();
+        const auto window = m_recovered.windowOf(step);
         if (window.empty() || !m_recovered.clock.isAligned)
             return std::move(m_result);
         collect(window);
@@ -196,9 +197,14 @@ std::vector<PathStretch> stretchesOf(const RankPath& path)
     return stretches;
 }
 
+RankPath criticalPathOver(const Recovered& recovered, std::size_t step)
+{
+    return PathFinder(recovered).find(step);
+}
+
 RankPath criticalPathOver(const Recovered& recovered)
 {
-    return PathFinder(recovered).find();
+    return criticalPathOver(recovered, recovered.steps.middle());
 }
 
 } // namespace sim

@@ -38,6 +38,7 @@ struct PathStretch {
 };
 
 struct RankPath {
+    std::size_t step = 0;              ///< index into RecoveredSteps::steps
     std::vector<PathSegment> segments; ///< from the step's begin to its end, without holes
     std::map<PathPart, std::int64_t> ns;
     std::vector<std::int64_t> rankNs; ///< as RunEvidence::ranks: how long the path lies there
@@ -47,6 +48,8 @@ struct RankPath {
 /// Back from the last span to end: to the last starter of a collective, to the sender of a receive, else to what ended last
 /// before on the rank (stream order and event waits look alike in a trace), to the launch where that came later. On one clock
 /// only; empty without. O(spans log spans).
+RankPath criticalPathOver(const Recovered&, std::size_t step);
+/// The same through the step in the middle.
 RankPath criticalPathOver(const Recovered&);
 
 /// In the order of time.

@@ -144,12 +144,12 @@ void correct(RecoveredAxes& axes, const std::vector<AxisCorrection>& corrections
 
 } // namespace
 
-std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::middleStep() const
+std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::windowOf(std::size_t index) const
 {
     std::vector<std::pair<std::int64_t, std::int64_t>> window;
-    if (steps.steps.empty())
+    if (index >= steps.steps.size())
         return window;
-    const RecoveredStep& step = steps.steps[(steps.steps.size() - 1) / 2];
+    const RecoveredStep& step = steps.steps[index];
     for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)
         window.emplace_back(step.rankStartNs[r], step.rankEndNs[r]);
     return window;

@@ -44,8 +44,10 @@ struct Recovered {
     std::optional<RecoveredSchedule> schedule;
     std::vector<std::string> problems; ///< of all parts, for a person
 
-    /// Of the step in the middle, by recorded rank: where analyses look. Empty where there are no steps.
-    std::vector<std::pair<std::int64_t, std::int64_t>> middleStep() const;
+    /// Of a step (an index of its list), by recorded rank. Empty where there is no such step.
+    std::vector<std::pair<std::int64_t, std::int64_t>> windowOf(std::size_t step) const;
+    /// Of the step in the middle: where analyses look that nobody told otherwise.
+    std::vector<std::pair<std::int64_t, std::int64_t>> middleStep() const { return windowOf(steps.middle()); }
 };
 
 Recovered recover(const Recording&, const RecoverOptions& = {});

@@ -209,21 +209,22 @@ void Findings::slowGroups()
 
 } // namespace
 
-RunAnswers answersOf(const Recovered& recovered)
+RunAnswers answersOf(const Recovered& recovered, std::optional<std::size_t> pathStep)
 {
     RunAnswers answers;
     answers.arrivals = arrivalsOf(recovered);
     checkCancelled();
     answers.times = timesOf(recovered);
     checkCancelled();
-    answers.path = criticalPathOver(recovered);
+    answers.path = criticalPathOver(recovered, pathStep.value_or(recovered.steps.middle()));
     answers.findings = Findings(recovered, answers).find();
     return answers;
 }
 
-RunAnswers answersOf(const Recording& recording, const Recovered& recovered, const Catalogue& catalogue)
+RunAnswers answersOf(const Recording& recording, const Recovered& recovered, const Catalogue& catalogue,
+                     std::optional<std::size_t> pathStep)
 {
-    RunAnswers answers = answersOf(recovered);
+    RunAnswers answers = answersOf(recovered, pathStep);
     answers.shapes = shapedWork(recording, recovered, &catalogue);
     return answers;
 }
@@ -289,6 +290,8 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
                                    {"longest_s", secondsOf(static_cast<double>(kernel.longestNs))}});
     }
     json["critical_path"] = {{"jumps", answers.path.jumps}};
+    if (answers.path.step < recovered.steps.steps.size())
+        json["critical_path"]["step"] = recovered.steps.steps[answers.path.step].number;
     for (const auto& [part, ns] : answers.path.ns)
         json["critical_path"][std::string(pathPartText(part))] = secondsOf(static_cast<double>(ns));
     if (answers.path.segments.empty())
@@ -354,7 +357,8 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
                     ", copies " + percentText(copy / window) + ", idle " + percentText(idle / window) + "\n";
     }
     if (!answers.path.segments.empty()) {
-        text += "critical path, " + countedText(static_cast<std::int64_t>(answers.path.jumps), "jump") + " between ranks\n ";
+        text += "critical path of step " + std::to_string(recovered.steps.steps[answers.path.step].number) + ", " +
+                countedText(static_cast<std::int64_t>(answers.path.jumps), "jump") + " between ranks\n ";
         for (const auto& [part, ns] : answers.path.ns)
             text += " " + std::string(pathPartText(part)) + " " + timeText(secondsOf(static_cast<double>(ns))) + ";";
         text.back() = '\n';

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,10 @@ struct RunAnswers {
     std::vector<RunFinding> findings; ///< by seconds, the most first
 };
 
-RunAnswers answersOf(const Recovered&);
+/// `pathStep`: the step whose critical path is told, an index into RecoveredSteps::steps; else the one in the middle.
+RunAnswers answersOf(const Recovered&, std::optional<std::size_t> pathStep = {});
 /// With kernels by shape, and their share of the peak of the catalogue's GPU.
-RunAnswers answersOf(const Recording&, const Recovered&, const Catalogue&);
+RunAnswers answersOf(const Recording&, const Recovered&, const Catalogue&, std::optional<std::size_t> pathStep = {});
 
 /// "m 4096 n 512 k 1024, bf16 …": what of a GPU's peak a shape's kernels reach, for a person; "–" where it is not known.
 std::string ofPeakText(const ShapedWork&);

@@ -105,7 +105,7 @@ std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const Rank
 }
 
 /// Where the work that begins from each of `begins` to the next ends. What is exchanged after it is for the next step's first
-/// pass: that step begins with it.
+/// pass: that step begins with it, and where it was not recorded it is in none.
 std::vector<std::int64_t> endsBetween(std::vector<std::int64_t>& begins, const RankEvidence& rank)
 {
     std::vector<std::int64_t> ends = begins;
@@ -124,9 +124,9 @@ std::vector<std::int64_t> endsBetween(std::vector<std::int64_t>& begins, const R
     for (const CommSpan& span : rank.comms) {
         const auto next = std::upper_bound(passes.begin(), passes.end(), span.startNs);
         const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - passes.begin() - 1));
-        if (next == passes.end() || span.startNs < ends[at])
+        if (span.startNs < ends[at])
             ends[at] = std::max(ends[at], next == passes.end() ? span.endNs : std::min(span.endNs, *next));
-        else
+        else if (next != passes.end())
             begins[at + 1] = std::min(begins[at + 1], span.startNs);
     }
     return ends;

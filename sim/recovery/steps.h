@@ -30,6 +30,7 @@ struct RecoveredSteps {
     std::vector<std::string> problems; ///< "rank 3 holds no step 12"
     /// Indices of the steps that numbers are means over: all but outliers.
     std::vector<std::size_t> usual() const;
+    std::size_t middle() const { return steps.empty() ? 0 : (steps.size() - 1) / 2; } ///< index; 0 where there are none
 };
 
 /// From `ProfilerStep#N` where ranks have them; else from how often the order of collectives repeats; else all is one step.

@@ -77,10 +77,10 @@ std::size_t Recording::memoryBytes() const
     std::size_t bytes = names.memoryBytes() + bytesOf(flows) + bytesOf(meanings) + bytesOf(groups) + bytesOf(shapes);
     for (const RankRecording& rank : ranks) {
         const RecordedSpans& spans = rank.spans;
-        bytes += bytesOf(spans.startNs) + bytesOf(spans.durationNs) + bytesOf(spans.name) + bytesOf(spans.kind) +
-                 bytesOf(spans.meaning) + bytesOf(spans.microbatch);
-        bytes += bytesOf(rank.tracks) + bytesOf(rank.links) + bytesOf(rank.collectives) + bytesOf(rank.steps) +
-                 bytesOf(rank.annotations) + bytesOf(rank.shapeOf);
+        bytes += spans.startNs.memoryBytes() + spans.durationNs.memoryBytes() + spans.name.memoryBytes() +
+                 spans.kind.memoryBytes() + spans.meaning.memoryBytes() + spans.microbatch.memoryBytes();
+        bytes += bytesOf(rank.tracks) + rank.links.memoryBytes() + bytesOf(rank.collectives) + bytesOf(rank.steps) +
+                 rank.annotations.memoryBytes() + bytesOf(rank.shapeOf);
         for (const RecordedCounter& counter : rank.counters)
             bytes += bytesOf(counter.timeNs) + bytesOf(counter.value);
     }

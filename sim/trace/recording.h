@@ -3,6 +3,7 @@
 // Columns for the many (21 bytes a span, 29 where the file is Rankscope's own), names once.
 #pragma once
 
+#include "sim/trace/recorded_column.h"
 #include "sim/trace/trace.h"
 
 #include <cstddef>
@@ -161,12 +162,12 @@ struct RecordedSkip {
 
 /// Columns, [span], grouped by track: a track's spans lie together.
 struct RecordedSpans {
-    std::vector<std::int64_t> startNs;
-    std::vector<std::int64_t> durationNs; ///< never negative
-    std::vector<std::uint32_t> name;      ///< into Recording::names
-    std::vector<RecordedKind> kind;
-    std::vector<std::uint32_t> meaning;   ///< into Recording::meanings, kNoSpan: none; empty but for Rankscope's own files
-    std::vector<std::int32_t> microbatch; ///< -1: none; empty but for Rankscope's own files
+    RecordedColumn<std::int64_t> startNs;
+    RecordedColumn<std::int64_t> durationNs; ///< never negative
+    RecordedColumn<std::uint32_t> name;      ///< into Recording::names
+    RecordedColumn<RecordedKind> kind;
+    RecordedColumn<std::uint32_t> meaning;   ///< into Recording::meanings, kNoSpan: none; empty but for Rankscope's own files
+    RecordedColumn<std::int32_t> microbatch; ///< -1: none; empty but for Rankscope's own files
     std::size_t size() const { return startNs.size(); }
     std::int64_t endNs(std::size_t span) const { return startNs[span] + durationNs[span]; }
 };
@@ -184,12 +185,12 @@ struct RankRecording {
     std::size_t events = 0;                ///< in the file, of every kind, also those that are skipped
     RecordedSpans spans;
     std::vector<RecordedTrack> tracks;
-    std::vector<RecordedLink> links;             ///< ascending by `to`
+    RecordedColumn<RecordedLink> links;          ///< ascending by `to`
     std::vector<RecordedCollective> collectives; ///< ascending by startNs
     std::vector<RecordedStep> steps;             ///< ascending by number
     /// Spans of operators whose inputs the file tells, and what they are: index into Recording::shapes. Ascending by span.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> shapeOf;
-    std::vector<std::uint32_t> annotations; ///< spans of kind annotation and gpuAnnotation, ascending by start
+    RecordedColumn<std::uint32_t> annotations; ///< spans of kind annotation and gpuAnnotation, ascending by start
     std::vector<RecordedCounter> counters;
     std::int64_t firstNs = 0, lastNs = 0; ///< start of the first and end of the last complete event, also of
                                           ///< those left out; 0, 0 if there is none

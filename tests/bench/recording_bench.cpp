@@ -1,10 +1,13 @@
 // Reading a profiler's file: Kineto's JSON as text, and packed by gzip. Bytes a second are of the text; `spans`: what is kept,
-// and `bytes_a_span` that it takes.
+// and `bytes_a_span` that it takes. A cache of many ranks: written, opened, looked at a rank and a whole.
+#include "sim/trace/cache/recording_cache.h"
 #include "sim/trace/readers/read_recording.h"
 
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <random>
 #include <string>
 #include <zlib.h>
@@ -77,5 +80,128 @@ void BM_ReadKineto(benchmark::State& state)
     state.counters["bytes_a_span"] = static_cast<double>(held) / static_cast<double>(spans);
 }
 BENCHMARK(BM_ReadKineto)->Arg(0)->Arg(1)->ArgName("gz")->Unit(benchmark::kMillisecond);
+
+/// 1,024 ranks that all hold the same rows, once in memory and in the file each for itself.
+sim::Recording manyRanks(std::size_t spans)
+{
+    constexpr std::size_t kRanks = 1024, kStreams = 4;
+    const std::size_t each = spans / kRanks / kStreams;
+    std::mt19937 random(1);
+    auto held = std::make_shared<sim::RankRecording>();
+    for (std::size_t row = 0; row < kStreams; ++row) {
+        sim::RecordedTrack track{.name = "stream " + std::to_string(7 + row), .process = "0", .isDevice = true, .device = 0};
+        track.first = static_cast<std::uint32_t>(held->spans.size());
+        std::int64_t now = 1'711'964'646'000'000'000;
+        for (std::size_t i = 0; i < each; ++i) {
+            const auto length = static_cast<std::int64_t>(1 + random() % 20'000);
+            held->spans.startNs.push_back(now);
+            held->spans.durationNs.push_back(length);
+            held->spans.name.push_back(static_cast<std::uint32_t>(1 + random() % 300));
+            held->spans.kind.push_back(row == 0 ? sim::RecordedKind::communication : sim::RecordedKind::kernel);
+            now += length + static_cast<std::int64_t>(random() % 4000);
+        }
+        track.last = static_cast<std::uint32_t>(held->spans.size());
+        held->tracks.push_back(track);
+        held->lastNs = std::max(held->lastNs, now);
+    }
+    held->firstNs = 1'711'964'646'000'000'000;
+    sim::Recording recording;
+    for (int name = 0; name < 301; ++name)
+        recording.names.add("kernel_" + std::to_string(name));
+    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+        recording.files.push_back({.path = "run/rank" + std::to_string(rank) + ".json.gz", .format = "Kineto"});
+        sim::RankRecording& of = recording.ranks.emplace_back();
+        of.rank = static_cast<int>(rank);
+        of.file = static_cast<int>(rank);
+        of.tracks = held->tracks;
+        of.firstNs = held->firstNs;
+        of.lastNs = held->lastNs;
+        const auto view = [&](const auto& column) {
+            return std::decay_t<decltype(column)>(std::span(std::as_const(column).data(), column.size()), held);
+        };
+        of.spans.startNs = view(held->spans.startNs);
+        of.spans.durationNs = view(held->spans.durationNs);
+        of.spans.name = view(held->spans.name);
+        of.spans.kind = view(held->spans.kind);
+    }
+    recording.worldSize = static_cast<int>(kRanks);
+    return recording;
+}
+
+/// The newest that was asked for; gone at the end.
+class CacheOnDisk {
+public:
+    CacheOnDisk(const CacheOnDisk&) = delete;
+    CacheOnDisk& operator=(const CacheOnDisk&) = delete;
+    ~CacheOnDisk() { std::filesystem::remove(m_path); }
+    static const std::filesystem::path& of(std::size_t spans)
+    {
+        static CacheOnDisk only;
+        if (only.m_spans != spans) {
+            sim::writeRecordingCache(manyRanks(spans), {}, {"run"}, only.m_path);
+            only.m_spans = spans;
+        }
+        return only.m_path;
+    }
+
+private:
+    CacheOnDisk() = default;
+    const std::filesystem::path m_path = std::filesystem::temp_directory_path() / "rankscope-bench.rankscope-cache";
+    std::size_t m_spans = 0;
+};
+
+void countSpans(benchmark::State& state)
+{
+    state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+void BM_CacheWrite(benchmark::State& state)
+{
+    const auto spans = static_cast<std::size_t>(state.range(0));
+    const sim::Recording recording = manyRanks(spans);
+    const std::filesystem::path path = std::filesystem::temp_directory_path() / "rankscope-bench-written.rankscope-cache";
+    std::uint64_t bytes = 0;
+    for (auto _ : state)
+        bytes = sim::writeRecordingCache(recording, {}, {"run"}, path);
+    std::filesystem::remove(path);
+    countSpans(state);
+    state.counters["bytes_a_span"] = static_cast<double>(bytes) / static_cast<double>(recording.spanCount());
+}
+BENCHMARK(BM_CacheWrite)->Arg(1'000'000)->ArgName("spans")->Unit(benchmark::kMillisecond);
+
+/// The table of contents: who is there, and where their spans lie.
+void BM_CacheOpen(benchmark::State& state)
+{
+    const std::filesystem::path& path = CacheOnDisk::of(static_cast<std::size_t>(state.range(0)));
+    for (auto _ : state)
+        benchmark::DoNotOptimize(sim::RecordingCache(path, {"run"}).ranks());
+    countSpans(state);
+}
+BENCHMARK(BM_CacheOpen)->Arg(1'000'000)->Arg(100'000'000)->ArgName("spans")->Unit(benchmark::kMillisecond);
+
+/// One rank, with its section checked.
+void BM_CacheRank(benchmark::State& state)
+{
+    const sim::RecordingCache cache(CacheOnDisk::of(static_cast<std::size_t>(state.range(0))), {"run"});
+    std::size_t rank = 0;
+    for (auto _ : state)
+        benchmark::DoNotOptimize(cache.rank(rank++ % cache.ranks()).spans.size());
+    state.SetItemsProcessed(state.iterations() * state.range(0) / 1024);
+}
+BENCHMARK(BM_CacheRank)->Arg(100'000'000)->ArgName("spans")->Unit(benchmark::kMillisecond);
+
+/// All of them: every byte is looked at.
+void BM_CacheWhole(benchmark::State& state)
+{
+    const std::filesystem::path& path = CacheOnDisk::of(static_cast<std::size_t>(state.range(0)));
+    std::size_t held = 0;
+    for (auto _ : state) {
+        const sim::Recording recording = sim::RecordingCache(path, {"run"}).recording();
+        held = recording.memoryBytes();
+    }
+    countSpans(state);
+    state.counters["memory_bytes_a_span"] = static_cast<double>(held) / static_cast<double>(state.range(0));
+}
+BENCHMARK(BM_CacheWhole)->Arg(1'000'000)->Arg(100'000'000)->ArgName("spans")->Unit(benchmark::kMillisecond)->UseRealTime();
 
 } // namespace

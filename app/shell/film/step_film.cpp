@@ -3,6 +3,7 @@
 #include "app/step/time_zoom.h"
 #include "app/views/common/captioned_view.h"
 #include "app/views/common/side_by_side_view.h"
+#include "app/views/grid/grid_view.h"
 
 #include <algorithm>
 
@@ -24,6 +25,8 @@ public:
             auto& view = m_views.emplace_back(info.make(m_selection, m_theme, &m_zoom));
             const ShownStep& step = picture == Picture::timeline && film.timeline.trace ? film.timeline : film.step;
             view->setStep(step, info.prepare ? info.prepare(step) : nullptr);
+            if (auto* grid = dynamic_cast<GridView*>(view.get()); grid != nullptr && !film.measured.empty())
+                grid->setMeasured(film.measured);
             view->showNow();
             parts.push_back(view.get());
         }

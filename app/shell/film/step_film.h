@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/film.h"
+#include "app/step/measured_rank.h"
 #include "app/step/shown_step.h"
 #include "app/views/common/theme.h"
 #include "app/views/pictures.h"
@@ -21,7 +22,8 @@ struct StepFilm {
     Selection selection;           ///< as it begins
     /// Of the timeline, where it is another's: of a recording the grid alone is simulated. Without a trace: `step`.
     ShownStep timeline = {};
-    std::vector<Picture> offered = {}; ///< to be chosen from; empty: all
+    std::vector<Picture> offered = {};       ///< to be chosen from; empty: all
+    std::vector<MeasuredRank> measured = {}; ///< [rank] of a recording: what the grid says in place of what was predicted
 };
 
 /// Pictures of its own, so that those on screen stay as they are. For any thread; may take long.

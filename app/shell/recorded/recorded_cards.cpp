@@ -33,8 +33,12 @@ RecordedCards::RecordedCards(QWidget* parent)
 void RecordedCards::resizeEvent(QResizeEvent* event)
 {
     QFrame::resizeEvent(event);
+    int widest = 0;
+    for (const MetricCard* card : {m_step, m_computing, m_exposed, m_idle, m_late, m_predicted})
+        widest = std::max(widest, card->minimumSizeHint().width());
+    const auto fits = [&](int columns) { return columns * (widest + m_cards->spacing()) + 16 <= width(); };
     constexpr int kEnoughForAll = 660;
-    const int columns = width() < kEnoughForAll ? kAllCards / 2 : kAllCards;
+    const int columns = width() >= kEnoughForAll ? kAllCards : fits(kAllCards / 2) ? kAllCards / 2 : kAllCards / 3;
     if (columns != m_columns)
         arrange(columns);
 }

@@ -1,13 +1,14 @@
 #include "app/shell/recorded/recorded_panel.h"
 
+#include "app/shell/recorded/cache_question.h"
 #include "app/shell/recorded/recorded_cards.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_findings.h"
+#include "app/shell/recorded/recorded_header.h"
 #include "app/shell/recorded/recorded_simulated.h"
 #include "app/shell/recorded/recorded_tables.h"
 #include "app/shell/recorded/recorded_tabs.h"
 #include "app/shell/recorded/recorded_words.h"
-#include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -30,38 +31,20 @@
 #include <utility>
 
 namespace app {
-namespace {
-
-/// Words above a table.
-QWidget* tablePage(RecordedTable& table, QLabel* words = nullptr)
-{
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 4, 0, 0);
-    column->setSpacing(4);
-    if (words != nullptr) {
-        words->setContentsMargins(12, 2, 12, 2);
-        column->addWidget(words);
-    }
-    column->addWidget(&table, 1);
-    return page;
-}
-
-} // namespace
 
 RecordedPanel::RecordedPanel(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_grid(m_selection, lightTheme()), m_timelines(m_selection, lightTheme()),
       m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_steps(new QComboBox), m_rowsBox(new QComboBox),
-      m_buttons(new QHBoxLayout), m_pages(new QStackedWidget), m_notice(new QFrame), m_noticeText(wordsLabel("error")),
-      m_readingText(wordsLabel("muted")), m_readingProblem(wordsLabel("error")), m_progress(new QProgressBar),
-      m_cancel(new QPushButton(tr("Cancel"))), m_openOther(new QPushButton(tr("Open Another…"))), m_cards(new RecordedCards),
-      m_splitRows(new QSplitter(Qt::Vertical)), m_upper(new QSplitter(Qt::Horizontal)),
-      m_gridCanvas(new CanvasWidget(m_grid, renderer)), m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)),
-      m_lastUsed(m_timelinesCanvas), m_transport(new TransportBar(m_playback)),
-      m_tabs(new RecordedTabs(tr("What is said of the run"))), m_findings(new RecordedFindings),
-      m_predictionText(wordsLabel("muted12")), m_comparisonText(wordsLabel("muted12")), m_pathText(wordsLabel("muted12")),
-      m_shapesText(wordsLabel("muted12")), m_facts(new RecordedFacts), m_simulated(new RecordedSimulated(m_selection, renderer)),
-      m_shapes(new RecordedTable(tr("Kernels by shape")))
+      m_header(new RecordedHeader(m_name, m_headline, {m_steps, m_rowsBox})), m_pages(new QStackedWidget), m_notice(new QFrame),
+      m_noticeText(wordsLabel("error")), m_cacheQuestion(new CacheQuestion), m_readingText(wordsLabel("muted")),
+      m_readingProblem(wordsLabel("error")), m_progress(new QProgressBar), m_cancel(new QPushButton(tr("Cancel"))),
+      m_openOther(new QPushButton(tr("Open Another…"))), m_cards(new RecordedCards), m_splitRows(new QSplitter(Qt::Vertical)),
+      m_upper(new QSplitter(Qt::Horizontal)), m_gridCanvas(new CanvasWidget(m_grid, renderer)),
+      m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)), m_lastUsed(m_timelinesCanvas),
+      m_transport(new TransportBar(m_playback)), m_tabs(new RecordedTabs(tr("What is said of the run"))),
+      m_findings(new RecordedFindings), m_predictionText(wordsLabel("muted12")), m_comparisonText(wordsLabel("muted12")),
+      m_pathText(wordsLabel("muted12")), m_shapesText(wordsLabel("muted12")), m_facts(new RecordedFacts),
+      m_simulated(new RecordedSimulated(m_selection, renderer)), m_shapes(new RecordedTable(tr("Kernels by shape")))
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -79,184 +62,9 @@ RecordedPanel::~RecordedPanel()
     delete m_splitRows; // with the canvases, before the views they show
 }
 
-void RecordedPanel::buildHeader(QVBoxLayout& column)
-{
-    auto* header = new QFrame;
-    setRole(header, "header");
-    auto* words = new QVBoxLayout;
-    words->setSpacing(2);
-    words->addWidget(m_name);
-    words->addWidget(m_headline);
-    m_steps->setAccessibleName(tr("Step"));
-    m_steps->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_rowsBox->setAccessibleName(tr("Rows of the timeline"));
-    m_rowsBox->addItems({tr("Time use"), tr("Streams"), tr("Streams and host")});
-    m_rowsBox->setToolTip(tr("One lane a rank, every stream of its GPU, or the threads of its host too"));
-    connect(m_steps, &QComboBox::activated, this, [this](int index) { chooseStep(static_cast<std::size_t>(index)); });
-    connect(m_rowsBox, &QComboBox::activated, this, [this](int index) { setRows(static_cast<RecordedRows>(index)); });
-    m_buttons->setSpacing(4);
-    auto* top = new QHBoxLayout(header);
-    top->setContentsMargins(16, 8, 12, 8);
-    top->setSpacing(8);
-    top->addLayout(words, 1);
-    top->addWidget(m_steps);
-    top->addWidget(m_rowsBox);
-    top->addLayout(m_buttons);
-    column.addWidget(header);
-
-    setRole(m_notice, "notice");
-    auto* notice = new QHBoxLayout(m_notice);
-    notice->setContentsMargins(16, 6, 12, 6);
-    notice->addWidget(m_noticeText, 1);
-    auto* close = new QToolButton;
-    close->setText(tr("Dismiss"));
-    setRole(close, "link");
-    connect(close, &QToolButton::clicked, m_notice, &QWidget::hide);
-    notice->addWidget(close);
-    m_notice->hide();
-    column.addWidget(m_notice);
-}
-
-void RecordedPanel::buildReading()
-{
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(48, 24, 48, 24);
-    column->setSpacing(12);
-    column->addStretch(1);
-    for (QLabel* label : {m_readingText, m_readingProblem})
-        column->addWidget(label);
-    m_progress->setAccessibleName(tr("How far the files are read"));
-    m_progress->setTextVisible(false);
-    column->addWidget(m_progress);
-    auto* buttons = new QHBoxLayout;
-    buttons->addWidget(m_cancel);
-    buttons->addWidget(m_openOther);
-    buttons->addStretch(1);
-    column->addLayout(buttons);
-    column->addStretch(2);
-    m_pages->addWidget(page);
-    connect(m_cancel, &QPushButton::clicked, this, [this] {
-        if (m_run)
-            m_run->cancel();
-    });
-    connect(m_openOther, &QPushButton::clicked, this, &RecordedPanel::openOtherRequested);
-}
-
-void RecordedPanel::buildContent()
-{
-    auto* page = new QWidget;
-    auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(m_cards);
-
-    constexpr int kLowest = 120, kNarrowest = 240;
-    for (CanvasWidget* canvas : {m_gridCanvas, m_timelinesCanvas}) {
-        canvas->setMinimumHeight(kLowest);
-        canvas->setFocusPolicy(Qt::StrongFocus);
-        connect(canvas, &CanvasWidget::viewChanged, this, [this, canvas] { selectionMayHaveChanged(canvas); });
-    }
-    m_gridCanvas->setMinimumWidth(kNarrowest);
-    m_gridCanvas->setAccessibleName(tr("Rank grid of the recorded run"));
-    m_timelinesCanvas->setAccessibleName(tr("Timeline of the recorded run"));
-    m_timelines.setAskBecause([this](const Becauses& of, Rect at) { openBecause(*m_timelinesCanvas, of, at); });
-    m_timelines.setMemoryVisible(false);
-
-    connect(m_findings, &RecordedFindings::asked, this, &RecordedPanel::showFinding);
-    const std::array<QString, kTabs> names{tr("Findings"),  tr("Ranks"),     tr("Communication"), tr("Steps"),
-                                           tr("Kernels"),   tr("Path"),      tr("Recovered"),     tr("Prediction"),
-                                           tr("Simulated"), tr("Comparison")};
-    const auto wordsOf = [this](RecordedTab tab) {
-        return tab == RecordedTab::prediction   ? m_predictionText
-               : tab == RecordedTab::comparison ? m_comparisonText
-               : tab == RecordedTab::path       ? m_pathText
-                                                : nullptr;
-    };
-    for (std::size_t tab = 0; tab < kTabs; ++tab) {
-        const auto which = static_cast<RecordedTab>(tab);
-        QWidget* behind = which == RecordedTab::findings    ? m_findings
-                          : which == RecordedTab::facts     ? static_cast<QWidget*>(m_facts)
-                          : which == RecordedTab::simulated ? m_simulated
-                                                            : nullptr;
-        if (behind == nullptr) {
-            m_tables[tab] = new RecordedTable(names[tab]);
-            behind = tablePage(*m_tables[tab], wordsOf(which));
-        }
-        if (which == RecordedTab::kernels) {
-            auto* both = new QSplitter(Qt::Vertical);
-            both->addWidget(behind);
-            both->addWidget(tablePage(*m_shapes, m_shapesText));
-            m_shapesText->setMinimumHeight(52); // three lines: a splitter asks nobody how high words are in so narrow a place
-            both->setChildrenCollapsible(false);
-            behind = both;
-        }
-        m_tabs->add(names[tab], behind);
-    }
-    const auto chooseRank = [this](int rank) {
-        m_selection.selectRank(rank);
-        selectionMayHaveChanged(nullptr);
-    };
-    connect(tableAt(RecordedTab::ranks), &RecordedTable::chosen, this, chooseRank);
-    connect(tableAt(RecordedTab::comparison), &RecordedTable::chosen, this, chooseRank);
-    connect(tableAt(RecordedTab::path), &RecordedTable::chosen, this,
-            [this](int stretch) { showStretch(static_cast<std::size_t>(stretch)); });
-    connect(m_simulated, &RecordedSimulated::used, this, &RecordedPanel::selectionMayHaveChanged);
-    connect(tableAt(RecordedTab::steps), &RecordedTable::chosen, this,
-            [this](int step) { chooseStep(static_cast<std::size_t>(step)); });
-    connect(m_facts, &RecordedFacts::gridSaid, this, [this](const std::vector<sim::NamedAxis>& grid) {
-        if (m_run)
-            m_run->sayGrid(grid);
-    });
-
-    auto* side = new QFrame;
-    setRole(side, "panel");
-    auto* sideColumn = new QVBoxLayout(side);
-    sideColumn->setContentsMargins(0, 0, 0, 0);
-    sideColumn->setSpacing(0);
-    sideColumn->addWidget(m_tabs);
-    side->setMinimumWidth(kNarrowest);
-    m_upper->addWidget(m_gridCanvas);
-    m_upper->addWidget(side);
-    m_splitRows->addWidget(m_upper);
-    m_splitRows->addWidget(m_timelinesCanvas);
-    for (QSplitter* splitter : {m_splitRows, m_upper}) {
-        splitter->setHandleWidth(1);
-        splitter->setChildrenCollapsible(false);
-    }
-    constexpr int kShare = 100;
-    m_upper->setSizes({4 * kShare, 7 * kShare}); // all tabs beside each other on a small screen
-    m_upper->setStretchFactor(0, 4);
-    m_upper->setStretchFactor(1, 7);
-    m_splitRows->setSizes({4 * kShare, 5 * kShare});
-    m_splitRows->setStretchFactor(0, 4);
-    m_splitRows->setStretchFactor(1, 5);
-    column->addWidget(m_splitRows, 1);
-    column->addWidget(m_transport);
-    m_pages->addWidget(page);
-
-    connect(&m_playback, &Playback::moved, this, [this](qint64 ns) {
-        m_selection.cursorNs = ns;
-        selectionMayHaveChanged(nullptr);
-        requestFrames();
-    });
-    connect(&m_playback, &Playback::stateChanged, this, [this] {
-        if (m_playback.isPlaying() && m_grid.showNow())
-            m_gridCanvas->requestFrame();
-    });
-    connect(m_transport, &TransportBar::scrubbed, this, [this](qint64 ns) {
-        m_selection.cursorNs = ns;
-        selectionMayHaveChanged(nullptr);
-    });
-    connect(m_transport, &TransportBar::stepRequested, this, [this](bool forward) {
-        m_timelinesCanvas->runCommand(forward ? ViewCommand::next : ViewCommand::previous);
-        selectionMayHaveChanged(m_timelinesCanvas);
-    });
-}
-
 void RecordedPanel::setActions(const QList<QAction*>& actions)
 {
-    addActionButtons(*m_buttons, actions);
+    m_header->setActions(actions);
 }
 
 void RecordedPanel::forget()
@@ -274,6 +82,7 @@ void RecordedPanel::forget()
     m_timelines.setLower({});
     m_steps->clear();
     m_notice->hide();
+    m_cacheQuestion->hide();
     m_readingProblem->hide();
     forgetAnswers();
     for (RecordedTable* table : m_tables)
@@ -348,7 +157,6 @@ void RecordedPanel::tell(const QString& what, const QString& why)
     Q_EMIT changed();
 }
 
-/// "8 of 8 ranks · tp 2 · dp 4 · 12 steps · Kineto"
 void RecordedPanel::recovered()
 {
     const RecoveredRun& run = *m_run->run();
@@ -358,17 +166,7 @@ void RecordedPanel::recovered()
     m_problem.clear();
     m_place.reset(); // one of the findings before
     forgetAnswers();
-    QStringList parts{
-        tr("%1 of %2 ranks")
-            .arg(separated(static_cast<std::int64_t>(recovered.evidence.ranks.size())), separated(recovered.axes.worldSize))};
-    for (const sim::RecoveredAxis& axis : recovered.axes.axes)
-        if (!axis.name.empty())
-            parts << QStringLiteral("%1 %2").arg(QString::fromStdString(axis.name)).arg(axis.size);
-    parts << (recovered.steps.steps.size() == 1 ? tr("1 step") : tr("%1 steps").arg(recovered.steps.steps.size()));
-    if (!run.recording->files.empty())
-        parts << QString::fromStdString(run.recording->files.front().format);
-    parts << tr("%1 spans").arg(countQuantity(static_cast<double>(run.recording->spanCount())).text());
-    m_headline->setText(parts.join(QStringLiteral("  ·  ")));
+    m_headline->setText(recordedHeadline(run));
 
     m_steps->clear();
     for (const sim::RecoveredStep& step : recovered.steps.steps)
@@ -395,8 +193,7 @@ void RecordedPanel::recovered()
     showKernelTimes(*tableAt(RecordedTab::kernels), run);
     m_shapesText->setText(shapesText(run));
     showShapes(*m_shapes, run);
-    m_pathText->setText(pathText(run));
-    showPath(*tableAt(RecordedTab::path), run);
+    showPathOf(run.answers.path);
     m_simulated->show(&run, m_run->prediction());
     m_cards->show(run, m_run->prediction());
     m_findings->show(run);
@@ -405,6 +202,12 @@ void RecordedPanel::recovered()
         showStep((recovered.steps.steps.size() - 1) / 2);
     requestFrames();
     Q_EMIT changed();
+}
+
+void RecordedPanel::showPathOf(const sim::RankPath& path)
+{
+    m_pathText->setText(pathText(*m_run->run(), path));
+    showPath(*tableAt(RecordedTab::path), *m_run->run(), path);
 }
 
 QString RecordedPanel::findingsText() const
@@ -465,6 +268,7 @@ void RecordedPanel::pictureReady()
         measured.resize(sim::asIndex(grid->scenario().layout.worldSize()));
     m_grid.setMeasured(std::move(measured));
     m_grid.setStep({grid, picture.timeUse, picture.instants});
+    showPathOf(picture.path);
     m_playback.setSpan({0, picture.timeUse->endNs});
     m_playback.setPosition(0);
     m_transport->showPosition();
@@ -551,7 +355,8 @@ void RecordedPanel::showStretch(std::size_t at)
 {
     if (!m_run || !m_run->run())
         return;
-    const std::vector<sim::PathStretch> stretches = sim::stretchesOf(m_run->run()->answers.path);
+    const std::vector<sim::PathStretch> stretches =
+        sim::stretchesOf(m_run->picture() ? m_run->picture()->path : m_run->run()->answers.path);
     if (at >= stretches.size())
         return;
     showPlace({.ranks = {m_run->run()->recovered.evidence.ranks[stretches[at].rank].rank},

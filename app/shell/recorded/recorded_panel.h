@@ -20,7 +20,6 @@
 class QAction;
 class QComboBox;
 class QFrame;
-class QHBoxLayout;
 class QLabel;
 class QProgressBar;
 class QPushButton;
@@ -30,10 +29,12 @@ class QVBoxLayout;
 
 namespace app {
 
+class CacheQuestion;
 class ElidedLabel;
 class RecordedCards;
 class RecordedFacts;
 class RecordedFindings;
+class RecordedHeader;
 class RecordedSimulated;
 class RecordedTable;
 class RecordedTabs;
@@ -73,6 +74,8 @@ public:
     ComparedTimelinesView& timelines() { return m_timelines; }
     RecordedFacts& facts() const { return *m_facts; }
     RecordedTable& table(RecordedTab) const; ///< of those that are tables
+    const RecordedHeader& header() const { return *m_header; }
+    CacheQuestion& cacheQuestion() const { return *m_cacheQuestion; } ///< considered by the window, which knows the settings
     RecordedTable& shapes() const { return *m_shapes; }
     RecordedSimulated& simulated() const { return *m_simulated; }
     const RecordedTabs& tabs() const { return *m_tabs; }
@@ -110,6 +113,7 @@ private:
     void pictureReady();
     void predicted();
     void showTimelines();
+    void showPathOf(const sim::RankPath&);
     void requestPicture(std::size_t step);
     void selectionMayHaveChanged(CanvasWidget* by);
     void requestFrames(const CanvasWidget* except = nullptr);
@@ -127,10 +131,12 @@ private:
 
     ElidedLabel *m_name, *m_headline;
     QComboBox *m_steps, *m_rowsBox;
-    QHBoxLayout* m_buttons;
+    RecordedHeader* m_header;
     QStackedWidget* m_pages;
     QFrame* m_notice;
-    QLabel *m_noticeText, *m_readingText, *m_readingProblem;
+    QLabel* m_noticeText;
+    CacheQuestion* m_cacheQuestion;
+    QLabel *m_readingText, *m_readingProblem;
     QProgressBar* m_progress;
     QPushButton *m_cancel, *m_openOther;
     RecordedCards* m_cards;

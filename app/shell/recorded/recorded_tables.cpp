@@ -239,9 +239,8 @@ void showShapes(RecordedTable& table, const RecoveredRun& run)
                lines);
 }
 
-QString pathText(const RecoveredRun& run)
+QString pathText(const RecoveredRun& run, const sim::RankPath& path)
 {
-    const sim::RankPath& path = run.answers.path;
     if (path.segments.empty())
         return QObject::tr("No chain through the step can be told: %1.")
             .arg(run.steps().steps.empty() ? QObject::tr("no step was recovered")
@@ -253,13 +252,15 @@ QString pathText(const RecoveredRun& run)
     for (const auto& [part, ns] : path.ns)
         parts << QObject::tr("%1 %2").arg(QString::fromUtf8(sim::pathPartText(part).data()),
                                           percentQuantity(static_cast<double>(ns) / all).text());
-    return QObject::tr("What makes the step as long as it is, back from its end: %1.").arg(parts.join(QStringLiteral(", ")));
+    return QObject::tr("What makes step %1 as long as it is, back from its end: %2.")
+        .arg(run.steps().steps[path.step].number)
+        .arg(parts.join(QStringLiteral(", ")));
 }
 
-void showPath(RecordedTable& table, const RecoveredRun& run)
+void showPath(RecordedTable& table, const RecoveredRun& run, const sim::RankPath& path)
 {
     std::vector<RecordedTable::Line> lines;
-    const std::vector<sim::PathStretch> stretches = sim::stretchesOf(run.answers.path);
+    const std::vector<sim::PathStretch> stretches = sim::stretchesOf(path);
     const auto whole = stretches.empty() ? 1.0 : static_cast<double>(stretches.back().endNs - stretches.front().startNs);
     for (std::size_t i = 0; i < stretches.size(); ++i) {
         const sim::PathStretch& of = stretches[i];

@@ -33,8 +33,8 @@ void showSteps(RecordedTable&, const RecoveredRun&); ///< keys are indices of st
 void showKernelTimes(RecordedTable&, const RecoveredRun&);
 QString shapesText(const RecoveredRun&); ///< what the table of shapes is, or what it lacks
 void showShapes(RecordedTable&, const RecoveredRun&);
-QString pathText(const RecoveredRun&);              ///< what the path is, or why there is none
-void showPath(RecordedTable&, const RecoveredRun&); ///< keys are indices of stretches
+QString pathText(const RecoveredRun&, const sim::RankPath&);              ///< what the path is, or why there is none
+void showPath(RecordedTable&, const RecoveredRun&, const sim::RankPath&); ///< keys are indices of stretches
 QString predictionText(const RecordedPrediction&);
 QString comparisonText(const QString& with, const sim::RunDifference&);
 void showCalibration(RecordedTable&, const sim::RunCalibration&);

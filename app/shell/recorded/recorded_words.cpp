@@ -1,5 +1,6 @@
 #include "app/shell/recorded/recorded_words.h"
 
+#include "app/session/recorded_run.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -54,6 +55,23 @@ void emptyLayout(QLayout& layout)
 QString signedPercentText(double fraction)
 {
     return (fraction >= 0 ? QStringLiteral("+") : QStringLiteral("−")) + percentQuantity(std::abs(fraction)).text();
+}
+
+QString recordedHeadline(const RecoveredRun& run)
+{
+    const sim::Recovered& recovered = run.recovered;
+    QStringList parts{
+        QObject::tr("%1 of %2 ranks")
+            .arg(separated(static_cast<std::int64_t>(recovered.evidence.ranks.size())), separated(recovered.axes.worldSize))};
+    for (const sim::RecoveredAxis& axis : recovered.axes.axes)
+        if (!axis.name.empty())
+            parts << QStringLiteral("%1 %2").arg(QString::fromStdString(axis.name)).arg(axis.size);
+    parts << (recovered.steps.steps.size() == 1 ? QObject::tr("1 step")
+                                                : QObject::tr("%1 steps").arg(recovered.steps.steps.size()));
+    if (!run.recording->files.empty())
+        parts << QString::fromStdString(run.recording->files.front().format);
+    parts << QObject::tr("%1 spans").arg(countQuantity(static_cast<double>(run.recording->spanCount())).text());
+    return parts.join(QStringLiteral("  ·  "));
 }
 
 } // namespace app

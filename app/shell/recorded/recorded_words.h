@@ -8,6 +8,11 @@ class QLayout;
 
 namespace app {
 
+struct RecoveredRun;
+
+/// "8 of 8 ranks · tp 2 · dp 4 · 12 steps · Kineto"
+QString recordedHeadline(const RecoveredRun&);
+
 /// Plain text that wraps and can be selected.
 QLabel* wordsLabel(const char* role, const QString& text = QString());
 /// With its widgets.

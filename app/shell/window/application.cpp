@@ -10,11 +10,13 @@
 #include "app/session/scenario_link.h"
 #include "app/session/settings.h"
 #include "app/session/settings_import.h"
+#include "app/session/trace_file.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/recorded/recorded_film.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/share/page.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -261,19 +263,10 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
     return 0;
 }
 
-/// The step as it plays, without a window.
-int saveFilmOf(const sim::Catalogue& catalogue, const StartOptions& options)
+int saveFilm(StepFilm film, const StartOptions& options)
 {
-    const SimulationPtr simulation = sim::simulate(sim::resolvedScenario(documentOf(options), catalogue));
-    StepFilm film{.step = {simulation, std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions))},
-                  .pictures = {Picture::grid, Picture::timeline},
-                  .title = nameOf(simulation->scenario()).toStdString(),
-                  .caption = {},
-                  .span = {},
-                  .selection = {}};
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
         film.pictures = {only->picture};
-    film.span = filmSpan(film.step, film.selection);
     QString failure;
     QEventLoop loop;
     FilmMaker maker;
@@ -291,6 +284,31 @@ int saveFilmOf(const sim::Catalogue& catalogue, const StartOptions& options)
     if (!failure.isEmpty())
         tell(failure);
     return failure.isEmpty() ? 0 : kBadInput;
+}
+
+/// The step in the middle of a recorded run, as it plays.
+int saveFilmOfRecorded(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    const std::unique_ptr<RecordedRun> run = readForFilm(QStringList{options.file} + options.moreFiles, catalogue);
+    StepFilm film = recordedFilm(*run, {});
+    film.pictures = film.offered;
+    return saveFilm(std::move(film), options);
+}
+
+/// The step as it plays, without a window.
+int saveFilmOf(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    if (!isScenarioLink(options.file) && isTrace(options.file))
+        return saveFilmOfRecorded(catalogue, options);
+    const SimulationPtr simulation = sim::simulate(sim::resolvedScenario(documentOf(options), catalogue));
+    StepFilm film{.step = {simulation, std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions))},
+                  .pictures = {Picture::grid, Picture::timeline},
+                  .title = nameOf(simulation->scenario()).toStdString(),
+                  .caption = {},
+                  .span = {},
+                  .selection = {}};
+    film.span = filmSpan(film.step, film.selection);
+    return saveFilm(std::move(film), options);
 }
 
 int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, const StartOptions& options)

@@ -279,11 +279,15 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                              .arg(kMostFramesPerSecond));
     }
     if (!options.file.isEmpty() && isTrace(options.file))
-        for (const QCommandLineOption* ofScenario : {&set, &compare, &plan, &live, &figure, &page, &film})
+        for (const QCommandLineOption* ofScenario : {&set, &compare, &plan, &live, &figure, &page, &present})
             if (parser.isSet(*ofScenario))
-                return wrong(QStringLiteral("--%1 is about a scenario, and %2 is a recorded run: open it without, or give "
-                                            "--screenshot for a picture of it")
-                                 .arg(ofScenario->names().front(), options.file));
+                return wrong(
+                    QStringLiteral("--%1 is about a scenario, and %2 is read as a recorded run (as folders and packed files "
+                                   "are): open it without, or give --screenshot for a picture or --film for a film of it")
+                        .arg(ofScenario->names().front(), options.file));
+    if (!options.film.isEmpty() && isTrace(options.file) && !oneOf(options.view, {"", "grid", "timeline"}))
+        return wrong(QStringLiteral("--view %1: of a recorded run the grid or the timeline is filmed, or without --view both")
+                         .arg(options.view));
     return {options, -1, {}};
 }
 

@@ -442,6 +442,11 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.compareRecordedFolder(); }),
         inWindow(saveRecorded, recorded, "&Save as One Trace…", "", "All files of the run as one, for Perfetto or Chrome",
                  hasRecording, [](W& w) { w.saveRecorded(); }, {.startsGroup = true}),
+        inWindow(
+            keepRecordedCache, recorded, "&Keep a Cache Beside the Files", "",
+            "What was read in one file, which opens at once for as long as the files stay as they are",
+            [](const W& w) { return w.hasRecordedRun() && w.m_recorded->run()->mayKeepCache(); },
+            [](W& w) { w.m_recorded->run()->keepCache(); }),
 
         inWindow(palette, help, "&Command Palette…", "Ctrl+Shift+P", "Find any command by typing a part of its name", always,
                  [](W& w) { w.openPalette(); }, {.tool = {ToolSection::find, "search"}}),

@@ -147,6 +147,7 @@ enum class CommandId {
     compareRecorded,
     compareRecordedFolder,
     saveRecorded,
+    keepRecordedCache,
     palette,
     keys,
     glossary,

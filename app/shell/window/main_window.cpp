@@ -15,6 +15,7 @@
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/recorded/cache_question.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/focus_habit.h"
 #include "app/shell/widgets/format.h"
@@ -163,7 +164,8 @@ void MainWindow::buildPages()
     m_live->setMinimumSize(kLeastLive);
     addScrolled(m_live);
     m_recorded = new RecordedPanel(m_options.renderer, m_pages);
-    m_recorded->setMinimumSize(kLeastLive);
+    constexpr QSize kLeastRecorded{484, 420}; // 1024 × 640 at text of 200 %, but for the bars that scroll
+    m_recorded->setMinimumSize(kLeastRecorded);
     addScrolled(m_recorded);
     m_compare = new ComparePage(m_desk, m_options.renderer, m_pages);
     addScrolled(m_compare);
@@ -246,6 +248,7 @@ void MainWindow::connectParts()
     connect(m_problemPage, &ProblemPage::openOtherRequested, this, &MainWindow::chooseFile);
     connect(m_problemPage, &ProblemPage::galleryRequested, this, &MainWindow::showGallery);
     connect(m_recorded, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(&m_recorded->cacheQuestion(), &CacheQuestion::answered, this, &setCacheChoice);
     connect(m_recorded, &RecordedPanel::changed, this, [this] {
         updateActions();
         if (isRecordedShown() || statusBar()->currentMessage() == m_recordedBusy)

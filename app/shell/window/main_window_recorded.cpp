@@ -2,8 +2,9 @@
 #include "app/canvas/qt/figure.h"
 #include "app/session/edit.h"
 #include "app/session/trace_file.h"
-#include "app/shell/film/step_film.h"
+#include "app/shell/recorded/cache_question.h"
 #include "app/shell/recorded/predict_dialog.h"
+#include "app/shell/recorded/recorded_film.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -38,6 +39,11 @@ void MainWindow::openTraces(const QStringList& paths)
     m_banner->dismiss();
     m_recorded->open(std::make_unique<RecordedRun>(paths, m_session.catalogue(), &TimelineView::prepare));
     connect(m_recorded->run(), &RecordedRun::saved, this, &MainWindow::tellSaved);
+    if (!m_options.reproducible)
+        connect(m_recorded->run(), &RecordedRun::recovered, this,
+                [this, run = m_recorded->run()] {
+                    m_recorded->cacheQuestion().consider(run->paths(), run->mayKeepCache() && run->isLarge(), cacheChoice());
+                });
     if (!m_options.reproducible && paths.size() == 1)
         addRecentFile(QFileInfo(paths.front()).absoluteFilePath());
     showRecorded();
@@ -180,18 +186,7 @@ void MainWindow::exportRecordedFigure()
 /// The step that is shown, as it plays.
 void MainWindow::exportRecordedFilm()
 {
-    const RecordedRun& run = *m_recorded->run();
-    const RecordedStepPicture& picture = *run.picture();
-    const ShownStep measured{nullptr, picture.timeUse, picture.instants};
-    openFilmDialog({.step = {run.run()->grid, picture.timeUse, picture.instants},
-                    .pictures = {},
-                    .title = run.name().toStdString(),
-                    .caption = m_recorded->headline().toStdString(),
-                    .span = filmSpan(measured, m_recorded->selection()),
-                    .selection = m_recorded->selection(),
-                    .timeline = measured,
-                    .offered = {Picture::grid, Picture::timeline}},
-                   run.name());
+    openFilmDialog(recordedFilm(*m_recorded->run(), m_recorded->selection()), m_recorded->run()->name());
 }
 
 /// The table that is in front.

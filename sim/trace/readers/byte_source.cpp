@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,6 +57,12 @@ public:
     {
         std::size_t count = 0;
         while (count < most) {
+            if (m_first) {
+                to[count++] = *m_first;
+                ++m_bytes;
+                m_first.reset();
+                continue;
+            }
             if (m_isPipe)
                 isWritten();
             const ssize_t got = ::read(m_file, to + count, most - count);
@@ -74,7 +81,7 @@ public:
 
 private:
     /// Waits until there is something to read or all writers have gone; false: nobody came to write.
-    bool isWritten() const
+    bool isWritten()
     {
         const auto latest = std::chrono::steady_clock::now() + kSilence;
         constexpr int kLookMs = 100;
@@ -84,6 +91,17 @@ private:
             const int ready = ::poll(&waiting, 1, kLookMs);
             if (ready > 0 || (ready < 0 && errno != EINTR))
                 return true;
+            if (m_hasWriter)
+                continue;
+            // A pipe without a writer is at its end; one whose writer still thinks is not. The byte that may have come meanwhile
+            // is kept.
+            char byte = 0;
+            const ssize_t got = ::read(m_file, &byte, 1);
+            if (got == 1) {
+                m_first = byte;
+                return true;
+            }
+            m_hasWriter = got < 0 && errno == EAGAIN;
         }
         return false;
     }
@@ -91,6 +109,7 @@ private:
     static constexpr std::chrono::seconds kSilence{5};
     int m_file = -1;
     bool m_isPipe = false, m_hasWriter = false;
+    std::optional<char> m_first; ///< of a pipe, read to see whether there is a writer
     std::uint64_t m_bytes = 0;
 };
 

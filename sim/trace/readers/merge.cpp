@@ -25,12 +25,12 @@ std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
         without.spans.meaning.assign(without.spans.size(), kNoSpan);
         without.spans.microbatch.assign(without.spans.size(), -1);
     }
-    append(into.spans.startNs, from.spans.startNs);
-    append(into.spans.durationNs, from.spans.durationNs);
-    append(into.spans.name, from.spans.name);
-    append(into.spans.kind, from.spans.kind);
-    append(into.spans.meaning, from.spans.meaning);
-    append(into.spans.microbatch, from.spans.microbatch);
+    into.spans.startNs.append(from.spans.startNs);
+    into.spans.durationNs.append(from.spans.durationNs);
+    into.spans.name.append(from.spans.name);
+    into.spans.kind.append(from.spans.kind);
+    into.spans.meaning.append(from.spans.meaning);
+    into.spans.microbatch.append(from.spans.microbatch);
     for (RecordedTrack& track : from.tracks) {
         track.first += shift;
         track.last += shift;

@@ -88,6 +88,7 @@ private:
 };
 
 constexpr std::size_t kLookedAt = 65536;
+constexpr const char* kEndingOfCaches = ".rankscope-cache"; ///< lie beside traces, and are none
 
 /// Throws Error where the bytes are no trace.
 Recording readSource(std::unique_ptr<ByteSource> source, const ReadingFile& file)
@@ -96,6 +97,11 @@ Recording readSource(std::unique_ptr<ByteSource> source, const ReadingFile& file
     head.resize(source->read(head.data(), head.size()));
     if (head.empty())
         throw Error(file.path + ": is empty" + (source->damage().empty() ? "" : ": " + source->damage()));
+    if (head.starts_with("RKSCACHE"))
+        throw Error(file.path + ": is a cache of what lies beside it: open that" +
+                    (file.path.ends_with(kEndingOfCaches)
+                         ? ", " + file.path.substr(0, file.path.size() - std::string_view(kEndingOfCaches).size())
+                         : std::string()));
     const Format format = formatOf(head);
     const std::unique_ptr<ByteSource> rewound = withHead(std::move(head), std::move(source));
     ByteSource& whole = *rewound;
@@ -169,7 +175,7 @@ std::vector<fs::path> traceFiles(const fs::path& path)
         if (at->is_directory(none)) {
             if (isHidden || at.depth() >= kMostDepth)
                 at.disable_recursion_pending();
-        } else if (!isHidden && at->is_regular_file(none)) {
+        } else if (!isHidden && at->path().extension() != kEndingOfCaches && at->is_regular_file(none)) {
             files.push_back(at->path());
         }
         if (files.size() > kMostFiles)

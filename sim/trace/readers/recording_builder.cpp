@@ -35,13 +35,18 @@ void reorder(std::vector<T>& column, const std::vector<std::uint32_t>& order)
         sorted[i] = column[order[i]];
     column = std::move(sorted);
 }
+template <typename T>
+void reorder(RecordedColumn<T>& column, const std::vector<std::uint32_t>& order)
+{
+    reorder(column.own(), order);
+}
 
 template <typename T>
-std::vector<T> part(const std::vector<T>& column, std::size_t first, std::size_t last)
+std::vector<T> part(const RecordedColumn<T>& column, std::size_t first, std::size_t last)
 {
     if (column.empty())
         return {};
-    return {column.begin() + static_cast<std::ptrdiff_t>(first), column.begin() + static_cast<std::ptrdiff_t>(last)};
+    return {column.begin() + first, column.begin() + last};
 }
 
 } // namespace

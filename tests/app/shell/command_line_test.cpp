@@ -49,12 +49,17 @@ TEST(CommandLine, WhatIsAboutAScenarioIsRefusedOfARecordedRun)
 {
     const std::string run = RANKSCOPE_TEST_DATA "/kineto";
     for (const std::string flag :
-         {"--set layout.tp=2", "--compare a.json", "--plan", "--live", "--figure grid a.svg", "--page a.html", "--film a.mp4"}) {
+         {"--set layout.tp=2", "--compare a.json", "--plan", "--live", "--figure grid a.svg", "--page a.html"}) {
         const CommandLine result = parse((flag + " " + run).c_str());
         EXPECT_EQ(result.exitCode, 2) << flag;
         EXPECT_TRUE(result.output.contains(QString::fromStdString("is about a scenario, and " + run))) << flag;
     }
     EXPECT_EQ(parse(("--screenshot a.png " + run).c_str()).exitCode, -1);
+    EXPECT_EQ(parse(("--film a.mp4 " + run).c_str()).exitCode, -1);
+    EXPECT_EQ(parse(("--film a.mp4 --view timeline " + run).c_str()).exitCode, -1);
+    const CommandLine traffic = parse(("--film a.mp4 --view traffic " + run).c_str());
+    EXPECT_EQ(traffic.exitCode, 2);
+    EXPECT_TRUE(traffic.output.contains(QStringLiteral("--view traffic: of a recorded run the grid or the timeline is filmed")));
 }
 
 TEST(CommandLine, AComparisonHasAFigureOfItsOwn)

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+
 namespace {
 
 using nlohmann::json;
@@ -58,6 +60,55 @@ TEST(TraceCommand, RefusesWhatIsNoTraceAndSaysWhatWouldBe)
     EXPECT_EQ(test::run("trace info").code, 2);
     EXPECT_EQ(test::run("trace convert " + kKineto).code, 2);
     EXPECT_EQ(test::run("trace convert " + kKineto + " out.txt").code, 2);
+}
+
+TEST(TraceCommand, TellsTheCriticalPathOfTheStepThatIsAskedFor)
+{
+    const std::string run = std::string(RANKSCOPE_TEST_DATA) + "/torch-parallel/pp2-dp2";
+    const json info = test::runJson("trace info --json " + run);
+    ASSERT_GE(info.at("steps").size(), 2U);
+    for (const json& step : info.at("steps")) {
+        const std::string number = step.at("number").dump();
+        const json of = test::runJson("trace info --json --step " + number + " " + run);
+        EXPECT_EQ(of.at("answers").at("critical_path").at("step"), step.at("number"));
+    }
+    const test::Outcome none = test::run("trace info --step 77 " + run);
+    EXPECT_EQ(none.code, 1);
+    EXPECT_THAT(none.err, HasSubstr("--step 77: no such step was recovered; there are "));
+}
+
+TEST(TraceCommand, KeepsACacheWhereAskedAndSaysTheSameFromIt)
+{
+    namespace fs = std::filesystem;
+    const fs::path run = test::scratch() / "cached-run", cache = test::scratch() / "cached-run.rankscope-cache";
+    fs::remove_all(run);
+    fs::remove(cache);
+    fs::copy(std::string(RANKSCOPE_TEST_DATA) + "/slow-rank", run);
+    const test::Outcome read = test::run("trace info --json " + run.string());
+    EXPECT_FALSE(fs::exists(cache));
+    const test::Outcome kept = test::run("trace info --json --cache " + run.string());
+    EXPECT_EQ(kept.code, 0);
+    EXPECT_EQ(kept.out, read.out);
+    EXPECT_THAT(kept.err, HasSubstr("cached-run.rankscope-cache keeps what was read, in "));
+    ASSERT_TRUE(fs::exists(cache));
+    const test::Outcome again = test::run("trace info --json " + run.string());
+    EXPECT_EQ(again.out, read.out);
+    EXPECT_EQ(again.err, read.err);
+    fs::resize_file(cache, 100);
+    const test::Outcome damaged = test::run("trace info --json " + run.string());
+    EXPECT_EQ(damaged.out, read.out);
+    EXPECT_THAT(damaged.err, HasSubstr("cached-run.rankscope-cache: is cut off: it has 100 bytes"));
+    test::run("trace info --cache " + run.string());
+    EXPECT_GT(fs::file_size(cache), 100U);
+    // Where none can be written the answer is there all the same.
+    fs::remove(cache);
+    fs::create_directory(cache);
+    const test::Outcome unwritten = test::run("trace info --json --cache " + run.string());
+    EXPECT_EQ(unwritten.code, 0);
+    EXPECT_EQ(unwritten.out, read.out);
+    EXPECT_THAT(unwritten.err, HasSubstr("no cache was kept: "));
+    EXPECT_THAT(unwritten.err, HasSubstr("cached-run.rankscope-cache: is not an ordinary file"));
+    fs::remove_all(cache);
 }
 
 TEST(TraceCommand, ConvertsToWhatSaysTheSame)

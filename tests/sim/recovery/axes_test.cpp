@@ -230,4 +230,23 @@ TEST(Axes, OfAPartOfTheRanksDivideTheWorld)
     EXPECT_EQ(axesOf({0, 6}, 8, {0, 6}).find("ep")->stride, 2); // 0, 2, 4, 6: ranks 6 apart do not divide 8
 }
 
+/// Thousands of groups of which two members each are known, and none of which lies evenly in the world: a third rank between them
+/// is recorded, and of another group. Looking at each lattice for each recorded rank would take half a minute.
+TEST(Axes, OfThousandsOfPartsOfGroupsAreToldInNoTime)
+{
+    constexpr int kWorld = 131'072;
+    std::vector<sim::KnownGroup> groups;
+    std::vector<int> recorded;
+    for (int first = 0; first < kWorld; first += 8) {
+        recorded.insert(recorded.end(), {first, first + 2, first + 6});
+        sim::KnownGroup& group = groups.emplace_back();
+        group.ranks = {first, first + 6};
+        group.isPartial = true;
+        group.carried.count[static_cast<std::size_t>(sim::Exchange::allToAll)] = 4;
+        group.carried.ranks = 2;
+    }
+    const sim::RecoveredAxes axes = sim::recoverAxes(groups, kWorld, recorded);
+    EXPECT_EQ(axes.find("ep"), nullptr);
+}
+
 } // namespace

@@ -43,6 +43,27 @@ TEST(NumbersOfMarks, MakeNoScheduleOfMoreThanWasRecorded)
     EXPECT_THAT(recovered.schedule->evidence, HasSubstr("only 3 are recorded"));
 }
 
+/// Four steps of two passes; what is exchanged after each pass is for the next step.
+TEST(StepsByPasses, AreAlikeToTheLast)
+{
+    sim::RunEvidence evidence;
+    evidence.worldSize = 1;
+    evidence.names = {"0F0", "0B0", "gather"};
+    sim::RankEvidence& rank = evidence.ranks.emplace_back();
+    for (std::int64_t step = 0; step < 4; ++step) {
+        rank.marks.push_back({.startNs = step * 100, .endNs = step * 100 + 30, .name = 0});
+        rank.marks.push_back({.startNs = step * 100 + 30, .endNs = step * 100 + 60, .name = 1});
+        rank.work.push_back({.startNs = step * 100, .endNs = step * 100 + 60});
+        rank.comms.push_back(
+            {.startNs = step * 100 + 65, .endNs = step * 100 + 95, .exchange = sim::Exchange::allGather, .name = 2});
+    }
+    const sim::RecoveredSteps steps = sim::recoverSteps(evidence);
+    ASSERT_EQ(steps.steps.size(), 4U) << steps.evidence;
+    for (std::size_t i = 1; i < 4; ++i)
+        EXPECT_EQ(steps.steps[i].endNs - steps.steps[i].startNs, 95) << i;
+    EXPECT_FALSE(steps.steps[3].isOutlier);
+}
+
 TEST(StepsThatRanksLack, AreOneLineAndCounted)
 {
     sim::RunEvidence evidence;

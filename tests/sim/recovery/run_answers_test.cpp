@@ -202,6 +202,65 @@ TEST(PathOverRanks, CoversTheStepAndNoRankAloneMakesIt)
     EXPECT_GT(path.ns.at(sim::PathPart::computing), sum * 8 / 10);
 }
 
+TEST(PathOverRanks, IsOfTheStepThatIsAskedFor)
+{
+    const auto simulation = simulated(test::smallScenario(1, 2, 2, 4));
+    sim::Recording recording = test::recordingOf(*simulation);
+    // The same once more, later, with marks that count the steps.
+    constexpr std::int64_t kLater = 1'000'000'000'000;
+    for (sim::RankRecording& rank : recording.ranks) {
+        const std::int64_t begin = 1'700'000'000'000'000'000, end = begin + simulation->times().endNs;
+        rank.steps = {{.number = 12, .startNs = begin, .endNs = end},
+                      {.number = 13, .startNs = begin + kLater, .endNs = end + kLater}};
+        sim::RankRecording twice = rank;
+        twice.spans = {};
+        twice.tracks.clear();
+        for (const sim::RecordedTrack& track : rank.tracks) {
+            sim::RecordedTrack& row = twice.tracks.emplace_back(track);
+            row.first = static_cast<std::uint32_t>(twice.spans.size());
+            for (const std::int64_t shift : {std::int64_t{0}, kLater})
+                for (std::uint32_t i = track.first; i < track.last; ++i) {
+                    twice.spans.startNs.push_back(rank.spans.startNs[i] + shift);
+                    twice.spans.durationNs.push_back(rank.spans.durationNs[i]);
+                    twice.spans.name.push_back(rank.spans.name[i]);
+                    twice.spans.kind.push_back(rank.spans.kind[i]);
+                }
+            row.last = static_cast<std::uint32_t>(twice.spans.size());
+        }
+        const auto placeOf = [&](std::uint32_t span, bool isLater) {
+            for (std::size_t t = 0; t < rank.tracks.size(); ++t)
+                if (span >= rank.tracks[t].first && span < rank.tracks[t].last)
+                    return static_cast<std::uint32_t>(twice.tracks[t].first + (span - rank.tracks[t].first) +
+                                                      (isLater ? rank.tracks[t].size() : 0));
+            return sim::kNoSpan;
+        };
+        twice.collectives.clear();
+        for (const bool isLater : {false, true})
+            for (sim::RecordedCollective collective : rank.collectives) {
+                collective.span = placeOf(collective.span, isLater);
+                collective.startNs += isLater ? kLater : 0;
+                twice.collectives.push_back(collective);
+            }
+        rank = std::move(twice);
+    }
+    const sim::Recovered recovered = sim::recover(recording);
+    ASSERT_EQ(recovered.steps.steps.size(), 2U);
+    const sim::RankPath middle = sim::criticalPathOver(recovered), first = sim::criticalPathOver(recovered, 0),
+                        second = sim::criticalPathOver(recovered, 1);
+    EXPECT_EQ(middle.step, 0U);
+    EXPECT_EQ(second.step, 1U);
+    for (const sim::RankPath* path : {&first, &second}) {
+        ASSERT_FALSE(path->segments.empty());
+        EXPECT_EQ(path->segments.front().startNs, recovered.steps.steps[path->step].startNs);
+        EXPECT_EQ(path->segments.back().endNs, recovered.steps.steps[path->step].endNs);
+    }
+    EXPECT_GT(second.segments.front().startNs, first.segments.back().endNs);
+    EXPECT_TRUE(sim::criticalPathOver(recovered, 2).segments.empty());
+    EXPECT_THAT(sim::answersText(recovered, sim::answersOf(recovered, 1)), testing::HasSubstr("critical path of step 13, "));
+    EXPECT_EQ(sim::answersJson(recovered, sim::answersOf(recovered, 1))["critical_path"]["step"], 13);
+    EXPECT_EQ(sim::answersJson(recovered, sim::answersOf(recovered))["critical_path"]["step"], 12);
+}
+
 TEST(RecoveredScenario, SimulatesToTheStepThatItWasRecoveredFrom)
 {
     const sim::Scenario truth = test::smallScenario(2, 4, 2, 8);

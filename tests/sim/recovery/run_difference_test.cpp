@@ -338,6 +338,35 @@ TEST(ComparedRuns, OfWhichOneIsOfOneRankTellNotThatItsCollectivesAreGone)
     EXPECT_NEAR(unnamed.collectives[0].seconds.b, 0.01, 1e-9);
 }
 
+/// What differs is what was recorded: a run against one of its ranks, and against one that does not say among whom it exchanged.
+TEST(ComparedRuns, WithOneOfTheirRanksFindNothingGoneAndNothingNew)
+{
+    sim::Recording whole = test::recordingOf(*sim::simulate(test::smallScenario(2, 2, 2, 8), {.full = true}));
+    const sim::Recovered all = sim::recover(whole);
+    for (const bool saysGroups : {true, false}) {
+        sim::Recording part = test::recordingOf(*sim::simulate(test::smallScenario(2, 2, 2, 8), {.full = true}));
+        part.ranks.resize(1);
+        if (!saysGroups) {
+            part.groups.clear();
+            for (sim::RecordedCollective& collective : part.ranks[0].collectives)
+                collective.group = -1;
+        }
+        const sim::Recovered one = sim::recover(part);
+        for (const bool isFirst : {true, false}) {
+            SCOPED_TRACE(std::to_string(saysGroups) + std::to_string(isFirst));
+            const sim::RunDifference difference = isFirst ? sim::differenceOf(one, all) : sim::differenceOf(all, one);
+            for (const sim::ClassDifference& of : difference.collectives) {
+                EXPECT_NE(of.verdict, sim::Verdict::appeared) << of.name;
+                EXPECT_NE(of.verdict, sim::Verdict::gone) << of.name;
+            }
+            EXPECT_EQ(firstOf(difference, "collective"), nullptr);
+            EXPECT_THAT(difference.problems,
+                        testing::Contains(HasSubstr(saysGroups ? "waiting is in the times of one run"
+                                                               : "one run does not say among which ranks its collectives are")));
+        }
+    }
+}
+
 TEST(ComparedRuns, OfRealRecordings)
 {
     const std::string folder = RANKSCOPE_TEST_DATA "/kineto/";

@@ -201,8 +201,8 @@ TEST(ChromeReader, ReadsKeysInAnyOrderAndMetadataBehindTheEvents)
     EXPECT_EQ(rank.rank, 3);
     EXPECT_EQ(rank.rankEvidence, "distributedInfo");
     EXPECT_EQ(rank.device, 1);
-    EXPECT_EQ(rank.spans.startNs.at(0), 1000000000000001000);
-    EXPECT_EQ(rank.spans.durationNs.at(0), 2500);
+    EXPECT_EQ(rank.spans.startNs[0], 1000000000000001000);
+    EXPECT_EQ(rank.spans.durationNs[0], 2500);
     EXPECT_EQ(recording.groups.at(0).ranks, (std::vector<int>{2, 3}));
     EXPECT_EQ(recording.groups.at(0).description, "mesh_tp");
 }

@@ -67,7 +67,7 @@ public:
     }
     std::vector<std::int64_t> starts() const
     {
-        return sim::readRecording(m_bytes.data(), m_bytes.size(), "trace").ranks.at(0).spans.startNs;
+        return sim::readRecording(m_bytes.data(), m_bytes.size(), "trace").ranks.at(0).spans.startNs.own();
     }
 
 private:

@@ -1,0 +1,124 @@
+#include "sim/trace/cache/cached_reading.h"
+
+#include "sim/cancel.h"
+#include "sim/error.h"
+#include "sim/trace/cache/cache_bytes.h"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// False where it is no ordinary file.
+bool describeSource(const fs::path& path, CacheSource& source)
+{
+    constexpr std::size_t kHead = 4096;
+    struct stat about {};
+    if (::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode))
+        return false;
+    source.bytes = static_cast<std::uint64_t>(about.st_size);
+    source.modifiedNs = static_cast<std::int64_t>(about.st_mtim.tv_sec) * 1'000'000'000 + about.st_mtim.tv_nsec;
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    std::array<std::byte, kHead> head;
+    const ssize_t size = ::read(file, head.data(), head.size());
+    ::close(file);
+    if (size < 0)
+        return false;
+    source.headHash = hashOfBytes(std::span(head).first(static_cast<std::size_t>(size)));
+    return true;
+}
+
+/// What of `was` is not so `now`.
+std::string changeOf(const CacheOrigin& was, const CacheOrigin& now, const std::vector<fs::path>& opened)
+{
+    if (was.pythonFunctions != now.pythonFunctions)
+        return now.pythonFunctions ? "it was made without the frames of Python stacks"
+                                   : "it was made with the frames of Python stacks";
+    const auto nameOf = [&](const CacheSource& source) {
+        return !source.path.empty() || source.opened >= opened.size() ? source.path : opened[source.opened].filename().string();
+    };
+    for (const CacheSource& file : now.sources) {
+        const auto same = std::find_if(was.sources.begin(), was.sources.end(), [&](const CacheSource& other) {
+            return other.path == file.path && other.opened == file.opened;
+        });
+        if (same == was.sources.end())
+            return nameOf(file) + " is new";
+        if (*same != file)
+            return nameOf(file) + " has changed";
+    }
+    return std::to_string(was.sources.size() - std::min(was.sources.size(), now.sources.size())) + " of its files are gone";
+}
+
+} // namespace
+
+fs::path cachePathOf(const std::vector<fs::path>& opened)
+{
+    fs::path first = fs::absolute(opened.front()).lexically_normal();
+    if (!first.has_filename())
+        first = first.parent_path(); // "run/"
+    std::string name = first.string();
+    if (opened.size() > 1)
+        name += "+" + std::to_string(opened.size() - 1);
+    return name + kCacheEnding;
+}
+
+std::optional<CacheOrigin> cacheOriginOf(const std::vector<fs::path>& opened, const ReadOptions& options)
+{
+    CacheOrigin origin{.sources = {}, .pythonFunctions = options.pythonFunctions};
+    for (std::uint32_t i = 0; i < opened.size(); ++i) {
+        std::error_code none;
+        const bool isFolder = fs::is_directory(opened[i], none);
+        for (const fs::path& file : traceFiles(opened[i])) {
+            checkCancelled();
+            CacheSource source{.path = isFolder ? file.lexically_relative(opened[i]).string() : std::string(), .opened = i};
+            if (!describeSource(file, source))
+                return {};
+            origin.sources.push_back(std::move(source));
+        }
+    }
+    return origin;
+}
+
+CachedReading readRecordingOrCache(const std::vector<fs::path>& opened, const ReadOptions& options)
+{
+    CachedReading out;
+    out.origin = cacheOriginOf(opened, options);
+    const fs::path path = cachePathOf(opened);
+    std::error_code none;
+    if (out.origin && fs::is_regular_file(path, none)) {
+        try {
+            const RecordingCache cache(path, opened);
+            if (cache.origin() != *out.origin)
+                throw Error("is of the files as they were: " + changeOf(cache.origin(), *out.origin, opened));
+            out.recording = cache.recording(options.threads);
+            out.isFromCache = true;
+            return out;
+        } catch (const Error& error) {
+            out.whyNot = path.string() + ": " + error.what() + "; the files themselves were read";
+        }
+    }
+    out.recording = readRecording(opened, options);
+    return out;
+}
+
+std::uint64_t keepCache(const Recording& recording, const std::optional<CacheOrigin>& origin, const std::vector<fs::path>& opened,
+                        const ReadOptions& options)
+{
+    const fs::path path = cachePathOf(opened);
+    if (!origin)
+        throw Error(path.string() + ": no cache is kept of what can be read only once");
+    const std::optional<CacheOrigin> now = cacheOriginOf(opened, options);
+    if (!now || *now != *origin)
+        throw Error(path.string() + ": is not written: the files changed while they were read" +
+                    (now ? ": " + changeOf(*origin, *now, opened) : std::string()));
+    return writeRecordingCache(recording, *origin, opened, path);
+}
+
+} // namespace sim

@@ -3,6 +3,7 @@
 #include "app/lessons/curve_input.h"
 #include "app/lessons/lesson_text.h"
 #include "app/lessons/list_inputs.h"
+#include "app/lessons/typed_number.h"
 #include "app/shell/form/groove_slider.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
@@ -11,10 +12,14 @@
 
 #include <QButtonGroup>
 #include <QCheckBox>
+#include <QCoreApplication>
 #include <QDoubleSpinBox>
+#include <QFocusEvent>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QLocale>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QRadioButton>
@@ -37,6 +42,20 @@ constexpr int kBarGap = 10; ///< between a bar and what is written beside it
 class NumberBox : public QDoubleSpinBox {
 public:
     using QDoubleSpinBox::lineEdit;
+    /// Of what is typed; empty where it is a number that may be given, and where nothing is.
+    QString problem() const
+    {
+        const QString text = lineEdit()->text();
+        if (text.trimmed().isEmpty())
+            return {};
+        const TypedNumber typed = readTypedNumber(text);
+        if (!typed.value)
+            return typed.problem;
+        if (*typed.value < minimum() || *typed.value > maximum())
+            return QObject::tr("Between %1 and %2.").arg(textFromValue(minimum(), false), textFromValue(maximum(), false));
+        return decimals() == 0 && *typed.value != std::floor(*typed.value) ? QObject::tr("A whole number is asked for.")
+                                                                           : QString();
+    }
     void setAnswered()
     {
         if (std::exchange(m_isBlank, false) && lineEdit()->text().isEmpty()) // else somebody is typing it
@@ -49,29 +68,50 @@ public:
     }
 
 protected:
-    QString textFromValue(double value) const override
+    QString textFromValue(double value) const override { return textFromValue(value, m_isBlank); }
+    double valueFromText(const QString& text) const override { return readTypedNumber(text).value.value_or(value()); }
+    QValidator::State validate(QString& text, int&) const override
     {
-        if (m_isBlank)
-            return {};
-        QString text = QDoubleSpinBox::textFromValue(value); // "2", not "2.000": noughts claim a precision that nobody has
-        if (const QString point = locale().decimalPoint(); text.contains(point)) {
-            while (text.endsWith(QLatin1Char('0')))
-                text.chop(1);
-            if (text.endsWith(point))
-                text.chop(point.size());
-        }
-        return text;
+        static const QRegularExpression kOfNumbers(QStringLiteral("^[-−0-9.,' \\x{00A0}\\x{202F}]*$"));
+        if (!kOfNumbers.match(text).hasMatch())
+            return QValidator::Invalid;
+        if (text.isEmpty())
+            return m_isBlank ? QValidator::Acceptable : QValidator::Intermediate;
+        const TypedNumber typed = readTypedNumber(text);
+        return typed.value && *typed.value >= minimum() && *typed.value <= maximum() &&
+                       (decimals() > 0 || *typed.value == std::floor(*typed.value))
+                   ? QValidator::Acceptable
+                   : QValidator::Intermediate;
     }
-    double valueFromText(const QString& text) const override
+    /// What cannot be taken stays as it was typed: the words beside it say why, and it is mended there.
+    void keyPressEvent(QKeyEvent* event) override
     {
-        return text.isEmpty() ? value() : QDoubleSpinBox::valueFromText(text);
+        if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && !problem().isEmpty())
+            return event->ignore();
+        QDoubleSpinBox::keyPressEvent(event);
     }
-    QValidator::State validate(QString& text, int& at) const override
+    void focusOutEvent(QFocusEvent* event) override
     {
-        return m_isBlank && text.isEmpty() ? QValidator::Acceptable : QDoubleSpinBox::validate(text, at);
+        if (problem().isEmpty())
+            return QDoubleSpinBox::focusOutEvent(event);
+        QCoreApplication::sendEvent(lineEdit(), event);
+        QWidget::focusOutEvent(event);
     }
 
 private:
+    QString textFromValue(double value, bool isBlank) const
+    {
+        if (isBlank)
+            return {};
+        QString text = QLocale::c().toString(value, 'f', decimals()); // "2", not "2.000": noughts claim what nobody knows
+        if (text.contains(QLatin1Char('.'))) {
+            while (text.endsWith(QLatin1Char('0')))
+                text.chop(1);
+            if (text.endsWith(QLatin1Char('.')))
+                text.chop(1);
+        }
+        return text == QLatin1String("-0") ? QStringLiteral("0") : text;
+    }
     bool m_isBlank = true;
 };
 
@@ -93,7 +133,6 @@ public:
         m_box->setDecimals(step > 0 && step == std::floor(step) ? 0 : std::clamp(static_cast<int>(std::ceil(-magnitude)), 0, 6));
         m_box->setRange(from, to);
         m_box->setSingleStep(m_step);
-        m_box->setGroupSeparatorShown(true);
         m_box->setSpecialValueText({});
         m_box->setAccessibleName(name);
         m_box->setButtonSymbols(QAbstractSpinBox::NoButtons);
@@ -138,13 +177,19 @@ public:
         connect(m_box->lineEdit(), &QLineEdit::textEdited, this, [this] {
             if (!m_box->cleanText().isEmpty() && m_box->hasAcceptableInput())
                 touch();
+            else
+                Q_EMIT changed(); // it is no answer any more
         });
         connect(m_box, &QDoubleSpinBox::editingFinished, this, [this] {
             if (m_box->hasFocus() && !m_box->cleanText().isEmpty())
                 touch();
         });
     }
-    LessonValue value() const override { return m_isTouched ? LessonValue(m_box->value() / m_scale) : LessonValue(); }
+    LessonValue value() const override
+    {
+        return m_isTouched && m_box->problem().isEmpty() ? LessonValue(m_box->value() / m_scale) : LessonValue();
+    }
+    QString problem() const override { return m_box->problem(); }
     void setValue(const LessonValue& value) override
     {
         if (!value.is_number())
@@ -267,6 +312,13 @@ public:
         }
         return values;
     }
+    QString problem() const override
+    {
+        for (const AnswerInput* bar : m_bars)
+            if (const QString why = bar->problem(); !why.isEmpty())
+                return why;
+        return {};
+    }
     void setValue(const LessonValue& value) override
     {
         for (qsizetype i = 0; value.is_array() && i < m_bars.size() && i < static_cast<qsizetype>(value.size()); ++i)
@@ -328,6 +380,11 @@ public:
             return {};
         return ranks.empty() ? LessonValue() : ranks;
     }
+    QString problem() const override
+    {
+        return m_line->text().trimmed().isEmpty() || !value().is_null() ? QString()
+                                                                        : tr("Ranks are numbers and ranges: 0, 4, 8-15.");
+    }
     void setValue(const LessonValue& value) override
     {
         QStringList words;
@@ -366,6 +423,7 @@ public:
         });
     }
     LessonValue value() const override { return m_ends->value(); }
+    QString problem() const override { return m_ends->problem(); }
     void setValue(const LessonValue& value) override { m_ends->setValue(value); }
 
 private:
@@ -520,6 +578,61 @@ void AnswerAxis::paintEvent(QPaintEvent*)
     };
     mark(m_yours, tr("you: %1").arg(m_yourText), true, palette().color(QPalette::Text));
     mark(m_engines, tr("engine: %1").arg(m_engineText), false, palette().color(QPalette::Link));
+}
+
+namespace {
+
+/// Name, bar and number, a line each.
+class ChartBars : public QWidget {
+public:
+    ChartBars(const std::vector<sim::LessonPlay::Bar>& bars, QWidget* parent) : QWidget(parent), m_bars(bars)
+    {
+        QStringList spoken;
+        for (const sim::LessonPlay::Bar& bar : m_bars) {
+            m_longest = std::max(m_longest, bar.value);
+            spoken << QString::fromStdString(bar.text + ": " + bar.number);
+        }
+        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+        setAccessibleName(spoken.join(QStringLiteral("; ")));
+    }
+    QSize sizeHint() const override { return {220, line() * static_cast<int>(m_bars.size())}; }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        QPainter painter(this);
+        const QFontMetrics metrics = fontMetrics();
+        constexpr int kRounding = 4;
+        int names = 0, numbers = 0;
+        for (const sim::LessonPlay::Bar& bar : m_bars) {
+            names = std::max(names, metrics.horizontalAdvance(QString::fromStdString(bar.text)) + kRounding);
+            numbers = std::max(numbers, metrics.horizontalAdvance(QString::fromStdString(bar.number)) + kRounding);
+        }
+        names = std::min(names, width() / 2);
+        const double left = names + kBarGap, across = std::max(0.0, width() - left - kBarGap - numbers);
+        for (std::size_t i = 0; i < m_bars.size(); ++i) {
+            const int top = static_cast<int>(i) * line();
+            const QRect row(0, top, width(), line());
+            painter.setPen(palette().color(QPalette::WindowText));
+            painter.drawText(row.adjusted(0, 0, names - width(), 0), Qt::AlignLeft | Qt::AlignVCenter,
+                             metrics.elidedText(QString::fromStdString(m_bars[i].text), Qt::ElideRight, names));
+            painter.drawText(row, Qt::AlignRight | Qt::AlignVCenter, QString::fromStdString(m_bars[i].number));
+            const double share = m_longest > 0 ? std::max(0.0, m_bars[i].value) / m_longest : 0;
+            painter.fillRect(QRectF(left, top + 4.0, across * share, line() - 8.0), palette().color(QPalette::Link));
+        }
+    }
+
+private:
+    int line() const { return fontMetrics().height() + 8; }
+    const std::vector<sim::LessonPlay::Bar> m_bars;
+    double m_longest = 0;
+};
+
+} // namespace
+
+QWidget* lessonChart(const std::vector<sim::LessonPlay::Bar>& bars, QWidget* parent)
+{
+    return new ChartBars(bars, parent);
 }
 
 AnswerBars::AnswerBars(std::vector<Bar> bars, std::pair<double, double> range, QWidget* parent)

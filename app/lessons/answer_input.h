@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/session/desk.h"
-#include "sim/lesson/question.h"
+#include "sim/lesson/play.h"
 
 #include <QStringList>
 #include <QWidget>
@@ -22,6 +22,8 @@ public:
     virtual sim::LessonValue value() const = 0;
     /// Shows an answer, such as one that was committed.
     virtual void setValue(const sim::LessonValue&) = 0;
+    /// Why what is typed is no answer; empty where it is one, or where nothing is typed.
+    virtual QString problem() const { return {}; }
     /// It is committed: nothing changes it any more.
     virtual void setAnswered() { setEnabled(false); }
     /// How high the place is in which it is read, in logical pixels: what can be lower is.
@@ -78,5 +80,8 @@ private:
     const std::vector<Bar> m_bars;
     double m_from, m_to;
 };
+
+/// A step's numbers beside each other: a bar each, from nought.
+QWidget* lessonChart(const std::vector<sim::LessonPlay::Bar>&, QWidget* parent);
 
 } // namespace app

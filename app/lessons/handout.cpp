@@ -2,6 +2,7 @@
 
 #include "app/canvas/qt/fonts.h"
 #include "app/canvas/qt/qpainter_canvas.h"
+#include "app/canvas/recorder_canvas.h"
 #include "app/lessons/answer_input.h"
 #include "app/lessons/lesson_text.h"
 #include "app/session/scenario_name.h"
@@ -34,6 +35,39 @@ constexpr double kFoot = kPaperHeight - kMargin + 14, kBottom = kPaperHeight - k
 constexpr int kBody = 14, kSmall = 11, kHeading = 22, kQuestion = 15;
 constexpr double kRuled = 30; ///< between two lines to write on
 constexpr double kPictureHeight = 210;
+
+/// How a picture stands on paper: as high as all of it needs, and smaller where a page has not that much room.
+struct PaperShape {
+    double height = kPictureHeight, scale = 1;
+    bool isWhole = false; ///< nothing of it would have to be scrolled to
+    Rect area() const { return {0, 0, static_cast<float>(kTextWidth / scale), static_cast<float>(height / scale)}; }
+};
+
+PaperShape paperShapeOf(StepView& view, Picture picture)
+{
+    PaperShape shape;
+    if (picture == Picture::traffic) { // it never scrolls: keys go along its rows
+        shape.isWhole = true;
+        return shape;
+    }
+    const auto tried = [&](double height, double scale) {
+        shape = {.height = height, .scale = scale};
+        RecorderCanvas drawn(shape.area());
+        view.draw(drawn);
+        shape.isWhole = !view.command(ViewCommand::panDown, false, shape.area());
+        if (!shape.isWhole)
+            view.command(ViewCommand::panUp, true, shape.area());
+        return shape.isWhole;
+    };
+    constexpr double kHighest = 620; // two on a page are not
+    for (const double height : {kPictureHeight, 280.0, 360.0, 460.0, kHighest})
+        if (tried(height, 1))
+            return shape;
+    for (const double scale : {0.85, 0.7, 0.6, 0.5, 0.4})
+        if (tried(kHighest, scale))
+            return shape;
+    return shape;
+}
 
 QString paperText(const std::string& text)
 {
@@ -130,19 +164,20 @@ public:
         keep(kBody * 2);
         text(markdown, kBody, kIndent, false, true);
     }
-    void picture(StepView& view, const QString& caption)
+    void picture(StepView& view, const PaperShape& shape, const QString& caption)
     {
-        keep(kPictureHeight + 2.0 * kBody);
+        keep(shape.height + 2.0 * kBody);
         m_painter.save();
         m_painter.translate(kMargin, m_y);
-        m_painter.setClipRect(QRectF(0, 0, kTextWidth, kPictureHeight));
-        QPainterCanvas canvas(m_painter, {0, 0, static_cast<float>(kTextWidth), static_cast<float>(kPictureHeight)});
+        m_painter.setClipRect(QRectF(0, 0, kTextWidth, shape.height));
+        m_painter.scale(shape.scale, shape.scale);
+        QPainterCanvas canvas(m_painter, shape.area());
         view.draw(canvas);
         m_painter.restore();
         m_painter.setPen(QPen(Qt::lightGray, 0.8));
         m_painter.setBrush(Qt::NoBrush);
-        m_painter.drawRect(QRectF(kMargin, m_y, kTextWidth, kPictureHeight));
-        m_y += kPictureHeight + 4;
+        m_painter.drawRect(QRectF(kMargin, m_y, kTextWidth, shape.height));
+        m_y += shape.height + 4;
         text(caption, kSmall);
     }
     /// Axes to draw a curve in.
@@ -203,7 +238,10 @@ private:
 
 class Handout {
 public:
-    Handout(Sheets& sheets, const sim::LessonPlay& play, std::uint64_t seed) : m_sheets(sheets), m_play(play), m_seed(seed) {}
+    Handout(Sheets& sheets, const sim::LessonPlay& play, std::uint64_t seed, QStringList* cut)
+        : m_sheets(sheets), m_play(play), m_seed(seed), m_cut(cut)
+    {
+    }
 
     void questions()
     {
@@ -218,7 +256,8 @@ public:
             const sim::AskedQuestion* asked = m_play.asked(at);
             const bool isChallenge = m_play.step(at).challenge.has_value();
             if (asked == nullptr && !isChallenge) {
-                if (!hasAsked && !m_play.step(at).reveal) // what is said later may tell an answer: it stands on the key
+                // What is said later may tell an answer: it stands on the key, unless the lesson says that it does not.
+                if ((!hasAsked && !m_play.step(at).reveal) || m_play.step(at).isOnPaper)
                     m_sheets.text(paperText(m_play.text(at)));
                 continue;
             }
@@ -328,13 +367,22 @@ private:
             selection.ranks = state.ranks;
             selection.selectedRank = state.rank;
         }
-        m_sheets.keep(static_cast<double>(wanted.size()) * (kPictureHeight + 24) + 140); // with the question under them
+        std::vector<std::pair<std::unique_ptr<StepView>, PaperShape>> drawn;
+        double height = 140; // of the question under them
         for (const PictureInfo* info : wanted) {
-            const auto drawn = info->make(selection, themeFor(ThemeChoice::light), nullptr);
-            drawn->setStep(step);
-            drawn->setForAudience(true);
-            m_sheets.picture(*drawn, tr("%1: %2").arg(QCoreApplication::translate("Pictures", info->title),
-                                                      paperText(nameOf(simulation->scenario()).toStdString())));
+            drawn.emplace_back(info->make(selection, themeFor(ThemeChoice::light), nullptr), PaperShape());
+            drawn.back().first->setStep(step);
+            drawn.back().first->setForAudience(true);
+            drawn.back().second = paperShapeOf(*drawn.back().first, info->picture);
+            height += drawn.back().second.height + 24;
+        }
+        m_sheets.keep(height);
+        for (std::size_t i = 0; i < drawn.size(); ++i) {
+            const QString caption = tr("%1: %2").arg(QCoreApplication::translate("Pictures", wanted[i]->title),
+                                                     paperText(nameOf(simulation->scenario()).toStdString()));
+            if (m_cut != nullptr && !drawn[i].second.isWhole)
+                *m_cut << caption;
+            m_sheets.picture(*drawn[i].first, drawn[i].second, caption);
         }
     }
 
@@ -413,6 +461,7 @@ private:
     Sheets& m_sheets;
     const sim::LessonPlay& m_play;
     std::uint64_t m_seed;
+    QStringList* m_cut = nullptr;
     int m_number = 0;
     std::string m_drawn;          ///< case and view of the pictures drawn last
     std::set<std::string> m_open; ///< cases that are seen before anything is asked
@@ -428,7 +477,7 @@ struct FixedHashes {
 
 } // namespace
 
-QByteArray handoutPdf(const sim::LessonPlay& play, std::uint64_t seed, const QString& version)
+QByteArray handoutPdf(const sim::LessonPlay& play, std::uint64_t seed, const QString& version, QStringList* cut)
 {
     constexpr int kDotsPerInch = 1200;
     constexpr double kPixelsPerInch = 96;
@@ -450,7 +499,7 @@ QByteArray handoutPdf(const sim::LessonPlay& play, std::uint64_t seed, const QSt
                           .arg(paperText(play.lesson().id))
                           .arg(seed)
                           .arg(version));
-        Handout handout(sheets, play, seed);
+        Handout handout(sheets, play, seed, cut);
         handout.questions();
         handout.key();
     }

@@ -6,10 +6,12 @@
 
 #include <QByteArray>
 #include <QString>
+#include <QStringList>
 
 namespace app {
 
-/// A PDF of A4 pages, in the light theme's colours. Wants a QGuiApplication, and no display. Throws sim::Error.
-QByteArray handoutPdf(const sim::LessonPlay&, std::uint64_t seed, const QString& version);
+/// A PDF of A4 pages, in the light theme's colours. Wants a QGuiApplication, and no display. Throws sim::Error. `cut`: is told
+/// the captions of pictures of which a part would have to be scrolled to, so large that no page has room for them.
+QByteArray handoutPdf(const sim::LessonPlay&, std::uint64_t seed, const QString& version, QStringList* cut = nullptr);
 
 } // namespace app

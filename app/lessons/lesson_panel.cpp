@@ -8,9 +8,11 @@
 
 #include <QAbstractButton>
 #include <QButtonGroup>
+#include <QDoubleSpinBox>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScrollArea>
@@ -77,6 +79,24 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
                       "They are shown when you have answered.")
                 : LessonPanel::tr("This question is for you and a sheet of paper: no picture goes with it. Those that were here "
                                   "come back when you have answered.");
+    return scene;
+}
+
+LessonScene answeredSceneOf(const sim::LessonPlay& play, std::size_t at)
+{
+    const sim::LessonPlay::Seen seen = play.seenWhenAnswered(at);
+    if (seen.shown.empty())
+        return {};
+    if (seen.isNextStep)
+        return sceneOf(play, at + 1);
+    LessonScene scene = sceneOf(play, at);
+    scene.shown = play.scenario(seen.shown);
+    scene.shownName = sceneName(play, seen.shown);
+    scene.compared = play.scenario(seen.compared);
+    scene.comparedName = sceneName(play, seen.compared);
+    scene.comparedPeakGib = play.peakGibOf(seen.compared);
+    scene.asksForSlice = scene.asksForRanks = scene.play = false;
+    scene.note.clear();
     return scene;
 }
 
@@ -176,6 +196,7 @@ void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember
     m_isAtEnd = false;
     m_remembered.clear();
     m_sceneName.clear();
+    m_seenStep.reset();
     const sim::Lesson& lesson = m_play->lesson();
     const QString minutes = lesson.minutes > 0 ? tr(" · %1 MIN").arg(lesson.minutes) : QString();
     m_section->setText(onlyRemember        ? tr("DO YOU REMEMBER?")
@@ -199,14 +220,18 @@ std::optional<CommittedAnswer> LessonPanel::committed() const
     const sim::Challenge* goal = challenge();
     if (asked == nullptr && goal == nullptr)
         return std::nullopt;
-    const std::string& id = m_play->id(m_at);
-    const auto found = m_remembered.find(id);
-    auto answer = !m_onlyRemember               ? m_progress.answer(m_play->lesson().id, id)
-                  : found == m_remembered.end() ? std::nullopt
-                                                : std::optional(found->second);
+    auto answer = answerOf(m_play->id(m_at));
     if (answer && asked != nullptr && !asked->whyNoAnswer(answer->value).empty())
         answer.reset(); // the lesson asks something else by now
     return answer;
+}
+
+std::optional<CommittedAnswer> LessonPanel::answerOf(const std::string& id) const
+{
+    if (!m_onlyRemember)
+        return m_progress.answer(m_play->lesson().id, id);
+    const auto found = m_remembered.find(id);
+    return found == m_remembered.end() ? std::nullopt : std::optional(found->second);
 }
 
 bool LessonPanel::masks() const
@@ -237,6 +262,16 @@ bool LessonPanel::canCommit() const
     return !given.is_null() && m_play->asked(m_at)->whyNoAnswer(given).empty();
 }
 
+/// What is to be mended before an answer can be committed.
+QString LessonPanel::whyNoCommit() const
+{
+    if (const QString problem = m_input != nullptr ? m_input->problem() : QString(); !problem.isEmpty())
+        return problem;
+    const LessonValue given = m_input != nullptr ? m_input->value() : LessonValue();
+    const std::string why = given.is_null() ? std::string() : m_play->asked(m_at)->whyNoAnswer(given);
+    return why.empty() ? tr("Answer first: nothing is shown before.") : fromUtf8(why);
+}
+
 void LessonPanel::next()
 {
     if (!canGoOn())
@@ -258,10 +293,12 @@ void LessonPanel::back()
 {
     if (!m_play)
         return;
-    if (m_isAtEnd)
+    if (m_isAtEnd) {
         goTo(m_at);
-    else if (m_at > 0)
+        Q_EMIT maskChanged(m_masked); // it asks again
+    } else if (m_at > 0) {
         goTo(m_at - 1);
+    }
 }
 
 void LessonPanel::goTo(std::size_t at)
@@ -274,11 +311,20 @@ void LessonPanel::goTo(std::size_t at)
         m_progress.setStep(m_play->lesson().id, at);
     m_sinceAsked.start();
     const sim::LessonStep& step = m_play->step(at);
-    const std::string name = m_play->shownName(at);
+    std::string name = m_play->shownName(at);
     LessonScene scene = sceneOf(*m_play, at);
+    if (committed())
+        if (LessonScene answered = answeredSceneOf(*m_play, at); answered.shown != nullptr) {
+            scene = std::move(answered);
+            name = m_play->seenWhenAnswered(at).shown;
+        }
     // A challenge begins with its start, and what is said next speaks of the case as it is, whatever was tried with it.
-    if (name == m_sceneName && challenge() == nullptr && step.view.is_null() && !m_desk.session().isModified())
+    scene.keepsComparison = name == m_sceneName && m_seenStep == at && !m_desk.session().isModified();
+    if (scene.keepsComparison)
+        scene.shown = scene.compared = nullptr;
+    else if (name == m_sceneName && challenge() == nullptr && step.view.is_null() && !m_desk.session().isModified())
         scene.shown = nullptr;
+    m_seenStep.reset();
     m_sceneName = name;
     scene.asksForSlice = scene.asksForSlice && masks();
     scene.asksForRanks = scene.asksForRanks && masks();
@@ -286,6 +332,10 @@ void LessonPanel::goTo(std::size_t at)
     addText(fromUtf8(m_play->text(at)));
     for (const std::string& point : m_play->points(at))
         addText(QStringLiteral("→ ") + fromUtf8(point), "muted");
+    if (!m_play->chart(at).empty())
+        m_column->insertWidget(m_column->count() - 1, lessonChart(m_play->chart(at), m_body));
+    if (!masks())
+        linkTerms();
     if (const sim::AskedQuestion* asked = m_play->asked(at))
         buildQuestion(*asked);
     if (const sim::Challenge* goal = challenge())
@@ -326,9 +376,13 @@ void LessonPanel::expectNext()
 {
     if (m_play->isDrawn(m_at) && !committed())
         return Q_EMIT sceneExpected(drawnScene());
-    LessonScene scene = m_at + 1 < m_play->steps() ? sceneOf(*m_play, m_at + 1) : LessonScene{};
-    if (m_at + 1 < m_play->steps() && m_play->shownName(m_at + 1) == m_sceneName && !m_play->step(m_at + 1).challenge &&
-        m_play->step(m_at + 1).view.is_null())
+    if (masks())
+        if (const LessonScene answered = answeredSceneOf(*m_play, m_at); answered.shown != nullptr)
+            return Q_EMIT sceneExpected(answered);
+    const std::size_t next = m_seenStep.value_or(m_at) + 1;
+    LessonScene scene = next < m_play->steps() ? sceneOf(*m_play, next) : LessonScene{};
+    if (next < m_play->steps() && m_play->shownName(next) == m_sceneName && !m_play->step(next).challenge &&
+        m_play->step(next).view.is_null())
         scene.shown = nullptr; // it stays
     Q_EMIT sceneExpected(scene);
 }
@@ -343,6 +397,9 @@ void LessonPanel::keyPressEvent(QKeyEvent* event)
     if (isReturn && (qobject_cast<QPushButton*>(focused) != nullptr || qobject_cast<QToolButton*>(focused) != nullptr) &&
         focused->isEnabled() && focused->isVisible())
         return static_cast<QAbstractButton*>(focused)->click();
+    const bool isTyped = qobject_cast<QDoubleSpinBox*>(focused) != nullptr || qobject_cast<QLineEdit*>(focused) != nullptr;
+    if (isReturn && isTyped && m_commit != nullptr && m_commit->isEnabled() && m_input->isAncestorOf(focused))
+        return commit(); // of a field whose number is typed
     if (isReturn && m_next->isVisible() && canGoOn() && (challenge() == nullptr || committed()))
         return next();
     QFrame::keyPressEvent(event);
@@ -370,6 +427,23 @@ void LessonPanel::addText(const QString& markdown, const char* role)
 {
     if (!markdown.isEmpty())
         m_column->insertWidget(m_column->count() - 1, lessonParagraph(markdown, role != nullptr ? role : "prose"));
+}
+
+/// In the step's own words: a term opens the glossary.
+void LessonPanel::linkTerms()
+{
+    for (QLabel* label : m_body->findChildren<QLabel*>(QString(), Qt::FindDirectChildrenOnly)) {
+        const QString linked = withTerms(label->text(), m_terms);
+        if (label->textFormat() != Qt::MarkdownText || linked == label->text())
+            continue;
+        label->setText(linked);
+        label->setTextInteractionFlags(Qt::TextBrowserInteraction);
+        connect(label, &QLabel::linkActivated, this, [this](const QString& link) {
+            const qsizetype at = link.startsWith(QLatin1String("term:")) ? link.mid(5).toLongLong() : -1;
+            if (at >= 0 && at < std::ssize(m_terms))
+                Q_EMIT termRequested(m_terms[static_cast<std::size_t>(at)].title);
+        });
+    }
 }
 
 void LessonPanel::buildChallenge(const sim::Challenge& goal)
@@ -462,45 +536,6 @@ void LessonPanel::updateChallenge()
     updateButtons();
 }
 
-void LessonPanel::buildEnd()
-{
-    const sim::Lesson& lesson = m_play->lesson();
-    std::size_t asked = 0, right = 0;
-    for (std::size_t i = 0; i < m_play->steps(); ++i) {
-        const std::string& id = m_play->id(i);
-        if (id.empty())
-            continue;
-        ++asked;
-        const auto found = m_remembered.find(id);
-        const auto answer = !m_onlyRemember               ? m_progress.answer(lesson.id, id)
-                            : found == m_remembered.end() ? std::nullopt
-                                                          : std::optional(found->second);
-        right += answer && answer->isRight ? 1 : 0;
-    }
-    addText(tr("**Done.** %1 of %2 right.").arg(right).arg(asked));
-    if (const QString title = m_following && !m_onlyRemember ? m_following(lesson) : QString(); !title.isEmpty()) {
-        auto* following = new QPushButton(tr("Next Lesson"));
-        setRole(following, "primary");
-        following->setAccessibleDescription(title);
-        connect(following, &QPushButton::clicked, this, &LessonPanel::followingRequested);
-        addText(tr("The next lesson: **%1**").arg(title));
-        m_column->insertWidget(m_column->count() - 1, following, 0, Qt::AlignLeft);
-        following->setFocus();
-    }
-    if (!m_onlyRemember) {
-        auto* anew = new QPushButton(tr("Begin Anew"));
-        anew->setToolTip(tr("Forgets the answers to this lesson"));
-        connect(anew, &QPushButton::clicked, this, &LessonPanel::anewRequested);
-        m_column->insertWidget(m_column->count() - 1, anew, 0, Qt::AlignLeft);
-        if (!lesson.breaks.empty())
-            addText(tr("What is not so: *%1*.").arg(fromUtf8(lesson.breaks)));
-        if (!lesson.remember.empty())
-            addText(tr("A question or two come back in the gallery after 1, 3 and 8 days, with other numbers."), "muted");
-        if (!lesson.source.empty())
-            addText(tr("Source: %1").arg(fromUtf8(lesson.source)), "small");
-    }
-}
-
 void LessonPanel::updateButtons()
 {
     const bool masked = masks();
@@ -516,9 +551,7 @@ void LessonPanel::updateButtons()
     if (m_commit != nullptr) {
         const bool isSure = m_sure == nullptr || m_sure->checkedId() >= 0;
         m_commit->setEnabled(canCommit() && isSure);
-        m_why->setText(!canCommit() ? tr("Answer first: nothing is shown before.")
-                       : !isSure    ? tr("Say how sure you are.")
-                                    : QString());
+        m_why->setText(canCommit() ? (isSure ? QString() : tr("Say how sure you are.")) : whyNoCommit());
     }
     if (masked != m_masked) {
         m_masked = masked;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/lessons/answer_input.h"
+#include "app/lessons/lesson_text.h"
 #include "app/session/lesson_progress.h"
 #include "app/views/pictures.h"
 #include "sim/lesson/play.h"
@@ -31,15 +32,18 @@ struct LessonScene {
     double comparedPeakGib = 0;                      ///< that axes of memory reach
     sim::LessonValue view;                           ///< as a scenario's; null: as it is
     bool play = false;
-    bool asksForSlice = false;  ///< of a tensor: the storage picture takes it, and does not tell it
-    bool asksForRanks = false;  ///< which the grid does not tell
-    std::vector<Picture> front; ///< that is spoken of: before those it shares a place with
-    QString tensor;             ///< that is spoken of on the storage picture; empty: none
-    std::vector<int> ranks;     ///< that are the answer: selected; empty: those that are stay
-    QString note;               ///< in place of the pictures; empty: the pictures
+    bool asksForSlice = false;    ///< of a tensor: the storage picture takes it, and does not tell it
+    bool asksForRanks = false;    ///< which the grid does not tell
+    std::vector<Picture> front;   ///< that is spoken of: before those it shares a place with
+    QString tensor;               ///< that is spoken of on the storage picture; empty: none
+    std::vector<int> ranks;       ///< that are the answer: selected; empty: those that are stay
+    QString note;                 ///< in place of the pictures; empty: the pictures
+    bool keepsComparison = false; ///< without `compared`: what is compared on screen stays so
 };
 /// Of a step of a lesson, all that it shows.
 LessonScene sceneOf(const sim::LessonPlay&, std::size_t at);
+/// What is seen once its question is answered; without a case: as it was when it was asked.
+LessonScene answeredSceneOf(const sim::LessonPlay&, std::size_t at);
 
 class LessonPanel : public QFrame {
     Q_OBJECT
@@ -51,6 +55,8 @@ public:
     void showPreparing(const QString& title);
     /// What the end page offers after a lesson: its title, or nothing. It is asked there.
     void setFollowing(std::function<QString(const sim::Lesson&)> following) { m_following = std::move(following); }
+    /// Words that open the glossary, where they do not stand in an open question.
+    void setTerms(std::vector<LessonTerm> terms) { m_terms = std::move(terms); }
     void stop(); ///< shows and watches nothing any more
     bool isPlaying() const { return m_play != nullptr; }
     const sim::LessonPlay* play() const { return m_play.get(); }
@@ -84,8 +90,9 @@ Q_SIGNALS:
     void started();
     void anewRequested();      ///< from the first step, nothing answered
     void followingRequested(); ///< the lesson that the end page offers
-    void left();               ///< by its button
-    void finished();           ///< the last step is done
+    void termRequested(const QString& title);
+    void left();     ///< by its button
+    void finished(); ///< the last step is done
     void solutionRequested(const sim::ScenarioDocument& solved);
 
 protected:
@@ -106,6 +113,10 @@ private:
     void fitInput();
     void buildChallenge(const sim::Challenge&);
     void buildEnd();
+    void buildRecap();
+    std::optional<CommittedAnswer> answerOf(const std::string& id) const;
+    void linkTerms();
+    QString whyNoCommit() const;
     bool isStartShown() const;
     void updateChallenge();
     void updateButtons();
@@ -118,10 +129,12 @@ private:
     bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_solutionShown = false, m_isSuspended = false;
     bool m_isStartShown = false; ///< of this challenge: before, nothing counts
     std::size_t m_at = 0, m_hintsShown = 0;
+    std::optional<std::size_t> m_seenStep;               ///< whose pictures came with the answer before it
     std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
     QElapsedTimer m_sinceAsked;
     std::string m_sceneName;
     std::function<QString(const sim::Lesson&)> m_following;
+    std::vector<LessonTerm> m_terms;
 
     QLabel *m_section, *m_title, *m_count;
     QProgressBar* m_bar;

@@ -3,6 +3,7 @@
 
 #include "app/lessons/curve_input.h"
 #include "app/lessons/lesson_text.h"
+#include "app/lessons/list_inputs.h"
 #include "app/shell/widgets/style.h"
 #include "sim/scenario/json_text.h"
 
@@ -63,7 +64,12 @@ void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
         m_commit->setToolTip(tr("Your answer stays as it is; then the engine's is shown"));
         setRole(m_commit, "primary");
         m_why = lessonParagraph({}, "small");
-        column->addWidget(m_commit, 0, Qt::AlignLeft);
+        auto* buttons = new QHBoxLayout;
+        buttons->addWidget(m_commit);
+        if (auto* actions = dynamic_cast<ActionsInput*>(m_input))
+            buttons->addWidget(actions->editorButton());
+        buttons->addStretch();
+        column->addLayout(buttons);
         column->addWidget(m_why);
         connect(m_commit, &QPushButton::clicked, this, &LessonPanel::commit);
         connect(m_input, &AnswerInput::changed, this, &LessonPanel::updateButtons);
@@ -98,6 +104,7 @@ void LessonPanel::commit()
         for (QAbstractButton* button : m_sure->buttons())
             button->setEnabled(false);
     m_verdict = buildVerdict(asked, answer);
+    linkTerms();
     updateButtons();
     if (m_play->isDrawn(m_at)) {
         showDrawnCase();
@@ -108,6 +115,13 @@ void LessonPanel::commit()
         scene.asksForRanks = scene.play = false;
         scene.ranks = sim::valueAs<std::vector<int>>(asked.rightAnswer()).value_or(std::vector<int>());
         Q_EMIT sceneChanged(scene);
+    } else if (const LessonScene scene = answeredSceneOf(*m_play, m_at); scene.shown != nullptr) {
+        const sim::LessonPlay::Seen seen = m_play->seenWhenAnswered(m_at); // what was asked is over: its answer is on screen
+        m_sceneName = seen.shown;
+        if (seen.isNextStep)
+            m_seenStep = m_at + 1;
+        Q_EMIT sceneChanged(scene);
+        expectNext();
     }
     m_next->setFocus();
     QTimer::singleShot(0, this, &LessonPanel::showVerdict); // laid out by then, if nothing moved

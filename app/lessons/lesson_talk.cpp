@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 namespace {
@@ -56,8 +57,17 @@ public:
         m_histogram = new RoomHistogram(asked, votes, revealed, this);
         m_column->insertWidget(m_column->count() - 1, m_histogram);
     }
+    void addChart(const std::vector<sim::LessonPlay::Bar>& bars)
+    {
+        m_chart = lessonChart(bars, this);
+        m_column->insertWidget(m_column->count() - 1, m_chart);
+    }
     void setTextPixels(int pixels) override
     {
+        if (m_chart != nullptr) {
+            m_chart->setStyleSheet(QStringLiteral("font-size: %1px;").arg(pixels));
+            m_chart->ensurePolished();
+        }
         for (QLabel* label : m_labels) {
             label->setStyleSheet(QStringLiteral("font-size: %1px;").arg(pixels));
             label->ensurePolished();
@@ -73,6 +83,8 @@ public:
         int height = margins.top() + margins.bottom();
         for (const QLabel* label : m_labels)
             height += label->heightForWidth(across) + m_column->spacing();
+        if (m_chart != nullptr)
+            height += m_chart->sizeHint().height() + m_column->spacing();
         return height + (m_histogram != nullptr ? m_histogram->sizeHint().height() : 0);
     }
 
@@ -80,6 +92,7 @@ private:
     QVBoxLayout* m_column;
     std::vector<QLabel*> m_labels;
     RoomHistogram* m_histogram = nullptr;
+    QWidget* m_chart = nullptr;
 };
 
 /// What can be chosen, said before a room that raises hands: options and cards with letters, else the range.
@@ -156,6 +169,9 @@ sim::RoomVotes* LessonTalk::votes(std::size_t step)
 
 LessonScene LessonTalk::sceneAt(const Place& place) const
 {
+    if (place.part == Part::answer)
+        if (LessonScene answered = answeredSceneOf(*m_play, place.step); answered.shown != nullptr)
+            return answered;
     LessonScene scene = sceneOf(*m_play, place.step);
     scene.note.clear(); // slides have what they show themselves
     scene.asksForSlice = scene.asksForSlice && place.part == Part::ask;
@@ -178,7 +194,8 @@ void LessonTalk::show(const Place& place)
     scene.shown = shown != m_shown || view != m_shownView ? shown : nullptr;
     m_shown = shown;
     m_shownView = view;
-    if (scene.shown != nullptr || scene.compared != nullptr || scene.asksForSlice != m_asksForSlice ||
+    const void* const wasCompared = std::exchange(m_compared, scene.compared);
+    if (scene.shown != nullptr || scene.compared != wasCompared || scene.asksForSlice != m_asksForSlice ||
         scene.asksForRanks != m_asksForRanks || scene.tensor != m_tensor || !scene.ranks.empty())
         m_show(scene);
     m_tensor = scene.tensor;
@@ -197,9 +214,11 @@ Slide LessonTalk::goTo(int index)
     if (m_expect)
         m_expect(next);
     Slide slide{.heading = talkText(m_play->lesson().title), .caption = {}, .pictures = {}, .notes = notesOf(place)};
+    const bool seesNext = place.part == Part::answer && m_play->seenWhenAnswered(at).isNextStep;
+    const std::size_t seen = seesNext ? at + 1 : at;
     if (m_play->shown(at) != nullptr)
-        slide.pictures = picturesOfView(m_play->view(at));
-    for (const sim::LessonPoint& point : m_play->step(at).points) // where there is room for one, it is this
+        slide.pictures = picturesOfView(m_play->view(seen));
+    for (const sim::LessonPoint& point : m_play->step(seen).points) // where there is room for one, it is this
         if (const PictureInfo* info = findPicture(point.picture))
             if (const auto found = std::find(slide.pictures.begin(), slide.pictures.end(), info->picture);
                 found != slide.pictures.end())
@@ -222,6 +241,8 @@ Slide LessonTalk::goTo(int index)
         panel->addText(text);
         for (const std::string& point : m_play->points(at))
             panel->addText(QStringLiteral("→ ") + talkText(point));
+        if (!m_play->chart(at).empty())
+            panel->addChart(m_play->chart(at));
         if (const sim::AskedQuestion* asked = m_play->asked(at)) {
             const bool revealed = place.part == Part::answer;
             const sim::RoomVotes& room = m_votes.at(at);

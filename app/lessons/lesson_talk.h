@@ -46,6 +46,7 @@ private:
     std::map<std::size_t, sim::RoomVotes> m_votes;            ///< by step
     std::map<std::size_t, sim::ScenarioDocument> m_solutions; ///< by step
     const void* m_shown = nullptr;                            ///< document on screen
+    const void* m_compared = nullptr;                         ///< that it is compared with
     std::string m_shownView;
     QString m_tensor;
     bool m_asksForSlice = false, m_asksForRanks = false;

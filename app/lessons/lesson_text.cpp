@@ -109,6 +109,50 @@ QString safeMarkdown(QString markdown)
     return out;
 }
 
+QString withTerms(const QString& markdown, const std::vector<LessonTerm>& terms)
+{
+    struct Found {
+        qsizetype at = 0, length = 0;
+        std::size_t term = 0;
+    };
+    std::vector<Found> found;
+    const auto isOfWord = [](QChar c) { return c.isLetterOrNumber() || c == QLatin1Char('-') || c == QLatin1Char('_'); };
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        const QString& word = terms[i].word;
+        for (qsizetype at = markdown.indexOf(word, 0, Qt::CaseInsensitive); at >= 0 && !word.isEmpty();
+             at = markdown.indexOf(word, at + 1, Qt::CaseInsensitive)) {
+            const qsizetype end = at + word.size();
+            const bool isWhole = (at == 0 || !isOfWord(markdown[at - 1])) && (end == markdown.size() || !isOfWord(markdown[end]));
+            const bool isName = // "HFU", "ZeRO": as it is written
+                std::any_of(word.begin() + 1, word.end(), [](QChar c) { return c.isUpper(); }) &&
+                markdown.mid(at, word.size()) != word;
+            const QString before = markdown.left(at);
+            const bool isCode = before.count(QLatin1Char('`')) % 2 == 1;
+            const bool isLink = before.lastIndexOf(QLatin1Char('[')) > before.lastIndexOf(QLatin1Char(')'));
+            if (!isWhole || isName || isCode || isLink)
+                continue;
+            found.push_back({at, word.size(), i});
+            break;
+        }
+    }
+    // Of one term the first of its words; of words in each other the longest.
+    std::sort(found.begin(), found.end(),
+              [](const Found& a, const Found& b) { return a.at != b.at ? a.at < b.at : a.length > b.length; });
+    QString out;
+    qsizetype done = 0;
+    QStringList linked;
+    for (const Found& each : found) {
+        const QString& title = terms[each.term].title;
+        if (each.at < done || linked.contains(title))
+            continue;
+        linked << title;
+        out += markdown.mid(done, each.at - done) + QLatin1Char('[') + markdown.mid(each.at, each.length) +
+               QStringLiteral("](term:%1)").arg(each.term);
+        done = each.at + each.length;
+    }
+    return out + markdown.mid(done);
+}
+
 QFrame* lessonCard(QVBoxLayout*& column)
 {
     auto* frame = new QFrame;

@@ -5,6 +5,8 @@
 
 #include <QString>
 
+#include <vector>
+
 class QFrame;
 class QLabel;
 class QVBoxLayout;
@@ -18,6 +20,13 @@ QString safeMarkdown(QString);
 QString changesText(const sim::LessonValue& changes, const sim::Catalogue&);
 /// The name of a scenario that a lesson's case shows: where the case changes another and leaves it its name, with the changes.
 QString sceneName(const sim::LessonPlay&, const std::string& caseName);
+
+/// A word of the glossary, as it stands in sentences, and the term that it opens.
+struct LessonTerm {
+    QString word, title;
+};
+/// Markdown that is safe already, each term linked where it is first named; a link is "term:" and its place in the list.
+QString withTerms(const QString& markdown, const std::vector<LessonTerm>&);
 
 /// An empty card, and the column in it.
 QFrame* lessonCard(QVBoxLayout*& column);

@@ -237,9 +237,9 @@ ActionsInput::ActionsInput(const QStringList& rows, std::array<double, 4> times,
     connect(m_editor, &QPushButton::clicked, this, &ActionsInput::openEditor);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
-    auto* hint = new QLabel(tr("Drag an action, or choose it and move it with Ctrl+Left and Ctrl+Right."));
-    hint->setWordWrap(true);
-    setRole(hint, "small");
+    m_hint = new QLabel(tr("Drag an action, or choose it and move it with Ctrl+Left and Ctrl+Right."));
+    m_hint->setWordWrap(true);
+    setRole(m_hint, "small");
     auto* lines = new QGridLayout;
     lines->setVerticalSpacing(4);
     lines->setColumnStretch(1, 1);
@@ -248,6 +248,7 @@ ActionsInput::ActionsInput(const QStringList& rows, std::array<double, 4> times,
         setRole(label, "muted12");
         auto* row = new SortedList(rows[rank].split(QLatin1Char(' '), Qt::SkipEmptyParts), QListView::LeftToRight, this);
         row->setAccessibleName(label->text());
+        row->setToolTip(m_hint->text());
         lines->addWidget(label, static_cast<int>(rank), 0, Qt::AlignTop);
         lines->addWidget(row, static_cast<int>(rank), 1);
         m_rows.append(row);
@@ -258,11 +259,27 @@ ActionsInput::ActionsInput(const QStringList& rows, std::array<double, 4> times,
         });
     }
     column->addLayout(lines);
-    column->addWidget(hint);
+    column->addWidget(m_hint);
     column->addWidget(m_editor, 0, Qt::AlignLeft);
     m_editor->setEnabled(draftOfRows(rows).has_value());
     if (!m_rows.isEmpty())
         setFocusProxy(m_rows.front());
+}
+
+/// Where rows fill the place, what they say themselves when they are pointed at makes room for the answer's button.
+void ActionsInput::fitInto(int height)
+{
+    constexpr int kOnLine = 7, kLine = 24, kQuestion = 230; // as the player is wide; what stands around the rows
+    int lines = 0;
+    for (const SortedList* list : m_rows)
+        lines += (list->count() + kOnLine - 1) / kOnLine;
+    m_hint->setVisible(lines * kLine + kQuestion < height);
+}
+
+void ActionsInput::setAnswered()
+{
+    m_editor->hide();
+    AnswerInput::setAnswered();
 }
 
 void ActionsInput::openEditor()

@@ -7,6 +7,7 @@
 
 #include <array>
 
+class QLabel;
 class QPushButton;
 
 namespace app {
@@ -56,12 +57,17 @@ public:
     void setAsked(const sim::AskedQuestion& asked) { m_asked = &asked; }
     sim::LessonValue value() const override;
     void setValue(const sim::LessonValue&) override;
+    void setAnswered() override;
+    void fitInto(int height) override;
+    /// Opens the order editor; it may be put elsewhere, such as beside the button that commits.
+    QPushButton* editorButton() const { return m_editor; }
 
 private:
     void openEditor();
     QStringList rows() const;
     const std::array<double, 4> m_times;
     QPushButton* m_editor;
+    QLabel* m_hint;
     const sim::AskedQuestion* m_asked = nullptr;
     QList<SortedList*> m_rows;
     bool m_isTouched = false;

@@ -26,6 +26,8 @@ HelpEntry termOf(const QJsonObject& json)
     out.text = json.value(QLatin1String("says")).toString();
     for (const QJsonValue& word : json.value(QLatin1String("also")).toArray())
         out.also << word.toString();
+    for (const QJsonValue& word : json.value(QLatin1String("prose")).toArray())
+        out.prose << word.toString();
     for (const QJsonValue& pointer : json.value(QLatin1String("settings")).toArray())
         out.settings.push_back(pointer.toString().toStdString());
     out.picture = json.value(QLatin1String("picture")).toObject();

@@ -18,6 +18,7 @@ struct HelpEntry {
     Kind kind = Kind::term;
     QString title;                     ///< "MFU"; of the manual a heading
     QStringList also;                  ///< other words for it
+    QStringList prose = {};            ///< of a term: the words that mean it in a lesson's sentences
     QString text;                      ///< of a term plain, of the manual Markdown
     std::vector<std::string> settings; ///< pointers of keys that decide it
     QJsonObject picture = {};          ///< of a term: what its drawing shows (app/views/glossary/term_picture.h)

@@ -162,6 +162,15 @@ private:
         mustShow(step.pointer + "/compare", step.compare);
         for (std::size_t i = 0; i < step.points.size(); ++i)
             mustFill(step.pointer + "/point/" + std::to_string(i), step.points[i].text, names);
+        if (step.chart)
+            for (const QuestionPart& bar : step.chart->bars) {
+                mustFill(step.pointer + "/chart", bar.text, names);
+                at(step.pointer + "/chart", [&] {
+                    const LessonValue value = Expression::parse(bar.value).evaluate(names);
+                    if (!value.is_number() || value.get<double>() < 0)
+                        report(step.pointer + "/chart", bar.value + " is " + shownValue(value) + "; a bar is no shorter than 0");
+                });
+            }
         if (step.reveal) {
             mustShow(step.pointer + "/reveal/show", step.reveal->show);
             mustShow(step.pointer + "/reveal/compare", step.reveal->compare);

@@ -81,12 +81,19 @@ struct LessonReveal {
     std::string show, compare, say;
     bool play = false;
 };
+/// A few numbers beside each other, where no picture has them.
+struct LessonChart {
+    std::string unit;
+    std::vector<QuestionPart> bars;
+};
 struct LessonStep {
     std::string pointer;
     std::string say, show, compare, notes;
     bool play = false;
-    LessonValue view; ///< null, or an object as a scenario file's
+    bool isOnPaper = false; ///< of a hand-out: what it says stands before its questions though something was asked before
+    LessonValue view;       ///< null, or an object as a scenario file's
     std::vector<LessonPoint> points;
+    std::optional<LessonChart> chart;
     std::optional<Question> predict;
     std::optional<LessonReveal> reveal;
     std::optional<Challenge> challenge;

@@ -126,6 +126,7 @@ private:
         out.compare = wordAt(given, "compare");
         out.notes = wordAt(given, "notes");
         out.play = memberOr(given, "play", false);
+        out.isOnPaper = memberOr(given, "paper", false);
         if (const LessonValue* view = memberOf(given, "view"))
             out.view = *view;
         for (const LessonValue& point : listAt(given, "point"))
@@ -133,6 +134,15 @@ private:
                                   .text = wordAt(point, "text"),
                                   .tensor = wordAt(point, "tensor"),
                                   .rank = memberOr(point, "rank", -1)});
+        if (const LessonValue* chart = memberOf(given, "chart")) {
+            out.chart.emplace().unit = wordAt(*chart, "unit");
+            for (const LessonValue& bar : listAt(*chart, "bars"))
+                out.chart->bars.push_back({wordAt(bar, "text"), wordAt(bar, "value")});
+            if (memberOf(given, "predict") != nullptr)
+                report(pointer + "/chart", "a chart tells its numbers: it stands in a step that asks nothing");
+            for (const QuestionPart& bar : out.chart->bars)
+                mustRead(bar.value, pointer + "/chart");
+        }
         if (const LessonValue* asked = memberOf(given, "predict"))
             out.predict = question(*asked, pointer + "/predict");
         if (const LessonValue* reveal = memberOf(given, "reveal"))

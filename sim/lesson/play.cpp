@@ -3,6 +3,7 @@
 #include "sim/lesson/live_text.h"
 #include "sim/lesson/time_limit.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sim {
@@ -16,6 +17,36 @@ std::vector<std::string> namesOf(const std::string& expression)
         names.push_back(asked.name);
     return names;
 }
+/// That an answer is worked out from; of a choice the option that is right.
+std::vector<std::string> answersOf(const AskedQuestion& asked)
+{
+    const Question& question = asked.question();
+    std::vector<std::string> out{question.on, question.answer};
+    if (question.input == QuestionInput::choice) {
+        const LessonValue right = asked.rightAnswer();
+        for (std::size_t i = 0; i < question.options.size(); ++i)
+            if (right == LessonValue(i) || (right.is_array() && std::find(right.begin(), right.end(), i) != right.end()))
+                out.push_back(question.options[i].rightIf);
+    }
+    for (const QuestionPart& part : question.parts)
+        out.push_back(part.value);
+    return out;
+}
+
+/// In words with live numbers.
+std::vector<std::string> expressionsOf(const std::string& text)
+{
+    std::vector<std::string> out;
+    for (LivePart& part : liveParts(text))
+        out.push_back(std::move(part.expression));
+    return out;
+}
+
+bool isAmong(const std::vector<std::string>& names, const std::string& name)
+{
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 const std::string& comparesOf(const LessonStep& step)
 {
     return step.reveal && !step.reveal->compare.empty() ? step.reveal->compare : step.compare;
@@ -59,6 +90,8 @@ LessonPlay::LessonPlay(Lesson given, std::uint64_t seed, const Catalogue& catalo
             } catch (const Error& error) {
                 throw ScenarioError({{lesson().fileName, step.as.pointer, error.what()}});
             }
+        for (std::size_t at = 0; at < m_steps.size(); ++at)
+            static_cast<void>(peakGibOf(m_steps[at].as.predict ? seenWhenAnswered(at).compared : std::string()));
     });
 }
 
@@ -71,6 +104,14 @@ void LessonPlay::workOut(Step& out)
     const auto append = [&](const std::string& more) { out.text += (out.text.empty() ? "" : "\n\n") + more; };
     for (const LessonPoint& point : step.points)
         out.points.push_back(filledIn(point.text, names));
+    if (step.chart)
+        for (const QuestionPart& bar : step.chart->bars) {
+            const LessonValue value = Expression::parse(bar.value).evaluate(names);
+            if (!value.is_number())
+                throw Error("a bar is as long as a number; " + bar.value + " is " + shownValue(value));
+            const std::string unit = step.chart->unit.empty() ? std::string() : " " + step.chart->unit;
+            out.chart.push_back({filledIn(bar.text, names), writtenValue(value, "") + unit, value.get<double>()});
+        }
     if (step.reveal)
         append(filledIn(step.reveal->say, names));
     if (const std::string& name = comparesOf(step); scenarioOf(name) != nullptr) // a reveal shows how high it was
@@ -152,6 +193,48 @@ bool LessonPlay::showsWhatIsAsked(std::size_t at) const
     return false;
 }
 
+std::vector<std::string> LessonPlay::casesOf(const std::vector<std::string>& expressions) const
+{
+    std::vector<std::string> out;
+    for (const std::string& expression : expressions)
+        if (!expression.empty())
+            for (const std::string& name : namesOf(expression))
+                if (scenarioOf(name) != nullptr && !isAmong(out, name))
+                    out.push_back(name);
+    return out;
+}
+
+LessonPlay::Seen LessonPlay::seenWhenAnswered(std::size_t at) const
+{
+    const AskedQuestion* question = asked(at);
+    if (question == nullptr || isDrawn(at))
+        return {};
+    const QuestionInput input = question->question().input;
+    if (input == QuestionInput::ranks || input == QuestionInput::tensor) // asked of what is on screen
+        return {};
+    const std::string was = shownName(at);
+    const std::vector<std::string> answers = casesOf(answersOf(*question));
+    const std::vector<std::string> reasons = casesOf(expressionsOf(question->question().because));
+    if (at + 1 < steps() && asked(at + 1) == nullptr && !step(at + 1).challenge) {
+        const std::string& next = shownBy(step(at + 1));
+        if (scenarioOf(next) != nullptr && next != was &&
+            (step(at + 1).reveal || isAmong(answers, next) || isAmong(reasons, next)))
+            return {.shown = next, .compared = comparedName(at + 1), .isNextStep = true};
+    }
+    std::vector<std::string> others = answers;
+    std::erase(others, was);
+    const bool isCompared = isAmong(answers, was); // the two of them
+    if (others.empty() || (isCompared ? others.size() != 1 : isAmong(reasons, was)))
+        return {};
+    const auto said = std::find_if(others.begin(), others.end(), [&](const auto& name) { return isAmong(reasons, name); });
+    const std::string& shown = said != others.end() ? *said : others.front();
+    for (std::size_t later = at + 1; later < steps() && shownBy(step(later)) != shown; ++later)
+        if (asked(later) != nullptr && isAmong(casesOf(answersOf(*asked(later))), shown))
+            return {}; // it would tell that
+    const bool isAskedOf = isAmong(casesOf(expressionsOf(question->question().ask)), was);
+    return {.shown = shown, .compared = isCompared || isAskedOf ? was : std::string()};
+}
+
 const ScenarioDocument* LessonPlay::drawnCase(std::size_t at) const
 {
     const AskedQuestion* question = isDrawn(at) ? asked(at) : nullptr;
@@ -190,7 +273,11 @@ std::string LessonPlay::comparedName(std::size_t at) const
 
 double LessonPlay::comparedPeakGib(std::size_t at) const
 {
-    const std::string name = comparedName(at);
+    return peakGibOf(comparedName(at));
+}
+
+double LessonPlay::peakGibOf(const std::string& name) const
+{
     if (name.empty())
         return 0;
     const LessonValue peak = Expression::parse(name + ".peak_memory_gib").evaluate(cases());

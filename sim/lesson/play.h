@@ -32,6 +32,12 @@ public:
     const std::string& because(std::size_t at) const { return m_steps[at].because; }
     const std::vector<std::string>& hints(std::size_t at) const { return m_steps[at].hints; }
     const std::vector<std::string>& points(std::size_t at) const { return m_steps[at].points; }
+    struct Bar {
+        std::string text, number; ///< with its unit
+        double value = 0;
+    };
+    /// The bars that a step shows beside its words; mostly none.
+    const std::vector<Bar>& chart(std::size_t at) const { return m_steps[at].chart; }
     /// The question of a step; nullptr where it asks none.
     const AskedQuestion* asked(std::size_t at) const { return m_steps[at].asked; }
 
@@ -48,6 +54,18 @@ public:
     bool isDrawn(std::size_t at) const { return m_steps[at].isDrawn; }
     /// The scenario that a drawn question is about, for after the answer; nullptr where it is about none.
     const ScenarioDocument* drawnCase(std::size_t at) const;
+    /// What is on screen once a step's question is answered: the case that the answer speaks of. That is what the next step
+    /// shows, where it shows it; else a case of the answer itself, unless it would tell what is asked later. Empty: what was
+    /// there when it was asked stays, for it is spoken of, too, or asked of the picture itself.
+    struct Seen {
+        std::string shown, compared; ///< cases
+        bool isNextStep = false;     ///< seen as the next step has it
+    };
+    Seen seenWhenAnswered(std::size_t at) const;
+    /// Of a scenario case; nullptr: it is none.
+    const ScenarioDocument* scenario(const std::string& name) const { return scenarioOf(name); }
+    /// Of a scenario case, the peak memory of its fullest rank in GiB; 0 of no case.
+    double peakGibOf(const std::string& name) const;
     /// Is the open question of a step about the scenario that is on screen? Then its pictures tell the answer.
     bool showsWhatIsAsked(std::size_t at) const;
 
@@ -56,11 +74,13 @@ private:
         LessonStep as;
         std::string id, text, because;
         std::vector<std::string> hints, points;
+        std::vector<Bar> chart;
         const AskedQuestion* asked = nullptr; ///< of the paper
         bool isDrawn = false;
     };
     void workOut(Step&);
     const ScenarioDocument* scenarioOf(const std::string& name) const;
+    std::vector<std::string> casesOf(const std::vector<std::string>& expressions) const;
     Paper m_paper;
     std::vector<Step> m_steps;
 };

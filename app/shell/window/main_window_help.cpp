@@ -1,4 +1,5 @@
 // The window's words: what terms mean, on the cards themselves and in the glossary, and where a setting is.
+#include "app/lessons/lesson_panel.h"
 #include "app/session/scenario_keys.h"
 #include "app/shell/dialogs/help_dialog.h"
 #include "app/shell/form/scenario_form.h"
@@ -30,6 +31,11 @@ void MainWindow::readHelp()
                 if (const HelpEntry* entry = m_help.about(card->title())) // its title says more with a step
                     showHelp(entry->title);
             });
+    std::vector<LessonTerm> words;
+    for (const HelpEntry& entry : m_help.entries())
+        for (const QString& word : entry.prose)
+            words.push_back({.word = word, .title = entry.title});
+    m_lesson->setTerms(std::move(words));
     m_form->setTerms([this](const FormRow& row) { return m_help.aboutSetting(row.key().pointer, row.labelText()); });
     connect(m_form, &ScenarioForm::termRequested, this, &MainWindow::showHelp);
     showTermsOnCards();

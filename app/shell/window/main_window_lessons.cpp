@@ -88,6 +88,7 @@ void MainWindow::buildLesson()
         m_gallery->setEntries({}, {}); // read anew, with how far one has come
         showGallery();
     });
+    connect(m_lesson, &LessonPanel::termRequested, this, &MainWindow::showHelp);
     connect(m_lesson, &LessonPanel::anewRequested, this, [this] {
         m_lessonProgress->forget(m_lesson->play()->lesson().id);
         openLesson(QString::fromStdString(m_lesson->play()->lesson().fileName));
@@ -101,7 +102,7 @@ void MainWindow::buildLesson()
             openLesson(QString::fromStdString(next->fileName));
     });
     connect(m_lesson, &LessonPanel::finished, this, [this] {
-        m_findings->setMasked(false);
+        maskNumbers(m_lesson->masks());
         m_gallery->setEntries({}, {}); // read anew when it is shown
     });
     connect(m_lesson, &LessonPanel::solutionRequested, this,
@@ -227,6 +228,8 @@ void MainWindow::leaveLesson()
     m_workspace->putBack();
     m_workspace->setNote({});
     m_workspace->setLeastMemory(0);
+    if (auto* storage = dynamic_cast<StorageView*>(&m_workspace->view(Picture::storage)))
+        storage->pointAt({});
     maskNumbers(false);
     m_lessonDock->hide();
     if (m_baseline.isPinned() && m_lessonPinned)
@@ -246,6 +249,11 @@ void MainWindow::showScene(const LessonScene& scene)
         m_desk.selectionMayHaveChanged();
     }
     if (scene.shown == nullptr && scene.compared == nullptr) {
+        if (m_lessonPinned && !scene.keepsComparison) { // the step speaks of what is shown alone
+            m_baseline.unpin();
+            m_lessonPinned = false;
+            m_workspace->setLeastMemory(0);
+        }
         m_workspace->bringToFront(scene.front);
         return m_lesson->takeFocus();
     }

@@ -407,6 +407,18 @@ TEST(LessonClass, TheRoomIsAskedAndAskedAgain)
     EXPECT_TRUE(spoken().contains(QStringLiteral("then 20, the engine's"))) << qPrintable(spoken());
 }
 
+/// All rows of all pictures of all lessons are on the paper, and the sentences that a question needs.
+TEST(LessonHandout, CutsNoPicture)
+{
+    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/assets/lessons")) {
+        if (entry.path().extension() != ".json")
+            continue;
+        QStringList cut;
+        handoutPdf(*playOf(entry.path().string()), 1, QStringLiteral("1.0"), &cut);
+        EXPECT_TRUE(cut.isEmpty()) << entry.path().stem() << ": " << qPrintable(cut.join(QStringLiteral("; ")));
+    }
+}
+
 TEST(LessonHandout, TheSameSeedIsTheSamePaper)
 {
     const auto exam = lessonFile("exam");

@@ -3,6 +3,7 @@
 #include "app/lessons/curve_input.h"
 #include "app/lessons/list_inputs.h"
 #include "app/lessons/order_editor_dialog.h"
+#include "app/lessons/typed_number.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QAccessible>
@@ -164,6 +165,61 @@ TEST(NumberInput, WhatIsTypedCountsAlsoWhereTheBoxHoldsItAlready)
     EXPECT_EQ(player.panel.input()->value(), 0) << "it is shown, so it is the answer";
 }
 
+TEST(TypedNumber, TakesPointsAndCommasAndRefusesWhatMayBeTwoThings)
+{
+    for (const auto& [text, value] :
+         {std::pair("6.2", 6.2), std::pair("6,2", 6.2), std::pair(" 6,25 ", 6.25), std::pair("0,125", 0.125),
+          std::pair("-3,5", -3.5), std::pair("1,234.5", 1234.5), std::pair("1.234,5", 1234.5), std::pair("1 234", 1234.0),
+          std::pair("1,234,567", 1234567.0), std::pair("1.234", 1.234), std::pair("1234,567", 1234.567), std::pair(".5", 0.5),
+          std::pair("6,", 6.0)}) {
+        const TypedNumber typed = readTypedNumber(QString::fromUtf8(text));
+        ASSERT_TRUE(typed.value) << text << ": " << qPrintable(typed.problem);
+        EXPECT_DOUBLE_EQ(*typed.value, value) << text;
+    }
+    const TypedNumber two = readTypedNumber(QStringLiteral("1,234"));
+    EXPECT_FALSE(two.value);
+    EXPECT_EQ(two.problem, QStringLiteral("“1,234” may be 1234 or 1.234: write one of these."));
+    for (const char* text : {"", "-", "six", "1,2,3", "1.2.3", "1,23.4", "12 34", ",", "1e3"})
+        EXPECT_FALSE(readTypedNumber(QString::fromUtf8(text)).value) << text;
+}
+
+TEST(NumberInput, ACommaIsTypedAndReturnCommits)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.show();
+    player.panel.next();
+    player.answer(player.play->asked(1)->rightAnswer());
+    player.panel.next();
+    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+    ASSERT_TRUE(box);
+    box->setFocus();
+    const auto type = [&](const QString& text) {
+        for (const QChar c : text) {
+            QKeyEvent press(QEvent::KeyPress, 0, Qt::NoModifier, QString(c));
+            QCoreApplication::sendEvent(box, &press);
+        }
+    };
+    const auto clear = [&] { box->findChild<QLineEdit*>()->selectAll(); };
+    const auto press = [&](int key) {
+        QKeyEvent event(QEvent::KeyPress, key, Qt::NoModifier, QStringLiteral("\r"));
+        QCoreApplication::sendEvent(box, &event);
+        if (!event.isAccepted() && key == Qt::Key_Return)
+            QCoreApplication::sendEvent(&player.panel, &event); // as it comes up to the panel
+    };
+    clear();
+    type(QStringLiteral("600"));
+    EXPECT_FALSE(player.panel.canCommit());
+    EXPECT_TRUE(player.panel.text().contains(QStringLiteral("Between 0 and 60."))) << qPrintable(player.panel.text());
+    press(Qt::Key_Return);
+    EXPECT_EQ(box->text(), QStringLiteral("600")) << "nobody else's number takes its place";
+    clear();
+    type(QStringLiteral("6,2"));
+    EXPECT_EQ(player.panel.input()->value(), 6.2);
+    press(Qt::Key_Return);
+    EXPECT_FALSE(player.panel.masks()) << "committed";
+    EXPECT_TRUE(player.panel.text().contains(QStringLiteral("**Right.**")));
+}
+
 TEST(ActionsInput, TakesWhatIsDoneInTheOrderEditor)
 {
     ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);
@@ -212,7 +268,7 @@ TEST(ActionsInput, SaysWhatAnOrderComesToAndWhichGoalItMisses)
         player.panel.next();
     }
     const sim::AskedQuestion& asked = *player.play->asked(player.panel.at());
-    player.panel.input()->findChild<QPushButton*>()->click();
+    player.button(QStringLiteral("Order Editor…"))->click();
     auto* editor = player.panel.input()->findChild<OrderEditorDialog*>();
     ASSERT_TRUE(editor);
     QStringList told;

@@ -9,6 +9,7 @@
 #include "app/lessons/order_editor_dialog.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/live/live_panel.h"
+#include "sim/lesson/live_text.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QAccessible>
@@ -116,6 +117,67 @@ TEST_P(LessonPlayed, ByOneWhoMakesEachMistake)
     }
 }
 
+/// After a step, and after an answer: the scenario of the step's case, and after an answer one that the answer speaks of.
+TEST_P(LessonPlayed, OnScreenIsTheCaseThatIsSpokenOf)
+{
+    Player player(GetParam());
+    LessonPanel& panel = player.panel;
+    const sim::LessonPlay& play = *player.play;
+    const auto isOnScreen = [&](const sim::ScenarioDocument& document) {
+        return sim::resolvedScenario(document, catalogue()) == *player.desk.session().scenario();
+    };
+    /// Scenario cases in these expressions, and in the live numbers of that text.
+    const auto spokenOf = [&](std::vector<std::string> expressions, const std::string& text) {
+        for (const sim::LivePart& part : sim::liveParts(text))
+            expressions.push_back(part.expression);
+        std::set<std::string> out;
+        for (const std::string& expression : expressions)
+            if (!expression.empty())
+                for (const auto& asked : sim::Expression::parse(expression).namesAsked())
+                    if (play.scenario(asked.name) != nullptr)
+                        out.insert(asked.name);
+        return out;
+    };
+    const auto answersOf = [&](std::size_t at) {
+        const sim::Question& question = play.asked(at)->question();
+        std::vector<std::string> out{question.answer, question.on};
+        for (const sim::QuestionPart& part : question.parts)
+            out.push_back(part.value);
+        for (const sim::QuestionOption& option : question.options)
+            out.push_back(option.rightIf);
+        return out;
+    };
+    for (std::size_t at = 0; at < play.steps(); ++at) {
+        SCOPED_TRACE(play.step(at).pointer);
+        if (play.shown(at) != nullptr) {
+            EXPECT_TRUE(isOnScreen(*play.shown(at)));
+        }
+        if (const sim::AskedQuestion* asked = play.asked(at)) {
+            player.answer(asked->rightAnswer());
+            auto cases = play.isDrawn(at) ? std::set<std::string>() : spokenOf(answersOf(at), {});
+            if (!cases.empty()) // else it is asked on paper
+                cases.merge(spokenOf({}, asked->question().because));
+            const auto tellsLater = [&](const std::string& name) {
+                for (std::size_t later = at + 1; later < play.steps() && sim::shownBy(play.step(later)) != name; ++later)
+                    if (play.asked(later) != nullptr && spokenOf(answersOf(later), {}).contains(name))
+                        return true;
+                return false;
+            };
+            EXPECT_TRUE(cases.empty() || std::any_of(cases.begin(), cases.end(),
+                                                     [&](const std::string& name) {
+                                                         return isOnScreen(*play.scenario(name)) || tellsLater(name);
+                                                     }))
+                << *cases.begin();
+            const std::string shown = player.desk.session().document().text();
+            panel.back();
+            if (panel.at() < at)
+                panel.next();
+            EXPECT_EQ(shown, player.desk.session().document().text()) << "who comes back sees the same";
+        }
+        panel.next();
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Course, LessonPlayed, testing::ValuesIn(lessonFiles()), [](const auto& file) {
     std::string name = file.param.stem().string();
     std::replace_if(
@@ -192,6 +254,35 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
     }
 }
 
+/// The longest order: its rows, the editor and Commit, without scrolling.
+TEST(LessonWindow, AnOrderIsCommittedWithoutScrolling)
+{
+    LessonInWindow in(QStringLiteral("exam"), {1280, 720});
+    LessonPanel& panel = in.window.lesson();
+    while (panel.play()->id(panel.at()) != "order") { // tasks may be skipped
+        if (panel.masks()) {
+            panel.input()->setValue(panel.play()->asked(panel.at())->rightAnswer());
+            sayHowSure(panel, QStringLiteral("certain"));
+            panel.commit();
+        }
+        ASSERT_TRUE(panel.canGoOn());
+        panel.next();
+        ASSERT_TRUE(waitFor([&] { return in.window.isSettled(); }));
+    }
+    auto* scroll = panel.findChild<QScrollArea*>();
+    ASSERT_TRUE(scroll);
+    for (int round = 0; round < 10; ++round)
+        QCoreApplication::processEvents();
+    int seen = 0;
+    for (const QPushButton* button : panel.findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Commit") || button->text() == QStringLiteral("Order Editor…")) {
+            const int bottom = button->mapTo(scroll->viewport(), QPoint(0, button->height())).y();
+            EXPECT_LE(bottom, scroll->viewport()->height()) << qPrintable(button->text());
+            ++seen;
+        }
+    EXPECT_EQ(seen, 2);
+}
+
 /// It says what to compare, and how to go on.
 TEST(LessonWindow, ALessonStaysBesideTheTrainingItAsksFor)
 {
@@ -205,6 +296,91 @@ TEST(LessonWindow, ALessonStaysBesideTheTrainingItAsksFor)
     EXPECT_GE(in.window.live().width(), 600) << "and the training has room";
     in.window.lesson().back(); // shows a scenario
     EXPECT_TRUE(waitFor([&] { return !in.window.isLiveShown() && in.window.lesson().isVisible(); }));
+}
+
+TEST(LessonText, TermsAreLinkedWhereTheyAreFirstNamed)
+{
+    const std::vector<LessonTerm> terms{{QStringLiteral("micro-batch"), QStringLiteral("Micro-batch")},
+                                        {QStringLiteral("micro-batches"), QStringLiteral("Micro-batch")},
+                                        {QStringLiteral("pipeline"), QStringLiteral("Pipeline parallel")},
+                                        {QStringLiteral("pipeline stage"), QStringLiteral("Stage")},
+                                        {QStringLiteral("ZeRO"), QStringLiteral("ZeRO")}};
+    EXPECT_EQ(withTerms(QStringLiteral("Eight **micro-batches**, a micro-batch each."), terms),
+              QStringLiteral("Eight **[micro-batches](term:1)**, a micro-batch each."));
+    EXPECT_EQ(withTerms(QStringLiteral("A pipeline stage of a pipeline"), terms),
+              QStringLiteral("A [pipeline stage](term:3) of a pipeline"));
+    EXPECT_EQ(withTerms(QStringLiteral("zero; `ZeRO`; pipelines; [ZeRO](x)"), terms),
+              QStringLiteral("zero; `ZeRO`; pipelines; [ZeRO](x)"));
+}
+
+/// Words of the glossary open it, but not out of a question that is open.
+TEST(LessonWindow, WordsOpenTheGlossaryWhereNothingIsAsked)
+{
+    LessonInWindow in(QStringLiteral("two-copies"), {1280, 720});
+    LessonPanel& panel = in.window.lesson();
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("[data parallelism](term:"))) << qPrintable(panel.text());
+    QLabel* prose = nullptr;
+    for (QLabel* label : panel.findChildren<QLabel*>())
+        if (label->text().contains(QStringLiteral("](term:")))
+            prose = prose != nullptr ? prose : label;
+    ASSERT_TRUE(prose);
+    const QRegularExpressionMatch link =
+        QRegularExpression(QStringLiteral("\\[data parallelism\\]\\((term:\\d+)\\)")).match(prose->text());
+    ASSERT_TRUE(link.hasMatch());
+    QString opened;
+    QObject::connect(&panel, &LessonPanel::termRequested, &panel, [&](const QString& title) { opened = title; });
+    Q_EMIT prose->linkActivated(link.captured(1));
+    EXPECT_EQ(opened, QStringLiteral("Data parallel"));
+    in.playUntil("bytes");
+    EXPECT_FALSE(panel.text().contains(QStringLiteral("](term:"))) << "it may tell what is asked";
+    panel.input()->setValue(panel.play()->asked(panel.at())->rightAnswer());
+    panel.commit();
+    for (int round = 0; round < 5; ++round)
+        QCoreApplication::processEvents(); // it is shown by then
+    EXPECT_TRUE(panel.text().contains(QStringLiteral("[gradient](term:"))) << qPrintable(panel.text());
+}
+
+TEST(LessonWindow, NumbersBesideEachOtherAreBarsThatAreSpoken)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    std::size_t at = 0;
+    while (player.play->chart(at).empty())
+        ASSERT_LT(++at, player.play->steps());
+    ASSERT_EQ(player.play->chart(at).size(), 3U);
+    EXPECT_EQ(player.play->chart(at)[2].number, "10.9 GB") << "of eight servers";
+    player.progress.setStep("two-copies", at);
+    player.panel.start(player.play);
+    QStringList spoken;
+    for (const QWidget* widget : player.panel.findChildren<QWidget*>())
+        spoken << widget->accessibleName();
+    EXPECT_TRUE(spoken.contains(QStringLiteral("2 servers: 6.23 GB; 4 servers: 9.35 GB; 8 servers: 10.9 GB")))
+        << qPrintable(spoken.join(QLatin1Char('\n')));
+}
+
+/// Asked, answered, the engine's, why; in order, and the belief that it broke.
+TEST(LessonWindow, TheEndGoesThroughWhatWasAsked)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    LessonPanel& panel = player.panel;
+    std::vector<std::size_t> asked;
+    while (player.play->asked(panel.at()) != nullptr || panel.at() + 1 < player.play->steps()) {
+        if (const sim::AskedQuestion* question = player.play->asked(panel.at())) {
+            asked.push_back(panel.at());
+            player.answer(panel.at() == 2 ? sim::LessonValue(12.5) : question->rightAnswer());
+        }
+        panel.next();
+    }
+    panel.next();
+    const QString text = panel.text();
+    EXPECT_TRUE(text.contains(QStringLiteral("What is not so: *Data parallelism sends data"))) << qPrintable(text);
+    for (const std::size_t at : asked) {
+        const sim::AskedQuestion& question = *player.play->asked(at);
+        EXPECT_TRUE(text.contains(QString::fromStdString(question.text()))) << question.text();
+        EXPECT_TRUE(text.contains(QStringLiteral("The engine: **%1**").arg(answerText(question, question.rightAnswer()))));
+        EXPECT_TRUE(text.contains(QString::fromStdString(player.play->because(at))));
+    }
+    EXPECT_TRUE(text.contains(QStringLiteral("You: 12.5 GB"))) << qPrintable(text);
+    EXPECT_TRUE(text.contains(QStringLiteral("not so")));
 }
 
 TEST(LessonWindow, TheEndOffersTheNextLesson)
@@ -260,6 +436,32 @@ TEST(MaskedText, QuantitiesAreHiddenAndNamesStay)
         EXPECT_TRUE(isBareQuantity(axis)) << axis;
     for (const char* words : {"peak 33.8 GiB", "33.8 GiB of 40 GiB", "8", "", "GiB", "3 sends"})
         EXPECT_FALSE(isBareQuantity(words)) << words;
+}
+
+/// Pictures are of what the words speak of: the question's case, then its answer's, and compared only where a step compares.
+TEST(LessonWindow, AnAnswerIsSeenInThePicturesWithIt)
+{
+    LessonInWindow in(QStringLiteral("eighteen-bytes"), {1280, 720});
+    MainWindow& window = in.window;
+    const auto precision = [&] { return window.desk().simulation()->scenario().training.precision; };
+    const auto settled = [&] { return window.isSettled(); };
+    in.playUntil("fp32");
+    EXPECT_EQ(precision(), sim::Precision::bf16) << "which it is compared with in words";
+    window.lesson().input()->setValue(window.lesson().play()->asked(window.lesson().at())->rightAnswer());
+    window.lesson().commit();
+    ASSERT_TRUE(waitFor(settled));
+    EXPECT_EQ(precision(), sim::Precision::fp32);
+    window.lesson().next();
+    ASSERT_TRUE(waitFor(settled));
+    EXPECT_TRUE(window.desk().baseline().isPinned());
+    window.lesson().next();
+    ASSERT_TRUE(waitFor(settled));
+    EXPECT_EQ(precision(), sim::Precision::bf16) << "“Back to bf16”";
+    EXPECT_FALSE(window.desk().baseline().isPinned()) << "nothing is compared any more";
+    window.lesson().input()->setValue(window.lesson().play()->asked(window.lesson().at())->rightAnswer());
+    window.lesson().commit();
+    ASSERT_TRUE(waitFor(settled));
+    EXPECT_EQ(window.desk().simulation()->scenario().training.sequenceLength, 1024) << "the shorter one is spoken of";
 }
 
 TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)

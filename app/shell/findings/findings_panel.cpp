@@ -115,6 +115,7 @@ void FindingsPanel::setMasked(bool masked, const QString& why)
     m_maskNote->setText(why.isEmpty() ? tr("Hidden until you have answered.") : why);
     widget()->setVisible(!masked);
     m_maskNote->setVisible(masked);
+    Q_EMIT changed();
 }
 
 int FindingsPanel::complaints() const

@@ -170,6 +170,7 @@ private:
     void showPage(QWidget* page);
     bool isPage(const QWidget* page) const;
     Session::FileRead readFile(const QString& path, const QStringList& overrides);
+    Problems startLesson(const QString& idOrPath);
     void tellUnopened(const QString& path, const Problems&, const QStringList& overrides);
     void takeDropped(const QStringList& paths, bool asBaseline);
     void connectComparison();

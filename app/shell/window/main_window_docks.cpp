@@ -46,7 +46,7 @@ void MainWindow::buildFindings()
     addDockWidget(Qt::RightDockWidgetArea, m_findingsDock);
     connect(m_findings, &FindingsPanel::showRequested, this, &MainWindow::showHint);
     connect(m_findings, &FindingsPanel::changed, this, [this] {
-        const int count = m_findings->complaints();
+        const int count = m_findings->isMasked() ? 0 : m_findings->complaints();
         m_findingsDock->setWindowTitle(count == 0 ? tr("FINDINGS") : tr("FINDINGS · %1").arg(count));
     });
     connect(m_details, &DetailsPanel::showRequested, this, &MainWindow::showHint);

@@ -90,8 +90,11 @@ void MainWindow::buildLesson()
     });
     connect(m_lesson, &LessonPanel::termRequested, this, &MainWindow::showHelp);
     connect(m_lesson, &LessonPanel::anewRequested, this, [this] {
-        m_lessonProgress->forget(m_lesson->play()->lesson().id);
-        openLesson(QString::fromStdString(m_lesson->play()->lesson().fileName));
+        const sim::Lesson played = m_lesson->play()->lesson();
+        if (!mayLoseChanges())
+            return;
+        m_lessonProgress->forget(played.id);
+        startLesson(QString::fromStdString(played.fileName));
     });
     m_lesson->setFollowing([this](const sim::Lesson& done) {
         const auto next = followingLesson(done, m_session.catalogue());
@@ -125,8 +128,12 @@ QString MainWindow::lessonPath(const QString& idOrPath, const sim::Catalogue& ca
 
 Problems MainWindow::openLesson(const QString& idOrPath)
 {
-    if (!mayLoseChanges())
-        return {};
+    return mayLoseChanges() ? startLesson(idOrPath) : Problems();
+}
+
+/// What is on screen may go.
+Problems MainWindow::startLesson(const QString& idOrPath)
+{
     const QString path = lessonPath(idOrPath, m_session.catalogue());
     std::optional<sim::Lesson> lesson;
     Problems problems = problemsOf(path, [&]() -> Problems {
@@ -134,12 +141,7 @@ Problems MainWindow::openLesson(const QString& idOrPath)
         return {};
     });
     if (!problems.empty()) {
-        if (m_session.isOpen()) {
-            m_banner->tell(tr("%1 cannot be opened").arg(QFileInfo(path).fileName()), problems);
-        } else {
-            m_problemPage->setProblems(path, problems, {});
-            showPage(m_problemPage);
-        }
+        tellUnopened(path, problems, {});
         return problems;
     }
     m_banner->dismiss();

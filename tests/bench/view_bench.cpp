@@ -251,6 +251,12 @@ BENCHMARK_CAPTURE(timelineFrame, 10M, 10'000'000)
     ->DenseRange(0, 7, 1)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(compare)->Name("Compare/llama405b")->ArgName("what")->DenseRange(0, 2, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(timelineFrame, 100M, 100'000'000) // 4 GiB of memory; each zoom prepares it anew
+    ->Name("TimelineFrame/100Mspans")
+    ->ArgName("zoom")
+    ->DenseRange(0, 9, 3)
+    ->Iterations(20)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(timelineFrame, 1M, 1'000'000)
     ->Name("TimelineFrame/1Mspans")
     ->ArgName("zoom")

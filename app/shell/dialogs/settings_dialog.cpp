@@ -84,6 +84,11 @@ SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& lang
     for (const int seconds : kAutosaveSeconds)
         m_autosave->addItem(seconds == 1 ? tr("1 second after a change") : tr("%1 seconds after a change").arg(seconds), seconds);
 
+    QComboBox* cache = addChoice(*form, tr("Cache of a large recorded run"));
+    cache->addItem(tr("Ask once it is read"), static_cast<int>(CacheChoice::ask));
+    cache->addItem(tr("Keep one beside its files"), static_cast<int>(CacheChoice::always));
+    cache->addItem(tr("Keep none"), static_cast<int>(CacheChoice::never));
+
     addHeading(*form, tr("Whole run"));
     m_price->setRange(0, kHighestGpuHourPrice);
     m_price->setDecimals(2);
@@ -118,7 +123,14 @@ SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& lang
     connect(m_motion, &QCheckBox::toggled, this, &SettingsDialog::tell);
     connect(m_price, &QDoubleSpinBox::valueChanged, this, &SettingsDialog::tell);
     connect(close, &QPushButton::clicked, this, &QDialog::accept);
-    connect(usual, &QPushButton::clicked, this, [this] { setSettings({}); });
+    // Asked of the page of a recorded run, too, and remembered by itself.
+    choose(*cache, static_cast<int>(cacheChoice()));
+    connect(cache, &QComboBox::currentIndexChanged, this,
+            [cache] { setCacheChoice(static_cast<CacheChoice>(cache->currentData().toInt())); });
+    connect(usual, &QPushButton::clicked, this, [this, cache] {
+        setSettings({});
+        choose(*cache, static_cast<int>(CacheChoice::ask));
+    });
 }
 
 QComboBox* SettingsDialog::addChoice(QFormLayout& form, const QString& title, const QString& note)

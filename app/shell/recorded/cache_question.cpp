@@ -50,7 +50,7 @@ void CacheQuestion::consider(const QStringList& opened, bool isWorthIt, CacheCho
     for (const QString& path : opened)
         paths.emplace_back(path.toStdString());
     const QString cache = QString::fromStdString(sim::cachePathOf(paths).filename().string());
-    m_text->setText(tr("This run is large. A cache beside its files, %1, would open at once next time.").arg(cache));
+    m_text->setText(tr("This run is large. A cache beside its files, %1, would spare reading them next time.").arg(cache));
     show();
 }
 

@@ -62,6 +62,14 @@ RecordedPanel::~RecordedPanel()
     delete m_splitRows; // with the canvases, before the views they show
 }
 
+/// Numbers that stand in more rows, and words in a narrow place, take room from no picture: the page is higher then, and scrolls.
+void RecordedPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    constexpr int kLeast = 420, kNarrow = 560, kLeastNarrow = 760;
+    setMinimumHeight(width() < kNarrow ? kLeastNarrow : kLeast);
+}
+
 void RecordedPanel::setActions(const QList<QAction*>& actions)
 {
     m_header->setActions(actions);

@@ -94,6 +94,9 @@ Q_SIGNALS:
     void changed(); ///< commands may be enabled otherwise
     void openOtherRequested();
 
+protected:
+    void resizeEvent(QResizeEvent*) override;
+
 private:
     void buildHeader(QVBoxLayout&);
     void buildContent();

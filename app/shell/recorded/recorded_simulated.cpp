@@ -8,18 +8,18 @@
 #include "app/views/storage/storage_view.h"
 #include "app/views/traffic/traffic_view.h"
 
+#include <QBoxLayout>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QStackedWidget>
-#include <QVBoxLayout>
 
 #include <algorithm>
 
 namespace app {
 
 RecordedSimulated::RecordedSimulated(Selection& selection, Renderer renderer, QWidget* parent)
-    : QWidget(parent), m_which(new QComboBox), m_words(wordsLabel("muted12")), m_pages(new QStackedWidget)
+    : QWidget(parent), m_which(new QComboBox), m_words(wordsLabel("muted12")), m_top(new QBoxLayout(QBoxLayout::LeftToRight)),
+      m_pages(new QStackedWidget)
 {
     m_views[0] = std::make_unique<MemoryView>(selection, lightTheme());
     m_views[1] = std::make_unique<TrafficView>(selection, lightTheme());
@@ -27,15 +27,14 @@ RecordedSimulated::RecordedSimulated(Selection& selection, Renderer renderer, QW
     m_which->setAccessibleName(tr("Picture of what is simulated"));
     m_which->addItems({tr("Memory"), tr("Traffic"), tr("Storage")});
     m_words->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    auto* top = new QHBoxLayout;
-    top->setContentsMargins(12, 6, 12, 6);
-    top->setSpacing(8);
-    top->addWidget(m_which, 0, Qt::AlignTop);
-    top->addWidget(m_words, 1);
+    m_top->setContentsMargins(12, 6, 12, 6);
+    m_top->setSpacing(8);
+    m_top->addWidget(m_which, 0, Qt::AlignTop | Qt::AlignLeft);
+    m_top->addWidget(m_words, 1);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addLayout(top);
+    column->addLayout(m_top);
     column->addWidget(m_pages, 1);
     constexpr int kLowest = 80;
     for (std::size_t i = 0; i < kPictures; ++i) {
@@ -75,6 +74,14 @@ void RecordedSimulated::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
     fill();
+}
+
+/// Words in a narrow place have its whole width.
+void RecordedSimulated::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    constexpr int kRoomForBoth = 400;
+    m_top->setDirection(width() < kRoomForBoth ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 /// What a picture needs is made when it is looked at.

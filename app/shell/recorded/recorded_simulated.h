@@ -12,6 +12,7 @@
 #include <array>
 #include <memory>
 
+class QBoxLayout;
 class QComboBox;
 class QLabel;
 class QStackedWidget;
@@ -38,6 +39,7 @@ Q_SIGNALS:
 
 protected:
     void showEvent(QShowEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     static constexpr std::size_t kPictures = 3;
@@ -51,6 +53,7 @@ private:
     RecordedPredictionPtr m_prediction;
     QComboBox* m_which;
     QLabel* m_words;
+    QBoxLayout* m_top; ///< choice and words
     QStackedWidget* m_pages;
 };
 

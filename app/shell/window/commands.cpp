@@ -444,7 +444,7 @@ std::span<const Command> CommandTable::rows()
                  hasRecording, [](W& w) { w.saveRecorded(); }, {.startsGroup = true}),
         inWindow(
             keepRecordedCache, recorded, "&Keep a Cache Beside the Files", "",
-            "What was read in one file, which opens at once for as long as the files stay as they are",
+            "What was read in one file, which is opened instead for as long as the files stay as they are",
             [](const W& w) { return w.hasRecordedRun() && w.m_recorded->run()->mayKeepCache(); },
             [](W& w) { w.m_recorded->run()->keepCache(); }),
 

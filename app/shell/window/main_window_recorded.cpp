@@ -40,10 +40,9 @@ void MainWindow::openTraces(const QStringList& paths)
     m_recorded->open(std::make_unique<RecordedRun>(paths, m_session.catalogue(), &TimelineView::prepare));
     connect(m_recorded->run(), &RecordedRun::saved, this, &MainWindow::tellSaved);
     if (!m_options.reproducible)
-        connect(m_recorded->run(), &RecordedRun::recovered, this,
-                [this, run = m_recorded->run()] {
-                    m_recorded->cacheQuestion().consider(run->paths(), run->mayKeepCache() && run->isLarge(), cacheChoice());
-                });
+        connect(m_recorded->run(), &RecordedRun::recovered, this, [this, run = m_recorded->run()] {
+            m_recorded->cacheQuestion().consider(run->paths(), run->mayKeepCache() && run->isLarge(), cacheChoice());
+        });
     if (!m_options.reproducible && paths.size() == 1)
         addRecentFile(QFileInfo(paths.front()).absoluteFilePath());
     showRecorded();

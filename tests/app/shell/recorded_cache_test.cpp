@@ -1,5 +1,6 @@
 // A recorded run in the window: its cache, its films, the step whose path is told, and its head where the window is narrow.
 #include "app/session/settings.h"
+#include "app/shell/dialogs/settings_dialog.h"
 #include "app/shell/film/film_dialog.h"
 #include "app/shell/recorded/cache_question.h"
 #include "app/shell/recorded/recorded_film.h"
@@ -109,6 +110,24 @@ TEST_F(RecordedFileTest, IsAskedAboutOnceAndAsItWasAnsweredFromThenOn)
     consider();
     EXPECT_TRUE(question.isHidden());
     EXPECT_TRUE(QFile::exists(cache)) << "as was said";
+}
+
+TEST_F(RecordedFileTest, IsCachedAsTheSettingsSay)
+{
+    setCacheChoice(CacheChoice::never);
+    SettingsDialog dialog({}, {});
+    QComboBox* choice = nullptr;
+    for (auto* box : dialog.findChildren<QComboBox*>())
+        if (box->accessibleName() == QStringLiteral("Cache of a large recorded run"))
+            choice = box;
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->currentText(), QStringLiteral("Keep none"));
+    choice->setCurrentIndex(1);
+    EXPECT_EQ(cacheChoice(), CacheChoice::always);
+    for (QPushButton* button : dialog.findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Defaults"))
+            button->click();
+    EXPECT_EQ(cacheChoice(), CacheChoice::ask);
 }
 
 TEST_F(RecordedFileTest, IsFilmedFromTheWindow)

@@ -5,14 +5,37 @@
 #include "sim/recovery/from_recording.h"
 
 #include <algorithm>
+#include <cctype>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 
 namespace sim {
 namespace {
 
-/// Until when no gradient can have been summed: the first backward's begin, else an early part of the step.
-std::int64_t firstBackwardNs(const RunEvidence& evidence, const RankEvidence& rank, std::int64_t begin, std::int64_t end)
+/// What kernels are called tells of them, by index into RunEvidence::names.
+struct KernelWords {
+    explicit KernelWords(const RunEvidence& evidence)
+    {
+        for (std::string name : evidence.names) {
+            std::transform(name.begin(), name.end(), name.begin(),
+                           [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+            const auto holdsOneOf = [&name](std::initializer_list<const char*> words) {
+                return std::any_of(words.begin(), words.end(),
+                                   [&name](const char* word) { return name.find(word) != std::string::npos; });
+            };
+            isBackward.push_back(holdsOneOf({"backward", "bwd", "bprop", "dgrad", "wgrad"}));
+            isAttention.push_back(
+                holdsOneOf({"flash", "fmha", "sdpa", "attention", "attn.core", "attn.scores", "softmax", "bmm"}));
+        }
+    }
+    std::vector<bool> isBackward, isAttention;
+};
+
+/// Until when no gradient can have been summed: the first backward's begin as annotations or else kernels tell it, else an early
+/// part of the step.
+std::int64_t firstBackwardNs(const RunEvidence& evidence, const KernelWords& words, const RankEvidence& rank, std::int64_t begin,
+                             std::int64_t end)
 {
     std::int64_t first = INT64_MAX;
     for (const bool onDevice : {true, false}) {
@@ -33,26 +56,39 @@ std::int64_t firstBackwardNs(const RunEvidence& evidence, const RankEvidence& ra
     }
     const auto kernel = std::lower_bound(rank.work.begin(), rank.work.end(), begin,
                                          [](const WorkSpan& span, std::int64_t at) { return span.startNs < at; });
+    const auto backward =
+        std::find_if(kernel, rank.work.end(), [&words](const WorkSpan& span) { return words.isBackward[span.name]; });
+    // Where it is the first of all, the step was not cut where it begins.
+    if (backward != kernel && backward != rank.work.end() && backward->startNs <= end)
+        return backward->startNs;
     const std::int64_t computes = kernel == rank.work.end() ? begin : kernel->startNs;
     return computes + (end - computes) / 12;
 }
 
-bool isAttention(const std::string& kernel)
+/// Exchanges of a rank by their ends, with their groups.
+using EndsOfGroups = std::vector<std::pair<std::int64_t, std::int32_t>>;
+
+EndsOfGroups endsOfGroups(const RankEvidence& rank)
 {
-    for (const char* word : {"flash", "fmha", "sdpa", "attention", "attn.core", "attn.scores", "softmax", "bmm"})
-        if (kernel.find(word) != std::string::npos)
-            return true;
-    return false;
+    EndsOfGroups ends;
+    for (const CommSpan& span : rank.comms)
+        ends.emplace_back(span.endNs, span.group);
+    std::sort(ends.begin(), ends.end());
+    return ends;
 }
 
 /// Whether what computes next after a gather is attention, and nothing computes while it runs: parameters are gathered ahead,
-/// keys and values are waited for.
-bool precedesAttention(const RunEvidence& evidence, const RankEvidence& rank, const CommSpan& span)
+/// keys and values are waited for. Of what two groups exchange meanwhile, it is the last to end that was waited for.
+bool precedesAttention(const KernelWords& words, const RankEvidence& rank, const EndsOfGroups& ends, const CommSpan& span)
 {
     const auto next = std::lower_bound(rank.work.begin(), rank.work.end(), span.endNs,
                                        [](const WorkSpan& work, std::int64_t at) { return work.startNs < at; });
-    if (next == rank.work.end() || !isAttention(evidence.names[next->name]))
+    if (next == rank.work.end() || !words.isAttention[next->name])
         return false;
+    for (auto later = std::upper_bound(ends.begin(), ends.end(), std::pair(span.endNs, INT32_MAX));
+         later != ends.end() && later->first <= next->startNs; ++later)
+        if (later->second != span.group)
+            return false;
     const std::int64_t soon = span.startNs + (span.endNs - span.startNs) / 5;
     return next == rank.work.begin() || std::prev(next)->endNs <= soon;
 }
@@ -61,10 +97,12 @@ bool precedesAttention(const RunEvidence& evidence, const RankEvidence& rank, co
 std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vector<std::pair<std::int64_t, std::int64_t>>& window)
 {
     std::vector<Carried> carried(evidence.groups.size());
+    const KernelWords words(evidence);
     std::map<std::pair<std::int32_t, std::size_t>, bool> tookPart;
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         const RankEvidence& rank = evidence.ranks[r];
-        const std::int64_t backward = firstBackwardNs(evidence, rank, window[r].first, window[r].second);
+        const std::int64_t backward = firstBackwardNs(evidence, words, rank, window[r].first, window[r].second);
+        const EndsOfGroups ends = endsOfGroups(rank);
         for (const CommSpan& span : rank.comms) {
             if (span.group < 0 || span.startNs < window[r].first || span.startNs > window[r].second)
                 continue;
@@ -75,9 +113,9 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
             if (reduces(span.exchange) && span.endNs <= backward)
                 ++group.earlyReduces;
             if ((span.exchange == Exchange::allGather || span.exchange == Exchange::sendReceive) &&
-                precedesAttention(evidence, rank, span))
+                precedesAttention(words, rank, ends, span))
                 ++group.attentionGathers;
-            if (span.exchange == Exchange::allToAll && precedesAttention(evidence, rank, span))
+            if (span.exchange == Exchange::allToAll && precedesAttention(words, rank, ends, span))
                 ++group.attentionAllToAlls;
             if (tookPart.try_emplace({span.group, r}, true).second)
                 ++group.ranks;

@@ -100,11 +100,11 @@ TEST(RecoveredJobs, HaveTheGridAndTheScheduleThatTheyWereMadeWith)
 
 TEST(RecoveredJobs, AreFoundWithoutAnnotationsToo)
 {
-    const Rates rates = recoverRandom(false, 60, 7);
+    const Rates rates = recoverRandom(false, 200, 7);
     std::printf(
         "[ rates    ] without annotations %d jobs: grid exact %d; %d pipelines: kind by name %d, kind among the possible %d\n",
         rates.jobs, rates.grids, rates.pipelines, rates.kinds, rates.named);
-    EXPECT_GE(rates.grids, rates.jobs * 9 / 10) << rates.wrong;
+    EXPECT_EQ(rates.grids, rates.jobs) << rates.wrong;
     // Whom a rank sends to leaves several schedules open; the right one is mostly among them.
     EXPECT_GE(rates.named, rates.pipelines * 6 / 10) << rates.wrong;
 }

@@ -145,7 +145,7 @@ TEST(FilesWithoutDistributedInfo, HaveTheirGridFromWhatGroupsAreCalled)
 TEST(FilesWithoutDistributedInfo, HaveItFromWhatGoesOverThemToo)
 {
     std::string wrong;
-    EXPECT_GE(gridsWithoutInfo(false, 40, wrong), 35) << wrong;
+    EXPECT_EQ(gridsWithoutInfo(false, 200, wrong), 200) << wrong;
 }
 
 TEST(NamesOfRanks, GiveTheGridOfFilesThatSayNoMore)

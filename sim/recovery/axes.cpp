@@ -17,7 +17,20 @@ struct Candidate {
     bool isNamed = false; ///< by a description
     double sure = 0;
     std::string why;
+    bool sumsActivations = false; ///< by use: sums ahead of any backward, as many and as large as layers have
 };
+
+/// Of the losses, norms and counts that all ranks sum there are few in a forward, or they are small.
+bool areSumsOfActivations(const Carried& carried)
+{
+    constexpr double kOfTwoLayers = 4, kSmallBytes = 65536;
+    double sums = 0, bytes = 0;
+    for (const Exchange exchange : {Exchange::allReduce, Exchange::reduceScatter, Exchange::reduce}) {
+        sums += carried.of(exchange);
+        bytes += carried.bytes[static_cast<std::size_t>(exchange)];
+    }
+    return carried.earlyReduces >= kOfTwoLayers && bytes >= kSmallBytes * sums;
+}
 
 std::string groupsText(const Partition& partition)
 {
@@ -181,6 +194,7 @@ std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::spa
             fitting.role = guessed.role;
             fitting.sure = guessed.sure;
             fitting.why += ": " + guessed.why;
+            fitting.sumsActivations = guessed.role == GroupRole::tensor && areSumsOfActivations(carried);
             candidates.push_back(std::move(fitting));
         }
     }
@@ -288,7 +302,7 @@ public:
                                [this](const Digit& digit) { return m_world % digit.size != 0; });
         });
         // What a description says of a role holds; a group of the whole world, which carries sums of losses and norms, is tensor
-        // or context parallel only where it is the one group there is.
+        // parallel only where it is the one group there is, or where it sums what layers do and no smaller one does.
         const auto isNamedRole = [this](GroupRole role) {
             return std::any_of(m_candidates.begin(), m_candidates.end(),
                                [role](const Candidate& c) { return c.isNamed && c.role == role; });
@@ -296,11 +310,15 @@ public:
         const std::vector<Digit> whole{{1, m_world}};
         const bool isOnlyOne = std::all_of(m_candidates.begin(), m_candidates.end(),
                                            [&whole](const Candidate& c) { return c.partition.digits == whole; });
+        const bool isSummedInside = std::any_of(m_candidates.begin(), m_candidates.end(), [&whole](const Candidate& c) {
+            return c.role == GroupRole::tensor && c.partition.digits != whole;
+        });
         std::erase_if(m_candidates, [&](const Candidate& c) {
             if (c.isNamed || c.role == GroupRole::unknown || c.role == GroupRole::composite)
                 return false;
             const bool isGuessed = c.role == GroupRole::tensor;
-            return isNamedRole(c.role) || (isGuessed && !isOnlyOne && c.partition.digits == whole);
+            const bool isKept = isOnlyOne || (c.sumsActivations && !isSummedInside);
+            return isNamedRole(c.role) || (isGuessed && !isKept && c.partition.digits == whole);
         });
         const bool anyRole = std::any_of(m_candidates.begin(), m_candidates.end(), [](const Candidate& c) {
             return c.role != GroupRole::unknown && c.role != GroupRole::composite;

@@ -212,6 +212,44 @@ TEST(RecoveredAxes, AreNotMisledByTheGroupOfTheWholeWorld)
     EXPECT_EQ(axes.axes.size(), 2U);
 }
 
+TEST(RecoveredAxes, AreThatOfTheWholeWorldWhereLayersAreSummedOverIt)
+{
+    // Tensor parallel of all 8 ranks, whose experts are whole and dealt to pairs of them.
+    const auto group = [](std::vector<int> ranks) {
+        return sim::KnownGroup{.name = "g", .description = "", .ranks = std::move(ranks), .evidence = {}, .carried = {}};
+    };
+    const auto reduces = static_cast<std::size_t>(sim::Exchange::reduceScatter);
+    const auto exchanges = static_cast<std::size_t>(sim::Exchange::allToAll);
+    sim::KnownGroup world = group(everyRank(8));
+    world.carried.ranks = 8;
+    world.carried.count[reduces] = 96;
+    world.carried.bytes[reduces] = 96 * 1048576.0;
+    world.carried.earlyReduces = 16;
+    const auto gridOf = [&](const sim::KnownGroup& whole) {
+        std::vector<sim::KnownGroup> groups{whole};
+        for (const int first : {0, 2, 4, 6}) {
+            groups.push_back(group({first, first + 1}));
+            groups.back().carried.ranks = 2;
+            groups.back().carried.count[exchanges] = 48;
+        }
+        for (const int first : {0, 1}) {
+            groups.push_back(group({first, first + 2, first + 4, first + 6}));
+            groups.back().carried.ranks = 4;
+            groups.back().carried.count[reduces] = 2;
+        }
+        return sim::recoverAxes(groups, 8, everyRank(8));
+    };
+    const sim::RecoveredAxes axes = gridOf(world);
+    EXPECT_EQ(axes.sizeOf("tp"), 8);
+    EXPECT_EQ(axes.sizeOf("dp"), 1);
+    EXPECT_EQ(axes.sizeOf("ep"), 2);
+    world.carried.bytes[reduces] = 96 * 512.0; // counts of tokens and losses are sums too, and small
+    EXPECT_EQ(gridOf(world).find("tp"), nullptr);
+    world.carried.bytes[reduces] = 96 * 1048576.0;
+    world.carried.earlyReduces = 1; // and a large one may be the first of the gradients
+    EXPECT_EQ(gridOf(world).find("tp"), nullptr);
+}
+
 TEST(Axes, OfAPartOfTheRanksDivideTheWorld)
 {
     sim::KnownGroup group{.name = {}, .description = {}, .ranks = {0, 3, 6}, .evidence = {}, .carried = {}, .isPartial = true};

@@ -325,7 +325,7 @@ public:
                 for (const std::string& hint : m_play.hints(at))
                     m_sheets.text(tr("Hint: %1").arg(paperText(hint)), kSmall + 1, 24);
                 m_sheets.text(paperText(m_play.because(at)), kBody, 24);
-            } else if (number > 0) {
+            } else if (number > 0 && !m_play.step(at).isOnPaper) {
                 m_sheets.text(paperText(m_play.text(at)), kBody, 24);
             }
         }
@@ -355,7 +355,12 @@ private:
                     wanted.push_back(info);
         if (wanted.empty())
             wanted = {&pictureInfo(Picture::timeline)};
-        if (const std::string drawn = m_play.shownName(at) + view.dump(); drawn != m_drawn)
+        // What is asked of a picture is asked of it alone, and it does not tell it.
+        const auto input = asking.predict ? std::optional(asking.predict->input) : std::nullopt;
+        const bool asksForSlice = input == sim::QuestionInput::tensor, asksForRanks = input == sim::QuestionInput::ranks;
+        if (asksForSlice || asksForRanks)
+            wanted = {&pictureInfo(asksForSlice ? Picture::storage : Picture::grid)};
+        if (const std::string drawn = m_play.shownName(at) + view.dump() + wanted.front()->name; drawn != m_drawn)
             m_drawn = drawn;
         else
             return;
@@ -367,6 +372,10 @@ private:
             selection.ranks = state.ranks;
             selection.selectedRank = state.rank;
         }
+        if (asksForRanks)
+            selection = {};
+        selection.asksForSlice = asksForSlice;
+        selection.asksForRanks = asksForRanks;
         std::vector<std::pair<std::unique_ptr<StepView>, PaperShape>> drawn;
         double height = 140; // of the question under them
         for (const PictureInfo* info : wanted) {

@@ -115,13 +115,18 @@ void LessonPanel::commit()
         scene.asksForRanks = scene.play = false;
         scene.ranks = sim::valueAs<std::vector<int>>(asked.rightAnswer()).value_or(std::vector<int>());
         Q_EMIT sceneChanged(scene);
-    } else if (const LessonScene scene = answeredSceneOf(*m_play, m_at); scene.shown != nullptr) {
-        const sim::LessonPlay::Seen seen = m_play->seenWhenAnswered(m_at); // what was asked is over: its answer is on screen
-        m_sceneName = seen.shown;
-        if (seen.isNextStep)
-            m_seenStep = m_at + 1;
-        Q_EMIT sceneChanged(scene);
-        expectNext();
+    } else if (m_play->scenario(m_play->seenWhenAnswered(m_at).shown) != nullptr) {
+        // Words first: the pictures of the answer follow them, unless one has gone on by then.
+        QTimer::singleShot(0, this, [this, at = m_at, play = m_play] {
+            if (play != m_play || at != m_at || m_isAtEnd || m_isSuspended)
+                return;
+            const sim::LessonPlay::Seen seen = m_play->seenWhenAnswered(at);
+            m_sceneName = seen.shown;
+            if (seen.isNextStep)
+                m_seenStep = at + 1;
+            Q_EMIT sceneChanged(answeredSceneOf(*m_play, at));
+            expectNext();
+        });
     }
     m_next->setFocus();
     QTimer::singleShot(0, this, &LessonPanel::showVerdict); // laid out by then, if nothing moved

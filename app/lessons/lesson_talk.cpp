@@ -5,6 +5,7 @@
 #include "app/lessons/room_dialog.h"
 #include "app/lessons/room_histogram.h"
 #include "app/shell/widgets/style.h"
+#include "sim/lesson/live_text.h"
 #include "sim/scenario/json_text.h"
 
 #include <QLabel>
@@ -42,7 +43,7 @@ public:
     {
         if (markdown.isEmpty())
             return;
-        auto* label = new QLabel(safeMarkdown(markdown));
+        auto* label = new QLabel(withoutCode(safeMarkdown(markdown)));
         label->setTextFormat(Qt::MarkdownText);
         label->setWordWrap(true);
         label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
@@ -112,11 +113,30 @@ QString toChoose(const sim::AskedQuestion& asked)
         else // a number each: no letter to raise a hand for
             lines << QStringLiteral("%1: …").arg(talkText(asked.filled(part.text))) +
                          (question.unit.empty() ? QString() : QLatin1Char(' ') + talkText(question.unit));
+    if (question.input == sim::QuestionInput::actions) // the order to begin with
+        for (const sim::LessonValue& row : asked.valueOf(question.on + ".ranks"))
+            lines << talkText(row.get<std::string>());
     if (question.input == sim::QuestionInput::slider) {
         const auto [from, to] = asked.range();
         lines << LessonPanel::tr("Between %1 and %2.").arg(answerText(asked, from), answerText(asked, to));
     }
     return lines.join(QStringLiteral("\n\n"));
+}
+
+/// An answer of several numbers as bars; of any other nothing.
+std::vector<sim::LessonPlay::Bar> answerBarsOf(const sim::AskedQuestion& asked, const sim::LessonValue& right)
+{
+    const sim::Question& question = asked.question();
+    const bool isSketch = question.input == sim::QuestionInput::sketch;
+    std::vector<sim::LessonPlay::Bar> bars;
+    if (!isSketch && question.input != sim::QuestionInput::bars)
+        return bars;
+    const sim::LessonValue places = isSketch ? asked.valueOf(question.over) : sim::LessonValue::array();
+    for (std::size_t i = 0; i < right.size(); ++i)
+        bars.push_back({.text = isSketch ? sim::writtenValue(places[i], "") : asked.filled(question.parts[i].text),
+                        .number = answerText(asked, right[i]).toStdString(),
+                        .value = right[i].get<double>()});
+    return bars;
 }
 
 std::vector<Picture> picturesOfView(const sim::LessonValue& view)
@@ -251,7 +271,17 @@ Slide LessonTalk::goTo(int index)
             if (room.hasVoted(0) || room.hasVoted(1))
                 panel->addHistogram(*asked, room, revealed);
             if (revealed) {
-                panel->addText(LessonPanel::tr("**The engine: %1**").arg(answerText(*asked, asked->rightAnswer())), true);
+                const sim::LessonValue right = asked->rightAnswer();
+                const bool isOrder = asked->question().input == sim::QuestionInput::actions;
+                const auto bars = answerBarsOf(*asked, right);
+                panel->addText(!bars.empty() ? LessonPanel::tr("**The engine:**")
+                                             : LessonPanel::tr("**The engine: %1**")
+                                                   .arg(isOrder ? orderText(asked->outcomeOf(right)) : answerText(*asked, right)),
+                               true);
+                if (!bars.empty())
+                    panel->addChart(bars);
+                for (std::size_t rank = 0; isOrder && rank < right.size(); ++rank) // a line each, to be read along
+                    panel->addText(talkText(right[rank].get<std::string>()));
                 panel->addText(talkText(m_play->because(at)));
             }
         }

@@ -7,6 +7,7 @@
 
 #include <QFrame>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QStringList>
 #include <QVBoxLayout>
 
@@ -153,6 +154,12 @@ QString withTerms(const QString& markdown, const std::vector<LessonTerm>& terms)
     return out + markdown.mid(done);
 }
 
+QString withoutCode(QString markdown)
+{
+    static const QRegularExpression kCode(QStringLiteral("`([^`]+)`"));
+    return markdown.replace(kCode, QStringLiteral("**\\1**"));
+}
+
 QFrame* lessonCard(QVBoxLayout*& column)
 {
     auto* frame = new QFrame;
@@ -165,7 +172,7 @@ QFrame* lessonCard(QVBoxLayout*& column)
 
 QLabel* lessonParagraph(const QString& markdown, const char* role)
 {
-    auto* label = new QLabel(safeMarkdown(markdown));
+    auto* label = new QLabel(withoutCode(safeMarkdown(markdown)));
     label->setTextFormat(Qt::MarkdownText);
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);

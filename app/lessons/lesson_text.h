@@ -16,6 +16,9 @@ namespace app {
 /// Markdown without HTML and pictures, and long words breakable: a label cuts what has no place to break at.
 QString safeMarkdown(QString);
 
+/// Code as bold words: a label shows it in a font of its own that does not grow with the text around it.
+QString withoutCode(QString markdown);
+
 /// {"/layout/cp": 2, "/schedule": {"kind": "1f1b"}} in the form's words: "cp 2, schedule 1F1B"; null is "none".
 QString changesText(const sim::LessonValue& changes, const sim::Catalogue&);
 /// The name of a scenario that a lesson's case shows: where the case changes another and leaves it its name, with the changes.

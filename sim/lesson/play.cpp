@@ -223,8 +223,8 @@ LessonPlay::Seen LessonPlay::seenWhenAnswered(std::size_t at) const
     }
     std::vector<std::string> others = answers;
     std::erase(others, was);
-    const bool isCompared = isAmong(answers, was); // the two of them
-    if (others.empty() || (isCompared ? others.size() != 1 : isAmong(reasons, was)))
+    const bool isCompared = input == QuestionInput::choice && isAmong(answers, was); // the two of them
+    if (others.empty() || (isCompared ? others.size() != 1 : isAmong(answers, was) || isAmong(reasons, was)))
         return {};
     const auto said = std::find_if(others.begin(), others.end(), [&](const auto& name) { return isAmong(reasons, name); });
     const std::string& shown = said != others.end() ? *said : others.front();

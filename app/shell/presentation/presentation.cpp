@@ -371,6 +371,13 @@ int Presentation::fitPanel(int text)
         }
     m_isSplit = !m_shown.empty();
     take(text, width(), false);
+    if (!m_isSplit) // words alone: as large as they fit
+        for (const int pixels : {text * 2, text * 5 / 3, text * 3 / 2, text * 4 / 3, text * 7 / 6}) {
+            m_panel->setTextPixels(pixels);
+            if (m_panel->neededHeight(width()) <= room)
+                return text;
+        }
+    m_panel->setTextPixels(text);
     if (m_panel->neededHeight(width()) > room)
         m_panel->setTextPixels(kSmallestText);
     return text;

@@ -243,6 +243,11 @@ void MainWindow::showScene(const LessonScene& scene)
 {
     m_workspace->setNote(scene.note);
     m_desk.askForSlice(scene.asksForSlice);
+    if (scene.asksForRanks && scene.shown == nullptr && scene.ranks.empty()) { // those of the answer before are none to this one
+        m_desk.selection().selectRank(std::nullopt);
+        m_desk.selection().ranks.clear();
+        m_desk.selectionMayHaveChanged();
+    }
     m_desk.askForRanks(scene.asksForRanks);
     if (auto* storage = dynamic_cast<StorageView*>(&m_workspace->view(Picture::storage)))
         storage->pointAt(scene.tensor.toStdString());

@@ -113,7 +113,16 @@ private:
         // A little inside, so that the ways between neighbours can be seen.
         constexpr float kOfCell = 0.86F;
         const float begin = leaves(a) * kOfCell, end = 1 - leaves(b) * kOfCell;
-        return {{from.x + dx * begin, from.y + dy * begin}, {from.x + dx * end, from.y + dy * end}};
+        // Over the cells between them along their edge: the ranks' numbers stand in their middle.
+        constexpr float kBeside = 0.44F;
+        const bool isAlongRow = m_layout.row(fromRank) == m_layout.row(toRank);
+        const bool isAlongColumn = m_layout.column(fromRank) == m_layout.column(toRank);
+        const int cells = std::max(std::abs(m_layout.column(fromRank) - m_layout.column(toRank)),
+                                   std::abs(m_layout.row(fromRank) - m_layout.row(toRank)));
+        const Point aside{cells > 1 && isAlongColumn ? a.width() * kBeside : 0,
+                          cells > 1 && isAlongRow ? a.height() * kBeside : 0};
+        return {{from.x + dx * begin + aside.x, from.y + dy * begin + aside.y},
+                {from.x + dx * end + aside.x, from.y + dy * end + aside.y}};
     }
 
     void arrow(Point tip, Point from, float size, Color fill, Color edge)

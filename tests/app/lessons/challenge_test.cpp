@@ -84,6 +84,21 @@ TEST(LessonWindow, RanksThatAreAskedForAreNotToldByTheGrid)
     EXPECT_LT(2 * asked, differing()) << "its groups are outlined, and the others stand back";
 }
 
+TEST(LessonWindow, RanksOfAnAnswerAreNotSelectedInTheNextQuestion)
+{
+    LessonInWindow played(QStringLiteral("cut-the-matrix"), QSize(1280, 720));
+    MainWindow& window = played.window;
+    played.playUntil("tp-group");
+    LessonPanel& lesson = window.lesson();
+    lesson.input()->setValue(lesson.play()->asked(lesson.at())->rightAnswer());
+    lesson.commit();
+    EXPECT_EQ(window.desk().selection().ranks.size(), 8U) << "the answer is seen";
+    lesson.next();
+    ASSERT_TRUE(lesson.masks());
+    EXPECT_TRUE(window.desk().selection().ranks.empty());
+    EXPECT_TRUE(lesson.input()->value().is_null()) << "nothing is answered yet";
+}
+
 TEST(LessonWindow, WhatALessonLeavesIsNobodysWork)
 {
     QStandardPaths::setTestModeEnabled(true); // answers are kept, but not beside anybody's own

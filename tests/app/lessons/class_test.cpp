@@ -407,6 +407,39 @@ TEST(LessonClass, TheRoomIsAskedAndAskedAgain)
     EXPECT_TRUE(spoken().contains(QStringLiteral("then 20, the engine's"))) << qPrintable(spoken());
 }
 
+/// Where no picture stands beside them, words take the room; an order is read a rank a line.
+TEST(LessonClass, WordsAloneAreLargeAndOrdersAreLines)
+{
+    Class exam("exam");
+    Presentation& slides = exam.presentation();
+    const auto pixels = [&] {
+        int most = 0;
+        for (const QLabel* label : slides.findChildren<QLabel*>())
+            if (label->isVisible() && label->parentWidget() != &slides)
+                most = std::max(most, label->font().pixelSize());
+        return most;
+    };
+    exam.next(); // a question on paper
+    EXPECT_GE(pixels(), 2 * Presentation::kSmallestText) << "room for it there is";
+    const auto play = playOf(lessonFile("exam"));
+    LessonTalk talk(play, 1, [](const LessonScene&) {});
+    QWidget parent;
+    const Slide last = talk.goTo(talk.size() - 1);
+    const std::unique_ptr<SlidePanel> panel(last.beside(&parent));
+    EXPECT_TRUE(shownText(*panel).contains(QStringLiteral("The engine: bubble"))) << qPrintable(shownText(*panel));
+    EXPECT_EQ(shownText(*panel).count(QStringLiteral("F0 ")), 4) << "four ranks";
+    const Slide asks = talk.goTo(talk.size() - 2);
+    const std::unique_ptr<SlidePanel> asked(asks.beside(&parent));
+    EXPECT_TRUE(shownText(*asked).contains(QStringLiteral("\n\n3F0 "))) << "what is to be put in order";
+    LessonTalk curve(playOf(lessonFile("cut-finer")), 1, [](const LessonScene&) {});
+    const Slide drawn = curve.goTo(5);
+    const std::unique_ptr<SlidePanel> bars(drawn.beside(&parent));
+    QStringList spoken;
+    for (const QWidget* widget : bars->findChildren<QWidget*>())
+        spoken << widget->accessibleName();
+    EXPECT_TRUE(spoken.join(QLatin1Char('\n')).contains(QStringLiteral("1: 50.6 %; 2: "))) << "its places beside each other";
+}
+
 /// All rows of all pictures of all lessons are on the paper, and the sentences that a question needs.
 TEST(LessonHandout, CutsNoPicture)
 {

@@ -271,6 +271,27 @@ TEST(GridWaiting, ArrowsPointAtWhomOneWaitsFor)
     EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("waits for rank 2 → 1 → 0, which does F0")));
 }
 
+/// Where tensor-parallel ranks stand between two of a pipeline, the arrow goes past their numbers.
+TEST(GridWaiting, ArrowsStrikeThroughNoRankNumber)
+{
+    Grid grid(test::smallScenario(2, 2, 16));
+    grid.view.setLens(GridLens::bubble);
+    const RecorderCanvas canvas = grid.draw({0, 0, 560, 640});
+    const auto waits = canvas.nodesOf("wait");
+    ASSERT_FALSE(waits.empty());
+    for (const Primitive& text : canvas.primitives())
+        if (text.kind == Primitive::Kind::text && !text.text.empty() &&
+            text.text.find_first_not_of("0123456789") == std::string::npos)
+            for (const Primitive& line : canvas.primitives())
+                if (line.kind == Primitive::Kind::line && line.thickness > 1 && line.points.size() == 2) {
+                    const float y = line.points[0].y, left = std::min(line.points[0].x, line.points[1].x),
+                                right = std::max(line.points[0].x, line.points[1].x);
+                    EXPECT_FALSE(line.points[1].y == y && y > text.rect.top + 2 && y < text.rect.bottom - 2 &&
+                                 left < text.rect.right && right > text.rect.left)
+                        << text.text;
+                }
+}
+
 TEST(GridManyRanks, HaveAllOfIt)
 {
     Grid grid(test::llama405b());

@@ -28,4 +28,10 @@ void tidyDockTabs(QMainWindow& window)
     }
 }
 
+void bringForward(QDockWidget& dock)
+{
+    dock.lower();
+    dock.raise();
+}
+
 } // namespace app

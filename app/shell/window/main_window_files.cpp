@@ -37,6 +37,7 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QRegularExpression>
 #include <QScreen>
 #include <QStatusBar>
 #include <QTimer>
@@ -71,6 +72,19 @@ GridView& gridOf(Workspace& workspace)
 std::string shownName(GridLens lens)
 {
     return QString::fromUtf8(gridLensName(lens)).toLower().toStdString();
+}
+
+/// "Llama 3.1 8B on 16 GPUs: dp 16" without what file systems, or whoever types them, stumble over.
+QString nameAsFile(const QString& name)
+{
+    QString out;
+    for (const QChar each : name)
+        out += each.isLetterOrNumber() || each == QLatin1Char('.') ? each.toLower() : QLatin1Char('-');
+    static const QRegularExpression kDashes(QStringLiteral("-+")), kEnds(QStringLiteral("^[-.]+|[-.]+$"));
+    out.replace(kDashes, QStringLiteral("-")).remove(kEnds);
+    constexpr int kLongest = 80;
+    out.truncate(kLongest);
+    return out.isEmpty() ? QStringLiteral("scenario") : out;
 }
 
 /// "stragglers": as the view in a file calls it. There the bubble's lens has the name that it had at first: files keep their
@@ -117,7 +131,8 @@ bool MainWindow::save()
 
 bool MainWindow::saveAs()
 {
-    const QString name = m_session.path().isEmpty() ? QStringLiteral("scenario.json") : QFileInfo(m_session.path()).fileName();
+    const QString name = m_session.path().isEmpty() ? nameAsFile(m_session.displayName()) + QStringLiteral(".json")
+                                                    : QFileInfo(m_session.path()).fileName();
     const QString path = chooseSaveFile(this, tr("Save Scenario"), name, tr("Scenarios (*.json)"));
     if (path.isEmpty())
         return false;
@@ -449,7 +464,7 @@ void MainWindow::chooseTextSize(int percent)
     statusBar()->showMessage(tr("Text, controls and pictures at %1 %").arg(percent), kSavedMs);
 }
 
-void MainWindow::openSettings()
+SettingsDialog& MainWindow::openSettings()
 {
     auto* dialog = new SettingsDialog(m_settings, translationsIn(assetsPath()), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -458,6 +473,7 @@ void MainWindow::openSettings()
         writeSettings();
     });
     dialog->open();
+    return *dialog;
 }
 
 void MainWindow::applySettings(const Settings& settings)

@@ -83,7 +83,7 @@ void Workspace::setPictureVisible(Picture picture, bool visible)
     if (comesBack)
         giveRoom(changed);
     if (visible)
-        changed.dock->raise();
+        app::bringForward(*changed.dock);
     if (comesBack && changed.before.isValid() && isBesideOthers(changed)) {
         m_docks->resizeDocks({changed.dock}, {std::max(changed.before.width(), readableWidth(picture))}, Qt::Horizontal);
         m_docks->resizeDocks({changed.dock}, {std::max(changed.before.height(), kReadableHeight)}, Qt::Vertical);
@@ -112,7 +112,7 @@ void Workspace::giveRoom(Shown& newcomer)
         const bool wasPlacing = std::exchange(m_isPlacing, true);
         m_docks->tabifyDockWidget(other.dock, newcomer.dock);
         m_isPlacing = wasPlacing;
-        m_tidyTimer.start();
+        tidySoon();
         return;
     }
 }
@@ -208,9 +208,15 @@ void Workspace::sizesChanged()
     m_sharedSize = m_docks->size();
 }
 
-/// Docks that change their sizes while their window keeps its own have been pulled at.
+/// Docks that change their sizes while their window keeps its own have been pulled at; one that is closed by its own button is
+/// as large again when it comes back as one that a command has hidden.
 bool Workspace::eventFilter(QObject* watched, QEvent* event)
 {
+    if (event->type() == QEvent::Close) {
+        const auto closed = std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return s.dock == watched; });
+        if (closed != m_pictures.end() && isBesideOthers(*closed))
+            closed->before = closed->dock->size();
+    }
     if (event->type() == QEvent::Resize && !m_isPlacing && m_docks->size() == m_sharedSize)
         m_shareTimer.start();
     return QWidget::eventFilter(watched, event);
@@ -278,12 +284,12 @@ void Workspace::arrange()
         m_docks->resizeDocks({grid, beside}, {width() * kGridShare / 100, width() * kBesideShare / 100}, Qt::Horizontal);
         for (const Shown& shown : m_pictures) {
             if (shown.dock != grid && shown.dock != timeline) {
-                shown.dock->raise(); // the first of them
+                app::bringForward(*shown.dock); // the first of them
                 break;
             }
         }
     } else {
-        grid->raise();
+        app::bringForward(*grid);
     }
     m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
     m_isPlacing = false;
@@ -300,6 +306,9 @@ void Workspace::adapt()
         return;
     const QSize room = m_docks->size();
     const auto isEnough = [&](QSize needed) { return room.width() >= needed.width() && room.height() >= needed.height(); };
+    const bool isWide = width() >= kWideWorkspace;
+    if (m_unfolded.isEmpty() && m_wasWide)
+        m_frontWide = inFront();
     if (!m_unfolded.isEmpty()) {
         if (!isEnough(m_neededUnfolded))
             return;
@@ -314,13 +323,35 @@ void Workspace::adapt()
         m_isPlacing = false;
         if (m_isUsual)
             arrange();
-    } else if (m_isUsual && m_wasWide != (width() >= kWideWorkspace)) {
+        keepInFront(isWide);
+    } else if (m_isUsual && m_wasWide != isWide) {
         arrange();
+        keepInFront(isWide);
     }
     if (const QSize needed = m_docks->layout()->minimumSize(); !isEnough(needed)) {
         m_neededUnfolded = needed;
         foldPictures();
     }
+}
+
+std::vector<Picture> Workspace::inFront() const
+{
+    std::vector<Picture> out;
+    for (const Shown& shown : m_pictures)
+        if (isPictureInFront(shown.picture))
+            out.push_back(shown.picture);
+    return out;
+}
+
+/// Who looks at a picture goes on looking at it, wherever it lies now; beside it what lay there before.
+void Workspace::keepInFront(bool isWide)
+{
+    if (isWide)
+        for (const Picture picture : m_frontWide)
+            if (!at(picture).dock->isHidden())
+                app::bringForward(*at(picture).dock);
+    if (const Picture used = lastUsedPicture(); used != Picture::timeline)
+        app::bringForward(*at(used).dock);
 }
 
 /// All but the timeline share a place above it; where there is no room for two, it lies behind them too.
@@ -350,7 +381,7 @@ void Workspace::foldPictures()
             m_docks->tabifyDockWidget(first, timeline);
     }
     m_isPlacing = false;
-    at(inFront).dock->raise();
+    app::bringForward(*at(inFront).dock);
 }
 
 /// Folded pictures are as narrow as their window is.
@@ -415,10 +446,7 @@ void Workspace::showEvent(QShowEvent* event)
 void Workspace::hideEvent(QHideEvent* event)
 {
     if (m_isArranged && !event->spontaneous() && m_layoutToRestore.isEmpty()) {
-        m_seen.clear();
-        for (const Shown& shown : m_pictures)
-            if (isPictureInFront(shown.picture))
-                m_seen.push_back(shown.picture);
+        m_seen = inFront();
         const std::vector<Picture> brought = m_brought;
         putBack(); // what is kept is the layout of the user, who may close the window from another page
         m_layoutToRestore = saveLayout();
@@ -430,8 +458,39 @@ void Workspace::hideEvent(QHideEvent* event)
 void Workspace::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    adapt();
-    applyShares();
+    adaptSoon();
+}
+
+/// In a turn of its own: whoever gives the workspace its size is laying docks out just now, and what is arranged anew under its
+/// hands loses tabs, or worse. Before anything is drawn: events that are posted come before those that draw.
+void Workspace::adaptSoon()
+{
+    if (std::exchange(m_adaptsSoon, true))
+        return;
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            m_adaptsSoon = false;
+            if (!isVisible())
+                return;
+            layout()->activate(); // the docks have their room
+            adapt();
+            applyShares();
+        },
+        Qt::QueuedConnection);
+}
+
+void Workspace::tidySoon()
+{
+    if (std::exchange(m_tidiesSoon, true))
+        return;
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            m_tidiesSoon = false;
+            tidyTabs();
+        },
+        Qt::QueuedConnection);
 }
 
 } // namespace app

@@ -23,7 +23,7 @@ namespace {
 constexpr QSize kDialogFrame{16, 40}; ///< what a window manager adds
 constexpr int kAboveButtons = 8;
 constexpr auto kFitsSoon = "fitsSoon";
-constexpr auto kIsScrolled = "isScrolled";
+constexpr auto kScrolledArea = "scrolledDialog";
 
 QSize roomFor(const QDialog& dialog)
 {
@@ -104,6 +104,7 @@ void scrollContents(QDialog& dialog)
     area->setFocusPolicy(Qt::NoFocus);
     area->setWidgetResizable(true);
     area->setWidget(contents);
+    area->setObjectName(QLatin1String(kScrolledArea));
     setRole(area, "clear");
     auto* outer = new QVBoxLayout(&dialog);
     outer->setContentsMargins(0, 0, 0, 0);
@@ -117,7 +118,6 @@ void scrollContents(QDialog& dialog)
         below->addWidget(buttons.widget, 1);
     outer->addLayout(below);
     dialog.setMinimumSize(0, 0);
-    dialog.setProperty(kIsScrolled, true);
     if (focus)
         QMetaObject::invokeMethod(
             &dialog,
@@ -151,9 +151,10 @@ bool LayoutHabit::eventFilter(QObject* watched, QEvent* event)
     auto* dialog = qobject_cast<QDialog*>(watched);
     if (!dialog)
         return false;
-    if (type == QEvent::Polish || (type == QEvent::Show && !event->spontaneous()))
+    const bool comes = type == QEvent::Polish || (type == QEvent::Show && !event->spontaneous());
+    if (comes)
         fit(*dialog);
-    else if (dialog->isVisible())
+    if (type == QEvent::Show || (!comes && dialog->isVisible())) // once more where it has its place
         fitSoon(*dialog);
     return false;
 }
@@ -179,7 +180,12 @@ void LayoutHabit::fit(QDialog& dialog)
     const QSize room = roomFor(dialog);
     if (room.isEmpty())
         return;
-    if (dialog.layout() && !isOfToolkit(dialog) && !dialog.property(kIsScrolled).toBool()) {
+    const auto* scrolled = dialog.findChild<QScrollArea*>(QLatin1String(kScrolledArea), Qt::FindDirectChildrenOnly);
+    if (scrolled && dialog.isVisible()) { // sideways only where it must
+        const int missing = scrolled->widget()->minimumSizeHint().width() - scrolled->viewport()->width();
+        if (missing > 0 && dialog.width() < room.width())
+            dialog.resize(std::min(room.width(), dialog.width() + missing), dialog.height());
+    } else if (!scrolled && dialog.layout() && !isOfToolkit(dialog)) {
         for (QWidget* part : dialog.findChildren<QWidget*>())
             part->ensurePolished(); // or they are smaller than they will be
         dialog.layout()->invalidate();
@@ -195,8 +201,7 @@ void LayoutHabit::fit(QDialog& dialog)
     if (dialog.width() > room.width() || dialog.height() > room.height())
         dialog.resize(dialog.size().boundedTo(room));
     const QRect screen = dialog.screen()->availableGeometry();
-    if (const QRect frame = dialog.frameGeometry();
-        dialog.isVisible() && dialog.windowType() != Qt::Popup && !screen.contains(frame))
+    if (const QRect frame = dialog.frameGeometry(); dialog.isVisible() && !screen.contains(frame))
         dialog.move(std::clamp(frame.x(), screen.x(), std::max(screen.x(), screen.right() + 1 - frame.width())),
                     std::clamp(frame.y(), screen.y(), std::max(screen.y(), screen.bottom() + 1 - frame.height())));
 }

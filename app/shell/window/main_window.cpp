@@ -604,10 +604,8 @@ void MainWindow::showStatus()
         m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
         return;
     }
-    if (m_desk.isSimulating() && !m_busyTimer.isActive()) {
-        m_resultLabel->setText(tr("Simulating…"));
-        return;
-    }
+    if (m_desk.isSimulating() && !m_busyTimer.isActive())
+        return m_resultLabel->setText(tr("Simulating…"));
     if (!m_desk.simulation())
         return m_resultLabel->clear();
     const sim::Metrics& metrics = m_desk.simulation()->metrics();

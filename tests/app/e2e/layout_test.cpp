@@ -61,13 +61,15 @@ TEST_F(LayoutOfWindow, ADockClosedByItsOwnButtonComesBackAsHighAsItWas)
 TEST_F(LayoutOfWindow, ThePictureInFrontStaysThereWhateverTheWindowsSize)
 {
     open(kSixteen);
+    window.resize(1900, 1000);
+    settle();
     window.run(CommandId::showStorage);
     settle();
     ASSERT_TRUE(window.workspace().isPictureInFront(Picture::storage));
     window.resize(1024, 640);
     settle();
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::storage)) << "who looks at it goes on looking at it";
-    window.resize(1600, 900);
+    window.resize(1900, 1000);
     settle();
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::storage));
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::grid));

@@ -128,18 +128,33 @@ TEST_F(RealWindow, HasItsDocksAgainAfterEveryTextAndSize)
     for (int larger = 0; larger < 5; ++larger) {
         window.run(CommandId::textLarger);
         rest();
+        EXPECT_TRUE(window.workspace().isPictureInFront(Picture::grid)) << "as before, at text " << larger;
     }
     window.run(CommandId::textUsual);
     rest();
     EXPECT_EQ(arrangement(window).toStdString(), usual.toStdString()) << "after text of 200 %";
-    for (const QSize size : {QSize(1024, 640), QSize(1900, 1000), QSize(1300, 800), kUsual}) {
-        window.resize(size);
-        rest();
-        const QString there = arrangement(window);
-        EXPECT_TRUE(there.contains(QStringLiteral("tab Storage"))) << size.width() << ": " << there.toStdString();
-        EXPECT_TRUE(there.contains(QStringLiteral("tab Memory"))) << size.width() << ": " << there.toStdString();
-    }
-    EXPECT_EQ(arrangement(window).toStdString(), usual.toStdString()) << "after windows of other sizes";
+    const auto walkThroughSizes = [&] {
+        for (const QSize size : {QSize(1024, 640), QSize(1900, 1000), QSize(1300, 800), kUsual}) {
+            window.resize(size);
+            rest();
+            const QString there = arrangement(window);
+            EXPECT_TRUE(there.contains(QStringLiteral("tab Storage"))) << size.width() << ": " << there.toStdString();
+            EXPECT_TRUE(there.contains(QStringLiteral("tab Memory"))) << size.width() << ": " << there.toStdString();
+        }
+        EXPECT_EQ(arrangement(window).toStdString(), usual.toStdString()) << "after windows of other sizes";
+    };
+    walkThroughSizes();
+    window.run(CommandId::showPlan);
+    rest();
+    window.resize(1024, 640);
+    rest();
+    window.resize(1900, 1000);
+    rest();
+    EXPECT_TRUE(arrangement(window).contains(QStringLiteral("tab Storage"))) << arrangement(window).toStdString();
+    window.resize(kUsual);
+    window.run(CommandId::resetLayout);
+    rest();
+    walkThroughSizes();
     window.resize(1900, 1000);
     rest();
     window.run(CommandId::resetLayout);

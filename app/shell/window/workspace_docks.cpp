@@ -15,6 +15,7 @@ namespace app {
 namespace {
 
 constexpr int kNarrowestPicture = 160;
+constexpr auto kApart = "apart"; ///< property of the docks: their state with each in a place of its own
 constexpr int kLayoutVersion = 3;
 constexpr int kLayoutWithoutUsual = 2; ///< it did not say whether docks lie as is usual
 /// From this width on, the pictures beside the grid have a place of their own.
@@ -86,7 +87,16 @@ void Workspace::setPictureVisible(Picture picture, bool visible)
         app::bringForward(*changed.dock);
     if (comesBack && changed.before.isValid() && isBesideOthers(changed)) {
         m_docks->resizeDocks({changed.dock}, {std::max(changed.before.width(), readableWidth(picture))}, Qt::Horizontal);
-        m_docks->resizeDocks({changed.dock}, {std::max(changed.before.height(), kReadableHeight)}, Qt::Vertical);
+        const int high = std::max(changed.before.height(), kReadableHeight);
+        const auto area = m_docks->dockWidgetArea(changed.dock);
+        const auto faces = [&](const Shown& shown) {
+            return !shown.dock->isHidden() && !shown.dock->isFloating() && m_docks->dockWidgetArea(shown.dock) != area;
+        };
+        const auto facing = std::find_if(m_pictures.begin(), m_pictures.end(), faces);
+        if (facing != m_pictures.end()) // both are told: where one is, each gives in by half
+            m_docks->resizeDocks({changed.dock, facing->dock}, {high, std::max(1, m_docks->height() - high)}, Qt::Vertical);
+        else
+            m_docks->resizeDocks({changed.dock}, {high}, Qt::Vertical);
     }
     const auto isHidden = [](const Shown& shown) { return shown.dock->isHidden(); };
     if (std::all_of(m_pictures.begin(), m_pictures.end(), isHidden)) { // one of them is always there
@@ -257,6 +267,15 @@ void Workspace::arrange()
     m_isPlacing = true;
     m_unfolded.clear();
     letNarrow(false);
+    const auto isTab = [this](const Shown& shown) { return !m_docks->tabifiedDockWidgets(shown.dock).isEmpty(); };
+    if (std::any_of(m_pictures.begin(), m_pictures.end(), isTab)) { // or places without docks are left, with bars of tabs
+        std::vector<bool> hidden;
+        for (const Shown& shown : m_pictures)
+            hidden.push_back(shown.dock->isHidden());
+        m_docks->restoreState(m_docks->property(kApart).toByteArray(), kLayoutVersion);
+        for (std::size_t i = 0; i < m_pictures.size(); ++i)
+            m_pictures[i].dock->setHidden(hidden[i]);
+    }
     for (const Shown& shown : m_pictures) { // what shares a place now would be left in it
         const bool wasHidden = shown.dock->isHidden();
         shown.dock->setFloating(false);
@@ -357,7 +376,8 @@ void Workspace::keepInFront(bool isWide)
 /// All but the timeline share a place above it; where there is no room for two, it lies behind them too.
 void Workspace::foldPictures()
 {
-    const Picture inFront = lastUsedPicture();
+    const Picture used = lastUsedPicture();
+    const std::vector<Picture> before = inFront();
     m_unfolded = m_docks->saveState(kLayoutVersion);
     m_isPlacing = true;
     letNarrow(true);
@@ -381,7 +401,10 @@ void Workspace::foldPictures()
             m_docks->tabifyDockWidget(first, timeline);
     }
     m_isPlacing = false;
-    app::bringForward(*at(inFront).dock);
+    for (auto picture = before.rbegin(); picture != before.rend(); ++picture) // one of two that lay beside each other: the first
+        if (*picture != Picture::timeline && !at(*picture).dock->isFloating())
+            app::bringForward(*at(*picture).dock);
+    app::bringForward(*at(used).dock);
 }
 
 /// Folded pictures are as narrow as their window is.
@@ -432,6 +455,7 @@ void Workspace::showEvent(QShowEvent* event)
         return;
     }
     m_isArranged = true;
+    m_docks->setProperty(kApart, m_docks->saveState(kLayoutVersion));
     m_isPlacing = true;
     const bool isTaken = !m_layoutToRestore.isEmpty() && takeLayout(std::exchange(m_layoutToRestore, {}));
     m_isPlacing = false;

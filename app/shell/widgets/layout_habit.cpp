@@ -21,7 +21,7 @@ namespace app {
 namespace {
 
 constexpr QSize kDialogFrame{16, 40}; ///< what a window manager adds
-constexpr int kAboveButtons = 8;
+constexpr int kAboveButtons = 8, kBesideButtons = 16;
 constexpr auto kFitsSoon = "fitsSoon";
 constexpr auto kScrolledArea = "scrolledDialog";
 
@@ -111,7 +111,8 @@ void scrollContents(QDialog& dialog)
     outer->setSpacing(0);
     outer->addWidget(area, 1);
     auto* below = new QHBoxLayout;
-    below->setContentsMargins(around.left(), kAboveButtons, around.right(), std::max(kAboveButtons, around.bottom() / 2));
+    below->setContentsMargins(std::max(kBesideButtons, around.left()), kAboveButtons, std::max(kBesideButtons, around.right()),
+                              std::max(kAboveButtons, around.bottom() / 2));
     if (buttons.layout)
         below->addLayout(buttons.layout, 1);
     else if (buttons.widget)

@@ -42,6 +42,8 @@
 #include <QStatusBar>
 #include <QTimer>
 
+#include <array>
+
 namespace app {
 namespace {
 
@@ -445,12 +447,13 @@ void MainWindow::showEvent(QShowEvent* event)
     const QRect room = screen()->availableGeometry();
     if (!room.contains(QRect(pos(), size() + kFrame)))
         fitScreen();
-    constexpr int kFramedMs = 400; // the window manager's frame comes later, and may reach beyond the screen
-    QTimer::singleShot(kFramedMs, this, [this] {
-        const QPoint least = screen()->availableGeometry().topLeft(), is = frameGeometry().topLeft();
-        if (is.x() < least.x() || is.y() < least.y())
-            move(std::max(is.x(), least.x()), std::max(is.y(), least.y()));
-    });
+    constexpr std::array kFramedMs{400, 1500, 4000}; // the window manager's frame comes later, and may reach beyond the screen
+    for (const int ms : kFramedMs)                   // much later where the machine is busy
+        QTimer::singleShot(ms, this, [this] {
+            const QPoint least = screen()->availableGeometry().topLeft(), is = frameGeometry().topLeft();
+            if (is.x() < least.x() || is.y() < least.y())
+                move(std::max(is.x(), least.x()), std::max(is.y(), least.y()));
+        });
 }
 
 void MainWindow::chooseTextSize(int percent)

@@ -214,6 +214,8 @@ void Workspace::sizesChanged()
 {
     if (!m_unfolded.isEmpty() || !m_layoutToRestore.isEmpty() || !isVisible())
         return;
+    if (m_adaptsSoon) // they are as the window has just left them
+        return m_shareTimer.start();
     m_shares.measure(*m_docks);
     m_sharedSize = m_docks->size();
 }
@@ -313,7 +315,13 @@ void Workspace::arrange()
     m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
     m_isPlacing = false;
     m_shares = {};
-    m_shareTimer.start(); // measured where they will lie
+    if (m_docks->isVisible()) { // at once: before the next turn the window may be of another size
+        m_docks->layout()->activate();
+        m_shares.measure(*m_docks);
+        m_sharedSize = m_docks->size();
+    } else {
+        m_shareTimer.start(); // measured where they will lie
+    }
     m_isUsual = true;
     m_wasWide = wide;
 }

@@ -47,7 +47,7 @@ class FigurePreview : public QWidget {
 public:
     explicit FigurePreview(std::function<QImage(QSize most, qreal ratio)> draw) : m_draw(std::move(draw))
     {
-        setMinimumSize(360, 320);
+        setMinimumSize(280, 200); // with the settings beside it, on a small screen at large text
         setAccessibleName(ExportDialog::tr("Preview"));
     }
     void refresh()

@@ -169,6 +169,12 @@ Settings SettingsDialog::settings() const
     return out;
 }
 
+void SettingsDialog::askForPrice()
+{
+    m_price->setFocus();
+    m_price->selectAll();
+}
+
 void SettingsDialog::setSettings(const Settings& settings)
 {
     choose(*m_theme, static_cast<int>(settings.theme));

@@ -18,6 +18,7 @@ public:
     /// `languages`: the codes of those that the program speaks besides English.
     SettingsDialog(const Settings&, const QStringList& languages, QWidget* parent = nullptr);
     Settings settings() const;
+    void askForPrice(); ///< of a GPU hour: the keyboard goes there
     void setSettings(const Settings&);
 
 Q_SIGNALS:

@@ -21,7 +21,9 @@ namespace app {
 namespace {
 
 constexpr int kFormSide = 12, kSideWithGutter = 4, kFormScrollBar = 10, kBetweenFormRows = 6;
-constexpr int kHelpHeight = 80, kLowForm = 400; ///< in a low form there is no room for help: hints at the pointer say the same
+constexpr int kHelpHeight = 80, kLowForm = 400; ///< in a low form help is low too, and scrolls
+constexpr int kLowHelpHeight = 44;
+constexpr int kLowestForm = 180; ///< in a lower one there is no room for help: hints at the pointer say the same
 
 } // namespace
 
@@ -252,7 +254,8 @@ void ScenarioForm::refreshVisibility()
 void ScenarioForm::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    m_helpArea->setVisible(height() >= kLowForm);
+    m_helpArea->setFixedHeight(height() >= kLowForm ? kHelpHeight : kLowHelpHeight);
+    m_helpArea->setVisible(height() >= kLowestForm);
 }
 
 QString ScenarioForm::helpText() const

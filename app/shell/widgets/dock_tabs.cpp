@@ -1,10 +1,29 @@
 #include "app/shell/widgets/dock_tabs.h"
 
 #include <QDockWidget>
+#include <QLayout>
 #include <QMainWindow>
 #include <QTabBar>
 
+#include <algorithm>
+
 namespace app {
+namespace {
+
+/// Narrower than its tabs, though the dock below it is wider.
+bool isCut(const QMainWindow& window, const QTabBar& bar)
+{
+    if (!bar.isVisible() || bar.count() == 0)
+        return false;
+    const QString title = bar.tabText(bar.currentIndex());
+    const auto docks = window.findChildren<QDockWidget*>(QString(), Qt::FindDirectChildrenOnly);
+    return std::any_of(docks.begin(), docks.end(), [&](const QDockWidget* dock) {
+        return dock->windowTitle() == title && !dock->isFloating() &&
+               bar.width() < std::min(bar.sizeHint().width(), dock->width());
+    });
+}
+
+} // namespace
 
 void tidyDockTabs(QMainWindow& window)
 {
@@ -18,14 +37,27 @@ void tidyDockTabs(QMainWindow& window)
             delete title;
         }
     }
+    bool areCut = false; // the place of a bar is what it needed before it was styled, or had all its tabs
     for (QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        areCut = areCut || isCut(window, *bar);
         if (bar->elideMode() == Qt::ElideNone && !bar->expanding() && !bar->drawBase() && bar->usesScrollButtons())
             continue; // each would lay it out anew
         bar->setElideMode(Qt::ElideNone);
         bar->setExpanding(false);
         bar->setDrawBase(false);
         bar->setUsesScrollButtons(true);
+        areCut = areCut || isCut(window, *bar);
     }
+    if (areCut) {
+        window.layout()->invalidate();
+        window.layout()->activate();
+    }
+}
+
+void bringForward(QDockWidget& dock)
+{
+    dock.lower();
+    dock.raise();
 }
 
 } // namespace app

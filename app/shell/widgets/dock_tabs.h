@@ -1,11 +1,16 @@
 // Docks that share a place: the tab is the title.
 #pragma once
 
+class QDockWidget;
 class QMainWindow;
 
 namespace app {
 
 /// No second title below a tab, and no tab is cut. To be said again whenever docks have been moved.
 void tidyDockTabs(QMainWindow&);
+
+/// In front of those it shares a place with. QWidget::raise() alone does nothing for what was raised last, wherever it lies
+/// since.
+void bringForward(QDockWidget&);
 
 } // namespace app

@@ -327,7 +327,11 @@ QIcon themedIcon(const QString& assets, const QString& name, const Theme& theme)
     };
     QIcon icon;
     icon.addPixmap(pixmap(mixed(toQColor(theme.text), toQColor(theme.mutedText), 0.4)), QIcon::Normal);
-    icon.addPixmap(pixmap(mixed(toQColor(theme.border), toQColor(theme.mutedText), 0.3)), QIcon::Disabled);
+    // Strong borders are no grey: there what can be pressed would look as what cannot.
+    const bool isStrong = theme.name == highContrastTheme().name;
+    icon.addPixmap(
+        pixmap(mixed(toQColor(isStrong ? theme.panel : theme.border), toQColor(theme.mutedText), isStrong ? 0.4 : 0.3)),
+        QIcon::Disabled);
     return icon;
 }
 

@@ -19,6 +19,7 @@
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/focus_habit.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/layout_habit.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/problem_page.h"
@@ -85,6 +86,7 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
       m_session(m_desk.session()), m_baseline(m_desk.baseline())
 {
     new FocusHabit(this);
+    new LayoutHabit(this);
     // Before the widgets: they measure themselves with its fonts, and none has to be styled twice.
     applyStyle(themeFor(startTheme()), assetsPath());
     setAcceptDrops(true);
@@ -194,7 +196,7 @@ void MainWindow::buildPages()
     buildPlan();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
-    setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks);
+    setDockOptions(QMainWindow::AllowTabbedDocks); // not animated: every size on the way would arrange the pictures anew
 }
 
 void MainWindow::buildStatusBar()
@@ -468,8 +470,10 @@ void MainWindow::showWorkspace()
     layout()->setEnabled(true);
     layout()->activate();
     m_workspace->show();
-    if (!m_dockState.isEmpty() && restoreState(m_dockState))
+    if (!m_dockState.isEmpty() && restoreState(m_dockState)) {
         m_findingsAreTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
+        m_belowAreTabs = false;
+    }
     m_lessonDock->setVisible(m_isInLesson);
     m_unfolded.reset();
     foldDocks();
@@ -527,7 +531,10 @@ void MainWindow::deskOpened()
         m_showsScene = false;
         leaveLesson();
     }
-    partFromBaseline();
+    if (m_baseline.isPinned() && m_session.isOpen() && !m_options.reproducible) // what it asks about is seen behind the question
+        QMetaObject::invokeMethod(this, &MainWindow::partFromBaseline, Qt::QueuedConnection);
+    else
+        partFromBaseline();
     if (m_session.isOpen() && !isCompareShown()) {
         if (m_showsWorkspaceNext) {
             m_workspace->letBeSeen();
@@ -605,14 +612,14 @@ void MainWindow::showStatus()
             return m_resultLabel->clear();
         }
         m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
-                                              : QString());
+                                : isGalleryShown() && m_session.isOpen()
+                                    ? tr("Esc goes back to “%1”").arg(m_session.displayName())
+                                    : QString());
         m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
         return;
     }
-    if (m_desk.isSimulating() && !m_busyTimer.isActive()) {
-        m_resultLabel->setText(tr("Simulating…"));
-        return;
-    }
+    if (m_desk.isSimulating() && !m_busyTimer.isActive())
+        return m_resultLabel->setText(tr("Simulating…"));
     if (!m_desk.simulation())
         return m_resultLabel->clear();
     const sim::Metrics& metrics = m_desk.simulation()->metrics();
@@ -644,6 +651,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
         m_banner->dismiss();
         return;
     }
+    if (event->key() == Qt::Key_Escape && isGalleryShown() && m_session.isOpen())
+        return showWorkspace();
     const Command* command = isStartShown() ? nullptr : canvasCommand(*event);
     if (!command)
         QMainWindow::keyPressEvent(event);

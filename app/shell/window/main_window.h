@@ -52,6 +52,7 @@ class RecordedPanel;
 class RecordWindow;
 class ScenarioForm;
 class ScenarioHeader;
+class SettingsDialog;
 class Talk;
 class WorkerDialog;
 
@@ -229,6 +230,7 @@ private:
     void compareWithPlan(const QString& name, const sim::ScenarioDocument&);
     void placeFindings();
     void foldDocks();
+    void foldBelow();
     void setFolded(bool);
     std::array<QDockWidget*, 3> docks() const { return {m_formDock, m_detailsDock, m_findingsDock}; }
     std::array<bool, 3> hiddenDocks() const;
@@ -271,7 +273,7 @@ private:
     QString exportName() const;
     void tellSaved(const QString& path);
     void tellNotSaved(const QString& path, const QString& reason);
-    void openSettings();
+    SettingsDialog& openSettings();
     void applySettings(const Settings&);
     void chooseSchedule();
     void findSchedule();
@@ -337,8 +339,9 @@ private:
     Help m_help;
     FileExport m_fileExport;
 
-    bool m_showsViewNext = false;         ///< the file's, as soon as there is a result to show it of
-    bool m_tidiesTabs = false;            ///< soon
+    bool m_showsViewNext = false; ///< the file's, as soon as there is a result to show it of
+    bool m_tidiesTabs = false, m_foldsSoon = false;
+    bool m_belowAreTabs = false;          ///< table of ops and plan ///< soon
     bool m_showsWorkspaceNext = false;    ///< in the turn after the one that opens a scenario
     std::optional<Picture> m_inFrontNext; ///< the one that was asked for
     bool m_plansNext = false;             ///< likewise

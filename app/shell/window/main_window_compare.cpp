@@ -16,6 +16,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
+#include <QPushButton>
 #include <QStatusBar>
 
 #include <algorithm>
@@ -89,12 +90,19 @@ void MainWindow::partFromBaseline()
     if (!m_baseline.isPinned() || (m_session.isOpen() && !m_baselineOf.isEmpty() && m_baselineOf == m_session.path()))
         return;
     const QString name = m_baseline.name();
-    const bool keeps =
-        m_session.isOpen() && !m_options.reproducible &&
-        QMessageBox::question(
-            this, tr("Baseline"),
+    const auto wantsIt = [&] {
+        QMessageBox question(
+            QMessageBox::Question, tr("Baseline"),
             tr("“%1” is pinned as the baseline of another scenario. Compare “%2” with it?").arg(name, m_session.displayName()),
-            QMessageBox::Yes | QMessageBox::No, QMessageBox::No) == QMessageBox::Yes;
+            QMessageBox::NoButton, this);
+        const QPushButton* compare = question.addButton(tr("Compare"), QMessageBox::AcceptRole);
+        QPushButton* forget = question.addButton(tr("Forget Baseline"), QMessageBox::RejectRole);
+        question.setDefaultButton(forget);
+        question.setEscapeButton(forget);
+        question.exec();
+        return question.clickedButton() == compare;
+    };
+    const bool keeps = m_session.isOpen() && !m_options.reproducible && wantsIt();
     if (keeps) {
         m_baselineOf = m_session.path();
         return;

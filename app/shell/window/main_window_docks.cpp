@@ -1,5 +1,6 @@
 // The window's docks: where form, numbers and findings stand, and what findings point at in the pictures.
 #include "app/shell/details/details_panel.h"
+#include "app/shell/dialogs/settings_dialog.h"
 #include "app/shell/findings/findings_panel.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/ops/ops_panel.h"
@@ -23,8 +24,12 @@ namespace {
 
 /// In lower windows findings share their place with the numbers.
 constexpr int kHighEnoughForBoth = 820;
+/// Lower, findings below the numbers cannot be read.
+constexpr int kLowestFindings = 220;
 /// In narrower ones all three share one.
 constexpr int kWideEnoughForSides = 1240;
+/// In lower ones that are narrow too, nothing lies below the pictures.
+constexpr int kHighEnoughForBelow = 480;
 /// Of the table of ops, as it is first shown.
 constexpr int kOpsHeight = 260;
 /// And of the plan, which has pictures.
@@ -50,7 +55,7 @@ void MainWindow::buildFindings()
         m_findingsDock->setWindowTitle(count == 0 ? tr("FINDINGS") : tr("FINDINGS · %1").arg(count));
     });
     connect(m_details, &DetailsPanel::showRequested, this, &MainWindow::showHint);
-    connect(m_details, &DetailsPanel::priceRequested, this, &MainWindow::openSettings);
+    connect(m_details, &DetailsPanel::priceRequested, this, [this] { openSettings().askForPrice(); });
     connect(m_workspace, &Workspace::showRequested, this, &MainWindow::showHint);
 }
 
@@ -84,7 +89,7 @@ void MainWindow::buildPlan()
     connect(m_planDock, &QDockWidget::visibilityChanged, this, [this, isFirst = true](bool seen) mutable {
         if (!seen || !std::exchange(isFirst, false)) // from then on it is as high as it was made
             return;
-        if (m_planDock->height() < kPlanHeight && !m_planDock->isFloating())
+        if (m_planDock->height() < kPlanHeight && !m_planDock->isFloating() && !m_belowAreTabs)
             resizeDocks({m_planDock}, {std::min(kPlanHeight, height() * 6 / 10)}, Qt::Vertical);
     });
     connect(m_plan, &PlanPanel::compareRequested, this, &MainWindow::compareWithPlan);
@@ -123,12 +128,13 @@ bool MainWindow::findingsAreMoved() const
 void MainWindow::placeFindings()
 {
     const bool wantsTab = height() < kHighEnoughForBoth;
+    m_findings->setMinimumHeight(m_unfolded || wantsTab || findingsAreMoved() ? 0 : kLowestFindings);
     if (m_unfolded || !m_placesFindings || findingsAreMoved() || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
         return;
     m_findingsAreTab = wantsTab;
     if (wantsTab) {
         tabifyDockWidget(m_detailsDock, m_findingsDock);
-        m_detailsDock->raise();
+        bringForward(*m_detailsDock);
     } else {
         const bool wasShown = !m_findingsDock->isHidden();
         removeDockWidget(m_findingsDock); // splitting what is a tab leaves it one
@@ -143,8 +149,17 @@ void MainWindow::resizeEvent(QResizeEvent* event)
 {
     QMainWindow::resizeEvent(event);
     fitToolBar();
-    foldDocks();
-    placeFindings();
+    if (std::exchange(m_foldsSoon, true))
+        return;
+    // In a turn of its own: docks that are moved while they are being laid out are lost to their layout.
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            m_foldsSoon = false;
+            foldDocks();
+            placeFindings();
+        },
+        Qt::QueuedConnection);
 }
 
 /// Docks that come to share a place, as when a layout is restored, get a tab bar that knows nothing of ours.
@@ -166,9 +181,34 @@ void MainWindow::foldDocks()
     const bool isNarrow = width() < kWideEnoughForSides;
     if (isWorkspaceShown() && isNarrow != m_unfolded.has_value())
         setFolded(isNarrow);
+    foldBelow();
     if (m_unfolded && width() < kVeryNarrow)
         resizeDocks({m_formDock, m_detailsDock, m_findingsDock, m_lessonDock},
                     {kNarrowestDock, kNarrowestDock, kNarrowestDock, kNarrowestDock}, Qt::Horizontal);
+}
+
+/// In a window that is low too, what lies below the pictures would leave nothing of them: it lies behind the others.
+void MainWindow::foldBelow()
+{
+    const bool wantsTabs = m_unfolded && height() < kHighEnoughForBelow;
+    if (!isWorkspaceShown() || wantsTabs == m_belowAreTabs || m_formDock->isFloating())
+        return;
+    m_belowAreTabs = wantsTabs;
+    for (QDockWidget* dock : {m_opsDock, m_planDock}) {
+        if (dock->isFloating())
+            continue;
+        const bool wasHidden = dock->isHidden();
+        if (wantsTabs) {
+            tabifyDockWidget(m_formDock, dock);
+        } else {
+            removeDockWidget(dock); // what was a tab would stay one
+            addDockWidget(Qt::BottomDockWidgetArea, dock);
+        }
+        dock->setHidden(wasHidden);
+        if (wantsTabs && !wasHidden)
+            bringForward(*dock);
+    }
+    tidyDockTabs(*this);
 }
 
 std::array<bool, 3> MainWindow::hiddenDocks() const
@@ -190,15 +230,19 @@ void MainWindow::setFolded(bool on)
             if (!dock->isFloating() && !m_formDock->isFloating())
                 tabifyDockWidget(m_formDock, dock);
     } else {
+        const bool hidesOps = m_opsDock->isHidden(), hidesPlan = m_planDock->isHidden();
         restoreState(*m_unfolded);
+        m_opsDock->setHidden(hidesOps);
+        m_planDock->setHidden(hidesPlan);
         m_unfolded.reset();
         m_findingsAreTab.reset();
+        m_belowAreTabs = false; // it was saved before it was folded
     }
     for (std::size_t i = 0; i < hidden.size(); ++i)
         docks()[i]->setHidden(hidden[i]);
     m_lessonDock->setVisible(m_isInLesson);
     if (on && !m_formDock->isHidden())
-        m_formDock->raise();
+        bringForward(*m_formDock);
     tidyDockTabs(*this);
     if (m_isInLesson)
         showLessonDock();
@@ -224,7 +268,7 @@ void MainWindow::goToOrHide(QDockWidget& dock, CommandId id)
         m_workspace->canvas(m_workspace->lastUsedPicture()).setFocus();
     } else {
         dock.show();
-        dock.raise();
+        bringForward(dock);
         if (&dock == m_formDock)
             m_form->focusSearch();
         else
@@ -237,13 +281,16 @@ void MainWindow::resetLayout()
 {
     m_unfolded.reset();
     m_findingsAreTab.reset();
+    m_belowAreTabs = false;
     m_placesFindings = true;
     for (QDockWidget* dock : docks())
         dock->setFloating(false);
     m_opsDock->setFloating(false);
+    removeDockWidget(m_opsDock);
     addDockWidget(Qt::BottomDockWidgetArea, m_opsDock);
     m_opsDock->hide();
     m_planDock->setFloating(false);
+    removeDockWidget(m_planDock);
     addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
     m_planDock->hide();
     addDockWidget(Qt::LeftDockWidgetArea, m_formDock);

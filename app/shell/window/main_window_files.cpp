@@ -37,9 +37,12 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QRegularExpression>
 #include <QScreen>
 #include <QStatusBar>
 #include <QTimer>
+
+#include <array>
 
 namespace app {
 namespace {
@@ -71,6 +74,19 @@ GridView& gridOf(Workspace& workspace)
 std::string shownName(GridLens lens)
 {
     return QString::fromUtf8(gridLensName(lens)).toLower().toStdString();
+}
+
+/// "Llama 3.1 8B on 16 GPUs: dp 16" without what file systems, or whoever types them, stumble over.
+QString nameAsFile(const QString& name)
+{
+    QString out;
+    for (const QChar each : name)
+        out += each.isLetterOrNumber() || each == QLatin1Char('.') ? each.toLower() : QLatin1Char('-');
+    static const QRegularExpression kDashes(QStringLiteral("-+")), kEnds(QStringLiteral("^[-.]+|[-.]+$"));
+    out.replace(kDashes, QStringLiteral("-")).remove(kEnds);
+    constexpr int kLongest = 80;
+    out.truncate(kLongest);
+    return out.isEmpty() ? QStringLiteral("scenario") : out;
 }
 
 /// "stragglers": as the view in a file calls it. There the bubble's lens has the name that it had at first: files keep their
@@ -233,12 +249,7 @@ QString MainWindow::exportName() const
 {
     if (!m_session.path().isEmpty())
         return QFileInfo(m_session.path()).completeBaseName();
-    QString name = m_session.isOpen() ? m_session.displayName().toLower() : QString();
-    static const QRegularExpression others(QStringLiteral("[^\\p{L}\\p{N}.]+")); // of a name, what no file's name should have
-    name.replace(others, QStringLiteral("-"));
-    while (name.endsWith(QLatin1Char('-')) || name.startsWith(QLatin1Char('-')) || name.startsWith(QLatin1Char('.')))
-        name.remove(name.startsWith(QLatin1Char('-')) || name.startsWith(QLatin1Char('.')) ? 0 : name.size() - 1, 1);
-    return name.isEmpty() ? QStringLiteral("rankscope") : name.left(80);
+    return m_session.isOpen() ? nameAsFile(m_session.displayName()) : QStringLiteral("rankscope");
 }
 
 void MainWindow::tellSaved(const QString& path)
@@ -462,12 +473,13 @@ void MainWindow::showEvent(QShowEvent* event)
     const QRect room = screen()->availableGeometry();
     if (!room.contains(QRect(pos(), size() + kFrame)))
         fitScreen();
-    constexpr int kFramedMs = 400; // the window manager's frame comes later, and may reach beyond the screen
-    QTimer::singleShot(kFramedMs, this, [this] {
-        const QPoint least = screen()->availableGeometry().topLeft(), is = frameGeometry().topLeft();
-        if (is.x() < least.x() || is.y() < least.y())
-            move(std::max(is.x(), least.x()), std::max(is.y(), least.y()));
-    });
+    constexpr std::array kFramedMs{400, 1500, 4000}; // the window manager's frame comes later, and may reach beyond the screen
+    for (const int ms : kFramedMs)                   // much later where the machine is busy
+        QTimer::singleShot(ms, this, [this] {
+            const QPoint least = screen()->availableGeometry().topLeft(), is = frameGeometry().topLeft();
+            if (is.x() < least.x() || is.y() < least.y())
+                move(std::max(is.x(), least.x()), std::max(is.y(), least.y()));
+        });
 }
 
 void MainWindow::chooseTextSize(int percent)
@@ -481,7 +493,7 @@ void MainWindow::chooseTextSize(int percent)
     statusBar()->showMessage(tr("Text, controls and pictures at %1 %").arg(percent), kSavedMs);
 }
 
-void MainWindow::openSettings()
+SettingsDialog& MainWindow::openSettings()
 {
     auto* dialog = new SettingsDialog(m_settings, translationsIn(assetsPath()), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -490,6 +502,7 @@ void MainWindow::openSettings()
         writeSettings();
     });
     dialog->open();
+    return *dialog;
 }
 
 void MainWindow::applySettings(const Settings& settings)

@@ -215,7 +215,7 @@ void MainWindow::showLessonDock()
     }
     m_lessonDock->show();
     tidyDockTabs(*this);
-    m_lessonDock->raise();
+    bringForward(*m_lessonDock);
 }
 
 void MainWindow::leaveLesson()

@@ -40,9 +40,6 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     m_docks->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     m_docks->setDocumentMode(true);
     m_docks->setContextMenuPolicy(Qt::NoContextMenu); // the View menu lists them
-    m_tidyTimer.setSingleShot(true);
-    m_tidyTimer.setInterval(0);
-    connect(&m_tidyTimer, &QTimer::timeout, this, &Workspace::tidyTabs);
     m_shareTimer.setSingleShot(true);
     m_shareTimer.setInterval(0);
     connect(&m_shareTimer, &QTimer::timeout, this, &Workspace::sizesChanged);
@@ -120,10 +117,10 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.dock->setWidget(shown.canvas);
     shown.dock->installEventFilter(this);
     m_docks->addDockWidget(info.picture == Picture::timeline ? Qt::BottomDockWidgetArea : Qt::TopDockWidgetArea, shown.dock);
-    connect(shown.dock, &QDockWidget::dockLocationChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
+    connect(shown.dock, &QDockWidget::dockLocationChanged, this, &Workspace::tidySoon);
     connect(shown.dock, &QDockWidget::dockLocationChanged, this, [this] { m_isUsual = m_isUsual && m_isPlacing; });
-    connect(shown.dock, &QDockWidget::topLevelChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
-    connect(shown.dock, &QDockWidget::visibilityChanged, &m_tidyTimer, qOverload<>(&QTimer::start));
+    connect(shown.dock, &QDockWidget::topLevelChanged, this, &Workspace::tidySoon);
+    connect(shown.dock, &QDockWidget::visibilityChanged, this, &Workspace::tidySoon);
     connect(shown.dock, &QDockWidget::visibilityChanged, this, [this, picture = info.picture](bool seen) {
         m_desk.setSeen(placeOf(at(picture)), seen || picture == Picture::timeline); // that is searched and stepped unseen too
         if (seen)

@@ -113,7 +113,11 @@ private:
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
     void arrange();
+    void adaptSoon();
     void adapt();
+    void tidySoon();
+    std::vector<Picture> inFront() const;
+    void keepInFront(bool isWide);
     void foldPictures();
     void letNarrow(bool);
     void giveRoom(Shown& newcomer);
@@ -144,16 +148,17 @@ private:
     OrderEditorPanel* m_editor;
     CanvasWidget* m_lastUsed = nullptr;
     const CanvasWidget* m_changing = nullptr; ///< what changes the selection just now, and draws itself anyway
-    QTimer m_tidyTimer;                       ///< docks have been moved: their tabs are looked after when they lie
     DockShares m_shares;                      ///< of the unfolded docks, as the user left them
     QSize m_sharedSize;                       ///< they were measured in, or applied to
     QTimer m_shareTimer;                      ///< docks have changed their sizes between themselves: measured when all have
     QByteArray m_layoutToRestore;
-    QByteArray m_unfolded;  ///< the docks as they were before they had too little room; empty while they have enough
-    QSize m_neededUnfolded; ///< for that
-    bool m_isUsual = false; ///< nobody has moved a dock since they were arranged
-    bool m_wasWide = false; ///< when that was
+    QByteArray m_unfolded;            ///< the docks as they were before they had too little room; empty while they have enough
+    QSize m_neededUnfolded;           ///< for that
+    std::vector<Picture> m_frontWide; ///< in front when there was room for all, before there was not
+    bool m_isUsual = false;           ///< nobody has moved a dock since they were arranged
+    bool m_wasWide = false;           ///< when that was
     bool m_isPlacing = false;
+    bool m_adaptsSoon = false, m_tidiesSoon = false; ///< in the next turn
     bool m_isMasked = false, m_isCovered = false, m_hasNote = false;
     std::vector<Picture> m_brought; ///< to front, hidden before
     std::vector<Picture> m_seen;    ///< in front, as it was left

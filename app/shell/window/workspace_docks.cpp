@@ -15,6 +15,7 @@ namespace app {
 namespace {
 
 constexpr int kNarrowestPicture = 160;
+constexpr auto kApart = "apart"; ///< property of the docks: their state with each in a place of its own
 constexpr int kLayoutVersion = 3;
 constexpr int kLayoutWithoutUsual = 2; ///< it did not say whether docks lie as is usual
 /// From this width on, the pictures beside the grid have a place of their own.
@@ -83,10 +84,19 @@ void Workspace::setPictureVisible(Picture picture, bool visible)
     if (comesBack)
         giveRoom(changed);
     if (visible)
-        changed.dock->raise();
+        app::bringForward(*changed.dock);
     if (comesBack && changed.before.isValid() && isBesideOthers(changed)) {
         m_docks->resizeDocks({changed.dock}, {std::max(changed.before.width(), readableWidth(picture))}, Qt::Horizontal);
-        m_docks->resizeDocks({changed.dock}, {std::max(changed.before.height(), kReadableHeight)}, Qt::Vertical);
+        const int high = std::max(changed.before.height(), kReadableHeight);
+        const auto area = m_docks->dockWidgetArea(changed.dock);
+        const auto faces = [&](const Shown& shown) {
+            return !shown.dock->isHidden() && !shown.dock->isFloating() && m_docks->dockWidgetArea(shown.dock) != area;
+        };
+        const auto facing = std::find_if(m_pictures.begin(), m_pictures.end(), faces);
+        if (facing != m_pictures.end()) // both are told: where one is, each gives in by half
+            m_docks->resizeDocks({changed.dock, facing->dock}, {high, std::max(1, m_docks->height() - high)}, Qt::Vertical);
+        else
+            m_docks->resizeDocks({changed.dock}, {high}, Qt::Vertical);
     }
     const auto isHidden = [](const Shown& shown) { return shown.dock->isHidden(); };
     if (std::all_of(m_pictures.begin(), m_pictures.end(), isHidden)) { // one of them is always there
@@ -112,7 +122,7 @@ void Workspace::giveRoom(Shown& newcomer)
         const bool wasPlacing = std::exchange(m_isPlacing, true);
         m_docks->tabifyDockWidget(other.dock, newcomer.dock);
         m_isPlacing = wasPlacing;
-        m_tidyTimer.start();
+        tidySoon();
         return;
     }
 }
@@ -204,13 +214,21 @@ void Workspace::sizesChanged()
 {
     if (!m_unfolded.isEmpty() || !m_layoutToRestore.isEmpty() || !isVisible())
         return;
+    if (m_adaptsSoon) // they are as the window has just left them
+        return m_shareTimer.start();
     m_shares.measure(*m_docks);
     m_sharedSize = m_docks->size();
 }
 
-/// Docks that change their sizes while their window keeps its own have been pulled at.
+/// Docks that change their sizes while their window keeps its own have been pulled at; one that is closed by its own button is
+/// as large again when it comes back as one that a command has hidden.
 bool Workspace::eventFilter(QObject* watched, QEvent* event)
 {
+    if (event->type() == QEvent::Close) {
+        const auto closed = std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return s.dock == watched; });
+        if (closed != m_pictures.end() && isBesideOthers(*closed))
+            closed->before = closed->dock->size();
+    }
     if (event->type() == QEvent::Resize && !m_isPlacing && m_docks->size() == m_sharedSize)
         m_shareTimer.start();
     return QWidget::eventFilter(watched, event);
@@ -251,6 +269,15 @@ void Workspace::arrange()
     m_isPlacing = true;
     m_unfolded.clear();
     letNarrow(false);
+    const auto isTab = [this](const Shown& shown) { return !m_docks->tabifiedDockWidgets(shown.dock).isEmpty(); };
+    if (std::any_of(m_pictures.begin(), m_pictures.end(), isTab)) { // or places without docks are left, with bars of tabs
+        std::vector<bool> hidden;
+        for (const Shown& shown : m_pictures)
+            hidden.push_back(shown.dock->isHidden());
+        m_docks->restoreState(m_docks->property(kApart).toByteArray(), kLayoutVersion);
+        for (std::size_t i = 0; i < m_pictures.size(); ++i)
+            m_pictures[i].dock->setHidden(hidden[i]);
+    }
     for (const Shown& shown : m_pictures) { // what shares a place now would be left in it
         const bool wasHidden = shown.dock->isHidden();
         shown.dock->setFloating(false);
@@ -278,17 +305,23 @@ void Workspace::arrange()
         m_docks->resizeDocks({grid, beside}, {width() * kGridShare / 100, width() * kBesideShare / 100}, Qt::Horizontal);
         for (const Shown& shown : m_pictures) {
             if (shown.dock != grid && shown.dock != timeline) {
-                shown.dock->raise(); // the first of them
+                app::bringForward(*shown.dock); // the first of them
                 break;
             }
         }
     } else {
-        grid->raise();
+        app::bringForward(*grid);
     }
     m_docks->resizeDocks({grid, timeline}, {height() / 2, height() / 2}, Qt::Vertical);
     m_isPlacing = false;
     m_shares = {};
-    m_shareTimer.start(); // measured where they will lie
+    if (m_docks->isVisible()) { // at once: before the next turn the window may be of another size
+        m_docks->layout()->activate();
+        m_shares.measure(*m_docks);
+        m_sharedSize = m_docks->size();
+    } else {
+        m_shareTimer.start(); // measured where they will lie
+    }
     m_isUsual = true;
     m_wasWide = wide;
 }
@@ -300,6 +333,9 @@ void Workspace::adapt()
         return;
     const QSize room = m_docks->size();
     const auto isEnough = [&](QSize needed) { return room.width() >= needed.width() && room.height() >= needed.height(); };
+    const bool isWide = width() >= kWideWorkspace;
+    if (m_unfolded.isEmpty() && m_wasWide)
+        m_frontWide = inFront();
     if (!m_unfolded.isEmpty()) {
         if (!isEnough(m_neededUnfolded))
             return;
@@ -314,8 +350,10 @@ void Workspace::adapt()
         m_isPlacing = false;
         if (m_isUsual)
             arrange();
-    } else if (m_isUsual && m_wasWide != (width() >= kWideWorkspace)) {
+        keepInFront(isWide);
+    } else if (m_isUsual && m_wasWide != isWide) {
         arrange();
+        keepInFront(isWide);
     }
     if (const QSize needed = m_docks->layout()->minimumSize(); !isEnough(needed)) {
         m_neededUnfolded = needed;
@@ -323,10 +361,31 @@ void Workspace::adapt()
     }
 }
 
+std::vector<Picture> Workspace::inFront() const
+{
+    std::vector<Picture> out;
+    for (const Shown& shown : m_pictures)
+        if (isPictureInFront(shown.picture))
+            out.push_back(shown.picture);
+    return out;
+}
+
+/// Who looks at a picture goes on looking at it, wherever it lies now; beside it what lay there before.
+void Workspace::keepInFront(bool isWide)
+{
+    if (isWide)
+        for (const Picture picture : m_frontWide)
+            if (!at(picture).dock->isHidden())
+                app::bringForward(*at(picture).dock);
+    if (const Picture used = lastUsedPicture(); used != Picture::timeline)
+        app::bringForward(*at(used).dock);
+}
+
 /// All but the timeline share a place above it; where there is no room for two, it lies behind them too.
 void Workspace::foldPictures()
 {
-    const Picture inFront = lastUsedPicture();
+    const Picture used = lastUsedPicture();
+    const std::vector<Picture> before = inFront();
     m_unfolded = m_docks->saveState(kLayoutVersion);
     m_isPlacing = true;
     letNarrow(true);
@@ -350,7 +409,10 @@ void Workspace::foldPictures()
             m_docks->tabifyDockWidget(first, timeline);
     }
     m_isPlacing = false;
-    at(inFront).dock->raise();
+    for (auto picture = before.rbegin(); picture != before.rend(); ++picture) // one of two that lay beside each other: the first
+        if (*picture != Picture::timeline && !at(*picture).dock->isFloating())
+            app::bringForward(*at(*picture).dock);
+    app::bringForward(*at(used).dock);
 }
 
 /// Folded pictures are as narrow as their window is.
@@ -401,6 +463,7 @@ void Workspace::showEvent(QShowEvent* event)
         return;
     }
     m_isArranged = true;
+    m_docks->setProperty(kApart, m_docks->saveState(kLayoutVersion));
     m_isPlacing = true;
     const bool isTaken = !m_layoutToRestore.isEmpty() && takeLayout(std::exchange(m_layoutToRestore, {}));
     m_isPlacing = false;
@@ -415,10 +478,7 @@ void Workspace::showEvent(QShowEvent* event)
 void Workspace::hideEvent(QHideEvent* event)
 {
     if (m_isArranged && !event->spontaneous() && m_layoutToRestore.isEmpty()) {
-        m_seen.clear();
-        for (const Shown& shown : m_pictures)
-            if (isPictureInFront(shown.picture))
-                m_seen.push_back(shown.picture);
+        m_seen = inFront();
         const std::vector<Picture> brought = m_brought;
         putBack(); // what is kept is the layout of the user, who may close the window from another page
         m_layoutToRestore = saveLayout();
@@ -430,8 +490,39 @@ void Workspace::hideEvent(QHideEvent* event)
 void Workspace::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    adapt();
-    applyShares();
+    adaptSoon();
+}
+
+/// In a turn of its own: whoever gives the workspace its size is laying docks out just now, and what is arranged anew under its
+/// hands loses tabs, or worse. Before anything is drawn: events that are posted come before those that draw.
+void Workspace::adaptSoon()
+{
+    if (std::exchange(m_adaptsSoon, true))
+        return;
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            m_adaptsSoon = false;
+            if (!isVisible())
+                return;
+            layout()->activate(); // the docks have their room
+            adapt();
+            applyShares();
+        },
+        Qt::QueuedConnection);
+}
+
+void Workspace::tidySoon()
+{
+    if (std::exchange(m_tidiesSoon, true))
+        return;
+    QMetaObject::invokeMethod(
+        this,
+        [this] {
+            m_tidiesSoon = false;
+            tidyTabs();
+        },
+        Qt::QueuedConnection);
 }
 
 } // namespace app

@@ -107,7 +107,7 @@ private:
         if (!rank) {
             std::vector<std::string> texts{"Point at a rank to see its process groups; click to keep it.", "Point at a rank."};
             if (m_scene.reading.isOver)
-                texts = {"The step is over: every rank is done. Space plays it from its begin.", "The step is over."};
+                texts = {"The step is over: every rank is done. Space plays it from its beginning.", "The step is over."};
             else if (m_scene.reading.isBegin)
                 texts = {"The step begins. Space plays it; the time cursor can be dragged along it.", "The step begins."};
             textInside(m_canvas, area, fitting(m_canvas, texts, area.width(), FontFace::small), m_theme.mutedText,

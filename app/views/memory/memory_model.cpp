@@ -75,7 +75,7 @@ void MemoryModel::nameRow(MemoryRow& row) const
                                             : countText(static_cast<std::int64_t>(row.ranks.size())) + " ranks";
     if (s.mesh().pipelineRanks() == 1) {
         const bool all = static_cast<int>(row.ranks.size()) == s.mesh().worldSize();
-        row.names = {(all && row.ranks.size() > 1 ? "all " : "") + many, many};
+        row.names = {!all || row.ranks.size() == 1 ? many : row.ranks.size() == 2 ? "both ranks" : "all " + many, many};
         if (!all)
             row.names.insert(row.names.begin(), "ranks " + rankListText(row.ranks));
         return;

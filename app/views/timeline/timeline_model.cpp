@@ -247,7 +247,9 @@ void TimelineModel::nameRow(TimelineRow& row, int index) const
         row.names = {m_simulation || process.name.empty() ? rank : process.name, rank, countText(process.rank)};
     } else {
         const bool all = m_trace->processes.size() == 1;
-        row.names = {all ? "all " + many : rank + " and " + countText(process.multiplicity - 1) + " like it", many, rank};
+        row.names = {all ? (process.multiplicity == 2 ? "both ranks" : "all " + many)
+                         : rank + " and " + countText(process.multiplicity - 1) + " like it",
+                     many, rank};
     }
     if (row.tracks.empty() || m_trace->endNs <= 0)
         return;

@@ -7,8 +7,14 @@
 #include "app/shell/window/transport_bar.h"
 #include "tests/app/session/session_fixtures.h"
 
+#include <QApplication>
+#include <QDialog>
+#include <QDockWidget>
 #include <QGuiApplication>
+#include <QMainWindow>
+#include <QPushButton>
 #include <QScreen>
+#include <QTabBar>
 #include <QTest>
 #include <QToolBar>
 #include <QToolButton>
@@ -48,6 +54,30 @@ protected:
         return testing::AssertionFailure() << "the frame is " << place(window.frameGeometry()) << ", the screen "
                                            << place(window.screen()->availableGeometry());
     }
+    /// What the docks of pictures look like: their titles on tabs that can be seen, and where each of those in front lies.
+    static QString arrangement(MainWindow& window)
+    {
+        QStringList out;
+        QMainWindow* docks = window.workspace().findChild<QMainWindow*>();
+        for (const QTabBar* bar : docks->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly))
+            for (int tab = 0; bar->isVisible() && tab < bar->count(); ++tab)
+                if (bar->visibleRegion().contains(bar->tabRect(tab).center()))
+                    out << QStringLiteral("tab ") + bar->tabText(tab);
+        for (const PictureInfo& info : app::pictures())
+            if (window.workspace().isPictureInFront(info.picture)) {
+                constexpr int kRough = 16; // sizes are shares of what there is, rounded
+                const QWidget* canvas = &window.workspace().canvas(info.picture);
+                const QRect at(canvas->mapTo(&window, QPoint(0, 0)), canvas->size());
+                out << QStringLiteral("%1 %2 %3 %4 %5")
+                           .arg(QLatin1String(info.name))
+                           .arg(qRound(at.x() / double(kRough)))
+                           .arg(qRound(at.y() / double(kRough)))
+                           .arg(qRound(at.width() / double(kRough)))
+                           .arg(qRound(at.height() / double(kRough)));
+            }
+        out.sort();
+        return out.join(QStringLiteral(", "));
+    }
     static QSize pixels(const MainWindow& window) { return (QSizeF(window.size()) * window.devicePixelRatioF()).toSize(); }
 };
 
@@ -80,6 +110,101 @@ TEST_F(RealWindow, FitsItsScreenAndTakesEverySizeAndText)
     window.resize(600, 300);
     rest();
     EXPECT_EQ(window.size(), QSize(1024, 640)) << "the least it can be";
+}
+
+/// Every size on the way arranges the docks anew; what is had again in the end is what there was, tabs and all.
+TEST_F(RealWindow, HasItsDocksAgainAfterEveryTextAndSize)
+{
+    MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    window.show();
+    ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    constexpr QSize kUsual(1600, 900);
+    window.resize(kUsual);
+    rest();
+    ASSERT_EQ(window.size(), kUsual);
+    const QString usual = arrangement(window);
+    EXPECT_TRUE(usual.contains(QStringLiteral("tab Storage"))) << usual.toStdString();
+    for (int larger = 0; larger < 5; ++larger) {
+        window.run(CommandId::textLarger);
+        rest();
+        EXPECT_TRUE(window.workspace().isPictureInFront(Picture::grid)) << "as before, at text " << larger;
+    }
+    window.run(CommandId::textUsual);
+    rest();
+    EXPECT_EQ(arrangement(window).toStdString(), usual.toStdString()) << "after text of 200 %";
+    const auto walkThroughSizes = [&] {
+        for (const QSize size : {QSize(1024, 640), QSize(1900, 1000), QSize(1300, 800), kUsual}) {
+            window.resize(size);
+            rest();
+            const QString there = arrangement(window);
+            EXPECT_TRUE(there.contains(QStringLiteral("tab Storage"))) << size.width() << ": " << there.toStdString();
+            EXPECT_TRUE(there.contains(QStringLiteral("tab Memory"))) << size.width() << ": " << there.toStdString();
+        }
+        EXPECT_EQ(arrangement(window).toStdString(), usual.toStdString()) << "after windows of other sizes";
+    };
+    walkThroughSizes();
+    window.run(CommandId::showPlan);
+    rest();
+    window.resize(1024, 640);
+    rest();
+    window.resize(1900, 1000);
+    rest();
+    EXPECT_TRUE(arrangement(window).contains(QStringLiteral("tab Storage"))) << arrangement(window).toStdString();
+    window.resize(kUsual);
+    window.run(CommandId::resetLayout);
+    rest();
+    walkThroughSizes();
+    window.resize(1900, 1000);
+    rest();
+    window.run(CommandId::resetLayout);
+    rest();
+    window.resize(kUsual);
+    rest();
+    EXPECT_EQ(arrangement(window).toStdString(), usual.toStdString()) << "after Reset Layout in a larger window";
+}
+
+/// Whatever the screen and the text: nothing of a dialog lies beyond the screen, least of all what ends it.
+TEST_F(RealWindow, EveryDialogFitsThisScreen)
+{
+    Settings settings = readSettings();
+    settings.sizePercent = std::max(kSmallestSizePercent, qEnvironmentVariableIntValue("RANKSCOPE_TEST_TEXT_PERCENT"));
+    writeSettings(settings);
+    MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    window.show();
+    ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    rest();
+    for (const CommandId id : {CommandId::settings, CommandId::newScenario, CommandId::nameScenario, CommandId::exportFigure,
+                               CommandId::exportTable, CommandId::exportFilm, CommandId::copySettings, CommandId::chooseSchedule,
+                               CommandId::findSchedule, CommandId::trainScenario, CommandId::attachRun, CommandId::palette,
+                               CommandId::keys, CommandId::glossary, CommandId::recordLesson}) {
+        const std::string name = "command " + std::to_string(static_cast<int>(id));
+        window.run(id);
+        rest();
+        int dialogs = 0;
+        for (QWidget* shown : QApplication::topLevelWidgets()) {
+            auto* dialog = qobject_cast<QDialog*>(shown);
+            if (!dialog || !dialog->isVisible())
+                continue;
+            ++dialogs;
+            const QRect screen = dialog->screen()->availableGeometry(), frame = dialog->frameGeometry();
+            EXPECT_TRUE(screen.contains(frame))
+                << name << ": " << frame.x() << ", " << frame.y() << ", " << frame.width() << " x " << frame.height() << " on "
+                << screen.width() << " x " << screen.height();
+            for (const QPushButton* button : dialog->findChildren<QPushButton*>()) {
+                if (!button->isDefault() || !button->isVisible())
+                    continue;
+                EXPECT_EQ(button->visibleRegion().boundingRect().size(), button->size())
+                    << name << ": " << button->text().toStdString() << " is cut";
+            }
+            if (const QString folder = qEnvironmentVariable("RANKSCOPE_TEST_PICTURES"); !folder.isEmpty())
+                dialog->grab().save(QStringLiteral("%1/%2.png").arg(folder).arg(static_cast<int>(id)));
+            dialog->reject();
+        }
+        EXPECT_EQ(dialogs, 1) << name;
+        rest();
+    }
 }
 
 /// On the screen and with the text that the test's run chooses, what is shown is shown whole.

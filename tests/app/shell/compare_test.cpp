@@ -420,7 +420,7 @@ TEST_F(CompareTest, WhatIsOnItsWayIsDroppedWithTheSidesItIsOf)
     window.run(CommandId::pinBaseline);
     settle();
     window.showCompare();
-    window.showWorkspace();
+    window.run(CommandId::showCompare); // and back
     window.session().edit(
         makeEdit(window.session().document(), window.session().scenario(), Control::tp, 1, LayoutRule::keepGpus));
     window.run(CommandId::forgetBaseline);

@@ -338,7 +338,7 @@ private:
             if (right - left < static_cast<double>(kWideSpan))
                 continue;
             const sim::OpClass c = ExposedWaits::classOf(track, i);
-            const std::string name = sim::opClassName(c);
+            const std::string name = m_scene.model().className(c);
             const Rect rect{m_lane.left + static_cast<float>(left), m_lane.top, m_lane.left + static_cast<float>(right),
                             m_lane.bottom};
             const std::string shown =

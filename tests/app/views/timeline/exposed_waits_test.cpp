@@ -78,6 +78,15 @@ TEST(ExposedWaits, InsideSpansNarrowerThanAPixelHaveTheirShareOfIt)
     EXPECT_GT(area / static_cast<double>(rows.width() * (bottom - top)), waiting / 2) << "not a foot of a few pixels";
 }
 
+TEST(ExposedWaits, AreNotCalledDataParallelWhereNothingIs)
+{
+    sim::Scenario tied = fourStages();
+    tied.model.tieWordEmbeddings = true;
+    const Timeline timeline(tied), parallel(smallScenario(1, 1, 2));
+    EXPECT_EQ(TimelineModel({timeline.simulation, timeline.trace}).className(sim::OpClass::dpComm), "embedding comm");
+    EXPECT_EQ(TimelineModel({parallel.simulation, parallel.trace}).className(sim::OpClass::dpComm), "dp comm");
+}
+
 TEST(ExposedWaits, HaveLanesOfTheirOwnAmongKernels)
 {
     const Timeline timeline(smallScenario(1, 1, 2), sim::TraceDetail::kernels);

@@ -431,6 +431,23 @@ TEST_F(CompareTest, WhatIsOnItsWayIsDroppedWithTheSidesItIsOf)
     EXPECT_FALSE(page().view().comparison());
 }
 
+TEST_F(CompareTest, APartOfASideHasOneRowWhateverItIsComparedWith)
+{
+    open(k1F1B);
+    ASSERT_TRUE(
+        window.compareWithAll({galleryFile("16-schedule-gpipe.json"), galleryFile("05-dp2-tp4-pp2-sixteen-gpus.json")}).empty());
+    settle();
+    ASSERT_TRUE(page().view().showsSeveral());
+    const QTableWidget& rows = page().tables().severalRows();
+    int ofData = 0;
+    for (int row = 0; row < rows.rowCount(); ++row)
+        ofData += rows.item(row, 0)->text() == QStringLiteral("DP exposed") ||
+                          rows.item(row, 0)->text() == QStringLiteral("Embedding exposed")
+                      ? 1
+                      : 0;
+    EXPECT_EQ(ofData, 1) << "counted twice, the parts are more than the step";
+}
+
 TEST_F(CompareTest, OnlyWhatReadsOtherwiseIsColoured)
 {
     open(kTiny);

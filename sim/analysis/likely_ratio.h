@@ -28,6 +28,6 @@ LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted);
 
 /// "likely -6.1 % to -0.4 %", or that it cannot be told; of changes relative to a.
 std::string sureText(const LikelyRatio&);
-inline constexpr const char* kCannotTell = "within what the model can tell apart";
+inline constexpr const char* kCannotTell = "smaller than the model's own error";
 
 } // namespace sim

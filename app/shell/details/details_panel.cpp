@@ -311,13 +311,15 @@ void DetailsPanel::showMetrics()
     const sim::Uncertainty& sure = m_simulation->scenario().uncertainty;
     const Quantity low = durationQuantity(m.stepTimeSeconds * sure.stepLow);
     const Quantity high = durationQuantity(m.stepTimeSeconds * sure.stepHigh);
-    m_stepTime->setNote(tr("likely %1–%2").arg(low.unit == high.unit ? low.number : low.text(), high.text()) + QLatin1Char('\n') +
-                        tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()));
+    m_stepTime->setNote(misfit() + tr("likely %1–%2").arg(low.unit == high.unit ? low.number : low.text(), high.text()) +
+                        QStringLiteral("<br>") + tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()));
+    const QString supposed = m.fits ? QString() : tr("if it fitted; ");
     m_tokens->setValue(countQuantity(m.tokensPerSecond));
-    m_tokens->setNote(tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
+    m_tokens->setNote(supposed + tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
     m_mfu->setValue(percentQuantity(m.mfu));
     const QString full = percentQuantity(m.mfuFullAttention).text();
-    m_mfu->setNote(m.mfuFullAttention > 1 ? tr("causal; full %1, with work skipped").arg(full) : tr("causal; full %1").arg(full));
+    m_mfu->setNote(supposed + (m.mfuFullAttention > 1 ? tr("causal; full %1, with work skipped").arg(full)
+                                                      : tr("causal; full %1").arg(full)));
     m_bubble->setValue(percentQuantity(m.bubbleFraction));
     m_bubble->setNote(tr("of the step"));
     m_parameters->setValue(countQuantity(static_cast<double>(m.parameters)));
@@ -344,6 +346,18 @@ void DetailsPanel::showMetrics()
     if (!m_failing && m_before->tokensPerSecond > 0) // what failures left of the step before is not known
         m_run->showChange(m.tokensPerSecond / m_before->tokensPerSecond, 1);
     m_exposed->showChange(m_before->exposedComm.total(), m.exposedComm.total());
+}
+
+/// "<b>does not fit</b>: 119 of 40 GiB; if it did:" and a line's end, in front of numbers of a step that cannot run.
+QString DetailsPanel::misfit() const
+{
+    const sim::Metrics& m = m_simulation->metrics();
+    if (m.fits)
+        return {};
+    return tr("<b style=\"color:%1\">does not fit</b>: %2 of %3 GiB; if it did:")
+               .arg(toQColor(m_theme->error).name(), shortNumber(m.peakMemoryGib),
+                    shortNumber(m_simulation->scenario().cluster.gpu.memoryGib)) +
+           QStringLiteral("<br>");
 }
 
 /// Of a run that fails; without failures there is nothing to say.
@@ -379,6 +393,8 @@ void DetailsPanel::showRun()
     }
     if (m_failing)
         lines << tr("with failures; without %1").arg(lasts(ideal));
+    if (!m_simulation->metrics().fits)
+        lines.prepend(tr("if it fitted"));
     m_run->setNote(lines.join(QLatin1Char('\n')));
     m_price->setText(m_gpuHourPrice > 0
                          ? tr("at %1 a GPU hour…").arg(QString::fromStdString(sim::numberText(m_gpuHourPrice, sim::Unit::number)))

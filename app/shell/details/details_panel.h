@@ -60,6 +60,7 @@ private:
     /// The card's number opens what `subjects` are then.
     void openBecause(MetricCard*, std::function<std::vector<BecauseSubject>()> subjects);
     void showMetrics();
+    QString misfit() const;
     void showGoodput();
     void showRun();
     void showExposed();

@@ -118,7 +118,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_gpus->setButtonSymbols(QAbstractSpinBox::NoButtons);
     m_gpuSlider->setAccessibleName(tr("GPUs to plan for, in steps"));
     m_gpuSlider->setMinimumWidth(90);
-    m_options->setText(tr("Nothing held"));
+    m_options->setText(tr("All may change"));
     m_options->setAccessibleName(tr("What is held, and limits"));
     m_options->setToolTip(tr("Settings that stay as they are, what else is searched, whose framework, memory left free"));
     m_options->setMenu(m_optionsMenu); // said to screen readers; it is opened where it has room (menuPlace)
@@ -568,7 +568,7 @@ QString PlanPanel::optionsText() const
     for (const BesidesFree& key : kBesidesFree)
         if (m_freed.contains(key.pointer))
             parts << tr(key.brief);
-    return parts.isEmpty() ? tr("Nothing held") : parts.join(QStringLiteral(" · "));
+    return parts.isEmpty() ? tr("All may change") : parts.join(QStringLiteral(" · "));
 }
 
 std::vector<int> PlanPanel::gpuStops() const

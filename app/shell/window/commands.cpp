@@ -130,9 +130,16 @@ std::span<const Command> CommandTable::rows()
                      if (w.isGalleryShown())
                          w.refreshGallery();
                  }),
-        inWindow(exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides",
-                 hasFigure, [](W& w) { w.isRecordedShown() ? w.exportRecordedFigure() : w.exportFigure(); },
-                 {.startsGroup = true}),
+        inWindow(
+            exportFigure, file, "&Export Figure…", "Ctrl+E", "A picture as SVG, PDF or PNG, for papers and slides",
+            [](const W& w) { return hasFigure(w) || isComparing(w); },
+            [](W& w) {
+                if (isComparing(w))
+                    w.exportComparison(true);
+                else
+                    w.isRecordedShown() ? w.exportRecordedFigure() : w.exportFigure();
+            },
+            {.startsGroup = true}),
         inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", hasFigure,
                  [](W& w) { w.isRecordedShown() ? w.exportRecordedTable() : w.exportTable(); }),
         inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
@@ -158,8 +165,9 @@ std::span<const Command> CommandTable::rows()
             [](const W& w) { return onScenario(w) && w.m_session.scenario(); }, [](W& w) { w.copySettings(); }),
         inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasFigure,
                  [](W& w) { w.copyFigure(); }),
-        inWindow(exportComparison, file, "Export Co&mparison…", "", "What differs from the baseline, and what that does, as CSV",
-                 isComparing, [](W& w) { w.exportComparison(); }),
+        inWindow(exportComparison, file, "Export Co&mparison…", "",
+                 "What differs from the baseline, and what that does, as CSV or as a figure", isComparing,
+                 [](W& w) { w.exportComparison(); }),
         inWindow(settings, file, "Sett&ings…", "Ctrl+,", "Theme, text size, wheel, renderer, autosave", always,
                  [](W& w) { w.openSettings(); }, {.startsGroup = true}),
         inWindow(quit, file, "&Quit", "Ctrl+Q", "Close the window", always, [](W& w) { w.close(); }),

@@ -128,6 +128,8 @@ public:
     LivePanel& live() { return *m_live; }
     RecordedPanel& recorded() { return *m_recorded; }
     ComparePage& comparePage() { return *m_compare; }
+    /// As a figure (.svg, .pdf, .png) or a table.
+    void saveComparison(const QString& path);
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
     Presentation* presentation() const;        ///< nullptr: none is given
     RecordWindow* recorder() const;            ///< nullptr: no lesson is recorded
@@ -182,7 +184,7 @@ private:
     void chooseFurther();
     void keepInComparison();
     QString comparedAs(const std::string& text) const;
-    void exportComparison();
+    void exportComparison(bool asFigure = false);
     bool runIsActive() const;
     bool mayEndRun();
     void watch(std::unique_ptr<LiveRun>, const QString& name);

@@ -1,4 +1,5 @@
 // Comparing in the main window: the baseline, the Compare page, what the numbers are compared with.
+#include "app/canvas/qt/figure.h"
 #include "app/canvas/qt/save_whole.h"
 #include "app/session/edit.h"
 #include "app/shell/compare/compare_page.h"
@@ -215,14 +216,25 @@ QString MainWindow::compareWithSchedule(const QString& kind)
     return tr("%1 is compared: %2 of 6. Alt+6 shows them on one axis.").arg(name).arg(m_desk.lineup().entries().size() + 2);
 }
 
-void MainWindow::exportComparison()
+void MainWindow::exportComparison(bool asFigure)
 {
-    const QString suggested = QFileInfo(m_session.path()).completeBaseName() + QStringLiteral("-comparison.csv");
-    const QString path = chooseSaveFile(this, tr("Export Comparison"), suggested, tr("Tables (*.csv)"));
-    if (path.isEmpty())
-        return;
+    const QString figures = tr("Figures (*.svg *.pdf *.png)"), tables = tr("Tables (*.csv)");
+    const QString path = chooseSaveFile(
+        this, asFigure ? tr("Export Figure") : tr("Export Comparison"),
+        exportName() + QStringLiteral("-comparison") + (asFigure ? QStringLiteral(".svg") : QStringLiteral(".csv")),
+        asFigure ? figures + QStringLiteral(";;") + tables : tables + QStringLiteral(";;") + figures);
+    if (!path.isEmpty())
+        saveComparison(path);
+}
+
+void MainWindow::saveComparison(const QString& path)
+{
+    constexpr QSize kFigure(1600, 900); ///< as --figure compare
     try {
-        saveWhole(path, m_compare->csv().toUtf8());
+        if (figureFormatOf(path))
+            saveFigure(m_compare->view(), path, kFigure);
+        else
+            saveWhole(path, m_compare->csv().toUtf8());
         statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), kTellMs);
     } catch (const sim::Error& error) {
         m_banner->tell(tr("The comparison cannot be saved"), {{{}, {}, error.what(), sim::Severity::error}});

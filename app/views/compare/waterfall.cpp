@@ -200,7 +200,10 @@ void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area, DrawnNumber
         const Bar& bar = m_bars[i];
         const Rect rect = f.rect(bar, i);
         const bool slower = bar.deltaNs() > 0;
-        canvas.fillRect(rect, bar.isTotal ? total : slower ? theme.deviation.back() : theme.deviation.front());
+        const Color fill = bar.isTotal             ? total
+                           : bar.parts.size() == 1 ? fillOf(bar.parts.front(), theme) // as its swatch and the steps' bars
+                                                   : mix(theme.canvas, theme.text, 0.3F);
+        canvas.fillRect(rect, fill);
         if (bar.isTotal && f.broken && rect.height() > 16) { // a piece of it is left out
             const float y = rect.bottom - 7;
             canvas.fillConvex({{rect.left - 2, y + 2}, {rect.right + 2, y - 3}, {rect.right + 2, y}, {rect.left - 2, y + 5}},
@@ -209,8 +212,7 @@ void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area, DrawnNumber
         if (!bar.isTotal && rect.height() >= 9 && rect.width() >= 12) { // up: slower; down: faster
             const float x = std::floor((rect.left + rect.right) / 2), y = std::floor((rect.top + rect.bottom) / 2);
             const float tip = slower ? -3.0F : 3.0F;
-            canvas.fillConvex({{x, y + tip}, {x - 4, y - tip}, {x + 4, y - tip}},
-                              withAlpha(readableOn(slower ? theme.deviation.back() : theme.deviation.front()), 0.85F));
+            canvas.fillConvex({{x, y + tip}, {x - 4, y - tip}, {x + 4, y - tip}}, withAlpha(readableOn(fill), 0.85F));
         }
         if (i + 1 < m_bars.size()) {
             const float y = std::floor(f.y(static_cast<double>(bar.toNs)));

@@ -41,8 +41,8 @@ struct LegendEntry {
 
 /// In the words of the cells.
 constexpr LegendEntry kLegendEntries[]{{PlanCellKind::winner, "best"},
-                                       {PlanCellKind::tie, "tie: within what the model can tell"},
-                                       {std::nullopt, "yours, as the scenario is"},
+                                       {PlanCellKind::tie, "tie: closer than the model's own error"},
+                                       {std::nullopt, "yours: your tp and pp, at their best"},
                                        {PlanCellKind::memory, "mem: too large"},
                                        {PlanCellKind::rule, "no: not legal"},
                                        {PlanCellKind::floor, "≥: cut by its floor"},

@@ -217,10 +217,16 @@ std::string PlanPicture::costText(const sim::PlannedLayout& layout) const
 {
     if (!(m_price > 0))
         return {};
-    constexpr double kWithoutCents = 100;
-    const double cost = layout.gpuHours * m_price;
+    constexpr double kWithoutCents = 100, kWorthNaming = 0.01, kThousand = 1000;
+    double cost = layout.gpuHours * m_price;
+    const char* of = " a step";
+    for (const char* more : {" for 1,000 steps", " for 1,000,000 steps"}) // a step of a small job costs less than a cent
+        if (!m_costsRun && cost < kWorthNaming) {
+            cost *= kThousand;
+            of = more;
+        }
     return "costs " + (cost >= kWithoutCents ? countText(std::llround(cost)) : formatted("%.2f", cost)) +
-           (m_costsRun ? " for all tokens" : " a step");
+           (m_costsRun ? " for all tokens" : of);
 }
 
 std::string PlanPicture::tightText(const sim::PlannedLayout& layout) const
@@ -312,7 +318,7 @@ std::string marginText(const PlanPicture& picture, const PlanCell& cell)
     case PlanCellKind::winner:
         return "best";
     case PlanCellKind::tie:
-        return (cell.isProved ? "tie " : "tie ≤ ") + percent();
+        return (cell.isProved ? "" : "≤ ") + percent() + ", tie";
     case PlanCellKind::slower:
         return (cell.isProved ? "" : "≤ ") + percent();
     case PlanCellKind::floor:
@@ -338,7 +344,7 @@ std::string cellText(const PlanPicture& picture, const PlanCell& cell)
         for (const std::string& more : {picture.costText(*cell.best), picture.tightText(*cell.best)})
             text += more.empty() ? "" : ", " + more;
     if (picture.isMine(cell))
-        text += ", yours";
+        text += ", yours has this tp and pp, and is as it is: " + stepText(picture.mine()->stepSeconds);
     return text + ". " + cell.reason;
 }
 

@@ -102,7 +102,10 @@ private:
     std::string lengthText() const { return durationText(static_cast<double>(m_range->lengthNs())) + " selected"; }
     std::string nameOf(sim::OpClass c) const
     {
-        return c == sim::OpClass::other && m_model.othersWait() ? m_model.className(c) : shortName(c);
+        if (c == sim::OpClass::other && m_model.othersWait())
+            return m_model.className(c);
+        const std::string name = m_model.className(c); // "embedding comm"
+        return name == sim::opClassName(c) ? shortName(c) : name.substr(0, name.find(' '));
     }
     /// All in one line, and the length alone.
     std::vector<std::string> rangeTexts() const

@@ -20,6 +20,8 @@ constexpr double kHalf = 0.5;                   ///< rounds what is not negative
 constexpr double kSpansOfCoarseColumn = 6;      ///< spans a pixel from which coarse levels are read instead of the spans
 constexpr double kBinsOfCoarseColumn = 1.5;     ///< the edges of a column are then moved by a third of a pixel at most
 
+constexpr auto kWaitFirst = static_cast<std::size_t>(sim::OpClass::tpComm);
+constexpr auto kWaitEnd = static_cast<std::size_t>(sim::OpClass::hostTransfer) + 1;
 constexpr float kChunkBand = 0.25F; ///< of a span's height: of the last of a rank's chunks
 
 class LanePainter {
@@ -54,13 +56,15 @@ public:
         if (m_litSpans != nullptr)
             findLitColumns(begin, last);
         const ExposedWaits* waits = m_scene.steps ? nullptr : m_scene.model().exposed(m_scene.model().rowOf(m_trackIndex));
-        if (waits != nullptr)
+        if (waits != nullptr) {
             drawBetween(*waits);
+            readWaits(*waits);
+        }
         for (const Wide& span : m_wide)
             drawSpan(span);
-        drawDense();
         if (waits != nullptr)
             drawInside(*waits);
+        drawDense();
     }
 
 private:
@@ -250,15 +254,31 @@ private:
         }
     }
 
-    /// Classes stacked from below in the order of sim::OpClass.
+    /// Of every column, where narrow spans leave no room to show them one by one.
+    void readWaits(const ExposedWaits& waits)
+    {
+        std::vector<std::int64_t> edges;
+        for (std::size_t c = 0; c <= m_dense.size(); ++c)
+            edges.push_back(std::llround(m_axis.beginNs + static_cast<double>(c) * m_nsPerPixel));
+        m_waitsInside.resize(m_dense.size());
+        m_waitsBetween.resize(m_dense.size());
+        waits.busyInside().columns(edges, m_waitsInside);
+        waits.busyBetween().columns(edges, m_waitsBetween);
+    }
+
+    /// Classes stacked from below in the order of sim::OpClass, what is waited for on top of them: each with its share of the
+    /// column's time, those inside an action taken off the action.
     void drawDense()
     {
         const std::vector<std::size_t>& classes = m_levels.classes();
+        const std::size_t waiting = m_waitsInside.empty() ? 0 : kWaitEnd - kWaitFirst, bars = classes.size() + waiting;
         const auto stacksOf = [&](const std::array<Color, sim::kOpClassCount>& fills) {
             ColumnStacks stacks{.area = m_lane, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
             for (const std::size_t c : classes)
                 stacks.colors.push_back(fills[c]);
-            stacks.tops.resize(m_dense.size() * classes.size());
+            for (std::size_t c = kWaitFirst; c < kWaitFirst + waiting; ++c)
+                stacks.colors.push_back(fills[c]);
+            stacks.tops.resize(m_dense.size() * bars);
             return stacks;
         };
         ColumnStacks shown = stacksOf(m_colors.fills), lit;
@@ -273,15 +293,34 @@ private:
             (isLit ? anyLit : anyShown) = true;
             std::vector<std::uint16_t>& tops = isLit ? lit.tops : shown.tops;
             double sum = 0; // tops are rounded, not bars: the idle rest is what it should be
+            const double working = workingShare(column);
+            std::size_t top = column * bars;
             for (std::size_t i = column * classes.size(); i < (column + 1) * classes.size(); ++i) {
-                sum += m_busyNs[i];
-                tops[i] = static_cast<std::uint16_t>(sum * quantaPerNs + kHalf);
+                sum += m_busyNs[i] * working;
+                tops[top++] = static_cast<std::uint16_t>(sum * quantaPerNs + kHalf);
+            }
+            for (std::size_t c = kWaitFirst; c < kWaitFirst + waiting; ++c) {
+                sum += static_cast<double>(m_waitsInside[column][c] + m_waitsBetween[column][c]);
+                tops[top++] = static_cast<std::uint16_t>(std::min(sum, m_nsPerPixel) * quantaPerNs + kHalf);
             }
         }
         if (anyShown)
             m_canvas.stacks(shown);
         if (anyLit)
             m_canvas.stacks(lit);
+    }
+
+    /// Of the actions' time in a column: what is not waiting.
+    double workingShare(std::size_t column) const
+    {
+        if (m_waitsInside.empty())
+            return 1;
+        double busyNs = 0, waitNs = 0;
+        for (std::size_t i = 0; i < m_levels.classes().size(); ++i)
+            busyNs += m_busyNs[column * m_levels.classes().size() + i];
+        for (const std::int64_t ns : m_waitsInside[column])
+            waitNs += static_cast<double>(ns);
+        return busyNs > waitNs ? 1 - waitNs / busyNs : 0;
     }
 
     /// Transfers that are waited for between actions: as high as these, named where there is room.
@@ -299,7 +338,7 @@ private:
             if (right - left < static_cast<double>(kWideSpan))
                 continue;
             const sim::OpClass c = ExposedWaits::classOf(track, i);
-            const std::string name = sim::opClassName(c);
+            const std::string name = m_scene.model().className(c);
             const Rect rect{m_lane.left + static_cast<float>(left), m_lane.top, m_lane.left + static_cast<float>(right),
                             m_lane.bottom};
             const std::string shown =
@@ -331,15 +370,13 @@ private:
         std::vector<sim::BusyByClass> busy(m_dense.size());
         waits.columns(edges, busy);
         ColumnStacks stacks{.area = area, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
-        constexpr auto kFirst = static_cast<std::size_t>(sim::OpClass::tpComm);
-        constexpr auto kEnd = static_cast<std::size_t>(sim::OpClass::hostTransfer) + 1;
-        for (std::size_t c = kFirst; c < kEnd; ++c)
+        for (std::size_t c = kWaitFirst; c < kWaitEnd; ++c)
             stacks.colors.push_back(m_colors.fills[c]);
         const double quantaPerNs = static_cast<double>(area.height() / kQuantum) / m_nsPerPixel;
         bool any = false;
         for (const sim::BusyByClass& column : busy) {
             double sum = 0;
-            for (std::size_t c = kFirst; c < kEnd; ++c) {
+            for (std::size_t c = kWaitFirst; c < kWaitEnd; ++c) {
                 sum += static_cast<double>(column[c]);
                 stacks.tops.push_back(static_cast<std::uint16_t>(sum * quantaPerNs + kHalf));
             }
@@ -365,6 +402,7 @@ private:
     std::vector<std::uint8_t> m_lit;   ///< [pixel column] in its own colours while others step back; empty: none
     std::vector<double> m_busyNs;      ///< [pixel column][class of the track]; right where dense
     std::vector<Wide> m_wide;
+    std::vector<sim::BusyByClass> m_waitsInside, m_waitsBetween; ///< [pixel column]; empty: no waits are told
 };
 
 } // namespace

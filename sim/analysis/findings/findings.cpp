@@ -217,11 +217,11 @@ EditWorth worthOf(FindingKind kind, const EditEffect& effect)
     case FindingKind::replicatedStates:
     case FindingKind::unfusedAttention:
     case FindingKind::noSequenceParallel:
-        return toldIf(effect.peakChangeGib < -kNoticeable * peakBefore);
+        return toldIf(effect.fits && effect.peakChangeGib < -kNoticeable * peakBefore);
     case FindingKind::hostFull:
         return toldIf(effect.fits && effect.hostFits);
     case FindingKind::capMissed: // less memory, or a cap that can be kept
-        return toldIf(effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore);
+        return toldIf(effect.fits && (effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore));
     case FindingKind::idleGpus: // fewer nodes cost nothing either
         return toldIf(effect.fits && effect.timePerToken < kNoticeable);
     default:

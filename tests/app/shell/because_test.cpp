@@ -62,6 +62,26 @@ protected:
     DetailsPanel panel;
 };
 
+TEST_F(BecauseTest, CardsOfAStepThatDoesNotFitSayThatItCannotRun)
+{
+    const auto says = [this](const char* title, const char* words) {
+        const auto labels = card(title)->findChildren<QLabel*>();
+        return std::any_of(labels.begin(), labels.end(),
+                           [&](const QLabel* label) { return label->text().contains(QLatin1String(words)); });
+    };
+    ASSERT_TRUE(card("Step time"));
+    EXPECT_FALSE(says("Step time", "does not fit"));
+    auto large = document(kLarge);
+    large.set("/cluster/gpu/memory_gib", "1");
+    const SimulationPtr simulation = sim::simulate(scenario(large));
+    ASSERT_FALSE(simulation->metrics().fits);
+    panel.setSimulation(simulation, std::nullopt);
+    EXPECT_TRUE(says("Step time", "does not fit"));
+    EXPECT_TRUE(says("Step time", " GiB; if it did:"));
+    for (const char* title : {"Tokens/s", "MFU"})
+        EXPECT_TRUE(says(title, "if it fitted")) << title;
+}
+
 TEST_F(BecauseTest, GoodputIsShownWhereGpusFailAndOpensItsFactors)
 {
     EXPECT_TRUE(card("Goodput")->isHidden()) << "nothing fails";

@@ -14,11 +14,13 @@
 #include <QAccessible>
 #include <QAccessibleActionInterface>
 #include <QDropEvent>
+#include <QFile>
 #include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
 #include <QStatusBar>
 #include <QTableWidget>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QToolButton>
 #include <QUrl>
@@ -429,6 +431,40 @@ TEST_F(CompareTest, WhatIsOnItsWayIsDroppedWithTheSidesItIsOf)
     window.showCompare();
     settle();
     EXPECT_FALSE(page().view().comparison());
+}
+
+TEST_F(CompareTest, IsExportedAsAFigureFromTheWindow)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    setTp(1);
+    window.showCompare();
+    settle();
+    EXPECT_TRUE(window.isEnabled(CommandId::exportFigure));
+    const QTemporaryDir folder;
+    for (const char* name : {"c.svg", "c.csv"})
+        window.saveComparison(folder.filePath(QLatin1String(name)));
+    QFile figure(folder.filePath(QStringLiteral("c.svg")));
+    ASSERT_TRUE(figure.open(QIODevice::ReadOnly));
+    EXPECT_TRUE(figure.readAll().contains("<svg"));
+    EXPECT_TRUE(QFile::exists(folder.filePath(QStringLiteral("c.csv"))));
+}
+
+TEST_F(CompareTest, APartOfASideHasOneRowWhateverItIsComparedWith)
+{
+    open(k1F1B);
+    ASSERT_TRUE(
+        window.compareWithAll({galleryFile("16-schedule-gpipe.json"), galleryFile("05-dp2-tp4-pp2-sixteen-gpus.json")}).empty());
+    settle();
+    ASSERT_TRUE(page().view().showsSeveral());
+    const QTableWidget& rows = page().tables().severalRows();
+    int ofData = 0;
+    for (int row = 0; row < rows.rowCount(); ++row)
+        ofData += rows.item(row, 0)->text() == QStringLiteral("DP exposed") ||
+                          rows.item(row, 0)->text() == QStringLiteral("Embedding exposed")
+                      ? 1
+                      : 0;
+    EXPECT_EQ(ofData, 1) << "counted twice, the parts are more than the step";
 }
 
 TEST_F(CompareTest, OnlyWhatReadsOtherwiseIsColoured)

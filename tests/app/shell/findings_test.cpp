@@ -120,7 +120,7 @@ TEST(FindingsPanel, SaysHowSureAGainIs)
         return tried.accessibleDescription();
     };
     EXPECT_EQ(described(0.92, 0.98), QStringLiteral("−5.0 % time a token, likely −8.0 % to −2.0 %"));
-    EXPECT_EQ(described(0.89, 1.01), QStringLiteral("−5.0 % time a token, within what the model can tell apart"));
+    EXPECT_EQ(described(0.89, 1.01), QStringLiteral("−5.0 % time a token, smaller than the model's own error"));
 }
 
 TEST(FindingsPanel, WhatCannotBeToldComesAfterWhatCan)

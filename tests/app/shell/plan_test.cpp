@@ -443,7 +443,7 @@ TEST_F(PlanWindow, AMapThatIsNotFilledToTheEndSaysSo)
 
 TEST_F(PlanWindow, TheButtonOfLimitsSaysThemAndThatItHasAMenu)
 {
-    EXPECT_EQ(panel().options().text(), QStringLiteral("Nothing held"));
+    EXPECT_EQ(panel().options().text(), QStringLiteral("All may change"));
     panel().setHeld("layout.tp", true);
     EXPECT_TRUE(panel().options().text().startsWith(QStringLiteral("Held: "))) << panel().options().text().toStdString();
     EXPECT_EQ(panel().options().accessibleDescription(), panel().options().text());

@@ -391,6 +391,8 @@ TEST(EditEffects, AreRelativeToWhatATokenCosts)
     useless.fits = false;
     useless.timePerToken = -0.5;
     EXPECT_FALSE(helps(FindingKind::bubble, useless)) << "what does not fit does not run";
+    for (const FindingKind kind : {FindingKind::doesNotFit, FindingKind::replicatedStates, FindingKind::capMissed})
+        EXPECT_FALSE(helps(kind, useless)) << "with less memory it runs as little";
 
     EditEffect overfilling = effect;
     overfilling.hostFits = false;

@@ -35,7 +35,7 @@ TEST(PlanGuide, OneTrillionOn4096ComesOutAsTheTextbookHasItOrSaysWhyNot)
     EXPECT_TRUE(guide.gates[4].yes);
     EXPECT_THAT(guide.gates[3].then, testing::HasSubstr("tp 8 × pp 32"));
     EXPECT_THAT(guide.gates[4].then, testing::HasSubstr("twice the stages, pp 64 × dp 8, are not needed: "));
-    EXPECT_THAT(guide.gates[4].then, testing::HasSubstr("within what the model can tell apart"));
+    EXPECT_THAT(guide.gates[4].then, testing::HasSubstr("smaller than the model's own error"));
     ASSERT_FALSE(guide.traffic.empty());
     EXPECT_EQ(guide.traffic.front().dimension, Dimension::tp) << "sends the most";
     EXPECT_EQ(guide.traffic.front().outsideShare, 0) << "and stays inside the node";

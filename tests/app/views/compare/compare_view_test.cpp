@@ -1,5 +1,6 @@
 // Two scenarios laid on each other: the way from A's time to B's, ribbons, blend, memory, and what pointer and keys do.
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/step_part_color.h"
 #include "app/views/compare/blended_trace.h"
 #include "app/views/compare/compare_geometry.h"
 #include "app/views/compare/compare_view.h"
@@ -96,6 +97,21 @@ TEST(Waterfall, LeadsFromOneStepToTheOtherWithoutAGap)
             EXPECT_EQ(bars[bar].fromNs, bars[bar - 1].toNs);
         EXPECT_EQ(bars[bars.size() - 2].toNs, comparison.stepNs.b);
     }
+}
+
+TEST(Waterfall, BarsHaveTheColoursOfTheirSwatches)
+{
+    const auto first = sim::simulate(pipeline("gpipe")), second = sim::simulate(pipeline("1f1b", 2));
+    const Waterfall waterfall(sim::compare(*first, *second));
+    RecorderCanvas canvas({0, 0, 900, 300});
+    waterfall.paint(canvas, lightTheme(), canvas.area(), nullptr, {first, second});
+    int coloured = 0;
+    for (const Waterfall::Bar& bar : waterfall.bars())
+        if (bar.parts.size() == 1) {
+            EXPECT_EQ(canvas.rectsOf(fillOf(bar.parts.front(), lightTheme())).size(), 2U) << "the bar and its swatch";
+            ++coloured;
+        }
+    EXPECT_GT(coloured, 0);
 }
 
 TEST(Waterfall, SaysWhenNothingDiffers)

@@ -364,6 +364,10 @@ TEST(PlanPicture, SaysCostsAndWhatIsTight)
     layout.gpuHours = 0.02;
     picture.setPrice(2.5, false);
     EXPECT_EQ(picture.costText(layout), "costs 0.05 a step");
+    layout.gpuHours = 0.0033;
+    EXPECT_EQ(picture.costText(layout), "costs 8.25 for 1,000 steps") << "never 0.00";
+    layout.gpuHours = 2e-6;
+    EXPECT_EQ(picture.costText(layout), "costs 5.00 for 1,000,000 steps");
     layout.gpuHours = 400000;
     picture.setPrice(2.5, true);
     EXPECT_EQ(picture.costText(layout), "costs 1,000,000 for all tokens");
@@ -394,6 +398,8 @@ TEST(PlanViews, MarkTheScenarioAsItIs)
     for (const Node& node : map.nodesOf("cell"))
         if (node.name.find(", yours") != std::string::npos) {
             EXPECT_THAT(node.name, testing::StartsWith("tp 4, pp 2"));
+            EXPECT_THAT(node.name, HasSubstr("as it is: "))
+                << "the cell's own number is that of the best layout of its tp and pp";
             ++mine;
         }
     EXPECT_EQ(mine, 1U);

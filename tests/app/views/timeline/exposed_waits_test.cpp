@@ -54,6 +54,39 @@ TEST(ExposedWaits, OfGradientsAreSeenAndNamedWithoutASwitch)
     EXPECT_GE(clear->bottom, rect.bottom) << "the tip does not cover what it tells about";
 }
 
+TEST(ExposedWaits, InsideSpansNarrowerThanAPixelHaveTheirShareOfIt)
+{
+    Timeline timeline(smallScenario(4, 1, 1, 64));
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    const double waiting = static_cast<double>(waitedNs(model.exposed(0)->inside())) / static_cast<double>(timeline.trace->endNs);
+    ASSERT_GT(waiting, 0.05);
+    timeline.area = {0, 0, 150, 420};
+    const RecorderCanvas canvas = timeline.draw();
+    const Rect rows = timeline.rows();
+    double area = 0;
+    float top = rows.bottom, bottom = rows.top;
+    for (int c = 0; c < sim::kOpClassCount; ++c)
+        for (const auto& bar : canvas.rectsOf(lightTheme().fill(static_cast<sim::OpClass>(c)))) {
+            if (bar.rect.top < rows.top || bar.rect.bottom > rows.bottom)
+                continue;
+            if (static_cast<sim::OpClass>(c) == sim::OpClass::tpComm)
+                area += static_cast<double>(bar.rect.width() * bar.rect.height());
+            top = std::min(top, bar.rect.top);
+            bottom = std::max(bottom, bar.rect.bottom);
+        }
+    ASSERT_GT(bottom, top);
+    EXPECT_GT(area / static_cast<double>(rows.width() * (bottom - top)), waiting / 2) << "not a foot of a few pixels";
+}
+
+TEST(ExposedWaits, AreNotCalledDataParallelWhereNothingIs)
+{
+    sim::Scenario tied = fourStages();
+    tied.model.tieWordEmbeddings = true;
+    const Timeline timeline(tied), parallel(smallScenario(1, 1, 2));
+    EXPECT_EQ(TimelineModel({timeline.simulation, timeline.trace}).className(sim::OpClass::dpComm), "embedding comm");
+    EXPECT_EQ(TimelineModel({parallel.simulation, parallel.trace}).className(sim::OpClass::dpComm), "dp comm");
+}
+
 TEST(ExposedWaits, HaveLanesOfTheirOwnAmongKernels)
 {
     const Timeline timeline(smallScenario(1, 1, 2), sim::TraceDetail::kernels);

@@ -27,12 +27,10 @@
 #include <QAction>
 #include <QCloseEvent>
 #include <QDockWidget>
-#include <QDragEnterEvent>
 #include <QEventLoop>
 #include <QFileInfo>
 #include <QLabel>
 #include <QLayout>
-#include <QMimeData>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -45,18 +43,6 @@ namespace app {
 namespace {
 
 constexpr int kBusyAfterMs = 150;
-
-/// The files and folders that are being dragged; none if one of them lies elsewhere.
-QStringList draggedFiles(const QMimeData* mime)
-{
-    QStringList paths;
-    for (const QUrl& url : mime->urls()) {
-        if (!url.isLocalFile() || !QFileInfo::exists(url.toLocalFile()))
-            return {};
-        paths << url.toLocalFile();
-    }
-    return paths;
-}
 
 QString countText(const Problems& problems)
 {
@@ -675,39 +661,6 @@ void MainWindow::closeEvent(QCloseEvent* event)
     m_desk.disconnect(this);
     m_session.close(); // unsaved work was given up: nothing to restore next time
     event->accept();
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event)
-{
-    if (!draggedFiles(event->mimeData()).isEmpty())
-        event->acceptProposedAction();
-}
-
-void MainWindow::dropEvent(QDropEvent* event)
-{
-    const QStringList paths = draggedFiles(event->mimeData());
-    if (paths.isEmpty())
-        return;
-    const bool asBaseline = m_session.isOpen() && (isCompareShown() || (event->modifiers() & Qt::ShiftModifier));
-    event->acceptProposedAction();
-    // Later: a question about unsaved changes must not hold up the program it was dragged from.
-    QMetaObject::invokeMethod(
-        this, [this, paths, asBaseline] { takeDropped(paths, asBaseline); }, Qt::QueuedConnection);
-}
-
-/// Several files are those of one recorded run or one job's settings, or scenarios to be compared.
-void MainWindow::takeDropped(const QStringList& paths, bool asBaseline)
-{
-    const bool isOneThing =
-        paths.size() == 1 || std::all_of(paths.begin(), paths.end(), isTrace) || !SettingsImport::kindOf(paths).empty();
-    if (isOneThing && asBaseline && !isTrace(paths.front()))
-        compareWith(paths.front());
-    else if (isOneThing)
-        openAll(paths);
-    else if (m_session.isOpen())
-        compareWithAll(paths);
-    else if (openFile(paths.front()).empty() && m_session.isOpen())
-        compareWithAll(paths.mid(1));
 }
 
 } // namespace app

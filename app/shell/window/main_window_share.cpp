@@ -1,6 +1,8 @@
-// How a scenario reaches others: as a page, as a link, and how a link is taken up.
+// How a scenario reaches others, as a page or a link, and how a link or a dragged file is taken up.
 #include "app/canvas/qt/save_whole.h"
 #include "app/session/scenario_link.h"
+#include "app/session/settings_import.h"
+#include "app/session/trace_file.h"
 #include "app/shell/share/page.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -10,14 +12,32 @@
 
 #include <QClipboard>
 #include <QCoreApplication>
+#include <QDragEnterEvent>
+#include <QDropEvent>
 #include <QFileInfo>
 #include <QGuiApplication>
+#include <QMimeData>
 #include <QStatusBar>
+#include <QUrl>
+
+#include <algorithm>
 
 namespace app {
 namespace {
 
 constexpr int kToldMs = 6000;
+
+/// The files and folders that are being dragged; none if one of them lies elsewhere.
+QStringList draggedFiles(const QMimeData* mime)
+{
+    QStringList paths;
+    for (const QUrl& url : mime->urls()) {
+        if (!url.isLocalFile() || !QFileInfo::exists(url.toLocalFile()))
+            return {};
+        paths << url.toLocalFile();
+    }
+    return paths;
+}
 
 } // namespace
 
@@ -79,6 +99,39 @@ void MainWindow::openFromClipboard()
               what + tr("; a rankscope: link, the text of a scenario or settings of a framework are expected").toStdString(),
               sim::Severity::error}});
     }
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!draggedFiles(event->mimeData()).isEmpty())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    const QStringList paths = draggedFiles(event->mimeData());
+    if (paths.isEmpty())
+        return;
+    const bool asBaseline = m_session.isOpen() && (isCompareShown() || (event->modifiers() & Qt::ShiftModifier));
+    event->acceptProposedAction();
+    // Later: a question about unsaved changes must not hold up the program it was dragged from.
+    QMetaObject::invokeMethod(
+        this, [this, paths, asBaseline] { takeDropped(paths, asBaseline); }, Qt::QueuedConnection);
+}
+
+/// Several files are those of one recorded run or one job's settings, or scenarios to be compared.
+void MainWindow::takeDropped(const QStringList& paths, bool asBaseline)
+{
+    const bool isOneThing =
+        paths.size() == 1 || std::all_of(paths.begin(), paths.end(), isTrace) || !SettingsImport::kindOf(paths).empty();
+    if (isOneThing && asBaseline && !isTrace(paths.front()))
+        compareWith(paths.front());
+    else if (isOneThing)
+        openAll(paths);
+    else if (m_session.isOpen())
+        compareWithAll(paths);
+    else if (openFile(paths.front()).empty() && m_session.isOpen())
+        compareWithAll(paths.mid(1));
 }
 
 } // namespace app

@@ -299,25 +299,31 @@ void Weights::forEachOwned(bool counted, const std::function<void(const OwnedRan
     for (const Bucket* bucket : m_buckets) {
         if (counted && !counts(*bucket))
             continue;
-        const std::int64_t begin = bucket->shardOffset();
-        const std::int64_t end = begin + bucket->shardElements();
         for (const auto& parameter : bucket->parameters) {
             if (counted && !counts(parameter->spec))
                 continue;
-            const std::int64_t first = std::max(begin, parameter->offset);
-            const std::int64_t last = std::min(end, parameter->offset + parameter->elements());
-            if (first >= last)
-                continue;
-            const auto range = [&](const Tensor& own) { return own ? own.columnRange(first - begin, last - first) : Tensor{}; };
-            OwnedRange owned{.parameter = parameter.get(), .first = first - parameter->offset, .count = last - first};
-            owned.value = range(ownValues(*bucket));
-            owned.gradient = range(ownGradients(*bucket));
-            owned.firstMoment = range(bucket->firstMoment);
-            owned.secondMoment = range(bucket->secondMoment);
-            owned.master = bucket->master ? range(bucket->master) : owned.value;
-            visit(owned);
+            if (const OwnedRange own = ownedRange(*bucket, *parameter, parameter->offset + parameter->elements()); own.count > 0)
+                visit(own);
         }
     }
+}
+
+OwnedRange Weights::ownedRange(const Bucket& bucket, const Parameter& parameter, std::int64_t end) const
+{
+    const std::int64_t begin = bucket.shardOffset();
+    const std::int64_t first = std::max(begin, parameter.offset);
+    const std::int64_t last = std::min(begin + bucket.shardElements(), end);
+    OwnedRange owned{
+        .parameter = &parameter, .first = first - parameter.offset, .count = std::max<std::int64_t>(last - first, 0)};
+    if (owned.count == 0)
+        return owned;
+    const auto range = [&](const Tensor& own) { return own ? own.columnRange(first - begin, owned.count) : Tensor{}; };
+    owned.value = range(ownValues(bucket));
+    owned.gradient = range(ownGradients(bucket));
+    owned.firstMoment = range(bucket.firstMoment);
+    owned.secondMoment = range(bucket.secondMoment);
+    owned.master = bucket.master ? range(bucket.master) : owned.value;
+    return owned;
 }
 
 void Weights::stepAdamw(const AdamwStep& step, const Tensor& clipFactor, const OwnedRange& own)
@@ -347,22 +353,37 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
 {
     {
         const KernelSpan span(m_context, m_updateLabel);
-        const bool adamw = m_context.scenario.training.optimizer == sim::Optimizer::adamw;
-        forEachOwned(false, [&](const OwnedRange& own) {
-            if (!own.parameter->isTrained())
-                return;
-            if (!adamw) {
+        const auto step = [&](const OwnedRange& own) {
+            if (m_context.scenario.training.optimizer != sim::Optimizer::adamw) {
                 m_context.queue->sgd(learningRate, clipFactor, own.gradient, own.master, own.value);
                 return;
             }
-            const AdamwStep step{.learningRate = learningRate,
-                                 .beta1 = m_options.beta1,
-                                 .beta2 = m_options.beta2,
-                                 .epsilon = m_options.epsilon,
-                                 .weightDecay = own.parameter->spec.decays ? m_context.scenario.live.weightDecay : 0,
-                                 .step = stepFromOne};
-            stepAdamw(step, clipFactor, own);
-        });
+            stepAdamw({.learningRate = learningRate,
+                       .beta1 = m_options.beta1,
+                       .beta2 = m_options.beta2,
+                       .epsilon = m_options.epsilon,
+                       .weightDecay = own.parameter->spec.decays ? m_context.scenario.live.weightDecay : 0,
+                       .step = stepFromOne},
+                      clipFactor, own);
+        };
+        const auto alike = [](const Parameter& a, const Parameter& b) {
+            return a.isTrained() == b.isTrained() && a.spec.decays == b.spec.decays;
+        };
+        // Parameters that are updated alike lie side by side: one kernel for each run of them, over the 0s between them too.
+        for (const Bucket* bucket : m_buckets) {
+            const auto& parameters = bucket->parameters;
+            for (std::size_t i = 0, next = 0; i < parameters.size(); i = next) {
+                next = i + 1;
+                while (next < parameters.size() && alike(*parameters[next], *parameters[i]))
+                    ++next;
+                const Parameter& last = *parameters[next - 1];
+                if (!parameters[i]->isTrained())
+                    continue;
+                const OwnedRange own = ownedRange(*bucket, *parameters[i], last.offset + last.elements());
+                if (own.count > 0)
+                    step(own);
+            }
+        }
     }
     for (Bucket* bucket : m_buckets)
         if (m_zero >= 3)

@@ -23,7 +23,7 @@ enum class Quantity : std::uint8_t { value, gradient, firstMoment, secondMoment 
 /// The whole model's values: parameter name -> all elements of the whole matrix, row by row (padding of the vocabulary left out).
 using Snapshot = std::map<std::string, std::vector<double>>;
 
-/// A part of a parameter that this rank updates, in the bucket's flat order.
+/// A part of a parameter, or of neighbours from it on, that this rank updates, in the bucket's flat order.
 struct OwnedRange {
     const Parameter* parameter = nullptr;
     std::int64_t first = 0, count = 0;                         ///< elements from the parameter's start
@@ -80,6 +80,8 @@ private:
     bool counts(const ParameterSpec&) const; ///< of ranks that hold the same slice, one
     Task<> sumOverHeadCopies(const Bucket&);
     void stepAdamw(const AdamwStep&, const Tensor& clipFactor, const OwnedRange&);
+    /// This rank's part of what lies from a parameter's start to `end` (elements of the bucket).
+    OwnedRange ownedRange(const Bucket&, const Parameter&, std::int64_t end) const;
     Tensor ownValues(const Bucket&) const;
     Tensor ownGradients(const Bucket&) const;
 

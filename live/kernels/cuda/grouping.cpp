@@ -18,26 +18,19 @@ Grouping groupingWanted()
     return tune.empty() || tune == "0" ? Grouping::byShape : Grouping::byTime;
 }
 
+// A product by itself takes at least what its launch does, some 7 us on an H100; in one launch parts share it, but the kernel is
+// a quarter as fast (docs/measurements.md). A part whose work takes less than the launch is better there: 4 million operations
+// for each processor. Gradients of weights wait for memory, which the library's kernels use better unless the weights are small.
 bool leavesProcessorsIdle(const GroupedShape& shape, int processors)
 {
     if (shape.parts < 2)
         return false;
-    constexpr std::int64_t kTile = 128;
-    const auto tiles = [](std::int64_t size) { return (size + kTile - 1) / kTile; };
-    const std::int64_t rows = (shape.rows + shape.parts - 1) / shape.parts;
-    std::int64_t single = 0; // tiles of one product
-    switch (shape.kind) {
-    case GroupedShape::Kind::forward:
-        single = tiles(rows) * tiles(shape.outputs);
-        break;
-    case GroupedShape::Kind::inputGradient:
-        single = tiles(rows) * tiles(shape.inputs);
-        break;
-    case GroupedShape::Kind::weightGradient:
-        single = tiles(shape.outputs) * tiles(shape.inputs);
-        break;
-    }
-    return single < processors;
+    constexpr double kOperations = 4e6;
+    constexpr std::int64_t kSmallWeight = std::int64_t{1} << 18;
+    const std::int64_t elements = shape.outputs * shape.inputs;
+    const double rows = static_cast<double>(shape.rows) / static_cast<double>(shape.parts);
+    return 2 * rows * static_cast<double>(elements) <= kOperations * processors &&
+           (shape.kind != GroupedShape::Kind::weightGradient || elements <= kSmallWeight);
 }
 
 GroupingChoice::GroupingChoice(Grouping grouping, int processors) : m_grouping(grouping), m_processors(processors) {}

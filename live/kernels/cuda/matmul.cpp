@@ -1,6 +1,7 @@
 // Matrix products by cuBLASLt.
 #include "live/kernels/cuda/matmul.h"
 
+#include "live/kernels/cuda/row_classes.h"
 #include "live/kernels/shared_cache.h"
 #include "live/kernels/versions.h"
 #include "sim/error.h"
@@ -54,7 +55,7 @@ struct Plan {
     Layout a, b, d;
     cublasLtMatmulAlgo_t algorithm{};
     bool usable = false;
-    std::mutex inUse; ///< it holds the bias's address from one call to the next
+    std::mutex inUse; ///< it holds the bias's address and the rows from one call to the next
 
     explicit Plan(const MatmulProblem& problem)
     {
@@ -72,6 +73,18 @@ struct Plan {
                problem.strideB);
         layout(d, problem.output, problem.m, problem.n, problem.strideD);
     }
+    /// Gives the matrices the rows of a problem of the plan's class; nothing else differs in it.
+    void fit(const MatmulProblem& problem)
+    {
+        const auto rows = static_cast<std::uint64_t>(rowsOf(problem));
+        if (problem.transposeB) { // both inputs have them
+            resize(a, problem.transposeA ? CUBLASLT_MATRIX_LAYOUT_ROWS : CUBLASLT_MATRIX_LAYOUT_COLS, rows);
+            resize(b, CUBLASLT_MATRIX_LAYOUT_COLS, rows);
+            return;
+        }
+        resize(b, CUBLASLT_MATRIX_LAYOUT_COLS, rows);
+        resize(d, CUBLASLT_MATRIX_LAYOUT_COLS, rows);
+    }
     template <class Value>
     void set(cublasLtMatmulDescAttributes_t attribute, const Value& value)
     {
@@ -79,6 +92,10 @@ struct Plan {
     }
 
 private:
+    static void resize(Layout& matrix, cublasLtMatrixLayoutAttribute_t side, std::uint64_t size)
+    {
+        check(cublasLtMatrixLayoutSetAttribute(matrix, side, &size, sizeof size), "describe a matrix");
+    }
     static void layout(Layout& to, DType type, std::int64_t rows, std::int64_t columns, std::int64_t stride)
     {
         check(cublasLtMatrixLayoutCreate(to.out(), typeOf(type), static_cast<std::uint64_t>(rows),
@@ -102,12 +119,16 @@ public:
     bool multiply(Stream stream, const Workspace& workspace, const MatmulProblem& problem, const void* a, const void* b,
                   const void* bias, void* d) override
     {
-        // Made, and perhaps tuned, with no lock held: other ranks' kernels must not stand still meanwhile.
-        const std::shared_ptr<Plan> shared = m_plans.get(problem, [&] {
-            auto made = std::make_shared<Plan>(problem);
-            choose(*made, stream, workspace, problem, a, b, bias, d);
-            return made;
-        });
+        if (const MatmulProblem whole = ofItsClass(problem); whole != problem) {
+            const std::shared_ptr<Plan> shared = planOf(whole, problem, stream, workspace, a, b, bias, d);
+            const std::lock_guard lock(shared->inUse);
+            if (shared->usable) {
+                shared->fit(problem);
+                if (run(*shared, shared->algorithm, stream, workspace, problem, a, b, bias, d) == CUBLAS_STATUS_SUCCESS)
+                    return true;
+            }
+        }
+        const std::shared_ptr<Plan> shared = planOf(problem, problem, stream, workspace, a, b, bias, d);
         Plan& plan = *shared;
         if (!plan.usable) {
             if (problem.bias)
@@ -117,6 +138,7 @@ public:
                              " in " + dtypeName(problem.input) + ".");
         }
         const std::lock_guard lock(plan.inUse);
+        plan.fit(problem); // others of its class may have used it
         check(run(plan, plan.algorithm, stream, workspace, problem, a, b, bias, d), "multiply");
         return true;
     }
@@ -124,6 +146,18 @@ public:
 private:
     static constexpr int kCandidates = 8;
     using Candidates = std::array<cublasLtMatmulHeuristicResult_t, kCandidates>;
+
+    /// The plan for `whole`, made by trying `problem`, which is of its class, where it is not known yet: with no lock held, for
+    /// other ranks' kernels must not stand still meanwhile.
+    std::shared_ptr<Plan> planOf(const MatmulProblem& whole, const MatmulProblem& problem, Stream stream,
+                                 const Workspace& workspace, const void* a, const void* b, const void* bias, void* d)
+    {
+        return m_plans.get(whole, [&] {
+            auto made = std::make_shared<Plan>(whole);
+            choose(*made, stream, workspace, problem, a, b, bias, d);
+            return made;
+        });
+    }
 
     cublasStatus_t run(Plan& plan, const cublasLtMatmulAlgo_t& algorithm, Stream stream, const Workspace& workspace,
                        const MatmulProblem& problem, const void* a, const void* b, const void* bias, void* d)
@@ -161,8 +195,10 @@ private:
         if (!plan.usable)
             return;
         plan.algorithm = candidates[0].algo;
-        if (m_tune && !problem.accumulate) // trying would add to d again and again
-            tune(plan, candidates, count, stream, workspace, problem, a, b, bias, d);
+        if (!m_tune || problem.accumulate) // trying would add to d again and again
+            return;
+        plan.fit(problem);
+        tune(plan, candidates, count, stream, workspace, problem, a, b, bias, d);
     }
 
     void tune(Plan& plan, const Candidates& candidates, int count, Stream stream, const Workspace& workspace,
@@ -195,7 +231,7 @@ private:
     Owned<cublasLtHandle_t, cublasLtDestroy> m_handle;
     const bool m_tune;
     std::size_t m_workspaceBytes = 0;
-    static constexpr std::size_t kPlans = 1024; ///< many times those of a dense model; experts make new ones for ever
+    static constexpr std::size_t kPlans = 1024; ///< many times those of a model: experts' row counts come in classes
     SharedCache<MatmulProblem, Plan> m_plans{kPlans};
 };
 

@@ -112,6 +112,37 @@ void benchExperts(Bench& bench, const char* how)
     }
 }
 
+/// Experts' products one by one, with row counts that are others in every call, as a router's are: what planning costs.
+void benchChangingRows(Bench& bench)
+{
+    constexpr std::int64_t kExperts = 32, kMean = 100, kHidden = 2048, kColumns = 1536, kRows = kExperts * kMean;
+    const Tensor x = bench.make(kRows, kHidden), y = bench.make(kRows, kColumns),
+                 weights = bench.make(kExperts * kColumns, kHidden),
+                 gradients = bench.make(kExperts * kColumns, kHidden, DType::f32);
+    std::int64_t call = 0;
+    const auto parts = [&](const Tensor& all, bool changing) {
+        std::vector<LinearPart> result;
+        ++call;
+        for (std::int64_t i = 0; i < kExperts; ++i) { // neighbours give and take, so that the sum stays
+            const std::int64_t share = changing ? (call * 7 + i / 2 * 5) % 64 : 28;
+            result.push_back(
+                {.weight = all.rowRange(i * kColumns, kColumns), .bias = {}, .rows = kMean + (i % 2 == 0 ? share : -share)});
+        }
+        return result;
+    };
+    const double flops = 2.0 * kRows * kHidden * kColumns;
+    for (const bool changing : {false, true}) {
+        const auto name = [&](const char* what) {
+            return std::string("32 experts, ") + what + (changing ? ", rows that change" : ", rows that stay");
+        };
+        bench.report(name("forward").c_str(), flops, [&] { bench.queue().linearParts(parts(weights, changing), x, y); });
+        bench.report(name("input gradient").c_str(), flops,
+                     [&] { bench.queue().linearPartsInputGradient(parts(weights, changing), y, x); });
+        bench.report(name("weight gradient").c_str(), flops,
+                     [&] { bench.queue().linearPartsWeightGradient(parts(gradients, changing), y, x); });
+    }
+}
+
 double attentionFlops(const AttentionShape& shape, std::int64_t length)
 {
     const auto square = static_cast<double>(length) * static_cast<double>(length);
@@ -211,6 +242,8 @@ int main(int argc, char** argv)
             const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
             Bench bench(*choice.device, peak);
             benchExperts(bench, how);
+            if (std::string_view(value) == "0")
+                benchChangingRows(bench);
         }
         unsetenv("RANKSCOPE_CUDA_GROUPED"); // NOLINT(concurrency-mt-unsafe)
         if (onlyExperts)

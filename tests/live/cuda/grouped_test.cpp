@@ -3,6 +3,7 @@
 #include "tests/live/cuda/gpu_fixture.h"
 #ifndef RANKSCOPE_TEST_ON_GPU
 #include "live/kernels/cuda/grouping.h"
+#include "live/kernels/cuda/row_classes.h"
 #endif
 
 #include <algorithm>
@@ -46,11 +47,11 @@ std::int64_t rowsOfAll(const std::vector<std::int64_t>& rows)
 
 std::vector<PartsCase> partsCases()
 {
-    return {{{3, 0, 70, 1, 130}, 40, 136, 0, true},
+    return {{{3, 0, 70, 1, 130}, 24, 136, 0, true},
             {{17, 5}, 72, 24, 8, false},
-            {{200}, 32, 264, 0, true},
+            {{140}, 24, 136, 0, true},
             {{0, 9, 0}, 7, 5, 3, true}, // in bf16 no rows that 16 bytes fit: one by one
-            {std::vector<std::int64_t>(131, 1), 8, 16, 0, false}};
+            {std::vector<std::int64_t>(131, 1), 8, 8, 0, false}};
 }
 
 TEST_P(GroupedOnGpu, LayersAndTheirGradientsAgree)
@@ -91,7 +92,7 @@ TEST_P(GroupedOnGpu, LayersAndTheirGradientsAgree)
 
 TEST_P(GroupedOnGpu, BitsDoNotDependOnTheOtherPartsOfALaunch)
 {
-    constexpr std::int64_t kRows = 150, kInputs = 264, kOutputs = 40;
+    constexpr std::int64_t kRows = 150, kInputs = 72, kOutputs = 24;
     const Twin x = twins().activations(kRows, kInputs), weight = twins().activations(kOutputs, kInputs, 0, 0.2F);
     const auto forward = [&](const std::vector<std::int64_t>& rows) {
         const Twin y = twins().make(kRows, kOutputs, twins().activation());
@@ -105,6 +106,41 @@ TEST_P(GroupedOnGpu, BitsDoNotDependOnTheOtherPartsOfALaunch)
     EXPECT_EQ(forward({1, 99, 50}), whole);
     EXPECT_EQ(forward(std::vector<std::int64_t>(kRows / 3, 3)), whole);
 }
+
+class SinglesOnGpu : public OnGpu {
+protected:
+    void SetUp() override
+    {
+        const WithGrouping never("0");
+        OnGpu::SetUp();
+    }
+};
+
+/// Products of row counts near each other share a plan, whichever came first.
+TEST_P(SinglesOnGpu, ManyRowCountsInTurnAgree)
+{
+    constexpr std::int64_t kInputs = 40, kOutputs = 24;
+    for (const std::int64_t rows : {37, 48, 33, 47, 64, 65, 80, 66}) {
+        const DType type = twins().activation();
+        const Twin x = twins().activations(rows, kInputs), weight = twins().activations(kOutputs, kInputs, 0, 0.2F),
+                   y = twins().make(rows, kOutputs, type), dy = twins().activations(rows, kOutputs),
+                   dx = twins().make(rows, kInputs, type), dWeight = twins().sums(kOutputs, kInputs);
+        both([&](Queue& queue, auto of) {
+            const std::vector<LinearPart> value{{.weight = of(weight), .bias = {}, .rows = rows}},
+                gradient{{.weight = of(dWeight), .bias = {}, .rows = rows}};
+            queue.linearParts(value, of(x), of(y));
+            queue.linearPartsInputGradient(value, of(dy), of(dx));
+            queue.linearPartsWeightGradient(gradient, of(dy), of(x));
+        });
+        const std::string name = ", " + std::to_string(rows) + " rows";
+        twins().expectSame(y, "y" + name);
+        twins().expectSame(dx, "dx" + name);
+        twins().expectSame(dWeight, "dWeight" + name, 2e-5F, 1e-4F);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, SinglesOnGpu, testing::Values(DType::f32, DType::bf16),
+                         [](const auto& parameter) { return std::string(dtypeName(parameter.param)); });
 
 INSTANTIATE_TEST_SUITE_P(Types, GroupedOnGpu, testing::Values(DType::f32, DType::bf16),
                          [](const auto& parameter) { return std::string(dtypeName(parameter.param)); });
@@ -122,14 +158,51 @@ GroupedShape shapeOfExperts(std::int64_t parts, std::int64_t rows, std::int64_t 
     return {.kind = GroupedShape::Kind::forward, .outputs = outputs, .inputs = inputs, .parts = parts, .rows = parts * rows};
 }
 
-TEST(GroupingChoice, ByShapeGroupsWhatWouldNotFillTheGpu)
+TEST(GroupingChoice, ByShapeIsWhatWasFasterOnAnH100)
 {
-    EXPECT_TRUE(cuda::leavesProcessorsIdle(shapeOfExperts(8, 64, 1536, 2048), kProcessors));
-    EXPECT_FALSE(cuda::leavesProcessorsIdle(shapeOfExperts(8, 2048, 28672, 4096), kProcessors));
-    EXPECT_FALSE(cuda::leavesProcessorsIdle(shapeOfExperts(1, 64, 1536, 2048), kProcessors)) << "one layer";
-    GroupedShape gradient = shapeOfExperts(8, 64, 28672, 4096);
-    gradient.kind = GroupedShape::Kind::weightGradient;
-    EXPECT_FALSE(cuda::leavesProcessorsIdle(gradient, kProcessors)) << "few rows, but a large result";
+    const auto groups = [](GroupedShape shape, GroupedShape::Kind kind) {
+        shape.kind = kind;
+        return cuda::leavesProcessorsIdle(shape, kProcessors);
+    };
+    struct Measured {
+        const char* name;
+        GroupedShape shape;
+        bool rows, weights; ///< faster in one launch: results and gradients of inputs; gradients of weights
+    };
+    for (const auto& [name, shape, rows, weights] :
+         {Measured{"Mixtral", shapeOfExperts(8, 1024, 28672, 4096), false, false},
+          Measured{"Mixtral, few rows", shapeOfExperts(8, 64, 28672, 4096), false, false},
+          Measured{"DeepSeek-V2-Lite", shapeOfExperts(64, 192, 2816, 2048), false, false},
+          Measured{"Qwen3-30B-A3B", shapeOfExperts(128, 256, 1536, 2048), false, false},
+          Measured{"Qwen3-30B-A3B, few rows", shapeOfExperts(128, 32, 1536, 2048), true, false},
+          Measured{"narrow", shapeOfExperts(8, 512, 2816, 1024), false, false},
+          Measured{"tiny", shapeOfExperts(8, 64, 512, 256), true, true},
+          Measured{"one layer", shapeOfExperts(1, 64, 512, 256), false, false}}) {
+        EXPECT_EQ(groups(shape, GroupedShape::Kind::forward), rows) << name;
+        EXPECT_EQ(groups(shape, GroupedShape::Kind::inputGradient), rows) << name;
+        EXPECT_EQ(groups(shape, GroupedShape::Kind::weightGradient), weights) << name;
+    }
+}
+
+TEST(RowClasses, AreFewAndSpareLittle)
+{
+    std::vector<std::int64_t> classes;
+    for (std::int64_t rows = 1; rows <= 4096; ++rows) {
+        const std::int64_t size = cuda::rowClass(rows);
+        ASSERT_GE(size, rows);
+        ASSERT_LE(size, std::max<std::int64_t>(rows + rows / 4, rows + 15));
+        EXPECT_EQ(cuda::rowClass(size), size) << "a class is its own";
+        if (rows % 64 != 0)
+            classes.push_back(size);
+    }
+    std::sort(classes.begin(), classes.end());
+    EXPECT_LE(std::unique(classes.begin(), classes.end()) - classes.begin(), 32);
+    EXPECT_EQ(cuda::rowClass(0), 0);
+    EXPECT_EQ(cuda::rowClass(704), 704) << "batches keep a plan of their own";
+
+    const cuda::MatmulProblem forward{.m = 96, .n = 100, .k = 40}, gradient{.m = 96, .n = 100, .k = 40, .transposeB = true};
+    EXPECT_EQ(cuda::ofItsClass(forward), (cuda::MatmulProblem{.m = 96, .n = 112, .k = 40}));
+    EXPECT_EQ(cuda::ofItsClass(gradient), (cuda::MatmulProblem{.m = 96, .n = 100, .k = 48, .transposeB = true}));
 }
 
 TEST(GroupingChoice, ByTimeKeepsTheFasterAfterEachHasBeenTried)

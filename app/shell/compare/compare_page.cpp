@@ -156,6 +156,7 @@ void ComparePage::stepChanged()
 {
     m_isStale = true;
     m_worker.dropAll(); // what is on its way is of sides that are shown no more
+    m_awaitsComparison = false;
     if (isVisible())
         refresh();
 }

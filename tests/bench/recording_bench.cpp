@@ -84,8 +84,8 @@ BENCHMARK(BM_ReadKineto)->Arg(0)->Arg(1)->ArgName("gz")->Unit(benchmark::kMillis
 /// 1,024 ranks that all hold the same rows, once in memory and in the file each for itself.
 sim::Recording manyRanks(std::size_t spans)
 {
-    constexpr std::size_t kRanks = 1024, kStreams = 4;
-    const std::size_t each = spans / kRanks / kStreams;
+    constexpr std::size_t kManyRanks = 1024, kStreams = 4;
+    const std::size_t each = spans / kManyRanks / kStreams;
     std::mt19937 random(1);
     auto held = std::make_shared<sim::RankRecording>();
     for (std::size_t row = 0; row < kStreams; ++row) {
@@ -108,7 +108,7 @@ sim::Recording manyRanks(std::size_t spans)
     sim::Recording recording;
     for (int name = 0; name < 301; ++name)
         recording.names.add("kernel_" + std::to_string(name));
-    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    for (std::size_t rank = 0; rank < kManyRanks; ++rank) {
         recording.files.push_back({.path = "run/rank" + std::to_string(rank) + ".json.gz", .format = "Kineto"});
         sim::RankRecording& of = recording.ranks.emplace_back();
         of.rank = static_cast<int>(rank);

@@ -23,8 +23,9 @@ std::string keyOf(const sim::SpanKind& kind)
 
 const char* spanTrackName(SpanTrack track)
 {
-    constexpr std::array<const char*, kSpanTrackCount> kNames = {
-        "actions", "compute", "tp comm", "cp comm", "ep comm", "dp comm", "send activations", "send gradients", "receive", "GPU kernels"};
+    constexpr std::array<const char*, kSpanTrackCount> kNames = {"actions", "compute",    "tp comm",          "cp comm",
+                                                                 "ep comm", "dp comm",    "send activations", "send gradients",
+                                                                 "receive", "GPU kernels"};
     return kNames[static_cast<std::size_t>(track)];
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <span>
+#include <string_view>
 
 namespace sim {
 namespace {
@@ -111,7 +112,9 @@ std::string gibText(std::int64_t bytes)
 
 std::string countedText(std::int64_t count, const char* noun)
 {
-    return numberText(static_cast<double>(count), Unit::count) + " " + noun + (count == 1 ? "" : "s");
+    const std::string_view word = noun;
+    const char* const many = word.ends_with("ch") || word.ends_with("s") ? "es" : "s";
+    return numberText(static_cast<double>(count), Unit::count) + " " + noun + (count == 1 ? "" : many);
 }
 
 } // namespace sim

@@ -58,9 +58,8 @@ bool selectSameOps(const Selection& a, const Selection& b)
 /// "4,608 ops of 16 ranks in 12.3 ms"
 QString summaryText(const sim::OpTable& table, bool isRange)
 {
-    const QString what =
-        QString::fromStdString(table.ofKernels ? sim::countedText(table.all.count, "op")
-                                               : countText(table.all.count) + (table.all.count == 1 ? " pass" : " passes"));
+    const QString what = QString::fromStdString(table.ofKernels ? sim::countedText(table.all.count, "op")
+                                                                : sim::countedText(table.all.count, "pass"));
     const QString ranks = table.ranks == 1 ? OpsPanel::tr("1 rank") : OpsPanel::tr("%1 ranks").arg(separated(table.ranks));
     const QString length = QString::fromStdString(durationText(static_cast<double>(table.lengthNs())));
     return isRange ? OpsPanel::tr("%1 of %2 in the selected %3").arg(what, ranks, length)

@@ -14,13 +14,16 @@
 #include <QScreen>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QTimer>
 
 #include <algorithm>
+#include <array>
 
 namespace app {
 namespace {
 
-constexpr QSize kDialogFrame{16, 40}; ///< what a window manager adds
+constexpr QSize kDialogFrame{16, 40};            ///< what a window manager adds
+constexpr std::array kFramedMs{400, 1500, 4000}; ///< the window manager's frame comes later, and may reach beyond the screen
 constexpr int kAboveButtons = 8, kBesideButtons = 16;
 constexpr auto kFitsSoon = "fitsSoon";
 constexpr auto kScrolledArea = "scrolledDialog";
@@ -157,6 +160,12 @@ bool LayoutHabit::eventFilter(QObject* watched, QEvent* event)
         fit(*dialog);
     if (type == QEvent::Show || (!comes && dialog->isVisible())) // once more where it has its place
         fitSoon(*dialog);
+    if (type == QEvent::Show && !event->spontaneous())
+        for (const int late : kFramedMs)
+            QTimer::singleShot(late, dialog, [this, guard = QPointer<LayoutHabit>(this), dialog] {
+                if (guard && dialog->isVisible())
+                    fit(*dialog);
+            });
     return false;
 }
 

@@ -147,7 +147,7 @@ TEST_F(OnePicture, AWindowWithoutADisplayIsRefusedInWords)
     const Outcome outcome = rankscope({});
     EXPECT_EQ(outcome.exitCode, 1);
     EXPECT_TRUE(outcome.error.contains("no display")) << outcome.error.toStdString();
-    const Outcome gone = rankscope({QStringLiteral("--reproducible")}, QStringLiteral(":9871"));
+    const Outcome gone = rankscope({}, QStringLiteral(":9871"));
     EXPECT_EQ(gone.exitCode, 1);
     EXPECT_TRUE(gone.error.contains("no X server answers as DISPLAY :9871")) << gone.error.toStdString();
 }

@@ -200,7 +200,7 @@ TEST(HostileRun, SpansAreOfWhatTheRunDescribed)
     };
     EXPECT_THAT(with([](auto& span) { span.rank = 4; }), HasSubstr("a rank that the run does not have: 4"));
     EXPECT_THAT(with([](auto& span) { span.span.kind = 1; }), HasSubstr("an unknown kind: 1"));
-    EXPECT_THAT(with([](auto& span) { span.span.track = static_cast<live::SpanTrack>(9); }), HasSubstr("an unknown track: 9"));
+    EXPECT_THAT(with([](auto& span) { span.span.track = static_cast<live::SpanTrack>(10); }), HasSubstr("an unknown track: 10"));
     EXPECT_THAT(with([](auto& span) { span.span.microbatch = 2'000'000'000; }), HasSubstr("micro-batch 2000000000"));
     EXPECT_THAT(with([](auto& span) { span.span.endNs = std::int64_t{1} << 62U; }), HasSubstr("4611686018427387904 ns"));
     EXPECT_THAT(with([](auto& span) { span.span.bytes = -1; }), HasSubstr("-1 bytes"));

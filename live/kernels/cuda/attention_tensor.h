@@ -95,18 +95,6 @@ __device__ __forceinline__ void addWeighted(float (&sum)[kRowTiles][kDim / 8][4]
     }
 }
 
-__device__ __forceinline__ void storePair(float* to, float a, float b, bool accumulate)
-{
-    to[0] = accumulate ? to[0] + a : a;
-    to[1] = accumulate ? to[1] + b : b;
-}
-__device__ __forceinline__ void storePair(Bfloat16* to, float a, float b, bool accumulate)
-{
-    auto* const both = reinterpret_cast<Pack<Bfloat16, 2>*>(to);
-    const Pack<Bfloat16, 2> old = accumulate ? *both : Pack<Bfloat16, 2>{};
-    *both = {{toBfloat(toFloat(old.element[0]) + a), toBfloat(toFloat(old.element[1]) + b)}};
-}
-
 /// A warp's 16 rows, times factor[0] (rows g) and factor[1] (rows g + 8), to positions from `first` on.
 template <int kDim, class T>
 __device__ __forceinline__ void storeRows(const float (&sum)[kDim / 8][4], const float (&factor)[2], T* head,

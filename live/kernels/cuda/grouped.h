@@ -82,18 +82,6 @@ __device__ __forceinline__ void copyOperand(Bfloat16* tile, const Bfloat16* from
     }
 }
 
-__device__ __forceinline__ void storeSums(float* to, float a, float b, bool accumulate)
-{
-    to[0] = accumulate ? to[0] + a : a;
-    to[1] = accumulate ? to[1] + b : b;
-}
-__device__ __forceinline__ void storeSums(Bfloat16* to, float a, float b, bool accumulate)
-{
-    auto* const both = reinterpret_cast<Pack<Bfloat16, 2>*>(to);
-    const Pack<Bfloat16, 2> old = accumulate ? *both : Pack<Bfloat16, 2>{};
-    *both = {{toBfloat(toFloat(old.element[0]) + a), toBfloat(toFloat(old.element[1]) + b)}};
-}
-
 template <class Tiling, bool kAlongA, bool kAlongB, class OutputT>
 __device__ __forceinline__ void multiplyTensorTile(const TileProblem<Bfloat16, OutputT>& p)
 {
@@ -167,7 +155,7 @@ __device__ __forceinline__ void multiplyTensorTile(const TileProblem<Bfloat16, O
                 if (column >= p.columns)
                     continue;
                 const float left = p.bias ? toFloat(p.bias[column]) : 0, right = p.bias ? toFloat(p.bias[column + 1]) : 0;
-                storeSums(p.to + row * p.strideTo + column, sum[r][c][2 * half] + left, sum[r][c][2 * half + 1] + right,
+                storePair(p.to + row * p.strideTo + column, sum[r][c][2 * half] + left, sum[r][c][2 * half + 1] + right,
                           p.accumulate);
             }
         }

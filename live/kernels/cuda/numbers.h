@@ -149,6 +149,19 @@ __device__ __forceinline__ T reduceBlock(T value)
     return value;
 }
 
+/// Two neighbouring sums, put down or added.
+__device__ __forceinline__ void storePair(float* to, float a, float b, bool accumulate)
+{
+    to[0] = accumulate ? to[0] + a : a;
+    to[1] = accumulate ? to[1] + b : b;
+}
+__device__ __forceinline__ void storePair(Bfloat16* to, float a, float b, bool accumulate)
+{
+    auto* const both = reinterpret_cast<Pack<Bfloat16, 2>*>(to);
+    const Pack<Bfloat16, 2> old = accumulate ? *both : Pack<Bfloat16, 2>{};
+    *both = {{toBfloat(toFloat(old.element[0]) + a), toBfloat(toFloat(old.element[1]) + b)}};
+}
+
 /// Threads of a block that goes over `items` with each.
 inline int blockThreads(std::int64_t items, int most = 256)
 {

@@ -1,48 +1,52 @@
 #include "app/shell/widgets/save_file.h"
 
+#include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QMessageBox>
+#include <QPushButton>
 #include <QRegularExpression>
 
 namespace app {
 namespace {
 
-class SaveDialog : public QFileDialog {
-public:
-    SaveDialog(QWidget* parent, const QString& title, const QString& suggested, const QString& kinds, FileEnding ending)
-        : QFileDialog(parent, title, suggested, kinds), m_ending(ending)
-    {
-        setAcceptMode(QFileDialog::AcceptSave);
-        setFileMode(QFileDialog::AnyFile);
-    }
+QString withEnding(const QString& path, const QString& kind, FileEnding ending)
+{
+    static const QRegularExpression pattern(QStringLiteral(R"(\*\.(\w+))"));
+    QStringList endings;
+    for (auto found = pattern.globalMatch(kind); found.hasNext();)
+        endings.append(found.next().captured(1));
+    const QString has = QFileInfo(path).suffix();
+    const bool lacks = ending == FileEnding::required ? !endings.contains(has, Qt::CaseInsensitive) : has.isEmpty();
+    return lacks && !endings.isEmpty() ? path + QLatin1Char('.') + endings.front() : path;
+}
 
-    void accept() override
-    {
-        const QString path = selectedFiles().value(0);
-        const QFileInfo chosen(path);
-        if (!path.isEmpty() && !chosen.isDir()) {
-            static const QRegularExpression pattern(QStringLiteral(R"(\*\.(\w+))"));
-            QStringList endings;
-            for (auto found = pattern.globalMatch(selectedNameFilter()); found.hasNext();)
-                endings.append(found.next().captured(1));
-            const bool lacks = m_ending == FileEnding::required ? !endings.contains(chosen.suffix(), Qt::CaseInsensitive)
-                                                                : chosen.suffix().isEmpty();
-            if (lacks && !endings.isEmpty())
-                selectFile(path + QLatin1Char('.') + endings.front());
-        }
-        QFileDialog::accept(); // asks before a file is written over
-    }
-
-private:
-    FileEnding m_ending;
-};
+bool mayReplace(QWidget* parent, const QString& title, const QString& path)
+{
+    const auto tr = [](const char* text) { return QCoreApplication::translate("SaveFile", text); };
+    QMessageBox box(QMessageBox::Warning, title, tr("There is a file “%1” already.").arg(QFileInfo(path).fileName()),
+                    QMessageBox::Cancel, parent);
+    box.setInformativeText(tr("Replacing it loses what it holds."));
+    const QPushButton* replace = box.addButton(tr("Replace"), QMessageBox::DestructiveRole);
+    box.setDefaultButton(QMessageBox::Cancel);
+    box.exec();
+    return box.clickedButton() == replace;
+}
 
 } // namespace
 
 QString chooseSaveFile(QWidget* parent, const QString& title, const QString& suggested, const QString& kinds, FileEnding ending)
 {
-    SaveDialog dialog(parent, title, suggested, kinds, ending);
-    return dialog.exec() == QDialog::Accepted ? dialog.selectedFiles().value(0) : QString();
+    QFileDialog dialog(parent, title, suggested, kinds);
+    dialog.setAcceptMode(QFileDialog::AcceptSave);
+    dialog.setFileMode(QFileDialog::AnyFile);
+    dialog.setOption(QFileDialog::DontConfirmOverwrite); // it would ask of the name without its ending
+    while (dialog.exec() == QDialog::Accepted) {
+        const QString path = withEnding(dialog.selectedFiles().value(0), dialog.selectedNameFilter(), ending);
+        if (!QFileInfo::exists(path) || mayReplace(parent, title, path))
+            return path;
+    }
+    return {};
 }
 
 } // namespace app

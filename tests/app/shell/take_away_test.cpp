@@ -21,6 +21,7 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QImage>
+#include <QLineEdit>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
@@ -140,17 +141,20 @@ TEST_F(TakeAwayTest, NothingIsWrittenOverUnasked)
     QObject::connect(&answers, &QTimer::timeout, [&] {
         if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
             asked = box->text();
-            box->button(QMessageBox::No)->click();
+            box->button(QMessageBox::Cancel)->click();
         } else if (auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget())) {
             if (!asked.isEmpty())
                 return dialog->reject();
-            dialog->selectFile(path("there"));
+            auto* name = dialog->findChild<QLineEdit*>();
+            name->setFocus(); // as one types it
+            name->setText(path("there"));
             static_cast<QDialog*>(dialog)->accept();
         }
     });
     answers.start(1);
-    EXPECT_TRUE(
-        chooseSaveFile(&window, QStringLiteral("Save"), path("other.json"), QStringLiteral("Scenarios (*.json)")).isEmpty());
+    EXPECT_EQ(
+        chooseSaveFile(&window, QStringLiteral("Save"), path("other.json"), QStringLiteral("Scenarios (*.json)")).toStdString(),
+        "");
     EXPECT_TRUE(asked.contains(QStringLiteral("there.json"))) << asked.toStdString();
     EXPECT_EQ(contents(path("there.json")), "mine");
 }

@@ -340,9 +340,18 @@ TEST(AttachedRun, DropsOfARankAndWhatCannotBeAreCounted)
     live::SpanRecord farStep = job.kernel(0, 5, 1'000'000);
     live::SpanRecord farTime = job.kernel(0, 5);
     farTime.startNs = farTime.endNs = std::numeric_limits<std::int64_t>::max();
+    job.give(0, {tooBig, farStep, farTime});
+    Json hello = job.helloOf(1); // its clock is hours ahead, so that its first nanoseconds are hours before this machine's
+    hello["offset_ns"] = -3 * 3600 * kSecond;
+    hello["boot"] = "another machine";
+    job.say(Attached::peerOf(1), hello);
+    Json data = live::header("data");
+    data["kinds_from"] = 0;
+    data["kinds"] = {{{"name", "k"}, {"class", 0}}};
+    job.say(Attached::peerOf(1), data);
     live::SpanRecord longAgo = job.kernel(0, 5);
-    longAgo.startNs = 1;
-    job.give(0, {tooBig, farStep, farTime, longAgo});
+    longAgo.startNs = longAgo.endNs = 1;
+    job.give(1, {longAgo});
     EXPECT_EQ(job.spans().size(), 2U);
     EXPECT_EQ(job.collector.state().spansDropped, 42U + 4U);
     EXPECT_EQ(job.run.ignored(), 0U);

@@ -303,7 +303,8 @@ void applyStyle(const Theme& theme, const QString& assets)
     const QString sheet = styleSheet(theme, assets);
     if (qApp->styleSheet() == sheet)
         return; // every widget would be styled again, for nothing
-    if (QApplication::style()->name() != QLatin1String("fusion"))
+    static bool isFusion = false; // an application's style sheet hides the name of the style below it
+    if (!std::exchange(isFusion, true))
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     QApplication::setPalette(palette(theme));
     QApplication::setFont(uiFont());

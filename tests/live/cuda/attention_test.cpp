@@ -33,7 +33,7 @@ TEST_P(AttentionOnGpu, ForwardAndGradientsAgree)
     for (std::size_t index = 0; index < std::size(kCases); ++index)
         for (const bool apart : {false, true}) { // results of another type, added to
             const Case& c = kCases[index];
-            if (apart && index % 2 == 1)
+            if (apart && index % 4 != 0)
                 continue;
             SCOPED_TRACE(testing::Message() << c.queries << " queries, " << c.keys << " keys, head of " << c.headDim
                                             << ", diagonal " << c.diagonal << (apart ? ", fp32 results" : ""));

@@ -6,6 +6,7 @@
 #include "tests/sim/analysis/explained.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/tries.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +30,7 @@ void expectAllSound(const Simulation& simulation, std::optional<int> rank = {})
 
 TEST(Explain, EveryNumberOfTheGalleryComesOutOfItsOwnFormula)
 {
-    for (const auto& file : test::galleryFiles()) {
+    for (const auto& file : test::tried(test::galleryFiles())) {
         SCOPED_TRACE(file.filename().string());
         expectAllSound(*test::open(file).simulation);
     }
@@ -38,7 +39,7 @@ TEST(Explain, EveryNumberOfTheGalleryComesOutOfItsOwnFormula)
 TEST(Explain, AndOfRandomJobs)
 {
     std::mt19937 random(24);
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < test::tries(60); ++i) {
         const Scenario scenario = test::randomScenario(random, 96);
         SCOPED_TRACE(test::describe(scenario));
         const auto simulation = simulate(scenario);

@@ -7,6 +7,7 @@
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
 #include "tests/support/catalogue.h"
+#include "tests/support/tries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,7 +108,7 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
         return std::string(*(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size())));
     };
     int found = 0, ofSeveral = 0, ofMoreGpus = 0;
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < test::tries(40); ++i) {
         ScenarioDocument job = ScenarioDocument::parse(kJob);
         const bool isSmall = i % 2 == 0; // how it is split is not looked at, by trying everything, in the other half
         job.set("layout.tp", oneOf({"1", "2"}));
@@ -156,8 +157,8 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
                 EXPECT_THAT(setting.pointer, testing::AnyOf(HasSubstr("training."), HasSubstr("zero"), HasSubstr("sequence")));
         }
     }
-    EXPECT_GT(found, 25);
-    EXPECT_GT(ofSeveral, 5);
+    EXPECT_GT(found, test::tries(25));
+    EXPECT_GE(ofSeveral, test::tries(5));
     std::printf("%d found, %d of several settings, %d of more GPUs\n", found, ofSeveral, ofMoreGpus);
 }
 

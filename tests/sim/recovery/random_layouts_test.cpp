@@ -5,6 +5,7 @@
 
 #include "tests/support/recorded.h"
 #include "tests/support/scenarios.h"
+#include "tests/support/tries.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -89,7 +90,7 @@ Rates recoverRandom(bool annotations, int jobs, unsigned seed)
 
 TEST(RecoveredJobs, HaveTheGridAndTheScheduleThatTheyWereMadeWith)
 {
-    const Rates rates = recoverRandom(true, 200, 20240817);
+    const Rates rates = recoverRandom(true, test::tries(200), 20240817);
     RecordProperty("grids", rates.grids);
     RecordProperty("kinds", rates.kinds);
     std::printf("[ rates    ] %d jobs: grid exact %d; %d pipelines: same order %d, kind by name %d, kind among the possible %d\n",
@@ -100,7 +101,7 @@ TEST(RecoveredJobs, HaveTheGridAndTheScheduleThatTheyWereMadeWith)
 
 TEST(RecoveredJobs, AreFoundWithoutAnnotationsToo)
 {
-    const Rates rates = recoverRandom(false, 200, 7);
+    const Rates rates = recoverRandom(false, test::tries(200), 7);
     std::printf(
         "[ rates    ] without annotations %d jobs: grid exact %d; %d pipelines: kind by name %d, kind among the possible %d\n",
         rates.jobs, rates.grids, rates.pipelines, rates.kinds, rates.named);

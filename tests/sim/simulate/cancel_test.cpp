@@ -89,7 +89,7 @@ std::vector<LongCall> longCalls()
     for (const ScheduleFamily& family : scheduleFamilies())
         if (const std::string kind(family.kind); !family.isWrittenOut)
             calls.push_back({"5,000 micro-batches of " + kind,
-                             [kind] { simulate(manyMicrobatches(kind.c_str(), 4, 5'000 / test::kOneIn / 8 * 8)); }});
+                             [kind] { simulate(manyMicrobatches(kind.c_str(), 4, 5'000 / test::oneIn() / 8 * 8)); }});
     const auto wide = simulate(manyRanks());
     const auto deep = simulate(manyMicrobatches("1f1b", 2, test::tries(30'000)));
     for (const auto& simulation : {wide, deep}) {

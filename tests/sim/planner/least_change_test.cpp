@@ -158,7 +158,7 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
         }
     }
     EXPECT_GT(found, test::tries(25));
-    EXPECT_GE(ofSeveral, test::tries(5));
+    EXPECT_TRUE(ofSeveral > 5 || test::oneIn() > 1) << ofSeveral;
     std::printf("%d found, %d of several settings, %d of more GPUs\n", found, ofSeveral, ofMoreGpus);
 }
 

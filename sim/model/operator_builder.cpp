@@ -1,0 +1,208 @@
+#include "sim/model/operator_builder.h"
+
+#include "sim/model/attention_pairs.h"
+
+namespace sim {
+
+/// What has no backward pass keeps nothing for it, and modules of such operators are not run again.
+OperatorList OperatorBuilder::take()
+{
+    std::vector<Operator>& operators = m_list.operators;
+    const auto isIdle = [](const Operator& op) { return !op.needsInputGradient; };
+    for (const RecomputeModule module : kRecomputeModules)
+        if (std::all_of(operators.begin(), operators.end(),
+                        [&](const Operator& op) { return isIdle(op) || !op.modules.has(module); }))
+            for (Operator& op : operators) {
+                op.modules.remove(module);
+                op.keepsInputOf.remove(module);
+            }
+    for (Operator& op : operators)
+        if (isIdle(op)) {
+            op.savedBytes = op.savedHeadBytes = 0;
+            op.inputFrom.reset();
+        }
+    m_list.endsBackward = !m_asked;
+    if (m_list.endsBackward)
+        m_list.inputBytes = 0;
+    return std::move(m_list);
+}
+
+void OperatorBuilder::queryKeyValue(Checked heads, Checked keyValueHeads)
+{
+    if (m_model.isLatentAttention()) {
+        if (m_model.qLoraRank > 0) {
+            product("attn.q_down", m_tokens, ProductInput::ofBlock);
+            norm("attn.q_norm", m_tokens);
+            product("attn.q_up", m_tokens);
+        } else {
+            product("attn.q", m_tokens, ProductInput::ofBlock);
+        }
+        product("attn.kv_down", m_tokens, ProductInput::kept); // the query's
+        norm("attn.kv_norm", m_tokens);
+        product("attn.kv_up", m_tokens);
+        return;
+    }
+    product("attn.qkv", m_tokens, ProductInput::ofBlock);
+    adaptColumns(kQkvAdapter, ProductInput::ofBlock);
+    if (m_model.qkNorm || m_model.attentionSinks) {
+        const std::string_view name = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks";
+        const Checked tensor = m_model.qkNorm ? m_tokens * (heads + keyValueHeads) * m_model.headDim * m_bytes : m_tokens * heads;
+        elementwise(name, 2 * tensor, 4 * tensor, m_model.qkNorm ? tensor : Checked(0));
+        if (m_model.qkNorm)
+            classify(KernelFamily::norm, m_tokens * (heads + keyValueHeads), m_model.headDim);
+    }
+}
+
+/// Scores, softmax and weighted values of this rank's heads over the whole sequence; with context parallelism in cp blocks, each
+/// computed while the next one's keys and values travel (Ring Attention; causal work balanced by zig-zag order). Windows and
+/// chunks do not go with a ring (Transformer Engine refuses them, attention/dot_product_attention/context_parallel.py): their
+/// keys and values are gathered first, those that nobody looks at too.
+void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes)
+{
+    const Checked b = m_sharding.microBatchSize;
+    const Checked queries = m_sharding.sequenceLength / m_sharding.slices / m_sharding.cp;
+    // Blocks of keys that a query sees on average: of the whole sequence's own block half, and all of earlier slices'.
+    const std::int64_t slice = m_sharding.sequenceLength / m_sharding.slices, first = m_sharding.slice * slice;
+    const double seenBlocks = attentionPairs(m_model, m_kind.type, first, first + slice, m_sharding.causal) /
+                              (static_cast<double>(slice) * static_cast<double>(slice));
+    const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
+
+    const Checked queryBytes = m_tokens * heads * qkDim * m_bytes;
+    const bool gathers = m_sharding.cp > 1 && (!m_sharding.flashAttention || m_kind.type != LayerType::full);
+    if (gathers)
+        collective(OperatorKind::gatherKeys, "attn.keys", keyValueBytes * m_sharding.cp);
+    // Of causal attention a rank has two parts, one from either end; they read what their windows reach.
+    std::int64_t readKeys = 0;
+    const int parts = gathers ? 2 * m_sharding.cp : 1;
+    for (std::int64_t part = 0; part < parts; ++part)
+        readKeys += keysSeen(m_model, m_kind.type, m_sharding.sequenceLength, first + slice * part / parts,
+                             first + slice * (part + 1) / parts, m_sharding.causal);
+    const Checked readKeyValueBytes = checkedScale(keyValueBytes, static_cast<double>(readKeys) / static_cast<double>(slice));
+    if (m_sharding.flashAttention) {
+        const int together = gathers ? m_sharding.cp : 1; // blocks
+        for (int block = 0; block < m_sharding.cp / together; ++block) {
+            if (block > 0)
+                collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
+            Operator op{.kind = OperatorKind::attention, .family = KernelFamily::attention, .name = "attn.core"};
+            op.m = queries;
+            op.n = static_cast<std::int64_t>(2 * seenBlocks * static_cast<double>(queries) * together);
+            op.k = qkDim;
+            op.batch = b * heads;
+            op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * seenBlocks * together;
+            op.backwardFlopsFactor = 2.5;
+            op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
+            op.backwardBytes = 2 * op.forwardBytes;
+            op.overlapsRing = block > 0;
+            if (block == 0) // queries, keys, values, and the log-sum-exp in single precision
+                op.savedBytes = queryBytes + keyValueBytes + m_tokens * heads * 4;
+            if (block == 0)
+                op.savedHeadBytes = queryBytes + keyValueBytes;
+            add(op);
+        }
+        return;
+    }
+    // Unfused: the score matrix is written and kept (the 5as/h term of Korthikanti et al.); masks skip no work.
+    const Checked keys = queries * (m_sharding.slices > 1 ? m_sharding.slice + 1 : m_sharding.cp);
+    const Checked scores = b * heads * queries * keys;
+    const bool dropout = m_model.attentionDropout > 0;
+    Operator qk{.kind = OperatorKind::gemm,
+                .family = KernelFamily::scores,
+                .name = "attn.scores",
+                .m = queries,
+                .n = keys,
+                .k = qkDim,
+                .batch = b * heads};
+    qk.weightless = true;
+    qk.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(qkDim);
+    qk.savedBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
+    qk.savedHeadBytes = queryBytes + keyValueBytes / 2;
+    add(qk);
+    elementwise("attn.softmax", scores * (2 * m_bytes), scores * (3 * m_bytes), scores * m_bytes);
+    classify(KernelFamily::softmax, b * heads * queries, keys);
+    if (dropout) {
+        elementwise("attn.dropout", scores * (2 * m_bytes + 1), scores * (2 * m_bytes + 1), scores * (m_bytes + 1));
+        classify(KernelFamily::softmax, b * heads * queries, keys);
+    }
+    Operator av{.kind = OperatorKind::gemm,
+                .family = KernelFamily::scores,
+                .name = "attn.context",
+                .m = queries,
+                .n = vDim,
+                .k = keys,
+                .batch = b * heads};
+    av.weightless = true;
+    av.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(vDim);
+    av.savedBytes = keyValueBytes / 2 * m_sharding.cp;
+    av.savedHeadBytes = keyValueBytes / 2;
+    add(av);
+}
+
+void OperatorBuilder::attention()
+{
+    const bool latent = m_model.isLatentAttention();
+    const Checked heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
+    const Checked keyValueHeads = latent ? heads : Checked(ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
+    const Checked qkDim = HeadSize::of(m_model).queryKey, vDim = HeadSize::of(m_model).value;
+
+    norm("attn.norm", m_local);
+    enterTensorParallel("attn.gather");
+    queryKeyValue(heads, keyValueHeads);
+    if (latent || (m_model.positionEmbedding == PositionEmbedding::rope && m_kind.rope)) {
+        const Checked rotated = latent ? heads * m_model.qkRopeHeadDim : (heads + keyValueHeads) * qkDim;
+        elementwise("attn.rope", 2 * m_tokens * rotated * m_bytes, 2 * m_tokens * rotated * m_bytes, 0);
+        classify(KernelFamily::rope, m_tokens, rotated);
+    }
+    attentionCore(heads, qkDim, vDim, m_tokens * keyValueHeads * (qkDim + vDim) * m_bytes);
+    const bool adapted = adaptRows(kOutAdapter);
+    // A fused kernel's backward pass reads its output; an adapter keeps it, or a product that is trained.
+    if (isFrozen() && !adapted && m_sharding.flashAttention)
+        keepAttentionOutput(m_tokens * heads * vDim * m_bytes);
+    product("attn.out", m_tokens);
+    leaveTensorParallel("attn.reduce");
+    if (adapted)
+        addAdapted(kOutAdapter.add, m_local * m_hidden, m_tokens * heads * vDim);
+    residual("attn.residual");
+}
+
+/// Up, what lies between, and down.
+void OperatorBuilder::mlp(std::string_view up, std::string_view between, std::string_view down, Checked tokens,
+                          ProductInput input)
+{
+    const bool routed = product(up, tokens, input).routed, isDense = up == "mlp.up";
+    if (isDense)
+        adaptColumns(kUpAdapter, input);
+    const Checked projections = m_model.gatedMlp ? 2 : 1, width = used(down).inputs;
+    const Checked tensor = tokens * width * m_bytes;
+    elementwise(between, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, routed);
+    classify(KernelFamily::activation, tokens, width);
+    if (isDense)
+        adaptRows(kDownAdapter);
+    product(down, tokens);
+}
+
+/// Router, dispatch, grouped GEMMs, combine. Tokens are routed from the sequence-parallel region, so each rank dispatches its own
+/// slice.
+void OperatorBuilder::experts()
+{
+    // Every rank is taken as the busiest: the others wait for it.
+    const Checked routedTokens = checkedScale(m_local * m_model.numExpertsPerTok, m_sharding.moe.imbalance);
+    const Checked routedElements = routedTokens * m_hidden, routedBytes = routedElements * m_bytes;
+    const Checked etp = m_sharding.etp;
+
+    product("moe.router", m_local).savedGradientBytes = m_local * m_model.numExperts * 4; // logits in single precision
+    elementwise("moe.permute", 2 * routedBytes, 2 * routedBytes, 0, true);
+    classify(KernelFamily::permute, routedTokens, m_hidden);
+    if (m_sharding.ep > 1)
+        collective(OperatorKind::dispatchTokens, "moe.dispatch", routedElements * m_sharding.moe.dispatchBytes);
+    if (etp > 1)
+        collective(OperatorKind::enterExpertTensor, "moe.gather", routedBytes * etp);
+    mlp("moe.up", "moe.act", "moe.down", routedTokens * etp, ProductInput::own);
+    if (etp > 1)
+        collective(OperatorKind::leaveExpertTensor, "moe.reduce", routedBytes * etp);
+    if (m_sharding.ep > 1)
+        collective(OperatorKind::combineTokens, "moe.combine", routedElements * m_sharding.moe.combineBytes);
+    elementwise("moe.unpermute", 2 * routedBytes, 3 * routedBytes, routedBytes, true);
+    classify(KernelFamily::unpermute, m_local, m_model.numExpertsPerTok * m_hidden);
+}
+
+} // namespace sim

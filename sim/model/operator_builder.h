@@ -1,0 +1,249 @@
+// How the operators of a part of the model are listed, one after another. Private to sim/model.
+#pragma once
+
+#include "sim/checked.h"
+#include "sim/index.h"
+#include "sim/model/operator_modules.h"
+#include "sim/model/operators.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+/// What a product keeps of what goes into it.
+enum class ProductInput : std::uint8_t {
+    own,     ///< all of it
+    ofBlock, ///< as the rank holds it: a slice under sequence parallelism (gathered again in the backward pass), the whole tensor
+             ///< without (Korthikanti et al. 2022, section 4.2.2)
+    kept     ///< nothing: another product keeps the same
+};
+
+/// The two products of a layer's adapters, what lies between and behind them, and the addition.
+struct AdapterOperators {
+    std::string_view a, latent, b, output, add;
+};
+inline constexpr AdapterOperators kQkvAdapter{
+    "attn.qkv.lora_a", "attn.qkv.lora_gather", "attn.qkv.lora_b", {}, "attn.qkv.lora_add"};
+inline constexpr AdapterOperators kOutAdapter{"attn.out.lora_a", "attn.out.lora_reduce", "attn.out.lora_b",
+                                              "attn.out.lora_output", "attn.out.lora_add"};
+inline constexpr AdapterOperators kUpAdapter{"mlp.up.lora_a", "mlp.up.lora_gather", "mlp.up.lora_b", {}, "mlp.up.lora_add"};
+inline constexpr AdapterOperators kDownAdapter{"mlp.down.lora_a", "mlp.down.lora_reduce", "mlp.down.lora_b",
+                                               "mlp.down.lora_output", "mlp.down.lora_add"};
+
+/// Appends operators of one rank; knows the sizes that recur.
+class OperatorBuilder {
+public:
+    OperatorBuilder(const Model& model, const Sharding& sharding, ModelPart part, LayerKind kind = {})
+        : m_model(model), m_sharding(sharding), m_kind(kind), m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize),
+          m_tokens(sharding.tokens()), m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement),
+          m_asked(!sharding.beginsTraining)
+    {
+        m_list.inputBytes = activation();
+    }
+
+    OperatorList take();
+
+    /// Bytes of a tensor between two blocks.
+    Checked activation() const { return m_local * m_hidden * m_bytes; }
+
+    /// This rank's part of the tensors that an operator uses: side by side in one product.
+    struct Used {
+        Checked inputs, outputs, elements;
+        int experts = 0;
+        bool rowParallel = false;
+    };
+    Used used(std::string_view name) const
+    {
+        Used out;
+        for (const Tensor& whole : m_tensors) {
+            if (whole.usedBy != name)
+                continue;
+            const Tensor tensor = whole.ofRank(m_sharding.tp, m_sharding.etp, m_sharding.ep);
+            out.inputs = tensor.rows;
+            out.outputs += tensor.columns;
+            out.elements += tensor.elementCount() * tensor.copies(Experts::all);
+            out.experts = tensor.experts;
+            out.rowParallel = tensor.split == TensorSplit::rows;
+        }
+        return out;
+    }
+
+    /// Tokens times the matrices that it uses; those of experts are taken to receive equally many.
+    Operator& product(std::string_view name, Checked tokens, ProductInput input = ProductInput::own)
+    {
+        const auto [k, n, elements, experts, rowParallel] = used(name);
+        Operator op{.kind = OperatorKind::gemm, .family = KernelFamily::gemm, .name = name, .m = tokens, .n = n, .k = k};
+        op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
+        op.parameters = elements;
+        op.lowPrecision = name != "moe.router" && name != "head.logits";
+        const std::int64_t whole = input == ProductInput::own ? tokens * k * m_bytes : activation();
+        const bool isNarrower = op.lowPrecision && m_sharding.keptNarrower > 1; // a copy that nobody else has
+        if (!isFrozen())                                                        // else the input gradient reads the weights alone
+            op.savedInputBytes = isNarrower ? whole / m_sharding.keptNarrower : input == ProductInput::kept ? 0 : whole;
+        if (isFrozen() || (isNarrower && input != ProductInput::kept))
+            op.moduleInputBytes = whole;
+        // After the reduction every rank of a tensor-parallel group sees the same gradient, whole or in slices.
+        op.savedGradientBytes =
+            (rowParallel && experts == 0 ? activation() : tokens * n * m_bytes) / (isNarrower ? m_sharding.keptNarrower : 1);
+        if (experts > 0) {
+            op.family = KernelFamily::groupedGemm;
+            op.m = std::max<std::int64_t>(1, ceilDivide(tokens, experts));
+            op.batch = experts;
+            op.routed = true;
+        }
+        return add(op);
+    }
+
+    bool isFrozen() const { return m_model.lora.isOn(); }
+
+    /// One of an adapter's products, in the precision of activations. A keeps the input that the frozen layer need not keep.
+    void adapterProduct(std::string_view name, std::int64_t savedInputBytes)
+    {
+        Operator& op = product(name, m_tokens);
+        op.frozen = op.lowPrecision = false;
+        op.savedInputBytes = savedInputBytes;
+        op.moduleInputBytes = 0;
+        op.savedGradientBytes = m_tokens * op.n * m_bytes;
+    }
+    /// What adapters make is added to what the layer makes; and, backwards, the gradients of what both read.
+    void addAdapted(std::string_view name, Checked outputs, Checked inputs)
+    {
+        elementwise(name, 3 * outputs * m_bytes, 3 * inputs * m_bytes, 0);
+        m_asked = true; // what comes behind lies behind what is trained
+    }
+    /// Latent vectors of a token: of each target that the operator B stands beside.
+    Checked latentBytes(std::string_view b) const
+    {
+        const auto targets = std::count_if(m_tensors.begin(), m_tensors.end(), [b](const Tensor& t) { return t.usedBy == b; });
+        return m_tokens * static_cast<std::int64_t>(targets) * m_model.lora.rank * m_bytes;
+    }
+
+    /// Behind a column-parallel product, as Megatron Bridge's ParallelLinearAdapter.
+    void adaptColumns(const AdapterOperators& names, ProductInput input)
+    {
+        const Checked latent = latentBytes(names.b);
+        if (latent == 0)
+            return;
+        const Checked inputs = m_tokens * used(names.a).inputs;
+        m_list.operators.back().moduleInputBytes = 0; // which A keeps
+        adapterProduct(names.a, input == ProductInput::ofBlock ? activation() : inputs * m_bytes);
+        const bool asked = std::exchange(m_asked, true);
+        if (m_sharding.tp > 1)
+            collective(OperatorKind::gatherLatent, names.latent, latent);
+        adapterProduct(names.b, latent);
+        m_asked = asked;
+        addAdapted(names.add, m_tokens * used(names.b).outputs, inputs);
+    }
+    /// Before a row-parallel product, so that its reduction follows it; `addAdapted` comes behind that.
+    bool adaptRows(const AdapterOperators& names)
+    {
+        const Checked latent = latentBytes(names.b);
+        if (latent == 0)
+            return false;
+        adapterProduct(names.a, m_tokens * used(names.a).inputs * m_bytes);
+        const bool asked = std::exchange(m_asked, true);
+        if (m_sharding.tp > 1)
+            collective(OperatorKind::reduceLatent, names.latent, latent);
+        adapterProduct(names.b, latent);
+        if (m_sharding.tp > 1)
+            collective(OperatorKind::gatherOutput, names.output, m_tokens * m_hidden * m_bytes);
+        m_asked = asked; // the frozen product beside it reads the same
+        return true;
+    }
+
+    void keepAttentionOutput(std::int64_t bytes)
+    {
+        const auto core = std::find_if(m_list.operators.begin(), m_list.operators.end(),
+                                       [](const Operator& op) { return op.kind == OperatorKind::attention; });
+        if (core != m_list.operators.end())
+            core->savedBytes = checkedAdd(core->savedBytes, bytes);
+    }
+
+    void norm(std::string_view name, Checked tokens)
+    {
+        const Checked width = used(name).outputs, tensor = tokens * width * m_bytes;
+        // Backward reads gradient, input and the normalised value, and writes the gradient.
+        elementwise(name, 2 * tensor, 4 * tensor, tensor);
+        classify(KernelFamily::norm, tokens, width);
+    }
+
+    void elementwise(std::string_view name, std::int64_t forwardBytes, std::int64_t backwardBytes, std::int64_t savedBytes,
+                     bool routed = false)
+    {
+        Operator op{.kind = OperatorKind::elementwise, .name = name};
+        op.forwardBytes = forwardBytes;
+        op.backwardBytes = backwardBytes;
+        op.savedBytes = savedBytes;
+        op.routed = routed;
+        op.parameters = used(name).elements;
+        add(op);
+    }
+
+    /// Says what the last operator is to a measured profile.
+    void classify(KernelFamily family, std::int64_t rows, std::int64_t columns)
+    {
+        Operator& op = m_list.operators.back();
+        op.family = family;
+        op.m = rows;
+        op.n = columns;
+        if (const auto part = stackPartOf(family))
+            op.savedBytes = checkedScale(op.savedBytes, m_sharding.saved[asIndex(*part)]);
+    }
+
+    void collective(OperatorKind kind, std::string_view name, std::int64_t bytes)
+    {
+        Operator op{.kind = kind, .name = name};
+        op.commBytes = bytes;
+        add(op);
+    }
+
+    void enterTensorParallel(std::string_view name)
+    {
+        if (m_sharding.tp > 1)
+            collective(OperatorKind::enterTensorParallel, name, m_tokens * m_hidden * m_bytes);
+    }
+    void leaveTensorParallel(std::string_view name)
+    {
+        if (m_sharding.tp > 1)
+            collective(OperatorKind::leaveTensorParallel, name, m_tokens * m_hidden * m_bytes);
+    }
+
+    void residual(std::string_view name)
+    {
+        const Checked tensor = activation();
+        const Checked mask = m_model.hiddenDropout > 0 ? m_local * m_hidden : Checked(0);
+        elementwise(name, 3 * tensor + mask, (mask > 0 ? 2 * tensor : tensor) + mask, mask);
+        classify(KernelFamily::residual, m_local, m_hidden);
+    }
+
+    Operator& add(const Operator& op)
+    {
+        Operator& added = m_list.operators.emplace_back(op);
+        added.frozen = isFrozen();
+        added.needsInputGradient = m_asked;
+        assignModules(added);
+        return added;
+    }
+
+    void attention();
+    void mlp(std::string_view up, std::string_view between, std::string_view down, Checked tokens, ProductInput);
+    void experts();
+
+    const Model& m_model;
+    const Sharding& m_sharding;
+    const LayerKind m_kind;
+    const std::vector<Tensor> m_tensors;
+    Checked m_hidden, m_tokens, m_local, m_bytes;
+    bool m_asked = true; ///< for the gradient of what the next operator reads
+    OperatorList m_list;
+
+private:
+    void queryKeyValue(Checked heads, Checked keyValueHeads);
+    void attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes);
+};
+
+} // namespace sim

@@ -95,8 +95,8 @@ struct Told {
     Explanation otherClasses() const
     {
         Account account("Classes left out, in the selected range", "f_other", of.other, Unit::fraction);
-        Formula rest = Formula::number(1) - account.term("f_busy", of.counted, Unit::fraction, "classes that count") -
-                       account.term("f_idle", of.idle, Unit::fraction, "nothing runs");
+        Formula rest = Formula::number(1) - account.term("f_busy", of.counted, Unit::fraction, "classes that count");
+        rest = std::move(rest) - account.term("f_idle", of.idle, Unit::fraction, "nothing runs");
         if (of.waiting > 0)
             rest = std::move(rest) - account.term("f_waiting", of.waiting, Unit::fraction, "waiting for other ranks");
         if (of.exposed > 0)

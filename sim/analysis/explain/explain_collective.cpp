@@ -304,12 +304,13 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
         const double microbatches = m_scenario.microbatches();
         const double value = microbatches * (2 * elements - static_cast<double>(once)) * each;
         if (isClose(value, static_cast<double>(use.bytes))) {
-            out *= account.term("u", 2 * microbatches, Unit::count, "times a step: each forward and each backward pass") *
-                       std::move(parameters) -
-                   account.term("m", microbatches, Unit::count, "micro-batches") *
-                       account.term("P_f", static_cast<double>(once), Unit::count,
+            // One statement each: compilers order the operands of one, and so the terms, as they like.
+            parameters *= account.term("u", 2 * microbatches, Unit::count, "times a step: each forward and each backward pass");
+            Formula forward = account.term("m", microbatches, Unit::count, "micro-batches");
+            forward *= account.term("P_f", static_cast<double>(once), Unit::count,
                                     "of them, gathered for forward passes alone: used again before they are needed backwards, or "
                                     "frozen");
+            out *= std::move(parameters) - std::move(forward);
             return std::move(out) * element();
         }
     }

@@ -89,9 +89,9 @@ public:
         const double parts = m_schedule.chainLength();
         Account account("Micro-batches held on the fullest pipeline rank", "n",
                         peak * m_schedule.ranks / (parts * m_schedule.slices), Unit::number);
-        Formula held = account.term("k", peak, Unit::number, "chunks' activations alive at once") *
-                       account.term("p", m_schedule.ranks, Unit::count, "pipeline ranks") /
-                       account.term("s", parts, Unit::count, "parts that the model is cut into");
+        Formula held = account.term("k", peak, Unit::number, "chunks' activations alive at once");
+        held *= account.term("p", m_schedule.ranks, Unit::count, "pipeline ranks");
+        held /= account.term("s", parts, Unit::count, "parts that the model is cut into");
         if (m_schedule.slices > 1)
             held /= account.term("c", m_schedule.slices, Unit::count, "slices of a sequence");
         return account.close(std::move(held),

@@ -69,6 +69,7 @@ public:
             readWaits(*waits);
             drawBetween(*waits);
         }
+        findLabelWidths();
         for (const Wide& span : m_wide)
             drawSpan(span);
         if (waits != nullptr)
@@ -266,7 +267,7 @@ private:
         if (const float band = m_scene.model().bandOf(kind); band > 0)
             m_canvas.fillRect({left, rect.top, right, rect.top + std::max(2.0F, std::floor(band * kChunkBand * rect.height()))},
                               kChunkColor);
-        if (const auto width = static_cast<float>(wide.right - wide.left); width >= kLabelledSpan)
+        if (const float width = labelWidth(kind); width >= kLabelledSpan)
             label(wide.span, rect, width, colors.text);
         if (m_canvas.wantsNodes())
             m_canvas.node(
@@ -277,7 +278,30 @@ private:
                  .selected = m_scene.selection.selectedSpan == SpanRef{m_trackIndex, static_cast<std::uint32_t>(wide.span)}});
     }
 
-    /// `width`: before it was rounded to pixels, which makes one of equal spans wider than the next.
+    /// Spans of a kind say as much as the others do, though none is exactly as long where they were measured: what fits the
+    /// narrowest, apart from those below half of the middle one.
+    void findLabelWidths()
+    {
+        std::vector<std::pair<std::uint32_t, double>> widths; // kind, pixels
+        for (const Wide& span : m_wide)
+            widths.emplace_back(m_track.kind[span.span], span.right - span.left);
+        std::sort(widths.begin(), widths.end());
+        for (auto first = widths.begin(); first != widths.end();) {
+            const auto last = std::find_if(first, widths.end(), [&](const auto& width) { return width.first != first->first; });
+            const double half = first[(last - first) / 2].second / 2;
+            const auto shortest = std::find_if(first, last, [&](const auto& width) { return width.second >= half; });
+            m_labelWidths.emplace_back(first->first, static_cast<float>(shortest->second));
+            first = last;
+        }
+    }
+
+    float labelWidth(std::uint32_t kind) const
+    {
+        return std::lower_bound(m_labelWidths.begin(), m_labelWidths.end(), std::pair(kind, 0.0F))->second;
+    }
+
+    /// `width`: of the room that spans of its kind have, before it was rounded to pixels, which makes one of equal spans wider
+    /// than the next.
     void label(std::size_t span, Rect rect, float width, Color color)
     {
         const float height = m_canvas.textHeight(FontFace::small);
@@ -495,6 +519,7 @@ private:
     std::vector<std::uint8_t> m_lit; ///< [pixel column] in its own colours while others step back; empty: none
     std::vector<double> m_busyNs;    ///< [pixel column][class of the track]; right where dense
     std::vector<Wide> m_wide;
+    std::vector<std::pair<std::uint32_t, float>> m_labelWidths;  ///< kind of the wide spans, ascending, and pixels
     double m_runLeft = kNoRun, m_runRight = -kNoRun;             ///< pixels, of the narrow spans read last
     std::vector<sim::BusyByClass> m_waitsInside, m_waitsBetween; ///< [pixel column]; empty: no waits are told
 };

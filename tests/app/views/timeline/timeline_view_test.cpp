@@ -599,5 +599,38 @@ TEST(TimelineView, EqualSpansSayAsMuchWhateverTheirNumber)
     }
 }
 
+TEST(TimelineView, MeasuredSpansOfAKindSayAsMuchAsEachOther)
+{
+    std::mt19937 random(3);
+    sim::Trace trace;
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "actions", .role = sim::TrackRole::actions};
+    for (int i = 0; i < 40; ++i) { // a fifth longer or shorter than each other
+        track.startNs.push_back(trace.endNs);
+        track.durationNs.push_back(900 + static_cast<std::int64_t>(random() % 200));
+        track.kind.push_back(0);
+        track.microbatch.push_back(i);
+        trace.endNs += track.durationNs.back() + 50;
+    }
+    trace.tracks = {track};
+    Timeline timeline(trace);
+    std::set<std::size_t> amounts;
+    for (float width = 500; width <= 1600; width += 25) {
+        timeline.area = {kArea.left, kArea.top, kArea.left + width, kArea.bottom};
+        const RecorderCanvas canvas = timeline.draw();
+        std::size_t named = 0;
+        const auto spans = canvas.nodesOf("span");
+        for (const Node& node : spans)
+            named += std::any_of(canvas.primitives().begin(), canvas.primitives().end(), [&](const Primitive& p) {
+                return p.kind == Primitive::Kind::text &&
+                       node.rect.contains({(p.rect.left + p.rect.right) / 2, (p.rect.top + p.rect.bottom) / 2});
+            });
+        EXPECT_TRUE(named == 0 || named == spans.size()) << named << " of " << spans.size() << " at width " << width;
+        amounts.insert(named);
+    }
+    EXPECT_EQ(amounts.size(), 2U) << "narrow ones say nothing, wide ones what they are";
+}
+
 } // namespace
 } // namespace app

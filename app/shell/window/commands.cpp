@@ -211,6 +211,9 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             forgetBaseline, edit, "For&get Baseline", "", "Compare with the step before each change again",
             [](const W& w) { return onScenario(w) && isPinned(w); }, [](W& w) { w.forgetBaseline(); }),
+        inWindow(
+            formerBaseline, edit, "Baseline As &It Was Before", "", "Take back that another was pinned, or that it was forgotten",
+            [](const W& w) { return onScenario(w) && w.m_baseline.hasFormer(); }, [](W& w) { w.goBackToFormerBaseline(); }),
         inWindow(compareWithFile, edit, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline",
                  mayCompare, [](W& w) { w.chooseBaseline(); }),
         inWindow(

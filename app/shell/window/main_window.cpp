@@ -193,6 +193,15 @@ void MainWindow::buildStatusBar()
     m_resultLabel = new QLabel;
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(m_pointedLabel, 1);
+    m_undoBaseline = new QToolButton;
+    m_undoBaseline->setObjectName(QStringLiteral("undoBaseline"));
+    m_undoBaseline->setText(tr("Undo"));
+    m_undoBaseline->setToolTip(whatOf(command(CommandId::formerBaseline)));
+    m_undoBaseline->hide();
+    connect(m_undoBaseline, &QToolButton::clicked, this, [this] { run(CommandId::formerBaseline); });
+    connect(statusBar(), &QStatusBar::messageChanged, this,
+            [this](const QString& told) { m_undoBaseline->setVisible(!told.isEmpty() && told == m_toldOfBaseline); });
+    statusBar()->addPermanentWidget(m_undoBaseline);
     statusBar()->addPermanentWidget(m_problemsLabel);
     statusBar()->addPermanentWidget(m_resultLabel);
 }

@@ -25,7 +25,7 @@
 namespace app {
 namespace {
 
-constexpr int kTellMs = 4000;
+constexpr int kTellMs = 4000, kOfferMs = 20'000; ///< with a button beside it
 
 } // namespace
 
@@ -64,8 +64,8 @@ void MainWindow::showCompare()
 
 void MainWindow::pinBaseline()
 {
-    const bool isAnother = m_baseline.isPinned();
-    if (isAnother && m_baseline.document().text() == m_session.document().text()) {
+    const QString former = m_baseline.name();
+    if (m_baseline.isPinned() && m_baseline.document().text() == m_session.document().text()) {
         statusBar()->showMessage(tr("This is the baseline already"), kTellMs);
         return;
     }
@@ -74,15 +74,35 @@ void MainWindow::pinBaseline()
         return;
     }
     m_baselineOf = m_session.path();
-    statusBar()->showMessage(isAnother ? tr("Baseline pinned anew: changes are shown against what you see now.")
-                                       : tr("Baseline pinned: changes are shown against it. Alt+6 compares."),
-                             kTellMs);
+    if (former.isEmpty())
+        statusBar()->showMessage(tr("Baseline pinned: changes are shown against it. Alt+6 compares."), kTellMs);
+    else
+        tellOfBaseline(former == m_baseline.name() ? tr("The baseline is now “%1” as you see it").arg(former)
+                                                   : tr("The baseline is now “%1” (was “%2”)").arg(m_baseline.name(), former));
 }
 
 void MainWindow::forgetBaseline()
 {
     m_baseline.unpin();
-    statusBar()->showMessage(tr("There is no baseline any more: changes are shown against the step before"), kTellMs);
+    tellOfBaseline(tr("There is no baseline any more: changes are shown against the step before"));
+}
+
+void MainWindow::goBackToFormerBaseline()
+{
+    m_baseline.goBackToFormer();
+    m_baselineOf = m_session.path();
+    statusBar()->showMessage(m_baseline.isPinned() ? tr("The baseline is “%1” again").arg(m_baseline.name())
+                                                   : tr("There is no baseline, as before"),
+                             kTellMs);
+    updateActions();
+}
+
+/// What happened to it without being asked for in so many words; a button takes it back.
+void MainWindow::tellOfBaseline(const QString& text)
+{
+    m_toldOfBaseline = m_baseline.hasFormer() ? text : QString();
+    statusBar()->clearMessage(); // else the same words twice would change nothing
+    statusBar()->showMessage(text, kOfferMs);
 }
 
 /// A baseline belongs to its scenario: with another one, whoever wants to compare the two is asked.
@@ -109,7 +129,7 @@ void MainWindow::partFromBaseline()
         return;
     }
     m_baseline.unpin();
-    statusBar()->showMessage(tr("The baseline “%1” belonged to another scenario and is forgotten").arg(name), kTellMs);
+    tellOfBaseline(tr("The baseline “%1” belonged to another scenario and is forgotten").arg(name));
 }
 
 Problems MainWindow::compareWith(const QString& path)

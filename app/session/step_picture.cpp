@@ -1,6 +1,7 @@
 #include "app/session/step_picture.h"
 
 #include "app/session/failure.h"
+#include "app/session/plain_words.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/stream/make_trace.h"
 #include "sim/cancel.h"
@@ -185,7 +186,7 @@ PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& cat
         auto resolved = sim::ScenarioDocument::parse(scenarioJson).resolve(catalogue);
         if (!resolved.scenario) {
             out->problem = resolved.problems.empty() ? QObject::tr("its scenario is not legal")
-                                                     : QString::fromStdString(resolved.problems.front().text());
+                                                     : plainWords(QString::fromStdString(resolved.problems.front().text()));
             return out;
         }
         if (const int ranks = resolved.scenario->layout.worldSize(); ranks > kMostPicturedRanks) {

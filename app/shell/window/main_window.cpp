@@ -2,6 +2,7 @@
 
 #include "app/lessons/lesson_panel.h"
 #include "app/session/gallery.h"
+#include "app/session/plain_words.h"
 #include "app/session/scenario_link.h"
 #include "app/session/settings.h"
 #include "app/session/settings_import.h"
@@ -584,7 +585,7 @@ void MainWindow::showStatus()
 {
     QStringList all;
     for (const sim::Problem& problem : m_session.problems())
-        all << QString::fromStdString(problem.text());
+        all << plainWords(QString::fromStdString(problem.text()));
     m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(m_session.problems()) : QString());
     m_problemsLabel->setToolTip(all.join(QLatin1Char('\n')));
     setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");

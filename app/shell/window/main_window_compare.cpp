@@ -2,6 +2,7 @@
 #include "app/canvas/qt/figure.h"
 #include "app/canvas/qt/save_whole.h"
 #include "app/session/edit.h"
+#include "app/session/plain_words.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
@@ -209,7 +210,7 @@ void MainWindow::keepInComparison()
     }
     const Problems problems = m_desk.lineup().add(m_session.displayName(), m_session.document(), m_session.catalogue());
     if (!problems.empty())
-        statusBar()->showMessage(QString::fromStdString(problems.front().text()), kTellMs);
+        statusBar()->showMessage(plainWords(QString::fromStdString(problems.front().text())), kTellMs);
     else
         statusBar()->showMessage(
             isCompareShown()
@@ -232,7 +233,7 @@ QString MainWindow::compareWithSchedule(const QString& kind)
         return tr("%1 is compared already, as %2").arg(name, letter);
     const Problems problems = m_desk.lineup().add(name, document, m_session.catalogue());
     if (!problems.empty())
-        return QString::fromStdString(problems.front().text());
+        return plainWords(QString::fromStdString(problems.front().text()));
     return tr("%1 is compared: %2 of 6. Alt+6 shows them on one axis.").arg(name).arg(m_desk.lineup().entries().size() + 2);
 }
 

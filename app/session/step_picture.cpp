@@ -164,7 +164,10 @@ std::vector<live::RankMemory> memoryWithin(std::span<const live::RankMemory> mem
 void fill(StepPicture::OnClock& clock, const StepRecords& records, std::span<const live::RankSpan> spans,
           std::span<const live::RankMemory> memory, const Prediction* prediction)
 {
-    clock.kernels = std::make_shared<const sim::Trace>(live::makeTrace(records.run, records.kinds, spans, memory));
+    sim::Trace kernels = live::makeTrace(records.run, records.kinds, spans, memory);
+    if (memory.empty())
+        kernels.counters.clear(); // replayed, nobody knows what was held when: a lane for it would stay empty
+    clock.kernels = std::make_shared<const sim::Trace>(std::move(kernels));
     clock.timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*clock.kernels));
     clock.stepNs = clock.kernels->endNs;
     if (!records.complete || !prediction || !prediction->simulation)

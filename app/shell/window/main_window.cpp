@@ -225,6 +225,10 @@ void MainWindow::connectParts()
     m_busyTimer.setSingleShot(true);
     m_busyTimer.setInterval(kBusyAfterMs);
     connect(&m_busyTimer, &QTimer::timeout, this, &MainWindow::showStatus);
+    constexpr int kGatherMs = 150;
+    m_textSizeTimer.setSingleShot(true);
+    m_textSizeTimer.setInterval(kGatherMs);
+    connect(&m_textSizeTimer, &QTimer::timeout, this, &MainWindow::takeTextSize);
     m_pointedTimer.setSingleShot(true); // many pointer moves, one update of labels
     m_pointedTimer.setInterval(0);
     connect(&m_pointedTimer, &QTimer::timeout, this, &MainWindow::showPointed);

@@ -243,6 +243,7 @@ private:
     void goToOrHide(QDockWidget&, CommandId);
     void resetLayout();
     void chooseTextSize(int percent);
+    void takeTextSize();
     void fitScreen();
     QSize smallestSize() const;
     void showHint(const sim::ShowHint&);
@@ -355,6 +356,7 @@ private:
     bool m_bannerTellsFailure = false;    ///< of the simulation: it is over with the next result
     QTimer m_busyTimer;                   ///< until then a simulation is not worth mentioning
     QTimer m_pointedTimer;
+    QTimer m_textSizeTimer; ///< until then another one may be chosen
     std::vector<Recovery> m_recoveries;
     std::unique_ptr<LiveRun> m_run;         ///< that is watched, or was last
     std::optional<sim::Scenario> m_trained; ///< here, last

@@ -242,6 +242,7 @@ void MainWindow::chooseSchedule()
     });
     connect(chooser, &ScheduleChooser::compareRequested, this,
             [this, chooser](const QString& kind) { chooser->tell(compareWithSchedule(kind)); });
+    connect(chooser, &QDialog::finished, &m_desk, &Desk::dropCandidates);
     m_desk.requestCandidates();
     chooser->open();
 }

@@ -5,7 +5,7 @@
 namespace app {
 namespace {
 
-constexpr double kAmongNarrow = 6; ///< pixels from which a span beside a narrow one stands alone
+constexpr double kAmongNarrow = 6; ///< pixels from which a span between two narrow ones stands alone
 
 } // namespace
 
@@ -21,8 +21,9 @@ bool NarrowSpans::standsAlone(std::size_t span) const
     const auto isNarrow = [&](std::size_t neighbour, std::size_t later) {
         return !isParted(later) && pixelsOf(neighbour) < kWidest;
     };
-    return width >= kAmongNarrow || (width >= kWidest && !(span > 0 && isNarrow(span - 1, span)) &&
-                                     !(span + 1 < m_track.size() && isNarrow(span + 1, span + 1)));
+    if (width < kWidest || width >= kAmongNarrow)
+        return width >= kAmongNarrow;
+    return span == 0 || !isNarrow(span - 1, span) || span + 1 >= m_track.size() || !isNarrow(span + 1, span + 1);
 }
 
 } // namespace app

@@ -13,7 +13,7 @@ public:
 
     NarrowSpans(const sim::Track& track, double pixelsPerNs) : m_track(track), m_pixelsPerNs(pixelsPerNs) {}
 
-    /// Wide enough; beside narrow ones it takes more, lest the two make a comb.
+    /// Wide enough; between narrow ones it takes more, lest they make a comb.
     bool standsAlone(std::size_t span) const;
     /// From the span before it, by a pause that is seen. One that comes after each of the spans around would make a comb too.
     bool isParted(std::size_t span) const // inline: asked of each of many

@@ -17,6 +17,7 @@ constexpr double kWaitPitch = 8.0; ///< pixels a wait inside an action, below wh
 /// Pixels from which neighbours are kept apart by one: below, the gap would look like idling.
 constexpr float kGappedSpan = 8;
 constexpr double kShadedSpan = 5; ///< pixels from which odd micro-batches have their shade: rounded, narrower ones beat
+constexpr double kTypical = 0.75; ///< of the middle width of a kind, from which a span has to have room for its label
 constexpr float kLabelledSpan = 13;
 constexpr std::uint64_t kWaitNode = 1ULL << 31; ///< in a node's id: no span, but a transfer that is waited for
 constexpr float kQuantum = 0.5F;                ///< pixels of height within which neighbouring columns are one rectangle
@@ -145,15 +146,19 @@ private:
             endRun();
         m_runLeft = std::min(m_runLeft, left);
         m_runRight = std::max(m_runRight, right);
+        ++m_runSpans;
     }
 
     void endRun()
     {
         const double last = std::min(std::floor(m_runRight), static_cast<double>(m_dense.size()));
-        for (double c = std::max(0.0, std::ceil(m_runLeft)); c < last; ++c)
+        // A few are no rhythm that pixels could beat with.
+        constexpr int kRhythm = 6;
+        for (double c = std::max(0.0, std::ceil(m_runLeft)); c < last && m_runSpans >= kRhythm; ++c)
             m_dense[static_cast<std::size_t>(c)] = Column::mixed;
         m_runLeft = kNoRun;
         m_runRight = -kNoRun;
+        m_runSpans = 0;
     }
 
     /// Columns that lit spans fill more than others do.
@@ -279,7 +284,7 @@ private:
     }
 
     /// Spans of a kind say as much as the others do, though none is exactly as long where they were measured: what fits the
-    /// narrowest, apart from those below half of the middle one.
+    /// narrowest, apart from those far below the middle one.
     void findLabelWidths()
     {
         std::vector<std::pair<std::uint32_t, double>> widths; // kind, pixels
@@ -288,8 +293,8 @@ private:
         std::sort(widths.begin(), widths.end());
         for (auto first = widths.begin(); first != widths.end();) {
             const auto last = std::find_if(first, widths.end(), [&](const auto& width) { return width.first != first->first; });
-            const double half = first[(last - first) / 2].second / 2;
-            const auto shortest = std::find_if(first, last, [&](const auto& width) { return width.second >= half; });
+            const double least = first[(last - first) / 2].second * kTypical;
+            const auto shortest = std::find_if(first, last, [&](const auto& width) { return width.second >= least; });
             m_labelWidths.emplace_back(first->first, static_cast<float>(shortest->second));
             first = last;
         }
@@ -519,8 +524,9 @@ private:
     std::vector<std::uint8_t> m_lit; ///< [pixel column] in its own colours while others step back; empty: none
     std::vector<double> m_busyNs;    ///< [pixel column][class of the track]; right where dense
     std::vector<Wide> m_wide;
-    std::vector<std::pair<std::uint32_t, float>> m_labelWidths;  ///< kind of the wide spans, ascending, and pixels
-    double m_runLeft = kNoRun, m_runRight = -kNoRun;             ///< pixels, of the narrow spans read last
+    std::vector<std::pair<std::uint32_t, float>> m_labelWidths; ///< kind of the wide spans, ascending, and pixels
+    double m_runLeft = kNoRun, m_runRight = -kNoRun;            ///< pixels, of the narrow spans read last
+    int m_runSpans = 0;
     std::vector<sim::BusyByClass> m_waitsInside, m_waitsBetween; ///< [pixel column]; empty: no waits are told
 };
 

@@ -198,6 +198,7 @@ void MainWindow::buildStatusBar()
     m_undoBaseline->setObjectName(QStringLiteral("undoBaseline"));
     m_undoBaseline->setText(tr("Undo"));
     m_undoBaseline->setToolTip(whatOf(command(CommandId::formerBaseline)));
+    setRole(m_undoBaseline, "link");
     m_undoBaseline->hide();
     connect(m_undoBaseline, &QToolButton::clicked, this, [this] { run(CommandId::formerBaseline); });
     connect(statusBar(), &QStatusBar::messageChanged, this,
@@ -205,6 +206,8 @@ void MainWindow::buildStatusBar()
     statusBar()->addPermanentWidget(m_undoBaseline);
     statusBar()->addPermanentWidget(m_problemsLabel);
     statusBar()->addPermanentWidget(m_resultLabel);
+    m_resultLabel->ensurePolished(); // the line is as high as its text, with the button or without
+    m_undoBaseline->setFixedHeight(m_resultLabel->sizeHint().height());
 }
 
 void MainWindow::connectParts()

@@ -23,10 +23,8 @@ std::optional<sim::Metrics> Baseline::metrics() const
 
 void Baseline::pin(const QString& name, const sim::ScenarioDocument& document, const ShownStep& step)
 {
-    m_worker.dropAll();
-    m_name = name;
-    m_document = document;
-    m_step = step;
+    keepFormer();
+    m_pinned = {name, document, step};
     Q_EMIT changed();
 }
 
@@ -49,7 +47,7 @@ Problems Baseline::compareWith(const QString& name, const sim::ScenarioDocument&
     m_worker.ask(
         0, [scenario = std::move(*resolved.scenario)] { return makeStep(sim::simulate, scenario); },
         [this](const ShownStep& step) {
-            m_step = step;
+            m_pinned->step = step;
             Q_EMIT changed();
         },
         [this](const QString& why) {
@@ -63,11 +61,27 @@ void Baseline::unpin()
 {
     if (!isPinned())
         return;
-    m_worker.dropAll();
-    m_name.clear();
-    m_document.reset();
-    m_step = {};
+    keepFormer();
+    m_pinned.reset();
     Q_EMIT changed();
+}
+
+void Baseline::goBackToFormer()
+{
+    if (!hasFormer())
+        return;
+    m_worker.dropAll();
+    if (isPinned() && !isReady()) // it would stay on its way for ever
+        m_pinned.reset();
+    std::swap(m_pinned, m_former);
+    Q_EMIT changed();
+}
+
+void Baseline::keepFormer()
+{
+    m_worker.dropAll();
+    if (isReady())
+        m_former = std::move(m_pinned);
 }
 
 } // namespace app

@@ -20,13 +20,13 @@ public:
     explicit Baseline(QObject* parent = nullptr);
     ~Baseline() override;
 
-    bool isPinned() const { return m_document.has_value(); }
-    bool isReady() const { return isPinned() && m_step.simulation; } ///< pinned and simulated
-    QString name() const { return m_name; }
-    const sim::ScenarioDocument& document() const { return *m_document; } ///< only if isPinned()
-    const SimulationPtr& simulation() const { return m_step.simulation; } ///< nullptr while it is on its way
-    const TracePtr& actions() const { return m_step.trace; }              ///< of the simulation
-    std::optional<sim::Metrics> metrics() const;                          ///< nothing unless ready
+    bool isPinned() const { return m_pinned.has_value(); }
+    bool isReady() const { return isPinned() && m_pinned->step.simulation; } ///< pinned and simulated
+    QString name() const { return isPinned() ? m_pinned->name : QString(); }
+    const sim::ScenarioDocument& document() const { return m_pinned->document; }                  ///< only if isPinned()
+    SimulationPtr simulation() const { return isPinned() ? m_pinned->step.simulation : nullptr; } ///< nullptr: on its way
+    TracePtr actions() const { return isPinned() ? m_pinned->step.trace : nullptr; }              ///< of the simulation
+    std::optional<sim::Metrics> metrics() const;                                                  ///< nothing unless ready
 
     /// The step is of the document.
     void pin(const QString& name, const sim::ScenarioDocument&, const ShownStep&);
@@ -35,15 +35,23 @@ public:
     /// The same of a document that is in no file.
     [[nodiscard]] Problems compareWith(const QString& name, const sim::ScenarioDocument&, const sim::Catalogue&);
     void unpin();
+    /// What was pinned before the last one was pinned or forgotten. To go back there twice is to stay.
+    bool hasFormer() const { return m_former.has_value(); }
+    void goBackToFormer();
 
 Q_SIGNALS:
     void changed();
     void failed(const QString& message); ///< the file's step cannot be simulated; it is unpinned
 
 private:
-    QString m_name;
-    std::optional<sim::ScenarioDocument> m_document;
-    ShownStep m_step;
+    struct Pinned {
+        QString name;
+        sim::ScenarioDocument document;
+        ShownStep step;
+    };
+    void keepFormer();
+
+    std::optional<Pinned> m_pinned, m_former;
     Worker m_worker; ///< last: ends before what it uses
 };
 

@@ -411,6 +411,11 @@ std::optional<sim::Metrics> Desk::comparedTo() const
     return pinned ? pinned : m_beforeLastChange;
 }
 
+void Desk::dropCandidates()
+{
+    m_worker.drop(kindOf(kCandidates));
+}
+
 bool Desk::pinBaseline()
 {
     // The numbers on screen are of the last legal state that was simulated: pinned is what is seen.

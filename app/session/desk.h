@@ -76,6 +76,7 @@ public:
     bool canShowEveryRank() const;
     void setLayoutRule(LayoutRule); ///< of the form's legal values
     void requestCandidates();       ///< what each schedule family would make of the job
+    void dropCandidates();          ///< nobody waits for them any more
     bool pinBaseline();             ///< false: the step on screen is not of the scenario as it is now
 
     bool isSimulating() const { return m_awaits.step || m_awaits.kernels; }

@@ -9,6 +9,17 @@
 #include <sstream>
 
 namespace app {
+namespace {
+
+/// A family of any number of chunks is chosen for its chunks: with one it is a simpler family under another name, Looped BFS
+/// GPipe, interleaved ZB ZB-H1. What a file says stays.
+int leastChunks(const sim::ScheduleFamily& family, std::string_view before)
+{
+    const bool isForChunks = family.chunks.most == 0 && !family.isWrittenOut && !family.isSearched && family.kind != before;
+    return isForChunks ? std::max(family.chunks.least, 2) : family.chunks.least;
+}
+
+} // namespace
 
 Edit makeScheduleEdit(const sim::ScenarioDocument& document, const sim::Scenario* lastLegal, std::string_view kind)
 {
@@ -19,8 +30,8 @@ Edit makeScheduleEdit(const sim::ScenarioDocument& document, const sim::Scenario
     Edit edit = makeKeyEdit("/schedule/kind", quoted(kind), "schedule", shown, kind);
     if (const sim::ScheduleFamily* family = sim::findScheduleFamily(kind)) {
         const int current = controlValue(document, lastLegal, Control::virtualStages);
-        const int most = family->chunks.most > 0 ? family->chunks.most : INT32_MAX;
-        const int legal = std::clamp(current, family->chunks.least, std::max(most, family->chunks.least));
+        const int most = family->chunks.most > 0 ? family->chunks.most : INT32_MAX, least = leastChunks(*family, shown);
+        const int legal = std::clamp(current, least, std::max(most, least));
         if (legal != current) {
             edit.assignments.push_back({std::string(Control::virtualStages), std::to_string(legal)});
             edit.text += ", virtual stages " + std::to_string(current) + " → " + std::to_string(legal);

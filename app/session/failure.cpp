@@ -34,7 +34,10 @@ Problems problemsOf(const QString& file, const std::function<Problems()>& use) n
     } catch (const sim::ScenarioError& error) {
         problems = error.problems();
     } catch (...) {
-        problems = {{{}, {}, failureText(), sim::Severity::error}};
+        std::string text = failureText();
+        if (const std::string name = file.toStdString() + ": "; !file.isEmpty() && text.starts_with(name)) // said once
+            text.erase(0, name.size());
+        problems = {{{}, {}, std::move(text), sim::Severity::error}};
     }
     for (sim::Problem& problem : problems)
         if (problem.file.empty())

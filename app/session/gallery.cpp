@@ -1,6 +1,7 @@
 #include "app/session/gallery.h"
 
 #include "app/session/failure.h"
+#include "app/session/plain_words.h"
 
 #include <QFile>
 #include <QFileInfo>
@@ -40,7 +41,7 @@ GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalog
             return std::move(resolved.problems);
         if (!resolved.scenario->name.empty())
             entry.name = QString::fromStdString(resolved.scenario->name);
-        entry.summary = firstSentence(QString::fromStdString(resolved.scenario->description));
+        entry.summary = firstSentence(plainDescription(QString::fromStdString(resolved.scenario->description)));
         entry.source = QString::fromStdString(resolved.scenario->source);
         entry.scenario = std::move(resolved.scenario);
         return {};

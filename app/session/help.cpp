@@ -150,6 +150,15 @@ const HelpEntry* Help::aboutSetting(std::string_view pointer, const QString& lab
     return found;
 }
 
+QStringList Help::namesOf(std::string_view pointer) const
+{
+    QStringList names;
+    for (const HelpEntry& entry : m_entries)
+        if (std::find(entry.settings.begin(), entry.settings.end(), pointer) != entry.settings.end())
+            names << entry.title << entry.also;
+    return names;
+}
+
 std::vector<const HelpEntry*> Help::find(const QString& typed) const
 {
     std::vector<std::pair<int, const HelpEntry*>> found;

@@ -39,6 +39,8 @@ public:
     const HelpEntry* aboutDrawn(const QString& name) const;
     /// The term that a key of the form is: by its label, else the one that it decides most of; nullptr: there is none.
     const HelpEntry* aboutSetting(std::string_view pointer, const QString& label) const;
+    /// What people call what a key decides: "OOM" of recomputation, "cost" of the tokens of the run.
+    QStringList namesOf(std::string_view pointer) const;
     /// Best first.
     std::vector<const HelpEntry*> find(const QString& typed) const;
 

@@ -4,35 +4,83 @@
 
 #include <QRegularExpression>
 
+#include <algorithm>
 #include <map>
 
 namespace app {
+namespace {
+
+QString lastOf(std::string_view pointer)
+{
+    const std::string_view last = pointer.substr(pointer.rfind('/') + 1);
+    return QString::fromUtf8(last.data(), static_cast<qsizetype>(last.size()));
+}
+
+/// The first of the form's keys that ends so.
+const std::map<QString, const ScenarioKey*>& keysByLastName()
+{
+    static const std::map<QString, const ScenarioKey*> kKeys = [] {
+        std::map<QString, const ScenarioKey*> keys;
+        for (const ScenarioKey& key : scenarioKeys())
+            keys.emplace(lastOf(key.pointer), &key);
+        return keys;
+    }();
+    return kKeys;
+}
+
+/// "layout.zero_stage", or "zero_stage" alone; nullptr: the form has no such key.
+const ScenarioKey* keyOf(const QString& written)
+{
+    if (!written.contains(QLatin1Char('.'))) {
+        const auto known = keysByLastName().find(written);
+        return known != keysByLastName().end() ? known->second : nullptr;
+    }
+    const std::string pointer = '/' + QString(written).replace(QLatin1Char('.'), QLatin1Char('/')).toStdString();
+    const auto keys = scenarioKeys();
+    const auto known = std::find_if(keys.begin(), keys.end(), [&](const ScenarioKey& key) { return key.pointer == pointer; });
+    return known != keys.end() ? &*known : nullptr;
+}
+
+} // namespace
 
 QString plainWords(QString text)
 {
     static const QRegularExpression kPointer(QStringLiteral("/[a-z_0-9]+(?:/[a-z_0-9]+)+")),
-        kKey(QStringLiteral("\\b[a-z0-9]+(?:_[a-z0-9]+)+\\b"));
-    static const std::map<QString, QString> kNames = [] {
-        std::map<QString, QString> names;
-        for (const ScenarioKey& key : scenarioKeys()) {
-            const std::string_view last = key.pointer.substr(key.pointer.rfind('/') + 1);
-            names.emplace(QString::fromUtf8(last.data(), static_cast<qsizetype>(last.size())),
-                          QString::fromStdString(sentenceName(key)));
-        }
-        return names;
-    }();
-    const auto said = [](const QString& key) {
-        const auto known = kNames.find(key);
-        return known != kNames.end() ? known->second : QString(key).replace(QLatin1Char('_'), QLatin1Char(' '));
+        kDotted(QStringLiteral("\\b[a-z]+(?:\\.[a-z_0-9]+)+\\b")), kKey(QStringLiteral("\\b[a-z0-9]+(?:_[a-z0-9]+)+\\b"));
+    const auto said = [](const QString& written) {
+        const QString key = written.section(QLatin1Char('/'), -1);
+        if (const ScenarioKey* known = keyOf(key))
+            return QString::fromStdString(sentenceName(*known));
+        return key.contains(QLatin1Char('.')) ? key : QString(key).replace(QLatin1Char('_'), QLatin1Char(' '));
     };
-    for (const QRegularExpression& pattern : {kPointer, kKey})
-        for (QRegularExpressionMatch match = pattern.match(text); match.hasMatch();
-             match = pattern.match(text, match.capturedStart())) {
-            const QString name = said(match.captured().section(QLatin1Char('/'), -1));
-            if (name == match.captured())
-                break;
+    for (const QRegularExpression& pattern : {kPointer, kDotted, kKey}) {
+        qsizetype from = 0;
+        for (QRegularExpressionMatch match = pattern.match(text); match.hasMatch(); match = pattern.match(text, from)) {
+            const QString name = said(match.captured());
             text.replace(match.capturedStart(), match.capturedLength(), name);
+            from = match.capturedStart() + name.size();
         }
+    }
+    return text;
+}
+
+std::string plainWords(const std::string& text)
+{
+    return plainWords(QString::fromStdString(text)).toStdString();
+}
+
+QString plainDescription(const QString& markdown)
+{
+    static const QRegularExpression kCode(QStringLiteral("`([a-z_0-9.]+)`"));
+    QString text = markdown;
+    qsizetype from = 0;
+    for (QRegularExpressionMatch match = kCode.match(text); match.hasMatch(); match = kCode.match(text, from)) {
+        const ScenarioKey* key = keyOf(match.captured(1));
+        const bool isAxis = key != nullptr && lastOf(key->pointer) == key->unit; // goes by its letters
+        const QString name = key == nullptr || isAxis ? match.captured() : QStringLiteral("“%1”").arg(QLatin1String(key->label));
+        text.replace(match.capturedStart(), match.capturedLength(), name);
+        from = match.capturedStart() + name.size();
+    }
     return text;
 }
 

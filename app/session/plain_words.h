@@ -1,11 +1,17 @@
-// What a check says of a file's keys, in the words of the form.
+// What checks and files say of a file's keys, in the words of the form.
 #pragma once
 
 #include <QString>
+
+#include <string>
 
 namespace app {
 
 /// "global_batch_size 60" as the form says it: "global batch 60"; keys that the form does not have lose their underscores.
 QString plainWords(QString text);
+std::string plainWords(const std::string& text);
+/// Markdown in which `global_batch_size` or `layout.zero_stage` names a setting: “Global batch”, as one finds it in the form.
+/// Other code stays.
+QString plainDescription(const QString& markdown);
 
 } // namespace app

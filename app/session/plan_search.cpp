@@ -1,4 +1,5 @@
 #include "app/session/plan_search.h"
+#include "app/session/plain_words.h"
 
 #include "sim/analysis/likely_ratio.h"
 #include "sim/answers/plan.h"
@@ -15,13 +16,23 @@ namespace {
 constexpr int kSearchJob = 0, kCellJob = 1, kGuideJob = 2, kFillJob = 3;
 constexpr int kMostSimulatedOfCell = 40;
 
+/// Reasons as people read them, without keys of the file.
+sim::PlanAnswer inPlainWords(sim::PlanAnswer answer)
+{
+    for (sim::RejectedGrid& grid : answer.rejected)
+        grid.text = plainWords(grid.text);
+    answer.tooLargeText = plainWords(answer.tooLargeText);
+    return answer;
+}
+
 PlanState stateOf(const sim::PlanRequest& request, sim::PlanAnswer answer, const sim::PlanProgress& progress, bool isRunning)
 {
     PlanState state{.request = request, .answer = nullptr, .proof = {}, .progress = progress, .isRunning = isRunning};
     state.progress.soFar = {};
     if (isRunning)
         answer.stopped = false; // that it goes on is said elsewhere
-    state.proof = sim::planProof(sim::planAnswer(answer, request));
+    answer = inPlainWords(std::move(answer));
+    state.proof = plainWords(sim::planProof(sim::planAnswer(answer, request)));
     state.answer = std::make_shared<const sim::PlanAnswer>(std::move(answer));
     return state;
 }
@@ -103,7 +114,7 @@ PlanCellState PlanSearch::searchedCell(const PlanFound& of, const PlanCellState&
 {
     const sim::CancelScope bounded(endsAfter(mostSeconds, isStopped));
     PlanCellState found = cell;
-    sim::PlanAnswer answer = sim::plan(found.request, m_catalogue);
+    sim::PlanAnswer answer = inPlainWords(sim::plan(found.request, m_catalogue));
     if (!answer.best.empty() && of.answer && !of.answer->best.empty()) {
         const sim::PlannedLayout& first = of.answer->best.front();
         sim::PlannedLayout& best = answer.best.front();

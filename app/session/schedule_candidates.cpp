@@ -3,6 +3,7 @@
 #include "app/session/edit.h"
 #include "app/session/failure.h"
 #include "app/session/pass_times.h"
+#include "app/session/plain_words.h"
 #include "sim/cancel.h"
 #include "sim/legal/schedule_request.h"
 #include "sim/schedule/families/families.h"
@@ -110,7 +111,7 @@ ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, con
         apply(changed, makeScheduleEdit(document, &lastLegal, family.kind));
         candidate.virtualStages = controlValue(changed, &lastLegal, Control::virtualStages);
         const sim::ScenarioDocument::Resolved resolved = changed.resolve(catalogue);
-        candidate.whyNot = firstError(resolved.problems);
+        candidate.whyNot = plainWords(firstError(resolved.problems));
         try {
             candidate.sketch = sketchOf(family);
             if (resolved.scenario) {

@@ -1,6 +1,7 @@
 #include "app/session/step_picture.h"
 
 #include "app/session/failure.h"
+#include "app/session/plain_words.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/stream/make_trace.h"
 #include "sim/cancel.h"
@@ -163,7 +164,10 @@ std::vector<live::RankMemory> memoryWithin(std::span<const live::RankMemory> mem
 void fill(StepPicture::OnClock& clock, const StepRecords& records, std::span<const live::RankSpan> spans,
           std::span<const live::RankMemory> memory, const Prediction* prediction)
 {
-    clock.kernels = std::make_shared<const sim::Trace>(live::makeTrace(records.run, records.kinds, spans, memory));
+    sim::Trace kernels = live::makeTrace(records.run, records.kinds, spans, memory);
+    if (memory.empty())
+        kernels.counters.clear(); // replayed, nobody knows what was held when: a lane for it would stay empty
+    clock.kernels = std::make_shared<const sim::Trace>(std::move(kernels));
     clock.timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*clock.kernels));
     clock.stepNs = clock.kernels->endNs;
     if (!records.complete || !prediction || !prediction->simulation)
@@ -185,7 +189,7 @@ PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& cat
         auto resolved = sim::ScenarioDocument::parse(scenarioJson).resolve(catalogue);
         if (!resolved.scenario) {
             out->problem = resolved.problems.empty() ? QObject::tr("its scenario is not legal")
-                                                     : QString::fromStdString(resolved.problems.front().text());
+                                                     : plainWords(QString::fromStdString(resolved.problems.front().text()));
             return out;
         }
         if (const int ranks = resolved.scenario->layout.worldSize(); ranks > kMostPicturedRanks) {

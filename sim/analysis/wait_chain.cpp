@@ -2,6 +2,7 @@
 
 #include "sim/analysis/wait_advice.h"
 #include "sim/index.h"
+#include "sim/mesh/spoken_group.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 
@@ -354,7 +355,8 @@ std::string WaitChains::linkText(const WaitLink& link) const
         const std::string content = label.starts_with("grad.")    ? "gradients"
                                     : label.starts_with("param.") ? "parameters"
                                                                   : spokenOp(label);
-        return "the " + kind + " of " + content + " in " + spokenGroup(communicatorRoleName(op.group));
+        return "the " + kind + " of " + content + " in " +
+               spokenGroup(communicatorRoleName(op.group), d.simulation.scenario().layout);
     }
     case WaitLink::Kind::message:
         return "the message of " + action + " from " + rank;

@@ -293,7 +293,8 @@ void Rules::sharding()
     const std::int64_t ranks = std::int64_t{l.dp} * l.cp;
     if (ranks % l.dpShard != 0)
         error("/layout/dp_shard", [&] {
-            return text(l.dpShard) + " does not divide dp x cp = " + text(l.dp) + " x " + text(l.cp) + " = " + text(ranks) +
+            return text(l.dpShard) + " does not divide dp " +
+                   (l.cp > 1 ? "x cp = " + text(l.dp) + " x " + text(l.cp) + " = " + text(ranks) : "= " + text(ranks)) +
                    nearestNumbers(l.dpShard, 1, ranks, [&](std::int64_t shard) { return ranks % shard == 0; });
         });
     if (isWritten("/layout/dp_shard") && l.zeroStage == 0 && l.dpShard != ranks)

@@ -7,6 +7,7 @@
 #include "app/shell/widgets/style.h"
 #include "app/views/common/purpose_name.h"
 #include "sim/analysis/explain/explain_goodput.h"
+#include "sim/mesh/spoken_group.h"
 #include "sim/simulate/action_class.h"
 #include "sim/text/duration_text.h"
 #include "sim/text/number_text.h"
@@ -510,7 +511,7 @@ void DetailsPanel::showGroups(int rank)
         if (size < 2 || (kind == dp_cp && (mesh.groupSize(cp) < 2 || mesh.groupSize(dp) < 2)) ||
             (kind == expt_dp && mesh.groupSize(ep) < 2))
             continue;
-        const std::string name = sim::spokenGroup(sim::processGroupName(kind));
+        const std::string name = sim::spokenGroup(sim::processGroupName(kind), m_simulation->scenario().layout);
         const auto purpose = sim::processGroupPurpose(kind);
         auto* nameLabel = new QLabel(QString::fromStdString(name));
         auto* sizeLabel = new QLabel(separated(size));

@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/synthesis_dialog.h"
 
 #include "app/session/edit.h"
+#include "app/session/plain_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/thumbnail.h"
@@ -219,7 +220,7 @@ void SynthesisDialog::restart()
         resolvedForSynthesis(m_document, m_catalogue, m_chunks->currentData().toInt(), m_memory->value());
     if (!resolution.scenario) {
         showFailure(resolution.problems.empty() ? tr("The scenario has problems")
-                                                : QString::fromStdString(resolution.problems.front().message));
+                                                : plainWords(QString::fromStdString(resolution.problems.front().message)));
         return;
     }
     m_run = std::make_unique<SynthesisRun>(*resolution.scenario, m_now);

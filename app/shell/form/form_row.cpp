@@ -258,6 +258,12 @@ bool FormRow::matches(const QString& typed) const
     const QString key = QString::fromStdString(m_pointer);
     const QString all = labelText() + QLatin1Char(' ') + key + QLatin1Char(' ') +
                         QString(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') + m_what;
+    const auto beginsWordOf = [&typed](const QString& name) {
+        const qsizetype at = name.indexOf(typed, 0, Qt::CaseInsensitive);
+        return at == 0 || (at > 0 && !name[at - 1].isLetterOrNumber());
+    };
+    if (std::any_of(m_otherNames.begin(), m_otherNames.end(), beginsWordOf))
+        return true;
     const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
     return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
 }

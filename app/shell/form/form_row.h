@@ -38,8 +38,9 @@ public:
     /// What the file has instead; null where nothing was changed.
     void setFileText(const QString&);
     bool isChanged() const { return !m_fileText.isNull(); }
-    /// Every word typed is somewhere in the label, the key or its description.
+    /// Every word typed is somewhere in the label, the key or its description; or another of its names has it.
     bool matches(const QString& typed) const;
+    void setOtherNames(const QStringList& names) { m_otherNames = names; }
     /// What the key means, which values it may have, and why not others.
     QString whyText() const;
     bool isWhyShown() const { return m_isExplained; }
@@ -86,6 +87,7 @@ private:
     const ScenarioKey& m_key;
     std::string m_pointer;
     QString m_what, m_fileText, m_problemText, m_term;
+    QStringList m_otherNames;
     bool m_isError = false, m_isExplained = false;
     std::optional<std::string> m_json;
     LegalValues m_legal;

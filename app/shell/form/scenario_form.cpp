@@ -107,8 +107,17 @@ void ScenarioForm::setTerms(std::function<const HelpEntry*(const FormRow&)> term
         tellTerm(row);
 }
 
+void ScenarioForm::setOtherNames(std::function<QStringList(std::string_view)> otherNamesOf)
+{
+    m_otherNamesOf = std::move(otherNamesOf);
+    for (FormRow* row : m_order)
+        tellTerm(row);
+}
+
 void ScenarioForm::tellTerm(FormRow* row) const
 {
+    if (m_otherNamesOf)
+        row->setOtherNames(m_otherNamesOf(row->key().pointer));
     if (const HelpEntry* entry = m_termOf ? m_termOf(*row) : nullptr)
         row->setTerm(entry->title, entry->text);
 }

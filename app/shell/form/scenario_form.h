@@ -56,6 +56,8 @@ public:
 
     /// Which glossary entry a row is about; nullptr: none. It must outlive the form.
     void setTerms(std::function<const HelpEntry*(const FormRow&)>);
+    /// What people call the setting of a pointer besides its label; it must outlive the form.
+    void setOtherNames(std::function<QStringList(std::string_view pointer)>);
     QString focusedTerm() const; ///< of the row in focus; empty: it is none
 
 Q_SIGNALS:
@@ -123,6 +125,7 @@ private:
     std::vector<std::pair<const char*, QToolButton*>> m_backs; ///< to what a block is based on
     std::vector<ListPart> m_lists;
     std::function<const HelpEntry*(const FormRow&)> m_termOf;
+    std::function<QStringList(std::string_view)> m_otherNamesOf;
     LegalValueTable m_legal;
     std::map<std::string, QString> m_shownProblems;
     QCheckBox* m_keepGpus;

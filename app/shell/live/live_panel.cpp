@@ -241,7 +241,7 @@ void LivePanel::startAnew(const QString& name)
 {
     m_othersCores = 0;
     if (!m_curves.points().empty()) // two runs are compared by their losses
-        m_curves.setEarlier(m_runName.toStdString(), m_curves.points());
+        m_curves.setEarlier(name == m_runName ? std::string() : m_runName.toStdString(), m_curves.points());
     m_runName = name;
     m_name->setText(name);
     m_run.reset();
@@ -309,8 +309,11 @@ void LivePanel::show(const LiveUpdate& update)
     }
     if (update.picture) {
         m_picture = update.picture;
-        if (m_picture->complete)
+        if (m_picture->complete) {
             m_wholePicture = m_picture;
+            if (m_picture->parallel.timeUse)
+                m_curves.setParallelSeconds(m_picture->step, static_cast<double>(m_picture->parallel.stepNs) * kSecondsPerNs);
+        }
     }
     showStatus(update);
     showNumbers(update);
@@ -490,6 +493,7 @@ void LivePanel::setClock(LiveClock clock)
 {
     m_clock = clock;
     m_clocks->button(static_cast<int>(clock))->setChecked(true);
+    m_curves.setAsIfParallel(clock == LiveClock::parallel);
     showTimelines();
 }
 

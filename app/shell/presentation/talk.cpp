@@ -1,4 +1,5 @@
 #include "app/shell/presentation/talk.h"
+#include "app/session/plain_words.h"
 
 #include <QRegularExpression>
 #include <QStringList>
@@ -27,7 +28,7 @@ QStringList passagesOf(const QString& description)
 {
     static const QRegularExpression kBetween(QStringLiteral("(?<=[.!?])\\s+(?=[^a-z])"));
     QStringList passages;
-    for (const QString& sentence : plain(description).split(kBetween, Qt::SkipEmptyParts)) {
+    for (const QString& sentence : plain(plainDescription(description)).split(kBetween, Qt::SkipEmptyParts)) {
         if (!passages.isEmpty() && passages.back().size() + sentence.size() < kPassage)
             passages.back() += QLatin1Char(' ') + sentence;
         else

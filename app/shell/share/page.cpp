@@ -2,6 +2,7 @@
 
 #include "app/canvas/qt/fonts.h"
 #include "app/canvas/svg_canvas.h"
+#include "app/session/plain_words.h"
 #include "app/session/scenario_link.h"
 #include "app/session/scenario_name.h"
 #include "app/shell/widgets/format.h"
@@ -201,19 +202,20 @@ QByteArray pageOf(const sim::ScenarioDocument& document, const sim::Catalogue& c
     const QString from =
         scenario.source.empty() ? QString() : QObject::tr("Source: %1").arg(QString::fromStdString(scenario.source));
     const QByteArray page = filled(
-        templateOf(catalogue), {
-                                   {QStringLiteral("title"), name.toHtmlEscaped()},
-                                   {QStringLiteral("theme"), theme.dark ? QStringLiteral("dark") : QStringLiteral("light")},
-                                   {QStringLiteral("layout"), layoutLine(scenario.layout).simplified().toHtmlEscaped()},
-                                   {QStringLiteral("description"), htmlOfMarkdown(QString::fromStdString(scenario.description))},
-                                   {QStringLiteral("source"), from.toHtmlEscaped()},
-                                   {QStringLiteral("cards"), cardsHtml(*simulation)},
-                                   {QStringLiteral("figures"), figures},
-                                   {QStringLiteral("tables"), tabled},
-                                   {QStringLiteral("scenario"), escaped(document.text())},
-                                   {QStringLiteral("link"), scenarioLink(document.text())},
-                                   {QStringLiteral("version"), version.toHtmlEscaped()},
-                               });
+        templateOf(catalogue),
+        {
+            {QStringLiteral("title"), name.toHtmlEscaped()},
+            {QStringLiteral("theme"), theme.dark ? QStringLiteral("dark") : QStringLiteral("light")},
+            {QStringLiteral("layout"), layoutLine(scenario.layout).simplified().toHtmlEscaped()},
+            {QStringLiteral("description"), htmlOfMarkdown(plainDescription(QString::fromStdString(scenario.description)))},
+            {QStringLiteral("source"), from.toHtmlEscaped()},
+            {QStringLiteral("cards"), cardsHtml(*simulation)},
+            {QStringLiteral("figures"), figures},
+            {QStringLiteral("tables"), tabled},
+            {QStringLiteral("scenario"), escaped(document.text())},
+            {QStringLiteral("link"), scenarioLink(document.text())},
+            {QStringLiteral("version"), version.toHtmlEscaped()},
+        });
     if (page.size() > kMostPageBytes)
         throw sim::Error("the page would have " + std::to_string(page.size()) + " bytes, more than the " +
                          std::to_string(kMostPageBytes) + " that a message takes; export figures instead");

@@ -125,7 +125,7 @@ void ScenarioHeader::refresh()
     m_notice->setVisible(!m_noticeText.isEmpty());
 
     const sim::Scenario* scenario = m_session.scenario();
-    const QString description = scenario ? QString::fromStdString(scenario->description) : QString();
+    const QString description = scenario ? plainDescription(QString::fromStdString(scenario->description)) : QString();
     const QString source = scenario ? QString::fromStdString(scenario->source) : QString();
     m_layout->setText(scenario ? layoutLine(scenario->layout) : QString());
     m_summary->setText(firstSentence(description));

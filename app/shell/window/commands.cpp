@@ -211,6 +211,9 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             forgetBaseline, edit, "For&get Baseline", "", "Compare with the step before each change again",
             [](const W& w) { return onScenario(w) && isPinned(w); }, [](W& w) { w.forgetBaseline(); }),
+        inWindow(
+            formerBaseline, edit, "Baseline As &It Was Before", "", "Take back that another was pinned, or that it was forgotten",
+            [](const W& w) { return onScenario(w) && w.m_baseline.hasFormer(); }, [](W& w) { w.goBackToFormerBaseline(); }),
         inWindow(compareWithFile, edit, "Compare &With File…", "Ctrl+Shift+B", "Take another scenario as the baseline",
                  mayCompare, [](W& w) { w.chooseBaseline(); }),
         inWindow(
@@ -427,8 +430,10 @@ std::span<const Command> CommandTable::rows()
         inWindow(checkSerial, live, "Check Against Se&rial", "",
                  "Train a few steps as laid out and on one rank, and compare every number", canTrain,
                  [](W& w) { w.checkSerial(); }, {.startsGroup = true}),
-        inWindow(calibrate, live, "Cali&brate", "", "Measure this machine, so that predictions are about it", always,
-                 [](W& w) { w.calibrate(); }),
+        inWindow(
+            calibrate, live, "Cali&brate", "",
+            "Measure this machine, so that predictions are about it; while nothing trains on it",
+            [](const W& w) { return !w.runIsActive() || !w.m_run->isOwn(); }, [](W& w) { w.calibrate(); }),
 
         inWindow(openFolder, recorded, "Open a &Folder…", "Ctrl+Alt+O",
                  "The traces of a job's ranks: of PyTorch, Chrome, Perfetto, Nsight Systems, NCCL", always,

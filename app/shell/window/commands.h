@@ -51,6 +51,7 @@ enum class CommandId {
     editOrder,
     pinBaseline,
     forgetBaseline,
+    formerBaseline,
     compareWithFile,
     compareWithMore,
     keepInComparison,

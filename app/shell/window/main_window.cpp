@@ -2,6 +2,7 @@
 
 #include "app/lessons/lesson_panel.h"
 #include "app/session/gallery.h"
+#include "app/session/plain_words.h"
 #include "app/session/scenario_link.h"
 #include "app/session/settings.h"
 #include "app/session/settings_import.h"
@@ -193,8 +194,20 @@ void MainWindow::buildStatusBar()
     m_resultLabel = new QLabel;
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(m_pointedLabel, 1);
+    m_undoBaseline = new QToolButton;
+    m_undoBaseline->setObjectName(QStringLiteral("undoBaseline"));
+    m_undoBaseline->setText(tr("Undo"));
+    m_undoBaseline->setToolTip(whatOf(command(CommandId::formerBaseline)));
+    setRole(m_undoBaseline, "link");
+    m_undoBaseline->hide();
+    connect(m_undoBaseline, &QToolButton::clicked, this, [this] { run(CommandId::formerBaseline); });
+    connect(statusBar(), &QStatusBar::messageChanged, this,
+            [this](const QString& told) { m_undoBaseline->setVisible(!told.isEmpty() && told == m_toldOfBaseline); });
+    statusBar()->addPermanentWidget(m_undoBaseline);
     statusBar()->addPermanentWidget(m_problemsLabel);
     statusBar()->addPermanentWidget(m_resultLabel);
+    m_resultLabel->ensurePolished(); // the line is as high as its text, with the button or without
+    m_undoBaseline->setFixedHeight(m_resultLabel->sizeHint().height());
 }
 
 void MainWindow::connectParts()
@@ -215,6 +228,10 @@ void MainWindow::connectParts()
     m_busyTimer.setSingleShot(true);
     m_busyTimer.setInterval(kBusyAfterMs);
     connect(&m_busyTimer, &QTimer::timeout, this, &MainWindow::showStatus);
+    constexpr int kGatherMs = 150;
+    m_textSizeTimer.setSingleShot(true);
+    m_textSizeTimer.setInterval(kGatherMs);
+    connect(&m_textSizeTimer, &QTimer::timeout, this, &MainWindow::takeTextSize);
     m_pointedTimer.setSingleShot(true); // many pointer moves, one update of labels
     m_pointedTimer.setInterval(0);
     connect(&m_pointedTimer, &QTimer::timeout, this, &MainWindow::showPointed);
@@ -575,7 +592,7 @@ void MainWindow::showStatus()
 {
     QStringList all;
     for (const sim::Problem& problem : m_session.problems())
-        all << QString::fromStdString(problem.text());
+        all << plainWords(QString::fromStdString(problem.text()));
     m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(m_session.problems()) : QString());
     m_problemsLabel->setToolTip(all.join(QLatin1Char('\n')));
     setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");

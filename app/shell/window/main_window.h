@@ -179,6 +179,8 @@ private:
     void connectComparison();
     void pinBaseline();
     void forgetBaseline();
+    void goBackToFormerBaseline();
+    void tellOfBaseline(const QString&);
     void partFromBaseline();
     void chooseBaseline();
     void chooseFurther();
@@ -241,6 +243,7 @@ private:
     void goToOrHide(QDockWidget&, CommandId);
     void resetLayout();
     void chooseTextSize(int percent);
+    void takeTextSize();
     void fitScreen();
     QSize smallestSize() const;
     void showHint(const sim::ShowHint&);
@@ -328,12 +331,14 @@ private:
     PlanPanel* m_plan = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr,
                 *m_planDock = nullptr;
+    QToolButton* m_undoBaseline = nullptr;
     QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
     std::optional<bool> m_findingsAreTab;   ///< as they were placed last
     bool m_placesFindings = true;           ///< nobody has taken them away from the numbers
     QByteArray m_dockState;                 ///< of the workspace, while the gallery hides its docks
     std::optional<QByteArray> m_unfolded;   ///< the docks as they are in a wider window, while this one is narrow
     std::array<bool, 3> m_hiddenUnfolded{}; ///< form, numbers, findings, as they were then
+    QString m_toldOfBaseline;               ///< by the status line, with a button that takes it back
     QString m_baselineOf;                   ///< path of the scenario that the baseline belongs to
     TextSize m_textSize;
     Settings m_settings;
@@ -351,6 +356,7 @@ private:
     bool m_bannerTellsFailure = false;    ///< of the simulation: it is over with the next result
     QTimer m_busyTimer;                   ///< until then a simulation is not worth mentioning
     QTimer m_pointedTimer;
+    QTimer m_textSizeTimer; ///< until then another one may be chosen
     std::vector<Recovery> m_recoveries;
     std::unique_ptr<LiveRun> m_run;         ///< that is watched, or was last
     std::optional<sim::Scenario> m_trained; ///< here, last

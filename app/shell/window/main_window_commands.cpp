@@ -6,6 +6,7 @@
 #include "app/shell/dialogs/command_palette.h"
 #include "app/shell/dialogs/key_sheet.h"
 #include "app/shell/dialogs/schedule_chooser.h"
+#include "app/shell/dialogs/settings_dialog.h"
 #include "app/shell/dialogs/synthesis_dialog.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
@@ -241,6 +242,7 @@ void MainWindow::chooseSchedule()
     });
     connect(chooser, &ScheduleChooser::compareRequested, this,
             [this, chooser](const QString& kind) { chooser->tell(compareWithSchedule(kind)); });
+    connect(chooser, &QDialog::finished, &m_desk, &Desk::dropCandidates);
     m_desk.requestCandidates();
     chooser->open();
 }
@@ -292,6 +294,7 @@ void MainWindow::openPalette(const QString& typed)
     auto* palette = new CommandPalette(runnable, hasStep ? m_desk.simulation()->mesh().worldSize() : 0, this);
     palette->addSource(
         [this](const QString& text) { return findHelp(text, m_help, [this](const QString& title) { showHelp(title); }); });
+    palette->addSource([this](const QString& text) { return findPrice(text, m_help, [this] { openSettings().askForPrice(); }); });
     if (isWorkspaceShown())
         palette->addSource([this](const QString& text) {
             return findSettings(text, m_help, [this](const QString& pointer) { showSetting(pointer); });

@@ -2,6 +2,7 @@
 #include "app/canvas/qt/figure.h"
 #include "app/canvas/qt/save_whole.h"
 #include "app/session/edit.h"
+#include "app/session/plain_words.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
@@ -25,7 +26,7 @@
 namespace app {
 namespace {
 
-constexpr int kTellMs = 4000;
+constexpr int kTellMs = 4000, kOfferMs = 20'000; ///< with a button beside it
 
 } // namespace
 
@@ -64,8 +65,8 @@ void MainWindow::showCompare()
 
 void MainWindow::pinBaseline()
 {
-    const bool isAnother = m_baseline.isPinned();
-    if (isAnother && m_baseline.document().text() == m_session.document().text()) {
+    const QString former = m_baseline.name();
+    if (m_baseline.isPinned() && m_baseline.document().text() == m_session.document().text()) {
         statusBar()->showMessage(tr("This is the baseline already"), kTellMs);
         return;
     }
@@ -74,15 +75,35 @@ void MainWindow::pinBaseline()
         return;
     }
     m_baselineOf = m_session.path();
-    statusBar()->showMessage(isAnother ? tr("Baseline pinned anew: changes are shown against what you see now.")
-                                       : tr("Baseline pinned: changes are shown against it. Alt+6 compares."),
-                             kTellMs);
+    if (former.isEmpty())
+        statusBar()->showMessage(tr("Baseline pinned: changes are shown against it. Alt+6 compares."), kTellMs);
+    else
+        tellOfBaseline(former == m_baseline.name() ? tr("The baseline is now “%1” as you see it").arg(former)
+                                                   : tr("The baseline is now “%1” (was “%2”)").arg(m_baseline.name(), former));
 }
 
 void MainWindow::forgetBaseline()
 {
     m_baseline.unpin();
-    statusBar()->showMessage(tr("There is no baseline any more: changes are shown against the step before"), kTellMs);
+    tellOfBaseline(tr("There is no baseline any more: changes are shown against the step before"));
+}
+
+void MainWindow::goBackToFormerBaseline()
+{
+    m_baseline.goBackToFormer();
+    m_baselineOf = m_session.path();
+    statusBar()->showMessage(m_baseline.isPinned() ? tr("The baseline is “%1” again").arg(m_baseline.name())
+                                                   : tr("There is no baseline, as before"),
+                             kTellMs);
+    updateActions();
+}
+
+/// What happened to it without being asked for in so many words; a button takes it back.
+void MainWindow::tellOfBaseline(const QString& text)
+{
+    m_toldOfBaseline = m_baseline.hasFormer() ? text : QString();
+    statusBar()->clearMessage(); // else the same words twice would change nothing
+    statusBar()->showMessage(text, kOfferMs);
 }
 
 /// A baseline belongs to its scenario: with another one, whoever wants to compare the two is asked.
@@ -109,7 +130,7 @@ void MainWindow::partFromBaseline()
         return;
     }
     m_baseline.unpin();
-    statusBar()->showMessage(tr("The baseline “%1” belonged to another scenario and is forgotten").arg(name), kTellMs);
+    tellOfBaseline(tr("The baseline “%1” belonged to another scenario and is forgotten").arg(name));
 }
 
 Problems MainWindow::compareWith(const QString& path)
@@ -189,7 +210,7 @@ void MainWindow::keepInComparison()
     }
     const Problems problems = m_desk.lineup().add(m_session.displayName(), m_session.document(), m_session.catalogue());
     if (!problems.empty())
-        statusBar()->showMessage(QString::fromStdString(problems.front().text()), kTellMs);
+        statusBar()->showMessage(plainWords(QString::fromStdString(problems.front().text())), kTellMs);
     else
         statusBar()->showMessage(
             isCompareShown()
@@ -212,7 +233,7 @@ QString MainWindow::compareWithSchedule(const QString& kind)
         return tr("%1 is compared already, as %2").arg(name, letter);
     const Problems problems = m_desk.lineup().add(name, document, m_session.catalogue());
     if (!problems.empty())
-        return QString::fromStdString(problems.front().text());
+        return plainWords(QString::fromStdString(problems.front().text()));
     return tr("%1 is compared: %2 of 6. Alt+6 shows them on one axis.").arg(name).arg(m_desk.lineup().entries().size() + 2);
 }
 

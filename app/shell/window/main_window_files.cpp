@@ -484,13 +484,17 @@ void MainWindow::showEvent(QShowEvent* event)
 
 void MainWindow::chooseTextSize(int percent)
 {
-    Settings settings = m_settings;
-    settings.sizePercent = percent;
-    applySettings(settings);
+    m_settings.sizePercent = percent;
+    m_textSizeTimer.start(); // keys pressed one after the other are one change: each arranges the whole window anew
+    statusBar()->showMessage(tr("Text, controls and pictures at %1 %").arg(percent), kSavedMs);
+}
+
+void MainWindow::takeTextSize()
+{
+    applySettings(m_settings);
     writeSettings();
     foldDocks();
     placeFindings();
-    statusBar()->showMessage(tr("Text, controls and pictures at %1 %").arg(percent), kSavedMs);
 }
 
 SettingsDialog& MainWindow::openSettings()

@@ -37,6 +37,7 @@ void MainWindow::readHelp()
             words.push_back({.word = word, .title = entry.title});
     m_lesson->setTerms(std::move(words));
     m_form->setTerms([this](const FormRow& row) { return m_help.aboutSetting(row.key().pointer, row.labelText()); });
+    m_form->setOtherNames([this](std::string_view pointer) { return m_help.namesOf(pointer); });
     connect(m_form, &ScenarioForm::termRequested, this, &MainWindow::showHelp);
     showTermsOnCards();
 }

@@ -137,6 +137,11 @@ Problems MainWindow::startLesson(const QString& idOrPath)
     const QString path = lessonPath(idOrPath, m_session.catalogue());
     std::optional<sim::Lesson> lesson;
     Problems problems = problemsOf(path, [&]() -> Problems {
+        if (!QFileInfo::exists(path))
+            return {{idOrPath.toStdString(),
+                     {},
+                     "is neither the id of a lesson nor a file; the gallery has all lessons",
+                     sim::Severity::error}};
         lesson = sim::readLesson(path.toStdString(), m_session.catalogue());
         return {};
     });

@@ -1,4 +1,5 @@
 // Live runs in the main window: starting, attaching, freezing, saving, checking, calibrating.
+#include "app/session/plain_words.h"
 #include "app/session/scenario_name.h"
 #include "app/session/settings.h"
 #include "app/session/training_plan.h"
@@ -228,7 +229,8 @@ void MainWindow::calibrate()
             return {};
         });
         if (!problems.empty())
-            dialog->addResult(tr("What was measured cannot be used: %1").arg(QString::fromStdString(problems.front().text())));
+            dialog->addResult(
+                tr("What was measured cannot be used: %1").arg(plainWords(QString::fromStdString(problems.front().text()))));
     });
     dialog->open();
 }

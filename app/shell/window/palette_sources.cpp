@@ -137,9 +137,20 @@ std::vector<PaletteEntry> findSettings(const QString& typed, const Help& help, c
             add(key);
     for (const HelpEntry* entry : help.find(typed))
         for (const std::string& pointer : entry->settings)
-            if (const ScenarioKey* key = findScenarioKey(pointer))
+            if (const ScenarioKey* key = findScenarioKey(pointer); key != nullptr && pointer.find('*') == std::string::npos)
                 add(*key);
     return out;
+}
+
+std::vector<PaletteEntry> findPrice(const QString& typed, const Help& help, const std::function<void()>& ask)
+{
+    const auto found = help.find(typed);
+    const bool isMeant = std::any_of(found.begin(), found.end(), [](const HelpEntry* entry) {
+        return entry->kind == HelpEntry::Kind::term && entry->title == QLatin1String("GPU-hours");
+    });
+    if (!isMeant)
+        return {};
+    return {{QObject::tr("Price of a GPU hour…"), QObject::tr("Settings"), ask, {}, true}};
 }
 
 std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Preset>& whatIfs,

@@ -27,6 +27,8 @@ std::vector<PaletteEntry> findSchedules(const QString& typed, const std::functio
 std::vector<PaletteEntry> findHelp(const QString& typed, const Help&, const std::function<void(const QString& title)>& show);
 std::vector<PaletteEntry> findSettings(const QString& typed, const Help&,
                                        const std::function<void(const QString& pointer)>& show);
+/// The price of a GPU hour, which is no setting of a scenario, by what money is called.
+std::vector<PaletteEntry> findPrice(const QString& typed, const Help&, const std::function<void()>& ask);
 std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Preset>&,
                                       const std::function<void(const Preset&)>& perform);
 

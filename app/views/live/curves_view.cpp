@@ -50,7 +50,7 @@ struct CurvesView::Plot {
     const std::vector<CurvePoint>* earlier = nullptr; ///< the same of the run before
     double reference = kUnknown;                      ///< a level to compare with
     std::string referenceName;
-    bool hasSteps = false; ///< the axis below is labelled
+    bool isSparse = false; ///< of some steps only: they are joined across the others
 };
 
 CurvesView::CurvesView(const Theme& theme) : m_theme(theme), m_predictedSeconds(kUnknown) {}
@@ -58,13 +58,27 @@ CurvesView::CurvesView(const Theme& theme) : m_theme(theme), m_predictedSeconds(
 void CurvesView::add(const std::vector<CurvePoint>& points)
 {
     for (const CurvePoint& point : points) {
-        const auto place = std::lower_bound(m_points.begin(), m_points.end(), point.step,
-                                            [](const CurvePoint& p, int step) { return p.step < step; });
-        if (place != m_points.end() && place->step == point.step)
-            *place = point;
-        else
-            m_points.insert(place, point);
+        CurvePoint& kept = pointOf(point.step);
+        const double parallelSeconds = kept.parallelSeconds;
+        kept = point;
+        kept.parallelSeconds = parallelSeconds;
     }
+}
+
+void CurvesView::setParallelSeconds(int step, double seconds)
+{
+    pointOf(step).parallelSeconds = seconds;
+}
+
+/// Of which nothing is known yet, where it is new.
+CurvePoint& CurvesView::pointOf(int step)
+{
+    const auto place =
+        std::lower_bound(m_points.begin(), m_points.end(), step, [](const CurvePoint& p, int wanted) { return p.step < wanted; });
+    if (place != m_points.end() && place->step == step)
+        return *place;
+    return *m_points.insert(
+        place, {.step = step, .loss = kUnknown, .gradientNorm = kUnknown, .tokensPerSecond = kUnknown, .seconds = kUnknown});
 }
 
 void CurvesView::clear()
@@ -175,7 +189,7 @@ void CurvesView::plot(Canvas& canvas, const Plot& plot) const
         used += 10 + textInside(
                          canvas, name,
                          fitting(canvas,
-                                 {"dashed: " + m_earlierName + value, "dashed: the run before" + value, "dashed: before" + value},
+                                 {"dashed: " + earlierName() + value, "dashed: the run before" + value, "dashed: before" + value},
                                  name.width(), FontFace::small),
                          m_theme.mutedText, FontFace::small);
     }
@@ -255,7 +269,7 @@ void CurvesView::plot(Canvas& canvas, const Plot& plot) const
             line.push_back({x(m_points[i].step, area), y(most)});
             if (least < most)
                 line.push_back({x(m_points[i].step, area), y(least)});
-        } else if (!known) {
+        } else if (!known && !plot.isSparse) {
             flush();
         }
         i = next;
@@ -301,13 +315,14 @@ void CurvesView::draw(Canvas& canvas)
                   .earlier = &m_earlier,
                   .referenceName = {}});
     plot(canvas, {.area = frame.seconds,
-                  .title = "Step time",
-                  .value = &CurvePoint::seconds,
+                  .title = m_isAsIfParallel ? "Step time, as if parallel" : "Step time, wall clock",
+                  .value = m_isAsIfParallel ? &CurvePoint::parallelSeconds : &CurvePoint::seconds,
                   .text = secondsText,
                   .color = m_theme.fill(sim::OpClass::optimizer),
                   .fromZero = true,
-                  .reference = m_predictedSeconds,
-                  .referenceName = "predicted"});
+                  .reference = m_isAsIfParallel ? m_predictedSeconds : kUnknown,
+                  .referenceName = "predicted",
+                  .isSparse = m_isAsIfParallel});
     const Steps range = steps();
     const float small = canvas.textHeight(FontFace::small);
     const double tickStep = std::max(
@@ -334,7 +349,7 @@ void CurvesView::draw(Canvas& canvas)
                              lossText(m_points.front().loss) + " to " + lossText(last.loss) + ", last step " +
                              secondsText(last.seconds) +
                              (m_earlier.empty() ? std::string()
-                                                : "; before, " + m_earlierName + ": loss " + lossText(m_earlier.front().loss) +
+                                                : "; before, " + earlierName() + ": loss " + lossText(m_earlier.front().loss) +
                                                       " to " + lossText(m_earlier.back().loss)),
                      .rect = canvas.area()});
     }
@@ -373,7 +388,9 @@ std::string CurvesView::tooltip() const
     if (std::isfinite(point.gradientNorm))
         text += "\ngradient norm " + lossText(point.gradientNorm);
     if (std::isfinite(point.seconds))
-        text += "\n" + secondsText(point.seconds);
+        text += "\n" + secondsText(point.seconds) + " on the wall clock";
+    if (std::isfinite(point.parallelSeconds))
+        text += "\n" + secondsText(point.parallelSeconds) + " as if parallel";
     if (std::isfinite(point.tokensPerSecond))
         text += "\n" + countText(std::llround(point.tokensPerSecond)) + " tokens/s";
     return text + "\nclick to look at this step";

@@ -215,6 +215,7 @@ struct OrderEditorView::Data {
 
     void paint(Canvas&, DrawnNumbers&) const;
     void paintRow(Canvas&, std::size_t rank, const std::vector<Tick>&) const;
+    std::string labelOf(Canvas&, ActionPlace, bool hasChunks) const;
     void paintAction(Canvas&, ActionPlace) const;
     void paintCycle(Canvas&) const;
 };
@@ -275,6 +276,27 @@ void OrderEditorView::Data::paintRow(Canvas& canvas, std::size_t rank, const std
     canvas.popClip();
 }
 
+/// What fits all actions as long as this one, whatever their micro-batch and their place between pixels.
+std::string OrderEditorView::Data::labelOf(Canvas& canvas, ActionPlace place, bool hasChunks) const
+{
+    const sim::Schedule& schedule = draft->schedule();
+    const auto texts = [&](const sim::Action& action) {
+        const std::string brief = sim::actionLetter(action.kind) + std::to_string(action.microbatch);
+        return hasChunks ? std::vector{sim::actionText(action, schedule.slices), brief} : std::vector{brief};
+    };
+    const sim::Action& action = schedule.actions[place.rank][place.index];
+    sim::Action last = action;
+    last.microbatch = schedule.microbatches - 1;
+    const std::vector<std::string> own = texts(action), widest = texts(last);
+    const double ns = draft->times().end[place.rank][place.index] - draft->times().start[place.rank][place.index];
+    constexpr float kAroundText = 3;
+    for (std::size_t i = 0; i < own.size(); ++i)
+        if (!fittingEvenly(canvas, {widest[i]}, static_cast<float>(ns / axis().nsPerPixel()) - kAroundText, FontFace::small)
+                 .empty())
+            return own[i];
+    return {};
+}
+
 void OrderEditorView::Data::paintAction(Canvas& canvas, ActionPlace place) const
 {
     const sim::Schedule& schedule = draft->schedule();
@@ -295,13 +317,9 @@ void OrderEditorView::Data::paintAction(Canvas& canvas, ActionPlace place) const
     const Color fill = mix(theme.fill(opClass), away, shade);
     canvas.fillRect(box, action.microbatch % 2 == 1 ? mix(fill, away, kOddShade) : fill);
     const std::string name = sim::actionText(action, schedule.slices);
-    const std::string brief = sim::actionLetter(action.kind) + std::to_string(action.microbatch);
     const float height = canvas.textHeight(FontFace::small), top = std::floor((box.top + box.bottom - height) / 2);
     if (box.width() >= kLabelledAction && top >= rows.top && top + height <= rows.bottom)
-        textInside(
-            canvas, box,
-            fitting(canvas, chunks.size() > 1 ? std::vector{name, brief} : std::vector{brief}, box.width() - 2, FontFace::small),
-            text, FontFace::small, Align::center);
+        textInside(canvas, box, labelOf(canvas, place, chunks.size() > 1), text, FontFace::small, Align::center);
     if (canvas.wantsNodes())
         canvas.node({.id = (static_cast<std::uint64_t>(place.rank) << 32) | place.index,
                      .role = "action",

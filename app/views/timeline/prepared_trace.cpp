@@ -1,7 +1,10 @@
 #include "app/views/timeline/prepared_trace.h"
 
 #include "app/views/common/color.h"
+#include "app/views/timeline/column_mix.h"
+#include "app/views/timeline/narrow_spans.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace app {
@@ -62,12 +65,41 @@ std::vector<std::int64_t> PreparedTrace::edges(double beginNs, double endNs, flo
     return edges;
 }
 
+/// Evened out where the spans are so many that the stretches would beat with them.
+ShareColumns PreparedTrace::shares(const std::vector<int>& rows, const std::vector<std::int64_t>& edges) const
+{
+    ShareColumns columns = m_model.shares(rows, edges);
+    std::size_t spans = 0;
+    for (const int row : rows) {
+        const TimelineRow& of = m_model.rows()[static_cast<std::size_t>(row)];
+        if (of.tracks.empty())
+            continue;
+        const auto& starts = m_model.trace().tracks[of.work].startNs;
+        spans += static_cast<std::size_t>(std::lower_bound(starts.begin(), starts.end(), edges.back()) -
+                                          std::lower_bound(starts.begin(), starts.end(), edges.front()));
+    }
+    if (static_cast<double>(spans) * NarrowSpans::kWidest <= static_cast<double>(columns.size() * rows.size()))
+        return columns;
+    const auto isIdle = [](const auto& column) {
+        return std::all_of(column.begin(), column.end(), [](double share) { return share <= 0; });
+    };
+    for (auto first = columns.begin(); first != columns.end();) {
+        first = std::find_if_not(first, columns.end(), isIdle);
+        const auto last = std::find_if(first, columns.end(), isIdle);
+        if (first != last)
+            evenOut({first->data(), static_cast<std::size_t>(last - first) * first->size()}, first->size(), 0,
+                    static_cast<std::size_t>(last - first));
+        first = last;
+    }
+    return columns;
+}
+
 const ShareColumns& PreparedTrace::overview(Rect area)
 {
     const float width = area.height() > 0 ? area.width() : 0;
     return keep(m_overview, width, [&] {
         const auto length = static_cast<double>(m_model.trace().endNs);
-        return width > 0 && length > 0 ? m_model.shares(m_model.allRows(), edges(0, length, width)) : ShareColumns{};
+        return width > 0 && length > 0 ? shares(m_model.allRows(), edges(0, length, width)) : ShareColumns{};
     });
 }
 
@@ -76,7 +108,7 @@ const ShareColumns& PreparedTrace::strip(const RowPlacement& rows, std::size_t g
     const std::vector<RowGroup>& groups = rows.arrangement().groups;
     auto& strips = keep(m_strips, {window, rows.timesPlaced()}, [&] { return std::vector<ShareColumns>(groups.size()); });
     if (strips[group].empty())
-        strips[group] = m_model.shares(groups[group].rows, edges(window.beginNs, window.endNs, rows.area().width()));
+        strips[group] = shares(groups[group].rows, edges(window.beginNs, window.endNs, rows.area().width()));
     return strips[group];
 }
 

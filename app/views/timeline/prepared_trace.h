@@ -55,6 +55,7 @@ private:
 
     TimelineColors mixColors(const Theme&, ClassMask counting, bool othersLit) const;
     std::vector<std::int64_t> edges(double beginNs, double endNs, float width) const;
+    ShareColumns shares(const std::vector<int>& rows, const std::vector<std::int64_t>& edges) const;
 
     TimelineModel m_model;
     std::vector<float> m_opacityOfKind;

@@ -4,6 +4,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/purpose_name.h"
+#include "sim/mesh/spoken_group.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 
@@ -394,7 +395,8 @@ std::string TimelineModel::describe(SpanRef ref) const
     if (kind.layer >= 0)
         add("layer " + std::to_string(kind.layer));
     if (!kind.group.empty())
-        add("group " + sim::spokenGroup(kind.group));
+        add("group " +
+            (m_simulation ? sim::spokenGroup(kind.group, m_simulation->scenario().layout) : sim::spokenGroup(kind.group)));
     if (!where.empty())
         text += "\n" + where;
     text += "\n" + durationText(duration) + ", from " + durationText(static_cast<double>(track.startNs[ref.span]));

@@ -94,6 +94,7 @@ private:
     std::vector<sim::BytesByDimension> m_inside; ///< [part] sent within it; of a rank all that it sends
     std::int64_t m_mostInside = 1;
     float m_numberWidth = 0;    ///< of the largest rank: all GPUs have their number or none has
+    float m_bytesWidth = 0;     ///< likewise, of the widest
     std::optional<int> m_focus; ///< its flows are drawn from GPU to GPU
 };
 
@@ -231,7 +232,9 @@ void DiagramPainter::gpus()
     std::int64_t most = 1;
     for (const auto& gpu : m_frame.gpus) {
         sent.push_back(m_moves ? sim::BytesByDimension{} : m_scene.model.traffic().sentBy(gpu.rank).byDimension());
-        most = std::max(most, shownBytes(sent.back(), m_scene.selection));
+        const std::int64_t shown = shownBytes(sent.back(), m_scene.selection);
+        most = std::max(most, shown);
+        m_bytesWidth = std::max(m_bytesWidth, m_canvas.textWidth(bytesText(static_cast<double>(shown)), FontFace::small));
     }
     for (std::size_t i = 0; i < m_frame.gpus.size(); ++i)
         gpu(m_frame.gpus[i], sent[i], most);
@@ -246,7 +249,7 @@ void DiagramPainter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesBy
     const std::string number = m_numberWidth <= rect.width() ? countText(gpu.rank) : "",
                       bytes = bytesText(static_cast<double>(shownBytes(sent, m_scene.selection)));
     if (rect.height() >= kHigh) {
-        const bool two = rect.height() >= kHigh + m_small && m_canvas.textWidth(bytes, FontFace::small) + 2 <= rect.width();
+        const bool two = rect.height() >= kHigh + m_small && m_bytesWidth + 2 <= rect.width();
         const float top = rect.top + 1 + m_small;
         textInside(m_canvas, {rect.left, rect.top + 1, rect.right, top}, number, m_theme.text, FontFace::small, Align::center);
         if (two)

@@ -190,15 +190,21 @@ void MatrixPainter::cells()
 
 void MatrixPainter::cellTexts()
 {
-    constexpr float kNarrowest = 40;
+    constexpr float kNarrowest = 40, kAirOfCell = 2;
     if (m_frame.cellWidth < kNarrowest || m_frame.cellHeight < m_small + 2)
         return;
-    for (const sim::TrafficMatrix::Cell& cell : m_picture.matrix.cells) {
-        const std::int64_t bytes = shownBytes(cell.bytes, m_scene.selection);
-        if (bytes > 0)
-            textInside(m_canvas, m_frame.cell(cell.from, cell.to).inset(2), bytesText(static_cast<double>(bytes)),
-                       readableOn(colorOf(heatOf(bytes))), FontFace::small, Align::center);
-    }
+    float widest = 0; // all cells say it or none does
+    std::vector<std::pair<const sim::TrafficMatrix::Cell*, std::int64_t>> shown;
+    for (const sim::TrafficMatrix::Cell& cell : m_picture.matrix.cells)
+        if (const std::int64_t bytes = shownBytes(cell.bytes, m_scene.selection); bytes > 0) {
+            shown.emplace_back(&cell, bytes);
+            widest = std::max(widest, m_canvas.textWidth(bytesText(static_cast<double>(bytes)), FontFace::small));
+        }
+    if (widest > m_frame.cellWidth - 2 * kAirOfCell - 1) // a pixel of it may be lost to rounding
+        return;
+    for (const auto& [cell, bytes] : shown)
+        textInside(m_canvas, m_frame.cell(cell->from, cell->to).inset(kAirOfCell), bytesText(static_cast<double>(bytes)),
+                   readableOn(colorOf(heatOf(bytes))), FontFace::small, Align::center);
 }
 
 void MatrixPainter::nodes()

@@ -1,6 +1,7 @@
 // What each collective of a step sends: which tensor, how often, and how much of it a member passes on.
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/explain/explainer.h"
+#include "sim/mesh/spoken_group.h"
 #include "sim/program/states.h"
 #include "sim/text/spoken_name.h"
 
@@ -336,8 +337,8 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
     Account account(useName(use), std::move(symbol), factor * tensors, Unit::bytes);
     Formula sent = Formula::number(1);
     if (!isRing) {
-        const Formula members =
-            account.term("n", n, Unit::count, "ranks of a group (" + spokenGroup(communicatorRoleName(use.role)) + ")");
+        const Formula members = account.term(
+            "n", n, Unit::count, "ranks of a group (" + spokenGroup(communicatorRoleName(use.role), m_scenario.layout) + ")");
         sent = (isTwice ? Formula::number(2) * (members - Formula::number(1)) : members - Formula::number(1)) / members;
         if (use.leaving != 1)
             sent *= account.term("u", use.leaving, Unit::fraction,

@@ -43,7 +43,7 @@ private:
     {
         Account account("time between failures of the job", "M", job().mtbf, Unit::seconds);
         const Formula each = account.term("m", m_failures.mtbfHours * 3600, Unit::seconds,
-                                          "between failures of one GPU with its share of the host: mtbf_hours");
+                                          "between failures of one GPU with its share of the host, as given");
         return account.close(each / account.term("N", m_simulation.metrics().worldSize, Unit::count, "GPUs of the job"),
                              "One that fails stops all: " + m_what.failuresText() + ".",
                              "Kokolis et al. 2025 (Revisiting Reliability): fits clusters of 8 to 1,024 GPUs");
@@ -53,7 +53,7 @@ private:
     {
         Account account("a save holds training up", "δ", job().save, Unit::seconds);
         if (m_failures.checkpointSeconds)
-            return account.close({}, "Given: checkpoint_s.", "");
+            return account.close({}, "Given in the scenario.", "");
         const StateBytes states = StateBytes::of(m_simulation.scenario().training);
         const Formula elements =
             account.term("Ψ", static_cast<double>(savedParameters(m_simulation)), Unit::count,
@@ -63,9 +63,9 @@ private:
             account.term("b", states.parameter + states.optimizer, Unit::bytes, "a parameter: itself and its optimizer states");
         return account.close(elements * bytes /
                                  account.term("w", m_what.storageBytesPerSecond, Unit::number,
-                                              "bytes a second that all nodes write together: storage_gbs of each"),
+                                              "bytes a second that all nodes write together, each as much as given"),
                              "Every state is written once, however many ranks hold it; training waits until it is done. A save "
-                             "beside training holds it up for less: checkpoint_s says how long.",
+                             "beside training holds it up for less: the scenario can say how long.",
                              "");
     }
 
@@ -103,7 +103,7 @@ private:
         const RunShares& s = m_what.shares;
         const double there = 1 - s.waiting;
         Account account("not spent restarting", "u_r", there > 0 ? (there - s.restarting) / there : 0, Unit::fraction);
-        account.term("R", job().restart, Unit::seconds, "from a failure until training goes on: restart_s");
+        account.term("R", job().restart, Unit::seconds, "from a failure until training goes on, as given");
         account.term(mtbf());
         return account.close({}, "e^(−R / M): a failure during a restart begins it again.", kDaly);
     }
@@ -113,7 +113,7 @@ private:
         Account account("all nodes are there", "u_n", 1 - m_what.shares.waiting, Unit::fraction);
         Account blocked("no spare is left", "B", m_what.shares.waiting, Unit::fraction);
         blocked.term("s", job().spares, Unit::count, "nodes stand by: spares");
-        blocked.term("D", job().replace, Unit::seconds, "a node that failed is away: replace_s");
+        blocked.term("D", job().replace, Unit::seconds, "a node that failed is away, as given");
         blocked.term(mtbf());
         Explanation why =
             blocked.close({},

@@ -3,6 +3,7 @@
 #include "sim/analysis/collective_uses.h"
 #include "sim/analysis/explain/explainer.h"
 #include "sim/analysis/traffic/traffic.h"
+#include "sim/mesh/spoken_group.h"
 #include "sim/program/pass_builder.h"
 #include "sim/program/states.h"
 #include "sim/simulate/action_class.h"
@@ -95,7 +96,8 @@ Explanation TrafficExplainer::ofRole(CommunicatorRole role) const
 {
     if (role == CommunicatorRole::pp && m_sums.ofRole(role) > 0)
         return sends();
-    const std::string name = spokenGroup(communicatorRoleName(role)), symbol = "V_" + symbolOfGroup(communicatorRoleName(role));
+    const std::string name = spokenGroup(communicatorRoleName(role), m_scenario.layout),
+                      symbol = "V_" + symbolOfGroup(communicatorRoleName(role));
     std::vector<Explanation> parts;
     for (const CollectiveUse& each : m_uses)
         if (each.role == role && each.members > 1)

@@ -1,6 +1,8 @@
 #include "sim/analysis/findings/edits.h"
 
 #include "sim/scenario/words.h"
+#include "sim/schedule/families/families.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -25,6 +27,15 @@ struct Axis {
 };
 constexpr std::array<Axis, 5> kAxes{
     {{"tp", &Layout::tp}, {"cp", &Layout::cp}, {"ep", &Layout::ep}, {"pp", &Layout::pp}, {"dp", &Layout::dp}}};
+
+std::string spoken(RecomputeModules modules)
+{
+    std::string text;
+    for (const auto& [word, module] : kRecomputeModuleWords)
+        if (modules.has(module))
+            text += (text.empty() ? "" : ", ") + spokenModule(word);
+    return text;
+}
 
 } // namespace
 
@@ -89,7 +100,7 @@ SuggestedEdit Edits::schedule(std::string_view kind, int virtualStages) const
     const ScheduleSettings& s = m_scenario.schedule;
     SuggestedEdit out;
     if (kind != s.kind) {
-        out.text = s.kind + " → " + std::string(kind);
+        out.text = std::string(scheduleFamily(s.kind).title) + " → " + std::string(scheduleFamily(kind).title);
         out.changes.push_back({"/schedule/kind", quoted(kind)});
         for (const char* key : {"/schedule/actions", "/schedule/sequence_slices", "/schedule/memory_cap_gib"})
             out.changes.push_back({key, std::nullopt});
@@ -141,7 +152,7 @@ SuggestedEdit Edits::recompute(RecomputeModules modules) const
         if (modules.has(module))
             json += (json.empty() ? "" : ",") + quoted(word);
     return set("/training/recompute", R"({"kind":"selective","modules":[)" + json + "]}",
-               "recompute " + wordsOf(m_scenario.training.recomputeModules) + " → " + wordsOf(modules));
+               "recompute " + spoken(m_scenario.training.recomputeModules) + " → " + spoken(modules));
 }
 
 SuggestedEdit Edits::fuseAttention() const

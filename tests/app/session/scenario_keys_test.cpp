@@ -1,13 +1,17 @@
 #include "app/session/scenario_keys.h"
 
 #include "app/session/edit.h"
+#include "app/session/plain_words.h"
 #include "sim/schedule/families/families.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <nlohmann/json.hpp>
 
+#include <QRegularExpression>
+
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -154,6 +158,32 @@ TEST(ScenarioState, ReadsBackTheNumbersItWrites)
     EXPECT_EQ(unquoted(app::quoted("a\"b\\c")), "a\"b\\c");
     EXPECT_EQ(unquoted(R"("caf\u00e9\n")"), "caf\xc3\xa9\n");
     EXPECT_EQ(unquoted("0.5"), "0.5");
+}
+
+TEST(PlainWords, NameSettingsAsTheFormDoes)
+{
+    EXPECT_EQ(plainWords(QStringLiteral("global_batch_size 60 is no multiple")),
+              QStringLiteral("global batch 60 is no multiple"));
+    EXPECT_EQ(plainWords(QStringLiteral("/layout/zero_stage: 4")), QStringLiteral("ZeRO: 4"));
+    EXPECT_EQ(plainWords(QStringLiteral("layout.zero_stage is held, see file.txt")),
+              QStringLiteral("ZeRO is held, see file.txt"));
+    EXPECT_EQ(plainDescription(QStringLiteral("Try `global_batch_size` 4096, `layout.zero_stage` 3 and `tp` 2.")),
+              QStringLiteral("Try “Global batch” 4096, “ZeRO” 3 and `tp` 2."));
+    const QString typed = QStringLiteral("`rankscope-live run FILE --set live.dtype=fp64`, `full`");
+    EXPECT_EQ(plainDescription(typed), typed) << "what is to be typed stays";
+}
+
+TEST(PlainWords, DescriptionsOfTheGalleryNameNoKeys)
+{
+    static const QRegularExpression kKey(QStringLiteral("`[a-z]+(_[a-z]+)+`"));
+    for (const std::filesystem::directory_entry& file : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/scenarios"))
+        if (file.path().extension() == ".json") {
+            const auto description = sim::ScenarioDocument::readFile(file.path()).get("/description");
+            const QString told = plainDescription(QString::fromStdString(description.value_or("")));
+            EXPECT_TRUE(!kKey.match(told).hasMatch() ||
+                        kKey.match(told).captured() == QLatin1String("`expt_dp`")) // a group's name
+                << file.path() << ": " << kKey.match(told).captured().toStdString();
+        }
 }
 
 } // namespace

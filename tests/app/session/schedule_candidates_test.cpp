@@ -64,6 +64,17 @@ TEST(ScheduleCandidates, ListEveryFamilyThatCanBeMade)
     EXPECT_TRUE(find(candidatesOf(kByHand), "custom").isCurrent);
 }
 
+TEST(ScheduleCandidates, ThoseForChunksHaveSome)
+{
+    const ScheduleCandidates candidates = candidatesOf(kFourStages);
+    EXPECT_EQ(find(candidates, "looped-bfs").virtualStages, 2) << "with one chunk it is GPipe";
+    EXPECT_EQ(find(candidates, "interleaved-zb").virtualStages, 2) << "with one chunk it is ZB-H1";
+    EXPECT_EQ(find(candidates, "gpipe").virtualStages, 1);
+    sim::ScenarioDocument d = document(kFourStages);
+    d.set("/schedule/kind", "\"looped-bfs\"");
+    EXPECT_EQ(find(scheduleCandidates(d, catalogue(), scenario(d)), "looped-bfs").virtualStages, 1) << "as the file says";
+}
+
 TEST(ScheduleCandidates, AreDrawnAsThisJobRunsWhereItsPassesCanBeToldApart)
 {
     sim::ScenarioDocument d = document(kFourStages);

@@ -97,6 +97,34 @@ protected:
     MainWindow window;
 };
 
+TEST_F(CompareTest, PinningAnewSaysSoAndIsTakenBackAtOnce)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    const std::string first = window.desk().baseline().document().text();
+    const QString firstName = window.desk().baseline().name();
+    window.run(CommandId::pinBaseline);
+    EXPECT_EQ(window.statusBar()->currentMessage(), QStringLiteral("This is the baseline already"));
+    EXPECT_FALSE(window.isEnabled(CommandId::formerBaseline));
+    const auto* undo = window.findChild<QToolButton*>(QStringLiteral("undoBaseline"));
+    EXPECT_TRUE(undo->isHidden());
+    setTp(1);
+    window.run(CommandId::pinBaseline);
+    EXPECT_EQ(window.statusBar()->currentMessage(),
+              QStringLiteral("The baseline is now “%1” (was “%2”)").arg(window.session().displayName(), firstName));
+    EXPECT_NE(window.desk().baseline().document().text(), first);
+    ASSERT_FALSE(undo->isHidden());
+    window.findChild<QToolButton*>(QStringLiteral("undoBaseline"))->click();
+    EXPECT_EQ(window.desk().baseline().document().text(), first);
+    EXPECT_TRUE(window.desk().baseline().isReady());
+    EXPECT_TRUE(undo->isHidden()) << "it would take back what it brought back";
+    window.run(CommandId::forgetBaseline);
+    EXPECT_FALSE(window.desk().baseline().isPinned());
+    ASSERT_FALSE(undo->isHidden());
+    window.run(CommandId::formerBaseline);
+    EXPECT_EQ(window.desk().baseline().document().text(), first);
+}
+
 TEST_F(CompareTest, NumbersAreComparedWithThePinnedBaseline)
 {
     open(kTiny);

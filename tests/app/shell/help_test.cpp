@@ -227,6 +227,33 @@ TEST_F(HelpTest, ThePaletteFindsTermsAndSettingsBeforeWhatMerelyHasTheLetters)
     opened->close();
 }
 
+TEST_F(HelpTest, SettingsAreFoundByWhatPeopleCallThem)
+{
+    open(kTiny);
+    auto* form = window.findChild<ScenarioForm*>();
+    ASSERT_TRUE(form);
+    for (const auto& [word, pointer] : {std::pair{"cost", "/training/tokens"},
+                                        {"price", "/training/tokens"},
+                                        {"money", "/training/tokens"},
+                                        {"OOM", "/training/recompute"},
+                                        {"out of memory", "/layout/zero_stage"},
+                                        {"NVLink", "/cluster"}}) {
+        form->search(QString::fromLatin1(word));
+        EXPECT_FALSE(form->rowAt(pointer)->isHidden()) << word;
+        EXPECT_TRUE(form->rowAt("/training/precision")->isHidden()) << word;
+    }
+    for (const auto& [word, answer] : {std::pair{"price", "Price of a GPU hour…"},
+                                       {"money", "Set Whole run"},
+                                       {"out of memory", "Set ZeRO"},
+                                       {"NVLink", "Set Cluster"}}) {
+        auto* opened = palette(word);
+        ASSERT_TRUE(opened);
+        EXPECT_TRUE(opened->shown().contains(QString::fromUtf8(answer)))
+            << word << ": " << opened->shown().join(QLatin1Char('|')).toStdString();
+        opened->close();
+    }
+}
+
 TEST_F(HelpTest, AnEntryLeadsToItsSetting)
 {
     open(kTiny);

@@ -83,6 +83,7 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
     EXPECT_LT(live.steps().back().loss, live.steps().front().loss);
     const qint64 worker = window.liveRun()->workerId();
     EXPECT_TRUE(isAlive(worker));
+    EXPECT_FALSE(window.isEnabled(CommandId::calibrate)) << "it would measure a machine that trains";
     // Through the tree that a screen reader has: the ranks, and both timelines' rows.
     const auto& cells = live.canvas(LivePicture::grid).nodes();
     EXPECT_EQ(std::count_if(cells.begin(), cells.end(), [](const Node& node) { return node.role == "cell"; }), 8);
@@ -99,6 +100,7 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
     EXPECT_GE(live.steps().size(), 5U);
     EXPECT_TRUE(waitFor([&] { return !isAlive(worker); }));
     EXPECT_FALSE(window.isEnabled(CommandId::stopRun));
+    EXPECT_TRUE(window.isEnabled(CommandId::calibrate));
 }
 
 TEST(Parting, IsSaidWithWhatHelps)

@@ -63,6 +63,16 @@ protected:
     MainWindow window;
 };
 
+TEST_F(ProblemPageTest, ALessonThatIsNotThereIsToldByItsOwnName)
+{
+    const Problems problems = window.openLesson(QStringLiteral("nope"));
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems.front().text(), "nope: is neither the id of a lesson nor a file; the gallery has all lessons");
+    const QString notOne = write("none.json", "{}");
+    const std::string text = window.openLesson(notOne).front().text(), name = notOne.toStdString();
+    EXPECT_EQ(text.find(name, text.find(name) + 1), std::string::npos) << text;
+}
+
 TEST_F(ProblemPageTest, EveryProblemStandsWithItsPlace)
 {
     const QString path = write("bad.json", kIllegal);

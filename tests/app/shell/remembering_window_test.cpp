@@ -9,6 +9,7 @@
 #include <QDir>
 #include <QMessageBox>
 #include <QPushButton>
+#include <QStatusBar>
 
 #include <gtest/gtest.h>
 
@@ -38,6 +39,16 @@ protected:
         });
     }
 };
+
+TEST_F(RememberingWindowTest, TextSizesThatAreChosenQuicklyAreOneChange)
+{
+    const double before = window.devicePixelRatioF();
+    for (int press = 0; press < 3; ++press)
+        window.run(CommandId::textLarger);
+    EXPECT_EQ(window.statusBar()->currentMessage(), QStringLiteral("Text, controls and pictures at 150 %"));
+    EXPECT_EQ(window.devicePixelRatioF(), before) << "nothing is arranged anew in between";
+    EXPECT_TRUE(waitFor([&] { return window.devicePixelRatioF() == before * 1.5; })) << window.devicePixelRatioF();
+}
 
 TEST_F(RememberingWindowTest, ClosingAsksOnlyIfSomethingChanged)
 {

@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
+#include <QSignalSpy>
 
 #include <gtest/gtest.h>
 
@@ -38,6 +39,18 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     settle();
     EXPECT_EQ(window.desk().simulation()->scenario().schedule.kind, "1f1b");
     EXPECT_EQ(window.desk().simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
+}
+
+TEST_F(WindowTest, ACancelledChooserIsWaitedForByNobody)
+{
+    open("17-schedule-1f1b.json");
+    const QSignalSpy weighed(&window.desk(), &Desk::candidatesReady);
+    window.run(CommandId::chooseSchedule);
+    auto* chooser = window.findChild<ScheduleChooser*>();
+    ASSERT_TRUE(chooser);
+    chooser->reject();
+    EXPECT_TRUE(waitFor([&] { return window.desk().isResting(); }));
+    EXPECT_EQ(weighed.count(), 0);
 }
 
 /// What it foretells is what Details say once the schedule is used, whichever was in use when it opened.

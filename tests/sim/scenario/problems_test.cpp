@@ -74,7 +74,7 @@ TEST(Problems, NameThePlaceTheNumbersAndWhatWouldBeRight)
          {"schedule.kind=1f1b"},
          "/schedule/virtual_stages: 1f1b has exactly 1 chunk a rank, and virtual_stages 8; nearest: 1, or kind interleaved-1f1b"},
         {kLlama, {"schedule.virtual_stages=12"}, nullptr},
-        {kLlama, {"layout.dp_shard=48"}, "/layout/dp_shard: 48 does not divide dp x cp = 128 x 1 = 128; nearest: 32, 64"},
+        {kLlama, {"layout.dp_shard=48"}, "/layout/dp_shard: 48 does not divide dp = 128; nearest: 32, 64"},
         {kLlama,
          {"perturbations=[{\"kind\":\"slow_gpu\",\"rank\":16384,\"factor\":2}]"},
          "/perturbations/0/rank: there is no rank 16384; the layout has 0 to 16383"},

@@ -1,5 +1,6 @@
 // Names of ops and groups as people read them.
 #include "sim/mesh/mesh.h"
+#include "sim/mesh/spoken_group.h"
 #include "sim/text/spoken_name.h"
 
 #include <gtest/gtest.h>
@@ -27,6 +28,9 @@ TEST(SpokenName, GroupsHaveNoKeysInThem)
 {
     EXPECT_EQ(spokenGroup("dp_cp"), "dp × cp");
     EXPECT_EQ(spokenGroup("tp"), "tp");
+    EXPECT_EQ(spokenGroup("dp_cp", Layout{.dp = 4}), "dp") << "nothing is cut along cp";
+    EXPECT_EQ(spokenGroup("dp_cp", Layout{.cp = 2, .dp = 4}), "dp × cp");
+    EXPECT_EQ(spokenGroup("expt_dp", Layout{.dp = 4}), "expert dp");
     for (int i = 0; i < kProcessGroupCount; ++i) {
         const auto name = processGroupName(static_cast<ProcessGroup>(i));
         EXPECT_EQ(spokenGroup(name).find('_'), std::string::npos) << name;

@@ -273,5 +273,29 @@ TEST(LiveCurves, LossOfTheRunBeforeLiesBeneath)
     EXPECT_NE(texts().find("dashed: one rank 5.5"), std::string::npos) << texts();
 }
 
+TEST(LiveCurves, StepTimesAreOnTheClockThatIsChosenAsThePredictionIs)
+{
+    CurvesView view(lightTheme());
+    const auto texts = [&] {
+        RecorderCanvas canvas(kLiveArea);
+        view.draw(canvas);
+        std::string all;
+        for (const std::string& text : canvas.texts())
+            all += text + "\n";
+        return all;
+    };
+    view.add({{.step = 1, .loss = 5.5, .seconds = 0.4}, {.step = 2, .loss = 5.25, .seconds = 0.4}});
+    view.setPredictedSeconds(0.01);
+    view.setParallelSeconds(2, 0.012);
+    view.add({{.step = 2, .loss = 5.25, .seconds = 0.4}});
+    EXPECT_NE(texts().find("Step time, wall clock\n400 ms"), std::string::npos) << texts();
+    EXPECT_EQ(texts().find("predicted"), std::string::npos) << "cores that take turns are not what is predicted";
+    view.setAsIfParallel(true);
+    EXPECT_NE(texts().find("Step time, as if parallel\n12.0 ms"), std::string::npos) << texts();
+    EXPECT_NE(texts().find("predicted"), std::string::npos);
+    view.setEarlier({}, view.points());
+    EXPECT_NE(texts().find("dashed: the run before 5.25"), std::string::npos) << "trained again, it has the same name";
+}
+
 } // namespace
 } // namespace app

@@ -5,7 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 namespace app {
 namespace {
@@ -121,6 +123,21 @@ TEST(OrderEditor, DrawsEveryActionOfEveryRank)
 {
     Editor editor;
     EXPECT_EQ(editor.draw().nodesOf("action").size(), 4U * 16);
+}
+
+TEST(OrderEditor, EqualActionsSayAsMuchAsEachOther)
+{
+    Editor editor(draftOf({.kind = "1f1b", .ranks = 2, .microbatches = 12}));
+    for (float width = 300; width <= 1400; width += 30) {
+        const RecorderCanvas canvas = editor.draw({0, 0, width, 400});
+        std::set<std::pair<char, bool>> ways; // pass, and whether it is named
+        for (const Node& node : canvas.nodesOf("action"))
+            ways.insert({node.name[1], std::any_of(canvas.primitives().begin(), canvas.primitives().end(), [&](const auto& p) {
+                             return p.kind == Primitive::Kind::text &&
+                                    node.rect.contains({(p.rect.left + p.rect.right) / 2, (p.rect.top + p.rect.bottom) / 2});
+                         })});
+        EXPECT_EQ(ways.size(), 2U) << "all forwards or none, at width " << width;
+    }
 }
 
 TEST(OrderEditor, DraggingMovesAnActionPastThoseItIsDraggedOver)

@@ -195,6 +195,26 @@ TEST(TrafficView, MatrixHasACellForEveryPairThatExchanges)
     EXPECT_THAT(picture.names("cell"), Not(testing::Contains(HasSubstr("rank 0 sends rank 9 "))));
 }
 
+TEST(TrafficView, AllCellsSayTheirBytesOrNoneDoes)
+{
+    Picture picture(twoNodes());
+    std::set<bool> ways;
+    for (float width = 800; width <= 1600; width += 25) {
+        picture.area = {0, 0, width, 900};
+        const RecorderCanvas canvas = picture.draw();
+        std::size_t said = 0;
+        const auto cells = canvas.nodesOf("cell");
+        for (const Node& cell : cells)
+            said += std::any_of(canvas.primitives().begin(), canvas.primitives().end(), [&](const Primitive& p) {
+                return p.kind == Primitive::Kind::text &&
+                       cell.rect.contains({(p.rect.left + p.rect.right) / 2, (p.rect.top + p.rect.bottom) / 2});
+            });
+        EXPECT_TRUE(said == 0 || said == cells.size()) << said << " of " << cells.size() << " at width " << width;
+        ways.insert(said > 0);
+    }
+    EXPECT_EQ(ways.size(), 2U);
+}
+
 TEST(TrafficView, SummarisesByPurposeTierAndExposure)
 {
     Picture picture(twoNodes());

@@ -231,7 +231,7 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
         };
         for (QPushButton* button : panel.findChildren<QPushButton*>())
             if (button->text() == QStringLiteral("Commit")) {
-                EXPECT_TRUE(isInSight(button));
+                EXPECT_TRUE(waitFor([&] { return isInSight(button); }));
             }
         const sim::AskedQuestion& asked = *panel.play()->asked(panel.at());
         panel.input()->setValue(asked.question().mistakes.empty() ? asked.rightAnswer()

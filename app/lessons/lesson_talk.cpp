@@ -273,13 +273,18 @@ Slide LessonTalk::goTo(int index)
             if (revealed) {
                 const sim::LessonValue right = asked->rightAnswer();
                 const bool isOrder = asked->question().input == sim::QuestionInput::actions;
+                const bool isCards = asked->question().input == sim::QuestionInput::order;
                 const auto bars = answerBarsOf(*asked, right);
-                panel->addText(!bars.empty() ? LessonPanel::tr("**The engine:**")
-                                             : LessonPanel::tr("**The engine: %1**")
-                                                   .arg(isOrder ? orderText(asked->outcomeOf(right)) : answerText(*asked, right)),
+                panel->addText(!bars.empty() || isCards
+                                   ? LessonPanel::tr("**The engine:**")
+                                   : LessonPanel::tr("**The engine: %1**")
+                                         .arg(isOrder ? orderText(asked->outcomeOf(right)) : answerText(*asked, right)),
                                true);
                 if (!bars.empty())
                     panel->addChart(bars);
+                for (std::size_t card = 0; isCards && card < right.size(); ++card)
+                    panel->addText(
+                        QStringLiteral("%1\\. %2").arg(card + 1).arg(answerText(*asked, sim::LessonValue::array({right[card]}))));
                 for (std::size_t rank = 0; isOrder && rank < right.size(); ++rank) // a line each, to be read along
                     panel->addText(talkText(right[rank].get<std::string>()));
                 panel->addText(talkText(m_play->because(at)));

@@ -210,6 +210,7 @@ void MainWindow::showLessonDock()
         const int separator = 2 * style()->pixelMetric(QStyle::PM_DockWidgetSeparatorExtent, nullptr, this);
         resizeDocks({m_lessonDock}, {std::clamp((width() - separator) / 2, kNarrowestDock, kLessonWidth)}, Qt::Horizontal);
     } else if (!m_detailsDock->isFloating()) {
+        placeFindings();
         tabifyDockWidget(m_detailsDock, m_lessonDock);
         resizeDocks({m_lessonDock}, {kLessonWidth}, Qt::Horizontal);
     }
@@ -234,6 +235,7 @@ void MainWindow::leaveLesson()
         storage->pointAt({});
     maskNumbers(false);
     m_lessonDock->hide();
+    placeFindings();
     if (m_baseline.isPinned() && m_lessonPinned)
         m_baseline.unpin();
     m_lessonPinned = false;

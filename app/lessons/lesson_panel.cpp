@@ -574,7 +574,7 @@ QString LessonPanel::text() const
     for (const QLabel* label : m_body->findChildren<QLabel*>())
         if (!label->isHidden())
             all << label->text();
-    return all.join(QLatin1Char('\n'));
+    return all.join(QLatin1Char('\n')).replace(QChar(QChar::Nbsp), QLatin1Char(' '));
 }
 
 } // namespace app

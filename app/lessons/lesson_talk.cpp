@@ -117,8 +117,8 @@ QString toChoose(const sim::AskedQuestion& asked)
         for (const sim::LessonValue& row : asked.valueOf(question.on + ".ranks"))
             lines << talkText(row.get<std::string>());
     if (question.input == sim::QuestionInput::slider) {
-        const auto [from, to] = asked.range();
-        lines << LessonPanel::tr("Between %1 and %2.").arg(answerText(asked, from), answerText(asked, to));
+        const auto [from, to] = rangeTexts(asked);
+        lines << LessonPanel::tr("Between %1 and %2.").arg(from, to);
     }
     return lines.join(QStringLiteral("\n\n"));
 }

@@ -21,6 +21,7 @@
 #include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSpinBox>
 #include <QTemporaryDir>
 
@@ -131,6 +132,9 @@ TEST(LessonTalk, NoStepIsCutBeforeAClass)
             SCOPED_TRACE(entry.path().stem().string() + ", slide " + std::to_string(i + 1));
             const Slide slide = talk.goTo(i);
             const std::unique_ptr<SlidePanel> panel(slide.beside(&parent));
+            const QString text = shownText(*panel);
+            EXPECT_FALSE(text.isEmpty()) << "pictures that nobody says a word to";
+            EXPECT_FALSE(text.contains(QRegularExpression(QStringLiteral("Between [\\d,]*\\.0")))) << qPrintable(text);
             panel->setTextPixels(Presentation::kSmallestText);
             const double share = slide.pictures.empty() ? 1 : 0.6;
             EXPECT_LE(panel->neededHeight(static_cast<int>(1920 * share)), 1080 - 3 * Presentation::kSmallestText);

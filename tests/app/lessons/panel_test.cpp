@@ -1,6 +1,7 @@
 // The player's own widgets, without a window around it.
 #include "tests/app/lessons/lesson_fixture.h"
 
+#include <QDockWidget>
 #include <QLabel>
 
 #include <gtest/gtest.h>
@@ -24,6 +25,16 @@ TEST(LessonPanel, AStepComesWholeNotPieceByPiece)
             ++labels;
         }
     EXPECT_GT(labels, 3);
+}
+
+TEST(LessonPanel, HasTheHeightOfItsDockWhichFindingsHaveBeforeAndAfter)
+{
+    LessonInWindow in(QStringLiteral("two-copies"), {1600, 900});
+    EXPECT_TRUE(waitFor([&] { return in.window.lesson().height() > 600; })) << in.window.lesson().height();
+    Q_EMIT in.window.lesson().left();
+    ASSERT_TRUE(in.window.openFile(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/16-schedule-gpipe.json")).empty());
+    const auto* findings = in.window.findChild<QDockWidget*>(QStringLiteral("findings"));
+    EXPECT_TRUE(waitFor([&] { return in.window.isSettled() && findings->y() > 300; })) << "below the numbers";
 }
 
 } // namespace app

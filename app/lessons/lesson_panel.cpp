@@ -419,6 +419,8 @@ void LessonPanel::beginBody()
     m_commit = m_hint = nullptr;
     m_goalState = m_why = nullptr;
     m_body = new QWidget;
+    // As high as its words are at its width; their least heights are those of the narrowest column, and would leave a gap below.
+    m_body->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);
     m_column = new QVBoxLayout(m_body);
     m_column->setContentsMargins(0, 4, 8, 8);
     m_column->setSpacing(10);

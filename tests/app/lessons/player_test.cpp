@@ -252,6 +252,9 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
         };
         EXPECT_TRUE(waitFor([&] { return last() != nullptr && last()->parentWidget()->width() > 0 && isInSight(last()); }))
             << (last() != nullptr ? qPrintable(last()->text()) : "nothing");
+        const QWidget& body = *scroll->widget();
+        EXPECT_LE(body.height(), std::max(body.heightForWidth(body.width()), scroll->viewport()->height()))
+            << "nothing to scroll to";
     }
 }
 

@@ -121,7 +121,7 @@ bool MainWindow::isLessonFile(const QString& path)
 
 QString MainWindow::lessonPath(const QString& idOrPath, const sim::Catalogue& catalogue)
 {
-    if (QFileInfo::exists(idOrPath))
+    if (QFileInfo(idOrPath).isFile()) // a folder of that name is none
         return idOrPath;
     return QString::fromStdString((sim::lessonFolder(catalogue) / (idOrPath.toStdString() + ".json")).string());
 }

@@ -1,8 +1,10 @@
 // The player's own widgets, without a window around it.
 #include "tests/app/lessons/lesson_fixture.h"
 
+#include <QDir>
 #include <QDockWidget>
 #include <QLabel>
+#include <QTemporaryDir>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +37,16 @@ TEST(LessonPanel, HasTheHeightOfItsDockWhichFindingsHaveBeforeAndAfter)
     ASSERT_TRUE(in.window.openFile(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/16-schedule-gpipe.json")).empty());
     const auto* findings = in.window.findChild<QDockWidget*>(QStringLiteral("findings"));
     EXPECT_TRUE(waitFor([&] { return in.window.isSettled() && findings->y() > 300; })) << "below the numbers";
+}
+
+TEST(LessonPath, AFolderOfItsNameHidesNoLesson)
+{
+    const QTemporaryDir folder;
+    const QString before = QDir::currentPath();
+    QDir::setCurrent(folder.path());
+    QDir().mkdir(QStringLiteral("exam"));
+    EXPECT_TRUE(MainWindow::lessonPath(QStringLiteral("exam"), catalogue()).endsWith(QStringLiteral("lessons/exam.json")));
+    QDir::setCurrent(before);
 }
 
 } // namespace app

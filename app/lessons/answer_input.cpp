@@ -543,6 +543,14 @@ QString answerText(const sim::AskedQuestion& asked, const LessonValue& value)
                                                                     : QStringLiteral(", "));
 }
 
+std::pair<QString, QString> rangeTexts(const sim::AskedQuestion& asked)
+{
+    static const QRegularExpression kZeros(QStringLiteral("(?<=\\d)(?:\\.0+|(\\.\\d*[1-9])0+)(?!\\d)"));
+    const auto text = [&](double end) { return answerText(asked, end).replace(kZeros, QStringLiteral("\\1")); };
+    const auto [from, to] = asked.range();
+    return {text(from), text(to)};
+}
+
 AnswerAxis::AnswerAxis(double from, double to, double yours, double engines, const QString& yourText, const QString& engineText,
                        QWidget* parent)
     : QWidget(parent), m_from(std::min({from, yours, engines})), m_to(std::max({to, yours, engines})), m_yours(yours),

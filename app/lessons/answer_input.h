@@ -39,6 +39,8 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion&, Desk&, QWidget* parent);
 
 /// An answer in words: "17.6 GiB", the option's text, "0, 4, 8".
 QString answerText(const sim::AskedQuestion&, const sim::LessonValue&);
+/// The ends of its range, round numbers as people write them: 0.5 times, 100 %.
+std::pair<QString, QString> rangeTexts(const sim::AskedQuestion&);
 
 /// What an order of actions comes to: "bubble 12.5 % of the ideal time, at most 4 micro-batches held".
 QString orderText(const sim::OrderOutcome&);

@@ -414,8 +414,7 @@ private:
         case number:
             m_sheets.blank(question.range.empty()
                                ? tr("Answer:")
-                               : tr("Between %1 and %2:")
-                                     .arg(answerText(asked, asked.range().first), answerText(asked, asked.range().second)),
+                               : tr("Between %1 and %2:").arg(rangeTexts(asked).first, rangeTexts(asked).second),
                            unit);
             break;
         case order:
@@ -432,7 +431,7 @@ private:
             QStringList places;
             for (const sim::LessonValue& place : asked.valueOf(question.over))
                 places << paperText(sim::writtenValue(place, ""));
-            m_sheets.axes(places, answerText(asked, asked.range().first), answerText(asked, asked.range().second));
+            m_sheets.axes(places, rangeTexts(asked).first, rangeTexts(asked).second);
             break;
         }
         case ranks:

@@ -161,8 +161,9 @@ void LessonPanel::showPreparing(const QString& title)
     m_play.reset();
     m_title->setText(title);
     m_section->setText(tr("LESSON"));
-    rebuild();
+    beginBody();
     addText(tr("The engine works out the answers…"), "muted");
+    showBody();
     updateButtons();
 }
 
@@ -170,7 +171,8 @@ void LessonPanel::stop()
 {
     m_play.reset();
     m_isAtEnd = false;
-    rebuild();
+    beginBody();
+    showBody();
     updateButtons();
 }
 
@@ -283,8 +285,9 @@ void LessonPanel::next()
         m_progress.finish(m_play->lesson().id, QDateTime::currentDateTime());
         m_progress.setStep(m_play->lesson().id, 0);
     }
-    rebuild();
+    beginBody();
     buildEnd();
+    showBody();
     updateButtons();
     Q_EMIT finished();
 }
@@ -328,7 +331,7 @@ void LessonPanel::goTo(std::size_t at)
     m_sceneName = name;
     scene.asksForSlice = scene.asksForSlice && masks();
     scene.asksForRanks = scene.asksForRanks && masks();
-    rebuild();
+    beginBody();
     addText(fromUtf8(m_play->text(at)));
     for (const std::string& point : m_play->points(at))
         addText(QStringLiteral("→ ") + fromUtf8(point), "muted");
@@ -340,6 +343,7 @@ void LessonPanel::goTo(std::size_t at)
         buildQuestion(*asked);
     if (const sim::Challenge* goal = challenge())
         buildChallenge(*goal);
+    showBody();
     updateButtons();
     Q_EMIT sceneChanged(scene);
     m_isStartShown = isStartShown();
@@ -405,8 +409,8 @@ void LessonPanel::keyPressEvent(QKeyEvent* event)
     QFrame::keyPressEvent(event);
 }
 
-/// An empty body.
-void LessonPanel::rebuild()
+/// An empty body, not in sight yet: what is put into a visible layout is shown piece by piece, and lays all out with each.
+void LessonPanel::beginBody()
 {
     m_input = nullptr;
     m_inputCard = nullptr;
@@ -415,11 +419,18 @@ void LessonPanel::rebuild()
     m_commit = m_hint = nullptr;
     m_goalState = m_why = nullptr;
     m_body = new QWidget;
+    // As high as its words are at its width; their least heights are those of the narrowest column, and would leave a gap below.
+    m_body->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);
     m_column = new QVBoxLayout(m_body);
     m_column->setContentsMargins(0, 4, 8, 8);
     m_column->setSpacing(10);
     m_column->addStretch();
-    m_scroll->setWidget(m_body); // which ends the one before
+}
+
+/// In place of the one before.
+void LessonPanel::showBody()
+{
+    m_scroll->setWidget(m_body);
     m_scroll->verticalScrollBar()->setValue(0);
 }
 
@@ -565,7 +576,7 @@ QString LessonPanel::text() const
     for (const QLabel* label : m_body->findChildren<QLabel*>())
         if (!label->isHidden())
             all << label->text();
-    return all.join(QLatin1Char('\n'));
+    return all.join(QLatin1Char('\n')).replace(QChar(QChar::Nbsp), QLatin1Char(' '));
 }
 
 } // namespace app

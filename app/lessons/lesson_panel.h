@@ -104,7 +104,8 @@ private:
     void showDrawnCase();
     LessonScene drawnScene() const;
     void expectNext();
-    void rebuild();
+    void beginBody();
+    void showBody();
     void addText(const QString& markdown, const char* role = nullptr);
     void buildQuestion(const sim::AskedQuestion&);
     QWidget* buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);

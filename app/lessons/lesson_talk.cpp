@@ -117,8 +117,8 @@ QString toChoose(const sim::AskedQuestion& asked)
         for (const sim::LessonValue& row : asked.valueOf(question.on + ".ranks"))
             lines << talkText(row.get<std::string>());
     if (question.input == sim::QuestionInput::slider) {
-        const auto [from, to] = asked.range();
-        lines << LessonPanel::tr("Between %1 and %2.").arg(answerText(asked, from), answerText(asked, to));
+        const auto [from, to] = rangeTexts(asked);
+        lines << LessonPanel::tr("Between %1 and %2.").arg(from, to);
     }
     return lines.join(QStringLiteral("\n\n"));
 }
@@ -273,13 +273,18 @@ Slide LessonTalk::goTo(int index)
             if (revealed) {
                 const sim::LessonValue right = asked->rightAnswer();
                 const bool isOrder = asked->question().input == sim::QuestionInput::actions;
+                const bool isCards = asked->question().input == sim::QuestionInput::order;
                 const auto bars = answerBarsOf(*asked, right);
-                panel->addText(!bars.empty() ? LessonPanel::tr("**The engine:**")
-                                             : LessonPanel::tr("**The engine: %1**")
-                                                   .arg(isOrder ? orderText(asked->outcomeOf(right)) : answerText(*asked, right)),
+                panel->addText(!bars.empty() || isCards
+                                   ? LessonPanel::tr("**The engine:**")
+                                   : LessonPanel::tr("**The engine: %1**")
+                                         .arg(isOrder ? orderText(asked->outcomeOf(right)) : answerText(*asked, right)),
                                true);
                 if (!bars.empty())
                     panel->addChart(bars);
+                for (std::size_t card = 0; isCards && card < right.size(); ++card)
+                    panel->addText(
+                        QStringLiteral("%1\\. %2").arg(card + 1).arg(answerText(*asked, sim::LessonValue::array({right[card]}))));
                 for (std::size_t rank = 0; isOrder && rank < right.size(); ++rank) // a line each, to be read along
                     panel->addText(talkText(right[rank].get<std::string>()));
                 panel->addText(talkText(m_play->because(at)));

@@ -107,7 +107,10 @@ QString safeMarkdown(QString markdown)
         }
         out += c;
     }
-    return out;
+    // A line ends neither between a number and its unit nor inside the unit.
+    static const QRegularExpression kQuantity(QStringLiteral("(?<=\\d) (?=(?:%|(?:[KMGT]i?B|ms|µs|s)(?![\\p{L}\\d])))")),
+        kRate(QStringLiteral("(?<=[KMGT]B)/(?=s)"));
+    return out.replace(kQuantity, QString(QChar(QChar::Nbsp))).replace(kRate, QStringLiteral("/\u2060"));
 }
 
 QString withTerms(const QString& markdown, const std::vector<LessonTerm>& terms)

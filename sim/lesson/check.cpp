@@ -26,10 +26,15 @@ public:
             if (auto why = whyNot(m_lesson.holds[i], m_cases.all()))
                 report("/holds/" + std::to_string(i), *why);
         std::string shown;
+        const LessonValue* view = nullptr;
         for (const LessonStep& step : m_lesson.steps) {
             check(step);
             if (const std::string& name = shownBy(step); isScenario(name))
                 shown = name;
+            if (!step.view.is_null())
+                view = &step.view;
+            if (view != nullptr && (view == &step.view || isScenario(shownBy(step))))
+                checkRanks(step, shown, *view);
             checkOnScreen(step, shown);
         }
         for (const Question& question : m_lesson.remember)
@@ -79,6 +84,23 @@ private:
     {
         const CaseSubject* subject = name.empty() ? nullptr : m_cases.all().subject(name);
         return subject != nullptr && std::holds_alternative<ScenarioDocument>(*subject);
+    }
+
+    /// A view stays until a step has another: the ranks that it selects are in every case that it shows.
+    void checkRanks(const LessonStep& step, const std::string& shown, const LessonValue& view)
+    {
+        const LessonValue* ranks = view.is_object() ? memberOf(view, "ranks") : nullptr;
+        if (ranks == nullptr || !isScenario(shown))
+            return;
+        at(step.pointer, [&] {
+            const auto& document = std::get<ScenarioDocument>(*m_cases.all().subject(shown));
+            const int world = resolvedScenario(document, m_cases.all().catalogue()).layout.worldSize();
+            for (const int rank : valueAs<std::vector<int>>(*ranks).value_or(std::vector<int>()))
+                if (rank < 0 || rank >= world)
+                    report(step.pointer, "the view selects rank " + std::to_string(rank) + ", and \"" + shown +
+                                             "\" has ranks 0 to " + std::to_string(world - 1) +
+                                             "; give the step a view of its own");
+        });
     }
 
     /// What is said beside a picture is said of what it shows, or compares with; else the words "on screen" tell what is there.

@@ -8,7 +8,6 @@
 #include <QDir>
 #include <QEventLoop>
 #include <QFileInfo>
-#include <QImage>
 #include <QRadioButton>
 
 #include <algorithm>
@@ -44,12 +43,12 @@ struct WaitedFor {
 };
 
 /// Until the lesson is there and its step on screen, painted.
-WaitedFor untilPainted(MainWindow& window, QImage& picture, const WaitedFor& before)
+WaitedFor untilPainted(MainWindow& window, const WaitedFor& before)
 {
     const QDeadlineTimer deadline(kLongestWaitForLessonMs);
     while (!deadline.hasExpired() && (window.desk().isSimulating() || !window.lesson().isPlaying()))
         QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
-    window.render(&picture);
+    QCoreApplication::sendPostedEvents(); // what waits to be laid out and painted
     return WaitedFor().since(before);
 }
 
@@ -76,7 +75,6 @@ int benchLessons(const char* only)
     MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"), {.reproducible = true, .theme = {}});
     window.setFixedSize(kLessonWindow);
     window.show();
-    QImage picture(kLessonWindow, QImage::Format_RGB32);
     std::printf("%-28s %8s %17s %17s  %s\n", "lesson, ms of all threads", "open", "answer / window", "next / window",
                 "slowest step");
     WaitedFor slowestOpen{0, 0}, slowestAnswer{0, 0}, slowestNext{0, 0};
@@ -92,7 +90,7 @@ int benchLessons(const char* only)
             std::printf("%-28s cannot be opened\n", qPrintable(file.fileName()));
             return 1;
         }
-        const WaitedFor open = untilPainted(window, picture, before);
+        const WaitedFor open = untilPainted(window, before);
         LessonPanel& lesson = window.lesson();
         WaitedFor answered{0, 0}, turned{0, 0};
         std::size_t slowest = 0;
@@ -102,12 +100,12 @@ int benchLessons(const char* only)
                 answer(lesson);
                 const WaitedFor asked;
                 lesson.commit();
-                answered.takeLonger(untilPainted(window, picture, asked));
+                answered.takeLonger(untilPainted(window, asked));
             }
             readFor(window);
             const WaitedFor read;
             lesson.next();
-            const WaitedFor next = untilPainted(window, picture, read);
+            const WaitedFor next = untilPainted(window, read);
             slowest = next.all > turned.all ? lesson.at() + 1 : slowest;
             turned.takeLonger(next);
         }

@@ -139,9 +139,6 @@ RealityCard::RealityCard(QWidget* parent) : QFrame(parent), m_theme(&lightTheme(
     column->setContentsMargins(10, 8, 8, 8);
     column->setSpacing(2);
     column->addWidget(title);
-    m_rows = new QVBoxLayout;
-    m_rows->setSpacing(2);
-    column->addLayout(m_rows);
     hide();
 }
 
@@ -160,50 +157,56 @@ void RealityCard::setCatalogue(const sim::Catalogue& catalogue)
 void RealityCard::setTheme(const Theme& theme)
 {
     m_theme = &theme;
-    setSimulation(m_simulation);
+    for (IntervalBar* bar : findChildren<IntervalBar*>())
+        bar->setTheme(theme);
 }
 
-void RealityCard::addLine(const QString& text, const char* role)
+void RealityCard::addLine(QVBoxLayout& rows, const QString& text, const char* role)
 {
     auto* label = new QLabel(text);
     label->setWordWrap(true);
     label->setTextFormat(Qt::PlainText);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     setRole(label, role);
-    m_rows->addWidget(label);
+    rows.addWidget(label);
     m_told += text + QLatin1Char('\n');
 }
 
 void RealityCard::setSimulation(const std::shared_ptr<const sim::Simulation>& simulation)
 {
+    if (simulation == m_simulation)
+        return;
     m_simulation = simulation;
     m_told.clear();
-    while (QLayoutItem* item = m_rows->takeAt(0)) {
-        delete item->widget();
-        delete item;
-    }
+    delete m_rows;
+    m_rows = new QWidget; // filled before it is put in: each line that comes into a visible card lays all of them out
+    auto* rows = new QVBoxLayout(m_rows);
+    rows->setContentsMargins({});
+    rows->setSpacing(2);
     const auto measured =
         simulation && m_catalogue ? m_reality.of(simulation->scenario(), *m_catalogue) : std::vector<const Measurement*>();
     setVisible(!measured.empty());
     QStringList reasons, sources;
     if (!measured.empty())
-        addLine(tr("◆ measured    ┃ predicted    ▬ likely"), "small");
+        addLine(*rows, tr("◆ measured    ┃ predicted    ▬ likely"), "small");
     for (const Measurement* one : measured) {
         const BesideMeasured beside = besideMeasured(one->quantity, *simulation);
-        addLine(tr("%1: %2 measured").arg(nameOf(one->quantity), shown(one->quantity, one->measured).text()), "heading");
+        addLine(*rows, tr("%1: %2 measured").arg(nameOf(one->quantity), shown(one->quantity, one->measured).text()), "heading");
         auto* bar = new IntervalBar;
         bar->setTheme(*m_theme);
         bar->setValues(one->measured, beside, shown(one->quantity, beside.low).text(), shown(one->quantity, beside.high).text());
-        m_rows->addWidget(bar);
+        rows->addWidget(bar);
         addLine(
+            *rows,
             tr("predicted %1, %2").arg(shown(one->quantity, beside.predicted).text(), errorText(beside.predicted, one->measured)),
             "small");
-        addLine((beside.isInside(one->measured) ? tr("what was measured is inside the likely %1")
+        addLine(*rows,
+                (beside.isInside(one->measured) ? tr("what was measured is inside the likely %1")
                                                 : tr("what was measured is outside the likely %1"))
                     .arg(intervalText(one->quantity, beside)),
                 "small");
         const QString source = QStringLiteral("%1, %2 (%3)").arg(one->title, one->table, one->reference);
-        addLine(tr("%1").arg(one->how), "small");
+        addLine(*rows, tr("%1").arg(one->how), "small");
         if (!sources.contains(source))
             sources << source;
         for (const QString& reason : one->differs)
@@ -211,11 +214,12 @@ void RealityCard::setSimulation(const std::shared_ptr<const sim::Simulation>& si
                 reasons << reason;
     }
     for (const QString& source : sources)
-        addLine(tr("From: %1").arg(source), "small");
+        addLine(*rows, tr("From: %1").arg(source), "small");
     if (!reasons.empty())
-        addLine(tr("Why they may differ"), "heading");
+        addLine(*rows, tr("Why they may differ"), "heading");
     for (const QString& reason : reasons)
-        addLine(QStringLiteral("• ") + reason, "small");
+        addLine(*rows, QStringLiteral("• ") + reason, "small");
+    layout()->addWidget(m_rows);
     setAccessibleDescription(m_told);
 }
 

@@ -44,13 +44,13 @@ public:
     QString told() const; ///< as shown, for tests and screen readers
 
 private:
-    void addLine(const QString& text, const char* role);
+    void addLine(QVBoxLayout&, const QString& text, const char* role);
 
     const sim::Catalogue* m_catalogue = nullptr;
     Reality m_reality;
     std::shared_ptr<const sim::Simulation> m_simulation;
     const Theme* m_theme;
-    QVBoxLayout* m_rows;
+    QWidget* m_rows = nullptr;
     QString m_told;
 };
 

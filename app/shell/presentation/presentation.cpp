@@ -228,11 +228,10 @@ void Presentation::show(std::vector<Picture> wanted)
     }
     m_black->raise();
     m_spot->raise();
-    fit();
     bringUpToDate();
 }
 
-/// A key of a picture: it comes, for the first of two, or goes.
+/// A key of a picture: it comes first, for the last of two, or goes.
 void Presentation::toggle(Picture picture)
 {
     std::vector<Picture> wanted;
@@ -240,8 +239,8 @@ void Presentation::toggle(Picture picture)
         wanted.push_back(shown.picture);
     if (const auto at = std::find(wanted.begin(), wanted.end(), picture); at == wanted.end()) {
         if (wanted.size() > 1)
-            wanted.erase(wanted.begin());
-        wanted.push_back(picture);
+            wanted.pop_back();
+        wanted.insert(wanted.begin(), picture);
     } else if (wanted.size() > 1) {
         wanted.erase(at);
     }
@@ -264,6 +263,7 @@ void Presentation::bringUpToDate()
 {
     for (const Shown& shown : m_shown)
         m_workspace.upToDateView(shown.picture);
+    fit(); // what is in them decides whether there is room for both
     requestFrames();
 }
 
@@ -335,11 +335,23 @@ void Presentation::fit()
     m_black->setGeometry(rect());
 }
 
-/// The first of two alone where both would be too narrow to be read.
+int Presentation::roomBelowHead(int text) const
+{
+    constexpr int kFootAndHead = 3; // lines that they take, with their margins
+    return height() - kFootAndHead * text;
+}
+
+/// The first of two alone where both would be too narrow to be read, or one would be cut.
 void Presentation::showAsManyAsFit(int across, int text)
 {
     constexpr int kLeastAcross = 12; // times the text
-    const bool hasRoomForAll = across >= static_cast<int>(m_shown.size()) * kLeastAcross * text;
+    const auto count = static_cast<int>(m_shown.size());
+    const auto isWhole = [&](const Shown& shown) {
+        const float scale = static_cast<float>(text) / fontPixels(FontFace::small);
+        const auto least = m_workspace.view(shown.picture).leastHeight(static_cast<float>(across / count) / scale);
+        return !least || *least * scale <= static_cast<float>(roomBelowHead(text));
+    };
+    const bool hasRoomForAll = across >= count * kLeastAcross * text && std::ranges::all_of(m_shown, isWhole);
     for (std::size_t i = 0; i < m_shown.size(); ++i)
         m_shown[i].canvas->setVisible(i == 0 || hasRoomForAll);
 }
@@ -349,8 +361,7 @@ void Presentation::showAsManyAsFit(int across, int text)
 int Presentation::fitPanel(int text)
 {
     constexpr std::array kShares{0.36, 0.46, 0.6};
-    constexpr int kFootAndHead = 3; // lines that they take, with their margins
-    const int room = height() - kFootAndHead * text;
+    const int room = roomBelowHead(text);
     const auto take = [&](int pixels, int across, bool withPictures) {
         m_panel->setTextPixels(pixels);
         m_panel->setFixedWidth(across);

@@ -65,6 +65,7 @@ private:
     void fit();
     void turn(int by);
     int fitPanel(int text);
+    int roomBelowHead(int text) const;
     void showAsManyAsFit(int across, int text);
     void tellNotes();
     void askForNotes();

@@ -124,10 +124,10 @@ bool MainWindow::findingsAreMoved() const
            dockWidgetArea(m_findingsDock) != dockWidgetArea(m_detailsDock);
 }
 
-/// Below the numbers where there is room for both, else behind them.
+/// Below the numbers where there is room for both, else behind them; behind a lesson, too, which needs the height.
 void MainWindow::placeFindings()
 {
-    const bool wantsTab = height() < kHighEnoughForBoth;
+    const bool wantsTab = m_isInLesson || height() < kHighEnoughForBoth;
     m_findings->setMinimumHeight(m_unfolded || wantsTab || findingsAreMoved() ? 0 : kLowestFindings);
     if (m_unfolded || !m_placesFindings || findingsAreMoved() || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
         return;

@@ -121,7 +121,7 @@ bool MainWindow::isLessonFile(const QString& path)
 
 QString MainWindow::lessonPath(const QString& idOrPath, const sim::Catalogue& catalogue)
 {
-    if (QFileInfo::exists(idOrPath))
+    if (QFileInfo(idOrPath).isFile()) // a folder of that name is none
         return idOrPath;
     return QString::fromStdString((sim::lessonFolder(catalogue) / (idOrPath.toStdString() + ".json")).string());
 }
@@ -215,6 +215,7 @@ void MainWindow::showLessonDock()
         const int separator = 2 * style()->pixelMetric(QStyle::PM_DockWidgetSeparatorExtent, nullptr, this);
         resizeDocks({m_lessonDock}, {std::clamp((width() - separator) / 2, kNarrowestDock, kLessonWidth)}, Qt::Horizontal);
     } else if (!m_detailsDock->isFloating()) {
+        placeFindings();
         tabifyDockWidget(m_detailsDock, m_lessonDock);
         resizeDocks({m_lessonDock}, {kLessonWidth}, Qt::Horizontal);
     }
@@ -239,6 +240,7 @@ void MainWindow::leaveLesson()
         storage->pointAt({});
     maskNumbers(false);
     m_lessonDock->hide();
+    placeFindings();
     if (m_baseline.isPinned() && m_lessonPinned)
         m_baseline.unpin();
     m_lessonPinned = false;

@@ -14,6 +14,7 @@ namespace app {
 namespace {
 
 constexpr float kBlockMargin = 10, kBlockTitle = 24, kBlockHead = 22, kBlockRow = 34, kBlockGap = 2;
+constexpr float kLeastRow = 20;         ///< that has room for one line of text; lower ones than kBlockRow have none for two
 constexpr float kNarrowestColumn = 250; ///< of a pass; narrower ones stand above each other
 constexpr float kMatrixWidth = 34, kScrollBarWidth = 7;
 
@@ -65,7 +66,7 @@ struct BlockView::Data {
     std::vector<int> ownChoice; ///< ranks that this view selected itself: what is shown stays then
     bool stale = true;
     Rect laidOutFor{};
-    float height = 0, scrollY = 0;
+    float rowHeight = kBlockRow, height = 0, leastHeight = 0, scrollY = 0;
     std::optional<float> grabbedAt; ///< below the top of the scroll bar's handle
     std::optional<Point> pointerAt;
     std::optional<RowRef> current; ///< by the keys, or clicked
@@ -118,6 +119,7 @@ struct BlockView::Data {
         const auto across = static_cast<std::size_t>(fit == 3 ? 2 : fit);
         if (across == 2 && blocks.size() == 2)
             std::swap(columns[1], columns[2]);
+        fitRows(area.height(), across);
         const float width = (area.width() - kBlockMargin * static_cast<float>(across - 1)) / static_cast<float>(across);
         float top = 0, bottom = 0;
         for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -126,11 +128,26 @@ struct BlockView::Data {
             const float left = area.left + static_cast<float>(i % across) * (width + kBlockMargin);
             columns[i].head = {left, top, left + width, top + kBlockHead};
             float y = top + kBlockHead;
-            for (std::size_t row = 0; row < columns[i].pass().rows.size(); ++row, y += kBlockRow)
-                columns[i].rows.push_back({left, y, left + width, y + kBlockRow - kBlockGap});
+            for (std::size_t row = 0; row < columns[i].pass().rows.size(); ++row, y += rowHeight)
+                columns[i].rows.push_back({left, y, left + width, y + rowHeight - kBlockGap});
             bottom = std::max(bottom, y);
         }
         height = bottom;
+    }
+    /// As high as all rows have room in the place; in one that is too low for all, as high as they are read best.
+    void fitRows(float room, std::size_t across)
+    {
+        float heads = 0, rows = 0;
+        for (std::size_t i = 0; i < columns.size(); i += across) {
+            std::size_t most = 0;
+            for (std::size_t j = i; j < std::min(i + across, columns.size()); ++j)
+                most = std::max(most, columns[j].pass().rows.size());
+            heads += kBlockHead + (i > 0 ? kBlockMargin : 0);
+            rows += static_cast<float>(most);
+        }
+        leastHeight = heads + rows * kLeastRow;
+        const float all = rows > 0 ? std::floor((room - heads) / rows) : kBlockRow;
+        rowHeight = all < kLeastRow ? kBlockRow : std::min(all, kBlockRow);
     }
     /// In the margin at the right; of no height where all is in sight.
     Rect scrollHandle() const
@@ -272,6 +289,61 @@ void drawMatrix(Canvas& canvas, const Theme& theme, const BlockMatrix& matrix, R
     canvas.strokeRect(whole, theme.mutedText);
 }
 
+std::string nameOf(const BlockRow& row)
+{
+    return row.isCollective() ? row.shape + (row.repeats > 1 ? " × " + countText(row.repeats) : std::string()) : row.name;
+}
+
+/// As many of its words as fit.
+std::string wordsOf(Canvas& canvas, std::string name, bool again, float width)
+{
+    std::vector<std::string> shorter{name + (again ? ", again" : ""), name};
+    for (std::size_t end = name.rfind(' '); end != std::string::npos && end > 0; end = name.rfind(' ', end - 1))
+        shorter.push_back(name.substr(0, end) + " …");
+    return fitting(canvas, shorter, width, FontFace::bold);
+}
+
+/// Name above shape, time above bytes, the matrices between them.
+void drawTwoLines(Canvas& canvas, const Theme& theme, const BlockRow& row, Rect rect, float numbersWidth)
+{
+    float right = rect.right - 6;
+    const Rect numbers{right - numbersWidth, rect.top, right, rect.bottom - 3};
+    const float middle = (numbers.top + numbers.bottom) / 2;
+    textInside(canvas, {numbers.left, numbers.top, numbers.right, middle}, durationText(static_cast<double>(row.ns)), theme.text,
+               FontFace::small, Align::right);
+    if (row.bytes > 0)
+        textInside(canvas, {numbers.left, middle, numbers.right, numbers.bottom}, bytesText(static_cast<double>(row.bytes)),
+                   theme.mutedText, FontFace::small, Align::right);
+    right = numbers.left - 8;
+    const auto count = std::min<std::size_t>(row.matrices.size(), rect.width() > 340 ? 3 : 1);
+    for (std::size_t m = count; m-- > 0;) {
+        const Rect place = placeOf(row.matrices[m], {right - kMatrixWidth, rect.top + 4, right, rect.bottom - 6});
+        drawMatrix(canvas, theme, row.matrices[m], place);
+        right = place.left - 5;
+    }
+    const Rect words{rect.left + 11, rect.top, right, rect.bottom - 3};
+    const std::string below = row.isCollective() ? row.name + ", ranks " + runsText(row.members) : row.shape;
+    textInside(canvas, {words.left, words.top, words.right, middle}, wordsOf(canvas, nameOf(row), row.again, words.width()),
+               theme.text, FontFace::bold);
+    textInside(canvas, {words.left, middle, words.right, words.bottom},
+               fitting(canvas, {below, row.isCollective() ? row.name : std::string()}, words.width(), FontFace::small),
+               theme.mutedText, FontFace::small);
+}
+
+/// Name, a matrix and the time; shape and bytes are said by pointing at it.
+void drawLine(Canvas& canvas, const Theme& theme, const BlockRow& row, Rect rect)
+{
+    Rect line{rect.left + 11, rect.top, rect.right - 6, rect.bottom - 3};
+    const std::string time = durationText(static_cast<double>(row.ns));
+    line.right -= textInside(canvas, line, time, theme.text, FontFace::small, Align::right) + 8;
+    if (!row.matrices.empty()) {
+        const Rect place = placeOf(row.matrices.front(), {line.right - kMatrixWidth, rect.top + 2, line.right, rect.bottom - 4});
+        drawMatrix(canvas, theme, row.matrices.front(), place);
+        line.right = place.left - 5;
+    }
+    textInside(canvas, line, wordsOf(canvas, nameOf(row), row.again, line.width()), theme.text, FontFace::bold);
+}
+
 } // namespace
 
 void BlockView::draw(Canvas& canvas)
@@ -292,8 +364,9 @@ void BlockView::draw(Canvas& canvas)
         first.layer < 0 ? "no layers here"
                         : "layer " + countText(first.layer) + ", of " + countText(scenario.model.numHiddenLayers) + " from 0";
     const std::string how = first.isShared ? ", parameters gathered for it (FSDP)" : "";
-    const std::string more =
-        d.ranks.size() == 1 && d.simulation->mesh().worldSize() > 1 ? " · select two ranks to compare them" : "";
+    const std::string more = d.ranks.size() == 1 && d.simulation->mesh().worldSize() > 1 && !isForAudience()
+                                 ? " · select two ranks to compare them"
+                                 : "";
     textInside(canvas, head, fitting(canvas, {layer + how + more, layer + how, layer}, head.width()), theme.mutedText);
     const Rect body = d.body(area);
     canvas.pushClip(body);
@@ -330,33 +403,10 @@ void BlockView::draw(Canvas& canvas)
             const auto share = static_cast<float>(static_cast<double>(row.ns) / static_cast<double>(longest));
             canvas.fillRect(
                 {rect.left + 5, rect.bottom - 3, rect.left + 5 + std::max(1.0F, (rect.width() - 5) * share), rect.bottom}, fill);
-            float right = rect.right - 6;
-            const Rect numbers{right - numbersWidth, rect.top, right, rect.bottom - 3};
-            const float middle = (numbers.top + numbers.bottom) / 2;
-            textInside(canvas, {numbers.left, numbers.top, numbers.right, middle}, durationText(static_cast<double>(row.ns)),
-                       theme.text, FontFace::small, Align::right);
-            if (row.bytes > 0)
-                textInside(canvas, {numbers.left, middle, numbers.right, numbers.bottom},
-                           bytesText(static_cast<double>(row.bytes)), theme.mutedText, FontFace::small, Align::right);
-            right = numbers.left - 8;
-            if (!row.matrices.empty()) {
-                const auto count = std::min<std::size_t>(row.matrices.size(), rect.width() > 340 ? 3 : 1);
-                for (std::size_t m = count; m-- > 0;) {
-                    const Rect place = placeOf(row.matrices[m], {right - kMatrixWidth, rect.top + 4, right, rect.bottom - 6});
-                    drawMatrix(canvas, theme, row.matrices[m], place);
-                    right = place.left - 5;
-                }
-            }
-            const Rect words{rect.left + 11, rect.top, right, rect.bottom - 3};
-            const std::string name =
-                row.isCollective() ? row.shape + (row.repeats > 1 ? " × " + countText(row.repeats) : std::string()) : row.name;
-            const std::string below = row.isCollective() ? row.name + ", ranks " + runsText(row.members) : row.shape;
-            textInside(canvas, {words.left, words.top, words.right, middle},
-                       fitting(canvas, {name + (row.again ? ", again" : ""), name}, words.width(), FontFace::bold), theme.text,
-                       FontFace::bold);
-            textInside(canvas, {words.left, middle, words.right, words.bottom},
-                       fitting(canvas, {below, row.isCollective() ? row.name : std::string()}, words.width(), FontFace::small),
-                       theme.mutedText, FontFace::small);
+            if (d.rowHeight >= kBlockRow)
+                drawTwoLines(canvas, theme, row, rect, numbersWidth);
+            else
+                drawLine(canvas, theme, row, rect);
             if (isCurrent)
                 canvas.strokeRect(rect, theme.selection, 2);
             if (canvas.wantsNodes())
@@ -383,6 +433,11 @@ std::optional<float> BlockView::contentHeight(float width)
         return std::nullopt;
     d.prepare({0, 0, width, kBlockTitle + 3 * kBlockMargin});
     return kBlockTitle + 2 * kBlockMargin + d.height;
+}
+
+std::optional<float> BlockView::leastHeight(float width)
+{
+    return contentHeight(width) ? std::optional(kBlockTitle + 2 * kBlockMargin + m_data->leastHeight) : std::nullopt;
 }
 
 bool BlockView::pointer(const PointerEvent& event, Rect area)

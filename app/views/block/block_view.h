@@ -1,5 +1,6 @@
 // One transformer block as it runs on a rank: operators in order with the shapes that it really holds, collectives where they
-// stand, forward and backward. Two selected ranks stand side by side. A click on a collective selects its group.
+// stand, forward and backward. Where all rows have no room they are lines; where lines have none either they scroll. Two selected
+// ranks stand side by side. A click on a collective selects its group.
 #pragma once
 
 #include "app/step/selection.h"
@@ -17,6 +18,7 @@ public:
 
     std::string title() const override;
     std::optional<float> contentHeight(float width) override;
+    std::optional<float> leastHeight(float width) override;
     void draw(Canvas&) override;
     bool pointer(const PointerEvent&, Rect area) override;
     bool command(ViewCommand, bool fast, Rect area) override;

@@ -28,6 +28,12 @@ public:
         (void)width;
         return std::nullopt;
     }
+    /// How low it may be at that width with all of it in sight; nothing: any height will do.
+    virtual std::optional<float> leastHeight(float width)
+    {
+        (void)width;
+        return std::nullopt;
+    }
     /// What stands in the empty state: how to get a step, at first; or that one is on its way.
     void setHint(std::string hint) { m_hint = std::move(hint); }
 

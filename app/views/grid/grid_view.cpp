@@ -212,7 +212,8 @@ void GridView::take(const ShownStep& step, PictureModelPtr)
         d.camera.fit();
         d.mover.stop();
     }
-    d.selection.keepBelow(d.model.ranks());
+    if (step.simulation) // without one it waits for its own, and what is selected is the other pictures' as well
+        d.selection.keepBelow(d.model.ranks());
 }
 
 void GridView::setNow(std::vector<RankNow> now)

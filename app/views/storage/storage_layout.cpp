@@ -12,7 +12,8 @@ namespace {
 
 constexpr float kScrollBar = 10;
 constexpr float kHeadingLine = 26, kVectorLine = 24, kLowestMatrixLine = 40, kHighestMatrixLine = 64;
-constexpr float kVectorSide = 6; ///< pixels of a side that is one or two elements long
+constexpr float kMostSqueezed = 0.75F; ///< of these heights: lower lines have no room for their words
+constexpr float kVectorSide = 6;       ///< pixels of a side that is one or two elements long
 
 bool isVector(const sim::TensorHolding& tensor)
 {
@@ -56,9 +57,11 @@ StorageTable::StorageTable(const sim::Holdings& holdings, float room, bool compa
     }
     const float matrixLine = std::floor(std::clamp((room - fixed) / static_cast<float>(std::max(1, matrices)),
                                                    compact ? kVectorLine : kLowestMatrixLine, kHighestMatrixLine));
+    const float all = fixed + matrixLine * static_cast<float>(matrices);
+    const float squeeze = compact ? std::clamp(room / std::max(1.0F, all), kMostSqueezed, 1.0F) : 1;
     const auto add = [&](int group, int tensor, float lineHeight) {
-        lines.push_back({group, tensor, height, lineHeight});
-        height += lineHeight;
+        lines.push_back({group, tensor, height, lineHeight * squeeze});
+        height += lineHeight * squeeze;
     };
     for (std::size_t g = 0; g < holdings.groups.size(); ++g) {
         add(static_cast<int>(g), -1, kHeadingLine);

@@ -24,8 +24,8 @@ struct StorageTable {
     std::vector<StorageLine> lines;
     float height = 0;
     StorageTable() = default;
-    /// Matrices are as high as fits, vectors are low. `compact`: where nobody can scroll, matrices become as low as vectors
-    /// before any row is left out.
+    /// Matrices are as high as fits, vectors are low. `compact`: where nobody can scroll, matrices become as low as vectors,
+    /// and then all rows as low as their words, before any row is left out.
     StorageTable(const sim::Holdings&, float room, bool compact = false);
 };
 

@@ -21,6 +21,7 @@
 #include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QSpinBox>
 #include <QTemporaryDir>
 
@@ -131,6 +132,9 @@ TEST(LessonTalk, NoStepIsCutBeforeAClass)
             SCOPED_TRACE(entry.path().stem().string() + ", slide " + std::to_string(i + 1));
             const Slide slide = talk.goTo(i);
             const std::unique_ptr<SlidePanel> panel(slide.beside(&parent));
+            const QString text = shownText(*panel);
+            EXPECT_FALSE(text.isEmpty()) << "pictures that nobody says a word to";
+            EXPECT_FALSE(text.contains(QRegularExpression(QStringLiteral("Between [\\d,]*\\.0")))) << qPrintable(text);
             panel->setTextPixels(Presentation::kSmallestText);
             const double share = slide.pictures.empty() ? 1 : 0.6;
             EXPECT_LE(panel->neededHeight(static_cast<int>(1920 * share)), 1080 - 3 * Presentation::kSmallestText);
@@ -333,6 +337,21 @@ TEST(LessonClass, ThePictureHasWhatTheSlideSpeaksOf)
     for (const char* tensor : {"token embedding", "MLP gate", "MLP up", "MLP down"})
         EXPECT_TRUE(shows(tensor)) << tensor << ": nobody can scroll there";
     for (int place = 0; place < steps.size(); ++place) {
+        if (const Slide slide = steps.goTo(place); !slide.pictures.empty() && slide.pictures.front() == Picture::block) {
+            room.presentation().goTo(place);
+            room.settle();
+            const CanvasWidget& block = *room.presentation().canvases().front();
+            EXPECT_GT(block.nodes().size(), 30U) << "forward and backward";
+            for (const Node& node : block.nodes()) {
+                EXPECT_TRUE(node.name.starts_with("Rank 3, ")) << node.name;
+                EXPECT_GT(node.rect.height(), 35) << node.name << " is cut";
+            }
+            press(&room.presentation(), static_cast<Qt::Key>(Qt::Key_1 + static_cast<int>(Picture::timeline)));
+            room.settle();
+            ASSERT_EQ(room.presentation().canvases().size(), 2U);
+            EXPECT_TRUE(room.presentation().canvases()[0]->isVisible()) << "what was asked for";
+            EXPECT_FALSE(room.presentation().canvases()[1]->isVisible()) << "half the place would cut the block";
+        }
         if (steps.part(place) != LessonTalk::Part::answer)
             continue;
         const sim::AskedQuestion& asked = *room.window.lesson().play()->asked(steps.step(place));

@@ -231,7 +231,7 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
         };
         for (QPushButton* button : panel.findChildren<QPushButton*>())
             if (button->text() == QStringLiteral("Commit")) {
-                EXPECT_TRUE(isInSight(button));
+                EXPECT_TRUE(waitFor([&] { return isInSight(button); }));
             }
         const sim::AskedQuestion& asked = *panel.play()->asked(panel.at());
         panel.input()->setValue(asked.question().mistakes.empty() ? asked.rightAnswer()
@@ -252,6 +252,9 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
         };
         EXPECT_TRUE(waitFor([&] { return last() != nullptr && last()->parentWidget()->width() > 0 && isInSight(last()); }))
             << (last() != nullptr ? qPrintable(last()->text()) : "nothing");
+        const QWidget& body = *scroll->widget();
+        EXPECT_LE(body.height(), std::max(body.heightForWidth(body.width()), scroll->viewport()->height()))
+            << "nothing to scroll to";
     }
 }
 

@@ -33,6 +33,12 @@ TEST(LessonText, LongWordsBreakAndNothingIsMarkup)
     EXPECT_EQ(safeMarkdown(QStringLiteral("short words **stay**")), QStringLiteral("short words **stay**"));
 }
 
+TEST(LessonText, NumbersStayWithTheirUnits)
+{
+    EXPECT_EQ(safeMarkdown(QStringLiteral("300 GB/s, 16.9 GiB, **22 %**, 8 stages")),
+              QStringLiteral("300\u00A0GB/\u2060s, 16.9\u00A0GiB, **22\u00A0%**, 8 stages"));
+}
+
 TEST(MaskedText, QuantitiesAreHiddenAndNamesStay)
 {
     EXPECT_EQ(withoutQuantities("Rank 13 · pp 1, 33.8 GiB of 1,024.5 GiB"), "Rank 13 · pp 1, … GiB of … GiB");

@@ -230,6 +230,8 @@ TEST(LessonCheck, FindsEachPlantedMistake)
         {"\"on\":\"mine_to_be\",", "", "/steps/9/predict: input \"actions\" needs \"on\"\n"},
         {"four.bubble.of_makespan", "four.bubble.of_makespan +", "/steps/2/predict/answer: character"},
         {"\"notes\":\"wait\"", "\"note\":\"wait\"", "/steps/0/note: unknown key; nearest: \"notes\"\n"},
+        {"\"notes\":\"wait\"", "\"view\":{\"ranks\":[4]}",
+         "/steps/0: the view selects rank 4, and \"tiny\" has ranks 0 to 3; give the step a view of its own\n"},
         {"\"notes\":\"wait\"",
          "\"chart\":{\"bars\":[{\"text\":\"a\",\"value\":\"0 - 1\"},{\"text\":\"b\",\"value\":\"tiny.world_size\"}]}",
          "/steps/0/chart: 0 - 1 is -1; a bar is no shorter than 0\n"},

@@ -221,6 +221,28 @@ TEST(BlockView, ScrollsByItsBarAndSaysHowHighItIs)
         EXPECT_GT(node.rect.height(), 20) << node.name << " is cut";
 }
 
+TEST(BlockView, RowsAreLinesWhereAllOfThemHaveNoRoomAndNoneIsCut)
+{
+    BlockPicture picture(meshOfTwo());
+    const float whole = *picture.view.contentHeight(560), least = *picture.view.leastHeight(560);
+    EXPECT_LT(least, 0.7F * whole);
+    for (const float height : {whole, 0.9F * whole, least}) {
+        picture.area = {0, 0, 560, height};
+        RecorderCanvas canvas(picture.area);
+        picture.view.draw(canvas);
+        const auto texts = canvas.texts();
+        for (const Node& node : canvas.nodes()) {
+            EXPECT_GE(node.rect.height(), 18) << node.name << " is cut at " << height;
+            EXPECT_LE(node.rect.bottom, height);
+        }
+        for (const char* begin : {"attention norm", "MLP activation function", "dp all-gather"})
+            EXPECT_TRUE(std::ranges::any_of(texts, [&](const std::string& text) { return text.starts_with(begin); }))
+                << begin << " has no name at " << height;
+    }
+    picture.area = {0, 0, 560, least - 1};
+    EXPECT_GT(picture.nodes().front().rect.height(), 30) << "what scrolls anyway is as high as it is read best";
+}
+
 TEST(BlockModel, AttentionTellsTheRanksOwnHeads)
 {
     sim::Scenario scenario = test::smallScenario(4, 1, 1);

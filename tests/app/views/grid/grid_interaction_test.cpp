@@ -315,6 +315,15 @@ TEST(GridManyRanks, HaveAllOfIt)
     EXPECT_EQ(hit, (std::set<int>{0, 777, 16383}));
     EXPECT_TRUE(grid.command(ViewCommand::stepDown));
 }
+TEST(GridSelection, StaysWhileTheGridWaitsForItsStep)
+{
+    Grid grid(teachingGrid());
+    grid.selection.selectRanks({3, 5}, 3);
+    grid.view.setStep({});
+    grid.view.setStep({grid.simulation, nullptr});
+    EXPECT_EQ(grid.selection.ranks, (std::vector{3, 5})) << "it is the other pictures' as well";
+    EXPECT_EQ(grid.selection.selectedRank, 3);
+}
 
 } // namespace
 } // namespace app

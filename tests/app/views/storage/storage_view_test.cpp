@@ -155,6 +155,19 @@ TEST(StoragePicture, PointingIntoTheOwnSliceFindsTheRankOfTheZeroGroup)
     }
 }
 
+TEST(StorageLayout, WhereNobodyCanScrollRowsAreAsLowAsTheirWords)
+{
+    const auto simulation = sim::simulate(test::smallScenario(1, 1, 4));
+    const sim::Holdings holdings = sim::holdingsOf(*simulation, 0);
+    const float low = StorageTable(holdings, 0, true).height;
+    for (const float room : {1000.0F, 1.2F * low, low}) {
+        EXPECT_LE(StorageTable(holdings, room, true).height, room + 0.5F);
+        for (const StorageLine& line : StorageTable(holdings, room, true).lines)
+            EXPECT_GE(line.height, 18) << "a line of words";
+    }
+    EXPECT_LT(low, 0.8F * StorageTable(holdings, 0).height) << "who can scroll does";
+}
+
 TEST(StorageLayout, SlicesFillTheTensorAndOneIsTheRanksOwn)
 {
     std::mt19937 random(51);

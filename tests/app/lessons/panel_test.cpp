@@ -1,0 +1,52 @@
+// The player's own widgets, without a window around it.
+#include "tests/app/lessons/lesson_fixture.h"
+
+#include <QDir>
+#include <QDockWidget>
+#include <QLabel>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+} // namespace
+
+TEST(LessonPanel, AStepComesWholeNotPieceByPiece)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.show();
+    player.panel.next();
+    int labels = 0;
+    for (const QLabel* label : player.panel.findChildren<QLabel*>())
+        if (!label->isHidden()) {
+            EXPECT_TRUE(label->isVisible()) << qPrintable(label->text());
+            ++labels;
+        }
+    EXPECT_GT(labels, 3);
+}
+
+TEST(LessonPanel, HasTheHeightOfItsDockWhichFindingsHaveBeforeAndAfter)
+{
+    LessonInWindow in(QStringLiteral("two-copies"), {1600, 900});
+    EXPECT_TRUE(waitFor([&] { return in.window.lesson().height() > 600; })) << in.window.lesson().height();
+    Q_EMIT in.window.lesson().left();
+    ASSERT_TRUE(in.window.openFile(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/16-schedule-gpipe.json")).empty());
+    const auto* findings = in.window.findChild<QDockWidget*>(QStringLiteral("findings"));
+    EXPECT_TRUE(waitFor([&] { return in.window.isSettled() && findings->y() > 300; })) << "below the numbers";
+}
+
+TEST(LessonPath, AFolderOfItsNameHidesNoLesson)
+{
+    const QTemporaryDir folder;
+    const QString before = QDir::currentPath();
+    QDir::setCurrent(folder.path());
+    QDir().mkdir(QStringLiteral("exam"));
+    EXPECT_TRUE(MainWindow::lessonPath(QStringLiteral("exam"), catalogue()).endsWith(QStringLiteral("lessons/exam.json")));
+    QDir::setCurrent(before);
+}
+
+} // namespace app

@@ -436,8 +436,8 @@ void LessonPanel::showBody()
 
 void LessonPanel::addText(const QString& markdown, const char* role)
 {
-    if (!markdown.isEmpty())
-        m_column->insertWidget(m_column->count() - 1, lessonParagraph(markdown, role != nullptr ? role : "prose"));
+    for (const QString& paragraph : paragraphsOf(markdown))
+        m_column->insertWidget(m_column->count() - 1, lessonParagraph(paragraph, role != nullptr ? role : "prose"));
 }
 
 /// In the step's own words: a term opens the glossary.

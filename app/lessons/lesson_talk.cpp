@@ -41,17 +41,17 @@ public:
     }
     void addText(const QString& markdown, bool isAnswer = false)
     {
-        if (markdown.isEmpty())
-            return;
-        auto* label = new QLabel(withoutCode(safeMarkdown(markdown)));
-        label->setTextFormat(Qt::MarkdownText);
-        label->setWordWrap(true);
-        label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
-        label->setAccessibleName(withoutMarks(markdown));
-        if (isAnswer)
-            label->setProperty("answer", true);
-        m_column->insertWidget(m_column->count() - 1, label);
-        m_labels.push_back(label);
+        for (const QString& paragraph : paragraphsOf(markdown)) {
+            auto* label = new QLabel(withoutCode(safeMarkdown(paragraph)));
+            label->setTextFormat(Qt::MarkdownText);
+            label->setWordWrap(true);
+            label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
+            label->setAccessibleName(withoutMarks(paragraph));
+            if (isAnswer)
+                label->setProperty("answer", true);
+            m_column->insertWidget(m_column->count() - 1, label);
+            m_labels.push_back(label);
+        }
     }
     void addHistogram(const sim::AskedQuestion& asked, const sim::RoomVotes& votes, bool revealed)
     {

@@ -90,6 +90,11 @@ QString sceneName(const sim::LessonPlay& play, const std::string& caseName)
     return changed.isEmpty() || name.isEmpty() ? name : name + QStringLiteral(": ") + changed;
 }
 
+QStringList paragraphsOf(const QString& markdown)
+{
+    return markdown.split(QStringLiteral("\n\n"), Qt::SkipEmptyParts);
+}
+
 QString safeMarkdown(QString markdown)
 {
     constexpr int kLongWord = 24; ///< characters that fit into the narrowest player

@@ -4,6 +4,7 @@
 #include "sim/lesson/play.h"
 
 #include <QString>
+#include <QStringList>
 
 #include <vector>
 
@@ -13,6 +14,8 @@ class QVBoxLayout;
 
 namespace app {
 
+/// Each a label of its own: inside one, nothing stands between them.
+QStringList paragraphsOf(const QString& markdown);
 /// Markdown without HTML and pictures, and long words breakable: a label cuts what has no place to break at.
 QString safeMarkdown(QString);
 

@@ -449,7 +449,7 @@ TEST(LessonClass, WordsAloneAreLargeAndOrdersAreLines)
     EXPECT_EQ(shownText(*panel).count(QStringLiteral("F0 ")), 4) << "four ranks";
     const Slide asks = talk.goTo(talk.size() - 2);
     const std::unique_ptr<SlidePanel> asked(asks.beside(&parent));
-    EXPECT_TRUE(shownText(*asked).contains(QStringLiteral("\n\n3F0 "))) << "what is to be put in order";
+    EXPECT_TRUE(shownText(*asked).contains(QStringLiteral("\n3F0 "))) << "what is to be put in order";
     LessonTalk curve(playOf(lessonFile("cut-finer")), 1, [](const LessonScene&) {});
     const Slide drawn = curve.goTo(5);
     const std::unique_ptr<SlidePanel> bars(drawn.beside(&parent));

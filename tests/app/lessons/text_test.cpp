@@ -33,6 +33,12 @@ TEST(LessonText, LongWordsBreakAndNothingIsMarkup)
     EXPECT_EQ(safeMarkdown(QStringLiteral("short words **stay**")), QStringLiteral("short words **stay**"));
 }
 
+TEST(LessonText, ParagraphsStandApart)
+{
+    EXPECT_EQ(paragraphsOf(QStringLiteral("One.\n\nTwo,\nstill two.")), (QStringList{QStringLiteral("One."), QStringLiteral("Two,\nstill two.")}));
+    EXPECT_TRUE(paragraphsOf({}).isEmpty());
+}
+
 TEST(LessonText, NumbersStayWithTheirUnits)
 {
     EXPECT_EQ(safeMarkdown(QStringLiteral("300 GB/s, 16.9 GiB, **22 %**, 8 stages")),

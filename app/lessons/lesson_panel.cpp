@@ -279,7 +279,7 @@ void LessonPanel::next()
     if (!canGoOn())
         return;
     if (m_at + 1 < m_play->steps())
-        return goTo(m_at + 1);
+        return goTo(m_at + 1, true);
     m_isAtEnd = true;
     if (!m_onlyRemember) {
         m_progress.finish(m_play->lesson().id, QDateTime::currentDateTime());
@@ -304,8 +304,10 @@ void LessonPanel::back()
     }
 }
 
-void LessonPanel::goTo(std::size_t at)
+/// `goesOn`: from the step before, whose pictures a step without its own keeps.
+void LessonPanel::goTo(std::size_t at, bool goesOn)
 {
+    const bool comesAnew = !goesOn && (at != m_at || m_sceneName.empty());
     m_at = at;
     m_isAtEnd = false;
     m_hintsShown = 0;
@@ -313,9 +315,16 @@ void LessonPanel::goTo(std::size_t at)
     if (!m_onlyRemember)
         m_progress.setStep(m_play->lesson().id, at);
     m_sinceAsked.start();
-    const sim::LessonStep& step = m_play->step(at);
     std::string name = m_play->shownName(at);
     LessonScene scene = sceneOf(*m_play, at);
+    for (std::size_t before = at; comesAnew && before-- > 0 && (scene.view.is_null() || scene.front.empty());) {
+        const LessonScene earlier = sceneOf(*m_play, before);
+        if (scene.view.is_null())
+            scene.view = earlier.view;
+        if (scene.front.empty())
+            scene.front = earlier.front;
+    }
+    const bool setsView = !m_play->step(at).view.is_null() || (comesAnew && !scene.view.is_null());
     if (committed())
         if (LessonScene answered = answeredSceneOf(*m_play, at); answered.shown != nullptr) {
             scene = std::move(answered);
@@ -325,7 +334,7 @@ void LessonPanel::goTo(std::size_t at)
     scene.keepsComparison = name == m_sceneName && m_seenStep == at && !m_desk.session().isModified();
     if (scene.keepsComparison)
         scene.shown = scene.compared = nullptr;
-    else if (name == m_sceneName && challenge() == nullptr && step.view.is_null() && !m_desk.session().isModified())
+    else if (name == m_sceneName && challenge() == nullptr && !setsView && !m_desk.session().isModified())
         scene.shown = nullptr;
     m_seenStep.reset();
     m_sceneName = name;

@@ -100,7 +100,7 @@ protected:
     void resizeEvent(QResizeEvent*) override;
 
 private:
-    void goTo(std::size_t);
+    void goTo(std::size_t, bool goesOn = false);
     void showDrawnCase();
     LessonScene drawnScene() const;
     void expectNext();

@@ -208,6 +208,8 @@ void LayoutHabit::fit(QDialog& dialog)
             dialog.resize((wanted.expandedTo(least) + QSize(bar, 0)).boundedTo(room));
         }
     }
+    if (dialog.isVisible() && dialog.size().isEmpty()) // a busy window manager has been seen to leave it none
+        dialog.resize(dialog.sizeHint().boundedTo(room));
     if (dialog.width() > room.width() || dialog.height() > room.height())
         dialog.resize(dialog.size().boundedTo(room));
     const QRect screen = dialog.screen()->availableGeometry();

@@ -29,6 +29,25 @@ TEST(LessonPanel, AStepComesWholeNotPieceByPiece)
     EXPECT_GT(labels, 3);
 }
 
+TEST(LessonPanel, GoneOnWithOrBackAStepHasThePicturesThatItHadBefore)
+{
+    LessonScene scene;
+    const auto watch = [&scene](Player& player) {
+        QObject::connect(&player.panel, &LessonPanel::sceneChanged, &player.panel,
+                         [&scene](const LessonScene& of) { scene = of; });
+    };
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/ring-for-long-texts.json");
+    watch(player);
+    std::size_t at = 0;
+    for (; at < player.play->steps() && (at == 0 || !sceneOf(*player.play, at).front.empty()); ++at) {
+    }
+    ASSERT_LT(at, player.play->steps()) << "each step has pictures of its own: take another lesson";
+    player.progress.setStep(player.play->lesson().id, at);
+    player.panel.start(player.play);
+    EXPECT_FALSE(scene.front.empty());
+    EXPECT_EQ(scene.front, sceneOf(*player.play, at - 1).front);
+}
+
 TEST(LessonPanel, HasTheHeightOfItsDockWhichFindingsHaveBeforeAndAfter)
 {
     LessonInWindow in(QStringLiteral("two-copies"), {1600, 900});

@@ -78,6 +78,11 @@ float paintMemoryLegend(Canvas& canvas, const Theme& theme, const sim::MemoryBre
     return width;
 }
 
+Color withoutRoom(const MemoryPart& part, const Theme& theme)
+{
+    return mix(theme.canvas, part.color, 0.75F);
+}
+
 void paintHatch(Canvas& canvas, Rect area, Color color, float gap)
 {
     if (area.width() <= 0 || area.height() <= 0)
@@ -106,6 +111,8 @@ void paintMemoryBar(Canvas& canvas, const Theme& theme, const sim::MemoryBreakdo
             continue;
         const float end = right - left > 3 ? right - kSeam : right;
         canvas.fillRect({left, bar.top, end, bar.bottom}, part.color);
+        if (const float from = std::max(left, limitX); from < end)
+            canvas.fillRect({from, bar.top, end, bar.bottom}, withoutRoom(part, theme));
         const Rect inside{left + kPadding, bar.top, std::min(end, limitX) - kPadding, bar.bottom};
         const std::string bytes = bytesText(static_cast<double>(part.bytes)), name = part.name;
         textInside(canvas, inside, fitting(canvas, {name + " " + bytes, bytes, name}, inside.width(), FontFace::small),
@@ -113,7 +120,6 @@ void paintMemoryBar(Canvas& canvas, const Theme& theme, const sim::MemoryBreakdo
     }
     if (const float end = x(before); limitBytes > 0 && before > limitBytes && end > limitX) {
         const Rect over{limitX, bar.top, end, bar.bottom};
-        canvas.fillRect(over, mix(theme.canvas, theme.error, 0.35F));
         paintHatch(canvas, over, theme.error);
         canvas.strokeRect(over, theme.error);
     }

@@ -29,6 +29,9 @@ std::int64_t capacityBytes(double memoryGib);
 /// A swatch and its name for each part that `used` has, at the left. Returns the width; nothing is drawn where it does not fit.
 float paintMemoryLegend(Canvas&, const Theme&, const sim::MemoryBreakdown& used, Rect);
 
+/// Its colour where the GPU has no room for it; paintHatch comes over that.
+Color withoutRoom(const MemoryPart&, const Theme&);
+
 /// Slanted lines, `gap` pixels apart.
 void paintHatch(Canvas&, Rect, Color, float gap = 6);
 

@@ -167,19 +167,25 @@ void OverTimePainter::areas()
     const Rect plot = m_frame.plot;
     const float right = std::ceil(endX());
     ColumnStacks stacks{.area = {plot.left, plot.top, std::min(right, plot.right), plot.bottom}};
-    for (const MemoryPart& part : memoryParts({}, m_theme))
+    const MemoryParts colors = memoryParts({}, m_theme);
+    for (const MemoryPart& part : colors)
         stacks.colors.push_back(part.color);
-    stacks.colors.push_back(mix(m_theme.canvas, m_theme.error, 0.35F));
+    for (const MemoryPart& part : colors)
+        stacks.colors.push_back(withoutRoom(part, m_theme));
     const auto height = [&](std::int64_t bytes) { return static_cast<std::uint16_t>(std::max(0.0F, plot.bottom - y(bytes))); };
     const std::uint16_t limit = m_model.capacity() > 0 && isOver() ? height(m_model.capacity()) : std::uint16_t{0xFFFF};
     std::int64_t edge = std::llround(m_axis.ns(plot.left));
     Rect over{plot.left, 0, plot.left, plot.bottom - static_cast<float>(limit)}; // columns that rise above the limit alike
     for (float x = plot.left; x < right; ++x) {
         const std::int64_t next = std::max(edge + 1, static_cast<std::int64_t>(std::llround(m_axis.ns(x + 1))));
-        std::int64_t sum = 0;
-        for (const MemoryPart& part : memoryParts(m_held.fullest(edge, next), m_theme))
-            stacks.tops.push_back(std::min(limit, height(sum += part.bytes)));
-        stacks.tops.push_back(height(sum));
+        const MemoryParts parts = memoryParts(m_held.fullest(edge, next), m_theme);
+        for (const bool hasRoom : {true, false}) {
+            std::int64_t sum = 0;
+            for (const MemoryPart& part : parts) {
+                const std::uint16_t top = height(sum += part.bytes);
+                stacks.tops.push_back(hasRoom ? std::min(limit, top) : std::max(top, stacks.tops.back()));
+            }
+        }
         edge = next;
     }
     m_canvas.stacks(stacks);

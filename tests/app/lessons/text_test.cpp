@@ -35,7 +35,8 @@ TEST(LessonText, LongWordsBreakAndNothingIsMarkup)
 
 TEST(LessonText, ParagraphsStandApart)
 {
-    EXPECT_EQ(paragraphsOf(QStringLiteral("One.\n\nTwo,\nstill two.")), (QStringList{QStringLiteral("One."), QStringLiteral("Two,\nstill two.")}));
+    EXPECT_EQ(paragraphsOf(QStringLiteral("One.\n\nTwo,\nstill two.")),
+              (QStringList{QStringLiteral("One."), QStringLiteral("Two,\nstill two.")}));
     EXPECT_TRUE(paragraphsOf({}).isEmpty());
 }
 

@@ -46,8 +46,10 @@ sim::ScenarioDocument sceneDocument(const LessonScene& scene)
     sim::ScenarioDocument document = *scene.shown;
     if (!scene.view.is_null())
         document.set("/view", scene.view.dump());
-    if (!scene.shownName.isEmpty())
+    if (!scene.shownName.isEmpty()) { // settings were changed: the file's description is of others
         document.set("/name", sim::LessonValue(scene.shownName.toStdString()).dump());
+        document.erase("/description");
+    }
     document.setFileName({});
     return document;
 }

@@ -58,6 +58,15 @@ TEST(LessonPanel, HasTheHeightOfItsDockWhichFindingsHaveBeforeAndAfter)
     EXPECT_TRUE(waitFor([&] { return in.window.isSettled() && findings->y() > 300; })) << "below the numbers";
 }
 
+TEST(LessonPanel, ACaseWithOtherSettingsIsNotDescribedAsItsFile)
+{
+    LessonInWindow in(QStringLiteral("replicas"), {1280, 720});
+    ASSERT_TRUE(in.window.session().isOpen());
+    EXPECT_TRUE(in.window.session().displayName().contains(QStringLiteral("dp 1")))
+        << qPrintable(in.window.session().displayName());
+    EXPECT_FALSE(in.window.session().document().get("/description").has_value());
+}
+
 TEST(LessonPath, AFolderOfItsNameHidesNoLesson)
 {
     const QTemporaryDir folder;

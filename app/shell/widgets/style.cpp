@@ -302,8 +302,9 @@ void applyStyle(const Theme& theme, const QString& assets)
 {
     const QString sheet = styleSheet(theme, assets);
     if (qApp->styleSheet() == sheet)
-        return;                   // every widget would be styled again, for nothing
-    static bool isFusion = false; // an application's style sheet hides the name of the style below it
+        return; // every widget would be styled again, for nothing
+    // Remembered: an application's style sheet hides the name of the style below it.
+    static bool isFusion = false;
     if (!std::exchange(isFusion, true))
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
     QApplication::setPalette(palette(theme));

@@ -65,6 +65,19 @@ struct Attached {
             joinAs(rank, worldSize);
         advance(2 * kSecond);
     }
+    /// With one kind, a kernel; `offsetNs` is what its clock lacks of this one's.
+    void joinFromAnotherMachine(int rank, int worldSize, std::int64_t offsetNs)
+    {
+        Json hello = helloOf(rank, worldSize);
+        hello["offset_ns"] = offsetNs;
+        hello["uncertainty_ns"] = 70'000;
+        hello["boot"] = "another machine";
+        say(peerOf(rank), hello);
+        Json data = live::header("data");
+        data["kinds_from"] = 0;
+        data["kinds"] = {{{"name", "k"}, {"class", 0}}};
+        say(peerOf(rank), data);
+    }
     std::string joinAs(int rank, int worldSize = 2, const std::string& job = "job/0", const std::string& peer = "")
     {
         const std::string name = peer.empty() ? peerOf(rank) : peer;
@@ -312,15 +325,7 @@ TEST(AttachedRun, WhoWaitsForWhomIsTold)
 TEST(AttachedRun, TimesOfAnotherMachineAreMovedOntoThisClock)
 {
     Attached job;
-    Json hello = job.helloOf(0, 1);
-    hello["offset_ns"] = 5 * kSecond;
-    hello["uncertainty_ns"] = 70'000;
-    hello["boot"] = "another machine";
-    job.say(Attached::peerOf(0), hello);
-    Json data = live::header("data");
-    data["kinds_from"] = 0;
-    data["kinds"] = {{{"name", "k"}, {"class", 0}}};
-    job.say(Attached::peerOf(0), data);
+    job.joinFromAnotherMachine(0, 1, 5 * kSecond);
     job.give(0, {job.kernel(-5 * kSecond, -5 * kSecond + 10)});
     const std::int64_t then = job.now;
     job.advance(2 * kSecond);
@@ -341,14 +346,8 @@ TEST(AttachedRun, DropsOfARankAndWhatCannotBeAreCounted)
     live::SpanRecord farTime = job.kernel(0, 5);
     farTime.startNs = farTime.endNs = std::numeric_limits<std::int64_t>::max();
     job.give(0, {tooBig, farStep, farTime});
-    Json hello = job.helloOf(1); // its clock is hours ahead, so that its first nanoseconds are hours before this machine's
-    hello["offset_ns"] = -3 * 3600 * kSecond;
-    hello["boot"] = "another machine";
-    job.say(Attached::peerOf(1), hello);
-    Json data = live::header("data");
-    data["kinds_from"] = 0;
-    data["kinds"] = {{{"name", "k"}, {"class", 0}}};
-    job.say(Attached::peerOf(1), data);
+    // Its clock is hours ahead, so that its first nanoseconds are hours before this machine's.
+    job.joinFromAnotherMachine(1, 2, -3 * 3600 * kSecond);
     live::SpanRecord longAgo = job.kernel(0, 5);
     longAgo.startNs = longAgo.endNs = 1;
     job.give(1, {longAgo});

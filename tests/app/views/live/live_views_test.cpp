@@ -253,48 +253,42 @@ TEST(LiveGrid, ShowsWhatRanksHoldNow)
     EXPECT_NE(std::find(texts.begin(), texts.end(), "memory now"), texts.end());
 }
 
+std::string textsOf(CurvesView& view)
+{
+    RecorderCanvas canvas(kLiveArea);
+    view.draw(canvas);
+    std::string all;
+    for (const std::string& text : canvas.texts())
+        all += text + "\n";
+    return all;
+}
+
 TEST(LiveCurves, LossOfTheRunBeforeLiesBeneath)
 {
     CurvesView view(lightTheme());
-    const auto texts = [&] {
-        RecorderCanvas canvas(kLiveArea);
-        view.draw(canvas);
-        std::string all;
-        for (const std::string& text : canvas.texts())
-            all += text + "\n";
-        return all;
-    };
     view.add({{.step = 1, .loss = 5.5, .seconds = 0.1}, {.step = 2, .loss = 5.25, .seconds = 0.1}});
-    EXPECT_EQ(texts().find("dashed"), std::string::npos);
+    EXPECT_EQ(textsOf(view).find("dashed"), std::string::npos);
     view.setEarlier("one rank", view.points());
     view.clear();
     EXPECT_EQ(view.earlier().size(), 2U) << "it is kept over a new beginning";
     view.add({{.step = 1, .loss = 5.5, .seconds = 0.1}});
-    EXPECT_NE(texts().find("dashed: one rank 5.5"), std::string::npos) << texts();
+    EXPECT_NE(textsOf(view).find("dashed: one rank 5.5"), std::string::npos) << textsOf(view);
 }
 
 TEST(LiveCurves, StepTimesAreOnTheClockThatIsChosenAsThePredictionIs)
 {
     CurvesView view(lightTheme());
-    const auto texts = [&] {
-        RecorderCanvas canvas(kLiveArea);
-        view.draw(canvas);
-        std::string all;
-        for (const std::string& text : canvas.texts())
-            all += text + "\n";
-        return all;
-    };
     view.add({{.step = 1, .loss = 5.5, .seconds = 0.4}, {.step = 2, .loss = 5.25, .seconds = 0.4}});
     view.setPredictedSeconds(0.01);
     view.setParallelSeconds(2, 0.012);
     view.add({{.step = 2, .loss = 5.25, .seconds = 0.4}});
-    EXPECT_NE(texts().find("Step time, wall clock\n400 ms"), std::string::npos) << texts();
-    EXPECT_EQ(texts().find("predicted"), std::string::npos) << "cores that take turns are not what is predicted";
+    EXPECT_NE(textsOf(view).find("Step time, wall clock\n400 ms"), std::string::npos) << textsOf(view);
+    EXPECT_EQ(textsOf(view).find("predicted"), std::string::npos) << "cores that take turns are not what is predicted";
     view.setAsIfParallel(true);
-    EXPECT_NE(texts().find("Step time, as if parallel\n12.0 ms"), std::string::npos) << texts();
-    EXPECT_NE(texts().find("predicted"), std::string::npos);
+    EXPECT_NE(textsOf(view).find("Step time, as if parallel\n12.0 ms"), std::string::npos) << textsOf(view);
+    EXPECT_NE(textsOf(view).find("predicted"), std::string::npos);
     view.setEarlier({}, view.points());
-    EXPECT_NE(texts().find("dashed: the run before 5.25"), std::string::npos) << "trained again, it has the same name";
+    EXPECT_NE(textsOf(view).find("dashed: the run before 5.25"), std::string::npos) << "trained again, it has the same name";
 }
 
 } // namespace

@@ -97,6 +97,7 @@ namespace {
 void layer(OperatorBuilder& builder, const Model& model, bool moe)
 {
     builder.attention();
+    builder.m_list.secondHalf = builder.m_list.operators.size();
     if (moe) {
         builder.norm("moe.norm", builder.m_local);
         builder.experts();

@@ -94,6 +94,7 @@ struct Operator {
 
 struct OperatorList {
     std::vector<Operator> operators;
+    std::size_t secondHalf = 0;  ///< of a layer: where attention has ended and what follows it begins
     std::int64_t inputBytes = 0; ///< the activation entering: what full recomputation keeps
     bool endsBackward = false;   ///< nothing of it and before it is trained: a frozen embedding
     std::int64_t parameters() const;

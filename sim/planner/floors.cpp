@@ -315,53 +315,82 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
     return m_parts.try_emplace(key, std::move(made)).first->second;
 }
 
-std::shared_ptr<const Floors::LayerFloors> Floors::layersOf(const Choice& choice, const Scenario& given) const
+Floors::HalfKey Floors::halfKey(HalfOfLayer half, const Choice& choice, const Scenario& scenario)
 {
     const PlanGrid& grid = choice.grid;
-    const LayersKey key{grid.tp, grid.cp, grid.ep, grid.etp, choice.microBatch, choice.sequenceParallel, choice.recompute};
-    {
-        const std::lock_guard guard(m_lock);
-        if (const auto found = m_layers.find(key); found != m_layers.end())
-            return found->second;
-    }
+    const std::int64_t tokens = Sharding::of(scenario).tokens();
+    return {half,
+            half == HalfOfLayer::attention ? std::array<std::int64_t, 4>{grid.tp, grid.cp, choice.microBatch, 0}
+                                           : std::array<std::int64_t, 4>{grid.tp, grid.ep, grid.etp, tokens},
+            choice.sequenceParallel, choice.recompute};
+}
+
+/// Kernels are priced one by one and bytes add up, so that the halves' sum is the layer's.
+Floors::LayerFloors Floors::priceHalf(HalfOfLayer half, Recompute recompute, const Scenario& given) const
+{
     Scenario scenario = given;
     scenario.training.offload.activationLayers = 0;
-    scenario.training.recompute = choice.recompute;
-    scenario.training.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
+    scenario.training.recompute = recompute;
+    scenario.training.recomputeLayers = recompute == Recompute::full ? 1 : 0;
     const CostModel cost(scenario);
     const PassPricer price(cost, GroupGeometry{});
     const Sharding sharding = Sharding::of(scenario);
     Labels labels;
-    auto made = std::make_shared<LayerFloors>();
+    LayerFloors floors;
     for (const LayerKind& kind : m_kinds) {
-        const StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
+        StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
+        OperatorList& list = content.buckets.front().list;
+        const auto middle = list.operators.begin() + static_cast<std::ptrdiff_t>(list.secondHalf);
+        if (half == HalfOfLayer::attention) {
+            list.operators.erase(middle, list.operators.end());
+        } else {
+            list.operators.erase(list.operators.begin(), middle);
+            list.inputBytes = 0; // the layer's comes in before attention
+        }
         PassBuilder builder(scenario, labels);
         const PassReplay forward = price.kernelsOf(builder.forward(content, {}, nullptr));
-        made->kept.push_back(forward.keptBytes);
-        if (choice.recompute == Recompute::full) // a layer need not be run again: its time is that of one that is not
-            made->kernelNs.push_back(0);
+        floors.kept.push_back(forward.keptBytes);
+        if (recompute == Recompute::full) // a layer need not be run again: its time is that of one that is not
+            floors.kernelNs.push_back(0);
         else
-            made->kernelNs.push_back(forward.kernelNs +
-                                     price.kernelsOf(builder.backward(content, ActionKind::backward, {})).kernelNs);
+            floors.kernelNs.push_back(forward.kernelNs +
+                                      price.kernelsOf(builder.backward(content, ActionKind::backward, {})).kernelNs);
     }
+    return floors;
+}
+
+std::shared_ptr<const Floors::LayerFloors> Floors::halfOf(HalfOfLayer half, const Choice& choice, const Scenario& scenario) const
+{
+    const HalfKey key = halfKey(half, choice, scenario);
+    {
+        const std::lock_guard guard(m_lock);
+        if (const auto found = m_halves.find(key); found != m_halves.end())
+            return found->second;
+    }
+    auto made = std::make_shared<const LayerFloors>(priceHalf(half, choice.recompute, scenario));
     const std::lock_guard guard(m_lock);
-    return m_layers.try_emplace(key, std::move(made)).first->second;
+    return m_halves.try_emplace(key, std::move(made)).first->second;
 }
 
 LayoutFloor Floors::leastOf(const Choice& choice, const Scenario& scenario) const
 {
-    const auto layers = layersOf(choice, scenario);
-    Choice kept = choice;
-    kept.recompute = Recompute::none;
-    const auto plain = choice.recompute == Recompute::full ? layersOf(kept, scenario) : layers;
+    Choice plain = choice;
+    if (choice.recompute == Recompute::full)
+        plain.recompute = Recompute::none;
     LayoutFloor floor;
-    for (std::size_t k = 0; k < m_kinds.size(); ++k)
-        floor.stepNs += m_layersTo[k].back() * plain->kernelNs[k];
+    std::vector<double> kept(m_kinds.size(), 0);
+    for (const HalfOfLayer half : {HalfOfLayer::attention, HalfOfLayer::rest}) {
+        const auto timed = halfOf(half, plain, scenario), held = halfOf(half, choice, scenario);
+        for (std::size_t k = 0; k < m_kinds.size(); ++k) {
+            floor.stepNs += m_layersTo[k].back() * timed->kernelNs[k];
+            kept[k] += held->kept[k];
+        }
+    }
     floor.stepNs *= scenario.microbatches() / static_cast<double>(choice.grid.pp);
     // Some rank has so many layers, all of which hold the activations of a micro-batch when its last forward pass ends.
     const int most = (scenario.model.numHiddenLayers + choice.grid.pp - 1) / choice.grid.pp;
     if (scenario.training.offload.activationLayers == 0)
-        floor.bytes = most * *std::min_element(layers->kept.begin(), layers->kept.end());
+        floor.bytes = most * *std::min_element(kept.begin(), kept.end());
     return floor;
 }
 

@@ -132,9 +132,14 @@ private:
     struct LayerFloors {
         std::vector<double> kernelNs, kept;
     };
-    using LayersKey = std::tuple<int, int, int, int, int, bool, Recompute>;
-    mutable std::map<LayersKey, std::shared_ptr<const LayerFloors>> m_layers;
-    std::shared_ptr<const LayerFloors> layersOf(const Choice&, const Scenario&) const;
+    /// A layer's attention and what follows it have little in common that they depend on: apart they are few.
+    enum class HalfOfLayer : std::uint8_t { attention, rest };
+    /// The half, split of tensors (attention's: tp, cp, sequences; the rest's: tp, ep, etp, tokens), sequence parallelism.
+    using HalfKey = std::tuple<HalfOfLayer, std::array<std::int64_t, 4>, bool, Recompute>;
+    static HalfKey halfKey(HalfOfLayer, const Choice&, const Scenario&);
+    LayerFloors priceHalf(HalfOfLayer, Recompute, const Scenario&) const;
+    mutable std::map<HalfKey, std::shared_ptr<const LayerFloors>> m_halves;
+    std::shared_ptr<const LayerFloors> halfOf(HalfOfLayer, const Choice&, const Scenario&) const;
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
     mutable std::map<ShardKey, std::map<std::pair<std::int64_t, std::int64_t>, double>> m_updates;

@@ -30,11 +30,7 @@ std::vector<PassBuilder::Kept> PassBuilder::keptBytes(const Bucket& bucket) cons
 
 void PassBuilder::copy(Stream stream, std::string_view name, StreamMask waits, std::int64_t bytes)
 {
-    emit({.kind = OpKind::copy,
-          .stream = stream,
-          .waits = waits,
-          .purpose = OpPurpose::offload,
-          .label = m_labels.intern(std::string(name))},
+    emit({.kind = OpKind::copy, .stream = stream, .waits = waits, .purpose = OpPurpose::offload, .label = m_labels.intern(name)},
          {.bytes = bytes});
 }
 
@@ -58,7 +54,7 @@ void PassBuilder::awaitHost()
     StreamMask waits = maskOf(Stream::toHost);
     for (const auto& [name, bytes] : std::exchange(m_leaving, {})) {
         waitFor(std::exchange(waits, StreamMask{0}));
-        m_pass.ops.back().label = m_labels.intern(std::string(name));
+        m_pass.ops.back().label = m_labels.intern(name);
         m_pass.ops.back().freeBytes = bytes;
     }
 }
@@ -68,7 +64,7 @@ void PassBuilder::bringFromHost(const Bucket& bucket)
     const std::vector<Kept> kept = keptBytes(bucket);
     for (const auto& [name, bytes] : kept) {
         waitFor(0);
-        m_pass.ops.back().label = m_labels.intern(std::string(name));
+        m_pass.ops.back().label = m_labels.intern(name);
         m_pass.ops.back().allocBytes = bytes;
     }
     copy(Stream::fromHost, "activations from host", kept);

@@ -91,11 +91,12 @@ bool scattersSends(const Scenario& scenario)
     return scenario.training.stack.scattersSends && scenario.layout.tp > 1 && !scenario.layout.sequenceParallel;
 }
 
-std::uint16_t Labels::intern(const std::string& name)
+std::uint16_t Labels::intern(std::string_view name, std::string_view suffix)
 {
-    const auto [position, isNew] = m_index.try_emplace(name, static_cast<std::uint16_t>(m_names.size()));
+    m_sought.assign(name).append(suffix);
+    const auto [position, isNew] = m_index.try_emplace(m_sought, static_cast<std::uint16_t>(m_names.size()));
     if (isNew)
-        m_names.push_back(name);
+        m_names.push_back(m_sought);
     return position->second;
 }
 
@@ -135,9 +136,7 @@ Op& PassBuilder::emit(Op op, const OpShape& shape)
 
 void PassBuilder::compute(const Operator& source, std::string_view suffix, OpPurpose purpose, const OpShape& shape)
 {
-    emit({.waits = std::exchange(m_nextWaits, StreamMask{0}),
-          .purpose = purpose,
-          .label = m_labels.intern(std::string(source.name) + std::string(suffix))},
+    emit({.waits = std::exchange(m_nextWaits, StreamMask{0}), .purpose = purpose, .label = m_labels.intern(source.name, suffix)},
          shape);
 }
 
@@ -159,7 +158,7 @@ void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::
               .waits = waits,
               .group = group,
               .purpose = OpPurpose::communication,
-              .label = m_labels.intern(std::string(name))},
+              .label = m_labels.intern(name)},
              {.collective = kind, .batch = messages, .bytes = bytes});
 }
 
@@ -575,7 +574,7 @@ void PassBuilder::backwardOfFirst(const Bucket& bucket, std::size_t index, Actio
     }
     if (kind == ActionKind::backwardInput) {
         waitFor(0);
-        m_pass.ops.back().label = m_labels.intern(std::string(op.name));
+        m_pass.ops.back().label = m_labels.intern(op.name);
         m_pass.ops.back().allocBytes = op.savedGradientBytes;
         return;
     }

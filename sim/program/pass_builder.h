@@ -62,10 +62,12 @@ std::string_view regatherName(const Operator&);
 
 class Labels {
 public:
-    std::uint16_t intern(const std::string&);
+    /// Of the name with what is put behind it.
+    std::uint16_t intern(std::string_view name, std::string_view suffix = {});
     std::vector<std::string> take() { return std::move(m_names); }
 
 private:
+    std::string m_sought; ///< its room is used again: every op of every pass asks
     std::vector<std::string> m_names;
     std::unordered_map<std::string, std::uint16_t> m_index;
 };

@@ -135,7 +135,7 @@ void PassBuilder::runAgain(const Bucket& bucket, const Rerun& rerun)
         for (std::size_t i = rerun.last + 1; i <= rerun.before; ++i)
             if (const std::int64_t bytes = remadeBytes(operators[i], rerun.module); bytes > 0) {
                 waitFor(0);
-                m_pass.ops.back().label = m_labels.intern(std::string(operators[i].name));
+                m_pass.ops.back().label = m_labels.intern(operators[i].name);
                 m_pass.ops.back().allocBytes = bytes;
             }
     m_again = false;

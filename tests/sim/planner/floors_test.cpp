@@ -5,6 +5,7 @@
 #include "sim/index.h"
 #include "sim/legal/legal.h"
 #include "sim/memory_limit.h"
+#include "sim/program/stage_content.h"
 #include "sim/simulate/simulation.h"
 #include "tests/support/catalogue.h"
 #include "tests/support/scenarios.h"
@@ -71,6 +72,24 @@ TEST(TightFloor, IsNoMoreThanTheStepAndHoldsWhatTheEngineHolds)
     EXPECT_LT(p95, 0.17);
 }
 
+/// Of both passes of all layers of a micro-batch, each layer lowered whole.
+double kernelsOfLayersNs(const Scenario& scenario)
+{
+    const CostModel cost(scenario);
+    Labels labels;
+    PassBuilder builder(scenario, labels);
+    double sum = 0;
+    for (int layer = 0; layer < scenario.model.numHiddenLayers; ++layer) {
+        const StageContent content =
+            makeStageContent(scenario, Sharding::of(scenario), {.layers = {scenario.model.layerKind(layer)}});
+        for (const Pass& pass : {builder.forward(content, {}, nullptr), builder.backward(content, ActionKind::backward, {})})
+            for (std::size_t i = 0; i < pass.ops.size(); ++i)
+                if (pass.ops[i].kind == OpKind::compute)
+                    sum += static_cast<double>(cost.kernelNs(pass.shapes[i]));
+    }
+    return sum;
+}
+
 TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
 {
     std::mt19937 random(182);
@@ -101,6 +120,9 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
         EXPECT_LE(floor.stepNs, ns + 1);
         const LayoutFloor least = floors.leastOf(choice, made);
         EXPECT_LE(least.stepNs, ns + 1);
+        if (scenario.training.recompute != Recompute::full) {
+            EXPECT_EQ(least.stepNs, kernelsOfLayersNs(made) * (made.microbatches() / static_cast<double>(made.layout.pp)));
+        }
         EXPECT_LE(least.bytes, step->metrics().peakMemoryGib * kBytesPerGib + 1);
         EXPECT_LE(floor.bytes, step->metrics().peakMemoryGib * kBytesPerGib + 1);
         if (const auto order = floors.orderOf(choice, made)) { // what passes are held at once says more, and not too much
@@ -155,7 +177,8 @@ TEST(Floor, IsTheSameWhateverWasPricedBefore)
         const Scenario scenario = space.scenarioOf(choice);
         const LayoutFloor floor =
             floors.floorOf(choice, scenario, *floors.partsOf(choice, scenario), *floors.shardsOf(choice, scenario));
-        return std::tuple(floor.stepNs, floor.bytes, floor.fullestRank, floors.leastOf(choice, scenario).stepNs);
+        const LayoutFloor least = floors.leastOf(choice, scenario);
+        return std::tuple(floor.stepNs, floor.bytes, floor.fullestRank, least.stepNs, least.bytes);
     };
     const Floors shared(space);
     for (const Choice& choice : choices) {

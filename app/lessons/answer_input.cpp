@@ -159,6 +159,7 @@ public:
         row->addWidget(m_box, range ? 0 : 1);
         if (!unit.isEmpty()) {
             auto* label = new QLabel(unit);
+            label->setTextFormat(Qt::PlainText);
             setRole(label, "unit");
             row->addWidget(label);
         }
@@ -225,9 +226,9 @@ public:
             QAbstractButton* button =
                 many ? static_cast<QAbstractButton*>(new QCheckBox) : static_cast<QAbstractButton*>(new QRadioButton);
             button->setAccessibleName(option);
-            auto* label = new QLabel(safeMarkdown(option));
+            auto* label = new QLabel;
+            setLessonText(label, option);
             label->setWordWrap(true);
-            label->setTextFormat(Qt::MarkdownText);
             label->setBuddy(button);
             label->setTextInteractionFlags(Qt::NoTextInteraction);
             auto* row = new QHBoxLayout;
@@ -292,6 +293,7 @@ public:
         column->setContentsMargins(0, 0, 0, 0);
         for (const QString& name : names) {
             auto* label = new QLabel(name);
+            label->setTextFormat(Qt::PlainText);
             label->setWordWrap(true);
             setRole(label, "muted12");
             auto* bar = new NumberInput(name, unit, range, step, this);

@@ -118,8 +118,11 @@ std::vector<double> CurveInput::ticks() const
             break;
         }
     std::vector<double> out;
-    for (double at = std::ceil(m_from * m_scale / step - 1e-9) * step; at <= m_to * m_scale + step * 1e-9; at += step)
+    const double first = std::ceil(m_from * m_scale / step - 1e-9) * step;
+    for (int i = 0; i <= most && first + i * step <= m_to * m_scale + step * 1e-9; ++i) { // counted: a sum may stand still
+        const double at = first + i * step;
         out.push_back(std::abs(at) < step * 1e-9 ? 0 : at / m_scale);
+    }
     return out.size() < 2 ? std::vector{m_from, m_to} : out; // an axis has two ends at least
 }
 

@@ -152,7 +152,7 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     connect(&m_desk, &Desk::waits, this, &LessonPanel::updateChallenge);
     connect(&m_desk, &Desk::stepFailed, this, [this](const QString& why) {
         if (m_goalState != nullptr)
-            m_goalState->setText(why);
+            setLessonText(m_goalState, why);
     });
 }
 
@@ -473,6 +473,8 @@ void LessonPanel::buildChallenge(const sim::Challenge& goal)
     m_goalState = lessonParagraph({}, nullptr);
     m_goalState->setAccessibleName(tr("How far the challenge is"));
     column->addWidget(m_goalState);
+    if (m_play->scenario(goal.from) == nullptr)
+        setLessonText(m_goalState, tr("This pipeline is on paper: write down what you would change."));
     column->addWidget(lessonParagraph(
         goal.changes == 1
             ? tr("One change is possible. Change the scenario at the left; undo brings the change back.")
@@ -499,7 +501,10 @@ void LessonPanel::hint()
         m_hint->setEnabled(false);
         sim::CaseSubject solved = sim::startOf(*goal, m_play->cases());
         sim::setKeys(solved, goal->solvedBy.front());
-        Q_EMIT solutionRequested(std::get<sim::ScenarioDocument>(solved));
+        if (const auto* document = std::get_if<sim::ScenarioDocument>(&solved))
+            Q_EMIT solutionRequested(*document);
+        else // a pipeline alone: there is no form for it
+            addText(tr("A way: %1.").arg(changesText(goal->solvedBy.front(), m_play->cases().catalogue())), "muted");
     }
 }
 
@@ -523,9 +528,9 @@ void LessonPanel::updateChallenge()
     const SimulationPtr& step = m_desk.simulation();
     const bool isLegal = m_desk.session().isLegal() && step && m_desk.session().scenario() != nullptr;
     if (isLegal && !(step->scenario() == *m_desk.session().scenario()))
-        return m_goalState->setText(tr("The engine works it out…"));
+        return setLessonText(m_goalState, tr("The engine works it out…"));
     if (!m_desk.session().isLegal())
-        return m_goalState->setText(tr("This is no job that can run: the form says why."));
+        return setLessonText(m_goalState, tr("This is no job that can run: the form says why."));
     if (!isLegal)
         return;
     try {
@@ -542,16 +547,16 @@ void LessonPanel::updateChallenge()
                                    .isRight = !m_solutionShown,
                                    .sure = {},
                                    .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3});
-            m_goalState->setText(tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
+            setLessonText(m_goalState, tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
         } else {
             const QString moved = state.changed.empty() ? tr("Nothing changed yet.")
                                   : state.changed.size() == 1
                                       ? tr("1 change of %1.").arg(goal->changes)
                                       : tr("%1 changes of %2.").arg(state.changed.size()).arg(goal->changes);
-            m_goalState->setText(moved + QLatin1Char(' ') + tr("Not yet: %1").arg(goalText(state)));
+            setLessonText(m_goalState, moved + QLatin1Char(' ') + tr("Not yet: %1").arg(goalText(state)));
         }
     } catch (const sim::Error& error) {
-        m_goalState->setText(QString::fromUtf8(error.what()));
+        setLessonText(m_goalState, QString::fromUtf8(error.what()));
     }
     updateButtons();
 }

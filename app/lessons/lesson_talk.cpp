@@ -42,8 +42,8 @@ public:
     void addText(const QString& markdown, bool isAnswer = false)
     {
         for (const QString& paragraph : paragraphsOf(markdown)) {
-            auto* label = new QLabel(withoutCode(safeMarkdown(paragraph)));
-            label->setTextFormat(Qt::MarkdownText);
+            auto* label = new QLabel;
+            setLessonText(label, paragraph);
             label->setWordWrap(true);
             label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
             label->setAccessibleName(withoutMarks(paragraph));

@@ -178,10 +178,16 @@ QFrame* lessonCard(QVBoxLayout*& column)
     return frame;
 }
 
+void setLessonText(QLabel* label, const QString& markdown)
+{
+    label->setTextFormat(Qt::MarkdownText);
+    label->setText(withoutCode(safeMarkdown(markdown)));
+}
+
 QLabel* lessonParagraph(const QString& markdown, const char* role)
 {
-    auto* label = new QLabel(withoutCode(safeMarkdown(markdown)));
-    label->setTextFormat(Qt::MarkdownText);
+    auto* label = new QLabel;
+    setLessonText(label, markdown);
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     label->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);

@@ -19,6 +19,9 @@ QStringList paragraphsOf(const QString& markdown);
 /// Markdown without HTML and pictures, and long words breakable: a label cuts what has no place to break at.
 QString safeMarkdown(QString);
 
+/// Words of a lesson's file, whoever wrote it, on a label: Markdown that is safe.
+void setLessonText(QLabel*, const QString& markdown);
+
 /// Code as bold words: a label shows it in a font of its own that does not grow with the text around it.
 QString withoutCode(QString markdown);
 

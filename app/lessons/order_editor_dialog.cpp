@@ -31,7 +31,6 @@ OrderEditorDialog::OrderEditorDialog(OrderDraft draft, const Theme& theme, QWidg
         label->setWordWrap(true);
         label->hide();
     }
-    m_goal->setTextFormat(Qt::MarkdownText);
     m_goal->setAccessibleName(tr("What is asked"));
     m_state->setTextFormat(Qt::PlainText);
     m_state->setAccessibleName(tr("What the order comes to"));
@@ -81,7 +80,7 @@ OrderEditorDialog::~OrderEditorDialog()
 void OrderEditorDialog::setAsked(const sim::AskedQuestion& asked)
 {
     m_asked = &asked;
-    m_goal->setText(safeMarkdown(QString::fromStdString(asked.text())));
+    setLessonText(m_goal, QString::fromStdString(asked.text()));
     m_goal->show();
     m_state->show();
     tell();

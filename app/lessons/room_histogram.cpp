@@ -50,7 +50,7 @@ RoomHistogram::RoomHistogram(const sim::AskedQuestion& asked, const sim::RoomVot
     }
     setAccessibleName(tr("What the room answered"));
     setAccessibleDescription(spoken.join(QStringLiteral("; ")));
-    setToolTip(accessibleDescription());
+    setToolTip(QStringLiteral("<p>%1</p>").arg(accessibleDescription().toHtmlEscaped()));
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 

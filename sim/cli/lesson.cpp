@@ -63,6 +63,8 @@ Paper paperOf(const LessonArguments& arguments)
                       [&] { return Paper(readLesson(arguments.file, catalogue()), arguments.seed, catalogue()); });
 }
 
+constexpr std::size_t kMostOfAnOption = 400;
+
 /// Of a question, as a person reads it: "1F1B: 17.6 GiB", the option's words, the cards in order.
 std::string toldAnswer(const LessonValue& question)
 {
@@ -72,13 +74,14 @@ std::string toldAnswer(const LessonValue& question)
     if (choices != nullptr && input != "bars") {
         std::string words;
         for (const LessonValue& place : answer.is_array() ? answer : LessonValue::array({answer}))
-            words += (words.empty() ? "" : ", ") + choices->at(place.get<std::size_t>()).get<std::string>();
+            words += (words.empty() ? "" : ", ") +
+                     shownText(choices->at(place.get<std::size_t>()).get<std::string>(), kMostOfAnOption);
         return words;
     }
     const auto unit = memberOr<std::string>(question, "unit", {});
     if (answer.is_number() && unit == "%")
         return numberText(answer.get<double>(), Unit::fraction);
-    return shownValue(answer) + (unit.empty() ? "" : " " + unit);
+    return shownValue(answer) + (unit.empty() ? "" : " " + shownText(unit));
 }
 
 void printKey(const LessonArguments& arguments)
@@ -98,7 +101,8 @@ void printKey(const LessonArguments& arguments)
             std::cout << linesForAPerson(question.at("ask").get<std::string>()) << "    " << toldAnswer(question) << "\n";
     }
     for (const LessonValue& challenge : key.at("challenges")) {
-        std::cout << "\n" << challenge.at("id").get<std::string>() << ": " << challenge.at("ask").get<std::string>() << "\n";
+        std::cout << "\n"
+                  << challenge.at("id").get<std::string>() << ": " << linesForAPerson(challenge.at("ask").get<std::string>());
         for (const LessonValue& solution : challenge.at("solved_by"))
             std::cout << "    " << solution.dump() << "\n";
     }
@@ -107,7 +111,7 @@ void printKey(const LessonArguments& arguments)
 void printMark(const LessonValue& result, const std::string& fileName)
 {
     const auto learner = result.at("learner").get<std::string>();
-    std::cout << result.at("title").get<std::string>() << (learner.empty() ? "" : ", " + shownText(learner)) << ": "
+    std::cout << shownText(result.at("title").get<std::string>()) << (learner.empty() ? "" : ", " + shownText(learner)) << ": "
               << result.at("right") << " of " << result.at("of") << " right\n";
     for (const LessonValue& mark : result.at("marks")) {
         const bool isRight = mark.at("right").get<bool>(), isGiven = !mark.at("given").is_null();

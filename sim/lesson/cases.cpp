@@ -51,6 +51,19 @@ LessonValue workedOut(const LessonValue& value, const Names& names)
     return out;
 }
 
+void collectNames(const LessonValue& value, std::vector<std::string>& names)
+{
+    if (isExpressionText(value))
+        try {
+            for (const Expression::NameAsked& asked : Expression::parse(value.get<std::string>().substr(1)).namesAsked())
+                names.push_back(asked.name);
+        } catch (const ExpressionError&) { // adding the case says why
+        }
+    if (value.is_structured())
+        for (const LessonValue& part : value)
+            collectNames(part, names);
+}
+
 bool hasExpressionIn(const LessonValue& value)
 {
     return isExpressionText(value) || (value.is_structured() && std::any_of(value.begin(), value.end(), hasExpressionIn));
@@ -118,6 +131,13 @@ void setKeys(CaseSubject& subject, const LessonValue& keys)
 bool hasExpressions(const CaseDefinition& definition)
 {
     return hasExpressionIn(definition.given);
+}
+
+std::vector<std::string> namesAsked(const CaseDefinition& definition)
+{
+    std::vector<std::string> names;
+    collectNames(definition.given, names);
+    return names;
 }
 
 Cases::Cases(ScenarioDocument own, const Catalogue& catalogue)

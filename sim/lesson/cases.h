@@ -66,6 +66,8 @@ private:
 
 /// Does a definition ask for a question's numbers?
 bool hasExpressions(const CaseDefinition&);
+/// The outermost names that its expressions ask for; of one that cannot be read, none.
+std::vector<std::string> namesAsked(const CaseDefinition&);
 
 /// Has a pipeline the keys and values that the schema's definition "schedule" allows? Throws ScenarioError.
 void requirePipeline(const LessonValue& schedule, const Catalogue&);

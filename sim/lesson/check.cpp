@@ -5,12 +5,15 @@
 #include "sim/lesson/paper.h"
 #include "sim/lesson/question.h"
 #include "sim/lesson/time_limit.h"
+#include "sim/model/tensors.h"
 #include "sim/scenario/json_text.h"
+#include "sim/scenario/key_facts.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <set>
 
 namespace sim {
@@ -35,10 +38,13 @@ public:
                 view = &step.view;
             if (view != nullptr && (view == &step.view || isScenario(shownBy(step))))
                 checkRanks(step, shown, *view);
+            checkPoints(step, shown);
             checkOnScreen(step, shown);
         }
         for (const Question& question : m_lesson.remember)
             check(question);
+        for (std::size_t i = 0; i < m_lesson.after.size(); ++i)
+            mustBeLesson("/after/" + std::to_string(i), m_lesson.after[i]);
         if (m_lesson.draws)
             at("/draws", [&] { const Paper drawn(m_lesson, 1, m_cases.all().catalogue()); });
         for (const std::string& name : m_cases.all().unused())
@@ -103,6 +109,54 @@ private:
         });
     }
 
+    /// What a step points at is there: a rank of the case, a tensor of its model.
+    void checkPoints(const LessonStep& step, const std::string& shown)
+    {
+        for (std::size_t i = 0; i < step.points.size(); ++i) {
+            const LessonPoint& point = step.points[i];
+            const std::string pointer = step.pointer + "/point/" + std::to_string(i);
+            if ((point.rank < 0 && point.tensor.empty()) || !isScenario(shown))
+                continue;
+            at(pointer, [&] {
+                const auto& document = std::get<ScenarioDocument>(*m_cases.all().subject(shown));
+                const Scenario scenario = resolvedScenario(document, m_cases.all().catalogue());
+                if (const int world = scenario.layout.worldSize(); point.rank >= world)
+                    report(pointer + "/rank", "\"" + shown + "\" has ranks 0 to " + std::to_string(world - 1) + ", not " +
+                                                  std::to_string(point.rank));
+                std::vector<std::string> tensors;
+                for (const ModelPart part : kModelParts)
+                    for (const Tensor& tensor : tensorsOf(scenario.model, part))
+                        tensors.emplace_back(tensor.name);
+                if (!point.tensor.empty() && std::find(tensors.begin(), tensors.end(), point.tensor) == tensors.end())
+                    report(pointer + "/tensor",
+                           "there is no tensor " + quotedText(point.tensor) + nearestWords(point.tensor, tensors));
+            });
+        }
+    }
+
+    /// Beside this file, or of the course.
+    void mustBeLesson(const std::string& pointer, const std::string& id)
+    {
+        const std::filesystem::path beside = std::filesystem::path(m_lesson.fileName).parent_path();
+        std::vector<std::string> known;
+        std::error_code unread;
+        for (const std::filesystem::path& folder : {beside.empty() ? "." : beside, lessonFolder(m_cases.all().catalogue())})
+            for (const auto& entry : std::filesystem::directory_iterator(folder, unread))
+                if (entry.path().extension() == ".json")
+                    known.push_back(entry.path().stem().string());
+        if (std::find(known.begin(), known.end(), id) == known.end())
+            report(pointer, "there is no lesson " + quotedText(id) + nearestWords(id, known));
+    }
+
+    /// A key that a scenario can have, so that allowing it, or forbidding it, means something.
+    void mustBeKeys(const std::string& pointer, const std::vector<std::string>& keys)
+    {
+        for (std::size_t i = 0; i < keys.size(); ++i)
+            if (!keyFacts(m_cases.all().catalogue(), keys[i]))
+                report(pointer + "/" + std::to_string(i),
+                       "a scenario has no " + quotedText(keys[i]) + "; /layout/tp and /training are such pointers");
+    }
+
     /// What is said beside a picture is said of what it shows, or compares with; else the words "on screen" tell what is there.
     void checkOnScreen(const LessonStep& step, const std::string& shown)
     {
@@ -125,15 +179,9 @@ private:
     std::set<std::string> supposedBy(const Question& question) const
     {
         std::set<std::string> names{question.on};
-        std::vector<std::string> expressions{question.answer};
-        for (const QuestionOption& option : question.options)
-            expressions.push_back(option.rightIf);
-        for (const QuestionPart& part : question.parts)
-            expressions.push_back(part.value);
-        for (const std::string& text : expressions)
-            if (!text.empty())
-                for (const Expression::NameAsked& asked : Expression::parse(text).namesAsked())
-                    names.insert(asked.name);
+        for (const std::string& text : expressionsAbout(question))
+            for (const Expression::NameAsked& asked : Expression::parse(text).namesAsked())
+                names.insert(asked.name);
         return names;
     }
 
@@ -204,12 +252,35 @@ private:
             check(*step.challenge);
     }
 
+    /// All of them where they are few; else each value of each number at least once, with others that are drawn.
+    static std::set<std::size_t> askingsToTry(const Question& question)
+    {
+        constexpr std::size_t kFew = 64;
+        const std::size_t all = combinationsOf(question);
+        std::set<std::size_t> tried;
+        for (std::size_t i = 0; all <= kFew && i < all; ++i)
+            tried.insert(i);
+        if (!tried.empty())
+            return tried;
+        SeededDraw draw(1);
+        std::size_t stride = 1;
+        for (const auto& [name, values] : question.vary) {
+            for (std::size_t value = 0; value < values.size(); ++value) {
+                const std::size_t any = draw.below(all), own = any / stride % values.size();
+                tried.insert((any + (value + values.size() - own) % values.size() * stride) % all);
+            }
+            stride *= values.size();
+        }
+        tried.insert({0, all - 1});
+        while (tried.size() < kFew)
+            tried.insert(draw.below(all));
+        return tried;
+    }
+
     void check(const Question& question)
     {
-        constexpr std::size_t kMostAskings = 64;
         mustShow(question.pointer + "/on", question.on);
-        const std::size_t count = std::min(combinationsOf(question), kMostAskings);
-        for (std::size_t i = 0; i < count; ++i) {
+        for (const std::size_t i : askingsToTry(question)) {
             const std::size_t before = m_problems.size();
             const DrawnNumbers numbers = combination(question, i);
             at(question.pointer, [&] { check(AskedQuestion(question, m_cases, numbers)); });
@@ -250,6 +321,10 @@ private:
             mustBeScenario(question, right);
         if (question.input == QuestionInput::actions)
             checkOrders(asked);
+        if (question.input == QuestionInput::ranks && right.empty())
+            report(place + "/answer", "no rank is right; who clicks none has not answered");
+        if (question.input == QuestionInput::tensor && !(right[0].get<double>() >= 0 && right[0] < right[1]))
+            report(place + "/answer", shownValue(right) + " is no part of a tensor: from 0 on, the end behind the beginning");
     }
 
     void checkRange(const AskedQuestion& asked, const LessonValue& right)
@@ -314,6 +389,10 @@ private:
         mustFill(place + "/because", challenge.because, names);
         for (std::size_t i = 0; i < challenge.hints.size(); ++i)
             mustFill(place + "/hints/" + std::to_string(i), challenge.hints[i], names);
+        if (isScenario(challenge.from)) {
+            mustBeKeys(place + "/allow", challenge.allow);
+            mustBeKeys(place + "/forbid", challenge.forbid);
+        }
         at(place, [&] {
             const CaseSubject& start = startOf(challenge, names);
             const ChallengeState untouched = stateOf(challenge, start, names);

@@ -1,6 +1,7 @@
 #include "sim/lesson/expression_functions.h"
 #include "sim/lesson/expression_node.h"
 
+#include "sim/cancel.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
 
@@ -359,6 +360,7 @@ Names::Meaning Names::call(std::string_view, std::span<const double>) const
 
 LessonValue Expression::evaluate(const Names& names) const
 {
+    checkCancelled(); // a file may have thousands of the largest
     return Evaluator(names).valueOf(*m_root).value();
 }
 

@@ -29,9 +29,15 @@ void wantCount(const Arguments& arguments, std::size_t least, std::size_t most)
 std::vector<double> numbersOf(const Arguments& arguments)
 {
     std::vector<double> numbers;
-    const bool isList = arguments.size() == 1 && arguments.front().is_array();
-    for (const LessonValue& value : isList ? arguments.front() : LessonValue(arguments))
-        numbers.push_back(numberOf(value));
+    const auto take = [&](const auto& values) {
+        numbers.reserve(values.size());
+        for (const LessonValue& value : values)
+            numbers.push_back(numberOf(value));
+    };
+    if (arguments.size() == 1 && arguments.front().is_array())
+        take(arguments.front());
+    else
+        take(arguments);
     return numbers;
 }
 

@@ -33,11 +33,18 @@ const LessonCases& Paper::cases() const
 
 Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_seed(seed)
 {
-    SeededDraw draw(seed);
+    const std::string fileName = lesson.fileName;
+    withinTime(fileName, [&] { draw(std::move(lesson), catalogue); }); // cases may be worked out from others
+}
+
+/// The questions, with their numbers.
+void Paper::draw(Lesson lesson, const Catalogue& catalogue)
+{
+    SeededDraw drawing(m_seed);
     m_sources.push_back(std::make_unique<Source>(std::move(lesson), catalogue));
     const Source& own = *m_sources.front();
     const auto ask = [&](const Source& source, const Question& question, std::string id) {
-        const std::size_t index = draw.below(combinationsOf(question));
+        const std::size_t index = drawing.below(combinationsOf(question));
         m_questions.push_back({std::move(id), source.lesson.id,
                                std::make_unique<AskedQuestion>(question, source.cases, combination(question, index))});
     };
@@ -50,6 +57,12 @@ Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_
         for (const std::string& id : draws->from) {
             const auto path = std::filesystem::path(own.lesson.fileName).parent_path() / (id + ".json");
             m_sources.push_back(std::make_unique<Source>(readLesson(path, catalogue), catalogue));
+            const std::string& drawnId = m_sources.back()->lesson.id;
+            for (const auto& source : m_sources)
+                if (source != m_sources.back() && source->lesson.id == drawnId)
+                    throw ScenarioError({{own.lesson.fileName, "/draws/from",
+                                          quotedText(id) + " has the id " + quotedText(drawnId) +
+                                              " that another of these lessons has: answers could not be told apart"}});
             for (const Question& question : m_sources.back()->lesson.remember)
                 pool.push_back({m_sources.back().get(), &question});
         }
@@ -71,7 +84,7 @@ Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_
             for (std::size_t i = 0; i < pool.size(); ++i)
                 if (timesOf(pool[i]) == fewest)
                     fresh.push_back(i);
-            const std::size_t place = fresh[draw.below(fresh.size())];
+            const std::size_t place = fresh[drawing.below(fresh.size())];
             drawn.push_back(pool[place]);
             pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(place));
         }

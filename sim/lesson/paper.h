@@ -39,6 +39,7 @@ public:
     LessonValue mark(const LessonValue& answers, const std::string& fileName) const;
 
 private:
+    void draw(Lesson, const Catalogue&);
     struct Source; ///< a lesson and its cases
     LessonValue workedKey() const;
     LessonValue marked(const LessonValue& answers, const std::string& fileName) const;

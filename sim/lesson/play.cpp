@@ -173,24 +173,16 @@ std::string LessonPlay::shownName(std::size_t at) const
 bool LessonPlay::showsWhatIsAsked(std::size_t at) const
 {
     const AskedQuestion* question = asked(at);
-    const std::string shown = shownName(at);
-    if (question == nullptr || shown.empty())
+    const ScenarioDocument* const seen = shown(at);
+    if (question == nullptr || seen == nullptr)
         return false;
-    std::vector<std::string> expressions{question->question().answer};
-    for (const QuestionOption& option : question->question().options)
-        expressions.push_back(option.rightIf);
-    for (const QuestionPart& part : question->question().parts)
-        expressions.push_back(part.value);
-    const auto isWord = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    // A case of another name may be the same scenario.
+    const auto isSeen = [&](const std::string& name) {
+        const ScenarioDocument* const of = scenarioOf(name);
+        return of != nullptr && of->text() == seen->text();
     };
-    for (const std::string& expression : expressions)
-        for (std::size_t i = expression.find(shown); i != std::string::npos; i = expression.find(shown, i + 1)) {
-            const std::size_t end = i + shown.size();
-            if ((i == 0 || !isWord(expression[i - 1])) && end < expression.size() && expression[end] == '.')
-                return true;
-        }
-    return false;
+    const std::vector<std::string> names = casesOf(expressionsAbout(question->question()));
+    return std::any_of(names.begin(), names.end(), isSeen);
 }
 
 std::vector<std::string> LessonPlay::casesOf(const std::vector<std::string>& expressions) const
@@ -240,19 +232,14 @@ const ScenarioDocument* LessonPlay::drawnCase(std::size_t at) const
     const AskedQuestion* question = isDrawn(at) ? asked(at) : nullptr;
     if (question == nullptr)
         return nullptr;
-    std::vector<std::string> expressions{question->question().on, question->question().answer};
-    for (const QuestionOption& option : question->question().options)
-        expressions.push_back(option.rightIf);
-    for (const QuestionPart& part : question->question().parts)
-        expressions.push_back(part.value);
-    for (const std::string& expression : expressions) {
-        if (expression.empty())
-            continue;
-        for (const std::string& name : namesOf(expression))
-            if (const CaseSubject* subject = question->names().subject(name); subject != nullptr)
-                if (const auto* document = std::get_if<ScenarioDocument>(subject))
-                    return document;
-    }
+    std::vector<std::string> names{question->question().on};
+    for (const std::string& expression : expressionsAbout(question->question()))
+        for (std::string& name : namesOf(expression))
+            names.push_back(std::move(name));
+    for (const std::string& name : names)
+        if (const CaseSubject* subject = question->names().subject(name); subject != nullptr)
+            if (const auto* document = std::get_if<ScenarioDocument>(subject))
+                return document;
     return nullptr;
 }
 

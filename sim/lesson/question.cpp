@@ -46,6 +46,14 @@ std::string startOf(const CaseDefinition& definition)
     return definition.given.is_object() ? memberOr<std::string>(definition.given, "from", {}) : std::string();
 }
 
+std::vector<const Question*> remembered(const Lesson& lesson)
+{
+    std::vector<const Question*> all;
+    for (const Question& question : lesson.remember)
+        all.push_back(&question);
+    return all;
+}
+
 /// Each after the one that it starts from, however the file has them: some tools sort keys. What starts from nothing that there
 /// is comes last, and fails when it is added.
 std::vector<const CaseDefinition*> inOrder(const std::vector<CaseDefinition>& all)
@@ -89,6 +97,40 @@ LessonCases::LessonCases(const Lesson& lesson, const Catalogue& catalogue) : m_c
     }
     if (!problems.empty())
         throw ScenarioError(std::move(problems));
+    for (const auto& questions : {lesson.questions(), remembered(lesson)})
+        for (const Question* question : questions)
+            for (const auto& [name, unused] : question->vary)
+                m_varied.insert(name);
+}
+
+std::vector<CaseDefinition> LessonCases::dependentOn(const DrawnNumbers& numbers) const
+{
+    const auto isOfAnother = [&](const std::string& name) {
+        return m_varied.contains(name) &&
+               std::none_of(numbers.begin(), numbers.end(), [&](const auto& drawn) { return drawn.first == name; });
+    };
+    std::vector<CaseDefinition> out;
+    std::set<std::string> left;
+    for (const CaseDefinition& definition : m_dependent) {
+        const std::vector<std::string> asked = namesAsked(definition);
+        if (left.contains(startOf(definition)) || std::any_of(asked.begin(), asked.end(), isOfAnother) ||
+            std::any_of(asked.begin(), asked.end(), [&](const std::string& name) { return left.contains(name); }))
+            left.insert(definition.name);
+        else
+            out.push_back(definition);
+    }
+    return out;
+}
+
+std::vector<std::string> expressionsAbout(const Question& question)
+{
+    std::vector<std::string> out{question.answer};
+    for (const QuestionOption& option : question.options)
+        out.push_back(option.rightIf);
+    for (const QuestionPart& part : question.parts)
+        out.push_back(part.value);
+    std::erase(out, std::string());
+    return out;
 }
 
 std::size_t combinationsOf(const Question& question)
@@ -126,7 +168,7 @@ AskedQuestion::AskedQuestion(const Question& question, const LessonCases& cases,
     for (const auto& [name, value] : m_numbers)
         m_names.putNumber(name, value);
     if (!m_question.vary.empty())
-        for (const CaseDefinition& definition : cases.dependent())
+        for (const CaseDefinition& definition : cases.dependentOn(m_numbers))
             m_names.add(definition);
 }
 

@@ -3,7 +3,12 @@
 
 #include "sim/lesson/cases.h"
 
+#include <set>
+
 namespace sim {
+
+/// The numbers of one asking, by name.
+using DrawnNumbers = std::vector<std::pair<std::string, double>>;
 
 /// A lesson's cases, those that a question's numbers change left aside for asking.
 class LessonCases {
@@ -11,16 +16,18 @@ public:
     /// Throws ScenarioError with all that is wrong with the cases.
     LessonCases(const Lesson&, const Catalogue&);
     const Cases& all() const { return m_cases; }
-    /// Definitions with expressions in them, and those that start from such.
-    const std::vector<CaseDefinition>& dependent() const { return m_dependent; }
+    /// Definitions with expressions in them, and those that start from such, as far as these numbers are what they ask for: not
+    /// those of another question's.
+    std::vector<CaseDefinition> dependentOn(const DrawnNumbers&) const;
 
 private:
     Cases m_cases;
     std::vector<CaseDefinition> m_dependent;
+    std::set<std::string> m_varied; ///< names of numbers that some question varies
 };
 
-/// The numbers of one asking, by name.
-using DrawnNumbers = std::vector<std::pair<std::string, double>>;
+/// All that a question is about: what is right, and what it would be right by.
+std::vector<std::string> expressionsAbout(const Question&);
 
 /// How often a question can be asked with numbers that differ; at least 1.
 std::size_t combinationsOf(const Question&);

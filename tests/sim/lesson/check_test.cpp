@@ -232,6 +232,18 @@ TEST(LessonCheck, FindsEachPlantedMistake)
         {"\"notes\":\"wait\"", "\"note\":\"wait\"", "/steps/0/note: unknown key; nearest: \"notes\"\n"},
         {"\"notes\":\"wait\"", "\"view\":{\"ranks\":[4]}",
          "/steps/0: the view selects rank 4, and \"tiny\" has ranks 0 to 3; give the step a view of its own\n"},
+        {"\"notes\":\"wait\"", "\"view\":{\"pictures\":[\"timelin\"]}",
+         "/steps/0/view/pictures/0: \"timelin\": unknown word; nearest: \"timeline\"\n"},
+        {"\"notes\":\"wait\"", "\"view\":{\"lens\":\"memry\"}",
+         "/steps/0/view/lens: \"memry\": unknown lens; nearest: \"memory\"\n"},
+        {"\"notes\":\"wait\"", "\"view\":{\"rankz\":[1]}", "/steps/0/view/rankz: unknown key; nearest: \"ranks\""},
+        {"\"notes\":\"wait\"", "\"point\":[{\"text\":\"here\",\"rank\":4}]",
+         "/steps/0/point/0/rank: \"tiny\" has ranks 0 to 3, not 4\n"},
+        {"\"notes\":\"wait\"", "\"point\":[{\"text\":\"here\",\"tensor\":\"MLP upp\"}]",
+         "/steps/0/point/0/tensor: there is no tensor \"MLP upp\"; nearest: \"MLP up\""},
+        {"\"minutes\":2", "\"after\":[\"bubbel\"]", "/after/0: there is no lesson \"bubbel\"; nearest: \"bubble\""},
+        {"[\"/layout/pp\"]", "[\"/layout/pp\",\"/layuot\"]",
+         "/steps/12/challenge/allow/1: a scenario has no \"/layuot\"; /layout/tp and /training are such pointers\n"},
         {"\"notes\":\"wait\"",
          "\"chart\":{\"bars\":[{\"text\":\"a\",\"value\":\"0 - 1\"},{\"text\":\"b\",\"value\":\"tiny.world_size\"}]}",
          "/steps/0/chart: 0 - 1 is -1; a bar is no shorter than 0\n"},
@@ -250,6 +262,31 @@ TEST(LessonCheck, FindsEachPlantedMistake)
             continue;
         EXPECT_THAT(problemsOf(lessonWith({{planted.from, planted.to}})), testing::HasSubstr(planted.found));
     }
+}
+
+TEST(LessonCheck, OfManyAskingsEachValueIsTried)
+{
+    // 720 ways to ask; at one value of the last number no bubble is left.
+    const std::string found = problemsOf(
+        lessonWith({{"\"vary\":{\"p\":[2,4]}",
+                     "\"vary\":{\"p\":[2,4,8,16],\"q\":[1,2,3,4,5,6,7,8,9,10,11,12],\"r\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,0]}"},
+                    {"{p} stages: how many?", "{p} stages, {q / r}: how many?"}}));
+    EXPECT_NE(found.find("r 0: {q / r}"), std::string::npos) << found;
+}
+
+TEST(LessonCheck, QuestionsMayVaryNumbersOfTheirOwn)
+{
+    const std::string two = R"({"format":"rankscope-lesson","version":1,"id":"two","title":"Two",
+"cases":{"stages":{"schedule":{"kind":"1f1b","stages":"=p","microbatches":8}},
+         "more":{"from":"stages","set":{"/microbatches":16}},
+         "long":{"schedule":{"kind":"1f1b","stages":4,"microbatches":"=m"}}},
+"steps":[{"say":"hello"}],
+"remember":[{"ask":"{p}?","input":"number","vary":{"p":[2,4]},"answer":"stages.peak_activations[0] + more.peak_activations[0]"},
+            {"ask":"{m}?","input":"number","vary":{"m":[8,16]},"answer":"long.peak_activations[0]"}]})";
+    EXPECT_EQ(problemsOf(two), "");
+    std::string typo = two;
+    typo.replace(typo.find("\"=m\""), 4, "\"=n\"");
+    EXPECT_NE(problemsOf(typo).find("there is no \"n\""), std::string::npos) << problemsOf(typo);
 }
 
 TEST(LessonCheck, TellsAllProblemsAtOnce)

@@ -65,6 +65,16 @@ TEST(LessonTime, WhatNobodyWaitsForIsCancelledAsEver)
                  Cancelled);
 }
 
+/// One large expression takes milliseconds; a file may have thousands of them.
+TEST(LessonTime, EachExpressionLooksWhetherSomebodyStillWaits)
+{
+    const std::atomic<bool> isCancelled{true};
+    const CancelScope around(isCancelled);
+    const Cases none("any.json", test::catalogue());
+    EXPECT_THROW(Expression::parse("1 + 1").evaluate(none), Cancelled);
+    EXPECT_THROW(Paper(parseLesson(kPipelineLesson, "pipe.json", test::catalogue()), 1, test::catalogue()).key(), Cancelled);
+}
+
 TEST(LessonChallenge, ValuesThatAreNoPipelineAreToldAndNotSimulated)
 {
     EXPECT_EQ(markOf({{"/kind", "1f1b"}}, "less").at("right"), true);

@@ -35,7 +35,7 @@ RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::o
     auto* how = new QLabel(tr("Put the window as it should be seen: scenario, pictures, lens, ranks. Then add the step."));
     how->setWordWrap(true);
     setRole(how, "muted");
-    m_title->setPlaceholderText(tr("Same time, less memory"));
+    m_title->setPlaceholderText(tr("How long is the bubble?"));
     m_breaks->setPlaceholderText(tr("1F1B is faster than GPipe"));
     m_say->setPlaceholderText(tr("What is to be seen. **Bold** and live numbers, {case_1.peak_memory_gib|gib}, work here."));
     m_notes->setPlaceholderText(tr("For whoever presents it; only you see them"));

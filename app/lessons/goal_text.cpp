@@ -67,6 +67,17 @@ QString goalText(const std::string& unmet)
     const QString text = QString::fromStdString(unmet);
     if (text.startsWith(QStringLiteral("mine.fits ")))
         return QObject::tr("it does not fit into the memory of its GPUs");
+    static const QRegularExpression kGroup(
+        QStringLiteral("^mine\\.groups\\((\\d+)\\)\\.([a-z_]+)\\s*==\\s*\\[(.*?)\\] does not hold(?:: .*? is \\[(.*?)\\])?"));
+    if (const QRegularExpressionMatch group = kGroup.match(text); group.hasMatch()) {
+        const auto listed = [&](int part) {
+            return group.captured(part).remove(QLatin1Char(' ')).replace(QLatin1Char(','), QStringLiteral(", "));
+        };
+        const QString asked = QObject::tr("%1 is asked for").arg(listed(3));
+        return group.captured(4).isEmpty()
+                   ? asked
+                   : QObject::tr("the %1 group of rank %2 is %3; %4").arg(group.captured(2), group.captured(1), listed(4), asked);
+    }
     static const QRegularExpression kClaim(
         QStringLiteral("^mine\\.([\\w.]+)\\s*(<=|>=|<|>|==)\\s*([\\w.]+) does not hold: (.*)$"));
     static const QRegularExpression kNoughts(QStringLiteral("\\.0+(?=\\D|$)")); // a limit is meant as it was written

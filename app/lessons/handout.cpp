@@ -1,5 +1,6 @@
 #include "app/lessons/handout.h"
 
+#include "app/canvas/masked_canvas.h"
 #include "app/canvas/qt/fonts.h"
 #include "app/canvas/qt/qpainter_canvas.h"
 #include "app/canvas/recorder_canvas.h"
@@ -164,7 +165,8 @@ public:
         keep(kBody * 2);
         text(markdown, kBody, kIndent, false, true);
     }
-    void picture(StepView& view, const PaperShape& shape, const QString& caption)
+    /// `masked`: quantities are not told.
+    void picture(StepView& view, const PaperShape& shape, const QString& caption, bool masked)
     {
         keep(shape.height + 2.0 * kBody);
         m_painter.save();
@@ -172,7 +174,12 @@ public:
         m_painter.setClipRect(QRectF(0, 0, kTextWidth, shape.height));
         m_painter.scale(shape.scale, shape.scale);
         QPainterCanvas canvas(m_painter, shape.area());
-        view.draw(canvas);
+        if (masked) {
+            MaskedCanvas hiding(canvas);
+            view.draw(hiding);
+        } else {
+            view.draw(canvas);
+        }
         m_painter.restore();
         m_painter.setPen(QPen(Qt::lightGray, 0.8));
         m_painter.setBrush(Qt::NoBrush);
@@ -258,13 +265,13 @@ public:
             if (asked == nullptr && !isChallenge) {
                 // What is said later may tell an answer: it stands on the key, unless the lesson says that it does not.
                 if ((!hasAsked && !m_play.step(at).reveal) || m_play.step(at).isOnPaper)
-                    m_sheets.text(paperText(m_play.text(at)));
+                    m_sheets.text(paperText(m_play.textOnPaper(at)));
                 continue;
             }
             hasAsked = true;
             pictures(at);
             m_sheets.keep(110);
-            m_sheets.text(QStringLiteral("**%1.**  %2").arg(++m_number).arg(paperText(m_play.text(at))), kQuestion);
+            m_sheets.text(QStringLiteral("**%1.**  %2").arg(++m_number).arg(paperText(m_play.textOnPaper(at))), kQuestion);
             if (asked != nullptr)
                 room(*asked);
             else
@@ -358,8 +365,12 @@ private:
         // What is asked of a picture is asked of it alone, and it does not tell it.
         const auto input = asking.predict ? std::optional(asking.predict->input) : std::nullopt;
         const bool asksForSlice = input == sim::QuestionInput::tensor, asksForRanks = input == sim::QuestionInput::ranks;
-        if (asksForSlice || asksForRanks)
-            wanted = {&pictureInfo(asksForSlice ? Picture::storage : Picture::grid)};
+        if (asksForSlice)
+            wanted = {&pictureInfo(Picture::storage)};
+        if (asksForRanks) // by what is seen of them, where the lesson shows it
+            std::erase_if(wanted, [](const PictureInfo* info) { return info->picture != Picture::timeline; });
+        if (asksForRanks)
+            wanted.insert(wanted.begin(), &pictureInfo(Picture::grid));
         if (const std::string drawn = m_play.shownName(at) + view.dump() + wanted.front()->name; drawn != m_drawn)
             m_drawn = drawn;
         else
@@ -386,12 +397,15 @@ private:
             height += drawn.back().second.height + 24;
         }
         m_sheets.keep(height);
+        bool tellsAnswers = false; // of any question: all are seen at once
+        for (std::size_t question = 0; question < m_play.steps(); ++question)
+            tellsAnswers = tellsAnswers || m_play.showsWhatIsAsked(question, at);
         for (std::size_t i = 0; i < drawn.size(); ++i) {
             const QString caption = tr("%1: %2").arg(QCoreApplication::translate("Pictures", wanted[i]->title),
                                                      paperText(nameOf(simulation->scenario()).toStdString()));
             if (m_cut != nullptr && !drawn[i].second.isWhole)
                 *m_cut << caption;
-            m_sheets.picture(*drawn[i].first, drawn[i].second, caption);
+            m_sheets.picture(*drawn[i].first, drawn[i].second, caption, tellsAnswers);
         }
     }
 

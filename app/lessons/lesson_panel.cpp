@@ -199,6 +199,8 @@ void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember
     m_remembered.clear();
     m_sceneName.clear();
     m_seenStep.reset();
+    m_open.reset();
+    m_pictures.clear();
     const sim::Lesson& lesson = m_play->lesson();
     const QString minutes = lesson.minutes > 0 ? tr(" · %1 MIN").arg(lesson.minutes) : QString();
     m_section->setText(onlyRemember        ? tr("DO YOU REMEMBER?")
@@ -239,6 +241,16 @@ std::optional<CommittedAnswer> LessonPanel::answerOf(const std::string& id) cons
 bool LessonPanel::masks() const
 {
     return m_play && !m_isAtEnd && m_play->asked(m_at) != nullptr && !committed();
+}
+
+bool LessonPanel::hidesNumbers() const
+{
+    return masks() || (m_open && *m_open > m_at && !m_isAtEnd && showsWhatIsAsked());
+}
+
+bool LessonPanel::showsWhatIsAsked() const
+{
+    return m_open && m_play && m_play->showsWhatIsAsked(*m_open, m_at);
 }
 
 bool LessonPanel::asksSomething() const
@@ -315,6 +327,8 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     if (!m_onlyRemember)
         m_progress.setStep(m_play->lesson().id, at);
     m_sinceAsked.start();
+    if (masks())
+        m_open = at;
     std::string name = m_play->shownName(at);
     LessonScene scene = sceneOf(*m_play, at);
     for (std::size_t before = at; comesAnew && before-- > 0 && (scene.view.is_null() || scene.front.empty());) {
@@ -339,6 +353,8 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     m_seenStep.reset();
     m_sceneName = name;
     scene.asksForSlice = scene.asksForSlice && masks();
+    if (!scene.front.empty())
+        m_pictures = scene.front;
     scene.asksForRanks = scene.asksForRanks && masks();
     beginBody();
     addText(fromUtf8(m_play->text(at)));
@@ -563,7 +579,9 @@ void LessonPanel::updateChallenge()
 
 void LessonPanel::updateButtons()
 {
-    const bool masked = masks();
+    if (m_open == m_at && !masks())
+        m_open.reset();
+    const bool masked = hidesNumbers();
     m_back->setEnabled(m_play && (m_at > 0 || m_isAtEnd));
     m_next->setEnabled(canGoOn());
     const bool isLast = m_play && m_at + 1 == m_play->steps();

@@ -66,6 +66,12 @@ public:
     std::size_t at() const { return m_at; }
     /// A question is open: what the window says of the step would give it away.
     bool masks() const;
+    /// Likewise, or one goes back from an open question to a step that shows what it asks of.
+    bool hidesNumbers() const;
+    /// What is on screen is what the open question asks of.
+    bool showsWhatIsAsked() const;
+    /// Those that the lesson has shown last: while it asks, no other is seen.
+    const std::vector<Picture>& pictures() const { return m_pictures; }
     /// It is not at its end, and asks something: what was answered may be asked again in other words.
     bool asksSomething() const;
     /// As shown, for tests.
@@ -86,7 +92,7 @@ public Q_SLOTS:
 Q_SIGNALS:
     void sceneChanged(const app::LessonScene&);
     void sceneExpected(const app::LessonScene&); ///< that probably comes next; without a case: none
-    void maskChanged(bool masks);
+    void maskChanged(bool hidesNumbers);
     void started();
     void anewRequested();      ///< from the first step, nothing answered
     void followingRequested(); ///< the lesson that the end page offers
@@ -130,6 +136,8 @@ private:
     bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_solutionShown = false, m_isSuspended = false;
     bool m_isStartShown = false; ///< of this challenge: before, nothing counts
     std::size_t m_at = 0, m_hintsShown = 0;
+    std::optional<std::size_t> m_open; ///< the question that was reached and is not answered yet
+    std::vector<Picture> m_pictures;
     std::optional<std::size_t> m_seenStep;               ///< whose pictures came with the answer before it
     std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
     QElapsedTimer m_sinceAsked;

@@ -58,7 +58,11 @@ public:
 private:
     void report(const std::string& pointer, std::string message)
     {
-        m_problems.push_back({m_lesson.fileName, pointer, std::move(message)});
+        const bool isTold = std::any_of(m_problems.begin(), m_problems.end(), [&](const Problem& problem) {
+            return problem.pointer == pointer && problem.message == message;
+        });
+        if (!isTold)
+            m_problems.push_back({m_lesson.fileName, pointer, std::move(message)});
     }
     /// Runs `work`; what it throws is a problem there.
     template <typename Work>
@@ -144,7 +148,9 @@ private:
             for (const auto& entry : std::filesystem::directory_iterator(folder, unread))
                 if (entry.path().extension() == ".json")
                     known.push_back(entry.path().stem().string());
-        if (std::find(known.begin(), known.end(), id) == known.end())
+        if (id == m_lesson.id)
+            report(pointer, "a lesson does not come before itself");
+        else if (std::find(known.begin(), known.end(), id) == known.end())
             report(pointer, "there is no lesson " + quotedText(id) + nearestWords(id, known));
     }
 
@@ -313,6 +319,11 @@ private:
             return report(place + "/answer", "the engine's answer is " + shownValue(right) + "; " + why);
         if (!question.range.empty())
             at(place + "/range", [&] { checkRange(asked, right); });
+        at(place + "/ask", [&] {
+            for (const LivePart& part : liveParts(question.ask))
+                if (!question.answer.empty() && part.expression == question.answer)
+                    report(place + "/ask", "{" + part.expression + "} tells the answer");
+        });
         for (std::size_t i = 0; i < question.mistakes.size(); ++i) {
             const std::string pointer = place + "/mistakes/" + std::to_string(i) + "/near";
             at(pointer, [&] { checkMistake(pointer, asked, right, question.mistakes[i]); });
@@ -338,6 +349,15 @@ private:
                                                                 shownValue(LessonValue(from)) + " to " +
                                                                 shownValue(LessonValue(to)));
         }
+        if (right.is_number() && asked.isNear(from, right) && asked.isNear(to, right))
+            report(asked.question().pointer + "/tolerance",
+                   "every answer from " + shownValue(LessonValue(from)) + " to " + shownValue(LessonValue(to)) + " is within it");
+    }
+
+    static bool isInRange(const AskedQuestion& asked, double value)
+    {
+        const auto [from, to] = asked.range();
+        return from <= value && value <= to;
     }
 
     void checkMistake(const std::string& pointer, const AskedQuestion& asked, const LessonValue& right, const Mistake& mistake)
@@ -345,6 +365,10 @@ private:
         const LessonValue value = asked.valueOf(mistake.near);
         if (const std::string why = asked.whyNoAnswer(value); !why.empty())
             report(pointer, mistake.near + " is " + shownValue(value) + "; " + why);
+        else if (value.is_number() && !asked.question().range.empty() && !isInRange(asked, value.get<double>()))
+            report(pointer, "this mistake's " + shownValue(value) + " cannot be given: the range is " +
+                                shownValue(LessonValue(asked.range().first)) + " to " +
+                                shownValue(LessonValue(asked.range().second)));
         else if (asked.isNear(value, right))
             report(pointer,
                    "this mistake's " + shownValue(value) + " is within the tolerance of the right answer, " + shownValue(right));

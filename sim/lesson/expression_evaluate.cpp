@@ -77,7 +77,8 @@ public:
     {
         Result result = of(node);
         if (result.names != nullptr)
-            fail(node, "holds values and is none itself" + nearestWords("", result.names->known()));
+            fail(node, (node.text.empty() ? std::string("this") : quotedText(node.text)) + " holds values and is none itself" +
+                           nearestWords("", result.names->known()));
         return result;
     }
 
@@ -340,8 +341,10 @@ std::optional<std::string> whyNot(const std::string& claim, const Names& names)
         const LessonValue value = expression.evaluate(names);
         if (!value.is_boolean())
             return shownText(claim) + " is " + shownValue(value) + "; something true or false is expected";
-        if (!value.get<bool>())
-            return shownText(claim) + " does not hold: " + expression.sides(names);
+        if (!value.get<bool>()) {
+            const std::string sides = expression.sides(names);
+            return shownText(claim) + " does not hold" + (sides.empty() ? "" : ": " + sides);
+        }
         return std::nullopt;
     } catch (const Error& error) {
         return shownText(claim) + ": " + error.what();

@@ -123,6 +123,11 @@ std::string writtenValue(const LessonValue& value, std::string_view format)
 
 std::string filledIn(std::string_view text, const Names& names)
 {
+    return filledIn(text, names, {});
+}
+
+std::string filledIn(std::string_view text, const Names& names, const std::map<std::string, std::string>& words)
+{
     std::string out;
     std::size_t done = 0;
     const auto plain = [&](std::size_t until) {
@@ -134,12 +139,16 @@ std::string filledIn(std::string_view text, const Names& names)
     };
     for (const LivePart& part : liveParts(text)) {
         plain(part.begin);
+        done = part.end;
+        if (const auto instead = words.find(part.expression); instead != words.end()) {
+            out += instead->second;
+            continue;
+        }
         try {
             out += writtenValue(Expression::parse(part.expression).evaluate(names), part.format);
         } catch (const Error& error) {
             throw Error("{" + part.expression + "}: " + error.what());
         }
-        done = part.end;
     }
     plain(text.size());
     return out;

@@ -6,6 +6,7 @@
 
 #include "sim/lesson/expression.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ std::vector<LivePart> liveParts(std::string_view text);
 
 /// Throws Error as liveParts, and where an expression cannot be worked out or its value has not the kind of its format.
 std::string filledIn(std::string_view text, const Names&);
+/// The same; in place of an expression that `words` has words for stand those.
+std::string filledIn(std::string_view text, const Names&, const std::map<std::string, std::string>& words);
 /// One value so written. Throws Error.
 std::string writtenValue(const LessonValue&, std::string_view format);
 

@@ -4,6 +4,7 @@
 #include "sim/lesson/time_limit.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace sim {
@@ -170,10 +171,10 @@ std::string LessonPlay::shownName(std::size_t at) const
     return {};
 }
 
-bool LessonPlay::showsWhatIsAsked(std::size_t at) const
+bool LessonPlay::showsWhatIsAsked(std::size_t questionAt, std::size_t shownAt) const
 {
-    const AskedQuestion* question = asked(at);
-    const ScenarioDocument* const seen = shown(at);
+    const AskedQuestion* question = asked(questionAt);
+    const ScenarioDocument* const seen = shown(shownAt);
     if (question == nullptr || seen == nullptr)
         return false;
     // A case of another name may be the same scenario.
@@ -183,6 +184,36 @@ bool LessonPlay::showsWhatIsAsked(std::size_t at) const
     };
     const std::vector<std::string> names = casesOf(expressionsAbout(question->question()));
     return std::any_of(names.begin(), names.end(), isSeen);
+}
+
+std::string LessonPlay::textOnPaper(std::size_t at) const
+{
+    std::map<std::string, std::string> answered;
+    int number = 0;
+    for (std::size_t earlier = 0; earlier < at; ++earlier) {
+        if (step(earlier).challenge)
+            ++number;
+        const AskedQuestion* const question = asked(earlier);
+        if (question == nullptr)
+            continue;
+        ++number;
+        std::vector<std::string> answers{question->question().answer};
+        if (question->question().input == QuestionInput::bars)
+            for (const QuestionPart& part : question->question().parts)
+                answers.push_back(part.value);
+        for (const std::string& answer : answers)
+            if (!answer.empty() && !isDrawn(earlier))
+                answered.emplace(answer, "(answer " + std::to_string(number) + ")");
+    }
+    const LessonStep& of = step(at);
+    const AskedQuestion* const question = asked(at);
+    const Names& names = question != nullptr ? static_cast<const Names&>(question->names()) : cases();
+    std::string text = filledIn(of.say, names, answered);
+    for (const std::string& more :
+         {of.challenge ? of.challenge->ask : std::string(), of.predict ? of.predict->ask : std::string()})
+        if (!more.empty())
+            text += (text.empty() ? "" : "\n\n") + filledIn(more, names, answered);
+    return text;
 }
 
 std::vector<std::string> LessonPlay::casesOf(const std::vector<std::string>& expressions) const

@@ -66,8 +66,13 @@ public:
     const ScenarioDocument* scenario(const std::string& name) const { return scenarioOf(name); }
     /// Of a scenario case, the peak memory of its fullest rank in GiB; 0 of no case.
     double peakGibOf(const std::string& name) const;
-    /// Is the open question of a step about the scenario that is on screen? Then its pictures tell the answer.
-    bool showsWhatIsAsked(std::size_t at) const;
+    /// Is the open question of a step about the scenario that is on screen there, or at another step? Then its pictures tell the
+    /// answer.
+    bool showsWhatIsAsked(std::size_t at) const { return showsWhatIsAsked(at, at); }
+    bool showsWhatIsAsked(std::size_t question, std::size_t shownAt) const;
+    /// The step's words on a sheet where all questions are seen at once: where they tell what an earlier one asks for, its number
+    /// on the sheet stands in their place.
+    std::string textOnPaper(std::size_t at) const;
 
 private:
     struct Step {

@@ -44,6 +44,16 @@ struct CommandTable {
     static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare->view().comparison(); }
     static bool isPinned(const W& w) { return w.m_baseline.isPinned(); }
     static bool isPlayingLesson(const W& w) { return w.m_lesson->isPlaying(); }
+    /// What has the key with it, or shows it, waits while a question is open.
+    static bool mayTellOfLesson(const W& w) { return isPlayingLesson(w) && !w.m_masksNumbers && !w.m_fileExport.isBusy(); }
+    static bool mayPresent(const W& w)
+    {
+        const bool isExam = isPlayingLesson(w) && w.m_lesson->play()->lesson().draws.has_value();
+        return isExam ? !w.m_masksNumbers : hasStep(w) || isPlayingLesson(w);
+    }
+    /// Nor is a group selected that somebody is to find.
+    static bool maySelectGroup(const W& w) { return onPictures(w) && !w.m_desk.selection().asksForRanks; }
+    static bool mayPlan(const W& w) { return maySay(w) && !(w.m_isInLesson && w.m_lesson->asksSomething()); }
     static bool isTraining(const W& w) { return w.runIsActive(); }
     static bool answers(const W& w) { return isTraining(w) && w.m_run->status().phase != LivePhase::lost; }
     /// One that was started here can be ended by force.
@@ -88,6 +98,14 @@ struct CommandTable {
     {
         const auto run = [](W& w) { w.runInView(viewCommand, false); };
         return {id, menu, CommandScope::canvas, text, shortcuts, what, onPictures, run, extra, viewCommand};
+    }
+    template <ViewCommand viewCommand>
+    static constexpr Command ofGroup(CommandId id, const char* text, const char* shortcuts, const char* what,
+                                     const CommandExtras& extra = {})
+    {
+        Command out = inView<viewCommand>(id, CommandMenu::navigate, text, shortcuts, what, extra);
+        out.enabled = maySelectGroup;
+        return out;
     }
     template <Picture picture>
     static constexpr Command ofPicture(CommandId id, const char* text, const char* shortcuts, const char* what)
@@ -148,14 +166,11 @@ std::span<const Command> CommandTable::rows()
                  mayFilm, [](W& w) { w.exportFilm(); }),
         inWindow(exportPage, file, "Export &Page…", "", "Scenario, numbers and pictures as one file that any browser opens",
                  canWriteFile, [](W& w) { w.exportPage(); }),
-        inWindow(
-            handout, file, "&Hand-out of the Lesson…", "",
-            "The lesson on paper: questions with room to answer, key on its own sheet",
-            [](const W& w) { return isPlayingLesson(w) && !w.m_fileExport.isBusy(); }, [](W& w) { w.exportHandout(); },
-            {.startsGroup = true}),
-        inWindow(
-            exportResults, file, "Lesson Res&ults…", "", "What was answered, and the engine's answers, as CSV or JSON",
-            [](const W& w) { return isPlayingLesson(w) && !w.m_fileExport.isBusy(); }, [](W& w) { w.exportResults(); }),
+        inWindow(handout, file, "&Hand-out of the Lesson…", "",
+                 "The lesson on paper: questions with room to answer, key on its own sheet", mayTellOfLesson,
+                 [](W& w) { w.exportHandout(); }, {.startsGroup = true}),
+        inWindow(exportResults, file, "Lesson Res&ults…", "", "What was answered, and the engine's answers, as CSV or JSON",
+                 mayTellOfLesson, [](W& w) { w.exportResults(); }),
         inWindow(recordLesson, file, "Recor&d a Lesson…", "", "Make a lesson of what the window shows, step by step", onWorkspace,
                  [](W& w) { w.recordLesson(); }),
         inWindow(copyLink, file, "Copy &Link", "Ctrl+Alt+C", "The scenario as a rankscope: link, to be sent in a message",
@@ -274,15 +289,14 @@ std::span<const Command> CommandTable::rows()
                                      "Where the number under the pointer comes from: formula, values, source"),
         inWindow(goToRank, navigate, "&Go to Rank…", "/", "Type a rank's number to select it", hasStep,
                  [](W& w) { w.openPalette(W::tr("rank ")); }, {.startsGroup = true}),
-        inView<ViewCommand::selectTpGroup>(selectTpGroup, navigate, "Select Tensor Group", "T",
-                                           "All ranks of the rank's tensor-parallel group", {.startsGroup = true}),
-        inView<ViewCommand::selectCpGroup>(selectCpGroup, navigate, "Select Context Group", "C",
-                                           "All ranks of its context-parallel group"),
-        inView<ViewCommand::selectPpGroup>(selectPpGroup, navigate, "Select Pipeline", "I", "All ranks of its pipeline"),
-        inView<ViewCommand::selectDpGroup>(selectDpGroup, navigate, "Select Data Group", "B",
-                                           "All its data-parallel replicas: those that share the batch"),
-        inView<ViewCommand::selectEpGroup>(selectEpGroup, navigate, "Select Expert Group", "E",
-                                           "All ranks of its expert-parallel group"),
+        ofGroup<ViewCommand::selectTpGroup>(selectTpGroup, "Select Tensor Group", "T",
+                                            "All ranks of the rank's tensor-parallel group", {.startsGroup = true}),
+        ofGroup<ViewCommand::selectCpGroup>(selectCpGroup, "Select Context Group", "C",
+                                            "All ranks of its context-parallel group"),
+        ofGroup<ViewCommand::selectPpGroup>(selectPpGroup, "Select Pipeline", "I", "All ranks of its pipeline"),
+        ofGroup<ViewCommand::selectDpGroup>(selectDpGroup, "Select Data Group", "B",
+                                            "All its data-parallel replicas: those that share the batch"),
+        ofGroup<ViewCommand::selectEpGroup>(selectEpGroup, "Select Expert Group", "E", "All ranks of its expert-parallel group"),
         {play,
          navigate,
          CommandScope::canvas,
@@ -310,7 +324,7 @@ std::span<const Command> CommandTable::rows()
                  "Ops of the selected ranks and time added up: count, time, bytes, FLOP/s; again: hide it", onWorkspace,
                  [](W& w) { w.goToOrHide(*w.m_opsDock, showOps); }, {.checked = isOn<showOps>}),
         inWindow(showPlan, view, "Plan: Best Layout", "Ctrl+Alt+P",
-                 "The best layout of the job on so many GPUs, proved, and why each other one lost; again: hide it", maySay,
+                 "The best layout of the job on so many GPUs, proved, and why each other one lost; again: hide it", mayPlan,
                  [](W& w) { w.goToOrHide(*w.m_planDock, showPlan); }, {.checked = isOn<showPlan>}),
         inWindow(resetLayout, view, "Reset Lay&out", "", "Every picture at its usual place", onWorkspace,
                  [](W& w) { w.resetLayout(); }),
@@ -371,10 +385,9 @@ std::span<const Command> CommandTable::rows()
         inView<ViewCommand::lensNow>(lensNow, view, "Lens: Now", "7", "In the rank grid: what each rank does at the time cursor"),
         inView<ViewCommand::switchArrangement>(switchArrangement, view, "Logical or Physical", "H",
                                                "Lay the rank grid out by axes, or as the hardware lies"),
-        inWindow(
-            present, view, "Pr&esentation", "F9",
-            "The pictures, or the lesson, before an audience: large text, steered by a clicker",
-            [](const W& w) { return hasStep(w) || isPlayingLesson(w); }, [](W& w) { w.present(); }, {.startsGroup = true}),
+        inWindow(present, view, "Pr&esentation", "F9",
+                 "The pictures, or the lesson, before an audience: large text, steered by a clicker", mayPresent,
+                 [](W& w) { w.present(); }, {.startsGroup = true}),
         inWindow(fullScreen, view, "&Full Screen", "F11", "Fill the screen", always,
                  [](W& w) { w.setWindowState(w.windowState() ^ Qt::WindowFullScreen); },
                  {.checked = [](const W& w) { return w.isFullScreen(); }}),

@@ -81,7 +81,7 @@ void MainWindow::buildLesson()
     m_lessonDock->hide();
     addDockWidget(Qt::RightDockWidgetArea, m_lessonDock);
     connect(m_lesson, &LessonPanel::started, this, &MainWindow::updateActions);
-    connect(m_lesson, &LessonPanel::started, this, [this] { maskNumbers(m_lesson->masks()); });
+    connect(m_lesson, &LessonPanel::started, this, [this] { maskNumbers(m_lesson->hidesNumbers()); });
     connect(m_lesson, &LessonPanel::sceneChanged, this, &MainWindow::showScene);
     connect(m_lesson, &LessonPanel::sceneExpected, this, &MainWindow::expectScene);
     connect(m_lesson, &LessonPanel::maskChanged, this, &MainWindow::maskNumbers);
@@ -107,7 +107,7 @@ void MainWindow::buildLesson()
             openLesson(QString::fromStdString(next->fileName));
     });
     connect(m_lesson, &LessonPanel::finished, this, [this] {
-        maskNumbers(m_lesson->masks());
+        maskNumbers(m_lesson->hidesNumbers());
         m_gallery->setEntries({}, {}); // read anew when it is shown
     });
     connect(m_lesson, &LessonPanel::solutionRequested, this,
@@ -251,6 +251,8 @@ void MainWindow::leaveLesson()
 void MainWindow::showScene(const LessonScene& scene)
 {
     m_workspace->setNote(scene.note);
+    if (m_masksNumbers)
+        m_workspace->setOnly(m_lesson->pictures(), tr("Hidden until you have answered."));
     m_desk.askForSlice(scene.asksForSlice);
     if (scene.asksForRanks && scene.shown == nullptr && scene.ranks.empty()) { // those of the answer before are none to this one
         m_desk.selection().selectRank(std::nullopt);
@@ -419,10 +421,11 @@ void MainWindow::maskNumbers(bool masked)
         m_desk.askForSlice(false);
         m_desk.askForRanks(false);
     }
-    const bool tellsAnswer = masked && m_lesson->play() != nullptr && m_lesson->play()->showsWhatIsAsked(m_lesson->at());
-    m_workspace->setMasked(tellsAnswer);
+    m_workspace->setMasked(masked && m_lesson->showsWhatIsAsked());
+    m_workspace->setOnly(masked ? m_lesson->pictures() : std::vector<Picture>(), tr("Hidden until you have answered."));
     m_ops->setVisible(!masked);
-    m_plan->setVisible(!masked);
+    if (asks) // what it finds would solve what is set, now or later
+        m_planDock->hide();
     showStatus();
     showPointed();
     updateActions();

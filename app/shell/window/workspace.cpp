@@ -284,8 +284,13 @@ void Workspace::setMasked(bool masked)
 void Workspace::maskCanvases()
 {
     for (Shown& shown : m_pictures)
-        shown.canvas->setMasked(m_isMasked || m_hasNote);
+        shown.canvas->setMasked(m_isMasked || !isSeen(shown));
     letAsk();
+}
+
+bool Workspace::isSeen(const Shown& shown) const
+{
+    return !m_hasNote && (m_only.empty() || std::find(m_only.begin(), m_only.end(), shown.picture) != m_only.end());
 }
 
 void Workspace::setTimesMasked(bool masked)
@@ -299,11 +304,25 @@ void Workspace::setNote(const QString& text)
     m_note->setText(text);
     m_note->setVisible(m_hasNote);
     m_note->raise();
-    for (Shown& shown : m_pictures) { // those in windows of their own are not behind it
+    showNotes();
+}
+
+void Workspace::setOnly(std::vector<Picture> pictures, const QString& why)
+{
+    m_only = std::move(pictures);
+    m_whyOnly = why;
+    showNotes();
+}
+
+void Workspace::showNotes()
+{
+    for (Shown& shown : m_pictures) { // those in windows of their own are not behind the one of all
+        if (shown.note == nullptr && isSeen(shown))
+            continue;
         if (shown.note == nullptr)
             shown.note = new MaskNote(shown.dock->widget(), {});
-        shown.note->setText(text);
-        shown.note->setVisible(m_hasNote);
+        shown.note->setText(m_hasNote ? m_note->text() : m_whyOnly);
+        shown.note->setVisible(!isSeen(shown));
         shown.note->raise();
     }
     maskCanvases();
@@ -318,7 +337,7 @@ void Workspace::setLeastMemory(std::int64_t bytes)
 void Workspace::letAsk()
 {
     for (Shown& shown : m_pictures) {
-        if (m_isCovered || m_isMasked || m_hasNote)
+        if (m_isCovered || m_isMasked || !isSeen(shown))
             shown.view->setAskBecause({});
         else
             answerBecause(shown);

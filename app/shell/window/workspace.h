@@ -50,6 +50,8 @@ public:
     void setTimesMasked(bool);
     /// Words in place of all pictures; empty: the pictures.
     void setNote(const QString&);
+    /// Words in place of all but these; of none named: all are seen.
+    void setOnly(std::vector<Picture>, const QString& why);
     /// The axes of the memory picture reach at least there.
     void setLeastMemory(std::int64_t bytes);
     /// Shown, and in front of those they share a place with; the first of two that share one.
@@ -109,6 +111,8 @@ private:
     void answerBecause(Shown&);
     void letAsk();
     void maskCanvases();
+    void showNotes();
+    bool isSeen(const Shown&) const;
     std::size_t placeOf(const Shown&) const;
     const Shown& at(Picture) const;
     Shown& at(Picture picture) { return const_cast<Shown&>(std::as_const(*this).at(picture)); }
@@ -160,6 +164,8 @@ private:
     bool m_isPlacing = false;
     bool m_adaptsSoon = false, m_tidiesSoon = false; ///< in the next turn
     bool m_isMasked = false, m_isCovered = false, m_hasNote = false;
+    std::vector<Picture> m_only; ///< that are seen; empty: all
+    QString m_whyOnly;
     std::vector<Picture> m_brought; ///< to front, hidden before
     std::vector<Picture> m_seen;    ///< in front, as it was left
     bool m_isArranged = false;

@@ -136,7 +136,8 @@ TEST(GoalText, SaysInPlainWordsWhatIsAskedFor)
     EXPECT_EQ(goalText("mine.world_size == pair.world_size does not hold: mine.world_size is 4, pair.world_size is 2"),
               QStringLiteral("the number of GPUs is 4, 2 is asked for"));
     EXPECT_EQ(goalText("mine.fits does not hold: it is false"), QStringLiteral("it does not fit into the memory of its GPUs"));
-    EXPECT_EQ(goalText("mine.groups(0).dp == [0, 1] does not hold"), QStringLiteral("mine.groups(0).dp == [0, 1] does not hold"));
+    EXPECT_EQ(goalText("mine.groups(0).dp == [0, 1] does not hold: mine.groups(0).dp is [0,8]"),
+              QStringLiteral("the dp group of rank 0 is 0, 8; 0, 1 is asked for"));
     sim::ChallengeState state;
     state.forbidden = {"/layout/pp"};
     EXPECT_EQ(goalText(state), QStringLiteral("“pp” may not be changed here"));

@@ -227,6 +227,18 @@ std::vector<std::string> LessonPlay::casesOf(const std::vector<std::string>& exp
     return out;
 }
 
+/// The case that what is on screen at a step is compared with already.
+std::string LessonPlay::comparedWithShown(std::size_t at) const
+{
+    for (std::size_t i = at + 1; i-- > 0;) {
+        if (!comparedName(i).empty())
+            return comparedName(i);
+        if (const std::string& name = shownBy(step(i)); !isDrawn(i) && scenarioOf(name) != nullptr)
+            return {};
+    }
+    return {};
+}
+
 LessonPlay::Seen LessonPlay::seenWhenAnswered(std::size_t at) const
 {
     const AskedQuestion* question = asked(at);
@@ -246,8 +258,8 @@ LessonPlay::Seen LessonPlay::seenWhenAnswered(std::size_t at) const
     }
     std::vector<std::string> others = answers;
     std::erase(others, was);
-    const bool isCompared = input == QuestionInput::choice && isAmong(answers, was); // the two of them
-    if (others.empty() || (isCompared ? others.size() != 1 : isAmong(answers, was) || isAmong(reasons, was)))
+    const bool isCompared = isAmong(answers, was) || isAmong(reasons, was); // the two of them
+    if (others.empty() || (isCompared && others.size() != 1) || (isCompared && others.front() == comparedWithShown(at)))
         return {};
     const auto said = std::find_if(others.begin(), others.end(), [&](const auto& name) { return isAmong(reasons, name); });
     const std::string& shown = said != others.end() ? *said : others.front();

@@ -86,6 +86,7 @@ private:
     void workOut(Step&);
     const ScenarioDocument* scenarioOf(const std::string& name) const;
     std::vector<std::string> casesOf(const std::vector<std::string>& expressions) const;
+    std::string comparedWithShown(std::size_t at) const;
     Paper m_paper;
     std::vector<Step> m_steps;
 };

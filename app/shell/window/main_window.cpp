@@ -103,6 +103,7 @@ MainWindow::~MainWindow()
     m_session.disconnect(this);
     m_baseline.disconnect(this);
     m_desk.disconnect(this);
+    m_workspace->disconnect(this);
     for (QDockWidget* dock : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock, m_opsDock, m_planDock}) {
         dock->disconnect(this);
         delete dock;

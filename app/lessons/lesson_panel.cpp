@@ -1,9 +1,7 @@
 #include "app/lessons/lesson_panel.h"
 
-#include "app/lessons/goal_text.h"
 #include "app/lessons/lesson_text.h"
 #include "app/shell/widgets/style.h"
-#include "sim/scenario/changed_keys.h"
 #include "sim/scenario/json_text.h"
 
 #include <QAbstractButton>
@@ -174,11 +172,14 @@ void LessonPanel::stop()
     beginBody();
     showBody();
     updateButtons();
+    Q_EMIT limitChanged();
 }
 
 void LessonPanel::setSuspended(bool suspended)
 {
     m_isSuspended = suspended;
+    if (suspended)
+        Q_EMIT limitChanged();
     if (suspended || !m_play)
         return;
     m_sceneName.clear();
@@ -209,11 +210,6 @@ void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember
     const std::size_t at = onlyRemember ? 0 : m_progress.step(lesson.id);
     goTo(at < m_play->steps() && !m_progress.isFinished(lesson.id) ? at : 0);
     Q_EMIT started();
-}
-
-const sim::Challenge* LessonPanel::challenge() const
-{
-    return m_play && !m_isAtEnd && m_play->step(m_at).challenge ? &*m_play->step(m_at).challenge : nullptr;
 }
 
 std::optional<CommittedAnswer> LessonPanel::committed() const
@@ -289,6 +285,7 @@ void LessonPanel::next()
     buildEnd();
     showBody();
     updateButtons();
+    Q_EMIT limitChanged();
     Q_EMIT finished();
 }
 
@@ -355,6 +352,7 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     showBody();
     updateButtons();
     Q_EMIT sceneChanged(scene);
+    Q_EMIT limitChanged();
     m_isStartShown = isStartShown();
     if (m_play->isDrawn(at) && committed())
         showDrawnCase();
@@ -427,6 +425,8 @@ void LessonPanel::beginBody()
     m_sure = nullptr;
     m_commit = m_hint = nullptr;
     m_goalState = m_why = nullptr;
+    m_ways = nullptr;
+    m_hints = nullptr;
     m_body = new QWidget;
     // As high as its words are at its width; their least heights are those of the narrowest column, and would leave a gap below.
     m_body->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);
@@ -466,96 +466,6 @@ void LessonPanel::linkTerms()
     }
 }
 
-void LessonPanel::buildChallenge(const sim::Challenge& goal)
-{
-    QVBoxLayout* column = nullptr;
-    QFrame* frame = lessonCard(column);
-    m_goalState = lessonParagraph({}, nullptr);
-    m_goalState->setAccessibleName(tr("How far the challenge is"));
-    column->addWidget(m_goalState);
-    column->addWidget(lessonParagraph(
-        goal.changes == 1
-            ? tr("One change is possible. Change the scenario at the left; undo brings the change back.")
-            : tr("%1 changes are possible. Change the scenario at the left; undo brings one back.").arg(goal.changes),
-        "small"));
-    m_hint = new QPushButton(m_play->hints(m_at).empty() ? tr("Show a solution") : tr("Give a hint"));
-    column->addWidget(m_hint, 0, Qt::AlignLeft);
-    connect(m_hint, &QPushButton::clicked, this, &LessonPanel::hint);
-    m_column->insertWidget(m_column->count() - 1, frame);
-}
-
-void LessonPanel::hint()
-{
-    const sim::Challenge* goal = challenge();
-    if (goal == nullptr)
-        return;
-    const auto& hints = m_play->hints(m_at);
-    if (m_hintsShown < hints.size()) {
-        addText(fromUtf8(hints[m_hintsShown++]), "muted");
-        if (m_hintsShown == hints.size())
-            m_hint->setText(tr("Show a solution"));
-    } else {
-        m_solutionShown = true;
-        m_hint->setEnabled(false);
-        sim::CaseSubject solved = sim::startOf(*goal, m_play->cases());
-        sim::setKeys(solved, goal->solvedBy.front());
-        Q_EMIT solutionRequested(std::get<sim::ScenarioDocument>(solved));
-    }
-}
-
-/// Is the case on the desk that the challenge begins with? What was there before it is nobody's solution.
-bool LessonPanel::isStartShown() const
-{
-    const sim::Challenge* goal = challenge();
-    if (goal == nullptr || m_desk.session().scenario() == nullptr)
-        return false;
-    const auto* start = std::get_if<sim::ScenarioDocument>(&sim::startOf(*goal, m_play->cases()));
-    return start != nullptr &&
-           sim::changedKeys(sim::resolvedScenario(*start, m_play->cases().catalogue()), *m_desk.session().scenario()).empty();
-}
-
-void LessonPanel::updateChallenge()
-{
-    const sim::Challenge* goal = challenge();
-    if (goal == nullptr || m_goalState == nullptr || m_isSuspended || !m_isStartShown || !m_desk.session().isOpen())
-        return;
-    const sim::ScenarioDocument& mine = m_desk.session().document();
-    const SimulationPtr& step = m_desk.simulation();
-    const bool isLegal = m_desk.session().isLegal() && step && m_desk.session().scenario() != nullptr;
-    if (isLegal && !(step->scenario() == *m_desk.session().scenario()))
-        return m_goalState->setText(tr("The engine works it out…"));
-    if (!m_desk.session().isLegal())
-        return m_goalState->setText(tr("This is no job that can run: the form says why."));
-    if (!isLegal)
-        return;
-    try {
-        const sim::ChallengeState state = sim::stateOf(*goal, mine, m_play->cases(), step);
-        const bool was = committed().has_value();
-        if (state.isReached()) {
-            LessonValue changes = LessonValue::object();
-            for (const auto* pointers : {&state.changed, &state.followed})
-                for (const std::string& pointer : *pointers)
-                    changes[pointer] = LessonValue::parse(mine.get(pointer).value_or("null"));
-            if (!was)
-                m_progress.commit(m_play->lesson().id, goal->id,
-                                  {.value = std::move(changes),
-                                   .isRight = !m_solutionShown,
-                                   .sure = {},
-                                   .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3});
-            m_goalState->setText(tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
-        } else {
-            const QString moved = state.changed.empty() ? tr("Nothing changed yet.")
-                                  : state.changed.size() == 1
-                                      ? tr("1 change of %1.").arg(goal->changes)
-                                      : tr("%1 changes of %2.").arg(state.changed.size()).arg(goal->changes);
-            m_goalState->setText(moved + QLatin1Char(' ') + tr("Not yet: %1").arg(goalText(state)));
-        }
-    } catch (const sim::Error& error) {
-        m_goalState->setText(QString::fromUtf8(error.what()));
-    }
-    updateButtons();
-}
-
 void LessonPanel::updateButtons()
 {
     const bool masked = masks();
@@ -583,7 +493,7 @@ QString LessonPanel::text() const
 {
     QStringList all{m_section->text(), m_title->text()};
     for (const QLabel* label : m_body->findChildren<QLabel*>())
-        if (!label->isHidden())
+        if (label->isVisibleTo(m_body))
             all << label->text();
     return all.join(QLatin1Char('\n')).replace(QChar(QChar::Nbsp), QLatin1Char(' '));
 }

@@ -223,6 +223,7 @@ private:
     void leaveLesson();
     void showScene(const LessonScene&);
     void expectScene(const LessonScene&);
+    void limitForm();
     void maskNumbers(bool masked);
     std::unique_ptr<Talk> talkOfLesson();
     void exportHandout();

@@ -91,6 +91,12 @@ void MainWindow::buildLesson()
         showGallery();
     });
     connect(m_lesson, &LessonPanel::termRequested, this, &MainWindow::showHelp);
+    connect(m_lesson, &LessonPanel::limitChanged, this, &MainWindow::limitForm);
+    connect(m_lesson, &LessonPanel::settingRequested, this, [this](const QString& pointer) {
+        m_formDock->show();
+        bringForward(*m_formDock);
+        m_form->lead(pointer.toStdString());
+    });
     connect(m_lesson, &LessonPanel::anewRequested, this, [this] {
         const sim::Lesson played = m_lesson->play()->lesson();
         if (!mayLoseChanges())
@@ -112,6 +118,16 @@ void MainWindow::buildLesson()
     });
     connect(m_lesson, &LessonPanel::solutionRequested, this,
             [this](const sim::ScenarioDocument& solved) { m_session.replaceContent(solved, tr("the lesson's solution")); });
+}
+
+/// To what the challenge lets the learner change.
+void MainWindow::limitForm()
+{
+    const sim::Challenge* goal = m_lesson->isSuspended() ? nullptr : m_lesson->challenge();
+    const QString why = goal != nullptr ? limitText(m_lesson->allowed()) : QString();
+    m_form->limitTo(why.isEmpty()
+                        ? FormLimit{}
+                        : FormLimit{[goal = *goal](const std::string& pointer) { return sim::mayChange(goal, pointer); }, why});
 }
 
 bool MainWindow::isLessonFile(const QString& path)

@@ -12,7 +12,7 @@ namespace app {
 namespace {
 
 /// "Kind" alone says little outside its part of the form.
-QString nameOf(const ScenarioKey& key)
+QString settingName(const ScenarioKey& key)
 {
     if (key.pointer == "/schedule/kind")
         return QObject::tr("Schedule: Kind");
@@ -23,7 +23,7 @@ QString nameOf(const ScenarioKey& key)
 }
 
 /// "Layout" of "LAYOUT"; empty for a part without a title.
-QString titleOf(KeySection section)
+QString partTitle(KeySection section)
 {
     const auto part = std::ranges::find(formParts(), section, &FormPart::section);
     if (part == formParts().end())
@@ -50,9 +50,9 @@ std::vector<AllowedSetting> allowedSettings(const sim::Challenge& challenge, con
                 continue;
             ++shown;
             if (sim::mayChange(challenge, pointer))
-                ofPart.push_back({nameOf(*key), pointer});
+                ofPart.push_back({settingName(*key), pointer});
         }
-        const QString title = titleOf((end - 1)->section);
+        const QString title = partTitle((end - 1)->section);
         if (ofPart.size() > 1 && ofPart.size() == shown && !title.isEmpty())
             ofPart = {{QObject::tr("all of %1").arg(title), ofPart.front().pointer}};
         out.insert(out.end(), ofPart.begin(), ofPart.end());

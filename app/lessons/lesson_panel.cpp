@@ -6,13 +6,12 @@
 
 #include <QAbstractButton>
 #include <QButtonGroup>
-#include <QDoubleSpinBox>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
-#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QRadioButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QToolButton>
@@ -408,9 +407,10 @@ void LessonPanel::keyPressEvent(QKeyEvent* event)
     if (isReturn && (qobject_cast<QPushButton*>(focused) != nullptr || qobject_cast<QToolButton*>(focused) != nullptr) &&
         focused->isEnabled() && focused->isVisible())
         return static_cast<QAbstractButton*>(focused)->click();
-    const bool isTyped = qobject_cast<QDoubleSpinBox*>(focused) != nullptr || qobject_cast<QLineEdit*>(focused) != nullptr;
-    if (isReturn && isTyped && m_commit != nullptr && m_commit->isEnabled() && m_input->isAncestorOf(focused))
-        return commit(); // of a field whose number is typed
+    const auto* option = qobject_cast<QRadioButton*>(focused);
+    if (isReturn && m_commit != nullptr && m_commit->isEnabled() && m_inputCard->isAncestorOf(focused) &&
+        (option == nullptr || option->isChecked())) // not one that is still looked at
+        return commit();
     if (isReturn && m_next->isVisible() && canGoOn() && (challenge() == nullptr || committed()))
         return next();
     QFrame::keyPressEvent(event);
@@ -493,7 +493,7 @@ QString LessonPanel::text() const
 {
     QStringList all{m_section->text(), m_title->text()};
     for (const QLabel* label : m_body->findChildren<QLabel*>())
-        if (label->isVisibleTo(m_body))
+        if (!label->isHidden())
             all << label->text();
     return all.join(QLatin1Char('\n')).replace(QChar(QChar::Nbsp), QLatin1Char(' '));
 }

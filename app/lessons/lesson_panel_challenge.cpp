@@ -70,7 +70,7 @@ void LessonPanel::buildChallenge(const sim::Challenge& goal)
 void LessonPanel::hint()
 {
     const sim::Challenge* goal = challenge();
-    if (goal == nullptr)
+    if (goal == nullptr || m_hint == nullptr)
         return;
     const auto& hints = m_play->hints(m_at);
     if (m_hintsShown < hints.size()) {
@@ -153,7 +153,13 @@ void LessonPanel::tellReached(const QStringList& gave, const LessonValue& change
         sentences << each.left(1).toUpper() + each.mid(1) + QLatin1Char('.');
     m_goalState->setText(withoutCode(
         safeMarkdown(sentences.join(QLatin1Char(' ')) + QStringLiteral("\n\n") + QString::fromStdString(m_play->because(m_at)))));
-    m_ways->hide();
+    if (m_ways == nullptr)
+        return;
+    m_ways->setParent(nullptr);
+    m_ways->deleteLater(); // its button may be telling us so
+    m_ways = nullptr;
+    m_hints = nullptr;
+    m_hint = nullptr;
 }
 
 } // namespace app

@@ -1,6 +1,7 @@
 // The player's questions: how they are answered, and the verdict that is kept in sight.
 #include "app/lessons/lesson_panel.h"
 
+#include "app/lessons/answer_axis.h"
 #include "app/lessons/curve_input.h"
 #include "app/lessons/lesson_text.h"
 #include "app/lessons/list_inputs.h"
@@ -191,22 +192,23 @@ void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAn
     const sim::QuestionInput input = asked.question().input;
     const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
     if (answer.value.is_number() && right.is_number() && input != sim::QuestionInput::choice) {
-        const double a = answer.value.get<double>(), b = right.get<double>();
-        const auto range =
-            asked.question().range.empty() ? std::pair(std::min({0.0, a, b}), std::max({0.0, a, b})) : asked.range();
-        column->addWidget(new AnswerAxis(range.first, range.second, a, b, yours, engines, frame));
+        const std::array both{answer.value.get<double>(), right.get<double>()};
+        column->addWidget(new AnswerAxis(answerRange(asked, both), both[0], both[1], yours, engines, frame));
     } else if (input == sim::QuestionInput::sketch) {
         static_cast<CurveInput*>(m_input)->setEngines(right.get<std::vector<double>>());
     } else if (input == sim::QuestionInput::bars) {
         m_inputCard->hide();
         std::vector<AnswerBars::Bar> bars;
-        for (std::size_t i = 0; i < std::min(right.size(), answer.value.size()); ++i)
+        std::vector<double> values;
+        for (std::size_t i = 0; i < std::min(right.size(), answer.value.size()); ++i) {
+            values.insert(values.end(), {answer.value[i].get<double>(), right[i].get<double>()});
             bars.push_back({.name = QString::fromStdString(asked.filled(asked.question().parts[i].text)),
                             .yours = answer.value[i].get<double>(),
                             .engines = right[i].get<double>(),
                             .yourText = answerText(asked, answer.value[i]),
                             .engineText = answerText(asked, right[i])});
-        column->addWidget(new AnswerBars(std::move(bars), asked.range(), frame));
+        }
+        column->addWidget(new AnswerBars(std::move(bars), answerRange(asked, values), frame));
     } else if (input == sim::QuestionInput::order) {
         m_inputCard->hide();
         for (std::size_t place = 0; place < right.size(); ++place) {

@@ -13,6 +13,8 @@
 #include <QLineEdit>
 #include <QMouseEvent>
 #include <QPushButton>
+#include <QRadioButton>
+#include <QSlider>
 #include <QToolButton>
 
 #include <gtest/gtest.h>
@@ -181,6 +183,40 @@ TEST(TypedNumber, TakesPointsAndCommasAndRefusesWhatMayBeTwoThings)
     EXPECT_EQ(two.problem, QStringLiteral("“1,234” may be 1234 or 1.234: write one of these."));
     for (const char* text : {"", "-", "six", "1,2,3", "1.2.3", "1,23.4", "12 34", ",", "1e3"})
         EXPECT_FALSE(readTypedNumber(QString::fromUtf8(text)).value) << text;
+}
+
+TEST(AnswerInput, ReturnOnWhatIsChosenCommitsAndASliderSaysWhereItEnds)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.show();
+    const auto pressReturnOn = [&](QWidget* focused) {
+        focused->setFocus();
+        QKeyEvent event(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier, QStringLiteral("\r"));
+        QCoreApplication::sendEvent(focused, &event);
+        if (!event.isAccepted())
+            QCoreApplication::sendEvent(&player.panel, &event); // as it comes up to the panel
+    };
+    player.panel.next();
+    const auto options = player.panel.input()->findChildren<QRadioButton*>();
+    ASSERT_GE(options.size(), 2);
+    options[1]->setChecked(true);
+    pressReturnOn(options[1]);
+    EXPECT_TRUE(player.panel.masks()) << "it is to be said how sure one is";
+    sayHowSure(player.panel, QStringLiteral("a guess"));
+    pressReturnOn(options[0]);
+    EXPECT_TRUE(player.panel.masks()) << "another one is looked at";
+    pressReturnOn(options[1]);
+    EXPECT_FALSE(player.panel.masks());
+    player.panel.next();
+    const QString question = player.panel.text();
+    EXPECT_TRUE(question.contains(QStringLiteral("\n0 GB\n60 GB"))) << qPrintable(question);
+    auto* slider = player.panel.input()->findChild<QSlider*>();
+    ASSERT_TRUE(slider);
+    pressReturnOn(slider);
+    EXPECT_TRUE(player.panel.masks()) << "nothing is answered";
+    slider->setValue(slider->value() + 1);
+    pressReturnOn(slider);
+    EXPECT_FALSE(player.panel.masks());
 }
 
 TEST(NumberInput, ACommaIsTypedAndReturnCommits)

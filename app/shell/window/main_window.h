@@ -223,6 +223,7 @@ private:
     void leaveLesson();
     void showScene(const LessonScene&);
     void expectScene(const LessonScene&);
+    std::vector<Picture> picturesInFront(const sim::LessonValue& view) const;
     void limitForm();
     void maskNumbers(bool masked);
     std::unique_ptr<Talk> talkOfLesson();

@@ -305,7 +305,7 @@ void MainWindow::showScene(const LessonScene& scene)
         showWorkspace();
         m_showsViewNext = true;
         m_playsNext = scene.play && !m_options.reproducible && !m_settings.reduceMotion;
-        m_frontNext = scene.front;
+        m_frontNext = scene.front.empty() ? picturesInFront(scene.view) : scene.front;
     } else {
         m_workspace->bringToFront(scene.front);
     }
@@ -327,6 +327,17 @@ void MainWindow::showScene(const LessonScene& scene)
         if (!problems.empty())
             m_banner->tell(tr("There is nothing to compare with"), problems);
     }
+}
+
+/// Of those that a step has, the ones that are looked at: another case does not turn them over.
+std::vector<Picture> MainWindow::picturesInFront(const sim::LessonValue& view) const
+{
+    std::vector<Picture> front = m_workspace->inFront();
+    const sim::LessonValue* names = view.is_object() ? sim::memberOf(view, "pictures") : nullptr;
+    const auto shown = names != nullptr ? sim::valueAs<std::vector<std::string>>(*names).value_or(std::vector<std::string>())
+                                        : std::vector<std::string>();
+    std::erase_if(front, [&](Picture picture) { return std::ranges::find(shown, pictureInfo(picture).name) == shown.end(); });
+    return front;
 }
 
 void MainWindow::expectScene(const LessonScene& scene)

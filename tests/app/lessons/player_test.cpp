@@ -435,6 +435,16 @@ TEST(LessonWindow, AnAnswerIsSeenInThePicturesWithIt)
     ASSERT_TRUE(waitFor(settled));
     EXPECT_EQ(window.desk().simulation()->mesh().worldSize(), 8)
         << "eight GPUs are spoken of, however their number is worked out";
+    in.open(QStringLiteral("ring-for-long-texts"));
+    in.playUntil("weights");
+    ASSERT_TRUE(window.workspace().isPictureInFront(Picture::memory));
+    window.lesson().input()->setValue(0);
+    sayHowSure(window.lesson(), QStringLiteral("certain"));
+    window.lesson().commit();
+    QCoreApplication::processEvents(); // pictures follow the words
+    ASSERT_TRUE(waitFor(settled));
+    EXPECT_EQ(window.desk().simulation()->scenario().layout.cp, 8);
+    EXPECT_TRUE(window.workspace().isPictureInFront(Picture::memory)) << "another case does not turn the pictures over";
 }
 
 TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)

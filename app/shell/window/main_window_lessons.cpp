@@ -46,10 +46,9 @@ sim::ScenarioDocument sceneDocument(const LessonScene& scene)
     sim::ScenarioDocument document = *scene.shown;
     if (!scene.view.is_null())
         document.set("/view", scene.view.dump());
-    if (!scene.shownName.isEmpty()) { // settings were changed: the file's description is of others
+    if (!scene.shownName.isEmpty())
         document.set("/name", sim::LessonValue(scene.shownName.toStdString()).dump());
-        document.erase("/description");
-    }
+    document.erase("/description"); // it may be of other settings, or tell what is still to be asked: here the lesson speaks
     document.setFileName({});
     return document;
 }
@@ -117,7 +116,12 @@ void MainWindow::buildLesson()
         m_gallery->setEntries({}, {}); // read anew when it is shown
     });
     connect(m_lesson, &LessonPanel::solutionRequested, this,
-            [this](const sim::ScenarioDocument& solved) { m_session.replaceContent(solved, tr("the lesson's solution")); });
+            [this](sim::ScenarioDocument solved) { // it is the same job, with other settings
+                if (const auto name = m_session.document().get("/name"))
+                    solved.set("/name", *name);
+                solved.erase("/description");
+                m_session.replaceContent(solved, tr("the lesson's solution"));
+            });
 }
 
 /// To what the challenge lets the learner change.

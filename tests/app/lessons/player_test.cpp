@@ -534,7 +534,7 @@ TEST(LessonWindow, AComparedRevealSaysWhichOfTheTwoIsShown)
         ++at;
     const LessonScene scene = sceneOf(play, at);
     EXPECT_TRUE(scene.shownName.endsWith(QStringLiteral(": schedule 1F1B"))) << qPrintable(scene.shownName);
-    EXPECT_FALSE(scene.comparedName.contains(QStringLiteral("1F1B"))) << qPrintable(scene.comparedName);
+    EXPECT_TRUE(scene.comparedName.isEmpty()) << "as its file names it, as nothing was changed";
     EXPECT_NEAR(scene.comparedPeakGib, 33.8, 0.1) << "which the axis of memory still reaches";
     EXPECT_EQ(
         changesText(sim::LessonValue{{"/layout", {{"tp", 4}, {"zero_stage", 3}}}, {"/training/recompute", nullptr}}, catalogue()),

@@ -174,7 +174,7 @@ public:
             m_box->setValue(0);
         }
         m_box->setMinimumWidth(86);
-        row->addWidget(m_box, 0, 1);
+        row->addWidget(m_box, 0, range ? 1 : 0);
         if (!unit.isEmpty()) {
             auto* label = new QLabel(unit);
             setRole(label, "unit");
@@ -379,7 +379,8 @@ public:
     {
         LessonValue ranks = LessonValue::array();
         static const QRegularExpression kOneOrFromTo(QStringLiteral("(\\d+)(?:\\s*[-–]\\s*(\\d+))?"));
-        static const QRegularExpression kBetween(QStringLiteral("^[,;\\s]*$"));
+        static const QRegularExpression kBetween(QStringLiteral("^(?:[,;\\s]|\\b(?:ranks?|and)\\b)*$"), // "rank 5"
+                                                 QRegularExpression::CaseInsensitiveOption);
         constexpr int kMostTyped = 1 << 16;
         const QString text = m_line->text();
         qsizetype done = 0;

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 
+class QBoxLayout;
 class QButtonGroup;
 class QLabel;
 class QProgressBar;
@@ -154,6 +155,7 @@ private:
     QWidget* m_inputCard = nullptr;
     QPointer<QWidget> m_verdict; ///< that is kept in sight until somebody scrolls; none: what is there stays
     QButtonGroup* m_sure = nullptr;
+    QBoxLayout *m_sureLine = nullptr, *m_sureChoices = nullptr; ///< as long as there is m_sure
     QWidget* m_ways = nullptr;      ///< to the challenge's goal
     QVBoxLayout* m_hints = nullptr; ///< those that were given, among them
     QLabel *m_goalState = nullptr, *m_why = nullptr;

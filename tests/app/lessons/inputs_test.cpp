@@ -14,6 +14,7 @@
 #include <QMouseEvent>
 #include <QPushButton>
 #include <QRadioButton>
+#include <QScrollArea>
 #include <QSlider>
 #include <QToolButton>
 
@@ -219,6 +220,22 @@ TEST(AnswerInput, ReturnOnWhatIsChosenCommitsAndASliderSaysWhereItEnds)
     EXPECT_FALSE(player.panel.masks());
 }
 
+TEST(AnswerInput, NothingIsWiderThanTheNarrowestPanel)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.resize(kNarrowestDock, 240);
+    player.panel.show();
+    const auto* area = player.panel.findChild<QScrollArea*>();
+    ASSERT_TRUE(area);
+    while (player.panel.at() + 1 < player.play->steps()) {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+        QCoreApplication::processEvents();
+        EXPECT_LE(area->widget()->width(), area->viewport()->width()) << "step " << player.panel.at() + 1;
+    }
+}
+
 TEST(NumberInput, ACommaIsTypedAndReturnCommits)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
@@ -334,10 +351,11 @@ TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)
     }
     auto* line = player.panel.input()->findChild<QLineEdit*>();
     ASSERT_TRUE(line);
-    for (const auto& [text, value] : {std::pair("8-15", sim::LessonValue({8, 9, 10, 11, 12, 13, 14, 15})),
-                                      std::pair("1, 4 – 6 9", sim::LessonValue({1, 4, 5, 6, 9})),
-                                      std::pair("5-3", sim::LessonValue()), std::pair("3-", sim::LessonValue()),
-                                      std::pair("0-99999999", sim::LessonValue()), std::pair("two", sim::LessonValue())}) {
+    for (const auto& [text, value] :
+         {std::pair("8-15", sim::LessonValue({8, 9, 10, 11, 12, 13, 14, 15})),
+          std::pair("1, 4 – 6 9", sim::LessonValue({1, 4, 5, 6, 9})), std::pair("Rank 5 and 6", sim::LessonValue({5, 6})),
+          std::pair("5-3", sim::LessonValue()), std::pair("3-", sim::LessonValue()), std::pair("0-99999999", sim::LessonValue()),
+          std::pair("two", sim::LessonValue())}) {
         line->setText(QString::fromUtf8(text));
         EXPECT_EQ(player.panel.input()->value(), value) << text;
     }

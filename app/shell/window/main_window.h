@@ -223,7 +223,7 @@ private:
     void leaveLesson();
     void showScene(const LessonScene&);
     void expectScene(const LessonScene&);
-    std::vector<Picture> picturesInFront(const sim::LessonValue& view) const;
+    std::vector<Picture> picturesInFrontOf(const LessonScene&) const;
     void limitForm();
     void maskNumbers(bool masked);
     std::unique_ptr<Talk> talkOfLesson();

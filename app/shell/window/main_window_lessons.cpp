@@ -309,7 +309,7 @@ void MainWindow::showScene(const LessonScene& scene)
         showWorkspace();
         m_showsViewNext = true;
         m_playsNext = scene.play && !m_options.reproducible && !m_settings.reduceMotion;
-        m_frontNext = scene.front.empty() ? picturesInFront(scene.view) : scene.front;
+        m_frontNext = scene.front.empty() ? picturesInFrontOf(scene) : scene.front;
     } else {
         m_workspace->bringToFront(scene.front);
     }
@@ -333,11 +333,11 @@ void MainWindow::showScene(const LessonScene& scene)
     }
 }
 
-/// Of those that a step has, the ones that are looked at: another case does not turn them over.
-std::vector<Picture> MainWindow::picturesInFront(const sim::LessonValue& view) const
+/// Of those that a scene has, the ones that are looked at: another case does not turn them over.
+std::vector<Picture> MainWindow::picturesInFrontOf(const LessonScene& scene) const
 {
     std::vector<Picture> front = m_workspace->inFront();
-    const sim::LessonValue* names = view.is_object() ? sim::memberOf(view, "pictures") : nullptr;
+    const sim::LessonValue* names = scene.view.is_object() ? sim::memberOf(scene.view, "pictures") : nullptr;
     const auto shown = names != nullptr ? sim::valueAs<std::vector<std::string>>(*names).value_or(std::vector<std::string>())
                                         : std::vector<std::string>();
     std::erase_if(front, [&](Picture picture) { return std::ranges::find(shown, pictureInfo(picture).name) == shown.end(); });

@@ -397,7 +397,8 @@ void LessonPanel::expectNext()
     Q_EMIT sceneExpected(scene);
 }
 
-/// Return does what the button with the focus does; elsewhere it goes on where nothing is asked. A key that is held does so once.
+/// Return chooses, commits, does what the button with the focus does; elsewhere it goes on where nothing is asked. A key that is
+/// held does so once.
 void LessonPanel::keyPressEvent(QKeyEvent* event)
 {
     const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
@@ -407,10 +408,14 @@ void LessonPanel::keyPressEvent(QKeyEvent* event)
     if (isReturn && (qobject_cast<QPushButton*>(focused) != nullptr || qobject_cast<QToolButton*>(focused) != nullptr) &&
         focused->isEnabled() && focused->isVisible())
         return static_cast<QAbstractButton*>(focused)->click();
-    const auto* option = qobject_cast<QRadioButton*>(focused);
-    if (isReturn && m_commit != nullptr && m_commit->isEnabled() && m_inputCard->isAncestorOf(focused) &&
-        (option == nullptr || option->isChecked())) // not one that is still looked at
-        return commit();
+    if (isReturn && m_commit != nullptr && m_inputCard->isAncestorOf(focused)) {
+        if (auto* option = qobject_cast<QRadioButton*>(focused); option != nullptr && !option->isChecked() && masks())
+            return option->click(); // the first time chooses what arrows have reached
+        if (m_commit->isEnabled())
+            return commit();
+        if (canCommit() && m_sure != nullptr) // what is still missing
+            return m_sure->buttons().front()->setFocus();
+    }
     if (isReturn && m_next->isVisible() && canGoOn() && (challenge() == nullptr || committed()))
         return next();
     QFrame::keyPressEvent(event);

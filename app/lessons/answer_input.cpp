@@ -15,13 +15,13 @@
 #include <QCoreApplication>
 #include <QDoubleSpinBox>
 #include <QFocusEvent>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QLocale>
 #include <QMouseEvent>
-#include <QPainter>
 #include <QRadioButton>
 #include <QRegularExpression>
 #include <QVBoxLayout>
@@ -35,8 +35,6 @@ namespace app {
 namespace {
 
 using sim::LessonValue;
-
-constexpr int kBarGap = 10; ///< between a bar and what is written beside it
 
 /// Empty until something is answered: a number that stands there already is half an answer.
 class NumberBox : public QDoubleSpinBox {
@@ -115,11 +113,27 @@ private:
     bool m_isBlank = true;
 };
 
+using Ends = std::pair<QString, QString>;
+
+/// Below the ends of a slider.
+QHBoxLayout* endsLine(const Ends& ends)
+{
+    auto* line = new QHBoxLayout;
+    auto *from = new QLabel(ends.first), *to = new QLabel(ends.second);
+    for (QLabel* end : {from, to})
+        setRole(end, "small");
+    line->addWidget(from);
+    line->addStretch();
+    line->addWidget(to);
+    return line;
+}
+
 /// A slider with its number beside it; the number alone where there is no range.
 class NumberInput : public AnswerInput {
 public:
-    NumberInput(const QString& name, const QString& unit, std::optional<std::pair<double, double>> range, double step,
-                QWidget* parent)
+    /// `ends`: of the range, written below the slider; empty: elsewhere.
+    NumberInput(const QString& name, const QString& unit, std::optional<std::pair<double, double>> range, const Ends& ends,
+                double step, QWidget* parent)
         : AnswerInput(parent), m_scale(unit == QLatin1String("%") ? 100 : 1), m_box(new NumberBox)
     {
         constexpr double kFarthest = 1e15;
@@ -136,15 +150,19 @@ public:
         m_box->setSpecialValueText({});
         m_box->setAccessibleName(name);
         m_box->setButtonSymbols(QAbstractSpinBox::NoButtons);
-        auto* row = new QHBoxLayout(this);
+        auto* row = new QGridLayout(this);
         row->setContentsMargins(0, 0, 0, 0);
+        row->setVerticalSpacing(0);
+        row->setColumnStretch(0, 1);
         if (range) {
             m_slider = new GrooveSlider(Qt::Horizontal);
             m_slider->setRange(0, static_cast<int>(std::lround((to - from) / m_step)));
             m_slider->setAccessibleName(name);
             m_slider->setValue(m_slider->maximum() / 2);
             m_box->setValue(from + m_slider->value() * m_step);
-            row->addWidget(m_slider, 1);
+            row->addWidget(m_slider, 0, 0);
+            if (!ends.first.isEmpty())
+                row->addLayout(endsLine(ends), 1, 0);
             connect(m_slider, &QSlider::valueChanged, this, [this](int notch) {
                 if (m_settles)
                     return;
@@ -156,12 +174,12 @@ public:
             m_box->setValue(0);
         }
         m_box->setMinimumWidth(86);
-        row->addWidget(m_box, range ? 0 : 1);
+        row->addWidget(m_box, 0, range ? 1 : 0);
         if (!unit.isEmpty()) {
             auto* label = new QLabel(unit);
             label->setTextFormat(Qt::PlainText);
             setRole(label, "unit");
-            row->addWidget(label);
+            row->addWidget(label, 0, 2);
         }
         setFocusProxy(m_box);
         connect(m_box, &QDoubleSpinBox::valueChanged, this, [this](double value) {
@@ -285,8 +303,8 @@ private:
 /// Several numbers of one range.
 class BarsInput : public AnswerInput {
 public:
-    BarsInput(const QStringList& names, const QString& unit, std::optional<std::pair<double, double>> range, double step,
-              QWidget* parent)
+    BarsInput(const QStringList& names, const QString& unit, std::optional<std::pair<double, double>> range, const Ends& ends,
+              double step, QWidget* parent)
         : AnswerInput(parent)
     {
         auto* column = new QVBoxLayout(this);
@@ -296,7 +314,8 @@ public:
             label->setTextFormat(Qt::PlainText);
             label->setWordWrap(true);
             setRole(label, "muted12");
-            auto* bar = new NumberInput(name, unit, range, step, this);
+            const bool isLast = m_bars.size() + 1 == names.size(); // they stand below each other
+            auto* bar = new NumberInput(name, unit, range, isLast ? ends : Ends(), step, this);
             column->addWidget(label);
             column->addWidget(bar);
             m_bars.append(bar);
@@ -362,7 +381,8 @@ public:
     {
         LessonValue ranks = LessonValue::array();
         static const QRegularExpression kOneOrFromTo(QStringLiteral("(\\d+)(?:\\s*[-–]\\s*(\\d+))?"));
-        static const QRegularExpression kBetween(QStringLiteral("^[,;\\s]*$"));
+        static const QRegularExpression kBetween(QStringLiteral("^(?:[,;\\s]|\\b(?:ranks?|and)\\b)*$"), // "rank 5"
+                                                 QRegularExpression::CaseInsensitiveOption);
         constexpr int kMostTyped = 1 << 16;
         const QString text = m_line->text();
         qsizetype done = 0;
@@ -406,7 +426,7 @@ class TensorInput : public AnswerInput {
 public:
     TensorInput(Desk& desk, const QString& unit, QWidget* parent)
         : AnswerInput(parent),
-          m_ends(new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {}, 1, this))
+          m_ends(new BarsInput({QObject::tr("From"), QObject::tr("To (not in it any more)")}, unit, {}, {}, 1, this))
     {
         auto* hint = new QLabel(tr("Drag over it on the storage picture; or type where it begins and ends."));
         hint->setWordWrap(true);
@@ -458,17 +478,18 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion& asked, Desk& desk, QWidge
     const sim::Question& question = asked.question();
     const QString unit = QString::fromStdString(question.unit);
     const auto range = question.range.empty() ? std::nullopt : std::optional(asked.range());
+    const Ends ends = range ? rangeTexts(asked) : Ends();
     using enum sim::QuestionInput;
     switch (question.input) {
     case slider:
     case number:
-        return new NumberInput(QObject::tr("Your answer"), unit, range, question.step, parent);
+        return new NumberInput(QObject::tr("Your answer"), unit, range, ends, question.step, parent);
     case choice:
         return new ChoiceInput(filledTexts(asked), question.many, parent);
     case ranks:
         return new RanksInput(desk, parent);
     case bars:
-        return new BarsInput(filledTexts(asked), unit, *range, question.step, parent);
+        return new BarsInput(filledTexts(asked), unit, *range, ends, question.step, parent);
     case sketch: {
         QStringList places;
         for (const LessonValue& place : asked.valueOf(question.over))
@@ -545,115 +566,16 @@ QString answerText(const sim::AskedQuestion& asked, const LessonValue& value)
                                                                     : QStringLiteral(", "));
 }
 
-std::pair<QString, QString> rangeTexts(const sim::AskedQuestion& asked)
+QString endText(const sim::AskedQuestion& asked, double end)
 {
     static const QRegularExpression kZeros(QStringLiteral("(?<=\\d)(?:\\.0+|(\\.\\d*[1-9])0+)(?!\\d)"));
-    const auto text = [&](double end) { return answerText(asked, end).replace(kZeros, QStringLiteral("\\1")); };
+    return answerText(asked, end).replace(kZeros, QStringLiteral("\\1"));
+}
+
+std::pair<QString, QString> rangeTexts(const sim::AskedQuestion& asked)
+{
     const auto [from, to] = asked.range();
-    return {text(from), text(to)};
-}
-
-AnswerAxis::AnswerAxis(double from, double to, double yours, double engines, const QString& yourText, const QString& engineText,
-                       QWidget* parent)
-    : QWidget(parent), m_from(std::min({from, yours, engines})), m_to(std::max({to, yours, engines})), m_yours(yours),
-      m_engines(engines), m_yourText(yourText), m_engineText(engineText)
-{
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    setAccessibleName(tr("Your answer %1, the engine's %2").arg(yourText, engineText));
-}
-
-QSize AnswerAxis::sizeHint() const
-{
-    return {220, 4 * fontMetrics().height() + 8};
-}
-
-void AnswerAxis::paintEvent(QPaintEvent*)
-{
-    QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    const double margin = 6, width_ = width() - 2 * margin, middle = height() / 2.0;
-    const auto place = [&](double value) { return margin + (m_to > m_from ? (value - m_from) / (m_to - m_from) : 0.5) * width_; };
-    painter.setPen(QPen(palette().color(QPalette::Mid), 2));
-    painter.drawLine(QPointF(margin, middle), QPointF(margin + width_, middle));
-    const auto mark = [&](double value, const QString& text, bool above, const QColor& color) {
-        const double x = place(value);
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(color);
-        const double tip = above ? -3 : 3, back = above ? -12 : 12;
-        painter.drawPolygon(QPolygonF({{x, middle + tip}, {x - 6, middle + back}, {x + 6, middle + back}}));
-        painter.setPen(color);
-        const double textWidth = painter.fontMetrics().horizontalAdvance(text);
-        const double left = std::clamp(x - textWidth / 2, margin, std::max(margin, margin + width_ - textWidth));
-        painter.drawText(QPointF(left, above ? middle - 18 : middle + 18 + painter.fontMetrics().ascent()), text);
-    };
-    mark(m_yours, tr("you: %1").arg(m_yourText), true, palette().color(QPalette::Text));
-    mark(m_engines, tr("engine: %1").arg(m_engineText), false, palette().color(QPalette::Link));
-}
-
-AnswerBars::AnswerBars(std::vector<Bar> bars, std::pair<double, double> range, QWidget* parent)
-    : QWidget(parent), m_bars(std::move(bars)), m_from(range.first), m_to(range.second)
-{
-    QStringList spoken;
-    for (const Bar& bar : m_bars) {
-        m_from = std::min({m_from, bar.yours, bar.engines});
-        m_to = std::max({m_to, bar.yours, bar.engines});
-        spoken << tr("%1: you %2, the engine %3").arg(bar.name, bar.yourText, bar.engineText);
-    }
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    setAccessibleName(spoken.join(QStringLiteral("; ")));
-}
-
-int AnswerBars::lineHeight() const
-{
-    return fontMetrics().height() + 6;
-}
-
-QSize AnswerBars::sizeHint() const
-{
-    return {220, lineHeight() * (static_cast<int>(m_bars.size()) + 1)};
-}
-
-/// A line each: its name, the engine's bar with a mark where yours ended, both numbers.
-void AnswerBars::paintEvent(QPaintEvent*)
-{
-    QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    const QFontMetrics metrics = fontMetrics();
-    const QColor ink = palette().color(QPalette::WindowText), accent = palette().color(QPalette::Link);
-    const QString yourHead = tr("you"), engineHead = tr("engine");
-    int names = 0, yours = metrics.horizontalAdvance(yourHead), engines = metrics.horizontalAdvance(engineHead);
-    for (const Bar& bar : m_bars) {
-        names = std::max(names, metrics.horizontalAdvance(bar.name));
-        yours = std::max(yours, metrics.horizontalAdvance(bar.yourText));
-        engines = std::max(engines, metrics.horizontalAdvance(bar.engineText));
-    }
-    constexpr int kRounding = 4; // of widths in parts of a pixel
-    names = std::min(names + kRounding, width() / 3);
-    yours += kRounding;
-    engines += kRounding;
-    const int line = lineHeight(), engineLeft = width() - engines, yourLeft = engineLeft - kBarGap - yours;
-    const double left = names + kBarGap, right = yourLeft - kBarGap;
-    const auto x = [&](double value) { return left + (right - left) * (value - m_from) / std::max(m_to - m_from, 1e-300); };
-    const auto write = [&](int row, int at, int width, const QString& text, const QColor& color, Qt::Alignment align) {
-        painter.setPen(color);
-        painter.drawText(QRect(at, row * line, width, line), align | Qt::AlignVCenter,
-                         metrics.elidedText(text, Qt::ElideRight, width));
-    };
-    write(0, yourLeft, yours, yourHead, ink, Qt::AlignRight);
-    write(0, engineLeft, engines, engineHead, accent, Qt::AlignRight);
-    for (std::size_t i = 0; i < m_bars.size(); ++i) {
-        const Bar& bar = m_bars[i];
-        const int row = static_cast<int>(i) + 1;
-        write(row, 0, names, bar.name, ink, Qt::AlignLeft);
-        write(row, yourLeft, yours, bar.yourText, ink, Qt::AlignRight);
-        write(row, engineLeft, engines, bar.engineText, accent, Qt::AlignRight);
-        if (right - left < kBarGap)
-            continue;
-        const double top = row * line + 4.0, height = line - 8.0, zero = x(std::clamp(0.0, m_from, m_to));
-        painter.fillRect(QRectF(left, top, right - left, height), palette().color(QPalette::Base));
-        painter.fillRect(QRectF(QPointF(zero, top), QPointF(x(bar.engines), top + height)).normalized(), accent);
-        painter.fillRect(QRectF(x(bar.yours) - 1.5, top - 3, 3, height + 6), ink);
-    }
+    return {endText(asked, from), endText(asked, to)};
 }
 
 } // namespace app

@@ -39,49 +39,15 @@ AnswerInput* makeAnswerInput(const sim::AskedQuestion&, Desk&, QWidget* parent);
 
 /// An answer in words: "17.6 GiB", the option's text, "0, 4, 8".
 QString answerText(const sim::AskedQuestion&, const sim::LessonValue&);
-/// The ends of its range, round numbers as people write them: 0.5 times, 100 %.
+/// The end of an axis, a round number as people write it: 0.5 times, 100 %.
+QString endText(const sim::AskedQuestion&, double);
+/// The ends of its range.
 std::pair<QString, QString> rangeTexts(const sim::AskedQuestion&);
 
 /// What an order of actions comes to: "bubble 12.5 % of the ideal time, at most 4 micro-batches held".
 QString orderText(const sim::OrderOutcome&);
 /// Which goals it misses, in words; empty where it reaches all.
 QString unmetText(const sim::OrderOutcome&);
-
-/// Your answer and the engine's on one axis; nothing for answers that are no number.
-class AnswerAxis : public QWidget {
-public:
-    AnswerAxis(double from, double to, double yours, double engines, const QString& yourText, const QString& engineText,
-               QWidget* parent);
-    QSize sizeHint() const override;
-
-protected:
-    void paintEvent(QPaintEvent*) override;
-
-private:
-    double m_from, m_to, m_yours, m_engines;
-    QString m_yourText, m_engineText;
-};
-
-/// Several numbers that were answered, beside the engine's: a bar each, on one axis.
-class AnswerBars : public QWidget {
-public:
-    struct Bar {
-        QString name;
-        double yours = 0, engines = 0;
-        QString yourText, engineText;
-    };
-    /// `range`: of the axis; it is made wider where an answer lies outside.
-    AnswerBars(std::vector<Bar>, std::pair<double, double> range, QWidget* parent);
-    QSize sizeHint() const override;
-
-protected:
-    void paintEvent(QPaintEvent*) override;
-
-private:
-    int lineHeight() const;
-    const std::vector<Bar> m_bars;
-    double m_from, m_to;
-};
 
 /// A step's numbers beside each other: a bar each, from nought.
 QWidget* lessonChart(const std::vector<sim::LessonPlay::Bar>&, QWidget* parent);

@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QRegularExpression>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -31,6 +32,20 @@ constexpr std::array kGoalSubjects{
     GoalSubject{"describe\\.training\\.global_batch_size", QT_TRANSLATE_NOOP("QObject", "the global batch size is %1"), "whole"},
     GoalSubject{"describe\\.training\\.sequence_length", QT_TRANSLATE_NOOP("QObject", "the sequence length is %1"), "whole"},
 };
+
+const GoalSubject* subjectOf(const QString& number)
+{
+    const auto found = std::ranges::find_if(kGoalSubjects, [&](const GoalSubject& subject) {
+        return QRegularExpression(QStringLiteral("^(?:%1)$").arg(QString::fromUtf8(subject.pattern))).match(number).hasMatch();
+    });
+    return found == kGoalSubjects.end() ? nullptr : &*found;
+}
+
+/// With a place for its value.
+QString wordsOf(const GoalSubject& subject, const QString& number)
+{
+    return QObject::tr(subject.words).replace(QStringLiteral("%2"), number.section(QLatin1Char('.'), -1));
+}
 
 QString askedWords(const QString& comparison)
 {
@@ -81,24 +96,43 @@ QString goalText(const std::string& unmet)
     static const QRegularExpression kClaim(
         QStringLiteral("^mine\\.([\\w.]+)\\s*(<=|>=|<|>|==)\\s*([\\w.]+) does not hold: (.*)$"));
     static const QRegularExpression kNoughts(QStringLiteral("\\.0+(?=\\D|$)")); // a limit is meant as it was written
-    if (const QRegularExpressionMatch claim = kClaim.match(text); claim.hasMatch())
-        for (const GoalSubject& subject : kGoalSubjects) {
-            if (!QRegularExpression(QStringLiteral("^(?:%1)$").arg(QString::fromUtf8(subject.pattern)))
-                     .match(claim.captured(1))
-                     .hasMatch())
-                continue;
-            const auto is = valueIn(claim.captured(4), QStringLiteral("mine.") + claim.captured(1));
-            const auto asked = valueIn(claim.captured(4), claim.captured(3));
-            if (!is || !asked)
-                break;
-            const auto written = [&](double value) { return QString::fromStdString(sim::writtenValue(value, subject.format)); };
-            QString words = QObject::tr(subject.words);
-            if (words.contains(QStringLiteral("%2")))
-                words.replace(QStringLiteral("%2"), claim.captured(1).section(QLatin1Char('.'), -1));
-            return words.arg(written(*is)) + QStringLiteral(", ") +
-                   askedWords(claim.captured(2)).arg(written(*asked).remove(kNoughts));
-        }
-    return text;
+    const QRegularExpressionMatch claim = kClaim.match(text);
+    const GoalSubject* subject = claim.hasMatch() ? subjectOf(claim.captured(1)) : nullptr;
+    if (subject == nullptr)
+        return text;
+    const auto is = valueIn(claim.captured(4), QStringLiteral("mine.") + claim.captured(1));
+    const auto asked = valueIn(claim.captured(4), claim.captured(3));
+    if (!is || !asked)
+        return text;
+    const auto written = [&](double value) { return QString::fromStdString(sim::writtenValue(value, subject->format)); };
+    return wordsOf(*subject, claim.captured(1)).arg(written(*is)) + QStringLiteral(", ") +
+           askedWords(claim.captured(2)).arg(written(*asked).remove(kNoughts));
+}
+
+QStringList reachedTexts(const sim::Challenge& challenge, const sim::ScenarioDocument& mine, const sim::Cases& cases,
+                         const std::shared_ptr<const sim::Simulation>& step)
+{
+    static const QRegularExpression kSubject(QStringLiteral("^mine\\.([\\w.]+)"));
+    sim::Cases names(&cases);
+    names.put("mine", mine, step);
+    QStringList texts;
+    for (const std::string& goal : challenge.goal) {
+        QString number = kSubject.match(QString::fromStdString(goal)).captured(1);
+        if (number == QLatin1String("fits")) // by how much
+            number = QStringLiteral("peak_memory_gib");
+        const GoalSubject* subject = subjectOf(number);
+        if (subject == nullptr)
+            continue;
+        const auto written = [&](const std::string& of) {
+            const std::string asked = of + "." + number.toStdString();
+            return QString::fromStdString(sim::writtenValue(sim::Expression::parse(asked).evaluate(names), subject->format));
+        };
+        const QString is = written("mine"), was = written(challenge.from);
+        const QString text = QObject::tr("%1, it was %2").arg(wordsOf(*subject, number).arg(is), was);
+        if (is != was && !texts.contains(text))
+            texts << text;
+    }
+    return texts;
 }
 
 QString goalText(const sim::ChallengeState& state)

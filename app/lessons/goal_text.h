@@ -3,7 +3,9 @@
 
 #include "sim/lesson/challenge.h"
 
-#include <QString>
+#include <QStringList>
+
+#include <memory>
 
 namespace app {
 
@@ -11,5 +13,10 @@ namespace app {
 QString goalText(const std::string& unmet);
 /// Of all that keeps a challenge from being reached, what comes first.
 QString goalText(const sim::ChallengeState&);
+
+/// Of a challenge that is reached, the numbers that it was about: "the peak memory is 18.2 GiB, it was 33.8 GiB". Those that are
+/// as they were are left out. `step`: of `mine`.
+QStringList reachedTexts(const sim::Challenge&, const sim::ScenarioDocument& mine, const sim::Cases&,
+                         const std::shared_ptr<const sim::Simulation>& step);
 
 } // namespace app

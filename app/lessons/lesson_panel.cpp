@@ -1,20 +1,17 @@
 #include "app/lessons/lesson_panel.h"
 
-#include "app/lessons/goal_text.h"
 #include "app/lessons/lesson_text.h"
 #include "app/shell/widgets/style.h"
-#include "sim/scenario/changed_keys.h"
 #include "sim/scenario/json_text.h"
 
 #include <QAbstractButton>
 #include <QButtonGroup>
-#include <QDoubleSpinBox>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
-#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QRadioButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QToolButton>
@@ -174,11 +171,14 @@ void LessonPanel::stop()
     beginBody();
     showBody();
     updateButtons();
+    Q_EMIT limitChanged();
 }
 
 void LessonPanel::setSuspended(bool suspended)
 {
     m_isSuspended = suspended;
+    if (suspended)
+        Q_EMIT limitChanged();
     if (suspended || !m_play)
         return;
     m_sceneName.clear();
@@ -211,11 +211,6 @@ void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember
     const std::size_t at = onlyRemember ? 0 : m_progress.step(lesson.id);
     goTo(at < m_play->steps() && !m_progress.isFinished(lesson.id) ? at : 0);
     Q_EMIT started();
-}
-
-const sim::Challenge* LessonPanel::challenge() const
-{
-    return m_play && !m_isAtEnd && m_play->step(m_at).challenge ? &*m_play->step(m_at).challenge : nullptr;
 }
 
 std::optional<CommittedAnswer> LessonPanel::committed() const
@@ -301,6 +296,7 @@ void LessonPanel::next()
     buildEnd();
     showBody();
     updateButtons();
+    Q_EMIT limitChanged();
     Q_EMIT finished();
 }
 
@@ -371,6 +367,7 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     showBody();
     updateButtons();
     Q_EMIT sceneChanged(scene);
+    Q_EMIT limitChanged();
     m_isStartShown = isStartShown();
     if (m_play->isDrawn(at) && committed())
         showDrawnCase();
@@ -416,7 +413,8 @@ void LessonPanel::expectNext()
     Q_EMIT sceneExpected(scene);
 }
 
-/// Return does what the button with the focus does; elsewhere it goes on where nothing is asked. A key that is held does so once.
+/// Return chooses, commits, does what the button with the focus does; elsewhere it goes on where nothing is asked. A key that is
+/// held does so once.
 void LessonPanel::keyPressEvent(QKeyEvent* event)
 {
     const bool isReturn = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
@@ -426,9 +424,14 @@ void LessonPanel::keyPressEvent(QKeyEvent* event)
     if (isReturn && (qobject_cast<QPushButton*>(focused) != nullptr || qobject_cast<QToolButton*>(focused) != nullptr) &&
         focused->isEnabled() && focused->isVisible())
         return static_cast<QAbstractButton*>(focused)->click();
-    const bool isTyped = qobject_cast<QDoubleSpinBox*>(focused) != nullptr || qobject_cast<QLineEdit*>(focused) != nullptr;
-    if (isReturn && isTyped && m_commit != nullptr && m_commit->isEnabled() && m_input->isAncestorOf(focused))
-        return commit(); // of a field whose number is typed
+    if (isReturn && m_commit != nullptr && m_inputCard->isAncestorOf(focused)) {
+        if (auto* option = qobject_cast<QRadioButton*>(focused); option != nullptr && !option->isChecked() && masks())
+            return option->click(); // the first time chooses what arrows have reached
+        if (m_commit->isEnabled())
+            return commit();
+        if (canCommit() && m_sure != nullptr) // what is still missing
+            return m_sure->buttons().front()->setFocus();
+    }
     if (isReturn && m_next->isVisible() && canGoOn() && (challenge() == nullptr || committed()))
         return next();
     QFrame::keyPressEvent(event);
@@ -443,6 +446,8 @@ void LessonPanel::beginBody()
     m_sure = nullptr;
     m_commit = m_hint = nullptr;
     m_goalState = m_why = nullptr;
+    m_ways = nullptr;
+    m_hints = nullptr;
     m_body = new QWidget;
     // As high as its words are at its width; their least heights are those of the narrowest column, and would leave a gap below.
     m_body->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Ignored);
@@ -480,101 +485,6 @@ void LessonPanel::linkTerms()
                 Q_EMIT termRequested(m_terms[static_cast<std::size_t>(at)].title);
         });
     }
-}
-
-void LessonPanel::buildChallenge(const sim::Challenge& goal)
-{
-    QVBoxLayout* column = nullptr;
-    QFrame* frame = lessonCard(column);
-    m_goalState = lessonParagraph({}, nullptr);
-    m_goalState->setAccessibleName(tr("How far the challenge is"));
-    column->addWidget(m_goalState);
-    if (m_play->scenario(goal.from) == nullptr)
-        setLessonText(m_goalState, tr("This pipeline is on paper: write down what you would change."));
-    column->addWidget(lessonParagraph(
-        goal.changes == 1
-            ? tr("One change is possible. Change the scenario at the left; undo brings the change back.")
-            : tr("%1 changes are possible. Change the scenario at the left; undo brings one back.").arg(goal.changes),
-        "small"));
-    m_hint = new QPushButton(m_play->hints(m_at).empty() ? tr("Show a solution") : tr("Give a hint"));
-    column->addWidget(m_hint, 0, Qt::AlignLeft);
-    connect(m_hint, &QPushButton::clicked, this, &LessonPanel::hint);
-    m_column->insertWidget(m_column->count() - 1, frame);
-}
-
-void LessonPanel::hint()
-{
-    const sim::Challenge* goal = challenge();
-    if (goal == nullptr)
-        return;
-    const auto& hints = m_play->hints(m_at);
-    if (m_hintsShown < hints.size()) {
-        addText(fromUtf8(hints[m_hintsShown++]), "muted");
-        if (m_hintsShown == hints.size())
-            m_hint->setText(tr("Show a solution"));
-    } else {
-        m_solutionShown = true;
-        m_hint->setEnabled(false);
-        sim::CaseSubject solved = sim::startOf(*goal, m_play->cases());
-        sim::setKeys(solved, goal->solvedBy.front());
-        if (const auto* document = std::get_if<sim::ScenarioDocument>(&solved))
-            Q_EMIT solutionRequested(*document);
-        else // a pipeline alone: there is no form for it
-            addText(tr("A way: %1.").arg(changesText(goal->solvedBy.front(), m_play->cases().catalogue())), "muted");
-    }
-}
-
-/// Is the case on the desk that the challenge begins with? What was there before it is nobody's solution.
-bool LessonPanel::isStartShown() const
-{
-    const sim::Challenge* goal = challenge();
-    if (goal == nullptr || m_desk.session().scenario() == nullptr)
-        return false;
-    const auto* start = std::get_if<sim::ScenarioDocument>(&sim::startOf(*goal, m_play->cases()));
-    return start != nullptr &&
-           sim::changedKeys(sim::resolvedScenario(*start, m_play->cases().catalogue()), *m_desk.session().scenario()).empty();
-}
-
-void LessonPanel::updateChallenge()
-{
-    const sim::Challenge* goal = challenge();
-    if (goal == nullptr || m_goalState == nullptr || m_isSuspended || !m_isStartShown || !m_desk.session().isOpen())
-        return;
-    const sim::ScenarioDocument& mine = m_desk.session().document();
-    const SimulationPtr& step = m_desk.simulation();
-    const bool isLegal = m_desk.session().isLegal() && step && m_desk.session().scenario() != nullptr;
-    if (isLegal && !(step->scenario() == *m_desk.session().scenario()))
-        return setLessonText(m_goalState, tr("The engine works it out…"));
-    if (!m_desk.session().isLegal())
-        return setLessonText(m_goalState, tr("This is no job that can run: the form says why."));
-    if (!isLegal)
-        return;
-    try {
-        const sim::ChallengeState state = sim::stateOf(*goal, mine, m_play->cases(), step);
-        const bool was = committed().has_value();
-        if (state.isReached()) {
-            LessonValue changes = LessonValue::object();
-            for (const auto* pointers : {&state.changed, &state.followed})
-                for (const std::string& pointer : *pointers)
-                    changes[pointer] = LessonValue::parse(mine.get(pointer).value_or("null"));
-            if (!was)
-                m_progress.commit(m_play->lesson().id, goal->id,
-                                  {.value = std::move(changes),
-                                   .isRight = !m_solutionShown,
-                                   .sure = {},
-                                   .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3});
-            setLessonText(m_goalState, tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
-        } else {
-            const QString moved = state.changed.empty() ? tr("Nothing changed yet.")
-                                  : state.changed.size() == 1
-                                      ? tr("1 change of %1.").arg(goal->changes)
-                                      : tr("%1 changes of %2.").arg(state.changed.size()).arg(goal->changes);
-            setLessonText(m_goalState, moved + QLatin1Char(' ') + tr("Not yet: %1").arg(goalText(state)));
-        }
-    } catch (const sim::Error& error) {
-        setLessonText(m_goalState, QString::fromUtf8(error.what()));
-    }
-    updateButtons();
 }
 
 void LessonPanel::updateButtons()

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/lessons/answer_input.h"
+#include "app/lessons/challenge_limit.h"
 #include "app/lessons/lesson_text.h"
 #include "app/session/lesson_progress.h"
 #include "app/views/pictures.h"
@@ -15,6 +16,7 @@
 #include <functional>
 #include <memory>
 
+class QBoxLayout;
 class QButtonGroup;
 class QLabel;
 class QProgressBar;
@@ -63,6 +65,7 @@ public:
     std::shared_ptr<const sim::LessonPlay> sharedPlay() const { return m_play; }
     /// Somebody else shows the lesson: challenges are not watched meanwhile, and the step is shown anew afterwards.
     void setSuspended(bool);
+    bool isSuspended() const { return m_isSuspended; }
     std::size_t at() const { return m_at; }
     /// A question is open: what the window says of the step would give it away.
     bool masks() const;
@@ -74,6 +77,10 @@ public:
     const std::vector<Picture>& pictures() const { return m_pictures; }
     /// It is not at its end, and asks something: what was answered may be asked again in other words.
     bool asksSomething() const;
+    /// The one that is open; nullptr: none.
+    const sim::Challenge* challenge() const;
+    /// What it lets the learner change; empty: everything.
+    std::vector<AllowedSetting> allowed() const;
     /// As shown, for tests.
     QString text() const;
     AnswerInput* input() const { return m_input; }
@@ -97,8 +104,10 @@ Q_SIGNALS:
     void anewRequested();      ///< from the first step, nothing answered
     void followingRequested(); ///< the lesson that the end page offers
     void termRequested(const QString& title);
-    void left();     ///< by its button
-    void finished(); ///< the last step is done
+    void limitChanged();                           ///< of what may be changed
+    void settingRequested(const QString& pointer); ///< one that the challenge allows
+    void left();                                   ///< by its button
+    void finished();                               ///< the last step is done
     void solutionRequested(const sim::ScenarioDocument& solved);
 
 protected:
@@ -126,9 +135,9 @@ private:
     QString whyNoCommit() const;
     bool isStartShown() const;
     void updateChallenge();
+    void tellReached(const QStringList& gave, const sim::LessonValue& changes = {});
     void updateButtons();
     std::optional<CommittedAnswer> committed() const;
-    const sim::Challenge* challenge() const;
 
     Desk& m_desk;
     LessonProgress& m_progress;
@@ -154,6 +163,9 @@ private:
     QWidget* m_inputCard = nullptr;
     QPointer<QWidget> m_verdict; ///< that is kept in sight until somebody scrolls; none: what is there stays
     QButtonGroup* m_sure = nullptr;
+    QBoxLayout *m_sureLine = nullptr, *m_sureChoices = nullptr; ///< as long as there is m_sure
+    QWidget* m_ways = nullptr;      ///< to the challenge's goal
+    QVBoxLayout* m_hints = nullptr; ///< those that were given, among them
     QLabel *m_goalState = nullptr, *m_why = nullptr;
     QPushButton *m_back, *m_next, *m_commit = nullptr, *m_hint = nullptr;
 };

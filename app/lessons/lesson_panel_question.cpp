@@ -1,6 +1,7 @@
 // The player's questions: how they are answered, and the verdict that is kept in sight.
 #include "app/lessons/lesson_panel.h"
 
+#include "app/lessons/answer_axis.h"
 #include "app/lessons/curve_input.h"
 #include "app/lessons/lesson_text.h"
 #include "app/lessons/list_inputs.h"
@@ -27,6 +28,8 @@ namespace {
 
 using sim::LessonValue;
 
+constexpr int kCardFrame = 1;
+
 /// How sure, and what that counts as.
 constexpr std::array kSureness{std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "a guess"), 0.3},
                                std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "fairly sure"), 0.6},
@@ -41,24 +44,26 @@ void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
     m_input = makeAnswerInput(asked, m_desk, frame);
     m_inputCard = frame;
     column->addWidget(m_input);
-    fitInput();
     const auto answer = committed();
     if (answer) {
         m_input->setValue(answer->value);
         m_input->setAnswered();
     } else {
         if (asked.question().sure) {
-            auto* row = new QHBoxLayout;
-            row->addWidget(lessonParagraph(tr("How sure?"), "muted12"));
+            m_sureLine = new QBoxLayout(QBoxLayout::LeftToRight);
+            m_sureLine->addWidget(new QLabel(tr("How sure?")));
+            setRole(m_sureLine->itemAt(0)->widget(), "muted12");
+            m_sureChoices = new QBoxLayout(QBoxLayout::LeftToRight);
             m_sure = new QButtonGroup(frame);
             for (std::size_t i = 0; i < kSureness.size(); ++i) {
                 auto* button = new QRadioButton(tr(kSureness[i].first));
                 m_sure->addButton(button, static_cast<int>(i));
-                row->addWidget(button);
+                m_sureChoices->addWidget(button);
                 connect(button, &QRadioButton::toggled, this, &LessonPanel::updateButtons);
             }
-            row->addStretch();
-            column->addLayout(row);
+            m_sureLine->addLayout(m_sureChoices);
+            m_sureLine->addStretch();
+            column->addLayout(m_sureLine);
         }
         m_commit = new QPushButton(tr("Commit"));
         m_commit->setToolTip(tr("Your answer stays as it is; then the engine's is shown"));
@@ -75,6 +80,7 @@ void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
         connect(m_input, &AnswerInput::changed, this, &LessonPanel::updateButtons);
     }
     m_column->insertWidget(m_column->count() - 1, frame);
+    fitInput();
     if (answer)
         buildVerdict(asked, *answer);
 }
@@ -143,13 +149,25 @@ void LessonPanel::showVerdict()
     bar->setValue(std::min(top, std::max(0, bottom + m_column->contentsMargins().bottom() - m_scroll->viewport()->height())));
 }
 
-/// Where the place is low, so is what can be.
+/// Where the place is low, so is what can be; what is too wide for a line takes several.
 void LessonPanel::fitInput()
 {
     constexpr int kLow = 340; ///< a window of 720 pixels with text twice as large
     m_title->setVisible(height() >= kLow);
     if (m_input != nullptr)
         m_input->fitInto(m_scroll->viewport()->height());
+    if (m_sure == nullptr)
+        return;
+    const QMargins card = m_inputCard->layout()->contentsMargins(), body = m_column->contentsMargins();
+    const int room = m_scroll->viewport()->width() - card.left() - card.right() - body.left() - body.right() - 2 * kCardFrame;
+    const auto isTooWide = [&](QBoxLayout* line) {
+        line->setDirection(QBoxLayout::LeftToRight);
+        return line->sizeHint().width() > room;
+    };
+    if (isTooWide(m_sureChoices))
+        m_sureChoices->setDirection(QBoxLayout::TopToBottom);
+    if (isTooWide(m_sureLine))
+        m_sureLine->setDirection(QBoxLayout::TopToBottom);
 }
 
 void LessonPanel::resizeEvent(QResizeEvent* event)
@@ -191,22 +209,23 @@ void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAn
     const sim::QuestionInput input = asked.question().input;
     const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
     if (answer.value.is_number() && right.is_number() && input != sim::QuestionInput::choice) {
-        const double a = answer.value.get<double>(), b = right.get<double>();
-        const auto range =
-            asked.question().range.empty() ? std::pair(std::min({0.0, a, b}), std::max({0.0, a, b})) : asked.range();
-        column->addWidget(new AnswerAxis(range.first, range.second, a, b, yours, engines, frame));
+        const std::array both{answer.value.get<double>(), right.get<double>()};
+        column->addWidget(new AnswerAxis(answerRange(asked, both), both[0], both[1], yours, engines, frame));
     } else if (input == sim::QuestionInput::sketch) {
         static_cast<CurveInput*>(m_input)->setEngines(right.get<std::vector<double>>());
     } else if (input == sim::QuestionInput::bars) {
         m_inputCard->hide();
         std::vector<AnswerBars::Bar> bars;
-        for (std::size_t i = 0; i < std::min(right.size(), answer.value.size()); ++i)
+        std::vector<double> values;
+        for (std::size_t i = 0; i < std::min(right.size(), answer.value.size()); ++i) {
+            values.insert(values.end(), {answer.value[i].get<double>(), right[i].get<double>()});
             bars.push_back({.name = QString::fromStdString(asked.filled(asked.question().parts[i].text)),
                             .yours = answer.value[i].get<double>(),
                             .engines = right[i].get<double>(),
                             .yourText = answerText(asked, answer.value[i]),
                             .engineText = answerText(asked, right[i])});
-        column->addWidget(new AnswerBars(std::move(bars), asked.range(), frame));
+        }
+        column->addWidget(new AnswerBars(std::move(bars), answerRange(asked, values), frame));
     } else if (input == sim::QuestionInput::order) {
         m_inputCard->hide();
         for (std::size_t place = 0; place < right.size(); ++place) {

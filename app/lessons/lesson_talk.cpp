@@ -200,7 +200,8 @@ LessonScene LessonTalk::sceneAt(const Place& place) const
     scene.asksForRanks = scene.asksForRanks && place.part == Part::ask;
     if (place.part == Part::solution) {
         scene.shown = &m_solutions.at(place.step);
-        scene.shownName.clear();
+        scene.shownName = changedName(m_solutions.at(place.step), m_play->step(place.step).challenge->solvedBy.front(),
+                                      m_play->cases().catalogue());
     }
     return scene;
 }

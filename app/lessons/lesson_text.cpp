@@ -2,6 +2,7 @@
 
 #include "app/session/scenario_changes.h"
 #include "app/session/scenario_keys.h"
+#include "app/session/scenario_name.h"
 #include "app/shell/widgets/style.h"
 #include "sim/scenario/json_text.h"
 
@@ -82,12 +83,14 @@ QString sceneName(const sim::LessonPlay& play, const std::string& caseName)
                     changes[pointer] = value;
         at = sim::memberOr<std::string>(found->given, "from", {});
     }
-    const auto json = document->get("/name");
-    const QString name =
-        json ? QString::fromStdString(sim::valueAs<std::string>(sim::LessonValue::parse(*json, nullptr, false)).value_or(""))
-             : QString();
-    const QString changed = changesText(changes, play.cases().catalogue());
-    return changed.isEmpty() || name.isEmpty() ? name : name + QStringLiteral(": ") + changed;
+    return changedName(*document, changes, play.cases().catalogue());
+}
+
+QString changedName(const sim::ScenarioDocument& document, const sim::LessonValue& changes, const sim::Catalogue& catalogue)
+{
+    const QString changed = changesText(changes, catalogue);
+    return changed.isEmpty() ? QString()
+                             : modelOnGpus(sim::resolvedScenario(document, catalogue)) + QStringLiteral(": ") + changed;
 }
 
 QStringList paragraphsOf(const QString& markdown)

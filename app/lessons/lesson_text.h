@@ -27,8 +27,11 @@ QString withoutCode(QString markdown);
 
 /// {"/layout/cp": 2, "/schedule": {"kind": "1f1b"}} in the form's words: "cp 2, schedule 1F1B"; null is "none".
 QString changesText(const sim::LessonValue& changes, const sim::Catalogue&);
-/// The name of a scenario that a lesson's case shows: where the case changes another and leaves it its name, with the changes.
+/// The title of a case that changes the settings of another and leaves it its name, which is of that: "Llama 3.1 8B on 64 GPUs:
+/// cp 2". Empty: as its file names it.
 QString sceneName(const sim::LessonPlay&, const std::string& caseName);
+/// Likewise of a scenario to which these changes were made.
+QString changedName(const sim::ScenarioDocument&, const sim::LessonValue& changes, const sim::Catalogue&);
 
 /// A word of the glossary, as it stands in sentences, and the term that it opens.
 struct LessonTerm {

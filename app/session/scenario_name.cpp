@@ -24,6 +24,13 @@ QString scheduleTitle(const sim::Scenario& s)
                   : QString::fromStdString(s.schedule.kind);
 }
 
+QString recomputeWord(sim::Recompute recompute)
+{
+    return recompute == sim::Recompute::none   ? QObject::tr("nothing")
+           : recompute == sim::Recompute::full ? QObject::tr("whole layers")
+                                               : QObject::tr("selective");
+}
+
 /// Sizes in the order of layoutLine(); what a size of 1 leaves out is said where it was another.
 QStringList sizes(const sim::Layout& now, const sim::Layout* file)
 {
@@ -41,6 +48,13 @@ QStringList sizes(const sim::Layout& now, const sim::Layout* file)
 
 } // namespace
 
+QString modelOnGpus(const sim::Scenario& s)
+{
+    const int gpus = s.layout.worldSize();
+    const QString model = QString::fromStdString(s.model.name.empty() ? std::string("Own model") : s.model.name);
+    return gpus == 1 ? QObject::tr("%1 on 1 GPU").arg(model) : QObject::tr("%1 on %2 GPUs").arg(model, number(gpus));
+}
+
 QString generatedName(const sim::Scenario& s)
 {
     QStringList parts;
@@ -49,9 +63,7 @@ QString generatedName(const sim::Scenario& s)
     parts << sizes(s.layout, nullptr);
     if (s.layout.pp > 1)
         parts << QStringLiteral("m ") + number(s.microbatches());
-    const int gpus = s.layout.worldSize();
-    const QString model = QString::fromStdString(s.model.name.empty() ? std::string("Own model") : s.model.name);
-    const QString on = gpus == 1 ? QObject::tr("%1 on 1 GPU").arg(model) : QObject::tr("%1 on %2 GPUs").arg(model, number(gpus));
+    const QString on = modelOnGpus(s);
     return parts.isEmpty() ? on : on + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
 }
 
@@ -72,6 +84,14 @@ QString changedSettings(const sim::Scenario& now, const sim::Scenario& file)
         parts << QStringLiteral("pp ") + number(now.layout.pp);
     if (isPipeline && (now.microbatches() != file.microbatches() || now.schedule.kind != file.schedule.kind))
         parts << QStringLiteral("m ") + number(now.microbatches());
+    if (now.layout.zeroStage != file.layout.zeroStage)
+        parts << QStringLiteral("ZeRO %1").arg(now.layout.zeroStage);
+    if (now.layout.sequenceParallel != file.layout.sequenceParallel)
+        parts << (now.layout.sequenceParallel ? QObject::tr("sequence parallel on") : QObject::tr("sequence parallel off"));
+    if (now.training.recompute != file.training.recompute)
+        parts << QObject::tr("recompute %1").arg(recomputeWord(now.training.recompute));
+    if (now.training.sequenceLength != file.training.sequenceLength)
+        parts << QObject::tr("sequence %1").arg(number(now.training.sequenceLength));
     return parts.join(QStringLiteral(", "));
 }
 

@@ -72,6 +72,11 @@ std::string ChallengeState::text() const
     return unmet.empty() ? "reached" : unmet.front();
 }
 
+bool mayChange(const Challenge& challenge, const std::string& pointer)
+{
+    return (challenge.allow.empty() || isCovered(challenge.allow, pointer)) && !isCovered(challenge.forbid, pointer);
+}
+
 const CaseSubject& startOf(const Challenge& challenge, const Cases& cases)
 {
     const CaseSubject* start = cases.subject(challenge.from);
@@ -107,7 +112,7 @@ ChallengeState stateOf(const Challenge& challenge, const CaseSubject& mine, cons
         state.changed = changedOf(std::get<LessonValue>(start), std::get<LessonValue>(mine));
     }
     for (const std::string& key : state.changed)
-        if ((!challenge.allow.empty() && !isCovered(challenge.allow, key)) || isCovered(challenge.forbid, key))
+        if (!mayChange(challenge, key))
             state.forbidden.push_back(key);
     Cases names(&cases);
     if (isSame(mine, start)) // untouched: its step is known

@@ -25,6 +25,9 @@ struct ChallengeState {
 ChallengeState stateOf(const Challenge&, const CaseSubject& mine, const Cases&,
                        const std::shared_ptr<const Simulation>& simulation = nullptr);
 
+/// Whether a change of that key, or of what is below it, is one that the lesson allows.
+bool mayChange(const Challenge&, const std::string& pointer);
+
 /// What the challenge begins with; throws Error if there is no such case.
 const CaseSubject& startOf(const Challenge&, const Cases&);
 

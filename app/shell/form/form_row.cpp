@@ -11,6 +11,7 @@
 #include <QLabel>
 #include <QMouseEvent>
 #include <QStringList>
+#include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -215,6 +216,23 @@ void FormRow::setNote(const QString& note)
     m_note->setVisible(!note.isEmpty());
 }
 
+void FormRow::setLimit(bool mayBeChanged, const QString& why)
+{
+    const QString fixed = mayBeChanged ? QString() : why;
+    const bool isMarked = mayBeChanged && !why.isEmpty();
+    setEnabled(mayBeChanged || isChanged()); // what was changed all the same can be put back
+    if (fixed != m_whyFixed) {
+        m_whyFixed = fixed;
+        describe();
+    }
+    if (isMarked != property("marked").toBool()) {
+        setAttribute(Qt::WA_StyledBackground, isMarked);
+        setProperty("marked", isMarked);
+        style()->unpolish(this);
+        style()->polish(this);
+    }
+}
+
 void FormRow::setProblem(const QString& problem, bool isError)
 {
     if (problem == m_problemText && isError == m_isError)
@@ -276,6 +294,8 @@ QString FormRow::textOf(const std::string& json) const
 
 QString FormRow::whyText() const
 {
+    if (!m_whyFixed.isEmpty())
+        return m_whyFixed + QLatin1Char('\n') + m_what;
     QStringList lines{m_what};
     if (m_legal.values.size() > 1)
         lines << tr("Possible: %1").arg(listText(m_legal.values));

@@ -33,6 +33,9 @@ public:
     virtual void setLegalValues(const LegalValues&);
     const LegalValues& legalValues() const { return m_legal; }
     void setNote(const QString&);
+    /// Whether it may be changed at all: where not, it is grey and says why; where only some may, those are marked.
+    void setLimit(bool mayBeChanged, const QString& why);
+    bool mayBeChanged() const { return m_whyFixed.isEmpty(); }
     virtual void setProblem(const QString&, bool isError);
     bool hasProblem() const { return !m_problemText.isEmpty(); }
     /// What the file has instead; null where nothing was changed.
@@ -86,7 +89,7 @@ private:
 
     const ScenarioKey& m_key;
     std::string m_pointer;
-    QString m_what, m_fileText, m_problemText, m_term;
+    QString m_what, m_fileText, m_problemText, m_term, m_whyFixed;
     QStringList m_otherNames;
     bool m_isError = false, m_isExplained = false;
     std::optional<std::string> m_json;

@@ -146,13 +146,13 @@ void ScenarioForm::addExtras(const ScenarioKey& key, QVBoxLayout* column)
         column->addLayout(line);
         connect(m_keepGpus, &QCheckBox::toggled, this, &ScenarioForm::layoutRuleChanged);
     } else if (key.pointer == "/schedule/kind") {
-        auto* compare = new QPushButton(tr("Compare all schedules…"));
-        compare->setToolTip(tr("Bubble and memory of every schedule, with the pass times of this step"));
-        compare->setAccessibleDescription(compare->toolTip());
-        connect(compare, &QPushButton::clicked, this, &ScenarioForm::chooseScheduleRequested);
+        m_compareSchedules = new QPushButton(tr("Compare all schedules…"));
+        m_compareSchedules->setToolTip(tr("Bubble and memory of every schedule, with the pass times of this step"));
+        m_compareSchedules->setAccessibleDescription(m_compareSchedules->toolTip());
+        connect(m_compareSchedules, &QPushButton::clicked, this, &ScenarioForm::chooseScheduleRequested);
         auto* line = new QHBoxLayout;
         line->setContentsMargins(kRowGutter, 0, 0, 0);
-        line->addWidget(compare);
+        line->addWidget(m_compareSchedules);
         column->addLayout(line);
     }
 }
@@ -178,15 +178,15 @@ QToolButton* ScenarioForm::addBackToBase(const char* block, QVBoxLayout* column)
 
 void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
 {
-    auto* add = new QToolButton;
-    add->setText(tr("Add…"));
-    add->setToolTip(tr("Something that is not ideal: a slow GPU, a slow link, kernels that vary, GPUs that fail"));
-    add->setAccessibleName(tr("Add a perturbation"));
-    add->setAccessibleDescription(add->toolTip());
-    add->setFocusPolicy(Qt::StrongFocus);
-    add->setPopupMode(QToolButton::InstantPopup);
-    setRole(add, "button");
-    auto* menu = new QMenu(add);
+    m_addPerturbation = new QToolButton;
+    m_addPerturbation->setText(tr("Add…"));
+    m_addPerturbation->setToolTip(tr("Something that is not ideal: a slow GPU, a slow link, kernels that vary, GPUs that fail"));
+    m_addPerturbation->setAccessibleName(tr("Add a perturbation"));
+    m_addPerturbation->setAccessibleDescription(m_addPerturbation->toolTip());
+    m_addPerturbation->setFocusPolicy(Qt::StrongFocus);
+    m_addPerturbation->setPopupMode(QToolButton::InstantPopup);
+    setRole(m_addPerturbation, "button");
+    auto* menu = new QMenu(m_addPerturbation);
     for (const auto& [kind, text] : {std::pair{"slow_gpu", tr("Slow GPU")},
                                      {"slow_link", tr("Slow link")},
                                      {"jitter", tr("Jitter")},
@@ -196,10 +196,10 @@ void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
                 m_session.edit(makePerturbationEdit(state(), kind));
         });
     }
-    add->setMenu(menu);
+    m_addPerturbation->setMenu(menu);
     auto* line = new QHBoxLayout;
     line->setContentsMargins(kRowGutter, 0, 0, 0);
-    line->addWidget(add);
+    line->addWidget(m_addPerturbation);
     line->addStretch();
     column->addLayout(line);
 }
@@ -304,7 +304,7 @@ void ScenarioForm::chainFocus()
 std::vector<Preset> ScenarioForm::whatIfs() const
 {
     std::vector<Preset> out = m_session.isOpen() ? presets(state()) : std::vector<Preset>();
-    std::erase_if(out, [](const Preset& preset) { return !preset.whyNot.empty(); });
+    std::erase_if(out, [this](const Preset& preset) { return !preset.whyNot.empty() || !isAllowed(preset.edit); });
     return out;
 }
 
@@ -314,6 +314,11 @@ void ScenarioForm::perform(const Preset& preset)
         m_session.edit(preset.edit);
 }
 
+bool ScenarioForm::isAllowed(const Edit& edit) const
+{
+    return std::ranges::all_of(edit.assignments, [this](const Assignment& each) { return m_limit.may(each.pointer); });
+}
+
 void ScenarioForm::fillWhatIf()
 {
     m_whatIfMenu->clear();
@@ -321,8 +326,9 @@ void ScenarioForm::fillWhatIf()
         return;
     for (const Preset& preset : presets(state())) {
         QAction* action = m_whatIfMenu->addAction(QString::fromStdString(preset.name));
-        action->setToolTip(QString::fromStdString(preset.whyNot.empty() ? preset.what : preset.whyNot));
-        action->setEnabled(preset.whyNot.empty());
+        const bool isOpen = isAllowed(preset.edit);
+        action->setToolTip(!isOpen ? m_limit.why : QString::fromStdString(preset.whyNot.empty() ? preset.what : preset.whyNot));
+        action->setEnabled(isOpen && preset.whyNot.empty());
         connect(action, &QAction::triggered, this, [this, preset] { perform(preset); });
     }
     m_whatIfMenu->addSeparator();

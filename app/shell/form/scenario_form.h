@@ -18,6 +18,7 @@ class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QMenu;
+class QPushButton;
 class QScrollArea;
 class QToolButton;
 class QVBoxLayout;
@@ -27,6 +28,13 @@ namespace app {
 class Desk;
 class FoldSection;
 struct HelpEntry;
+
+/// What of the settings may be changed; nothing in it: all.
+struct FormLimit {
+    std::function<bool(const std::string& pointer)> allows;
+    QString why; ///< stands above the form, and at each row that may not
+    bool may(const std::string& pointer) const { return !allows || allows(pointer); }
+};
 
 class ScenarioForm : public QWidget {
     Q_OBJECT
@@ -50,6 +58,10 @@ public:
     /// Leaves the rows that match; all of them for nothing.
     void search(const QString&);
     void focusSearch();
+    /// Rows that may be changed are marked, and the first of them is in sight; the others are grey.
+    void limitTo(FormLimit);
+    /// Leads to the row of a setting, or to the first below it: in sight, and with the focus.
+    void lead(std::string_view pointer);
     /// Which parts the user has folded or unfolded against their custom; for the settings.
     QStringList folds() const;
     void setFolds(const QStringList&);
@@ -69,6 +81,7 @@ Q_SIGNALS:
 
 protected:
     void resizeEvent(QResizeEvent*) override;
+    void showEvent(QShowEvent*) override;
 
 private:
     /// A title inside a fold, and the rows below it.
@@ -94,6 +107,7 @@ private:
     void addPerturbationMenu(QVBoxLayout*);
     QWidget* addHeading(const QString& text, QVBoxLayout*, int perturbation = -1);
     void fillWhatIf();
+    bool isAllowed(const Edit&) const;
 
     void refresh();
     void refreshLists(const ScenarioState&);
@@ -102,6 +116,9 @@ private:
     void refreshProblems();
     void refreshVisibility();
     void refreshMarks();
+    void refreshLimit();
+    void scrollTo(FormRow*);
+    void scrollToAllowed();
     void chainFocus();
     void takeFile();
     bool isRelevant(const FormRow&) const;
@@ -116,7 +133,10 @@ private:
     QMenu* m_whatIfMenu;
     QScrollArea* m_area;
     QLabel *m_general, *m_nothingFound; ///< problems of no control here; a search in vain
-    QScrollArea* m_helpArea;            ///< always in its place, so that nothing moves when there is something to say
+    QLabel* m_limited;                  ///< why not all may be changed
+    FormLimit m_limit;
+    bool m_scrollsWhenShown = false; ///< to what the limit leaves
+    QScrollArea* m_helpArea;         ///< always in its place, so that nothing moves when there is something to say
     QLabel* m_help;
     std::map<std::string, FormRow*, std::less<>> m_rows;
     std::vector<FormRow*> m_order; ///< from top to bottom
@@ -129,6 +149,8 @@ private:
     LegalValueTable m_legal;
     std::map<std::string, QString> m_shownProblems;
     QCheckBox* m_keepGpus;
+    QPushButton* m_compareSchedules;
+    QToolButton* m_addPerturbation;
 };
 
 } // namespace app

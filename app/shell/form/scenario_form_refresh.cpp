@@ -11,11 +11,15 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
+#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 namespace {
@@ -30,7 +34,7 @@ constexpr int kLowestForm = 180; ///< in a lower one there is no room for help: 
 ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
     : QWidget(parent), m_session(session), m_search(new QLineEdit(this)), m_whatIf(new QToolButton(this)),
       m_whatIfMenu(new QMenu(this)), m_area(new QScrollArea(this)), m_general(new QLabel(this)), m_nothingFound(new QLabel(this)),
-      m_helpArea(new QScrollArea(this)), m_help(new QLabel(this))
+      m_limited(new QLabel(this)), m_helpArea(new QScrollArea(this)), m_help(new QLabel(this))
 {
     build();
     connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
@@ -65,6 +69,11 @@ void ScenarioForm::build()
     outer->setContentsMargins(0, 0, 0, 0);
     outer->setSpacing(0);
     outer->addLayout(top);
+    m_limited->setWordWrap(true);
+    m_limited->setContentsMargins(kSideWithGutter + kRowGutter, 0, kFormSide, 6);
+    m_limited->hide();
+    setRole(m_limited, "muted12");
+    outer->addWidget(m_limited);
     outer->addWidget(m_area, 1);
     outer->addWidget(m_helpArea);
     setRole(this, "form");
@@ -189,6 +198,71 @@ void ScenarioForm::refreshMarks()
     }
     for (const auto& [part, fold] : m_folds)
         fold->header()->setMarked(isMarked[fold]);
+    refreshLimit(); // what was changed can be put back
+}
+
+void ScenarioForm::limitTo(FormLimit limit)
+{
+    if (!limit.allows && !m_limit.allows)
+        return;
+    m_limit = std::move(limit);
+    m_limited->setText(m_limit.why);
+    m_limited->setVisible(!m_limit.why.isEmpty());
+    refreshLimit();
+    refreshVisibility();
+    m_scrollsWhenShown = !isVisible();
+    if (!m_scrollsWhenShown)
+        scrollToAllowed();
+}
+
+void ScenarioForm::refreshLimit()
+{
+    for (FormRow* row : m_order)
+        row->setLimit(m_limit.may(row->pointer()), m_limit.why);
+    for (const Group& group : m_groups)
+        if (group.heading)
+            group.heading->setEnabled(
+                std::any_of(group.rows.begin(), group.rows.end(), [](const FormRow* row) { return row->isEnabled(); }));
+    for (const auto& [block, back] : m_backs)
+        back->setEnabled(m_limit.may(block));
+    m_compareSchedules->setEnabled(m_limit.may("/schedule/kind"));
+    m_addPerturbation->setEnabled(m_limit.may(std::string(kPerturbations)));
+}
+
+/// The rows have their places once what opened is laid out.
+void ScenarioForm::scrollTo(FormRow* row)
+{
+    QTimer::singleShot(0, row, [this, row] {
+        m_area->widget()->layout()->activate();
+        const int top = row->mapTo(m_area->widget(), QPoint(0, 0)).y();
+        m_area->verticalScrollBar()->setValue(std::max(0, top - m_area->viewport()->height() / 4));
+    });
+}
+
+void ScenarioForm::scrollToAllowed()
+{
+    if (!m_limit.allows)
+        return;
+    const auto first = std::ranges::find_if(m_order, [](const FormRow* row) { return row->mayBeChanged() && !row->isHidden(); });
+    if (first != m_order.end())
+        scrollTo(*first);
+}
+
+void ScenarioForm::lead(std::string_view pointer)
+{
+    m_search->clear();
+    const auto found = std::ranges::find_if(m_order, [&](const FormRow* row) {
+        const std::string_view at = row->pointer();
+        return !row->isHidden() && at.starts_with(pointer) && (at.size() == pointer.size() || at[pointer.size()] == '/');
+    });
+    if (found == m_order.end())
+        return;
+    for (const auto& [part, fold] : m_folds)
+        if (fold->isAncestorOf(*found))
+            fold->setOpen(true);
+    m_scrollsWhenShown = false;
+    scrollTo(*found);
+    (*found)->focusOrder().front()->setFocus(Qt::ShortcutFocusReason);
 }
 
 void ScenarioForm::refreshProblems()
@@ -224,7 +298,7 @@ void ScenarioForm::refreshVisibility()
 {
     const QString typed = m_search->text().trimmed();
     bool isAnyShown = false, isAnyWithoutEffect = false;
-    std::map<const FoldSection*, bool> hasShown, hasProblem;
+    std::map<const FoldSection*, bool> hasShown, hasProblem, hasAllowed;
     for (FormRow* row : m_order) {
         const bool matches = typed.isEmpty() || row->matches(typed), isShown = matches && isRelevant(*row);
         row->setVisible(isShown);
@@ -233,6 +307,7 @@ void ScenarioForm::refreshVisibility()
         for (const auto& [part, fold] : m_folds) {
             if (!fold->isAncestorOf(row))
                 continue;
+            hasAllowed[fold] = hasAllowed[fold] || (m_limit.allows && isShown && row->mayBeChanged());
             hasShown[fold] = hasShown[fold] || isShown;
             hasProblem[fold] = hasProblem[fold] || row->hasProblem();
         }
@@ -244,7 +319,7 @@ void ScenarioForm::refreshVisibility()
     }
     for (const auto& [part, fold] : m_folds) {
         fold->setVisible(typed.isEmpty() || hasShown[fold]);
-        fold->setForcedOpen(!typed.isEmpty() || hasProblem[fold]);
+        fold->setForcedOpen(!typed.isEmpty() || hasProblem[fold] || hasAllowed[fold]);
     }
     m_nothingFound->setVisible(!isAnyShown);
     m_nothingFound->setText(isAnyWithoutEffect ? tr("“%1” has no effect on this scenario").arg(typed)
@@ -256,6 +331,14 @@ void ScenarioForm::resizeEvent(QResizeEvent* event)
     QWidget::resizeEvent(event);
     m_helpArea->setFixedHeight(height() >= kLowForm ? kHelpHeight : kLowHelpHeight);
     m_helpArea->setVisible(height() >= kLowestForm);
+}
+
+/// Behind another tab nothing was laid out.
+void ScenarioForm::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (std::exchange(m_scrollsWhenShown, false))
+        scrollToAllowed();
 }
 
 QString ScenarioForm::helpText() const

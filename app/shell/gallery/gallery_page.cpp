@@ -81,12 +81,12 @@ GalleryPage::GalleryPage(QWidget* parent)
     main->setContentsMargins(24, 24, 8, 0);
     main->setSpacing(16);
     main->addLayout(head);
-    auto* demoRow = new QHBoxLayout; // as wide as the cards
-    demoRow->setContentsMargins(0, 0, kRightOfCards + 12, 0);
-    demoRow->addWidget(m_demo);
-    main->addLayout(demoRow);
     main->addWidget(m_nothing);
     main->addWidget(m_cards, 1);
+    auto* demoRow = new QHBoxLayout; // as wide as the cards, which come first: they begin with the lessons
+    demoRow->setContentsMargins(0, 0, kRightOfCards + 12, 16);
+    demoRow->addWidget(m_demo);
+    main->addLayout(demoRow);
     auto* page = new QHBoxLayout(this);
     page->setContentsMargins(0, 0, 0, 0);
     page->setSpacing(0);

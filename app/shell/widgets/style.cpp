@@ -120,6 +120,7 @@ QFrame[role="banner"] { background: @bannerBack; border-bottom: 1px solid @error
 QFrame[role="banner"] QScrollArea, QFrame[role="banner"] QScrollArea > QWidget > QWidget { background: transparent; }
 
 QFrame[role="card"] { background: @card; border: 1px solid @border; border-radius: 6px; }
+QWidget[marked="true"] { background: @hover; border-left: 3px solid @accent; border-radius: 0; }
 QFrame[role="card"][explained="true"]:hover { border-color: @faint; background: @field; }
 QFrame[role="card"][explained="true"]:focus { border-color: @accent; }
 QFrame[role="stepper"] { background: @field; border: 1px solid @border; border-radius: 4px; }

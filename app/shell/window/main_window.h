@@ -223,6 +223,8 @@ private:
     void leaveLesson();
     void showScene(const LessonScene&);
     void expectScene(const LessonScene&);
+    std::vector<Picture> picturesInFrontOf(const LessonScene&) const;
+    void limitForm();
     void maskNumbers(bool masked);
     std::unique_ptr<Talk> talkOfLesson();
     void exportHandout();

@@ -46,10 +46,9 @@ sim::ScenarioDocument sceneDocument(const LessonScene& scene)
     sim::ScenarioDocument document = *scene.shown;
     if (!scene.view.is_null())
         document.set("/view", scene.view.dump());
-    if (!scene.shownName.isEmpty()) { // settings were changed: the file's description is of others
+    if (!scene.shownName.isEmpty())
         document.set("/name", sim::LessonValue(scene.shownName.toStdString()).dump());
-        document.erase("/description");
-    }
+    document.erase("/description"); // it may be of other settings, or tell what is still to be asked: here the lesson speaks
     document.setFileName({});
     return document;
 }
@@ -91,6 +90,12 @@ void MainWindow::buildLesson()
         showGallery();
     });
     connect(m_lesson, &LessonPanel::termRequested, this, &MainWindow::showHelp);
+    connect(m_lesson, &LessonPanel::limitChanged, this, &MainWindow::limitForm);
+    connect(m_lesson, &LessonPanel::settingRequested, this, [this](const QString& pointer) {
+        m_formDock->show();
+        bringForward(*m_formDock);
+        m_form->lead(pointer.toStdString());
+    });
     connect(m_lesson, &LessonPanel::anewRequested, this, [this] {
         const sim::Lesson played = m_lesson->play()->lesson();
         if (!mayLoseChanges())
@@ -111,7 +116,22 @@ void MainWindow::buildLesson()
         m_gallery->setEntries({}, {}); // read anew when it is shown
     });
     connect(m_lesson, &LessonPanel::solutionRequested, this,
-            [this](const sim::ScenarioDocument& solved) { m_session.replaceContent(solved, tr("the lesson's solution")); });
+            [this](sim::ScenarioDocument solved) { // it is the same job, with other settings
+                if (const auto name = m_session.document().get("/name"))
+                    solved.set("/name", *name);
+                solved.erase("/description");
+                m_session.replaceContent(solved, tr("the lesson's solution"));
+            });
+}
+
+/// To what the challenge lets the learner change.
+void MainWindow::limitForm()
+{
+    const sim::Challenge* goal = m_lesson->isSuspended() ? nullptr : m_lesson->challenge();
+    const QString why = goal != nullptr ? limitText(m_lesson->allowed()) : QString();
+    m_form->limitTo(why.isEmpty()
+                        ? FormLimit{}
+                        : FormLimit{[goal = *goal](const std::string& pointer) { return sim::mayChange(goal, pointer); }, why});
 }
 
 bool MainWindow::isLessonFile(const QString& path)
@@ -291,7 +311,7 @@ void MainWindow::showScene(const LessonScene& scene)
         showWorkspace();
         m_showsViewNext = true;
         m_playsNext = scene.play && !m_options.reproducible && !m_settings.reduceMotion;
-        m_frontNext = scene.front;
+        m_frontNext = scene.front.empty() ? picturesInFrontOf(scene) : scene.front;
     } else {
         m_workspace->bringToFront(scene.front);
     }
@@ -313,6 +333,17 @@ void MainWindow::showScene(const LessonScene& scene)
         if (!problems.empty())
             m_banner->tell(tr("There is nothing to compare with"), problems);
     }
+}
+
+/// Of those that a scene has, the ones that are looked at: another case does not turn them over.
+std::vector<Picture> MainWindow::picturesInFrontOf(const LessonScene& scene) const
+{
+    std::vector<Picture> front = m_workspace->inFront();
+    const sim::LessonValue* names = scene.view.is_object() ? sim::memberOf(scene.view, "pictures") : nullptr;
+    const auto shown = names != nullptr ? sim::valueAs<std::vector<std::string>>(*names).value_or(std::vector<std::string>())
+                                        : std::vector<std::string>();
+    std::erase_if(front, [&](Picture picture) { return std::ranges::find(shown, pictureInfo(picture).name) == shown.end(); });
+    return front;
 }
 
 void MainWindow::expectScene(const LessonScene& scene)

@@ -56,6 +56,7 @@ public:
     void setLeastMemory(std::int64_t bytes);
     /// Shown, and in front of those they share a place with; the first of two that share one.
     void bringToFront(const std::vector<Picture>&);
+    std::vector<Picture> inFront() const;
     /// It is shown in a moment: what will be seen of a step is prepared with it.
     void letBeSeen();
     /// Hides again what was hidden before it was brought to front, unless somebody has shown it since.
@@ -120,7 +121,6 @@ private:
     void adaptSoon();
     void adapt();
     void tidySoon();
-    std::vector<Picture> inFront() const;
     void keepInFront(bool isWide);
     void foldPictures();
     void letNarrow(bool);

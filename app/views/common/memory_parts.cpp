@@ -48,34 +48,55 @@ std::int64_t capacityBytes(double memoryGib)
 namespace {
 
 constexpr std::uint64_t kMemoryLegendNodes = (std::uint64_t{1} << 62) + (std::uint64_t{1} << 40);
+constexpr float kMemorySwatch = 11, kBesideSwatch = 5, kLegendSpace = 14;
+
+/// Lines of places in `parts`.
+std::vector<std::vector<std::size_t>> legendLines(Canvas& canvas, const MemoryParts& parts, float width)
+{
+    std::vector<std::vector<std::size_t>> lines;
+    float x = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].bytes <= 0)
+            continue;
+        const float needed = kMemorySwatch + kBesideSwatch + canvas.textWidth(parts[i].name, FontFace::small);
+        if (lines.empty() || x + needed > width) {
+            lines.emplace_back();
+            x = 0;
+        }
+        lines.back().push_back(i);
+        x += needed + kLegendSpace;
+    }
+    return lines;
+}
 
 } // namespace
 
-float paintMemoryLegend(Canvas& canvas, const Theme& theme, const sim::MemoryBreakdown& used, Rect area)
+int memoryLegendLines(Canvas& canvas, const sim::MemoryBreakdown& used, float width)
 {
-    constexpr float kSwatch = 11, kSpace = 14;
+    return static_cast<int>(legendLines(canvas, memoryParts(used, lightTheme()), width).size());
+}
+
+void paintMemoryLegend(Canvas& canvas, const Theme& theme, const sim::MemoryBreakdown& used, Rect area)
+{
     const MemoryParts parts = memoryParts(used, theme);
-    float width = -kSpace;
-    for (const MemoryPart& part : parts)
-        if (part.bytes > 0)
-            width += kSwatch + 5 + canvas.textWidth(part.name, FontFace::small) + kSpace;
-    if (width > area.width() || width <= 0)
-        return 0;
-    float x = area.left;
-    const float middle = std::floor((area.top + area.bottom) / 2);
-    for (const MemoryPart& part : parts) {
-        if (part.bytes <= 0)
-            continue;
-        canvas.fillRect({x, middle - 5, x + kSwatch, middle + 6}, part.color);
-        if (canvas.wantsNodes())
-            canvas.node({.id = kMemoryLegendNodes + static_cast<std::uint64_t>(&part - parts.data()),
-                         .role = "legend",
-                         .name = part.name,
-                         .rect = {x, area.top, x + kSwatch + 5 + canvas.textWidth(part.name, FontFace::small), area.bottom}});
-        x += kSwatch + 5;
-        x += textInside(canvas, {x, area.top, area.right + 1, area.bottom}, part.name, theme.mutedText, FontFace::small) + kSpace;
+    const auto lines = legendLines(canvas, parts, area.width());
+    float top = area.top;
+    for (const std::vector<std::size_t>& line : lines) {
+        const float bottom = top + area.height() / static_cast<float>(lines.size()), middle = std::floor((top + bottom) / 2);
+        float x = area.left;
+        for (const std::size_t at : line) {
+            const MemoryPart& part = parts[at];
+            canvas.fillRect({x, middle - 5, x + kMemorySwatch, middle + 6}, part.color);
+            const float left = x + kMemorySwatch + kBesideSwatch, width = canvas.textWidth(part.name, FontFace::small);
+            if (canvas.wantsNodes())
+                canvas.node(
+                    {.id = kMemoryLegendNodes + at, .role = "legend", .name = part.name, .rect = {x, top, left + width, bottom}});
+            textInside(canvas, {left, top, std::max(area.right, left + width) + 1, bottom}, part.name, theme.mutedText,
+                       FontFace::small);
+            x = left + width + kLegendSpace;
+        }
+        top = bottom;
     }
-    return width;
 }
 
 Color withoutRoom(const MemoryPart& part, const Theme& theme)

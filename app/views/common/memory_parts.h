@@ -26,8 +26,12 @@ MemoryParts memoryParts(const sim::MemoryBreakdown&, const Theme&);
 std::string memoryPartsText(const sim::MemoryBreakdown&);
 std::int64_t capacityBytes(double memoryGib);
 
-/// A swatch and its name for each part that `used` has, at the left. Returns the width; nothing is drawn where it does not fit.
-float paintMemoryLegend(Canvas&, const Theme&, const sim::MemoryBreakdown& used, Rect);
+/// Height of a line of the legend.
+inline constexpr float kMemoryLegendLine = 14;
+/// In how many lines the legend of what `used` has goes into that width.
+int memoryLegendLines(Canvas&, const sim::MemoryBreakdown& used, float width);
+/// A swatch and its name for each part that `used` has, from the left; in as many lines as it takes.
+void paintMemoryLegend(Canvas&, const Theme&, const sim::MemoryBreakdown& used, Rect);
 
 /// Its colour where the GPU has no room for it; paintHatch comes over that.
 Color withoutRoom(const MemoryPart&, const Theme&);

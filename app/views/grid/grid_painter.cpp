@@ -17,8 +17,8 @@ namespace {
 using sim::asIndex;
 
 constexpr float kSeamedCell = 6;
-constexpr float kSmallestText = 12; ///< cells below are colour alone
-constexpr float kRoomyCell = 56;    ///< from here on a text keeps away from the edges
+constexpr float kNarrowestText = 12, kLowestText = 10; ///< cells below are colour alone; numbers have nothing below their line
+constexpr float kRoomyCell = 56;                       ///< from here on a text keeps away from the edges
 constexpr float kDimmedByFocus = 0.72F, kDimmedBySelection = 0.5F;
 constexpr float kDimmedNow = 0.4F; ///< what all do at the time cursor is to be seen beside a focus
 
@@ -32,7 +32,7 @@ public:
         : m_canvas(canvas), m_scene(scene), m_layout(scene.layout), m_theme(scene.theme), m_transform(scene.transform),
           m_columns(visible(true)), m_rows(visible(false)), m_cellWidth(scene.layout.cellWidth() * scene.transform.zoom),
           m_cellHeight(scene.layout.cellHeight() * scene.transform.zoom),
-          m_hasText(m_cellWidth >= kSmallestText && m_cellHeight >= kSmallestText + 1), m_bright(scene.theme, scene.reading, 0),
+          m_hasText(m_cellWidth >= kNarrowestText && m_cellHeight >= kLowestText), m_bright(scene.theme, scene.reading, 0),
           m_dimmed(scene.theme, scene.reading, dimmed(scene))
     {
     }
@@ -248,7 +248,7 @@ void GridPainter::movingCells()
     for (int rank = 0; rank < m_layout.ranks(); ++rank) {
         const Rect cell = m_scene.cellRect(rank);
         m_canvas.fillRect(cell, m_dimmed.fill[toneOf(m_layout.column(rank), m_layout.row(rank))]);
-        if (cell.width() >= kSmallestText && cell.height() >= kSmallestText + 1)
+        if (cell.width() >= kNarrowestText && cell.height() >= kLowestText)
             cellText(rank, cell, m_dimmed.text[toneOf(m_layout.column(rank), m_layout.row(rank))]);
         if (m_canvas.wantsNodes())
             cellNode(rank, cell);

@@ -14,6 +14,36 @@ namespace {
 constexpr float kMemoryScrollBar = 10, kScaleHeight = 18, kRulerHeight = 20, kCaptionHeight = 22;
 constexpr float kLowestPitch = 17, kHighestPitch = 34;
 
+constexpr float kHeaderHeight = 28, kBesideLegend = 16;
+
+/// How full the fullest GPU gets, as long as half of the width allows.
+std::string fullestText(Canvas& canvas, const MemoryModel& model, float width)
+{
+    const std::int64_t peak = model.rows()[static_cast<std::size_t>(model.fullestRow())].peak.total();
+    const std::string most = bytesText(static_cast<double>(peak)), of = bytesText(static_cast<double>(model.capacity()));
+    const std::string beyond = bytesText(static_cast<double>(peak - model.capacity())) + " too much";
+    return fitting(canvas,
+                   model.capacity() > 0 && peak > model.capacity()
+                       ? std::vector<std::string>{"does not fit: " + most + " of " + of + ", " + beyond,
+                                                  "does not fit: " + most + " of " + of, beyond}
+                       : std::vector<std::string>{"fullest GPU " + most + " of " + of, most + " of " + of, most},
+                   width * 0.5F, FontFace::bold);
+}
+
+/// What any row has at its peak.
+sim::MemoryBreakdown everUsed(const MemoryModel& model)
+{
+    sim::MemoryBreakdown any;
+    for (const MemoryRow& r : model.rows()) {
+        any.parameters += r.peak.parameters;
+        any.gradients += r.peak.gradients;
+        any.optimizer += r.peak.optimizer;
+        any.activations += r.peak.activations;
+        any.buffers += r.peak.buffers;
+    }
+    return any;
+}
+
 class BarsPainter {
 public:
     BarsPainter(Canvas& canvas, const MemoryScene& scene)
@@ -52,31 +82,18 @@ private:
     double m_bytesPerPixel;
 };
 
-/// Left: what the colours mean. Right: how full the fullest GPU gets.
+/// Left or below: what the colours mean. Right: how full the fullest GPU gets.
 void BarsPainter::header()
 {
     const Rect area = m_frame.header;
     if (area.height() <= 0)
         return;
     const bool over = m_model.capacity() > 0 && m_most > m_model.capacity();
-    const std::string most = bytesText(static_cast<double>(m_most)), of = bytesText(static_cast<double>(m_model.capacity()));
-    const std::string beyond = bytesText(static_cast<double>(m_most - m_model.capacity())) + " too much";
-    const std::string text =
-        fitting(m_canvas,
-                over ? std::vector<std::string>{"does not fit: " + most + " of " + of + ", " + beyond,
-                                                "does not fit: " + most + " of " + of, beyond}
-                     : std::vector<std::string>{"fullest GPU " + most + " of " + of, most + " of " + of, most},
-                area.width() * 0.5F, FontFace::bold);
+    const std::string text = fullestText(m_canvas, m_model, area.width());
     const float used = write(area, text, over ? m_theme.error : m_theme.text, FontFace::bold, m_model.fullestRow());
-    sim::MemoryBreakdown any;
-    for (const MemoryRow& r : m_model.rows()) {
-        any.parameters += r.peak.parameters;
-        any.gradients += r.peak.gradients;
-        any.optimizer += r.peak.optimizer;
-        any.activations += r.peak.activations;
-        any.buffers += r.peak.buffers;
-    }
-    paintMemoryLegend(m_canvas, m_theme, any, {area.left, area.top, area.right - used - 16, area.bottom});
+    const bool isBelow = m_frame.legend.height() > 0;
+    paintMemoryLegend(m_canvas, m_theme, everUsed(m_model),
+                      isBelow ? m_frame.legend : Rect{area.left, area.top, area.right - used - kBesideLegend, area.bottom});
 }
 
 /// The peak of a row, at the right.
@@ -194,12 +211,24 @@ void BarsPainter::scrollBar()
 
 } // namespace
 
-MemoryFrame::MemoryFrame(Rect area, std::size_t rows, bool allRows)
+int legendLinesBelow(Canvas& canvas, const MemoryModel& model, float width)
 {
-    const float headerHeight = area.height() >= 150 ? 28.0F : 0.0F;
+    const float inside = width - 2 * kMargin, used = canvas.textWidth(fullestText(canvas, model, inside), FontFace::bold);
+    const sim::MemoryBreakdown any = everUsed(model);
+    constexpr int kLinesBeside = static_cast<int>(kHeaderHeight / kMemoryLegendLine);
+    const bool isBeside = memoryLegendLines(canvas, any, inside - used - kBesideLegend) <= kLinesBeside;
+    return isBeside ? 0 : memoryLegendLines(canvas, any, inside);
+}
+
+MemoryFrame::MemoryFrame(Rect area, std::size_t rows, bool allRows, int legendLines)
+{
+    const float below = static_cast<float>(legendLines) * kMemoryLegendLine;
+    const float headerHeight = area.height() >= 150 + below ? kHeaderHeight + below : 0.0F;
     const Rect inner{area.left + kMargin, area.top + headerHeight + (headerHeight > 0 ? 0.0F : 4.0F), area.right - kMargin,
                      area.bottom - 8};
-    header = {inner.left, area.top, inner.right, area.top + headerHeight};
+    header = {inner.left, area.top, inner.right, area.top + std::min(headerHeight, kHeaderHeight)};
+    if (headerHeight > 0)
+        legend = {inner.left, header.bottom, inner.right, inner.top};
     const auto wanted = kScaleHeight + static_cast<float>(rows) * 26.0F;
     constexpr float kLowestPlot = 120, kLowestBars = 60, kWideForBoth = 880, kLowForBeside = 300, kBetween = 10;
     const bool beside = inner.width() >= kWideForBoth && inner.height() < kLowForBeside && inner.height() >= kLowestPlot;

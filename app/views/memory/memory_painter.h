@@ -15,14 +15,15 @@ namespace app {
 
 /// The view's area, divided. A half without height is left out: both want room.
 struct MemoryFrame {
-    Rect header;                             ///< legend, the fullest rank
+    Rect header;                             ///< the fullest rank, and the legend where there is room beside it
+    Rect legend;                             ///< below the header; no height: beside it
     Rect names, scale, bars, values, scroll; ///< one row a pipeline rank; scale: bytes, above the bars
     float pitch = 0;                         ///< of the rows; whole rows are in sight
     Rect caption, gutter, ruler, plot;       ///< over time; gutter: bytes, left of the plot
     Rect contents;                           ///< what it is, beside the plot; no width where there is no room
     bool hasPlot() const { return plot.height() > 0; }
-    /// `allRows`: where nobody can scroll, the plot makes room for them, or is left out.
-    MemoryFrame(Rect area, std::size_t rows, bool allRows = false);
+    /// `allRows`: where nobody can scroll, the plot makes room for them, or is left out. `legendLines`: below the header.
+    MemoryFrame(Rect area, std::size_t rows, bool allRows = false, int legendLines = 0);
 };
 
 struct MemoryScene {
@@ -45,6 +46,8 @@ struct MemoryScene {
 };
 
 void paintMemoryPicture(Canvas&, const MemoryScene&);
+/// Lines of the legend that need a place below the header in an area of that width: none where it goes beside the fullest rank.
+int legendLinesBelow(Canvas&, const MemoryModel&, float width);
 /// Its lower half; private to the painter.
 void paintMemoryOverTime(Canvas&, const MemoryScene&);
 

@@ -27,6 +27,7 @@ struct MemoryView::Data {
     float scrollY = 0;
     std::int64_t leastBytes = 0;
     bool showsAllRows = false;
+    int legendLines = 0; ///< below the header, as it was drawn last
     Point pointerAt{}, pressedAt{};
     bool pointerInside = false;
     Rect drawnIn{};
@@ -36,7 +37,7 @@ struct MemoryView::Data {
     Data(Selection& s, const Theme& t, TimeZoom* shared) : selection(s), theme(t), zoom(shared ? *shared : ownZoom) {}
 
     std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
-    MemoryFrame frame(Rect area) const { return {area, model->rows().size(), showsAllRows}; }
+    MemoryFrame frame(Rect area) const { return {area, model->rows().size(), showsAllRows, legendLines}; }
     TimeAxis axis(const MemoryFrame& f) const { return {zoom.now().beginNs, zoom.now().endNs, f.plot.left, f.plot.right}; }
     void clampScroll(const MemoryFrame& f)
     {
@@ -242,6 +243,7 @@ void MemoryView::draw(Canvas& canvas)
         return;
     }
     d.showsAllRows = isForAudience();
+    d.legendLines = legendLinesBelow(canvas, *d.model, canvas.area().width());
     const MemoryFrame frame = d.frame(d.drawnIn = canvas.area());
     d.clampScroll(frame);
     const std::optional<int> hovered = d.pointerInside ? d.rowUnder(frame, d.pointerAt) : std::nullopt;

@@ -1,6 +1,7 @@
 // Challenges, and the cases that a lesson puts on the desk and takes from it.
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/lessons/goal_text.h"
+#include "app/shell/form/scenario_form.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QApplication>
@@ -36,8 +37,36 @@ TEST(LessonWindow, IsPlayedToItsEndAndItsChallengeIsSolvedOnTheDesk)
     edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
     window.session().edit(edit);
     EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Reached.")); })) << qPrintable(lesson.text());
+    EXPECT_TRUE(lesson.text().contains(QStringLiteral("You changed: schedule 1F1B"))) << qPrintable(lesson.text());
+    EXPECT_TRUE(lesson.text().contains(QStringLiteral("The peak memory is"))) << qPrintable(lesson.text());
+    EXPECT_TRUE(lesson.text().contains(QStringLiteral("it was 33.8 GiB"))) << qPrintable(lesson.text());
+    EXPECT_FALSE(lesson.text().contains(QStringLiteral("One change is possible"))) << qPrintable(lesson.text());
+    EXPECT_FALSE(shownButton(lesson, QStringLiteral("Give a hint"))) << "there is nothing left to find";
     lesson.next();
     EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("5 of 5 right")); })) << qPrintable(lesson.text());
+}
+
+TEST(LessonWindow, WhatAChallengeLetsOneChangeIsMarkedAndTheRestIsGrey)
+{
+    LessonInWindow played(QStringLiteral("cut-the-matrix"), QSize(1280, 720));
+    MainWindow& window = played.window;
+    ScenarioForm& form = window.form();
+    EXPECT_TRUE(form.rowAt("/training/optimizer")->mayBeChanged()) << "no challenge is open";
+    played.playUntil(window.lesson().play()->lesson().challenges().front()->id);
+    EXPECT_TRUE(form.rowAt("/layout/tp")->isEnabled());
+    EXPECT_TRUE(form.rowAt("/layout/tp")->property("marked").toBool());
+    EXPECT_FALSE(form.rowAt("/training/optimizer")->isEnabled());
+    EXPECT_TRUE(form.rowAt("/training/optimizer")
+                    ->whyText()
+                    .startsWith(QStringLiteral("This challenge lets you change only Tensor tp and Data dp.")))
+        << qPrintable(form.rowAt("/training/optimizer")->whyText());
+    Q_EMIT window.lesson().settingRequested(QStringLiteral("/layout/dp"));
+    EXPECT_TRUE(waitFor([&] { return form.isVisible() && form.rowAt("/layout/dp")->visibleRegion().rectCount() > 0; }))
+        << "its link leads there";
+    EXPECT_TRUE(form.rowAt("/layout/dp")->isAncestorOf(QApplication::focusWidget()));
+    window.lesson().next();
+    EXPECT_TRUE(form.rowAt("/training/optimizer")->isEnabled());
+    EXPECT_FALSE(form.rowAt("/layout/tp")->property("marked").toBool());
 }
 
 TEST(LessonWindow, AChallengeIsNotSolvedByWhatTheStepBeforeShows)

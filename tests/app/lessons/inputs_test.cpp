@@ -13,6 +13,9 @@
 #include <QLineEdit>
 #include <QMouseEvent>
 #include <QPushButton>
+#include <QRadioButton>
+#include <QScrollArea>
+#include <QSlider>
 #include <QToolButton>
 
 #include <gtest/gtest.h>
@@ -183,6 +186,62 @@ TEST(TypedNumber, TakesPointsAndCommasAndRefusesWhatMayBeTwoThings)
         EXPECT_FALSE(readTypedNumber(QString::fromUtf8(text)).value) << text;
 }
 
+TEST(AnswerInput, ReturnOnWhatIsChosenCommitsAndASliderSaysWhereItEnds)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.show();
+    const auto pressReturnOn = [&](QWidget* focused) {
+        focused->setFocus();
+        QKeyEvent event(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier, QStringLiteral("\r"));
+        QCoreApplication::sendEvent(focused, &event);
+        if (!event.isAccepted())
+            QCoreApplication::sendEvent(&player.panel, &event); // as it comes up to the panel
+    };
+    player.panel.next();
+    const auto options = player.panel.input()->findChildren<QRadioButton*>();
+    ASSERT_GE(options.size(), 2);
+    pressReturnOn(options[0]);
+    pressReturnOn(options[1]);
+    EXPECT_TRUE(options[1]->isChecked()) << "it is chosen";
+    pressReturnOn(options[1]);
+    EXPECT_TRUE(player.panel.masks());
+    const auto* missing = qobject_cast<QRadioButton*>(player.panel.focusWidget());
+    ASSERT_TRUE(missing);
+    EXPECT_EQ(missing->text().toStdString(), "a guess") << "it is to be said how sure one is";
+    sayHowSure(player.panel, QStringLiteral("a guess"));
+    pressReturnOn(options[0]);
+    EXPECT_TRUE(player.panel.masks()) << "another one is chosen first";
+    pressReturnOn(options[1]);
+    pressReturnOn(options[1]);
+    EXPECT_FALSE(player.panel.masks());
+    player.panel.next();
+    const QString question = player.panel.text();
+    EXPECT_TRUE(question.contains(QStringLiteral("\n0 GB\n60 GB"))) << qPrintable(question);
+    auto* slider = player.panel.input()->findChild<QSlider*>();
+    ASSERT_TRUE(slider);
+    pressReturnOn(slider);
+    EXPECT_TRUE(player.panel.masks()) << "nothing is answered";
+    slider->setValue(slider->value() + 1);
+    pressReturnOn(slider);
+    EXPECT_FALSE(player.panel.masks());
+}
+
+TEST(AnswerInput, NothingIsWiderThanTheNarrowestPanel)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.resize(kNarrowestDock, 240);
+    player.panel.show();
+    const auto* area = player.panel.findChild<QScrollArea*>();
+    ASSERT_TRUE(area);
+    while (player.panel.at() + 1 < player.play->steps()) {
+        if (const sim::AskedQuestion* asked = player.play->asked(player.panel.at()))
+            player.answer(asked->rightAnswer());
+        player.panel.next();
+        QCoreApplication::processEvents();
+        EXPECT_LE(area->widget()->width(), area->viewport()->width()) << "step " << player.panel.at() + 1;
+    }
+}
+
 TEST(NumberInput, ACommaIsTypedAndReturnCommits)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
@@ -298,10 +357,11 @@ TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)
     }
     auto* line = player.panel.input()->findChild<QLineEdit*>();
     ASSERT_TRUE(line);
-    for (const auto& [text, value] : {std::pair("8-15", sim::LessonValue({8, 9, 10, 11, 12, 13, 14, 15})),
-                                      std::pair("1, 4 – 6 9", sim::LessonValue({1, 4, 5, 6, 9})),
-                                      std::pair("5-3", sim::LessonValue()), std::pair("3-", sim::LessonValue()),
-                                      std::pair("0-99999999", sim::LessonValue()), std::pair("two", sim::LessonValue())}) {
+    for (const auto& [text, value] :
+         {std::pair("8-15", sim::LessonValue({8, 9, 10, 11, 12, 13, 14, 15})),
+          std::pair("1, 4 – 6 9", sim::LessonValue({1, 4, 5, 6, 9})), std::pair("Rank 5 and 6", sim::LessonValue({5, 6})),
+          std::pair("5-3", sim::LessonValue()), std::pair("3-", sim::LessonValue()), std::pair("0-99999999", sim::LessonValue()),
+          std::pair("two", sim::LessonValue())}) {
         line->setText(QString::fromUtf8(text));
         EXPECT_EQ(player.panel.input()->value(), value) << text;
     }

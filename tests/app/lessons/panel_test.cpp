@@ -62,8 +62,8 @@ TEST(LessonPanel, ACaseWithOtherSettingsIsNotDescribedAsItsFile)
 {
     LessonInWindow in(QStringLiteral("replicas"), {1280, 720});
     ASSERT_TRUE(in.window.session().isOpen());
-    EXPECT_TRUE(in.window.session().displayName().contains(QStringLiteral("dp 1")))
-        << qPrintable(in.window.session().displayName());
+    EXPECT_EQ(in.window.session().displayName().toStdString(), "Llama 3.2 1B on 2 GPUs: nodes 1, dp 1")
+        << "its file's name is of others, too";
     EXPECT_FALSE(in.window.session().document().get("/description").has_value());
 }
 

@@ -435,6 +435,16 @@ TEST(LessonWindow, AnAnswerIsSeenInThePicturesWithIt)
     ASSERT_TRUE(waitFor(settled));
     EXPECT_EQ(window.desk().simulation()->mesh().worldSize(), 8)
         << "eight GPUs are spoken of, however their number is worked out";
+    in.open(QStringLiteral("ring-for-long-texts"));
+    in.playUntil("weights");
+    ASSERT_TRUE(window.workspace().isPictureInFront(Picture::memory));
+    window.lesson().input()->setValue(0);
+    sayHowSure(window.lesson(), QStringLiteral("certain"));
+    window.lesson().commit();
+    QCoreApplication::processEvents(); // pictures follow the words
+    ASSERT_TRUE(waitFor(settled));
+    EXPECT_EQ(window.desk().simulation()->scenario().layout.cp, 8);
+    EXPECT_TRUE(window.workspace().isPictureInFront(Picture::memory)) << "another case does not turn the pictures over";
 }
 
 TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
@@ -524,7 +534,7 @@ TEST(LessonWindow, AComparedRevealSaysWhichOfTheTwoIsShown)
         ++at;
     const LessonScene scene = sceneOf(play, at);
     EXPECT_TRUE(scene.shownName.endsWith(QStringLiteral(": schedule 1F1B"))) << qPrintable(scene.shownName);
-    EXPECT_FALSE(scene.comparedName.contains(QStringLiteral("1F1B"))) << qPrintable(scene.comparedName);
+    EXPECT_TRUE(scene.comparedName.isEmpty()) << "as its file names it, as nothing was changed";
     EXPECT_NEAR(scene.comparedPeakGib, 33.8, 0.1) << "which the axis of memory still reaches";
     EXPECT_EQ(
         changesText(sim::LessonValue{{"/layout", {{"tp", 4}, {"zero_stage", 3}}}, {"/training/recompute", nullptr}}, catalogue()),

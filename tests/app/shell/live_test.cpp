@@ -16,6 +16,7 @@
 #include <QFileInfo>
 #include <QImage>
 #include <QLineEdit>
+#include <QListView>
 #include <QPlainTextEdit>
 #include <QProcess>
 #include <QProgressBar>
@@ -265,8 +266,12 @@ TEST_F(LiveJobTest, CalibratingPredictsWithWhatWasMeasured)
 TEST_F(LiveTest, OneClickInTheGalleryTrainsSixteenRanks)
 {
     for (QPushButton* button : window.findChildren<QPushButton*>())
-        if (button->text() == QStringLiteral("Start Live Demo"))
+        if (button->text() == QStringLiteral("Start Live Demo")) {
+            EXPECT_GT(button->mapTo(&window, QPoint()).y(),
+                      window.gallery().findChild<QListView*>()->mapTo(&window, QPoint()).y())
+                << "after the lessons";
             button->click();
+        }
     ASSERT_TRUE(window.isLiveShown());
     ASSERT_TRUE(waitFor([&] { return !window.live().steps().empty(); })) << window.live().status().detail.toStdString();
     EXPECT_EQ(window.live().prediction()->simulation->mesh().worldSize(), 16);

@@ -61,6 +61,26 @@ TEST(GridView, NarrowCellsSayAsMuchAsTheirNeighbours)
     }
 }
 
+TEST(GridView, LowCellsHaveTheirNumbersAsLongAsTheseAreWhole)
+{
+    Grid grid(teachingGrid());
+    for (float height = 400; height > 60; height -= 5) {
+        const RecorderCanvas canvas = grid.draw({kGridArea.left, kGridArea.top, kGridArea.right, kGridArea.top + height});
+        const std::vector<Node> cells = canvas.nodesOf("cell");
+        if (cells.empty() || cells.front().rect.height() < 10 || cells.front().rect.width() < 30)
+            continue;
+        for (const Node& cell : cells)
+            EXPECT_TRUE(std::ranges::any_of(canvas.primitives(),
+                                            [&](const Primitive& p) {
+                                                return p.kind == Primitive::Kind::text &&
+                                                       cell.rect.contains({(p.rect.left + p.rect.right) / 2,
+                                                                           (p.rect.top + p.rect.bottom) / 2}) &&
+                                                       p.text.ends_with(std::to_string(cell.id));
+                                            }))
+                << "rank " << cell.id << " at height " << cell.rect.height();
+    }
+}
+
 TEST(GridView, PointingAtARankLightsExactlyItsGroups)
 {
     Grid grid(teachingGrid());

@@ -276,6 +276,26 @@ TEST(MemoryPicture, CutsNoTextAtAnySize)
     }
 }
 
+TEST(MemoryPicture, ALegendWithoutRoomBesideGoesBelow)
+{
+    for (const double gib : {80.0, 1.0}) {
+        Memory memory(withGpuMemory(fourStages(), gib));
+        for (const float width : {1000.0F, 560.0F, 400.0F, 300.0F}) {
+            SCOPED_TRACE(std::to_string(gib) + " " + std::to_string(width));
+            memory.area = {0, 0, width, 400};
+            const RecorderCanvas canvas = memory.draw();
+            const std::vector<Node> legend = canvas.nodesOf("legend");
+            ASSERT_GE(legend.size(), 4U);
+            for (std::size_t i = 0; i < legend.size(); ++i) {
+                EXPECT_LE(legend[i].rect.right, width - 12);
+                for (std::size_t j = 0; j < i; ++j)
+                    EXPECT_TRUE(intersected(legend[i].rect, legend[j].rect).width() <= 0 ||
+                                intersected(legend[i].rect, legend[j].rect).height() <= 0);
+            }
+        }
+    }
+}
+
 TEST(MemoryPicture, OfNothingSaysSo)
 {
     Memory memory(fourStages());

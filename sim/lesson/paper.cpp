@@ -36,10 +36,11 @@ Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_
     SeededDraw draw(seed);
     m_sources.push_back(std::make_unique<Source>(std::move(lesson), catalogue));
     const Source& own = *m_sources.front();
-    const auto ask = [&](const Source& source, const Question& question, std::string id) {
+    const auto ask = [&](const Source& source, const Question& question, std::string id, bool isToRemember) {
         const std::size_t index = draw.below(combinationsOf(question));
         m_questions.push_back({std::move(id), source.lesson.id,
-                               std::make_unique<AskedQuestion>(question, source.cases, combination(question, index))});
+                               std::make_unique<AskedQuestion>(question, source.cases, combination(question, index)),
+                               isToRemember});
     };
     if (const auto& draws = own.lesson.draws) {
         struct Candidate {
@@ -76,12 +77,12 @@ Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_
             pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(place));
         }
         for (const auto& [source, question] : drawn)
-            ask(*source, *question, source->lesson.id + "/" + question->id);
+            ask(*source, *question, source->lesson.id + "/" + question->id, false);
     }
     for (const Question* question : own.lesson.questions())
-        ask(own, *question, question->id);
+        ask(own, *question, question->id, false);
     for (const Question& question : own.lesson.remember)
-        ask(own, question, question.id);
+        ask(own, question, question.id, true);
 }
 
 LessonValue Paper::key() const
@@ -203,7 +204,9 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
         right += mark.at("right") == LessonValue(true) ? 1 : 0;
         marks.push_back(std::move(mark));
     };
-    for (const PaperQuestion& question : m_questions)
+    for (const PaperQuestion& question : m_questions) {
+        if (question.isToRemember && !given->contains(question.id))
+            continue;
         judge(question.id, [&](LessonValue& mark, const LessonValue* value) {
             const AskedQuestion& asked = *question.asked;
             mark["ask"] = asked.text();
@@ -216,6 +219,7 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
             if (const std::string reason = mark.at("right") ? "" : asked.reasonFor(*value); !reason.empty())
                 mark["reason"] = reason;
         });
+    }
     for (const Challenge* challenge : own.lesson.challenges())
         judge(challenge->id, [&](LessonValue& mark, const LessonValue* value) {
             mark["ask"] = filledIn(challenge->ask, own.cases.all());
@@ -233,7 +237,7 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
                        {"learner", memberOr<std::string>(answers, "learner", {})},
                        {"seed", m_seed},
                        {"right", right},
-                       {"of", ids.size()},
+                       {"of", marks.size()},
                        {"marks", std::move(marks)}};
     if (!problems.empty())
         result["problems"] = std::move(problems);

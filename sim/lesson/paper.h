@@ -13,6 +13,7 @@ struct PaperQuestion {
     std::string id;     ///< unique on the paper: "one-f-one-b/remember-1" where it comes from another lesson
     std::string lesson; ///< its id
     std::unique_ptr<AskedQuestion> asked;
+    bool isToRemember = false; ///< of the paper's own lesson, asked days after it: marked only where it was answered
 };
 
 class Paper {
@@ -35,7 +36,8 @@ public:
     /// `answers`: {"format":"rankscope-answers","version":1,"lesson","seed","learner","answers":{id: value or {"value","sure",
     /// "seconds"}}}; of a challenge the value is {pointer: value}, the changes. Gives {"lesson","title","learner","seed","right",
     /// "of","marks":[{"id","ask","given","answer","right","reason","sure","seconds"}],"problems":[…]}. What nothing was answered
-    /// to counts as wrong. Throws ScenarioError for answers to another paper or of another shape.
+    /// to counts as wrong; a question to remember then is no mark at all. Throws ScenarioError for answers to another paper or of
+    /// another shape.
     LessonValue mark(const LessonValue& answers, const std::string& fileName) const;
 
 private:

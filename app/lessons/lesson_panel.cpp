@@ -541,7 +541,8 @@ void LessonPanel::updateChallenge()
                                   {.value = std::move(changes),
                                    .isRight = !m_solutionShown,
                                    .sure = {},
-                                   .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3});
+                                   .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3,
+                                   .isSolutionShown = m_solutionShown});
             m_goalState->setText(tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
         } else {
             const QString moved = state.changed.empty() ? tr("Nothing changed yet.")

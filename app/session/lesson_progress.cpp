@@ -34,6 +34,20 @@ std::optional<LessonValue> progressIn(const QString& path)
     }
 }
 
+/// Of a challenge, whose answers alone are objects. Files of before this was written down have it as one that was not right.
+bool wasSolutionShown(const LessonValue& answer)
+{
+    return memberOr(answer, "solution_shown", answer.at("value").is_object() && !memberOr(answer, "right", true));
+}
+
+/// As commit() wrote it; nullptr where it is something else.
+const LessonValue* answerIn(const LessonValue& entry, const std::string& question)
+{
+    const LessonValue* answers = memberOf(entry, "answers");
+    const LessonValue* found = answers != nullptr ? memberOf(*answers, question) : nullptr;
+    return found != nullptr && found->is_object() && found->contains("value") ? found : nullptr;
+}
+
 } // namespace
 
 LessonProgress::LessonProgress(QString path) : m_path(std::move(path))
@@ -92,14 +106,14 @@ bool LessonProgress::update(const std::function<void(LessonValue& all)>& change)
 std::optional<CommittedAnswer> LessonProgress::answer(const std::string& lesson, const std::string& question) const
 {
     const LessonValue* entry = find(lesson);
-    const LessonValue* answers = entry != nullptr ? memberOf(*entry, "answers") : nullptr;
-    const LessonValue* found = answers != nullptr ? memberOf(*answers, question) : nullptr;
-    if (found == nullptr || !found->is_object() || !found->contains("value"))
+    const LessonValue* found = entry != nullptr ? answerIn(*entry, question) : nullptr;
+    if (found == nullptr)
         return std::nullopt;
     CommittedAnswer out{.value = found->at("value"),
                         .isRight = memberOr(*found, "right", false),
                         .sure = {},
-                        .seconds = memberOr(*found, "seconds", 0.0)};
+                        .seconds = memberOr(*found, "seconds", 0.0),
+                        .isSolutionShown = wasSolutionShown(*found)};
     if (const LessonValue* sure = memberOf(*found, "sure"); sure != nullptr && sure->is_number())
         out.sure = sure->get<double>();
     return out;
@@ -112,6 +126,8 @@ bool LessonProgress::commit(const std::string& lesson, const std::string& questi
     LessonValue entry{{"value", answer.value}, {"right", answer.isRight}, {"seconds", answer.seconds}};
     if (answer.sure)
         entry["sure"] = *answer.sure;
+    if (answer.isSolutionShown)
+        entry["solution_shown"] = true;
     return update([&](LessonValue& all) {
         LessonValue& answers = of(all, lesson)["answers"];
         if (!answers.is_object())
@@ -218,11 +234,16 @@ sim::LessonValue LessonProgress::answers(const std::string& lesson) const
         if (const LessonValue* seed = memberOf(*entry, "seed"))
             out["seed"] = *seed;
         if (const LessonValue* answers = memberOf(*entry, "answers"))
-            for (const auto& [id, answer] : answers->items()) {
-                LessonValue one{{"value", *memberOf(answer, "value")}};
+            for (const auto& [id, unused] : answers->items()) {
+                const LessonValue* answer = answerIn(*entry, id);
+                if (answer == nullptr)
+                    continue;
+                LessonValue one{{"value", answer->at("value")}};
                 for (const char* key : {"sure", "seconds"})
-                    if (const LessonValue* said = memberOf(answer, key))
+                    if (const LessonValue* said = memberOf(*answer, key))
                         one[key] = *said;
+                if (wasSolutionShown(*answer))
+                    one["solution_shown"] = true;
                 given[id] = std::move(one);
             }
     }

@@ -17,10 +17,11 @@
 namespace app {
 
 struct CommittedAnswer {
-    sim::LessonValue value; ///< as sim::AskedQuestion takes it; of a challenge the changes, pointer: value
-    bool isRight = false;
-    std::optional<double> sure; ///< 0 to 1
-    double seconds = 0;         ///< from the question to the answer
+    sim::LessonValue value;       ///< as sim::AskedQuestion takes it; of a challenge the changes, pointer: value
+    bool isRight = false;         ///< as it was judged then
+    std::optional<double> sure;   ///< 0 to 1
+    double seconds = 0;           ///< that the question was in front of the learner until then
+    bool isSolutionShown = false; ///< of a challenge: before it was solved
 };
 
 class LessonProgress {

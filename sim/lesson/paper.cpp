@@ -189,6 +189,8 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
         for (const char* key : {"sure", "seconds"})
             if (const LessonValue* said = isWrapped ? memberOf(*answer, key) : nullptr; said != nullptr && said->is_number())
                 mark[key] = *said;
+        if (isWrapped && memberOr(*answer, "solution_shown", false))
+            mark["solution_shown"] = true;
         const LessonValue* value = isWrapped ? memberOf(*answer, "value") : answer;
         mark["given"] = *value;
         return value;
@@ -228,9 +230,12 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
             CaseSubject mine = startOf(*challenge, own.cases.all());
             setKeys(mine, *value);
             const ChallengeState state = stateOf(*challenge, mine, own.cases.all());
-            mark["right"] = state.isReached();
+            const bool wasShown = mark.contains("solution_shown");
+            mark["right"] = state.isReached() && !wasShown;
             if (!state.isReached())
                 mark["reason"] = state.text();
+            else if (wasShown)
+                mark["reason"] = "a solution was shown";
         });
     LessonValue result{{"lesson", own.lesson.id},
                        {"title", own.lesson.title},

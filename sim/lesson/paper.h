@@ -34,8 +34,10 @@ public:
     LessonValue key() const;
 
     /// `answers`: {"format":"rankscope-answers","version":1,"lesson","seed","learner","answers":{id: value or {"value","sure",
-    /// "seconds"}}}; of a challenge the value is {pointer: value}, the changes. Gives {"lesson","title","learner","seed","right",
-    /// "of","marks":[{"id","ask","given","answer","right","reason","sure","seconds"}],"problems":[…]}. What nothing was answered
+    /// "seconds","solution_shown"}}}; of a challenge the value is {pointer: value}, the changes, which are not right where its
+    /// solution was shown before. Gives {"lesson","title","learner","seed","right",
+    /// "of","marks":[{"id","ask","given","answer","right","reason","sure","seconds",
+    /// "solution_shown"}],"problems":[…]}. What nothing was answered
     /// to counts as wrong; a question to remember then is no mark at all. Throws ScenarioError for answers to another paper or of
     /// another shape.
     LessonValue mark(const LessonValue& answers, const std::string& fileName) const;

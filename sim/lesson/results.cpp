@@ -13,8 +13,9 @@
 namespace sim {
 namespace {
 
-constexpr std::array<std::string_view, 11> kResultColumns{"learner", "lesson", "seed",    "question",      "answer", "engine",
-                                                          "right",   "sure",   "seconds", "scenario_hash", "version"};
+constexpr std::array<std::string_view, 12> kResultColumns{"learner", "lesson",  "seed",          "question",
+                                                          "answer",  "engine",  "right",         "solution_shown",
+                                                          "sure",    "seconds", "scenario_hash", "version"};
 enum ResultColumn : std::size_t {
     kLearner,
     kLesson,
@@ -23,6 +24,7 @@ enum ResultColumn : std::size_t {
     kAnswer,
     kEngine,
     kRight,
+    kSolutionShown, ///< "yes", which no spreadsheet writes otherwise; or empty
     kSure,
     kSeconds,
     kHash,
@@ -150,6 +152,8 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
             entry["sure"] = sure;
         if (const LessonValue seconds = value(kSeconds); seconds.is_number())
             entry["seconds"] = seconds;
+        if (!cell(kSolutionShown).empty())
+            entry["solution_shown"] = true;
         sheet["answers"][cell(kQuestion)] = std::move(entry);
     }
     return all;
@@ -190,7 +194,7 @@ LessonValue resultsOf(const Paper& paper, const std::vector<AnswerSheet>& answer
             if (mark.at("given").is_null())
                 continue;
             LessonValue entry{{"value", mark.at("given")}};
-            for (const char* key : {"sure", "seconds"})
+            for (const char* key : {"sure", "seconds", "solution_shown"})
                 if (mark.contains(key))
                     entry[key] = mark.at(key);
             given[mark.at("id").get<std::string>()] = std::move(entry);
@@ -233,6 +237,7 @@ std::string resultsCsv(const LessonValue& results)
                                                                        json(mark, "given"),
                                                                        json(mark, "answer"),
                                                                        json(mark, "right"),
+                                                                       mark.contains("solution_shown") ? "yes" : "",
                                                                        json(mark, "sure"),
                                                                        json(mark, "seconds"),
                                                                        results.at("scenario_hash").get<std::string>(),

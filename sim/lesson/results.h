@@ -21,12 +21,13 @@ struct AnswerSheet {
 };
 
 /// {"format":"rankscope-results","version":1,"lesson","title","seed","program","scenario_hash","learners":[{"learner","right","of",
-/// "answers":{id: {"value","sure","seconds"}},"marks":[… as Paper::mark has them]}]}. `answers` are answer files, all to this
-/// paper; `program` is the version. Throws ScenarioError as Paper::mark.
+/// "answers":{id: {"value","sure","seconds","solution_shown"}},"marks":[… as Paper::mark has them]}]}. `answers` are answer
+/// files, all to this paper; `program` is the version. Throws ScenarioError as Paper::mark.
 LessonValue resultsOf(const Paper&, const std::vector<AnswerSheet>& answers, std::string_view program);
 
-/// One row a learner and question: learner,lesson,seed,question,answer,engine,right,sure,seconds,scenario_hash,version. Answers
-/// are JSON; what was not answered or not said is empty.
+/// One row a learner and question:
+/// learner,lesson,seed,question,answer,engine,right,solution_shown,sure,seconds,scenario_hash,version. Answers are JSON; what was
+/// not answered or not said is empty.
 std::string resultsCsv(const LessonValue& results);
 
 /// The answer files in an answer file, in results as JSON, or in results as CSV, in their order; without marks. Never empty.

@@ -53,6 +53,26 @@ TEST(LessonProgressFile, TwoWindowsKeepEachOthersAnswers)
     EXPECT_EQ(both.answer("one-f-one-b", "peak")->value, 17) << "the first one counts, whoever gave it";
 }
 
+TEST(LessonProgressFile, AnswersTellWhereASolutionWasShown)
+{
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("lessons.json"));
+    QFile file(path); // an entry without a value is none; challenges were once kept without saying it
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(R"({"one": {"answers": {"empty": {"right": true}, "old": {"value": {"/a": 1}, "right": false}}}})");
+    file.close();
+    LessonProgress progress(path);
+    EXPECT_TRUE(progress.commit("one", "new",
+                                {.value = {{"/a", 1}}, .isRight = false, .sure = {}, .seconds = 1, .isSolutionShown = true}));
+    EXPECT_TRUE(progress.commit("one", "own", {.value = {{"/a", 1}}, .isRight = true, .sure = {}, .seconds = 1}));
+    const sim::LessonValue answers = progress.answers("one").at("answers");
+    EXPECT_FALSE(answers.contains("empty"));
+    EXPECT_TRUE(answers.at("old").at("solution_shown"));
+    EXPECT_TRUE(answers.at("new").at("solution_shown"));
+    EXPECT_FALSE(answers.at("own").contains("solution_shown"));
+    EXPECT_TRUE(progress.answer("one", "old")->isSolutionShown);
+}
+
 TEST(LessonProgressFile, OneThatCannotBeReadIsPutAside)
 {
     const QTemporaryDir folder;

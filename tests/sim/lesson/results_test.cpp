@@ -38,6 +38,19 @@ TEST(LessonResults, WhatIsAskedDaysLaterCountsOnlyWhereItWasAnswered)
     EXPECT_EQ(paper.mark(answersOf("Ada", given), "a.json").at("of"), 6);
 }
 
+TEST(LessonResults, AChallengeWhoseSolutionWasShownIsNotRight)
+{
+    const Paper paper = classPaper();
+    const Challenge& goal = *paper.lesson().challenges().front();
+    const AnswerSheet sheet{answersOf("Ada", {{goal.id, {{"value", goal.solvedBy.front()}, {"solution_shown", true}}}}),
+                            "a.json"};
+    const LessonValue results = resultsOf(paper, {sheet}, "0.9");
+    EXPECT_EQ(results.at("learners").at(0).at("right"), 0);
+    EXPECT_EQ(results.at("learners").at(0).at("marks").back().at("reason"), "a solution was shown");
+    for (const std::string& file : {results.dump(), resultsCsv(results)})
+        EXPECT_EQ(resultsOf(paper, {{answersIn(file, "results").front(), "results"}}, "0.9"), results) << "marked again";
+}
+
 TEST(LessonResults, AreMarkedAgainFromJsonAndFromCsvAlike)
 {
     const Paper paper = classPaper();
@@ -52,7 +65,7 @@ TEST(LessonResults, AreMarkedAgainFromJsonAndFromCsvAlike)
     EXPECT_EQ(results.at("learners").at(1).at("right"), 0);
     const std::string csv = resultsCsv(results), json = results.dump();
     EXPECT_EQ(csv.substr(0, csv.find('\n')),
-              "learner,lesson,seed,question,answer,engine,right,sure,seconds,scenario_hash,version");
+              "learner,lesson,seed,question,answer,engine,right,solution_shown,sure,seconds,scenario_hash,version");
     EXPECT_NE(csv.find("\n\"'=Grace\","), std::string::npos) << "no formula for a spreadsheet: " << csv;
     for (const std::string& file : {json, csv}) {
         const auto again = answersIn(file, "results");

@@ -158,6 +158,7 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
 
 void LessonPanel::showPreparing(const QString& title)
 {
+    pause();
     m_play.reset();
     m_title->setText(title);
     m_section->setText(tr("LESSON"));
@@ -169,6 +170,7 @@ void LessonPanel::showPreparing(const QString& title)
 
 void LessonPanel::stop()
 {
+    pause();
     m_play.reset();
     m_isAtEnd = false;
     beginBody();
@@ -179,6 +181,7 @@ void LessonPanel::stop()
 void LessonPanel::setSuspended(bool suspended)
 {
     m_isSuspended = suspended;
+    pause();
     if (suspended || !m_play)
         return;
     m_sceneName.clear();
@@ -193,6 +196,7 @@ void LessonPanel::setSuspended(bool suspended)
 
 void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember)
 {
+    pause();
     m_play = std::move(play);
     m_onlyRemember = onlyRemember;
     m_isAtEnd = false;
@@ -308,12 +312,12 @@ void LessonPanel::back()
 void LessonPanel::goTo(std::size_t at, bool goesOn)
 {
     const bool comesAnew = !goesOn && (at != m_at || m_sceneName.empty());
+    pause();
     m_at = at;
-    m_isAtEnd = false;
-    m_hintsShown = 0;
-    m_solutionShown = m_isStartShown = false;
+    m_isAtEnd = m_isStartShown = false;
     if (!m_onlyRemember)
         m_progress.setStep(m_play->lesson().id, at);
+    m_open = m_onlyRemember || m_play->id(at).empty() ? OpenQuestion() : m_progress.open(m_play->lesson().id, m_play->id(at));
     m_sinceAsked.start();
     std::string name = m_play->shownName(at);
     LessonScene scene = sceneOf(*m_play, at);
@@ -361,6 +365,27 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     expectNext();
     updateChallenge();
     takeFocus();
+}
+
+double LessonPanel::secondsSpent() const
+{
+    return m_open.seconds + (m_sinceAsked.isValid() ? static_cast<double>(m_sinceAsked.elapsed()) * 1e-3 : 0);
+}
+
+void LessonPanel::keepOpen()
+{
+    if (!m_sinceAsked.isValid() || m_onlyRemember || !m_play || m_isAtEnd || m_play->id(m_at).empty() || committed())
+        return;
+    m_open.seconds = secondsSpent();
+    m_sinceAsked.start();
+    m_progress.keepOpen(m_play->lesson().id, m_play->id(m_at), m_open);
+}
+
+/// Nobody is asked any more.
+void LessonPanel::pause()
+{
+    keepOpen();
+    m_sinceAsked.invalidate();
 }
 
 void LessonPanel::takeFocus()
@@ -478,10 +503,14 @@ void LessonPanel::buildChallenge(const sim::Challenge& goal)
             ? tr("One change is possible. Change the scenario at the left; undo brings the change back.")
             : tr("%1 changes are possible. Change the scenario at the left; undo brings one back.").arg(goal.changes),
         "small"));
-    m_hint = new QPushButton(m_play->hints(m_at).empty() ? tr("Show a solution") : tr("Give a hint"));
+    const auto& hints = m_play->hints(m_at);
+    m_open.hints = std::min(m_open.hints, hints.size()); // the lesson may have fewer by now
+    m_hint = new QPushButton(m_open.hints == hints.size() ? tr("Show a solution") : tr("Give a hint"));
     column->addWidget(m_hint, 0, Qt::AlignLeft);
     connect(m_hint, &QPushButton::clicked, this, &LessonPanel::hint);
     m_column->insertWidget(m_column->count() - 1, frame);
+    for (std::size_t i = 0; i < m_open.hints; ++i)
+        addText(fromUtf8(hints[i]), "muted");
 }
 
 void LessonPanel::hint()
@@ -490,12 +519,14 @@ void LessonPanel::hint()
     if (goal == nullptr)
         return;
     const auto& hints = m_play->hints(m_at);
-    if (m_hintsShown < hints.size()) {
-        addText(fromUtf8(hints[m_hintsShown++]), "muted");
-        if (m_hintsShown == hints.size())
+    if (m_open.hints < hints.size()) {
+        addText(fromUtf8(hints[m_open.hints++]), "muted");
+        if (m_open.hints == hints.size())
             m_hint->setText(tr("Show a solution"));
+        keepOpen();
     } else {
-        m_solutionShown = true;
+        m_open.isSolutionShown = true;
+        keepOpen();
         m_hint->setEnabled(false);
         sim::CaseSubject solved = sim::startOf(*goal, m_play->cases());
         sim::setKeys(solved, goal->solvedBy.front());
@@ -539,10 +570,10 @@ void LessonPanel::updateChallenge()
             if (!was)
                 m_progress.commit(m_play->lesson().id, goal->id,
                                   {.value = std::move(changes),
-                                   .isRight = !m_solutionShown,
+                                   .isRight = !m_open.isSolutionShown,
                                    .sure = {},
-                                   .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3,
-                                   .isSolutionShown = m_solutionShown});
+                                   .seconds = secondsSpent(),
+                                   .isSolutionShown = m_open.isSolutionShown});
             m_goalState->setText(tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
         } else {
             const QString moved = state.changed.empty() ? tr("Nothing changed yet.")

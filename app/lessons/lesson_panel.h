@@ -63,6 +63,8 @@ public:
     std::shared_ptr<const sim::LessonPlay> sharedPlay() const { return m_play; }
     /// Somebody else shows the lesson: challenges are not watched meanwhile, and the step is shown anew afterwards.
     void setSuspended(bool);
+    /// What was spent on an open question, and given to help, is kept now.
+    void keepOpen();
     std::size_t at() const { return m_at; }
     /// A question is open: what the window says of the step would give it away.
     bool masks() const;
@@ -101,6 +103,8 @@ protected:
 
 private:
     void goTo(std::size_t, bool goesOn = false);
+    double secondsSpent() const;
+    void pause();
     void showDrawnCase();
     LessonScene drawnScene() const;
     void expectNext();
@@ -127,12 +131,13 @@ private:
     Desk& m_desk;
     LessonProgress& m_progress;
     std::shared_ptr<sim::LessonPlay> m_play;
-    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_solutionShown = false, m_isSuspended = false;
+    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_isSuspended = false;
     bool m_isStartShown = false; ///< of this challenge: before, nothing counts
-    std::size_t m_at = 0, m_hintsShown = 0;
+    std::size_t m_at = 0;
+    OpenQuestion m_open;                                 ///< of this step; its seconds as they were when
+    QElapsedTimer m_sinceAsked;                          ///< this began, which is invalid while nobody is asked
     std::optional<std::size_t> m_seenStep;               ///< whose pictures came with the answer before it
     std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
-    QElapsedTimer m_sinceAsked;
     std::string m_sceneName;
     std::function<QString(const sim::Lesson&)> m_following;
     std::vector<LessonTerm> m_terms;

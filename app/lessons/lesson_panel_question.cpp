@@ -84,10 +84,8 @@ void LessonPanel::commit()
     if (!canCommit())
         return;
     const sim::AskedQuestion& asked = *m_play->asked(m_at);
-    CommittedAnswer answer{.value = m_input->value(),
-                           .isRight = asked.isRight(m_input->value()),
-                           .sure = {},
-                           .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3};
+    CommittedAnswer answer{
+        .value = m_input->value(), .isRight = asked.isRight(m_input->value()), .sure = {}, .seconds = secondsSpent()};
     if (m_sure != nullptr && m_sure->checkedId() >= 0)
         answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].second;
     const std::string& id = m_play->id(m_at);

@@ -48,6 +48,15 @@ const LessonValue* answerIn(const LessonValue& entry, const std::string& questio
     return found != nullptr && found->is_object() && found->contains("value") ? found : nullptr;
 }
 
+/// An object, whatever stood there.
+LessonValue& part(LessonValue& of, const std::string& key)
+{
+    LessonValue& member = of[key];
+    if (!member.is_object())
+        member = LessonValue::object();
+    return member;
+}
+
 } // namespace
 
 LessonProgress::LessonProgress(QString path) : m_path(std::move(path))
@@ -69,10 +78,7 @@ QString LessonProgress::usualPath()
 
 LessonValue& LessonProgress::of(LessonValue& all, const std::string& lesson)
 {
-    LessonValue& entry = all[lesson];
-    if (!entry.is_object())
-        entry = LessonValue::object();
-    return entry;
+    return part(all, lesson);
 }
 
 const LessonValue* LessonProgress::find(const std::string& lesson) const
@@ -129,12 +135,29 @@ bool LessonProgress::commit(const std::string& lesson, const std::string& questi
     if (answer.isSolutionShown)
         entry["solution_shown"] = true;
     return update([&](LessonValue& all) {
-        LessonValue& answers = of(all, lesson)["answers"];
-        if (!answers.is_object())
-            answers = LessonValue::object();
+        LessonValue& answers = part(of(all, lesson), "answers");
+        part(of(all, lesson), "open").erase(question);
         if (!answers.contains(question)) // in another window
             answers[question] = std::move(entry);
     });
+}
+
+OpenQuestion LessonProgress::open(const std::string& lesson, const std::string& question) const
+{
+    const LessonValue* entry = find(lesson);
+    const LessonValue* all = entry != nullptr ? memberOf(*entry, "open") : nullptr;
+    const LessonValue* found = all != nullptr ? memberOf(*all, question) : nullptr;
+    if (found == nullptr)
+        return {};
+    return {.seconds = memberOr(*found, "seconds", 0.0),
+            .hints = memberOr<std::size_t>(*found, "hints", 0),
+            .isSolutionShown = memberOr(*found, "solution_shown", false)};
+}
+
+void LessonProgress::keepOpen(const std::string& lesson, const std::string& question, const OpenQuestion& open)
+{
+    const LessonValue kept{{"seconds", open.seconds}, {"hints", open.hints}, {"solution_shown", open.isSolutionShown}};
+    update([&](LessonValue& all) { part(part(of(all, lesson), "open"), question) = kept; });
 }
 
 std::size_t LessonProgress::step(const std::string& lesson) const
@@ -217,9 +240,7 @@ std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QD
 void LessonProgress::remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now)
 {
     update([&](LessonValue& all) {
-        LessonValue& asked = of(all, lesson)["remember"];
-        if (!asked.is_object())
-            asked = LessonValue::object();
+        LessonValue& asked = part(of(all, lesson), "remember");
         const LessonValue* last = memberOf(asked, question);
         const auto times = last != nullptr ? memberOr<std::size_t>(*last, "times", 0) : 0;
         asked[question] = {{"times", wasRight ? times + 1 : 0}, {"at", now.toUTC().toString(Qt::ISODate).toStdString()}};

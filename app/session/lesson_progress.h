@@ -24,6 +24,13 @@ struct CommittedAnswer {
     bool isSolutionShown = false; ///< of a challenge: before it was solved
 };
 
+/// A question or challenge that was begun and not answered yet.
+struct OpenQuestion {
+    double seconds = 0; ///< that it was in front of the learner
+    std::size_t hints = 0;
+    bool isSolutionShown = false;
+};
+
 class LessonProgress {
 public:
     /// An empty path: nothing is kept. A file that cannot be read is put aside (its name with ".unread") and started anew.
@@ -34,6 +41,9 @@ public:
     std::optional<CommittedAnswer> answer(const std::string& lesson, const std::string& question) const;
     /// Kept at once; the first one counts. Throws nothing: false where it cannot be written.
     bool commit(const std::string& lesson, const std::string& question, const CommittedAnswer&);
+    /// Nothing where it was not begun, or is answered.
+    OpenQuestion open(const std::string& lesson, const std::string& question) const;
+    void keepOpen(const std::string& lesson, const std::string& question, const OpenQuestion&);
     std::size_t step(const std::string& lesson) const;
     void setStep(const std::string& lesson, std::size_t);
     void finish(const std::string& lesson, const QDateTime& now);

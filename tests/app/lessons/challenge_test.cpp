@@ -6,6 +6,7 @@
 #include <QApplication>
 #include <QFile>
 #include <QStandardPaths>
+#include <QThread>
 #include <QTimer>
 
 #include <gtest/gtest.h>
@@ -38,6 +39,40 @@ TEST(LessonWindow, IsPlayedToItsEndAndItsChallengeIsSolvedOnTheDesk)
     EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Reached.")); })) << qPrintable(lesson.text());
     lesson.next();
     EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("5 of 5 right")); })) << qPrintable(lesson.text());
+}
+
+TEST(LessonPanel, HelpAndTimeStayWithTheStepThatTheyWereFor)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json");
+    LessonPanel& panel = player.panel;
+    const std::string lesson = player.play->lesson().id, id = player.play->lesson().challenges().front()->id;
+    std::size_t at = 0;
+    while (player.play->id(at) != id)
+        ++at;
+    player.progress.setStep(lesson, at);
+    panel.start(player.play);
+    const auto hints = player.play->hints(at).size();
+    ASSERT_GT(hints, 0U);
+    for (std::size_t i = 0; i <= hints; ++i)
+        panel.hint();
+    constexpr int kWaitMs = 20;
+    QThread::msleep(kWaitMs);
+    panel.back(); // before the engine has worked the solution out
+    panel.next();
+    ASSERT_EQ(panel.at(), at);
+    EXPECT_TRUE(player.button(QStringLiteral("Show a solution"))) << "hints that were given are there";
+    panel.setSuspended(true); // F9, then Escape
+    panel.setSuspended(false);
+    const auto solution = player.play->lesson().challenges().front()->solvedBy.front();
+    ASSERT_TRUE(waitFor([&] { return panel.text().contains(QStringLiteral("Nothing changed yet")); }));
+    Edit edit;
+    for (const auto& [pointer, value] : solution.items())
+        edit.assignments.push_back({pointer, value.dump()});
+    player.desk.session().edit(edit);
+    ASSERT_TRUE(waitFor([&] { return player.progress.answer(lesson, id).has_value(); }));
+    EXPECT_TRUE(player.progress.answer(lesson, id)->isSolutionShown);
+    EXPECT_FALSE(player.progress.answer(lesson, id)->isRight);
+    EXPECT_GE(player.progress.answer(lesson, id)->seconds, kWaitMs * 1e-3);
 }
 
 TEST(LessonWindow, AChallengeIsNotSolvedByWhatTheStepBeforeShows)

@@ -120,6 +120,7 @@ private:
     void buildEnd();
     void buildRecap();
     std::optional<CommittedAnswer> answerOf(const std::string& id) const;
+    bool isRight(std::size_t at, const CommittedAnswer&) const;
     void linkTerms();
     QString whyNoCommit() const;
     bool isStartShown() const;

@@ -93,6 +93,7 @@ void LessonPanel::commit()
         m_remembered[id] = answer;
         m_progress.remembered(m_play->lesson().id, id, answer.isRight, QDateTime::currentDateTime());
     } else {
+        m_progress.withdraw(m_play->lesson().id, id); // what was answered when the lesson asked something else
         m_progress.commit(m_play->lesson().id, id, answer);
     }
     m_input->setAnswered();
@@ -164,8 +165,9 @@ QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const Commit
     const bool isCurve = asked.question().input == sim::QuestionInput::sketch;
     QVBoxLayout* column = isCurve ? static_cast<QVBoxLayout*>(m_inputCard->layout()) : nullptr;
     QFrame* frame = isCurve ? static_cast<QFrame*>(m_inputCard) : lessonCard(column);
-    const std::string reason = answer.isRight ? std::string() : asked.reasonFor(answer.value);
-    const QString verdict = answer.isRight ? tr("**Right.**") : tr("**Not so.**");
+    const bool isRight = asked.isRight(answer.value);
+    const std::string reason = isRight ? std::string() : asked.reasonFor(answer.value);
+    const QString verdict = isRight ? tr("**Right.**") : tr("**Not so.**");
     if (isCurve && !reason.empty()) {
         column->addWidget(lessonParagraph(verdict + QLatin1Char(' ') + QString::fromStdString(reason), nullptr));
         static_cast<CurveInput*>(m_input)->setEngines(asked.rightAnswer().get<std::vector<double>>());
@@ -175,6 +177,9 @@ QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const Commit
         if (!reason.empty())
             column->addWidget(lessonParagraph(QString::fromStdString(reason), nullptr));
     }
+    if (isRight != answer.isRight)
+        column->addWidget(lessonParagraph(
+            tr("When you answered, it was judged otherwise: the lesson or the engine has changed since."), "muted"));
     if (const std::string& because = m_play->because(m_at); !because.empty())
         column->addWidget(lessonParagraph(QString::fromStdString(because), "muted"));
     if (!isCurve)
@@ -186,6 +191,7 @@ QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const Commit
 void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAnswer& answer, QFrame* frame, QVBoxLayout* column)
 {
     const LessonValue right = asked.rightAnswer();
+    const bool isRight = asked.isRight(answer.value);
     const sim::QuestionInput input = asked.question().input;
     const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
     if (answer.value.is_number() && right.is_number() && input != sim::QuestionInput::choice) {
@@ -220,14 +226,14 @@ void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAn
         m_inputCard->hide();
         const sim::OrderOutcome mine = asked.outcomeOf(answer.value);
         column->addWidget(lessonParagraph(tr("You: %1.").arg(orderText(mine)), "muted"));
-        if (!answer.isRight) {
+        if (!isRight) {
             if (mine.problem.empty())
                 column->addWidget(lessonParagraph(tr("Missed: %1.").arg(unmetText(mine)), nullptr));
             column->addWidget(lessonParagraph(tr("The engine: %1.").arg(orderText(asked.outcomeOf(right))), nullptr));
         }
     } else {
         column->addWidget(lessonParagraph(tr("You: %1").arg(yours), "muted"));
-        if (!answer.isRight)
+        if (!isRight)
             column->addWidget(lessonParagraph(tr("The engine: %1").arg(engines), nullptr));
     }
 }

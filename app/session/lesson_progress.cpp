@@ -142,6 +142,12 @@ bool LessonProgress::commit(const std::string& lesson, const std::string& questi
     });
 }
 
+void LessonProgress::withdraw(const std::string& lesson, const std::string& question)
+{
+    if (answer(lesson, question))
+        update([&](LessonValue& all) { part(of(all, lesson), "answers").erase(question); });
+}
+
 OpenQuestion LessonProgress::open(const std::string& lesson, const std::string& question) const
 {
     const LessonValue* entry = find(lesson);

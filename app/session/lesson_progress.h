@@ -41,6 +41,8 @@ public:
     std::optional<CommittedAnswer> answer(const std::string& lesson, const std::string& question) const;
     /// Kept at once; the first one counts. Throws nothing: false where it cannot be written.
     bool commit(const std::string& lesson, const std::string& question, const CommittedAnswer&);
+    /// It may be answered again.
+    void withdraw(const std::string& lesson, const std::string& question);
     /// Nothing where it was not begun, or is answered.
     OpenQuestion open(const std::string& lesson, const std::string& question) const;
     void keepOpen(const std::string& lesson, const std::string& question, const OpenQuestion&);

@@ -67,6 +67,29 @@ TEST(LessonPanel, ACaseWithOtherSettingsIsNotDescribedAsItsFile)
     EXPECT_FALSE(in.window.session().document().get("/description").has_value());
 }
 
+TEST(LessonPanel, WhatWasAnsweredIsJudgedByTheEngineAsItIsNow)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json");
+    const std::string lesson = player.play->lesson().id;
+    std::size_t at = 0;
+    while (player.play->id(at) != "peak")
+        ++at;
+    const sim::LessonValue right = player.play->asked(at)->rightAnswer();
+    player.progress.commit(lesson, "peak", {.value = right, .isRight = false, .sure = {}, .seconds = 1});
+    player.progress.setStep(lesson, at);
+    player.panel.start(player.play);
+    EXPECT_TRUE(player.panel.text().contains(QStringLiteral("**Right.**"))) << qPrintable(player.panel.text());
+    EXPECT_TRUE(player.panel.text().contains(QStringLiteral("it was judged otherwise"))) << qPrintable(player.panel.text());
+
+    player.progress.withdraw(lesson, "peak");
+    player.progress.commit(lesson, "peak", {.value = "words", .isRight = true, .sure = {}, .seconds = 1});
+    player.panel.start(player.play);
+    EXPECT_TRUE(player.panel.masks()) << "it was an answer to something else";
+    player.answer(right);
+    EXPECT_TRUE(player.panel.canGoOn());
+    EXPECT_EQ(player.progress.answer(lesson, "peak")->value, right);
+}
+
 TEST(LessonPath, AFolderOfItsNameHidesNoLesson)
 {
     const QTemporaryDir folder;

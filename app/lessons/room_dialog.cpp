@@ -128,7 +128,7 @@ void RoomDialog::importFiles(int vote, const QStringList& paths)
     for (const QString& path : paths)
         try {
             const std::string name = path.toStdString();
-            for (const sim::LessonValue& sheet : sim::answersIn(sim::readFile(name, kMostBytes), name)) {
+            for (const auto& [sheet, file, hash, program] : sim::answersIn(sim::readFile(name, kMostBytes), name)) {
                 if (const auto lesson = sim::memberOr<std::string>(sheet, "lesson", {}); lesson != m_lesson)
                     throw sim::Error(name + ": these are answers to “" + lesson + "”, not to “" + m_lesson + "”");
                 if (!m_asked.numbers().empty() && sim::memberOr<std::uint64_t>(sheet, "seed", m_seed) != m_seed)

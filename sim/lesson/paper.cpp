@@ -12,31 +12,12 @@
 
 namespace sim {
 
-struct Paper::Source {
-    Source(Lesson given, const Catalogue& catalogue) : lesson(std::move(given)), cases(lesson, catalogue) {}
-    Lesson lesson;
-    LessonCases cases;
-};
-
-Paper::~Paper() = default;
-Paper::Paper(Paper&&) noexcept = default;
-
-const Lesson& Paper::lesson() const
-{
-    return m_sources.front()->lesson;
-}
-
-const LessonCases& Paper::cases() const
-{
-    return m_sources.front()->cases;
-}
-
 Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_seed(seed)
 {
     SeededDraw draw(seed);
-    m_sources.push_back(std::make_unique<Source>(std::move(lesson), catalogue));
-    const Source& own = *m_sources.front();
-    const auto ask = [&](const Source& source, const Question& question, std::string id, bool isToRemember) {
+    m_sources.push_back(std::make_unique<PaperSource>(std::move(lesson), catalogue));
+    const PaperSource& own = *m_sources.front();
+    const auto ask = [&](const PaperSource& source, const Question& question, std::string id, bool isToRemember) {
         const std::size_t index = draw.below(combinationsOf(question));
         m_questions.push_back({std::move(id), source.lesson.id,
                                std::make_unique<AskedQuestion>(question, source.cases, combination(question, index)),
@@ -44,13 +25,13 @@ Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_
     };
     if (const auto& draws = own.lesson.draws) {
         struct Candidate {
-            const Source* source;
+            const PaperSource* source;
             const Question* question;
         };
         std::vector<Candidate> pool;
         for (const std::string& id : draws->from) {
             const auto path = std::filesystem::path(own.lesson.fileName).parent_path() / (id + ".json");
-            m_sources.push_back(std::make_unique<Source>(readLesson(path, catalogue), catalogue));
+            m_sources.push_back(std::make_unique<PaperSource>(readLesson(path, catalogue), catalogue));
             for (const Question& question : m_sources.back()->lesson.remember)
                 pool.push_back({m_sources.back().get(), &question});
         }
@@ -92,7 +73,7 @@ LessonValue Paper::key() const
 
 LessonValue Paper::workedKey() const
 {
-    const Source& own = *m_sources.front();
+    const PaperSource& own = *m_sources.front();
     LessonValue questions = LessonValue::array(), challenges = LessonValue::array();
     for (const PaperQuestion& question : m_questions) {
         const AskedQuestion& asked = *question.asked;
@@ -148,7 +129,7 @@ LessonValue Paper::mark(const LessonValue& answers, const std::string& fileName)
 
 LessonValue Paper::marked(const LessonValue& answers, const std::string& fileName) const
 {
-    const Source& own = *m_sources.front();
+    const PaperSource& own = *m_sources.front();
     const auto refuse = [&](const std::string& pointer, const std::string& message) {
         throw ScenarioError({{fileName, pointer, message}});
     };

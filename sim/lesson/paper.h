@@ -16,18 +16,25 @@ struct PaperQuestion {
     bool isToRemember = false; ///< of the paper's own lesson, asked days after it: marked only where it was answered
 };
 
+/// A lesson and its cases.
+struct PaperSource {
+    PaperSource(Lesson given, const Catalogue& catalogue) : lesson(std::move(given)), cases(lesson, catalogue) {}
+    Lesson lesson;
+    LessonCases cases;
+};
+
 class Paper {
 public:
     /// What an exam draws comes from lessons beside the file. Throws ScenarioError.
     Paper(Lesson, std::uint64_t seed, const Catalogue&);
-    ~Paper();
-    Paper(Paper&&) noexcept;
 
-    const Lesson& lesson() const;
+    const Lesson& lesson() const { return m_sources.front()->lesson; }
     std::uint64_t seed() const { return m_seed; }
     const std::vector<PaperQuestion>& questions() const { return m_questions; }
     /// The paper's own lesson's cases.
-    const LessonCases& cases() const;
+    const LessonCases& cases() const { return m_sources.front()->cases; }
+    /// Its own lesson, then those that an exam may draw from.
+    const std::vector<std::unique_ptr<const PaperSource>>& sources() const { return m_sources; }
 
     /// {"lesson","title","seed","questions":[{"id","ask","input","numbers","answer","unit","tolerance"}],
     /// "challenges":[{"id","ask","from","changes","solved_by"}]}; a question that the engine cannot answer has "problem" instead.
@@ -43,11 +50,10 @@ public:
     LessonValue mark(const LessonValue& answers, const std::string& fileName) const;
 
 private:
-    struct Source; ///< a lesson and its cases
     LessonValue workedKey() const;
     LessonValue marked(const LessonValue& answers, const std::string& fileName) const;
     std::uint64_t m_seed;
-    std::vector<std::unique_ptr<Source>> m_sources; ///< the paper's own first
+    std::vector<std::unique_ptr<const PaperSource>> m_sources;
     std::vector<PaperQuestion> m_questions;
 };
 

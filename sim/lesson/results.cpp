@@ -109,7 +109,7 @@ bool isResultsCsv(std::string_view text)
     return text.substr(0, kResultColumns[kLearner].size() + 1) == "learner,";
 }
 
-std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& fileName)
+std::vector<AnswerSheet> answersInCsv(std::string_view text, const std::string& fileName)
 {
     const auto rows = csvRows(text.substr(text.find("learner")), fileName);
     std::array<std::size_t, kResultColumns.size()> at{};
@@ -123,7 +123,7 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
     for (const std::size_t needed : {kLesson, kQuestion, kAnswer})
         if (at[needed] == rows.front().size())
             throw ScenarioError({{fileName, "", "there is no column " + quotedText(kResultColumns[needed])}});
-    std::vector<LessonValue> all;
+    std::vector<AnswerSheet> all;
     std::map<std::tuple<std::string, std::string, std::uint64_t>, std::size_t> sheets; // of a learner, lesson and seed
     for (std::size_t r = 1; r < rows.size(); ++r) {
         const auto cell = [&](ResultColumn column) { return at[column] < rows[r].size() ? rows[r][at[column]] : std::string(); };
@@ -135,15 +135,18 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
         const auto [place, isNew] =
             sheets.try_emplace({cell(kLearner), cell(kLesson), valueAs<std::uint64_t>(seed).value_or(0)}, all.size());
         if (isNew) {
-            all.push_back({{"format", "rankscope-answers"},
-                           {"version", 1},
-                           {"lesson", cell(kLesson)},
-                           {"learner", cell(kLearner)},
-                           {"answers", LessonValue::object()}});
+            all.push_back({{{"format", "rankscope-answers"},
+                            {"version", 1},
+                            {"lesson", cell(kLesson)},
+                            {"learner", cell(kLearner)},
+                            {"answers", LessonValue::object()}},
+                           fileName,
+                           cell(kHash),
+                           cell(kProgram)});
             if (!seed.is_null())
-                all.back()["seed"] = seed;
+                all.back().answers["seed"] = seed;
         }
-        LessonValue& sheet = all[place->second];
+        LessonValue& sheet = all[place->second].answers;
         const LessonValue answer = value(kAnswer);
         if (answer.is_null())
             continue;
@@ -161,7 +164,7 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
 
 } // namespace
 
-std::string scenarioHash(const Lesson& lesson, const LessonCases& cases)
+std::string scenarioHash(const Paper& paper)
 {
     std::uint64_t hash = 0xcbf29ce484222325ULL; // Fowler, Noll, Vo
     const auto add = [&](std::string_view text) {
@@ -169,16 +172,22 @@ std::string scenarioHash(const Lesson& lesson, const LessonCases& cases)
             hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
         hash = (hash ^ 0xFFU) * 0x100000001b3ULL; // so that "a","bc" is not "ab","c"
     };
-    for (const CaseDefinition& definition : lesson.cases) {
-        add(definition.name);
-        const CaseSubject* subject = cases.all().subject(definition.name);
-        if (subject == nullptr) // made anew for every asking
-            add(definition.given.dump());
-        else if (const auto* document = std::get_if<ScenarioDocument>(subject))
-            add(LessonValue::parse(document->text()).dump());
-        else
-            add(std::get<LessonValue>(*subject).dump());
-    }
+    const auto addDocument = [&](const ScenarioDocument& document) { add(LessonValue::parse(document.text()).dump()); };
+    for (const auto& source : paper.sources())
+        for (const CaseDefinition& definition : source->lesson.cases) {
+            const Cases& cases = source->cases.all();
+            add(definition.name);
+            const CaseSubject* subject = cases.subject(definition.name);
+            if (subject == nullptr) { // made anew for every asking, maybe of a file
+                add(definition.given.dump());
+                if (const auto name = memberOr<std::string>(definition.given, "scenario", {}); !name.empty())
+                    addDocument(namedScenario(name, source->lesson.fileName, definition.pointer, cases.catalogue()));
+            } else if (const auto* document = std::get_if<ScenarioDocument>(subject)) {
+                addDocument(*document);
+            } else {
+                add(std::get<LessonValue>(*subject).dump());
+            }
+        }
     char text[17];
     std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
     return text;
@@ -214,11 +223,11 @@ LessonValue resultsOf(const Paper& paper, const std::vector<AnswerSheet>& answer
             {"title", paper.lesson().title},
             {"seed", paper.seed()},
             {"program", program},
-            {"scenario_hash", scenarioHash(paper.lesson(), paper.cases())},
+            {"scenario_hash", scenarioHash(paper)},
             {"learners", std::move(learners)}};
 }
 
-std::string resultsCsv(const LessonValue& results)
+std::string resultsCsv(const std::vector<LessonValue>& papers)
 {
     std::string text;
     for (std::size_t i = 0; i < kResultColumns.size(); ++i)
@@ -228,40 +237,43 @@ std::string resultsCsv(const LessonValue& results)
         const LessonValue* value = memberOf(object, key);
         return value == nullptr || value->is_null() ? std::string() : value->dump();
     };
-    for (const LessonValue& learner : results.at("learners"))
-        for (const LessonValue& mark : learner.at("marks")) {
-            const std::array<std::string, kResultColumns.size()> cells{learner.at("learner").get<std::string>(),
-                                                                       results.at("lesson").get<std::string>(),
-                                                                       json(results, "seed"),
-                                                                       mark.at("id").get<std::string>(),
-                                                                       json(mark, "given"),
-                                                                       json(mark, "answer"),
-                                                                       json(mark, "right"),
-                                                                       mark.contains("solution_shown") ? "yes" : "",
-                                                                       json(mark, "sure"),
-                                                                       json(mark, "seconds"),
-                                                                       results.at("scenario_hash").get<std::string>(),
-                                                                       results.at("program").get<std::string>()};
-            for (std::size_t i = 0; i < cells.size(); ++i)
-                text += (i == 0 ? "" : ",") + csvCell(cells[i]);
-            text += "\n";
-        }
+    for (const LessonValue& results : papers)
+        for (const LessonValue& learner : results.at("learners"))
+            for (const LessonValue& mark : learner.at("marks")) {
+                std::array<std::string, kResultColumns.size()> cells;
+                cells[kLearner] = learner.at("learner").get<std::string>();
+                cells[kLesson] = results.at("lesson").get<std::string>();
+                cells[kSeed] = json(results, "seed");
+                cells[kQuestion] = mark.at("id").get<std::string>();
+                cells[kAnswer] = json(mark, "given");
+                cells[kEngine] = json(mark, "answer");
+                cells[kRight] = json(mark, "right");
+                cells[kSolutionShown] = mark.contains("solution_shown") ? "yes" : "";
+                cells[kSure] = json(mark, "sure");
+                cells[kSeconds] = json(mark, "seconds");
+                cells[kHash] = results.at("scenario_hash").get<std::string>();
+                cells[kProgram] = results.at("program").get<std::string>();
+                for (std::size_t i = 0; i < cells.size(); ++i)
+                    text += (i == 0 ? "" : ",") + csvCell(cells[i]);
+                text += "\n";
+            }
     return text;
 }
 
-std::vector<LessonValue> answersIn(std::string_view text, const std::string& fileName)
+std::vector<AnswerSheet> answersIn(std::string_view text, const std::string& fileName)
 {
     const auto refuse = [&](const std::string& message) { throw ScenarioError({{fileName, "", message}}); };
-    std::vector<LessonValue> all;
+    std::vector<AnswerSheet> all;
     if (isResultsCsv(text)) {
         all = answersInCsv(text, fileName);
     } else {
         const LessonValue file = parseStrict(text, fileName);
         if (memberOr<std::string>(file, "format", {}) != "rankscope-results")
-            return {file}; // Paper::mark says what is wrong with it
+            return {{file, fileName}}; // Paper::mark says what is wrong with it
         const LessonValue* learners = memberOf(file, "learners");
         if (memberOr(file, "version", 0) != 1 || learners == nullptr || !learners->is_array())
             refuse(R"(results are { "format": "rankscope-results", "version": 1, "learners": [ … ] })");
+        const auto hash = memberOr<std::string>(file, "scenario_hash", {}), program = memberOr<std::string>(file, "program", {});
         for (const LessonValue& learner : *learners) {
             if (const LessonValue* name = memberOf(learner, "learner"); name != nullptr && !name->is_string())
                 throw ScenarioError({{fileName, "/learners/" + std::to_string(all.size()) + "/learner", noName(*name)}});
@@ -272,7 +284,7 @@ std::vector<LessonValue> answersIn(std::string_view text, const std::string& fil
             for (const char* key : {"learner", "answers"})
                 if (const LessonValue* value = memberOf(learner, key))
                     sheet[key] = *value;
-            all.push_back(std::move(sheet));
+            all.push_back({std::move(sheet), fileName, hash, program});
         }
     }
     if (all.empty())
@@ -280,29 +292,14 @@ std::vector<LessonValue> answersIn(std::string_view text, const std::string& fil
     return all;
 }
 
-std::string changedSince(std::string_view text, const std::string& fileName, const std::string& hashNow,
-                         std::string_view programNow)
+std::string changedSince(const AnswerSheet& sheet, const std::string& hashNow, std::string_view programNow)
 {
-    std::string hash, program;
-    if (isResultsCsv(text)) {
-        const auto rows = csvRows(text.substr(text.find("learner")), fileName);
-        const auto cell = [&](ResultColumn column) {
-            const auto found = std::find(rows.front().begin(), rows.front().end(), kResultColumns[column]);
-            const auto at = static_cast<std::size_t>(found - rows.front().begin());
-            return rows.size() > 1 && at < rows[1].size() ? rows[1][at] : std::string();
-        };
-        hash = cell(kHash);
-        program = cell(kProgram);
-    } else {
-        const LessonValue file = parseStrict(text, fileName);
-        hash = memberOr<std::string>(file, "scenario_hash", {});
-        program = memberOr<std::string>(file, "program", {});
-    }
     std::string changed;
-    if (!program.empty() && program != programNow)
-        changed = "marked by version " + shownText(program) + ", now by " + std::string(programNow);
-    if (!hash.empty() && hash != hashNow)
-        changed += (changed.empty() ? "" : "; ") + ("marked with scenarios " + shownText(hash) + ", now with " + hashNow);
+    if (!sheet.program.empty() && sheet.program != programNow)
+        changed = "marked by version " + shownText(sheet.program) + ", now by " + std::string(programNow);
+    if (!sheet.scenarioHash.empty() && sheet.scenarioHash != hashNow)
+        changed +=
+            (changed.empty() ? "" : "; ") + ("marked with scenarios " + shownText(sheet.scenarioHash) + ", now with " + hashNow);
     return changed;
 }
 

@@ -378,7 +378,7 @@ void MainWindow::exportResults()
         const sim::Paper paper(sim::readLesson(file, catalogue), seed, catalogue);
         const sim::LessonValue results = sim::resultsOf(paper, {{answers, path.toStdString()}}, version.toStdString());
         const bool isTable = path.endsWith(QStringLiteral(".csv"), Qt::CaseInsensitive);
-        saveWhole(path, QByteArray::fromStdString(isTable ? sim::resultsCsv(results) : sim::prettyText(results)));
+        saveWhole(path, QByteArray::fromStdString(isTable ? sim::resultsCsv({results}) : sim::prettyText(results)));
     });
     updateActions();
 }

@@ -1,9 +1,12 @@
 // Results of a class that can be taken away and marked again.
 #include "sim/lesson/results.h"
 #include "tests/sim/lesson/class_paper.h"
+#include "tests/sim/lesson/lessons.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 
 namespace sim {
@@ -47,8 +50,8 @@ TEST(LessonResults, AChallengeWhoseSolutionWasShownIsNotRight)
     const LessonValue results = resultsOf(paper, {sheet}, "0.9");
     EXPECT_EQ(results.at("learners").at(0).at("right"), 0);
     EXPECT_EQ(results.at("learners").at(0).at("marks").back().at("reason"), "a solution was shown");
-    for (const std::string& file : {results.dump(), resultsCsv(results)})
-        EXPECT_EQ(resultsOf(paper, {{answersIn(file, "results").front(), "results"}}, "0.9"), results) << "marked again";
+    for (const std::string& file : {results.dump(), resultsCsv({results})})
+        EXPECT_EQ(resultsOf(paper, answersIn(file, "results"), "0.9"), results) << "marked again";
 }
 
 TEST(LessonResults, AreMarkedAgainFromJsonAndFromCsvAlike)
@@ -63,18 +66,19 @@ TEST(LessonResults, AreMarkedAgainFromJsonAndFromCsvAlike)
     EXPECT_EQ(results.at("scenario_hash").get<std::string>().size(), 16U);
     EXPECT_EQ(results.at("learners").at(0).at("right"), 2);
     EXPECT_EQ(results.at("learners").at(1).at("right"), 0);
-    const std::string csv = resultsCsv(results), json = results.dump();
+    const std::string csv = resultsCsv({results}), json = results.dump();
     EXPECT_EQ(csv.substr(0, csv.find('\n')),
               "learner,lesson,seed,question,answer,engine,right,solution_shown,sure,seconds,scenario_hash,version");
     EXPECT_NE(csv.find("\n\"'=Grace\","), std::string::npos) << "no formula for a spreadsheet: " << csv;
     for (const std::string& file : {json, csv}) {
         const auto again = answersIn(file, "results");
         ASSERT_EQ(again.size(), 2U);
-        EXPECT_EQ(again[0].at("learner"), "Ada, \"the first\"");
-        EXPECT_EQ(again[1].at("learner"), "=Grace");
-        EXPECT_EQ(resultsOf(paper, {{again[0], "results"}, {again[1], "results"}}, "0.9"), results);
-        EXPECT_EQ(changedSince(file, "results", results.at("scenario_hash"), "0.9"), "");
-        EXPECT_NE(changedSince(file, "results", "0000", "1.0").find("version 0.9, now by 1.0"), std::string::npos);
+        EXPECT_EQ(again[0].answers.at("learner"), "Ada, \"the first\"");
+        EXPECT_EQ(again[1].answers.at("learner"), "=Grace");
+        EXPECT_EQ(resultsOf(paper, again, "0.9"), results);
+        EXPECT_EQ(changedSince(again[1], results.at("scenario_hash"), "0.9"), "");
+        EXPECT_NE(changedSince(again[1], "0000", "1.0").find("version 0.9, now by 1.0; marked with scenarios "),
+                  std::string::npos);
     }
 }
 
@@ -110,8 +114,7 @@ TEST(LessonResults, TheHashFollowsTheScenariosAndNotTheWords)
     const auto hashOf = [](const std::function<void(Lesson&)>& change) {
         Lesson lesson = readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json", test::catalogue());
         change(lesson);
-        const LessonCases cases(lesson, test::catalogue());
-        return scenarioHash(lesson, cases);
+        return scenarioHash(Paper(std::move(lesson), 1, test::catalogue()));
     };
     const std::string same = hashOf([](Lesson&) {});
     EXPECT_EQ(hashOf([](Lesson& lesson) { lesson.steps[0].say = "Other words."; }), same);
@@ -121,6 +124,41 @@ TEST(LessonResults, TheHashFollowsTheScenariosAndNotTheWords)
                           each.given["set"]["/training/global_batch_size"] = 128;
               }),
               same);
+}
+
+/// Its path and name are what a case that follows a question's numbers says of it; also what an exam draws counts.
+TEST(LessonResults, TheHashFollowsFilesOfCasesThatAreMadeAnewForEveryAsking)
+{
+    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "rankscope-results-test";
+    std::filesystem::create_directories(folder);
+    const auto hashWith = [&](const char* name) {
+        ScenarioDocument mine = namedScenario("57-tiny-dp4", "small.json", "", test::catalogue());
+        mine.set("/name", LessonValue(name).dump());
+        std::ofstream(folder / "mine.json") << mine.text();
+        Lesson lesson = test::lesson();
+        lesson.fileName = (folder / "small.json").string();
+        lesson.cases.push_back({"varied", "/cases/varied", {{"scenario", "mine"}, {"set", {{"/layout/dp", "=p"}}}}});
+        return scenarioHash(Paper(std::move(lesson), 1, test::catalogue()));
+    };
+    const std::string one = hashWith("one");
+    EXPECT_EQ(hashWith("one"), one);
+    EXPECT_NE(hashWith("other"), one);
+    std::filesystem::remove_all(folder);
+    const Paper exam(readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/exam.json", test::catalogue()), 1, test::catalogue());
+    EXPECT_GT(exam.sources().size(), 1U);
+    EXPECT_NE(scenarioHash(exam), "cbf29ce484222325") << "of nothing";
+}
+
+TEST(LessonResults, WhatChangedIsToldOfEverySheet)
+{
+    const auto sheets = answersIn("learner,lesson,seed,question,answer,scenario_hash,version\n"
+                                  "Ada,one-f-one-b,1,peak,1,0123,0.9\n"
+                                  "Grace,one-f-one-b,2,peak,1,4567,0.8\n",
+                                  "old.csv");
+    ASSERT_EQ(sheets.size(), 2U);
+    EXPECT_EQ(changedSince(sheets[0], "0123", "0.9"), "");
+    EXPECT_EQ(changedSince(sheets[1], "0123", "0.9"),
+              "marked by version 0.8, now by 0.9; marked with scenarios 4567, now with 0123");
 }
 
 TEST(LessonResults, FilesThatAreNoneAreToldApart)

@@ -8,16 +8,18 @@
 #include <charconv>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace sim {
 namespace {
 
-constexpr std::array<std::string_view, 12> kResultColumns{"learner", "lesson",  "seed",          "question",
-                                                          "answer",  "engine",  "right",         "solution_shown",
-                                                          "sure",    "seconds", "scenario_hash", "version"};
+constexpr std::array<std::string_view, 13> kResultColumns{"learner", "sheet",         "lesson", "seed",           "question",
+                                                          "answer",  "engine",        "right",  "solution_shown", "sure",
+                                                          "seconds", "scenario_hash", "version"};
 enum ResultColumn : std::size_t {
     kLearner,
+    kSheet, ///< a number: names may be missing, or the same
     kLesson,
     kSeed,
     kQuestion,
@@ -35,7 +37,7 @@ constexpr std::size_t kMostRows = 1'000'000;
 /// Negative numbers are none.
 bool beginsLikeFormula(std::string_view text)
 {
-    if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos)
+    if (text.empty() || std::string_view("=+-@\t\r\n").find(text.front()) == std::string_view::npos)
         return false;
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -54,8 +56,8 @@ std::string csvCell(const std::string& text)
     return quoted + "\"";
 }
 
-/// Rows of cells as RFC 4180 has them.
-std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::string& fileName)
+/// Rows of cells as RFC 4180 has them, or with another separator.
+std::vector<std::vector<std::string>> csvRows(std::string_view text, char separator, const std::string& fileName)
 {
     std::vector<std::vector<std::string>> rows;
     std::vector<std::string> row;
@@ -86,7 +88,7 @@ std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::
                 isQuoted = false;
         } else if (c == '"' && cell.empty()) {
             isQuoted = wasQuoted = true;
-        } else if (c == ',') {
+        } else if (c == separator) {
             endCell();
         } else if (c == '\n') {
             endRow();
@@ -101,40 +103,69 @@ std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::
     return rows;
 }
 
-bool isResultsCsv(std::string_view text)
+std::string_view withoutMark(std::string_view text)
 {
     constexpr std::string_view kMark = "\xEF\xBB\xBF"; // some spreadsheets begin with it
-    if (text.substr(0, kMark.size()) == kMark)
-        text.remove_prefix(kMark.size());
-    return text.substr(0, kResultColumns[kLearner].size() + 1) == "learner,";
+    return text.substr(0, kMark.size()) == kMark ? text.substr(kMark.size()) : text;
 }
 
-std::vector<AnswerSheet> answersInCsv(std::string_view text, const std::string& fileName)
+/// JSON of answers and of results is an object.
+bool isTable(std::string_view text)
 {
-    const auto rows = csvRows(text.substr(text.find("learner")), fileName);
+    const auto first = text.find_first_not_of(" \t\r\n");
+    return first == std::string_view::npos || (text[first] != '{' && text[first] != '[');
+}
+
+/// What a spreadsheet's language puts between cells: of what may, what the first line has most of.
+char separatorOf(std::string_view table)
+{
+    const std::string_view head = table.substr(0, table.find('\n'));
+    const auto countOf = [&](char c) { return std::count(head.begin(), head.end(), c); };
+    constexpr std::string_view kSeparators = ",;\t";
+    return *std::max_element(kSeparators.begin(), kSeparators.end(), [&](char a, char b) { return countOf(a) < countOf(b); });
+}
+
+/// "17,5", as languages have it that separate cells by something else than commas.
+std::string withDecimalPoint(const std::string& cell)
+{
+    std::string pointed = cell;
+    std::replace(pointed.begin(), pointed.end(), ',', '.');
+    double number = 0;
+    const auto [end, error] = std::from_chars(pointed.data(), pointed.data() + pointed.size(), number);
+    return error == std::errc() && end == pointed.data() + pointed.size() ? pointed : cell;
+}
+
+/// The columns in any order, some left out.
+std::vector<AnswerSheet> answersInTable(std::string_view text, const std::string& fileName)
+{
+    const char separator = separatorOf(text);
+    const auto rows = csvRows(text, separator, fileName);
+    const std::vector<std::string> head = rows.empty() ? std::vector<std::string>() : rows.front();
     std::array<std::size_t, kResultColumns.size()> at{};
-    for (std::size_t i = 0; i < at.size(); ++i) {
-        const auto found = std::find(rows.front().begin(), rows.front().end(), kResultColumns[i]);
-        if (found == rows.front().end()) // whoever leaves a column out, or puts them in another order
-            at[i] = rows.front().size();
-        else
-            at[i] = static_cast<std::size_t>(found - rows.front().begin());
-    }
+    for (std::size_t i = 0; i < at.size(); ++i)
+        at[i] = static_cast<std::size_t>(std::find(head.begin(), head.end(), kResultColumns[i]) - head.begin());
     for (const std::size_t needed : {kLesson, kQuestion, kAnswer})
-        if (at[needed] == rows.front().size())
-            throw ScenarioError({{fileName, "", "there is no column " + quotedText(kResultColumns[needed])}});
+        if (at[needed] == head.size())
+            throw ScenarioError({{fileName, "",
+                                  "as a table its first line has no column " + quotedText(kResultColumns[needed]) +
+                                      "; answers as JSON begin with {"}});
     std::vector<AnswerSheet> all;
-    std::map<std::tuple<std::string, std::string, std::uint64_t>, std::size_t> sheets; // of a learner, lesson and seed
+    std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t>
+        sheets;                                   // of learner, sheet, lesson, seed
+    std::vector<std::set<std::string>> questions; // of each sheet
     for (std::size_t r = 1; r < rows.size(); ++r) {
         const auto cell = [&](ResultColumn column) { return at[column] < rows[r].size() ? rows[r][at[column]] : std::string(); };
         const std::string where = "row " + std::to_string(r + 1);
         const auto value = [&](ResultColumn column) {
-            return cell(column).empty() ? LessonValue() : parseStrict(cell(column), fileName + ", " + where);
+            const std::string given = separator == ',' ? cell(column) : withDecimalPoint(cell(column));
+            return given.empty() ? LessonValue() : parseStrict(given, fileName + ", " + where);
         };
         const LessonValue seed = value(kSeed);
-        const auto [place, isNew] =
-            sheets.try_emplace({cell(kLearner), cell(kLesson), valueAs<std::uint64_t>(seed).value_or(0)}, all.size());
-        if (isNew) {
+        const auto [place, isNew] = sheets.try_emplace({cell(kLearner), cell(kSheet), cell(kLesson), cell(kSeed)}, all.size());
+        // A question that comes again is somebody else's: tables of several without a name were put together.
+        if (isNew || questions[place->second].contains(cell(kQuestion))) {
+            place->second = all.size();
+            questions.emplace_back();
             all.push_back({{{"format", "rankscope-answers"},
                             {"version", 1},
                             {"lesson", cell(kLesson)},
@@ -146,6 +177,7 @@ std::vector<AnswerSheet> answersInCsv(std::string_view text, const std::string& 
             if (!seed.is_null())
                 all.back().answers["seed"] = seed;
         }
+        questions[place->second].insert(cell(kQuestion));
         LessonValue& sheet = all[place->second].answers;
         const LessonValue answer = value(kAnswer);
         if (answer.is_null())
@@ -237,11 +269,14 @@ std::string resultsCsv(const std::vector<LessonValue>& papers)
         const LessonValue* value = memberOf(object, key);
         return value == nullptr || value->is_null() ? std::string() : value->dump();
     };
+    std::size_t sheet = 0;
     for (const LessonValue& results : papers)
-        for (const LessonValue& learner : results.at("learners"))
+        for (const LessonValue& learner : results.at("learners")) {
+            ++sheet;
             for (const LessonValue& mark : learner.at("marks")) {
                 std::array<std::string, kResultColumns.size()> cells;
                 cells[kLearner] = learner.at("learner").get<std::string>();
+                cells[kSheet] = std::to_string(sheet);
                 cells[kLesson] = results.at("lesson").get<std::string>();
                 cells[kSeed] = json(results, "seed");
                 cells[kQuestion] = mark.at("id").get<std::string>();
@@ -257,6 +292,7 @@ std::string resultsCsv(const std::vector<LessonValue>& papers)
                     text += (i == 0 ? "" : ",") + csvCell(cells[i]);
                 text += "\n";
             }
+        }
     return text;
 }
 
@@ -264,8 +300,9 @@ std::vector<AnswerSheet> answersIn(std::string_view text, const std::string& fil
 {
     const auto refuse = [&](const std::string& message) { throw ScenarioError({{fileName, "", message}}); };
     std::vector<AnswerSheet> all;
-    if (isResultsCsv(text)) {
-        all = answersInCsv(text, fileName);
+    text = withoutMark(text);
+    if (isTable(text)) {
+        all = answersInTable(text, fileName);
     } else {
         const LessonValue file = parseStrict(text, fileName);
         if (memberOr<std::string>(file, "format", {}) != "rankscope-results")

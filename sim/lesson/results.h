@@ -27,11 +27,12 @@ struct AnswerSheet {
 LessonValue resultsOf(const Paper&, const std::vector<AnswerSheet>& answers, std::string_view program);
 
 /// One row a learner and question:
-/// learner,lesson,seed,question,answer,engine,right,solution_shown,sure,seconds,scenario_hash,version. Answers are JSON; what was
-/// not answered or not said is empty.
+/// learner,sheet,lesson,seed,question,answer,engine,right,solution_shown,sure,seconds,scenario_hash,version. Answers are JSON;
+/// what was not answered or not said is empty.
 std::string resultsCsv(const std::vector<LessonValue>& results);
 
-/// The answer files in an answer file, in results as JSON, or in results as CSV, in their order; without marks. Never empty.
+/// The answer files in an answer file, in results as JSON, or in a table with columns of resultsCsv's names (lesson, question and
+/// answer at least), in whatever order and as a spreadsheet saves them again; in their order, without marks. Never empty.
 /// Throws ScenarioError that says where it is none of them.
 std::vector<AnswerSheet> answersIn(std::string_view text, const std::string& fileName);
 

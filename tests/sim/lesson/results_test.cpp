@@ -68,7 +68,7 @@ TEST(LessonResults, AreMarkedAgainFromJsonAndFromCsvAlike)
     EXPECT_EQ(results.at("learners").at(1).at("right"), 0);
     const std::string csv = resultsCsv({results}), json = results.dump();
     EXPECT_EQ(csv.substr(0, csv.find('\n')),
-              "learner,lesson,seed,question,answer,engine,right,solution_shown,sure,seconds,scenario_hash,version");
+              "learner,sheet,lesson,seed,question,answer,engine,right,solution_shown,sure,seconds,scenario_hash,version");
     EXPECT_NE(csv.find("\n\"'=Grace\","), std::string::npos) << "no formula for a spreadsheet: " << csv;
     for (const std::string& file : {json, csv}) {
         const auto again = answersIn(file, "results");
@@ -80,6 +80,44 @@ TEST(LessonResults, AreMarkedAgainFromJsonAndFromCsvAlike)
         EXPECT_NE(changedSince(again[1], "0000", "1.0").find("version 0.9, now by 1.0; marked with scenarios "),
                   std::string::npos);
     }
+}
+
+TEST(LessonResults, WhoGivesNoNameIsSomebodyAllTheSame)
+{
+    const Paper paper = classPaper();
+    const LessonValue one = answersOf("", {{"peak", 1.0}}), other = answersOf("", {{"peak", 2.0}, {"bubble", 1}});
+    const std::string both = resultsCsv({resultsOf(paper, {{one, "a.json"}, {other, "b.json"}}, "0.9")});
+    std::string joined; // of tables that each learner saved, by hand
+    for (const LessonValue& each : {one, other}) {
+        const std::string own = resultsCsv({resultsOf(paper, {{each, "a.json"}}, "0.9")});
+        joined += joined.empty() ? own : own.substr(own.find('\n') + 1);
+    }
+    for (const std::string& table : {both, joined}) {
+        const auto sheets = answersIn(table, "class.csv");
+        ASSERT_EQ(sheets.size(), 2U) << table;
+        EXPECT_EQ(sheets[0].answers.at("answers").at("peak").at("value"), 1.0);
+        EXPECT_EQ(sheets[1].answers.at("answers").at("peak").at("value"), 2.0);
+        EXPECT_FALSE(sheets[0].answers.at("answers").contains("bubble"));
+    }
+}
+
+TEST(LessonResults, TablesAreReadAsSpreadsheetsSaveThemAgain)
+{
+    for (const char* table : {"lesson,question,answer,learner,seed\none-f-one-b,peak,17.5,Ada,1\n",
+                              "\xEF\xBB\xBFquestion;answer;lesson;seed;learner\r\npeak;17,5;one-f-one-b;1;Ada\r\n",
+                              "question\tanswer\tlesson\tseed\tlearner\npeak\t17,5\tone-f-one-b\t1\tAda\n"}) {
+        const auto sheets = answersIn(table, "class.csv");
+        ASSERT_EQ(sheets.size(), 1U) << table;
+        EXPECT_EQ(sheets[0].answers.at("answers").at("peak").at("value"), 17.5) << table;
+        EXPECT_EQ(sheets[0].answers.at("learner"), "Ada");
+        EXPECT_EQ(sheets[0].answers.at("seed"), 1);
+    }
+    const auto lists = answersIn("lesson;question;answer\ncut;ranks;[0, 4]\n", "class.csv");
+    EXPECT_EQ(lists[0].answers.at("answers").at("ranks").at("value"), LessonValue::array({0, 4}));
+    const Paper paper = classPaper();
+    const std::string csv = resultsCsv({resultsOf(paper, {{answersOf("\n=1+1", {{"peak", 1.0}}), "a.json"}}, "0.9")});
+    EXPECT_NE(csv.find("\"'\n=1+1\""), std::string::npos) << "no formula for a spreadsheet: " << csv;
+    EXPECT_EQ(answersIn(csv, "class.csv")[0].answers.at("learner"), "\n=1+1");
 }
 
 TEST(LessonResults, WhatIsWrongWithASheetIsToldOfTheFileThatHasIt)
@@ -165,6 +203,8 @@ TEST(LessonResults, FilesThatAreNoneAreToldApart)
 {
     EXPECT_THROW(answersIn("{", "broken.json"), Error);
     EXPECT_THROW(answersIn("learner,lesson\n", "short.csv"), ScenarioError);
+    EXPECT_THROW(answersIn("", "nothing.csv"), ScenarioError);
+    EXPECT_THROW(answersIn("\n", "nothing.csv"), ScenarioError);
     EXPECT_THROW(answersIn("learner,lesson,question,answer\n", "empty.csv"), ScenarioError);
     EXPECT_THROW(answersIn("learner,lesson,question,answer\nA,b,c,\"1\n", "open.csv"), ScenarioError);
     EXPECT_THROW(answersIn(R"({"format":"rankscope-results","version":1,"learners":[]})", "none.json"), ScenarioError);

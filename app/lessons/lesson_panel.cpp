@@ -474,6 +474,16 @@ void LessonPanel::addText(const QString& markdown, const char* role)
         m_column->insertWidget(m_column->count() - 1, lessonParagraph(paragraph, role != nullptr ? role : "prose"));
 }
 
+void LessonPanel::tellUnkept(bool isKept)
+{
+    if (!isKept)
+        addText(
+            tr("Your answer cannot be written to %1. It counts while this window is open, and is written with a later one when "
+               "that is possible.")
+                .arg(m_progress.path()),
+            "muted");
+}
+
 /// In the step's own words: a term opens the glossary.
 void LessonPanel::linkTerms()
 {
@@ -568,12 +578,12 @@ void LessonPanel::updateChallenge()
                 for (const std::string& pointer : *pointers)
                     changes[pointer] = LessonValue::parse(mine.get(pointer).value_or("null"));
             if (!was)
-                m_progress.commit(m_play->lesson().id, goal->id,
-                                  {.value = std::move(changes),
-                                   .isRight = !m_open.isSolutionShown,
-                                   .sure = {},
-                                   .seconds = secondsSpent(),
-                                   .isSolutionShown = m_open.isSolutionShown});
+                tellUnkept(m_progress.commit(m_play->lesson().id, goal->id,
+                                             {.value = std::move(changes),
+                                              .isRight = !m_open.isSolutionShown,
+                                              .sure = {},
+                                              .seconds = secondsSpent(),
+                                              .isSolutionShown = m_open.isSolutionShown}));
             m_goalState->setText(tr("**Reached.** ") + fromUtf8(m_play->because(m_at)));
         } else {
             const QString moved = state.changed.empty() ? tr("Nothing changed yet.")

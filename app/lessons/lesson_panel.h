@@ -110,6 +110,7 @@ private:
     void expectNext();
     void beginBody();
     void showBody();
+    void tellUnkept(bool isKept);
     void addText(const QString& markdown, const char* role = nullptr);
     void buildQuestion(const sim::AskedQuestion&);
     QWidget* buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);

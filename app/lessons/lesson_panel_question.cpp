@@ -89,12 +89,13 @@ void LessonPanel::commit()
     if (m_sure != nullptr && m_sure->checkedId() >= 0)
         answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].second;
     const std::string& id = m_play->id(m_at);
+    bool isKept = false;
     if (m_onlyRemember) {
         m_remembered[id] = answer;
-        m_progress.remembered(m_play->lesson().id, id, answer.isRight, QDateTime::currentDateTime());
+        isKept = m_progress.remembered(m_play->lesson().id, id, answer.isRight, QDateTime::currentDateTime());
     } else {
         m_progress.withdraw(m_play->lesson().id, id); // what was answered when the lesson asked something else
-        m_progress.commit(m_play->lesson().id, id, answer);
+        isKept = m_progress.commit(m_play->lesson().id, id, answer);
     }
     m_input->setAnswered();
     m_commit->hide();
@@ -103,6 +104,7 @@ void LessonPanel::commit()
         for (QAbstractButton* button : m_sure->buttons())
             button->setEnabled(false);
     m_verdict = buildVerdict(asked, answer);
+    tellUnkept(isKept);
     linkTerms();
     updateButtons();
     if (m_play->isDrawn(m_at)) {

@@ -86,23 +86,29 @@ const LessonValue* LessonProgress::find(const std::string& lesson) const
     return memberOf(m_all, lesson);
 }
 
-bool LessonProgress::update(const std::function<void(LessonValue& all)>& change)
+bool LessonProgress::update(const Change& change)
 {
     if (m_path.isEmpty()) {
         change(m_all);
         return true;
     }
+    m_unwritten.push_back(change);
     constexpr int kMostMs = 2000;
     QDir().mkpath(QFileInfo(m_path).path());
     QLockFile lock(m_path + QStringLiteral(".lock"));
     const bool isLocked = lock.tryLock(kMostMs);
-    if (isLocked && QFileInfo::exists(m_path))
-        if (auto all = progressIn(m_path))
-            m_all = std::move(*all);
-    change(m_all);
+    if (auto all = isLocked && QFileInfo::exists(m_path) ? progressIn(m_path) : std::nullopt) {
+        m_all = std::move(*all);
+        for (const Change& each : m_unwritten)
+            each(m_all);
+    } else {
+        change(m_all);
+    }
     try {
-        if (isLocked)
+        if (isLocked) {
             sim::replaceFile(m_path.toStdString(), sim::prettyText(m_all));
+            m_unwritten.clear();
+        }
         return isLocked;
     } catch (const sim::Error&) {
         return false;
@@ -134,18 +140,18 @@ bool LessonProgress::commit(const std::string& lesson, const std::string& questi
         entry["sure"] = *answer.sure;
     if (answer.isSolutionShown)
         entry["solution_shown"] = true;
-    return update([&](LessonValue& all) {
+    return update([=](LessonValue& all) {
         LessonValue& answers = part(of(all, lesson), "answers");
         part(of(all, lesson), "open").erase(question);
         if (!answers.contains(question)) // in another window
-            answers[question] = std::move(entry);
+            answers[question] = entry;
     });
 }
 
 void LessonProgress::withdraw(const std::string& lesson, const std::string& question)
 {
     if (answer(lesson, question))
-        update([&](LessonValue& all) { part(of(all, lesson), "answers").erase(question); });
+        update([=](LessonValue& all) { part(of(all, lesson), "answers").erase(question); });
 }
 
 OpenQuestion LessonProgress::open(const std::string& lesson, const std::string& question) const
@@ -163,7 +169,7 @@ OpenQuestion LessonProgress::open(const std::string& lesson, const std::string& 
 void LessonProgress::keepOpen(const std::string& lesson, const std::string& question, const OpenQuestion& open)
 {
     const LessonValue kept{{"seconds", open.seconds}, {"hints", open.hints}, {"solution_shown", open.isSolutionShown}};
-    update([&](LessonValue& all) { part(part(of(all, lesson), "open"), question) = kept; });
+    update([=](LessonValue& all) { part(part(of(all, lesson), "open"), question) = kept; });
 }
 
 std::size_t LessonProgress::step(const std::string& lesson) const
@@ -174,12 +180,12 @@ std::size_t LessonProgress::step(const std::string& lesson) const
 
 void LessonProgress::setStep(const std::string& lesson, std::size_t step)
 {
-    update([&](LessonValue& all) { of(all, lesson)["step"] = step; });
+    update([=](LessonValue& all) { of(all, lesson)["step"] = step; });
 }
 
 void LessonProgress::finish(const std::string& lesson, const QDateTime& now)
 {
-    update([&](LessonValue& all) {
+    update([=](LessonValue& all) {
         LessonValue& entry = of(all, lesson);
         if (!entry.contains("finished"))
             entry["finished"] = now.toUTC().toString(Qt::ISODate).toStdString();
@@ -209,17 +215,17 @@ double LessonProgress::share(const sim::Lesson& lesson) const
 std::uint64_t LessonProgress::seed(const std::string& lesson)
 {
     if (const LessonValue* entry = find(lesson); entry == nullptr || !entry->is_object() || !entry->contains("seed"))
-        update([&](LessonValue& all) {
+        update([=, drawn = m_path.isEmpty() ? 1U : QRandomGenerator::global()->bounded(1U, 1U << 31U)](LessonValue& all) {
             LessonValue& fresh = of(all, lesson);
             if (!fresh.contains("seed"))
-                fresh["seed"] = m_path.isEmpty() ? 1U : QRandomGenerator::global()->bounded(1U, 1U << 31U);
+                fresh["seed"] = drawn;
         });
     return memberOr<std::uint64_t>(*find(lesson), "seed", 1);
 }
 
 void LessonProgress::forget(const std::string& lesson)
 {
-    update([&](LessonValue& all) { all.erase(lesson); });
+    update([=](LessonValue& all) { all.erase(lesson); });
 }
 
 std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QDateTime& now) const
@@ -243,9 +249,9 @@ std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QD
     return out;
 }
 
-void LessonProgress::remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now)
+bool LessonProgress::remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now)
 {
-    update([&](LessonValue& all) {
+    return update([=](LessonValue& all) {
         LessonValue& asked = part(of(all, lesson), "remember");
         const LessonValue* last = memberOf(asked, question);
         const auto times = last != nullptr ? memberOr<std::size_t>(*last, "times", 0) : 0;

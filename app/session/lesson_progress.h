@@ -37,6 +37,7 @@ public:
     explicit LessonProgress(QString path);
     /// In the user's application data.
     static QString usualPath();
+    const QString& path() const { return m_path; }
 
     std::optional<CommittedAnswer> answer(const std::string& lesson, const std::string& question) const;
     /// Kept at once; the first one counts. Throws nothing: false where it cannot be written.
@@ -58,19 +59,22 @@ public:
 
     /// Questions to remember that are due, of a lesson that was finished.
     std::vector<std::string> due(const sim::Lesson&, const QDateTime& now) const;
-    /// A wrong one comes back tomorrow.
-    void remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now);
+    /// A wrong one comes back tomorrow. False as of commit().
+    bool remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now);
 
     /// As `rankscope-sim lesson mark` takes it: {"format":"rankscope-answers", …}.
     sim::LessonValue answers(const std::string& lesson) const;
 
 private:
-    /// `change` is made to what the file holds by now. False where it cannot be written: then it is kept here alone.
-    bool update(const std::function<void(sim::LessonValue& all)>& change);
+    using Change = std::function<void(sim::LessonValue& all)>;
+    /// The change is made to what the file holds by now. False where it cannot be written: then it is kept here alone, and made
+    /// again when it can.
+    bool update(const Change&);
     static sim::LessonValue& of(sim::LessonValue& all, const std::string& lesson);
     const sim::LessonValue* find(const std::string& lesson) const;
     QString m_path;
     sim::LessonValue m_all = sim::LessonValue::object();
+    std::vector<Change> m_unwritten;
 };
 
 } // namespace app

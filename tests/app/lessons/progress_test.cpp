@@ -2,6 +2,7 @@
 #include "app/session/lesson_progress.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
+#include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
 
@@ -71,6 +72,23 @@ TEST(LessonProgressFile, AnswersTellWhereASolutionWasShown)
     EXPECT_TRUE(answers.at("new").at("solution_shown"));
     EXPECT_FALSE(answers.at("own").contains("solution_shown"));
     EXPECT_TRUE(progress.answer("one", "old")->isSolutionShown);
+}
+
+TEST(LessonProgressFile, WhatCouldNotBeWrittenIsWrittenLater)
+{
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("lessons.json"));
+    LessonProgress one(path);
+    ASSERT_TRUE(QDir().mkpath(path)); // in its way
+    EXPECT_FALSE(one.commit("bubble", "p", {.value = 1, .isRight = true, .sure = {}, .seconds = 1}));
+    EXPECT_TRUE(one.answer("bubble", "p"));
+    ASSERT_TRUE(QDir().rmdir(path));
+    LessonProgress other(path);
+    EXPECT_TRUE(other.commit("bubble", "q", {.value = 2, .isRight = true, .sure = {}, .seconds = 1}));
+    EXPECT_TRUE(one.commit("bubble", "r", {.value = 3, .isRight = true, .sure = {}, .seconds = 1}));
+    const LessonProgress all(path);
+    for (const char* question : {"p", "q", "r"})
+        EXPECT_TRUE(all.answer("bubble", question)) << question;
 }
 
 TEST(LessonProgressFile, OneThatCannotBeReadIsPutAside)

@@ -210,8 +210,8 @@ void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember
                                            : tr("LESSON") + minutes);
     m_title->setText(fromUtf8(lesson.title));
     m_bar->setRange(0, static_cast<int>(m_play->steps()));
-    const std::size_t at = onlyRemember ? 0 : m_progress.step(lesson.id);
-    goTo(at < m_play->steps() && !m_progress.isFinished(lesson.id) ? at : 0);
+    const std::size_t at = onlyRemember ? 0 : m_progress.step(lesson);
+    goTo(at < m_play->steps() && !m_progress.isFinished(lesson) ? at : 0);
     Q_EMIT started();
 }
 
@@ -235,7 +235,7 @@ std::optional<CommittedAnswer> LessonPanel::committed() const
 std::optional<CommittedAnswer> LessonPanel::answerOf(const std::string& id) const
 {
     if (!m_onlyRemember)
-        return m_progress.answer(m_play->lesson().id, id);
+        return m_progress.answer(m_play->lesson(), id);
     const auto found = m_remembered.find(id);
     return found == m_remembered.end() ? std::nullopt : std::optional(found->second);
 }
@@ -286,8 +286,8 @@ void LessonPanel::next()
         return goTo(m_at + 1, true);
     m_isAtEnd = true;
     if (!m_onlyRemember) {
-        m_progress.finish(m_play->lesson().id, QDateTime::currentDateTime());
-        m_progress.setStep(m_play->lesson().id, 0);
+        m_progress.finish(m_play->lesson(), QDateTime::currentDateTime());
+        m_progress.setStep(m_play->lesson(), 0);
     }
     beginBody();
     buildEnd();
@@ -316,8 +316,8 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     m_at = at;
     m_isAtEnd = m_isStartShown = false;
     if (!m_onlyRemember)
-        m_progress.setStep(m_play->lesson().id, at);
-    m_open = m_onlyRemember || m_play->id(at).empty() ? OpenQuestion() : m_progress.open(m_play->lesson().id, m_play->id(at));
+        m_progress.setStep(m_play->lesson(), at);
+    m_open = m_onlyRemember || m_play->id(at).empty() ? OpenQuestion() : m_progress.open(m_play->lesson(), m_play->id(at));
     m_sinceAsked.start();
     std::string name = m_play->shownName(at);
     LessonScene scene = sceneOf(*m_play, at);
@@ -378,7 +378,7 @@ void LessonPanel::keepOpen()
         return;
     m_open.seconds = secondsSpent();
     m_sinceAsked.start();
-    m_progress.keepOpen(m_play->lesson().id, m_play->id(m_at), m_open);
+    m_progress.keepOpen(m_play->lesson(), m_play->id(m_at), m_open);
 }
 
 /// Nobody is asked any more.
@@ -578,7 +578,7 @@ void LessonPanel::updateChallenge()
                 for (const std::string& pointer : *pointers)
                     changes[pointer] = LessonValue::parse(mine.get(pointer).value_or("null"));
             if (!was)
-                tellUnkept(m_progress.commit(m_play->lesson().id, goal->id,
+                tellUnkept(m_progress.commit(m_play->lesson(), goal->id,
                                              {.value = std::move(changes),
                                               .isRight = !m_open.isSolutionShown,
                                               .sure = {},

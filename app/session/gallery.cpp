@@ -118,7 +118,7 @@ void addLessons(std::vector<GalleryEntry>& entries, std::vector<GallerySection>&
         entry.lesson =
             GalleryEntry::LessonState{.number = lesson.number,
                                       .minutes = lesson.minutes,
-                                      .share = progress.isFinished(lesson.id) ? 1 : progress.share(lesson),
+                                      .share = progress.isFinished(lesson) ? 1 : progress.share(lesson),
                                       .due = static_cast<int>(progress.due(lesson, QDateTime::currentDateTime()).size())};
         section.entries.push_back(entries.size());
         entries.push_back(std::move(entry));

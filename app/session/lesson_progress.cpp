@@ -59,7 +59,7 @@ LessonValue& part(LessonValue& of, const std::string& key)
 
 } // namespace
 
-LessonProgress::LessonProgress(QString path) : m_path(std::move(path))
+LessonProgress::LessonProgress(QString path, std::filesystem::path course) : m_path(std::move(path)), m_course(std::move(course))
 {
     if (m_path.isEmpty() || !QFileInfo::exists(m_path))
         return;
@@ -76,14 +76,30 @@ QString LessonProgress::usualPath()
     return QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + QStringLiteral("/rankscope/lessons.json");
 }
 
-LessonValue& LessonProgress::of(LessonValue& all, const std::string& lesson)
+LessonProgress::Key LessonProgress::keyOf(const sim::Lesson& lesson) const
 {
-    return part(all, lesson);
+    std::error_code unknown;
+    const QFileInfo file(QString::fromStdString(lesson.fileName));
+    if (lesson.fileName.empty() || std::filesystem::equivalent(file.absolutePath().toStdString(), m_course, unknown))
+        return {lesson.id, {}};
+    const bool isOfCourse = std::filesystem::exists(m_course / (lesson.id + ".json"), unknown);
+    return {QDir::cleanPath(file.absoluteFilePath()).toStdString(), isOfCourse ? std::string() : lesson.id};
 }
 
-const LessonValue* LessonProgress::find(const std::string& lesson) const
+LessonValue& LessonProgress::of(LessonValue& all, const Key& key)
 {
-    return memberOf(m_all, lesson);
+    if (!key.before.empty() && !all.contains(key.now) && all.contains(key.before)) {
+        all[key.now] = all[key.before];
+        all.erase(key.before);
+    }
+    return part(all, key.now);
+}
+
+const LessonValue* LessonProgress::find(const sim::Lesson& lesson) const
+{
+    const Key key = keyOf(lesson);
+    const LessonValue* entry = memberOf(m_all, key.now);
+    return entry != nullptr || key.before.empty() ? entry : memberOf(m_all, key.before);
 }
 
 bool LessonProgress::update(const Change& change)
@@ -115,7 +131,7 @@ bool LessonProgress::update(const Change& change)
     }
 }
 
-std::optional<CommittedAnswer> LessonProgress::answer(const std::string& lesson, const std::string& question) const
+std::optional<CommittedAnswer> LessonProgress::answer(const sim::Lesson& lesson, const std::string& question) const
 {
     const LessonValue* entry = find(lesson);
     const LessonValue* found = entry != nullptr ? answerIn(*entry, question) : nullptr;
@@ -131,7 +147,7 @@ std::optional<CommittedAnswer> LessonProgress::answer(const std::string& lesson,
     return out;
 }
 
-bool LessonProgress::commit(const std::string& lesson, const std::string& question, const CommittedAnswer& answer)
+bool LessonProgress::commit(const sim::Lesson& lesson, const std::string& question, const CommittedAnswer& answer)
 {
     if (this->answer(lesson, question))
         return true;
@@ -140,21 +156,21 @@ bool LessonProgress::commit(const std::string& lesson, const std::string& questi
         entry["sure"] = *answer.sure;
     if (answer.isSolutionShown)
         entry["solution_shown"] = true;
-    return update([=](LessonValue& all) {
-        LessonValue& answers = part(of(all, lesson), "answers");
-        part(of(all, lesson), "open").erase(question);
+    return update([=, key = keyOf(lesson)](LessonValue& all) {
+        LessonValue& answers = part(of(all, key), "answers");
+        part(of(all, key), "open").erase(question);
         if (!answers.contains(question)) // in another window
             answers[question] = entry;
     });
 }
 
-void LessonProgress::withdraw(const std::string& lesson, const std::string& question)
+void LessonProgress::withdraw(const sim::Lesson& lesson, const std::string& question)
 {
     if (answer(lesson, question))
-        update([=](LessonValue& all) { part(of(all, lesson), "answers").erase(question); });
+        update([=, key = keyOf(lesson)](LessonValue& all) { part(of(all, key), "answers").erase(question); });
 }
 
-OpenQuestion LessonProgress::open(const std::string& lesson, const std::string& question) const
+OpenQuestion LessonProgress::open(const sim::Lesson& lesson, const std::string& question) const
 {
     const LessonValue* entry = find(lesson);
     const LessonValue* all = entry != nullptr ? memberOf(*entry, "open") : nullptr;
@@ -166,33 +182,33 @@ OpenQuestion LessonProgress::open(const std::string& lesson, const std::string& 
             .isSolutionShown = memberOr(*found, "solution_shown", false)};
 }
 
-void LessonProgress::keepOpen(const std::string& lesson, const std::string& question, const OpenQuestion& open)
+void LessonProgress::keepOpen(const sim::Lesson& lesson, const std::string& question, const OpenQuestion& open)
 {
     const LessonValue kept{{"seconds", open.seconds}, {"hints", open.hints}, {"solution_shown", open.isSolutionShown}};
-    update([=](LessonValue& all) { part(part(of(all, lesson), "open"), question) = kept; });
+    update([=, key = keyOf(lesson)](LessonValue& all) { part(part(of(all, key), "open"), question) = kept; });
 }
 
-std::size_t LessonProgress::step(const std::string& lesson) const
+std::size_t LessonProgress::step(const sim::Lesson& lesson) const
 {
     const LessonValue* entry = find(lesson);
     return entry != nullptr ? memberOr<std::size_t>(*entry, "step", 0) : 0;
 }
 
-void LessonProgress::setStep(const std::string& lesson, std::size_t step)
+void LessonProgress::setStep(const sim::Lesson& lesson, std::size_t step)
 {
-    update([=](LessonValue& all) { of(all, lesson)["step"] = step; });
+    update([=, key = keyOf(lesson)](LessonValue& all) { of(all, key)["step"] = step; });
 }
 
-void LessonProgress::finish(const std::string& lesson, const QDateTime& now)
+void LessonProgress::finish(const sim::Lesson& lesson, const QDateTime& now)
 {
-    update([=](LessonValue& all) {
-        LessonValue& entry = of(all, lesson);
+    update([=, key = keyOf(lesson)](LessonValue& all) {
+        LessonValue& entry = of(all, key);
         if (!entry.contains("finished"))
             entry["finished"] = now.toUTC().toString(Qt::ISODate).toStdString();
     });
 }
 
-bool LessonProgress::isFinished(const std::string& lesson) const
+bool LessonProgress::isFinished(const sim::Lesson& lesson) const
 {
     const LessonValue* entry = find(lesson);
     return entry != nullptr && entry->is_object() && entry->contains("finished");
@@ -206,33 +222,37 @@ double LessonProgress::share(const sim::Lesson& lesson) const
     for (const sim::Challenge* challenge : lesson.challenges())
         ids.push_back(challenge->id);
     if (ids.empty())
-        return isFinished(lesson.id) ? 1 : 0;
+        return isFinished(lesson) ? 1 : 0;
     const auto done =
-        std::count_if(ids.begin(), ids.end(), [&](const std::string& id) { return answer(lesson.id, id).has_value(); });
+        std::count_if(ids.begin(), ids.end(), [&](const std::string& id) { return answer(lesson, id).has_value(); });
     return static_cast<double>(done) / static_cast<double>(ids.size());
 }
 
-std::uint64_t LessonProgress::seed(const std::string& lesson)
+std::uint64_t LessonProgress::seed(const sim::Lesson& lesson)
 {
     if (const LessonValue* entry = find(lesson); entry == nullptr || !entry->is_object() || !entry->contains("seed"))
-        update([=, drawn = m_path.isEmpty() ? 1U : QRandomGenerator::global()->bounded(1U, 1U << 31U)](LessonValue& all) {
-            LessonValue& fresh = of(all, lesson);
+        update([=, key = keyOf(lesson),
+                drawn = m_path.isEmpty() ? 1U : QRandomGenerator::global()->bounded(1U, 1U << 31U)](LessonValue& all) {
+            LessonValue& fresh = of(all, key);
             if (!fresh.contains("seed"))
                 fresh["seed"] = drawn;
         });
     return memberOr<std::uint64_t>(*find(lesson), "seed", 1);
 }
 
-void LessonProgress::forget(const std::string& lesson)
+void LessonProgress::forget(const sim::Lesson& lesson)
 {
-    update([=](LessonValue& all) { all.erase(lesson); });
+    update([=, key = keyOf(lesson)](LessonValue& all) {
+        of(all, key);
+        all.erase(key.now);
+    });
 }
 
 std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QDateTime& now) const
 {
     std::vector<std::string> out;
-    const LessonValue* entry = find(lesson.id);
-    if (entry == nullptr || !isFinished(lesson.id))
+    const LessonValue* entry = find(lesson);
+    if (entry == nullptr || !isFinished(lesson))
         return out;
     const LessonValue* asked = memberOf(*entry, "remember");
     for (const sim::Question& question : lesson.remember) {
@@ -249,19 +269,19 @@ std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QD
     return out;
 }
 
-bool LessonProgress::remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now)
+bool LessonProgress::remembered(const sim::Lesson& lesson, const std::string& question, bool wasRight, const QDateTime& now)
 {
-    return update([=](LessonValue& all) {
-        LessonValue& asked = part(of(all, lesson), "remember");
+    return update([=, key = keyOf(lesson)](LessonValue& all) {
+        LessonValue& asked = part(of(all, key), "remember");
         const LessonValue* last = memberOf(asked, question);
         const auto times = last != nullptr ? memberOr<std::size_t>(*last, "times", 0) : 0;
         asked[question] = {{"times", wasRight ? times + 1 : 0}, {"at", now.toUTC().toString(Qt::ISODate).toStdString()}};
     });
 }
 
-sim::LessonValue LessonProgress::answers(const std::string& lesson) const
+sim::LessonValue LessonProgress::answers(const sim::Lesson& lesson) const
 {
-    LessonValue out{{"format", "rankscope-answers"}, {"version", 1}, {"lesson", lesson}};
+    LessonValue out{{"format", "rankscope-answers"}, {"version", 1}, {"lesson", lesson.id}};
     LessonValue given = LessonValue::object();
     if (const LessonValue* entry = find(lesson)) {
         if (const LessonValue* seed = memberOf(*entry, "seed"))

@@ -71,7 +71,8 @@ std::optional<sim::Lesson> followingLesson(const sim::Lesson& done, const sim::C
 
 void MainWindow::buildLesson()
 {
-    m_lessonProgress = std::make_unique<LessonProgress>(m_options.reproducible ? QString() : LessonProgress::usualPath());
+    m_lessonProgress = std::make_unique<LessonProgress>(m_options.reproducible ? QString() : LessonProgress::usualPath(),
+                                                        sim::lessonFolder(m_session.catalogue()));
     m_lesson = new LessonPanel(m_desk, *m_lessonProgress);
     m_lesson->setMinimumWidth(m_details->minimumWidth());
     m_lessonDock = new QDockWidget(tr("LESSON"), this);
@@ -95,7 +96,7 @@ void MainWindow::buildLesson()
         const sim::Lesson played = m_lesson->play()->lesson();
         if (!mayLoseChanges())
             return;
-        m_lessonProgress->forget(played.id);
+        m_lessonProgress->forget(played);
         startLesson(QString::fromStdString(played.fileName));
     });
     m_lesson->setFollowing([this](const sim::Lesson& done) {
@@ -166,7 +167,7 @@ Problems MainWindow::startLesson(const QString& idOrPath)
     }
     const QString title = QString::fromStdString(lesson->title);
     const std::uint64_t seed =
-        onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(lesson->id);
+        onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(*lesson);
     leaveLesson();
     m_isInLesson = true;
     m_lesson->showPreparing(title);
@@ -329,7 +330,7 @@ std::unique_ptr<Talk> MainWindow::talkOfLesson()
     const std::size_t at = m_lesson->at();
     m_lesson->setSuspended(true);
     auto talk = std::make_unique<LessonTalk>(
-        m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson().id),
+        m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson()),
         [this](const LessonScene& scene) { showScene(scene); }, [this](const LessonScene& scene) { expectScene(scene); });
     m_lessonTalkStart = talk->firstOf(at);
     return talk;
@@ -371,10 +372,10 @@ void MainWindow::exportResults()
                                         tr("Tables (*.csv)") + QStringLiteral(";;") + tr("To be marked again (*.json)"));
     if (path.isEmpty())
         return;
-    sim::LessonValue answers = m_lessonProgress->answers(lesson.id);
+    sim::LessonValue answers = m_lessonProgress->answers(lesson);
     answers["learner"] = learner.toStdString();
     m_fileExport.start(path, [path, file = lesson.fileName, catalogue = m_session.catalogue(), answers = std::move(answers),
-                              seed = m_lessonProgress->seed(lesson.id), version = QCoreApplication::applicationVersion()] {
+                              seed = m_lessonProgress->seed(lesson), version = QCoreApplication::applicationVersion()] {
         const sim::Paper paper(sim::readLesson(file, catalogue), seed, catalogue);
         const sim::LessonValue results = sim::resultsOf(paper, {{answers, path.toStdString()}}, version.toStdString());
         const bool isTable = path.endsWith(QStringLiteral(".csv"), Qt::CaseInsensitive);

@@ -45,7 +45,8 @@ TEST(LessonPanel, HelpAndTimeStayWithTheStepThatTheyWereFor)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json");
     LessonPanel& panel = player.panel;
-    const std::string lesson = player.play->lesson().id, id = player.play->lesson().challenges().front()->id;
+    const sim::Lesson& lesson = player.play->lesson();
+    const std::string id = player.play->lesson().challenges().front()->id;
     std::size_t at = 0;
     while (player.play->id(at) != id)
         ++at;

@@ -42,7 +42,7 @@ TEST(LessonPanel, GoneOnWithOrBackAStepHasThePicturesThatItHadBefore)
     for (; at < player.play->steps() && (at == 0 || !sceneOf(*player.play, at).front.empty()); ++at) {
     }
     ASSERT_LT(at, player.play->steps()) << "each step has pictures of its own: take another lesson";
-    player.progress.setStep(player.play->lesson().id, at);
+    player.progress.setStep(player.play->lesson(), at);
     player.panel.start(player.play);
     EXPECT_FALSE(scene.front.empty());
     EXPECT_EQ(scene.front, sceneOf(*player.play, at - 1).front);
@@ -70,7 +70,7 @@ TEST(LessonPanel, ACaseWithOtherSettingsIsNotDescribedAsItsFile)
 TEST(LessonPanel, WhatWasAnsweredIsJudgedByTheEngineAsItIsNow)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json");
-    const std::string lesson = player.play->lesson().id;
+    const sim::Lesson& lesson = player.play->lesson();
     std::size_t at = 0;
     while (player.play->id(at) != "peak")
         ++at;

@@ -92,7 +92,7 @@ void LessonPanel::commit()
     bool isKept = false;
     if (m_onlyRemember) {
         m_remembered[id] = answer;
-        isKept = m_progress.remembered(m_play->lesson(), id, answer.isRight, QDateTime::currentDateTime());
+        isKept = m_progress.remembered(m_play->lesson(), id, answer.isRight, asked.numbers(), QDateTime::currentDateTime());
     } else {
         m_progress.withdraw(m_play->lesson(), id); // what was answered when the lesson asked something else
         isKept = m_progress.commit(m_play->lesson(), id, answer);

@@ -269,14 +269,35 @@ std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QD
     return out;
 }
 
-bool LessonProgress::remembered(const sim::Lesson& lesson, const std::string& question, bool wasRight, const QDateTime& now)
+bool LessonProgress::remembered(const sim::Lesson& lesson, const std::string& question, bool wasRight,
+                                const sim::DrawnNumbers& numbers, const QDateTime& now)
 {
+    LessonValue asked = LessonValue::object();
+    for (const auto& [name, value] : numbers)
+        asked[name] = value;
     return update([=, key = keyOf(lesson)](LessonValue& all) {
-        LessonValue& asked = part(of(all, key), "remember");
-        const LessonValue* last = memberOf(asked, question);
+        LessonValue& questions = part(of(all, key), "remember");
+        const LessonValue* last = memberOf(questions, question);
         const auto times = last != nullptr ? memberOr<std::size_t>(*last, "times", 0) : 0;
-        asked[question] = {{"times", wasRight ? times + 1 : 0}, {"at", now.toUTC().toString(Qt::ISODate).toStdString()}};
+        questions[question] = {
+            {"times", wasRight ? times + 1 : 0}, {"numbers", asked}, {"at", now.toUTC().toString(Qt::ISODate).toStdString()}};
     });
+}
+
+sim::Question LessonProgress::withOtherNumbers(const sim::Lesson& lesson, sim::Question question) const
+{
+    const LessonValue* at = find(lesson);
+    for (const std::string& key : {std::string("remember"), question.id, std::string("numbers")})
+        at = at != nullptr ? memberOf(*at, key) : nullptr;
+    for (auto& [name, values] : question.vary) {
+        const LessonValue* was = at != nullptr ? memberOf(*at, name) : nullptr;
+        std::vector<double> others = values;
+        if (was != nullptr && was->is_number() && std::erase(others, was->get<double>()) > 0 && !others.empty()) {
+            values = std::move(others);
+            break; // one other number makes other numbers
+        }
+    }
+    return question;
 }
 
 sim::LessonValue LessonProgress::answers(const sim::Lesson& lesson) const

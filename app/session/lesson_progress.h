@@ -3,7 +3,7 @@
 // wrote before it adds its own.
 #pragma once
 
-#include "sim/lesson/lesson.h"
+#include "sim/lesson/question.h"
 
 #include <QDateTime>
 #include <QString>
@@ -62,8 +62,11 @@ public:
 
     /// Questions to remember that are due, of a lesson that was finished.
     std::vector<std::string> due(const sim::Lesson&, const QDateTime& now) const;
-    /// A wrong one comes back tomorrow. False as of commit().
-    bool remembered(const sim::Lesson&, const std::string& question, bool wasRight, const QDateTime& now);
+    /// Asked with these numbers. A wrong one comes back tomorrow. False as of commit().
+    bool remembered(const sim::Lesson&, const std::string& question, bool wasRight, const sim::DrawnNumbers&,
+                    const QDateTime& now);
+    /// The question without the numbers that it was asked with last, where it has others.
+    sim::Question withOtherNumbers(const sim::Lesson&, sim::Question) const;
 
     /// As `rankscope-sim lesson mark` takes it: {"format":"rankscope-answers", …}.
     sim::LessonValue answers(const sim::Lesson&) const;

@@ -117,9 +117,18 @@ void MainWindow::buildLesson()
 
 bool MainWindow::isLessonFile(const QString& path)
 {
+    constexpr qint64 kMost = 16 << 20; // far more than a lesson may have
+    constexpr QByteArrayView kKey("\"format\""), kFormat("\"rankscope-lesson\"");
     QFile file(path);
-    constexpr qint64 kBeginning = 4096;
-    return QFileInfo(path).isFile() && file.open(QIODevice::ReadOnly) && file.read(kBeginning).contains("\"rankscope-lesson\"");
+    if (!QFileInfo(path).isFile() || !file.open(QIODevice::ReadOnly))
+        return false;
+    const QByteArray text = file.read(kMost);
+    for (qsizetype at = text.indexOf(kFormat); at >= 0; at = text.indexOf(kFormat, at + 1)) {
+        const QByteArrayView before = QByteArrayView(text).first(at).trimmed();
+        if (before.endsWith(':') && before.chopped(1).trimmed().endsWith(kKey))
+            return true;
+    }
+    return false;
 }
 
 QString MainWindow::lessonPath(const QString& idOrPath, const sim::Catalogue& catalogue)
@@ -161,7 +170,7 @@ Problems MainWindow::startLesson(const QString& idOrPath)
             if (std::find(due.begin(), due.end(), question.id) != due.end()) {
                 sim::LessonStep step;
                 step.pointer = question.pointer;
-                step.predict = question;
+                step.predict = m_lessonProgress->withOtherNumbers(*lesson, question);
                 lesson->steps.push_back(std::move(step));
             }
     }
@@ -330,8 +339,8 @@ std::unique_ptr<Talk> MainWindow::talkOfLesson()
     const std::size_t at = m_lesson->at();
     m_lesson->setSuspended(true);
     auto talk = std::make_unique<LessonTalk>(
-        m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson()),
-        [this](const LessonScene& scene) { showScene(scene); }, [this](const LessonScene& scene) { expectScene(scene); });
+        m_lesson->sharedPlay(), m_lesson->play()->seed(), [this](const LessonScene& scene) { showScene(scene); },
+        [this](const LessonScene& scene) { expectScene(scene); });
     m_lessonTalkStart = talk->firstOf(at);
     return talk;
 }

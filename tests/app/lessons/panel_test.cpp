@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 namespace app {
 namespace {
 
@@ -88,6 +90,19 @@ TEST(LessonPanel, WhatWasAnsweredIsJudgedByTheEngineAsItIsNow)
     player.answer(right);
     EXPECT_TRUE(player.panel.canGoOn());
     EXPECT_EQ(player.progress.answer(lesson, "peak")->value, right);
+}
+
+TEST(LessonPath, ALessonIsToldByItsFormatWhereverThatStands)
+{
+    const QTemporaryDir folder;
+    const auto written = [&](const std::string& text) {
+        const QString path = folder.filePath(QStringLiteral("some.json"));
+        std::ofstream(path.toStdString()) << text;
+        return path;
+    };
+    const std::string cases = R"({"cases": {"big": ")" + std::string(10'000, 'x') + R"("}, )";
+    EXPECT_TRUE(MainWindow::isLessonFile(written(cases + R"("format" : "rankscope-lesson"})")));
+    EXPECT_FALSE(MainWindow::isLessonFile(written(cases + R"("description": "rankscope-lesson"})")));
 }
 
 TEST(LessonPath, AFolderOfItsNameHidesNoLesson)

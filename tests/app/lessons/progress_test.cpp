@@ -45,10 +45,10 @@ TEST(LessonProgressFile, KeepsWhatWasCommittedAndAsksAgainAfterDays)
     EXPECT_EQ(progress.step(lesson), 3U);
     EXPECT_TRUE(progress.due(lesson, day0.addSecs(3600)).empty());
     EXPECT_EQ(progress.due(lesson, day0.addDays(1)).size(), lesson.remember.size());
-    progress.remembered(lesson, lesson.remember[0].id, true, day0.addDays(1));
+    progress.remembered(lesson, lesson.remember[0].id, true, {}, day0.addDays(1));
     EXPECT_EQ(progress.due(lesson, day0.addDays(2)).size(), lesson.remember.size() - 1);
     EXPECT_EQ(progress.due(lesson, day0.addDays(4)).size(), lesson.remember.size());
-    progress.remembered(lesson, lesson.remember[0].id, false, day0.addDays(4));
+    progress.remembered(lesson, lesson.remember[0].id, false, {}, day0.addDays(4));
     EXPECT_EQ(progress.due(lesson, day0.addDays(5)).size(), lesson.remember.size()) << "a wrong one comes back tomorrow";
     EXPECT_EQ(progress.answers(lesson).at("answers").at("peak").at("value"), 17.0);
 }
@@ -128,6 +128,21 @@ TEST(LessonProgressFile, WhoseFileIsAnotherIsAnotherLesson)
     EXPECT_EQ(again.step(mine), 4U);
     mine.fileName = folder.filePath(QStringLiteral("mine-too.json")).toStdString();
     EXPECT_EQ(again.step(mine), 0U);
+}
+
+TEST(LessonProgressFile, WhatIsRememberedIsAskedWithOtherNumbers)
+{
+    LessonProgress progress(QString(), course());
+    const sim::Lesson lesson = ofCourse("bubble");
+    sim::Question question;
+    question.id = "later";
+    question.vary = {{"p", {4}}, {"m", {8, 16, 32}}, {"v", {1, 2}}};
+    EXPECT_EQ(progress.withOtherNumbers(lesson, question).vary, question.vary) << "it was never asked";
+    progress.remembered(lesson, question.id, true, {{"p", 4}, {"m", 16}, {"v", 2}}, QDateTime::currentDateTime());
+    const sim::Question next = progress.withOtherNumbers(lesson, question);
+    EXPECT_EQ(next.vary[0].second, std::vector<double>{4}) << "there is no other";
+    EXPECT_EQ(next.vary[1].second, (std::vector<double>{8, 32}));
+    EXPECT_EQ(next.vary[2].second, (std::vector<double>{1, 2}));
 }
 
 TEST(LessonProgressFile, OneThatCannotBeReadIsPutAside)

@@ -173,7 +173,7 @@ void printMarks(const LessonArguments& arguments)
             marked.push_back(resultsOf(paper, ofSeed, RANKSCOPE_VERSION));
         else
             for (const AnswerSheet& sheet : ofSeed) {
-                marked.push_back(paper.mark(sheet.answers, sheet.fileName));
+                marked.push_back(paper.mark(sheet.answers, sheet.fileName, sheet.pointer));
                 fileNames.push_back(sheet.fileName);
             }
     }

@@ -116,22 +116,16 @@ LessonValue Paper::workedKey() const
             {"challenges", std::move(challenges)}};
 }
 
-std::string noName(const LessonValue& given)
+LessonValue Paper::mark(const LessonValue& answers, const std::string& fileName, const std::string& pointer) const
 {
-    return shownValue(given) + " is no name; a learner is a text, such as \"" +
-           (given.is_number() ? shownValue(given) : std::string("Ada")) + "\"";
+    return withinTime(lesson().fileName, [&] { return marked(answers, fileName, pointer); });
 }
 
-LessonValue Paper::mark(const LessonValue& answers, const std::string& fileName) const
-{
-    return withinTime(lesson().fileName, [&] { return marked(answers, fileName); });
-}
-
-LessonValue Paper::marked(const LessonValue& answers, const std::string& fileName) const
+LessonValue Paper::marked(const LessonValue& answers, const std::string& fileName, const std::string& pointer) const
 {
     const PaperSource& own = *m_sources.front();
-    const auto refuse = [&](const std::string& pointer, const std::string& message) {
-        throw ScenarioError({{fileName, pointer, message}});
+    const auto refuse = [&](const std::string& member, const std::string& message) {
+        throw ScenarioError({{fileName, pointer + member, message}});
     };
     if (memberOr<std::string>(answers, "format", {}) != "rankscope-answers" || memberOr(answers, "version", 0) != 1)
         refuse(
@@ -142,7 +136,8 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
     if (const auto seed = memberOr<std::uint64_t>(answers, "seed", m_seed); seed != m_seed)
         refuse("/seed", "these are answers to the paper of seed " + std::to_string(seed) + ", not of " + std::to_string(m_seed));
     if (const LessonValue* name = memberOf(answers, "learner"); name != nullptr && !name->is_string())
-        refuse("/learner", noName(*name));
+        refuse("/learner", shownValue(*name) + " is no name; a learner is a text, such as \"" +
+                               (name->is_number() ? shownValue(*name) : std::string("Ada")) + "\"");
     const LessonValue* given = memberOf(answers, "answers");
     if (given == nullptr || !given->is_object())
         refuse("/answers", "an object is expected, id of the question: answer");
@@ -158,29 +153,30 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
             problems.push_back("there is no question " + quotedText(id) + nearestWords(id, ids));
 
     int right = 0;
-    /// A mark without its judgement; the value that was given, or nullptr.
-    const auto begin = [&](LessonValue& mark, const std::string& id) -> const LessonValue* {
+    const auto isWrapped = [](const LessonValue& answer) { return answer.is_object() && answer.contains("value"); };
+    /// That was given; nullptr where nothing was.
+    const auto valueOf = [&](const std::string& id) -> const LessonValue* {
         const LessonValue* answer = memberOf(*given, id);
-        mark["id"] = id;
-        mark["given"] = nullptr;
-        mark["right"] = false;
-        if (answer == nullptr)
-            return nullptr;
-        const bool isWrapped = answer->is_object() && answer->contains("value");
-        for (const char* key : {"sure", "seconds"})
-            if (const LessonValue* said = isWrapped ? memberOf(*answer, key) : nullptr; said != nullptr && said->is_number())
-                mark[key] = *said;
-        if (isWrapped && memberOr(*answer, "solution_shown", false))
-            mark["solution_shown"] = true;
-        const LessonValue* value = isWrapped ? memberOf(*answer, "value") : answer;
-        mark["given"] = *value;
-        return value;
+        const LessonValue* value = answer != nullptr && isWrapped(*answer) ? memberOf(*answer, "value") : answer;
+        return value == nullptr || value->is_null() ? nullptr : value;
+    };
+    /// A mark without its judgement.
+    const auto begun = [&](const std::string& id) {
+        const LessonValue* value = valueOf(id);
+        LessonValue mark{{"id", id}, {"given", value != nullptr ? *value : LessonValue()}, {"right", false}};
+        if (const LessonValue* answer = memberOf(*given, id); value != nullptr && isWrapped(*answer)) {
+            for (const char* key : {"sure", "seconds"})
+                if (const LessonValue* said = memberOf(*answer, key); said != nullptr && said->is_number())
+                    mark[key] = *said;
+            if (memberOr(*answer, "solution_shown", false))
+                mark["solution_shown"] = true;
+        }
+        return mark;
     };
     const auto judge = [&](const std::string& id, auto&& work) {
-        LessonValue mark;
-        const LessonValue* value = begin(mark, id);
+        LessonValue mark = begun(id);
         try {
-            work(mark, value);
+            work(mark, valueOf(id));
         } catch (const Error& error) {
             mark["problem"] = error.what();
         }
@@ -188,13 +184,13 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
         marks.push_back(std::move(mark));
     };
     for (const PaperQuestion& question : m_questions) {
-        if (question.isToRemember && !given->contains(question.id))
+        if (question.isToRemember && valueOf(question.id) == nullptr)
             continue;
         judge(question.id, [&](LessonValue& mark, const LessonValue* value) {
             const AskedQuestion& asked = *question.asked;
             mark["ask"] = asked.text();
             mark["answer"] = asked.rightAnswer();
-            if (value == nullptr || value->is_null())
+            if (value == nullptr)
                 return;
             if (const std::string why = asked.whyNoAnswer(*value); !why.empty())
                 throw Error(why);
@@ -206,7 +202,7 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
     for (const Challenge* challenge : own.lesson.challenges())
         judge(challenge->id, [&](LessonValue& mark, const LessonValue* value) {
             mark["ask"] = filledIn(challenge->ask, own.cases.all());
-            if (value == nullptr || value->is_null())
+            if (value == nullptr)
                 return;
             CaseSubject mine = startOf(*challenge, own.cases.all());
             setKeys(mine, *value);

@@ -36,28 +36,25 @@ public:
     /// Its own lesson, then those that an exam may draw from.
     const std::vector<std::unique_ptr<const PaperSource>>& sources() const { return m_sources; }
 
-    /// {"lesson","title","seed","questions":[{"id","ask","input","numbers","answer","unit","tolerance"}],
-    /// "challenges":[{"id","ask","from","changes","solved_by"}]}; a question that the engine cannot answer has "problem" instead.
+    /// {"lesson","title","seed","questions":[{"id","lesson","ask","input","numbers","answer","choices","unit","tolerance"}],
+    /// "challenges":[{"id","ask","from","goal","changes","solved_by"}]}; choices and unit where it has them. A question that the
+    /// engine cannot answer has "problem", too, beside what could be worked out.
     LessonValue key() const;
 
-    /// `answers`: {"format":"rankscope-answers","version":1,"lesson","seed","learner","answers":{id: value or {"value","sure",
-    /// "seconds","solution_shown"}}}; of a challenge the value is {pointer: value}, the changes, which are not right where its
-    /// solution was shown before. Gives {"lesson","title","learner","seed","right",
-    /// "of","marks":[{"id","ask","given","answer","right","reason","sure","seconds",
-    /// "solution_shown"}],"problems":[…]}. What nothing was answered
-    /// to counts as wrong; a question to remember then is no mark at all. Throws ScenarioError for answers to another paper or of
-    /// another shape.
-    LessonValue mark(const LessonValue& answers, const std::string& fileName) const;
+    /// `answers`, which stand at `pointer` of the file: {"format":"rankscope-answers","version":1,"lesson","seed","learner",
+    /// "answers":{id: value or {"value","sure","seconds","solution_shown"}}}; of a challenge the value is {pointer: value}, the
+    /// changes, which are not right where its solution was shown before. Gives {"lesson","title","learner","seed","right","of",
+    /// "marks":[{"id","ask","given","answer","right","reason","sure","seconds","solution_shown","problem"}],"problems":[…]}. What
+    /// nothing was answered to counts as wrong; a question to remember then is no mark at all. Throws ScenarioError for answers
+    /// to another paper or of another shape.
+    LessonValue mark(const LessonValue& answers, const std::string& fileName, const std::string& pointer = {}) const;
 
 private:
     LessonValue workedKey() const;
-    LessonValue marked(const LessonValue& answers, const std::string& fileName) const;
+    LessonValue marked(const LessonValue& answers, const std::string& fileName, const std::string& pointer) const;
     std::uint64_t m_seed;
     std::vector<std::unique_ptr<const PaperSource>> m_sources;
     std::vector<PaperQuestion> m_questions;
 };
-
-/// Why that is no learner's name, which is a text.
-std::string noName(const LessonValue& given);
 
 } // namespace sim

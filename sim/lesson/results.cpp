@@ -44,10 +44,16 @@ bool beginsLikeFormula(std::string_view text)
     return text.front() != '-' || error != std::errc() || end != text.data() + text.size();
 }
 
+/// A cell that begins like a formula is one to spreadsheets: an apostrophe before it makes it text, and another before what would
+/// be taken for that.
+bool wantsApostrophe(std::string_view text)
+{
+    return beginsLikeFormula(text.substr(std::min(text.find_first_not_of('\''), text.size())));
+}
+
 std::string csvCell(const std::string& text)
 {
-    // A cell that begins like a formula is one to spreadsheets: it becomes text.
-    const bool isFormula = beginsLikeFormula(text);
+    const bool isFormula = wantsApostrophe(text);
     if (!isFormula && text.find_first_of(",\"\r\n") == std::string::npos)
         return text;
     std::string quoted = isFormula ? "\"'" : "\"";
@@ -64,7 +70,7 @@ std::vector<std::vector<std::string>> csvRows(std::string_view text, char separa
     std::string cell;
     bool isQuoted = false, wasQuoted = false;
     const auto endCell = [&] {
-        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' && beginsLikeFormula(std::string_view(cell).substr(1)))
+        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' && wantsApostrophe(cell))
             cell.erase(0, 1);
         row.push_back(std::exchange(cell, {}));
         wasQuoted = false;
@@ -172,6 +178,7 @@ std::vector<AnswerSheet> answersInTable(std::string_view text, const std::string
                             {"learner", cell(kLearner)},
                             {"answers", LessonValue::object()}},
                            fileName,
+                           {},
                            cell(kHash),
                            cell(kProgram)});
             if (!seed.is_null())
@@ -229,7 +236,7 @@ LessonValue resultsOf(const Paper& paper, const std::vector<AnswerSheet>& answer
 {
     LessonValue learners = LessonValue::array();
     for (const AnswerSheet& sheet : answers) {
-        LessonValue marked = paper.mark(sheet.answers, sheet.fileName);
+        LessonValue marked = paper.mark(sheet.answers, sheet.fileName, sheet.pointer);
         LessonValue given = LessonValue::object();
         for (const LessonValue& mark : marked.at("marks")) {
             if (mark.at("given").is_null())
@@ -302,6 +309,8 @@ std::vector<AnswerSheet> answersIn(std::string_view text, const std::string& fil
     std::vector<AnswerSheet> all;
     text = withoutMark(text);
     if (isTable(text)) {
+        if (!isUtf8(text))
+            refuse("it is a table, but not as UTF-8: save it as CSV with that encoding");
         all = answersInTable(text, fileName);
     } else {
         const LessonValue file = parseStrict(text, fileName);
@@ -312,8 +321,6 @@ std::vector<AnswerSheet> answersIn(std::string_view text, const std::string& fil
             refuse(R"(results are { "format": "rankscope-results", "version": 1, "learners": [ … ] })");
         const auto hash = memberOr<std::string>(file, "scenario_hash", {}), program = memberOr<std::string>(file, "program", {});
         for (const LessonValue& learner : *learners) {
-            if (const LessonValue* name = memberOf(learner, "learner"); name != nullptr && !name->is_string())
-                throw ScenarioError({{fileName, "/learners/" + std::to_string(all.size()) + "/learner", noName(*name)}});
             LessonValue sheet{{"format", "rankscope-answers"}, {"version", 1}};
             for (const char* key : {"lesson", "seed"})
                 if (const LessonValue* value = memberOf(file, key))
@@ -321,7 +328,7 @@ std::vector<AnswerSheet> answersIn(std::string_view text, const std::string& fil
             for (const char* key : {"learner", "answers"})
                 if (const LessonValue* value = memberOf(learner, key))
                     sheet[key] = *value;
-            all.push_back({std::move(sheet), fileName, hash, program});
+            all.push_back({std::move(sheet), fileName, "/learners/" + std::to_string(all.size()), hash, program});
         }
     }
     if (all.empty())

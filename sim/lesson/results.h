@@ -18,6 +18,7 @@ std::string scenarioHash(const Paper&);
 struct AnswerSheet {
     LessonValue answers;
     std::string fileName;
+    std::string pointer = {};                    ///< where in the file it stands; empty: all of it is this sheet
     std::string scenarioHash = {}, program = {}; ///< with which it was marked before; empty: never
 };
 

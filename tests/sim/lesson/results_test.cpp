@@ -118,6 +118,11 @@ TEST(LessonResults, TablesAreReadAsSpreadsheetsSaveThemAgain)
     const std::string csv = resultsCsv({resultsOf(paper, {{answersOf("\n=1+1", {{"peak", 1.0}}), "a.json"}}, "0.9")});
     EXPECT_NE(csv.find("\"'\n=1+1\""), std::string::npos) << "no formula for a spreadsheet: " << csv;
     EXPECT_EQ(answersIn(csv, "class.csv")[0].answers.at("learner"), "\n=1+1");
+    for (const char* name : {"'=1,2", "''=1,2", "'Ada, the first"}) {
+        const std::string named = resultsCsv({resultsOf(paper, {{answersOf(name, {{"peak", 1.0}}), "a.json"}}, "0.9")});
+        EXPECT_EQ(answersIn(named, "class.csv")[0].answers.at("learner"), name) << named;
+    }
+    EXPECT_THROW(answersIn("lesson,question,answer,learner\na,b,1,Jos\xE9\n", "latin.csv"), ScenarioError);
 }
 
 TEST(LessonResults, WhatIsWrongWithASheetIsToldOfTheFileThatHasIt)
@@ -140,7 +145,7 @@ TEST(LessonResults, WhatIsWrongWithASheetIsToldOfTheFileThatHasIt)
     LessonValue results = resultsOf(paper, {{good, "a.json"}, {good, "b.json"}}, "0.9");
     results["learners"][1]["learner"] = 5;
     try {
-        static_cast<void>(answersIn(results.dump(), "results.json"));
+        static_cast<void>(resultsOf(paper, answersIn(results.dump(), "results.json"), "0.9"));
         FAIL() << "a number is no name";
     } catch (const ScenarioError& error) {
         EXPECT_EQ(error.problems().front().pointer, "/learners/1/learner");

@@ -1,6 +1,7 @@
 #include "app/shell/window/main_window.h"
 
 #include "app/lessons/lesson_panel.h"
+#include "app/lessons/record_window.h"
 #include "app/session/gallery.h"
 #include "app/session/plain_words.h"
 #include "app/session/scenario_link.h"
@@ -667,7 +668,7 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {
-    if (!mayLoseChanges() || !mayEndRun()) {
+    if (!mayLoseChanges() || !mayEndRun() || (m_recorder != nullptr && !m_recorder->close())) { // it asks for its steps itself
         event->ignore();
         return;
     }

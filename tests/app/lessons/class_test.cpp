@@ -24,6 +24,7 @@
 #include <QRegularExpression>
 #include <QSpinBox>
 #include <QTemporaryDir>
+#include <QTimer>
 
 #include <gtest/gtest.h>
 
@@ -550,6 +551,16 @@ TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
         return waitFor([&] { return !recorder->isChecking(); });
     };
     ASSERT_TRUE(add());
+    int asked = 0;
+    QTimer::singleShot(0, [&asked] {
+        if (QWidget* question = QApplication::activeModalWidget()) {
+            ++asked;
+            question->close(); // which is no
+        }
+    });
+    EXPECT_FALSE(window.close()) << "the steps would go with it";
+    EXPECT_EQ(asked, 1);
+    ASSERT_TRUE(window.recorder());
     Edit edit;
     edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
     window.session().edit(edit);

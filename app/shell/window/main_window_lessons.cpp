@@ -58,13 +58,11 @@ sim::ScenarioDocument sceneDocument(const LessonScene& scene)
 std::optional<sim::Lesson> followingLesson(const sim::Lesson& done, const sim::Catalogue& catalogue)
 {
     std::optional<sim::Lesson> next;
-    const Problems unread = problemsOf({}, [&]() -> Problems {
-        for (sim::Lesson& lesson : sim::readLessons(sim::lessonFolder(catalogue), catalogue))
-            if (done.number > 0 && lesson.number > done.number && (!next || lesson.number < next->number))
-                next = std::move(lesson);
-        return {};
-    });
-    return unread.empty() ? std::move(next) : std::nullopt;
+    std::vector<sim::Problem> unread; // the gallery tells them
+    for (sim::Lesson& lesson : sim::readLessons(sim::lessonFolder(catalogue), catalogue, unread))
+        if (done.number > 0 && lesson.number > done.number && (!next || lesson.number < next->number))
+            next = std::move(lesson);
+    return next;
 }
 
 } // namespace

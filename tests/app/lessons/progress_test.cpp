@@ -1,4 +1,5 @@
 // What is kept of answers, and when they are asked for again.
+#include "app/session/gallery.h"
 #include "app/session/lesson_progress.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
@@ -7,6 +8,8 @@
 #include <QTemporaryDir>
 
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 namespace app {
 namespace {
@@ -143,6 +146,27 @@ TEST(LessonProgressFile, WhatIsRememberedIsAskedWithOtherNumbers)
     EXPECT_EQ(next.vary[0].second, std::vector<double>{4}) << "there is no other";
     EXPECT_EQ(next.vary[1].second, (std::vector<double>{8, 32}));
     EXPECT_EQ(next.vary[2].second, (std::vector<double>{1, 2}));
+}
+
+TEST(LessonGallery, ABadLessonHidesNone)
+{
+    namespace fs = std::filesystem;
+    const QTemporaryDir folder;
+    const fs::path assets(folder.path().toStdString());
+    for (const auto& each : fs::directory_iterator(catalogue().assets()))
+        if (each.path().filename() != "lessons")
+            fs::create_symlink(each.path(), assets / each.path().filename());
+    fs::create_directory(assets / "lessons");
+    fs::create_symlink(course() / "bubble.json", assets / "lessons" / "bubble.json");
+    std::ofstream(assets / "lessons" / "bad.json") << "{";
+    std::vector<GalleryEntry> entries;
+    std::vector<GallerySection> sections;
+    addLessons(entries, sections, sim::Catalogue::load(assets), LessonProgress(QString(), course()));
+    ASSERT_EQ(entries.size(), 2U);
+    EXPECT_TRUE(entries[0].lesson);
+    EXPECT_FALSE(entries[1].lesson);
+    EXPECT_EQ(entries[1].name, QStringLiteral("bad"));
+    EXPECT_TRUE(entries[1].summary.contains(QStringLiteral("line 1"))) << qPrintable(entries[1].summary);
 }
 
 TEST(LessonProgressFile, OneThatCannotBeReadIsPutAside)

@@ -48,7 +48,7 @@ const LessonValue* answerIn(const LessonValue& entry, const std::string& questio
     return found != nullptr && found->is_object() && found->contains("value") ? found : nullptr;
 }
 
-/// An object, whatever stood there.
+/// An object, whatever stood there; good until another member is added beside it.
 LessonValue& part(LessonValue& of, const std::string& key)
 {
     LessonValue& member = of[key];
@@ -89,8 +89,9 @@ LessonProgress::Key LessonProgress::keyOf(const sim::Lesson& lesson) const
 LessonValue& LessonProgress::of(LessonValue& all, const Key& key)
 {
     if (!key.before.empty() && !all.contains(key.now) && all.contains(key.before)) {
-        all[key.now] = all[key.before];
+        LessonValue entry = all[key.before];
         all.erase(key.before);
+        all[key.now] = std::move(entry);
     }
     return part(all, key.now);
 }
@@ -157,8 +158,8 @@ bool LessonProgress::commit(const sim::Lesson& lesson, const std::string& questi
     if (answer.isSolutionShown)
         entry["solution_shown"] = true;
     return update([=, key = keyOf(lesson)](LessonValue& all) {
-        LessonValue& answers = part(of(all, key), "answers");
         part(of(all, key), "open").erase(question);
+        LessonValue& answers = part(of(all, key), "answers");
         if (!answers.contains(question)) // in another window
             answers[question] = entry;
     });

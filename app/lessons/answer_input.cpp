@@ -120,8 +120,10 @@ QHBoxLayout* endsLine(const Ends& ends)
 {
     auto* line = new QHBoxLayout;
     auto *from = new QLabel(ends.first), *to = new QLabel(ends.second);
-    for (QLabel* end : {from, to})
+    for (QLabel* end : {from, to}) {
+        end->setTextFormat(Qt::PlainText);
         setRole(end, "small");
+    }
     line->addWidget(from);
     line->addStretch();
     line->addWidget(to);

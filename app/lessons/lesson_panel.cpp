@@ -155,6 +155,7 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
 
 void LessonPanel::showPreparing(const QString& title)
 {
+    pause();
     m_play.reset();
     m_title->setText(title);
     m_section->setText(tr("LESSON"));
@@ -166,6 +167,7 @@ void LessonPanel::showPreparing(const QString& title)
 
 void LessonPanel::stop()
 {
+    pause();
     m_play.reset();
     m_isAtEnd = false;
     beginBody();
@@ -179,6 +181,7 @@ void LessonPanel::setSuspended(bool suspended)
     m_isSuspended = suspended;
     if (suspended)
         Q_EMIT limitChanged();
+    pause();
     if (suspended || !m_play)
         return;
     m_sceneName.clear();
@@ -193,13 +196,14 @@ void LessonPanel::setSuspended(bool suspended)
 
 void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember)
 {
+    pause();
     m_play = std::move(play);
     m_onlyRemember = onlyRemember;
     m_isAtEnd = false;
     m_remembered.clear();
     m_sceneName.clear();
     m_seenStep.reset();
-    m_open.reset();
+    m_waiting.reset();
     m_pictures.clear();
     const sim::Lesson& lesson = m_play->lesson();
     const QString minutes = lesson.minutes > 0 ? tr(" · %1 MIN").arg(lesson.minutes) : QString();
@@ -208,8 +212,8 @@ void LessonPanel::start(std::shared_ptr<sim::LessonPlay> play, bool onlyRemember
                                            : tr("LESSON") + minutes);
     m_title->setText(fromUtf8(lesson.title));
     m_bar->setRange(0, static_cast<int>(m_play->steps()));
-    const std::size_t at = onlyRemember ? 0 : m_progress.step(lesson.id);
-    goTo(at < m_play->steps() && !m_progress.isFinished(lesson.id) ? at : 0);
+    const std::size_t at = onlyRemember ? 0 : m_progress.step(lesson);
+    goTo(at < m_play->steps() && !m_progress.isFinished(lesson) ? at : 0);
     Q_EMIT started();
 }
 
@@ -228,7 +232,7 @@ std::optional<CommittedAnswer> LessonPanel::committed() const
 std::optional<CommittedAnswer> LessonPanel::answerOf(const std::string& id) const
 {
     if (!m_onlyRemember)
-        return m_progress.answer(m_play->lesson().id, id);
+        return m_progress.answer(m_play->lesson(), id);
     const auto found = m_remembered.find(id);
     return found == m_remembered.end() ? std::nullopt : std::optional(found->second);
 }
@@ -240,12 +244,12 @@ bool LessonPanel::masks() const
 
 bool LessonPanel::hidesNumbers() const
 {
-    return masks() || (m_open && *m_open > m_at && !m_isAtEnd && showsWhatIsAsked());
+    return masks() || (m_waiting && *m_waiting > m_at && !m_isAtEnd && showsWhatIsAsked());
 }
 
 bool LessonPanel::showsWhatIsAsked() const
 {
-    return m_open && m_play && m_play->showsWhatIsAsked(*m_open, m_at);
+    return m_waiting && m_play && m_play->showsWhatIsAsked(*m_waiting, m_at);
 }
 
 bool LessonPanel::asksSomething() const
@@ -289,8 +293,8 @@ void LessonPanel::next()
         return goTo(m_at + 1, true);
     m_isAtEnd = true;
     if (!m_onlyRemember) {
-        m_progress.finish(m_play->lesson().id, QDateTime::currentDateTime());
-        m_progress.setStep(m_play->lesson().id, 0);
+        m_progress.finish(m_play->lesson(), QDateTime::currentDateTime());
+        m_progress.setStep(m_play->lesson(), 0);
     }
     beginBody();
     buildEnd();
@@ -316,15 +320,15 @@ void LessonPanel::back()
 void LessonPanel::goTo(std::size_t at, bool goesOn)
 {
     const bool comesAnew = !goesOn && (at != m_at || m_sceneName.empty());
+    pause();
     m_at = at;
-    m_isAtEnd = false;
-    m_hintsShown = 0;
-    m_solutionShown = m_isStartShown = false;
+    m_isAtEnd = m_isStartShown = false;
     if (!m_onlyRemember)
-        m_progress.setStep(m_play->lesson().id, at);
+        m_progress.setStep(m_play->lesson(), at);
+    m_open = m_onlyRemember || m_play->id(at).empty() ? OpenQuestion() : m_progress.open(m_play->lesson(), m_play->id(at));
     m_sinceAsked.start();
     if (masks())
-        m_open = at;
+        m_waiting = at;
     std::string name = m_play->shownName(at);
     LessonScene scene = sceneOf(*m_play, at);
     for (std::size_t before = at; comesAnew && before-- > 0 && (scene.view.is_null() || scene.front.empty());) {
@@ -374,6 +378,27 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     expectNext();
     updateChallenge();
     takeFocus();
+}
+
+double LessonPanel::secondsSpent() const
+{
+    return m_open.seconds + (m_sinceAsked.isValid() ? static_cast<double>(m_sinceAsked.elapsed()) * 1e-3 : 0);
+}
+
+void LessonPanel::keepOpen()
+{
+    if (!m_sinceAsked.isValid() || m_onlyRemember || !m_play || m_isAtEnd || m_play->id(m_at).empty() || committed())
+        return;
+    m_open.seconds = secondsSpent();
+    m_sinceAsked.start();
+    m_progress.keepOpen(m_play->lesson(), m_play->id(m_at), m_open);
+}
+
+/// Nobody is asked any more.
+void LessonPanel::pause()
+{
+    keepOpen();
+    m_sinceAsked.invalidate();
 }
 
 void LessonPanel::takeFocus()
@@ -470,6 +495,16 @@ void LessonPanel::addText(const QString& markdown, const char* role)
         m_column->insertWidget(m_column->count() - 1, lessonParagraph(paragraph, role != nullptr ? role : "prose"));
 }
 
+void LessonPanel::tellUnkept(bool isKept)
+{
+    if (!isKept)
+        addText(
+            tr("Your answer cannot be written to %1. It counts while this window is open, and is written with a later one when "
+               "that is possible.")
+                .arg(m_progress.path()),
+            "muted");
+}
+
 /// In the step's own words: a term opens the glossary.
 void LessonPanel::linkTerms()
 {
@@ -489,8 +524,8 @@ void LessonPanel::linkTerms()
 
 void LessonPanel::updateButtons()
 {
-    if (m_open == m_at && !masks())
-        m_open.reset();
+    if (m_waiting == m_at && !masks())
+        m_waiting.reset();
     const bool masked = hidesNumbers();
     m_back->setEnabled(m_play && (m_at > 0 || m_isAtEnd));
     m_next->setEnabled(canGoOn());

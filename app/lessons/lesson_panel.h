@@ -66,6 +66,8 @@ public:
     /// Somebody else shows the lesson: challenges are not watched meanwhile, and the step is shown anew afterwards.
     void setSuspended(bool);
     bool isSuspended() const { return m_isSuspended; }
+    /// What was spent on an open question, and given to help, is kept now.
+    void keepOpen();
     std::size_t at() const { return m_at; }
     /// A question is open: what the window says of the step would give it away.
     bool masks() const;
@@ -116,11 +118,14 @@ protected:
 
 private:
     void goTo(std::size_t, bool goesOn = false);
+    double secondsSpent() const;
+    void pause();
     void showDrawnCase();
     LessonScene drawnScene() const;
     void expectNext();
     void beginBody();
     void showBody();
+    void tellUnkept(bool isKept);
     void addText(const QString& markdown, const char* role = nullptr);
     void buildQuestion(const sim::AskedQuestion&);
     QWidget* buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);
@@ -131,6 +136,7 @@ private:
     void buildEnd();
     void buildRecap();
     std::optional<CommittedAnswer> answerOf(const std::string& id) const;
+    bool isRight(std::size_t at, const CommittedAnswer&) const;
     void linkTerms();
     QString whyNoCommit() const;
     bool isStartShown() const;
@@ -142,14 +148,15 @@ private:
     Desk& m_desk;
     LessonProgress& m_progress;
     std::shared_ptr<sim::LessonPlay> m_play;
-    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_solutionShown = false, m_isSuspended = false;
+    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_isSuspended = false;
     bool m_isStartShown = false; ///< of this challenge: before, nothing counts
-    std::size_t m_at = 0, m_hintsShown = 0;
-    std::optional<std::size_t> m_open; ///< the question that was reached and is not answered yet
+    std::size_t m_at = 0;
+    OpenQuestion m_open;                  ///< of this step; its seconds as they were when
+    QElapsedTimer m_sinceAsked;           ///< this began, which is invalid while nobody is asked
+    std::optional<std::size_t> m_waiting; ///< the question that was reached and is not answered yet
     std::vector<Picture> m_pictures;
     std::optional<std::size_t> m_seenStep;               ///< whose pictures came with the answer before it
     std::map<std::string, CommittedAnswer> m_remembered; ///< of this round
-    QElapsedTimer m_sinceAsked;
     std::string m_sceneName;
     std::function<QString(const sim::Lesson&)> m_following;
     std::vector<LessonTerm> m_terms;
@@ -164,8 +171,8 @@ private:
     QPointer<QWidget> m_verdict; ///< that is kept in sight until somebody scrolls; none: what is there stays
     QButtonGroup* m_sure = nullptr;
     QBoxLayout *m_sureLine = nullptr, *m_sureChoices = nullptr; ///< as long as there is m_sure
-    QWidget* m_ways = nullptr;      ///< to the challenge's goal
-    QVBoxLayout* m_hints = nullptr; ///< those that were given, among them
+    QWidget* m_ways = nullptr;                                  ///< to the challenge's goal
+    QVBoxLayout* m_hints = nullptr;                             ///< those that were given, among them
     QLabel *m_goalState = nullptr, *m_why = nullptr;
     QPushButton *m_back, *m_next, *m_commit = nullptr, *m_hint = nullptr;
 };

@@ -9,6 +9,8 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace app {
 
 using sim::LessonValue;
@@ -60,7 +62,11 @@ void LessonPanel::buildChallenge(const sim::Challenge& goal)
     m_hints = new QVBoxLayout;
     m_hints->setSpacing(column->spacing());
     ways->addLayout(m_hints);
-    m_hint = new QPushButton(m_play->hints(m_at).empty() ? tr("Show a solution") : tr("Give a hint"));
+    const auto& hints = m_play->hints(m_at);
+    m_open.hints = std::min(m_open.hints, hints.size()); // the lesson may have fewer by now
+    for (std::size_t i = 0; i < m_open.hints; ++i)
+        m_hints->addWidget(lessonParagraph(QString::fromStdString(hints[i]), "muted"));
+    m_hint = new QPushButton(m_open.hints == hints.size() ? tr("Show a solution") : tr("Give a hint"));
     ways->addWidget(m_hint, 0, Qt::AlignLeft);
     connect(m_hint, &QPushButton::clicked, this, &LessonPanel::hint);
     column->addWidget(m_ways);
@@ -75,12 +81,14 @@ void LessonPanel::hint()
     if (goal == nullptr || m_hint == nullptr)
         return;
     const auto& hints = m_play->hints(m_at);
-    if (m_hintsShown < hints.size()) {
-        m_hints->addWidget(lessonParagraph(QString::fromStdString(hints[m_hintsShown++]), "muted"));
-        if (m_hintsShown == hints.size())
+    if (m_open.hints < hints.size()) {
+        m_hints->addWidget(lessonParagraph(QString::fromStdString(hints[m_open.hints++]), "muted"));
+        if (m_open.hints == hints.size())
             m_hint->setText(tr("Show a solution"));
+        keepOpen();
     } else {
-        m_solutionShown = true;
+        m_open.isSolutionShown = true;
+        keepOpen();
         m_hint->setEnabled(false);
         sim::CaseSubject solved = sim::startOf(*goal, m_play->cases());
         sim::setKeys(solved, goal->solvedBy.front());
@@ -125,11 +133,12 @@ void LessonPanel::updateChallenge()
                 for (const std::string& pointer : *pointers)
                     changes[pointer] = LessonValue::parse(mine.get(pointer).value_or("null"));
             if (!committed())
-                m_progress.commit(m_play->lesson().id, goal->id,
-                                  {.value = changes,
-                                   .isRight = !m_solutionShown,
-                                   .sure = {},
-                                   .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3});
+                tellUnkept(m_progress.commit(m_play->lesson(), goal->id,
+                                             {.value = changes,
+                                              .isRight = !m_open.isSolutionShown,
+                                              .sure = {},
+                                              .seconds = secondsSpent(),
+                                              .isSolutionShown = m_open.isSolutionShown}));
             tellReached(reachedTexts(*goal, mine, m_play->cases(), step), changes);
         } else if (committed() && state.changed.empty()) {
             tellReached({}); // it was; the start is there again
@@ -151,7 +160,7 @@ void LessonPanel::tellReached(const QStringList& gave, const LessonValue& change
 {
     const auto answer = committed();
     const LessonValue& done = changes.is_null() && answer ? answer->value : changes;
-    const bool isOwn = !m_solutionShown && (!answer || answer->isRight);
+    const bool isOwn = !m_open.isSolutionShown && (!answer || answer->isRight);
     const QString did = changesText(done, m_play->cases().catalogue());
     QStringList sentences{
         (isOwn ? tr("**Reached.** You changed: %1.") : tr("**Reached** by a solution that was shown: %1.")).arg(did)};

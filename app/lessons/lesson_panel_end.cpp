@@ -9,6 +9,13 @@
 
 namespace app {
 
+/// By the engine as it is now, and by what the step asks now; a challenge was judged when it was solved.
+bool LessonPanel::isRight(std::size_t at, const CommittedAnswer& answer) const
+{
+    const sim::AskedQuestion* asked = m_play->asked(at);
+    return asked != nullptr ? asked->whyNoAnswer(answer.value).empty() && asked->isRight(answer.value) : answer.isRight;
+}
+
 void LessonPanel::buildEnd()
 {
     const sim::Lesson& lesson = m_play->lesson();
@@ -19,7 +26,7 @@ void LessonPanel::buildEnd()
             continue;
         ++asked;
         const auto answer = answerOf(id);
-        right += answer && answer->isRight ? 1 : 0;
+        right += answer && isRight(i, *answer) ? 1 : 0;
     }
     addText(tr("**Done.** %1 of %2 right.").arg(right).arg(asked));
     if (!m_onlyRemember && !lesson.breaks.empty())
@@ -57,10 +64,10 @@ void LessonPanel::buildRecap()
         const sim::AskedQuestion* asked = m_play->asked(at);
         QVBoxLayout* column = nullptr;
         QFrame* card = lessonCard(column);
-        const QString mark = !given             ? tr("not answered")
-                             : given->isRight   ? tr("right")
-                             : asked != nullptr ? tr("not so")
-                                                : tr("a solution was shown");
+        const QString mark = !given                ? tr("not answered")
+                             : isRight(at, *given) ? tr("right")
+                             : asked != nullptr    ? tr("not so")
+                                                   : tr("a solution was shown");
         column->addWidget(lessonParagraph(tr("%1 · %2").arg(++number).arg(mark), "small"));
         column->addWidget(lessonParagraph(
             asked != nullptr ? QString::fromStdString(asked->text()) : QString::fromStdString(m_play->text(at)), nullptr));

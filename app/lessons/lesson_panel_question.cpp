@@ -90,18 +90,18 @@ void LessonPanel::commit()
     if (!canCommit())
         return;
     const sim::AskedQuestion& asked = *m_play->asked(m_at);
-    CommittedAnswer answer{.value = m_input->value(),
-                           .isRight = asked.isRight(m_input->value()),
-                           .sure = {},
-                           .seconds = static_cast<double>(m_sinceAsked.elapsed()) * 1e-3};
+    CommittedAnswer answer{
+        .value = m_input->value(), .isRight = asked.isRight(m_input->value()), .sure = {}, .seconds = secondsSpent()};
     if (m_sure != nullptr && m_sure->checkedId() >= 0)
         answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].second;
     const std::string& id = m_play->id(m_at);
+    bool isKept = false;
     if (m_onlyRemember) {
         m_remembered[id] = answer;
-        m_progress.remembered(m_play->lesson().id, id, answer.isRight, QDateTime::currentDateTime());
+        isKept = m_progress.remembered(m_play->lesson(), id, answer.isRight, asked.numbers(), QDateTime::currentDateTime());
     } else {
-        m_progress.commit(m_play->lesson().id, id, answer);
+        m_progress.withdraw(m_play->lesson(), id); // what was answered when the lesson asked something else
+        isKept = m_progress.commit(m_play->lesson(), id, answer);
     }
     m_input->setAnswered();
     m_commit->hide();
@@ -110,6 +110,7 @@ void LessonPanel::commit()
         for (QAbstractButton* button : m_sure->buttons())
             button->setEnabled(false);
     m_verdict = buildVerdict(asked, answer);
+    tellUnkept(isKept);
     linkTerms();
     updateButtons();
     if (m_play->isDrawn(m_at)) {
@@ -184,8 +185,9 @@ QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const Commit
     const bool isCurve = asked.question().input == sim::QuestionInput::sketch;
     QVBoxLayout* column = isCurve ? static_cast<QVBoxLayout*>(m_inputCard->layout()) : nullptr;
     QFrame* frame = isCurve ? static_cast<QFrame*>(m_inputCard) : lessonCard(column);
-    const std::string reason = answer.isRight ? std::string() : asked.reasonFor(answer.value);
-    const QString verdict = answer.isRight ? tr("**Right.**") : tr("**Not so.**");
+    const bool isRight = asked.isRight(answer.value);
+    const std::string reason = isRight ? std::string() : asked.reasonFor(answer.value);
+    const QString verdict = isRight ? tr("**Right.**") : tr("**Not so.**");
     if (isCurve && !reason.empty()) {
         column->addWidget(lessonParagraph(verdict + QLatin1Char(' ') + QString::fromStdString(reason), nullptr));
         static_cast<CurveInput*>(m_input)->setEngines(asked.rightAnswer().get<std::vector<double>>());
@@ -195,6 +197,9 @@ QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const Commit
         if (!reason.empty())
             column->addWidget(lessonParagraph(QString::fromStdString(reason), nullptr));
     }
+    if (isRight != answer.isRight)
+        column->addWidget(lessonParagraph(
+            tr("When you answered, it was judged otherwise: the lesson or the engine has changed since."), "muted"));
     if (const std::string& because = m_play->because(m_at); !because.empty())
         column->addWidget(lessonParagraph(QString::fromStdString(because), "muted"));
     if (!isCurve)
@@ -206,6 +211,7 @@ QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const Commit
 void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAnswer& answer, QFrame* frame, QVBoxLayout* column)
 {
     const LessonValue right = asked.rightAnswer();
+    const bool isRight = asked.isRight(answer.value);
     const sim::QuestionInput input = asked.question().input;
     const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
     if (answer.value.is_number() && right.is_number() && input != sim::QuestionInput::choice) {
@@ -241,14 +247,14 @@ void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAn
         m_inputCard->hide();
         const sim::OrderOutcome mine = asked.outcomeOf(answer.value);
         column->addWidget(lessonParagraph(tr("You: %1.").arg(orderText(mine)), "muted"));
-        if (!answer.isRight) {
+        if (!isRight) {
             if (mine.problem.empty())
                 column->addWidget(lessonParagraph(tr("Missed: %1.").arg(unmetText(mine)), nullptr));
             column->addWidget(lessonParagraph(tr("The engine: %1.").arg(orderText(asked.outcomeOf(right))), nullptr));
         }
     } else {
         column->addWidget(lessonParagraph(tr("You: %1").arg(yours), "muted"));
-        if (!answer.isRight)
+        if (!isRight)
             column->addWidget(lessonParagraph(tr("The engine: %1").arg(engines), nullptr));
     }
 }

@@ -127,8 +127,8 @@ void RecordWindow::addStep()
                                  {}};
     if (const QString metric = m_metric->currentData().toString(); !metric.isEmpty()) {
         using Kind = sim::RecordedQuestion::Kind;
-        step.questions.push_back(
-            {metric.toStdString(), m_kind->currentIndex() == 1 ? Kind::compared : Kind::number, m_ask->text().toStdString(), {}});
+        step.question = sim::RecordedQuestion{metric.toStdString(), m_kind->currentIndex() == 1 ? Kind::compared : Kind::number,
+                                              m_ask->text().toStdString()};
     }
     sim::LessonRecording next = m_recording;
     const std::size_t place = m_edited.value_or(next.steps.size());
@@ -213,8 +213,8 @@ void RecordWindow::editStep()
     const sim::RecordedLessonStep& step = m_recording.steps[*m_edited];
     m_say->setPlainText(QString::fromStdString(step.say));
     m_notes->setPlainText(QString::fromStdString(step.notes));
-    if (!step.questions.empty()) {
-        const sim::RecordedQuestion& asked = step.questions.front();
+    if (step.question) {
+        const sim::RecordedQuestion& asked = *step.question;
         m_metric->setCurrentIndex(m_metric->findData(QString::fromStdString(asked.metric)));
         m_kind->setCurrentIndex(asked.kind == sim::RecordedQuestion::Kind::compared ? 1 : 0);
         m_ask->setText(QString::fromStdString(asked.ask));
@@ -258,7 +258,7 @@ void RecordWindow::listSteps()
         const std::string name =
             sim::memberOr<std::string>(sim::LessonValue::parse(step.shown.text(), nullptr, false), "name", {});
         const QString what = QString::fromStdString(step.say.empty() ? name : step.say).simplified();
-        const QString asks = step.questions.empty() ? QString() : tr("asks, ");
+        const QString asks = step.question ? tr("asks, ") : QString();
         m_steps->addItem(QStringLiteral("%1. %2%3").arg(i + 1).arg(asks, what));
     }
     updateButtons();

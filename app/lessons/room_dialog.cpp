@@ -5,10 +5,12 @@
 #include "sim/lesson/results.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/json_text.h"
+#include "sim/text/quoted.h"
 
 #include <QDialogButtonBox>
 #include <QFileDialog>
 #include <QGridLayout>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPlainTextEdit>
 #include <QPushButton>
@@ -106,49 +108,89 @@ QWidget* RoomDialog::makeVote(int vote)
         each.typed->setEnabled(question.input != sim::QuestionInput::actions);
         column->addWidget(hint);
         column->addWidget(each.typed, 1);
+        each.before = m_votes.answers(vote);
     }
-    each.importedLabel = new QLabel;
-    setRole(each.importedLabel, "small");
+    each.countLabel = new QLabel;
+    setRole(each.countLabel, "small");
+    each.forget = new QPushButton(tr("Begin Anew"));
+    each.forget->setToolTip(tr("Forgets the answers that were typed and imported before"));
+    connect(each.forget, &QPushButton::clicked, this, [this, vote] {
+        m_each[static_cast<std::size_t>(vote)].before = 0;
+        showCounts(vote);
+    });
     auto* import = new QPushButton(tr("Import Answer Files…"));
     import->setToolTip(tr("What learners' programs save, and results as CSV or JSON"));
     connect(import, &QPushButton::clicked, this, [this, vote] {
         importFiles(vote, QFileDialog::getOpenFileNames(this, tr("Answer Files"), {}, tr("Answers (*.json *.csv)")));
     });
     column->addStretch();
-    column->addWidget(each.importedLabel);
-    column->addWidget(import, 0, Qt::AlignLeft);
+    column->addWidget(each.countLabel);
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(import);
+    buttons->addWidget(each.forget);
+    buttons->addStretch();
+    column->addLayout(buttons);
+    showCounts(vote);
     return box;
+}
+
+/// How many are there beside what is being typed.
+void RoomDialog::showCounts(int vote)
+{
+    const Vote& each = m_each[static_cast<std::size_t>(vote)];
+    QStringList counts;
+    if (each.before > 0)
+        counts << (each.before == 1 ? tr("1 answer was given before") : tr("%1 answers were given before").arg(each.before));
+    if (const std::size_t count = each.imported.size(); count > 0)
+        counts << (count == 1 ? tr("1 answer imported") : tr("%1 answers imported").arg(count));
+    each.countLabel->setText(counts.join(QStringLiteral(", ")));
+    each.forget->setVisible(each.before > 0);
+}
+
+/// Throws Error where it answers something else.
+void RoomDialog::importSheet(int vote, const sim::LessonValue& sheet)
+{
+    if (const auto lesson = sim::memberOr<std::string>(sheet, "lesson", {}); lesson != m_lesson)
+        throw sim::Error("these are answers to “" + lesson + "”, not to “" + m_lesson + "”");
+    if (!m_asked.numbers().empty() && sim::memberOr<std::uint64_t>(sheet, "seed", m_seed) != m_seed)
+        throw sim::Error("it was asked with the numbers of another seed; this is seed " + std::to_string(m_seed));
+    const sim::LessonValue* answers = sim::memberOf(sheet, "answers");
+    const sim::LessonValue* answer = answers != nullptr ? sim::memberOf(*answers, m_id) : nullptr;
+    if (answer != nullptr && answer->is_object())
+        answer = sim::memberOf(*answer, "value");
+    if (answer == nullptr || answer->is_null())
+        return; // did not come so far
+    if (const std::string why = m_asked.whyNoAnswer(*answer); !why.empty())
+        throw sim::Error(sim::shownValue(*answer) + ": " + why);
+    m_each[static_cast<std::size_t>(vote)].imported.push_back(*answer);
 }
 
 void RoomDialog::importFiles(int vote, const QStringList& paths)
 {
     constexpr std::size_t kMostBytes = 64U << 20U;
-    Vote& each = m_each[static_cast<std::size_t>(vote)];
+    constexpr qsizetype kMostTold = 6;
     QStringList wrong;
+    const auto tell = [&wrong](const std::string& why) {
+        if (const QString line = QString::fromStdString(why).trimmed(); !wrong.contains(line)) // once for a class
+            wrong << line;
+    };
     for (const QString& path : paths)
         try {
             const std::string name = path.toStdString();
-            for (const sim::LessonValue& sheet : sim::answersIn(sim::readFile(name, kMostBytes), name)) {
-                if (const auto lesson = sim::memberOr<std::string>(sheet, "lesson", {}); lesson != m_lesson)
-                    throw sim::Error(name + ": these are answers to “" + lesson + "”, not to “" + m_lesson + "”");
-                if (!m_asked.numbers().empty() && sim::memberOr<std::uint64_t>(sheet, "seed", m_seed) != m_seed)
-                    throw sim::Error(name + ": it was asked with the numbers of another seed; this is seed " +
-                                     std::to_string(m_seed));
-                const sim::LessonValue* answers = sim::memberOf(sheet, "answers");
-                const sim::LessonValue* answer = answers != nullptr ? sim::memberOf(*answers, m_id) : nullptr;
-                if (answer != nullptr && answer->is_object())
-                    answer = sim::memberOf(*answer, "value");
-                if (answer == nullptr || answer->is_null())
-                    continue; // did not come so far
-                if (const std::string why = m_asked.whyNoAnswer(*answer); !why.empty())
-                    throw sim::Error(name + ": " + why);
-                each.imported.emplace_back(*answer, 1);
-            }
+            for (const sim::AnswerSheet& sheet : sim::answersIn(sim::readFile(name, kMostBytes), name))
+                try {
+                    importSheet(vote, sheet.answers);
+                } catch (const sim::Error& error) {
+                    const auto learner = sim::memberOr<std::string>(sheet.answers, "learner", {});
+                    tell(name + ": " + (learner.empty() ? "" : sim::shownText(learner) + ": ") + error.what());
+                }
         } catch (const sim::Error& error) {
-            wrong << QString::fromUtf8(error.what()).trimmed();
+            tell(error.what());
         }
-    const std::size_t count = each.imported.size();
-    each.importedLabel->setText(count == 1 ? tr("and 1 answer imported") : tr("and %1 answers imported").arg(count));
+    showCounts(vote);
+    const qsizetype more = wrong.size() - kMostTold;
+    if (more > 0)
+        wrong = wrong.first(kMostTold) << tr("and %1 more like these").arg(more);
     m_told->setText(wrong.join(QLatin1Char('\n')));
 }
 
@@ -171,22 +213,20 @@ void RoomDialog::accept()
     try {
         for (int vote = 0; vote < sim::RoomVotes::kVotes; ++vote) {
             const Vote& each = m_each[static_cast<std::size_t>(vote)];
+            if (each.before > 0)
+                votes.keep(vote, m_votes);
             for (std::size_t i = 0; i < each.counts.size(); ++i)
                 votes.add(vote, i, each.counts[i]->value());
             if (each.typed != nullptr)
                 for (const auto& [answer, times] : sim::typedVotes(m_asked, each.typed->toPlainText().toStdString()))
                     votes.add(vote, answer, times);
-            for (const auto& [answer, times] : each.imported)
-                votes.add(vote, answer, times);
+            for (const sim::LessonValue& answer : each.imported)
+                votes.add(vote, answer);
         }
     } catch (const sim::Error& error) {
         m_told->setText(QString::fromUtf8(error.what()));
         return;
     }
-    // What nobody touched in a second opening of typed answers stays.
-    for (int vote = 0; vote < sim::RoomVotes::kVotes; ++vote)
-        if (!votes.hasVoted(vote) && m_each[static_cast<std::size_t>(vote)].typed != nullptr && m_votes.hasVoted(vote))
-            votes.keep(vote, m_votes);
     m_votes = std::move(votes);
     QDialog::accept();
     m_taken();

@@ -11,6 +11,7 @@
 
 class QLabel;
 class QPlainTextEdit;
+class QPushButton;
 class QSpinBox;
 
 namespace app {
@@ -22,8 +23,8 @@ public:
     RoomDialog(const sim::AskedQuestion&, const QString& questionText, std::string id, std::string lesson, std::uint64_t seed,
                sim::RoomVotes&, std::function<void()> taken, QWidget* parent = nullptr);
 
-    /// Into the first vote (0) or the second (1); of files that do not answer this question the reason is told, and the others
-    /// count.
+    /// Into the first vote (0) or the second (1); of sheets that do not answer this question the reason is told, and the others
+    /// count, in the same file, too.
     void importFiles(int vote, const QStringList& paths);
     void setTextPixels(int); ///< as large as who reads it needs
     QString told() const;    ///< what is wrong, or how many were imported
@@ -35,10 +36,14 @@ private:
     struct Vote {
         std::vector<QSpinBox*> counts;   ///< of options, one each
         QPlainTextEdit* typed = nullptr; ///< of other answers
-        std::vector<std::pair<sim::LessonValue, int>> imported;
-        QLabel* importedLabel = nullptr;
+        int before = 0;                  ///< answers that were typed or imported earlier: more is added to them
+        std::vector<sim::LessonValue> imported;
+        QLabel* countLabel = nullptr;
+        QPushButton* forget = nullptr; ///< of what was there before
     };
     QWidget* makeVote(int vote);
+    void showCounts(int vote);
+    void importSheet(int vote, const sim::LessonValue& sheet);
     const sim::AskedQuestion& m_asked;
     const std::string m_id, m_lesson;
     const std::uint64_t m_seed;

@@ -1,4 +1,4 @@
-// A number as people type it: with a point or a comma, whatever the machine's language is.
+// A number as people type it, in a field.
 #pragma once
 
 #include <QString>
@@ -11,8 +11,7 @@ struct TypedNumber {
     std::optional<double> value;
     QString problem; ///< why it is none; empty where it is one
 };
-/// "6.2", "6,2", "1,234.5", "1.234,5", "1 234", "1,234,567". What may be read in two ways ("1,234") is refused, and so is what is
-/// no number.
+/// As sim::readTypedNumber.
 TypedNumber readTypedNumber(const QString& text);
 
 } // namespace app

@@ -103,13 +103,8 @@ void addLessons(std::vector<GalleryEntry>& entries, std::vector<GallerySection>&
 {
     GallerySection section{
         QObject::tr("Lessons"), QObject::tr("Predict, commit, see: each takes a few minutes and breaks one belief"), {}};
-    std::vector<sim::Lesson> lessons;
-    try {
-        lessons = sim::readLessons(sim::lessonFolder(catalogue), catalogue);
-    } catch (const sim::Error&) { // one that is wrong hides none of the scenarios; `rankscope-sim lesson check` says why
-        return;
-    }
-    for (const sim::Lesson& lesson : lessons) {
+    std::vector<sim::Problem> unread;
+    for (const sim::Lesson& lesson : sim::readLessons(sim::lessonFolder(catalogue), catalogue, unread)) {
         GalleryEntry entry;
         entry.path = QString::fromStdString(lesson.fileName);
         entry.name = QString::fromStdString(lesson.title);
@@ -118,8 +113,19 @@ void addLessons(std::vector<GalleryEntry>& entries, std::vector<GallerySection>&
         entry.lesson =
             GalleryEntry::LessonState{.number = lesson.number,
                                       .minutes = lesson.minutes,
-                                      .share = progress.isFinished(lesson.id) ? 1 : progress.share(lesson),
+                                      .share = progress.isFinished(lesson) ? 1 : progress.share(lesson),
                                       .due = static_cast<int>(progress.due(lesson, QDateTime::currentDateTime()).size())};
+        section.entries.push_back(entries.size());
+        entries.push_back(std::move(entry));
+    }
+    std::string last;
+    for (const sim::Problem& problem : unread) { // one that is wrong hides none, and says why
+        if (std::exchange(last, problem.file) == problem.file)
+            continue;
+        GalleryEntry entry;
+        entry.path = QString::fromStdString(problem.file);
+        entry.name = QFileInfo(entry.path).completeBaseName();
+        entry.summary = QString::fromStdString(problem.text());
         section.entries.push_back(entries.size());
         entries.push_back(std::move(entry));
     }

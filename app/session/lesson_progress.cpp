@@ -34,9 +34,32 @@ std::optional<LessonValue> progressIn(const QString& path)
     }
 }
 
+/// Of a challenge, whose answers alone are objects. Files of before this was written down have it as one that was not right.
+bool wasSolutionShown(const LessonValue& answer)
+{
+    return memberOr(answer, "solution_shown", answer.at("value").is_object() && !memberOr(answer, "right", true));
+}
+
+/// As commit() wrote it; nullptr where it is something else.
+const LessonValue* answerIn(const LessonValue& entry, const std::string& question)
+{
+    const LessonValue* answers = memberOf(entry, "answers");
+    const LessonValue* found = answers != nullptr ? memberOf(*answers, question) : nullptr;
+    return found != nullptr && found->is_object() && found->contains("value") ? found : nullptr;
+}
+
+/// An object, whatever stood there; good until another member is added beside it.
+LessonValue& part(LessonValue& of, const std::string& key)
+{
+    LessonValue& member = of[key];
+    if (!member.is_object())
+        member = LessonValue::object();
+    return member;
+}
+
 } // namespace
 
-LessonProgress::LessonProgress(QString path) : m_path(std::move(path))
+LessonProgress::LessonProgress(QString path, std::filesystem::path course) : m_path(std::move(path)), m_course(std::move(course))
 {
     if (m_path.isEmpty() || !QFileInfo::exists(m_path))
         return;
@@ -53,95 +76,140 @@ QString LessonProgress::usualPath()
     return QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + QStringLiteral("/rankscope/lessons.json");
 }
 
-LessonValue& LessonProgress::of(LessonValue& all, const std::string& lesson)
+LessonProgress::Key LessonProgress::keyOf(const sim::Lesson& lesson) const
 {
-    LessonValue& entry = all[lesson];
-    if (!entry.is_object())
-        entry = LessonValue::object();
-    return entry;
+    std::error_code unknown;
+    const QFileInfo file(QString::fromStdString(lesson.fileName));
+    if (lesson.fileName.empty() || std::filesystem::equivalent(file.absolutePath().toStdString(), m_course, unknown))
+        return {lesson.id, {}};
+    const bool isOfCourse = std::filesystem::exists(m_course / (lesson.id + ".json"), unknown);
+    return {QDir::cleanPath(file.absoluteFilePath()).toStdString(), isOfCourse ? std::string() : lesson.id};
 }
 
-const LessonValue* LessonProgress::find(const std::string& lesson) const
+LessonValue& LessonProgress::of(LessonValue& all, const Key& key)
 {
-    return memberOf(m_all, lesson);
+    if (!key.before.empty() && !all.contains(key.now) && all.contains(key.before)) {
+        LessonValue entry = all[key.before];
+        all.erase(key.before);
+        all[key.now] = std::move(entry);
+    }
+    return part(all, key.now);
 }
 
-bool LessonProgress::update(const std::function<void(LessonValue& all)>& change)
+const LessonValue* LessonProgress::find(const sim::Lesson& lesson) const
+{
+    const Key key = keyOf(lesson);
+    const LessonValue* entry = memberOf(m_all, key.now);
+    return entry != nullptr || key.before.empty() ? entry : memberOf(m_all, key.before);
+}
+
+bool LessonProgress::update(const Change& change)
 {
     if (m_path.isEmpty()) {
         change(m_all);
         return true;
     }
+    m_unwritten.push_back(change);
     constexpr int kMostMs = 2000;
     QDir().mkpath(QFileInfo(m_path).path());
     QLockFile lock(m_path + QStringLiteral(".lock"));
     const bool isLocked = lock.tryLock(kMostMs);
-    if (isLocked && QFileInfo::exists(m_path))
-        if (auto all = progressIn(m_path))
-            m_all = std::move(*all);
-    change(m_all);
+    if (auto all = isLocked && QFileInfo::exists(m_path) ? progressIn(m_path) : std::nullopt) {
+        m_all = std::move(*all);
+        for (const Change& each : m_unwritten)
+            each(m_all);
+    } else {
+        change(m_all);
+    }
     try {
-        if (isLocked)
+        if (isLocked) {
             sim::replaceFile(m_path.toStdString(), sim::prettyText(m_all));
+            m_unwritten.clear();
+        }
         return isLocked;
     } catch (const sim::Error&) {
         return false;
     }
 }
 
-std::optional<CommittedAnswer> LessonProgress::answer(const std::string& lesson, const std::string& question) const
+std::optional<CommittedAnswer> LessonProgress::answer(const sim::Lesson& lesson, const std::string& question) const
 {
     const LessonValue* entry = find(lesson);
-    const LessonValue* answers = entry != nullptr ? memberOf(*entry, "answers") : nullptr;
-    const LessonValue* found = answers != nullptr ? memberOf(*answers, question) : nullptr;
-    if (found == nullptr || !found->is_object() || !found->contains("value"))
+    const LessonValue* found = entry != nullptr ? answerIn(*entry, question) : nullptr;
+    if (found == nullptr)
         return std::nullopt;
     CommittedAnswer out{.value = found->at("value"),
                         .isRight = memberOr(*found, "right", false),
                         .sure = {},
-                        .seconds = memberOr(*found, "seconds", 0.0)};
+                        .seconds = memberOr(*found, "seconds", 0.0),
+                        .isSolutionShown = wasSolutionShown(*found)};
     if (const LessonValue* sure = memberOf(*found, "sure"); sure != nullptr && sure->is_number())
         out.sure = sure->get<double>();
     return out;
 }
 
-bool LessonProgress::commit(const std::string& lesson, const std::string& question, const CommittedAnswer& answer)
+bool LessonProgress::commit(const sim::Lesson& lesson, const std::string& question, const CommittedAnswer& answer)
 {
     if (this->answer(lesson, question))
         return true;
     LessonValue entry{{"value", answer.value}, {"right", answer.isRight}, {"seconds", answer.seconds}};
     if (answer.sure)
         entry["sure"] = *answer.sure;
-    return update([&](LessonValue& all) {
-        LessonValue& answers = of(all, lesson)["answers"];
-        if (!answers.is_object())
-            answers = LessonValue::object();
+    if (answer.isSolutionShown)
+        entry["solution_shown"] = true;
+    return update([=, key = keyOf(lesson)](LessonValue& all) {
+        part(of(all, key), "open").erase(question);
+        LessonValue& answers = part(of(all, key), "answers");
         if (!answers.contains(question)) // in another window
-            answers[question] = std::move(entry);
+            answers[question] = entry;
     });
 }
 
-std::size_t LessonProgress::step(const std::string& lesson) const
+void LessonProgress::withdraw(const sim::Lesson& lesson, const std::string& question)
+{
+    if (answer(lesson, question))
+        update([=, key = keyOf(lesson)](LessonValue& all) { part(of(all, key), "answers").erase(question); });
+}
+
+OpenQuestion LessonProgress::open(const sim::Lesson& lesson, const std::string& question) const
+{
+    const LessonValue* entry = find(lesson);
+    const LessonValue* all = entry != nullptr ? memberOf(*entry, "open") : nullptr;
+    const LessonValue* found = all != nullptr ? memberOf(*all, question) : nullptr;
+    if (found == nullptr)
+        return {};
+    return {.seconds = memberOr(*found, "seconds", 0.0),
+            .hints = memberOr<std::size_t>(*found, "hints", 0),
+            .isSolutionShown = memberOr(*found, "solution_shown", false)};
+}
+
+void LessonProgress::keepOpen(const sim::Lesson& lesson, const std::string& question, const OpenQuestion& open)
+{
+    const LessonValue kept{{"seconds", open.seconds}, {"hints", open.hints}, {"solution_shown", open.isSolutionShown}};
+    update([=, key = keyOf(lesson)](LessonValue& all) { part(part(of(all, key), "open"), question) = kept; });
+}
+
+std::size_t LessonProgress::step(const sim::Lesson& lesson) const
 {
     const LessonValue* entry = find(lesson);
     return entry != nullptr ? memberOr<std::size_t>(*entry, "step", 0) : 0;
 }
 
-void LessonProgress::setStep(const std::string& lesson, std::size_t step)
+void LessonProgress::setStep(const sim::Lesson& lesson, std::size_t step)
 {
-    update([&](LessonValue& all) { of(all, lesson)["step"] = step; });
+    update([=, key = keyOf(lesson)](LessonValue& all) { of(all, key)["step"] = step; });
 }
 
-void LessonProgress::finish(const std::string& lesson, const QDateTime& now)
+void LessonProgress::finish(const sim::Lesson& lesson, const QDateTime& now)
 {
-    update([&](LessonValue& all) {
-        LessonValue& entry = of(all, lesson);
+    update([=, key = keyOf(lesson)](LessonValue& all) {
+        LessonValue& entry = of(all, key);
         if (!entry.contains("finished"))
             entry["finished"] = now.toUTC().toString(Qt::ISODate).toStdString();
     });
 }
 
-bool LessonProgress::isFinished(const std::string& lesson) const
+bool LessonProgress::isFinished(const sim::Lesson& lesson) const
 {
     const LessonValue* entry = find(lesson);
     return entry != nullptr && entry->is_object() && entry->contains("finished");
@@ -155,33 +223,37 @@ double LessonProgress::share(const sim::Lesson& lesson) const
     for (const sim::Challenge* challenge : lesson.challenges())
         ids.push_back(challenge->id);
     if (ids.empty())
-        return isFinished(lesson.id) ? 1 : 0;
+        return isFinished(lesson) ? 1 : 0;
     const auto done =
-        std::count_if(ids.begin(), ids.end(), [&](const std::string& id) { return answer(lesson.id, id).has_value(); });
+        std::count_if(ids.begin(), ids.end(), [&](const std::string& id) { return answer(lesson, id).has_value(); });
     return static_cast<double>(done) / static_cast<double>(ids.size());
 }
 
-std::uint64_t LessonProgress::seed(const std::string& lesson)
+std::uint64_t LessonProgress::seed(const sim::Lesson& lesson)
 {
     if (const LessonValue* entry = find(lesson); entry == nullptr || !entry->is_object() || !entry->contains("seed"))
-        update([&](LessonValue& all) {
-            LessonValue& fresh = of(all, lesson);
+        update([=, key = keyOf(lesson),
+                drawn = m_path.isEmpty() ? 1U : QRandomGenerator::global()->bounded(1U, 1U << 31U)](LessonValue& all) {
+            LessonValue& fresh = of(all, key);
             if (!fresh.contains("seed"))
-                fresh["seed"] = m_path.isEmpty() ? 1U : QRandomGenerator::global()->bounded(1U, 1U << 31U);
+                fresh["seed"] = drawn;
         });
     return memberOr<std::uint64_t>(*find(lesson), "seed", 1);
 }
 
-void LessonProgress::forget(const std::string& lesson)
+void LessonProgress::forget(const sim::Lesson& lesson)
 {
-    update([&](LessonValue& all) { all.erase(lesson); });
+    update([=, key = keyOf(lesson)](LessonValue& all) {
+        of(all, key);
+        all.erase(key.now);
+    });
 }
 
 std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QDateTime& now) const
 {
     std::vector<std::string> out;
-    const LessonValue* entry = find(lesson.id);
-    if (entry == nullptr || !isFinished(lesson.id))
+    const LessonValue* entry = find(lesson);
+    if (entry == nullptr || !isFinished(lesson))
         return out;
     const LessonValue* asked = memberOf(*entry, "remember");
     for (const sim::Question& question : lesson.remember) {
@@ -198,31 +270,55 @@ std::vector<std::string> LessonProgress::due(const sim::Lesson& lesson, const QD
     return out;
 }
 
-void LessonProgress::remembered(const std::string& lesson, const std::string& question, bool wasRight, const QDateTime& now)
+bool LessonProgress::remembered(const sim::Lesson& lesson, const std::string& question, bool wasRight,
+                                const sim::DrawnNumbers& numbers, const QDateTime& now)
 {
-    update([&](LessonValue& all) {
-        LessonValue& asked = of(all, lesson)["remember"];
-        if (!asked.is_object())
-            asked = LessonValue::object();
-        const LessonValue* last = memberOf(asked, question);
+    LessonValue asked = LessonValue::object();
+    for (const auto& [name, value] : numbers)
+        asked[name] = value;
+    return update([=, key = keyOf(lesson)](LessonValue& all) {
+        LessonValue& questions = part(of(all, key), "remember");
+        const LessonValue* last = memberOf(questions, question);
         const auto times = last != nullptr ? memberOr<std::size_t>(*last, "times", 0) : 0;
-        asked[question] = {{"times", wasRight ? times + 1 : 0}, {"at", now.toUTC().toString(Qt::ISODate).toStdString()}};
+        questions[question] = {
+            {"times", wasRight ? times + 1 : 0}, {"numbers", asked}, {"at", now.toUTC().toString(Qt::ISODate).toStdString()}};
     });
 }
 
-sim::LessonValue LessonProgress::answers(const std::string& lesson) const
+sim::Question LessonProgress::withOtherNumbers(const sim::Lesson& lesson, sim::Question question) const
 {
-    LessonValue out{{"format", "rankscope-answers"}, {"version", 1}, {"lesson", lesson}};
+    const LessonValue* at = find(lesson);
+    for (const std::string& key : {std::string("remember"), question.id, std::string("numbers")})
+        at = at != nullptr ? memberOf(*at, key) : nullptr;
+    for (auto& [name, values] : question.vary) {
+        const LessonValue* was = at != nullptr ? memberOf(*at, name) : nullptr;
+        std::vector<double> others = values;
+        if (was != nullptr && was->is_number() && std::erase(others, was->get<double>()) > 0 && !others.empty()) {
+            values = std::move(others);
+            break; // one other number makes other numbers
+        }
+    }
+    return question;
+}
+
+sim::LessonValue LessonProgress::answers(const sim::Lesson& lesson) const
+{
+    LessonValue out{{"format", "rankscope-answers"}, {"version", 1}, {"lesson", lesson.id}};
     LessonValue given = LessonValue::object();
     if (const LessonValue* entry = find(lesson)) {
         if (const LessonValue* seed = memberOf(*entry, "seed"))
             out["seed"] = *seed;
         if (const LessonValue* answers = memberOf(*entry, "answers"))
-            for (const auto& [id, answer] : answers->items()) {
-                LessonValue one{{"value", *memberOf(answer, "value")}};
+            for (const auto& [id, unused] : answers->items()) {
+                const LessonValue* answer = answerIn(*entry, id);
+                if (answer == nullptr)
+                    continue;
+                LessonValue one{{"value", answer->at("value")}};
                 for (const char* key : {"sure", "seconds"})
-                    if (const LessonValue* said = memberOf(answer, key))
+                    if (const LessonValue* said = memberOf(*answer, key))
                         one[key] = *said;
+                if (wasSolutionShown(*answer))
+                    one["solution_shown"] = true;
                 given[id] = std::move(one);
             }
     }

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 
 namespace sim::cli {
 namespace {
@@ -57,10 +58,9 @@ void check(const LessonArguments& arguments)
         throw CLI::RuntimeError(kBadInput);
 }
 
-Paper paperOf(const LessonArguments& arguments)
+Paper paperOf(const std::string& file, std::uint64_t seed)
 {
-    return attributed(arguments.file,
-                      [&] { return Paper(readLesson(arguments.file, catalogue()), arguments.seed, catalogue()); });
+    return attributed(file, [&] { return Paper(readLesson(file, catalogue()), seed, catalogue()); });
 }
 
 constexpr std::size_t kMostOfAnOption = 400;
@@ -86,7 +86,7 @@ std::string toldAnswer(const LessonValue& question)
 
 void printKey(const LessonArguments& arguments)
 {
-    const Paper paper = paperOf(arguments);
+    const Paper paper = paperOf(arguments.file, arguments.seed);
     const LessonValue key = paper.key();
     if (arguments.json) {
         std::cout << key.dump() << "\n";
@@ -128,68 +128,69 @@ void printMark(const LessonValue& result, const std::string& fileName)
             std::cerr << linesForAPerson(fileName + ": " + problem.get<std::string>());
 }
 
-/// Answers to one paper, from however many files; several papers (exams with seeds of their own) are marked each by its own.
-void printMarks(const LessonArguments& arguments)
+using SheetsBySeed = std::map<std::uint64_t, std::vector<AnswerSheet>>;
+
+/// Of all files, by the paper that each answers: exams have seeds of their own.
+SheetsBySeed sheetsIn(const LessonArguments& arguments)
 {
     constexpr std::size_t kMostBytes = 64U << 20U;
-    std::map<std::uint64_t, std::vector<AnswerSheet>> sheets;
-    std::vector<std::pair<std::string, std::string>> files;
-    for (const std::string& file : arguments.learners) {
-        const auto& [name, text] = files.emplace_back(file, readFile(file, kMostBytes, Pipes::read));
-        for (LessonValue& answers : answersIn(text, name)) {
+    SheetsBySeed sheets;
+    for (const std::string& file : arguments.learners)
+        for (AnswerSheet& sheet : answersIn(readFile(file, kMostBytes, Pipes::read), file)) {
             std::uint64_t seed = arguments.seed;
-            if (const LessonValue* said = memberOf(answers, "seed")) { // of the paper that was answered
+            if (const LessonValue* said = memberOf(sheet.answers, "seed")) { // of the paper that was answered
                 const auto number = valueAs<std::uint64_t>(*said);
                 if (!number)
                     throw ScenarioError({{file, "/seed", shownValue(*said) + " is no whole number"}});
                 seed = *number;
             }
-            sheets[seed].push_back({std::move(answers), file});
+            sheets[seed].push_back(std::move(sheet));
         }
-    }
-    LessonValue all = LessonValue::array();
-    bool hasHeader = false, isFirst = true;
-    for (const auto& [seed, ofSeed] : sheets) {
-        LessonArguments asked = arguments;
-        asked.seed = seed;
-        const Paper paper = paperOf(asked);
-        if (isFirst) // what was marked before, by whom
-            for (const auto& [name, text] : files)
-                if (const std::string changed =
-                        changedSince(text, name, scenarioHash(paper.lesson(), paper.cases()), RANKSCOPE_VERSION);
-                    !changed.empty())
-                    std::cerr << linesForAPerson(name + ": " + changed);
-        if (arguments.results || arguments.csv) {
-            LessonValue results = resultsOf(paper, ofSeed, RANKSCOPE_VERSION);
-            if (arguments.csv) {
-                const std::string csv = resultsCsv(results);
-                std::cout << (hasHeader ? csv.substr(csv.find('\n') + 1) : csv);
-                hasHeader = true;
-            } else {
-                all.push_back(std::move(results));
-            }
-            isFirst = false;
-            continue;
-        }
-        for (const AnswerSheet& sheet : ofSeed) {
-            LessonValue result = paper.mark(sheet.answers, sheet.fileName);
-            if (arguments.json) {
-                all.push_back(std::move(result));
-                isFirst = false;
-                continue;
-            }
-            std::cout << (isFirst ? "" : "\n");
-            printMark(result, sheet.fileName);
-            isFirst = false;
-        }
-    }
-    if (arguments.csv || all.empty())
-        return;
-    if (arguments.results && all.size() > 1)
+    return sheets;
+}
+
+/// Of what was marked before: what was another then, once a file.
+void tellChanges(const Paper& paper, const std::vector<AnswerSheet>& sheets, std::set<std::string>& told)
+{
+    const std::string hash = scenarioHash(paper);
+    for (const AnswerSheet& sheet : sheets)
+        if (const std::string changed = changedSince(sheet, hash, RANKSCOPE_VERSION); !changed.empty())
+            if (const std::string line = linesForAPerson(sheet.fileName + ": " + changed); told.insert(line).second)
+                std::cerr << line;
+}
+
+void printMarks(const LessonArguments& arguments)
+{
+    const SheetsBySeed sheets = sheetsIn(arguments);
+    if (arguments.results && sheets.size() > 1)
         throw ScenarioError({{arguments.learners.front(), "/seed",
-                              "--results is about one paper, and these answer those of " + std::to_string(all.size()) +
+                              "--results is about one paper, and these answer those of " + std::to_string(sheets.size()) +
                                   " seeds; --csv takes them all"}});
-    std::cout << (all.size() == 1 ? all.front() : all).dump() << "\n"; // one learner: one object
+    const bool asResults = arguments.results || arguments.csv;
+    std::vector<LessonValue> marked; // results a paper, else marks a sheet
+    std::vector<std::string> fileNames;
+    std::set<std::string> changes;
+    for (const auto& [seed, ofSeed] : sheets) {
+        const Paper paper = paperOf(arguments.file, seed);
+        tellChanges(paper, ofSeed, changes);
+        if (asResults)
+            marked.push_back(resultsOf(paper, ofSeed, RANKSCOPE_VERSION));
+        else
+            for (const AnswerSheet& sheet : ofSeed) {
+                marked.push_back(paper.mark(sheet.answers, sheet.fileName, sheet.pointer));
+                fileNames.push_back(sheet.fileName);
+            }
+    }
+    if (arguments.csv) {
+        std::cout << resultsCsv(marked);
+    } else if (arguments.json || arguments.results) { // one learner: one object
+        std::cout << (marked.size() == 1 ? marked.front() : LessonValue(marked)).dump() << "\n";
+    } else {
+        for (std::size_t i = 0; i < marked.size(); ++i) {
+            std::cout << (i == 0 ? "" : "\n");
+            printMark(marked[i], fileNames[i]);
+        }
+    }
 }
 
 } // namespace

@@ -127,8 +127,8 @@ struct Lesson {
 Lesson parseLesson(std::string_view json, const std::string& fileName, const Catalogue&);
 Lesson readLesson(const std::filesystem::path&, const Catalogue&);
 
-/// All *.json of a folder, in the course's order; throws as readLesson.
-std::vector<Lesson> readLessons(const std::filesystem::path& folder, const Catalogue&);
+/// All *.json of a folder that can be read, in the course's order; `unread` gets what is wrong with the others.
+std::vector<Lesson> readLessons(const std::filesystem::path& folder, const Catalogue&, std::vector<Problem>& unread);
 /// assets/lessons.
 std::filesystem::path lessonFolder(const Catalogue&);
 

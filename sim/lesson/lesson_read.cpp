@@ -358,13 +358,21 @@ std::filesystem::path lessonFolder(const Catalogue& catalogue)
     return catalogue.assets() / "lessons";
 }
 
-std::vector<Lesson> readLessons(const std::filesystem::path& folder, const Catalogue& catalogue)
+std::vector<Lesson> readLessons(const std::filesystem::path& folder, const Catalogue& catalogue, std::vector<Problem>& unread)
 {
     std::vector<Lesson> lessons;
-    std::error_code unread;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, unread))
-        if (entry.path().extension() == ".json")
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+        if (entry.path().extension() != ".json")
+            continue;
+        try {
             lessons.push_back(readLesson(entry.path(), catalogue));
+        } catch (const ScenarioError& error) {
+            unread.insert(unread.end(), error.problems().begin(), error.problems().end());
+        } catch (const Error& error) {
+            unread.push_back({entry.path().string(), "", error.what()});
+        }
+    }
     std::sort(lessons.begin(), lessons.end(), [](const Lesson& a, const Lesson& b) {
         const auto key = [](const Lesson& of) {
             return std::pair(of.number == 0, std::pair(of.number, std::string_view(of.id)));

@@ -12,25 +12,6 @@
 
 namespace sim {
 
-struct Paper::Source {
-    Source(Lesson given, const Catalogue& catalogue) : lesson(std::move(given)), cases(lesson, catalogue) {}
-    Lesson lesson;
-    LessonCases cases;
-};
-
-Paper::~Paper() = default;
-Paper::Paper(Paper&&) noexcept = default;
-
-const Lesson& Paper::lesson() const
-{
-    return m_sources.front()->lesson;
-}
-
-const LessonCases& Paper::cases() const
-{
-    return m_sources.front()->cases;
-}
-
 Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_seed(seed)
 {
     const std::string fileName = lesson.fileName;
@@ -41,22 +22,23 @@ Paper::Paper(Lesson lesson, std::uint64_t seed, const Catalogue& catalogue) : m_
 void Paper::draw(Lesson lesson, const Catalogue& catalogue)
 {
     SeededDraw drawing(m_seed);
-    m_sources.push_back(std::make_unique<Source>(std::move(lesson), catalogue));
-    const Source& own = *m_sources.front();
-    const auto ask = [&](const Source& source, const Question& question, std::string id) {
+    m_sources.push_back(std::make_unique<PaperSource>(std::move(lesson), catalogue));
+    const PaperSource& own = *m_sources.front();
+    const auto ask = [&](const PaperSource& source, const Question& question, std::string id, bool isToRemember) {
         const std::size_t index = drawing.below(combinationsOf(question));
         m_questions.push_back({std::move(id), source.lesson.id,
-                               std::make_unique<AskedQuestion>(question, source.cases, combination(question, index))});
+                               std::make_unique<AskedQuestion>(question, source.cases, combination(question, index)),
+                               isToRemember});
     };
     if (const auto& draws = own.lesson.draws) {
         struct Candidate {
-            const Source* source;
+            const PaperSource* source;
             const Question* question;
         };
         std::vector<Candidate> pool;
         for (const std::string& id : draws->from) {
             const auto path = std::filesystem::path(own.lesson.fileName).parent_path() / (id + ".json");
-            m_sources.push_back(std::make_unique<Source>(readLesson(path, catalogue), catalogue));
+            m_sources.push_back(std::make_unique<PaperSource>(readLesson(path, catalogue), catalogue));
             const std::string& drawnId = m_sources.back()->lesson.id;
             for (const auto& source : m_sources)
                 if (source != m_sources.back() && source->lesson.id == drawnId)
@@ -89,12 +71,12 @@ void Paper::draw(Lesson lesson, const Catalogue& catalogue)
             pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(place));
         }
         for (const auto& [source, question] : drawn)
-            ask(*source, *question, source->lesson.id + "/" + question->id);
+            ask(*source, *question, source->lesson.id + "/" + question->id, false);
     }
     for (const Question* question : own.lesson.questions())
-        ask(own, *question, question->id);
+        ask(own, *question, question->id, false);
     for (const Question& question : own.lesson.remember)
-        ask(own, question, question.id);
+        ask(own, question, question.id, true);
 }
 
 LessonValue Paper::key() const
@@ -104,7 +86,7 @@ LessonValue Paper::key() const
 
 LessonValue Paper::workedKey() const
 {
-    const Source& own = *m_sources.front();
+    const PaperSource& own = *m_sources.front();
     LessonValue questions = LessonValue::array(), challenges = LessonValue::array();
     for (const PaperQuestion& question : m_questions) {
         const AskedQuestion& asked = *question.asked;
@@ -147,22 +129,16 @@ LessonValue Paper::workedKey() const
             {"challenges", std::move(challenges)}};
 }
 
-std::string noName(const LessonValue& given)
+LessonValue Paper::mark(const LessonValue& answers, const std::string& fileName, const std::string& pointer) const
 {
-    return shownValue(given) + " is no name; a learner is a text, such as \"" +
-           (given.is_number() ? shownValue(given) : std::string("Ada")) + "\"";
+    return withinTime(lesson().fileName, [&] { return marked(answers, fileName, pointer); });
 }
 
-LessonValue Paper::mark(const LessonValue& answers, const std::string& fileName) const
+LessonValue Paper::marked(const LessonValue& answers, const std::string& fileName, const std::string& pointer) const
 {
-    return withinTime(lesson().fileName, [&] { return marked(answers, fileName); });
-}
-
-LessonValue Paper::marked(const LessonValue& answers, const std::string& fileName) const
-{
-    const Source& own = *m_sources.front();
-    const auto refuse = [&](const std::string& pointer, const std::string& message) {
-        throw ScenarioError({{fileName, pointer, message}});
+    const PaperSource& own = *m_sources.front();
+    const auto refuse = [&](const std::string& member, const std::string& message) {
+        throw ScenarioError({{fileName, pointer + member, message}});
     };
     if (memberOr<std::string>(answers, "format", {}) != "rankscope-answers" || memberOr(answers, "version", 0) != 1)
         refuse(
@@ -173,7 +149,8 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
     if (const auto seed = memberOr<std::uint64_t>(answers, "seed", m_seed); seed != m_seed)
         refuse("/seed", "these are answers to the paper of seed " + std::to_string(seed) + ", not of " + std::to_string(m_seed));
     if (const LessonValue* name = memberOf(answers, "learner"); name != nullptr && !name->is_string())
-        refuse("/learner", noName(*name));
+        refuse("/learner", shownValue(*name) + " is no name; a learner is a text, such as \"" +
+                               (name->is_number() ? shownValue(*name) : std::string("Ada")) + "\"");
     const LessonValue* given = memberOf(answers, "answers");
     if (given == nullptr || !given->is_object())
         refuse("/answers", "an object is expected, id of the question: answer");
@@ -189,39 +166,44 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
             problems.push_back("there is no question " + quotedText(id) + nearestWords(id, ids));
 
     int right = 0;
-    /// A mark without its judgement; the value that was given, or nullptr.
-    const auto begin = [&](LessonValue& mark, const std::string& id) -> const LessonValue* {
+    const auto isWrapped = [](const LessonValue& answer) { return answer.is_object() && answer.contains("value"); };
+    /// That was given; nullptr where nothing was.
+    const auto valueOf = [&](const std::string& id) -> const LessonValue* {
         const LessonValue* answer = memberOf(*given, id);
-        mark["id"] = id;
-        mark["given"] = nullptr;
-        mark["right"] = false;
-        if (answer == nullptr)
-            return nullptr;
-        const bool isWrapped = answer->is_object() && answer->contains("value");
-        for (const char* key : {"sure", "seconds"})
-            if (const LessonValue* said = isWrapped ? memberOf(*answer, key) : nullptr; said != nullptr && said->is_number())
-                mark[key] = *said;
-        const LessonValue* value = isWrapped ? memberOf(*answer, "value") : answer;
-        mark["given"] = *value;
-        return value;
+        const LessonValue* value = answer != nullptr && isWrapped(*answer) ? memberOf(*answer, "value") : answer;
+        return value == nullptr || value->is_null() ? nullptr : value;
+    };
+    /// A mark without its judgement.
+    const auto begun = [&](const std::string& id) {
+        const LessonValue* value = valueOf(id);
+        LessonValue mark{{"id", id}, {"given", value != nullptr ? *value : LessonValue()}, {"right", false}};
+        if (const LessonValue* answer = memberOf(*given, id); value != nullptr && isWrapped(*answer)) {
+            for (const char* key : {"sure", "seconds"})
+                if (const LessonValue* said = memberOf(*answer, key); said != nullptr && said->is_number())
+                    mark[key] = *said;
+            if (memberOr(*answer, "solution_shown", false))
+                mark["solution_shown"] = true;
+        }
+        return mark;
     };
     const auto judge = [&](const std::string& id, auto&& work) {
-        LessonValue mark;
-        const LessonValue* value = begin(mark, id);
+        LessonValue mark = begun(id);
         try {
-            work(mark, value);
+            work(mark, valueOf(id));
         } catch (const Error& error) {
             mark["problem"] = error.what();
         }
         right += mark.at("right") == LessonValue(true) ? 1 : 0;
         marks.push_back(std::move(mark));
     };
-    for (const PaperQuestion& question : m_questions)
+    for (const PaperQuestion& question : m_questions) {
+        if (question.isToRemember && valueOf(question.id) == nullptr)
+            continue;
         judge(question.id, [&](LessonValue& mark, const LessonValue* value) {
             const AskedQuestion& asked = *question.asked;
             mark["ask"] = asked.text();
             mark["answer"] = asked.rightAnswer();
-            if (value == nullptr || value->is_null())
+            if (value == nullptr)
                 return;
             if (const std::string why = asked.whyNoAnswer(*value); !why.empty())
                 throw Error(why);
@@ -229,24 +211,28 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
             if (const std::string reason = mark.at("right") ? "" : asked.reasonFor(*value); !reason.empty())
                 mark["reason"] = reason;
         });
+    }
     for (const Challenge* challenge : own.lesson.challenges())
         judge(challenge->id, [&](LessonValue& mark, const LessonValue* value) {
             mark["ask"] = filledIn(challenge->ask, own.cases.all());
-            if (value == nullptr || value->is_null())
+            if (value == nullptr)
                 return;
             CaseSubject mine = startOf(*challenge, own.cases.all());
             setKeys(mine, *value);
             const ChallengeState state = stateOf(*challenge, mine, own.cases.all());
-            mark["right"] = state.isReached();
+            const bool wasShown = mark.contains("solution_shown");
+            mark["right"] = state.isReached() && !wasShown;
             if (!state.isReached())
                 mark["reason"] = state.text();
+            else if (wasShown)
+                mark["reason"] = "a solution was shown";
         });
     LessonValue result{{"lesson", own.lesson.id},
                        {"title", own.lesson.title},
                        {"learner", memberOr<std::string>(answers, "learner", {})},
                        {"seed", m_seed},
                        {"right", right},
-                       {"of", ids.size()},
+                       {"of", marks.size()},
                        {"marks", std::move(marks)}};
     if (!problems.empty())
         result["problems"] = std::move(problems);

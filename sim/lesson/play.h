@@ -18,6 +18,7 @@ public:
     LessonPlay& operator=(const LessonPlay&) = delete;
 
     const Lesson& lesson() const { return m_paper.lesson(); }
+    std::uint64_t seed() const { return m_paper.seed(); }
     std::size_t steps() const { return m_steps.size(); }
     const LessonStep& step(std::size_t at) const { return m_steps[at].as; }
     const Cases& cases() const { return m_paper.cases().all(); }

@@ -184,8 +184,6 @@ LessonValue questionOf(const RecordedQuestion& asked, const std::string& id, con
     // It is asked beside the picture of the step before.
     const std::string with = before.empty() || before == shown ? std::string() : writer.changesOf(before, shown);
     LessonValue question{{"id", id}, {"sure", true}};
-    if (!asked.because.empty())
-        question["because"] = asked.because;
     if (asked.kind == RecordedQuestion::Kind::compared) {
         if (before.empty())
             throw Error("the first step has none before it to be compared with: ask for a number there");
@@ -258,9 +256,8 @@ LessonValue LessonRecording::file(const std::string& id, const Catalogue& catalo
         try {
             const std::string shown = writer.caseOf(step.shown);
             LessonValue entry = LessonValue::object();
-            if (!step.questions.empty()) {
-                written.push_back(
-                    {{"predict", questionOf(step.questions.front(), "q" + std::to_string(i + 1), shown, before, writer)}});
+            if (step.question) {
+                written.push_back({{"predict", questionOf(*step.question, "q" + std::to_string(i + 1), shown, before, writer)}});
                 LessonValue reveal{{"show", shown}};
                 if (!before.empty() && before != shown)
                     reveal["compare"] = before;
@@ -327,7 +324,7 @@ std::string LessonRecording::inRecordedWords(const Problem& problem) const
         c = c == '/' ? ' ' : c;
     std::size_t number = 0;
     for (std::size_t written = 0; number < steps.size() && written <= inFile; ++number)
-        written += steps[number].questions.empty() ? 1 : 2;
+        written += steps[number].question ? 2 : 1;
     return "step " + std::to_string(number) + (part.empty() ? "" : "," + part) + ": " + problem.message;
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/lesson/lesson.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,15 +27,14 @@ struct RecordedQuestion {
     };
     std::string metric; ///< one of recordedMetrics()
     Kind kind = Kind::number;
-    std::string ask;     ///< live text; empty: made of the metric's words
-    std::string because; ///< live text, may be empty
+    std::string ask; ///< live text; empty: made of the metric's words
 };
 
 struct RecordedLessonStep {
     ScenarioDocument shown;
     LessonValue view; ///< as a scenario's /view; null: none
     std::string say, notes;
-    std::vector<RecordedQuestion> questions; ///< at most one; asked before the step is shown
+    std::optional<RecordedQuestion> question; ///< asked before the step is shown
 };
 
 struct LessonRecording {

@@ -8,21 +8,25 @@
 #include <charconv>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace sim {
 namespace {
 
-constexpr std::array<std::string_view, 11> kResultColumns{"learner", "lesson", "seed",    "question",      "answer", "engine",
-                                                          "right",   "sure",   "seconds", "scenario_hash", "version"};
+constexpr std::array<std::string_view, 13> kResultColumns{"learner", "sheet",         "lesson", "seed",           "question",
+                                                          "answer",  "engine",        "right",  "solution_shown", "sure",
+                                                          "seconds", "scenario_hash", "version"};
 enum ResultColumn : std::size_t {
     kLearner,
+    kSheet, ///< a number: names may be missing, or the same
     kLesson,
     kSeed,
     kQuestion,
     kAnswer,
     kEngine,
     kRight,
+    kSolutionShown, ///< "yes", which no spreadsheet writes otherwise; or empty
     kSure,
     kSeconds,
     kHash,
@@ -33,17 +37,23 @@ constexpr std::size_t kMostRows = 1'000'000;
 /// Negative numbers are none.
 bool beginsLikeFormula(std::string_view text)
 {
-    if (text.empty() || std::string_view("=+-@\t\r").find(text.front()) == std::string_view::npos)
+    if (text.empty() || std::string_view("=+-@\t\r\n").find(text.front()) == std::string_view::npos)
         return false;
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     return text.front() != '-' || error != std::errc() || end != text.data() + text.size();
 }
 
+/// A cell that begins like a formula is one to spreadsheets: an apostrophe before it makes it text, and another before what would
+/// be taken for that.
+bool wantsApostrophe(std::string_view text)
+{
+    return beginsLikeFormula(text.substr(std::min(text.find_first_not_of('\''), text.size())));
+}
+
 std::string csvCell(const std::string& text)
 {
-    // A cell that begins like a formula is one to spreadsheets: it becomes text.
-    const bool isFormula = beginsLikeFormula(text);
+    const bool isFormula = wantsApostrophe(text);
     if (!isFormula && text.find_first_of(",\"\r\n") == std::string::npos)
         return text;
     std::string quoted = isFormula ? "\"'" : "\"";
@@ -52,15 +62,15 @@ std::string csvCell(const std::string& text)
     return quoted + "\"";
 }
 
-/// Rows of cells as RFC 4180 has them.
-std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::string& fileName)
+/// Rows of cells as RFC 4180 has them, or with another separator.
+std::vector<std::vector<std::string>> csvRows(std::string_view text, char separator, const std::string& fileName)
 {
     std::vector<std::vector<std::string>> rows;
     std::vector<std::string> row;
     std::string cell;
     bool isQuoted = false, wasQuoted = false;
     const auto endCell = [&] {
-        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' && beginsLikeFormula(std::string_view(cell).substr(1)))
+        if (wasQuoted && cell.size() > 1 && cell[0] == '\'' && wantsApostrophe(cell))
             cell.erase(0, 1);
         row.push_back(std::exchange(cell, {}));
         wasQuoted = false;
@@ -84,7 +94,7 @@ std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::
                 isQuoted = false;
         } else if (c == '"' && cell.empty()) {
             isQuoted = wasQuoted = true;
-        } else if (c == ',') {
+        } else if (c == separator) {
             endCell();
         } else if (c == '\n') {
             endRow();
@@ -99,49 +109,83 @@ std::vector<std::vector<std::string>> csvRows(std::string_view text, const std::
     return rows;
 }
 
-bool isResultsCsv(std::string_view text)
+std::string_view withoutMark(std::string_view text)
 {
     constexpr std::string_view kMark = "\xEF\xBB\xBF"; // some spreadsheets begin with it
-    if (text.substr(0, kMark.size()) == kMark)
-        text.remove_prefix(kMark.size());
-    return text.substr(0, kResultColumns[kLearner].size() + 1) == "learner,";
+    return text.substr(0, kMark.size()) == kMark ? text.substr(kMark.size()) : text;
 }
 
-std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& fileName)
+/// JSON of answers and of results is an object.
+bool isTable(std::string_view text)
 {
-    const auto rows = csvRows(text.substr(text.find("learner")), fileName);
+    const auto first = text.find_first_not_of(" \t\r\n");
+    return first == std::string_view::npos || (text[first] != '{' && text[first] != '[');
+}
+
+/// What a spreadsheet's language puts between cells: of what may, what the first line has most of.
+char separatorOf(std::string_view table)
+{
+    const std::string_view head = table.substr(0, table.find('\n'));
+    const auto countOf = [&](char c) { return std::count(head.begin(), head.end(), c); };
+    constexpr std::string_view kSeparators = ",;\t";
+    return *std::max_element(kSeparators.begin(), kSeparators.end(), [&](char a, char b) { return countOf(a) < countOf(b); });
+}
+
+/// "17,5", as languages have it that separate cells by something else than commas.
+std::string withDecimalPoint(const std::string& cell)
+{
+    std::string pointed = cell;
+    std::replace(pointed.begin(), pointed.end(), ',', '.');
+    double number = 0;
+    const auto [end, error] = std::from_chars(pointed.data(), pointed.data() + pointed.size(), number);
+    return error == std::errc() && end == pointed.data() + pointed.size() ? pointed : cell;
+}
+
+/// The columns in any order, some left out.
+std::vector<AnswerSheet> answersInTable(std::string_view text, const std::string& fileName)
+{
+    const char separator = separatorOf(text);
+    const auto rows = csvRows(text, separator, fileName);
+    const std::vector<std::string> head = rows.empty() ? std::vector<std::string>() : rows.front();
     std::array<std::size_t, kResultColumns.size()> at{};
-    for (std::size_t i = 0; i < at.size(); ++i) {
-        const auto found = std::find(rows.front().begin(), rows.front().end(), kResultColumns[i]);
-        if (found == rows.front().end()) // whoever leaves a column out, or puts them in another order
-            at[i] = rows.front().size();
-        else
-            at[i] = static_cast<std::size_t>(found - rows.front().begin());
-    }
+    for (std::size_t i = 0; i < at.size(); ++i)
+        at[i] = static_cast<std::size_t>(std::find(head.begin(), head.end(), kResultColumns[i]) - head.begin());
     for (const std::size_t needed : {kLesson, kQuestion, kAnswer})
-        if (at[needed] == rows.front().size())
-            throw ScenarioError({{fileName, "", "there is no column " + quotedText(kResultColumns[needed])}});
-    std::vector<LessonValue> all;
-    std::map<std::tuple<std::string, std::string, std::uint64_t>, std::size_t> sheets; // of a learner, lesson and seed
+        if (at[needed] == head.size())
+            throw ScenarioError({{fileName, "",
+                                  "as a table its first line has no column " + quotedText(kResultColumns[needed]) +
+                                      "; answers as JSON begin with {"}});
+    std::vector<AnswerSheet> all;
+    std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t>
+        sheets;                                   // of learner, sheet, lesson, seed
+    std::vector<std::set<std::string>> questions; // of each sheet
     for (std::size_t r = 1; r < rows.size(); ++r) {
         const auto cell = [&](ResultColumn column) { return at[column] < rows[r].size() ? rows[r][at[column]] : std::string(); };
         const std::string where = "row " + std::to_string(r + 1);
         const auto value = [&](ResultColumn column) {
-            return cell(column).empty() ? LessonValue() : parseStrict(cell(column), fileName + ", " + where);
+            const std::string given = separator == ',' ? cell(column) : withDecimalPoint(cell(column));
+            return given.empty() ? LessonValue() : parseStrict(given, fileName + ", " + where);
         };
         const LessonValue seed = value(kSeed);
-        const auto [place, isNew] =
-            sheets.try_emplace({cell(kLearner), cell(kLesson), valueAs<std::uint64_t>(seed).value_or(0)}, all.size());
-        if (isNew) {
-            all.push_back({{"format", "rankscope-answers"},
-                           {"version", 1},
-                           {"lesson", cell(kLesson)},
-                           {"learner", cell(kLearner)},
-                           {"answers", LessonValue::object()}});
+        const auto [place, isNew] = sheets.try_emplace({cell(kLearner), cell(kSheet), cell(kLesson), cell(kSeed)}, all.size());
+        // A question that comes again is somebody else's: tables of several without a name were put together.
+        if (isNew || questions[place->second].contains(cell(kQuestion))) {
+            place->second = all.size();
+            questions.emplace_back();
+            all.push_back({{{"format", "rankscope-answers"},
+                            {"version", 1},
+                            {"lesson", cell(kLesson)},
+                            {"learner", cell(kLearner)},
+                            {"answers", LessonValue::object()}},
+                           fileName,
+                           {},
+                           cell(kHash),
+                           cell(kProgram)});
             if (!seed.is_null())
-                all.back()["seed"] = seed;
+                all.back().answers["seed"] = seed;
         }
-        LessonValue& sheet = all[place->second];
+        questions[place->second].insert(cell(kQuestion));
+        LessonValue& sheet = all[place->second].answers;
         const LessonValue answer = value(kAnswer);
         if (answer.is_null())
             continue;
@@ -150,6 +194,8 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
             entry["sure"] = sure;
         if (const LessonValue seconds = value(kSeconds); seconds.is_number())
             entry["seconds"] = seconds;
+        if (!cell(kSolutionShown).empty())
+            entry["solution_shown"] = true;
         sheet["answers"][cell(kQuestion)] = std::move(entry);
     }
     return all;
@@ -157,7 +203,7 @@ std::vector<LessonValue> answersInCsv(std::string_view text, const std::string& 
 
 } // namespace
 
-std::string scenarioHash(const Lesson& lesson, const LessonCases& cases)
+std::string scenarioHash(const Paper& paper)
 {
     std::uint64_t hash = 0xcbf29ce484222325ULL; // Fowler, Noll, Vo
     const auto add = [&](std::string_view text) {
@@ -165,16 +211,22 @@ std::string scenarioHash(const Lesson& lesson, const LessonCases& cases)
             hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
         hash = (hash ^ 0xFFU) * 0x100000001b3ULL; // so that "a","bc" is not "ab","c"
     };
-    for (const CaseDefinition& definition : lesson.cases) {
-        add(definition.name);
-        const CaseSubject* subject = cases.all().subject(definition.name);
-        if (subject == nullptr) // made anew for every asking
-            add(definition.given.dump());
-        else if (const auto* document = std::get_if<ScenarioDocument>(subject))
-            add(LessonValue::parse(document->text()).dump());
-        else
-            add(std::get<LessonValue>(*subject).dump());
-    }
+    const auto addDocument = [&](const ScenarioDocument& document) { add(LessonValue::parse(document.text()).dump()); };
+    for (const auto& source : paper.sources())
+        for (const CaseDefinition& definition : source->lesson.cases) {
+            const Cases& cases = source->cases.all();
+            add(definition.name);
+            const CaseSubject* subject = cases.subject(definition.name);
+            if (subject == nullptr) { // made anew for every asking, maybe of a file
+                add(definition.given.dump());
+                if (const auto name = memberOr<std::string>(definition.given, "scenario", {}); !name.empty())
+                    addDocument(namedScenario(name, source->lesson.fileName, definition.pointer, cases.catalogue()));
+            } else if (const auto* document = std::get_if<ScenarioDocument>(subject)) {
+                addDocument(*document);
+            } else {
+                add(std::get<LessonValue>(*subject).dump());
+            }
+        }
     char text[17];
     std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
     return text;
@@ -184,13 +236,13 @@ LessonValue resultsOf(const Paper& paper, const std::vector<AnswerSheet>& answer
 {
     LessonValue learners = LessonValue::array();
     for (const AnswerSheet& sheet : answers) {
-        LessonValue marked = paper.mark(sheet.answers, sheet.fileName);
+        LessonValue marked = paper.mark(sheet.answers, sheet.fileName, sheet.pointer);
         LessonValue given = LessonValue::object();
         for (const LessonValue& mark : marked.at("marks")) {
             if (mark.at("given").is_null())
                 continue;
             LessonValue entry{{"value", mark.at("given")}};
-            for (const char* key : {"sure", "seconds"})
+            for (const char* key : {"sure", "seconds", "solution_shown"})
                 if (mark.contains(key))
                     entry[key] = mark.at(key);
             given[mark.at("id").get<std::string>()] = std::move(entry);
@@ -210,11 +262,11 @@ LessonValue resultsOf(const Paper& paper, const std::vector<AnswerSheet>& answer
             {"title", paper.lesson().title},
             {"seed", paper.seed()},
             {"program", program},
-            {"scenario_hash", scenarioHash(paper.lesson(), paper.cases())},
+            {"scenario_hash", scenarioHash(paper)},
             {"learners", std::move(learners)}};
 }
 
-std::string resultsCsv(const LessonValue& results)
+std::string resultsCsv(const std::vector<LessonValue>& papers)
 {
     std::string text;
     for (std::size_t i = 0; i < kResultColumns.size(); ++i)
@@ -224,42 +276,51 @@ std::string resultsCsv(const LessonValue& results)
         const LessonValue* value = memberOf(object, key);
         return value == nullptr || value->is_null() ? std::string() : value->dump();
     };
-    for (const LessonValue& learner : results.at("learners"))
-        for (const LessonValue& mark : learner.at("marks")) {
-            const std::array<std::string, kResultColumns.size()> cells{learner.at("learner").get<std::string>(),
-                                                                       results.at("lesson").get<std::string>(),
-                                                                       json(results, "seed"),
-                                                                       mark.at("id").get<std::string>(),
-                                                                       json(mark, "given"),
-                                                                       json(mark, "answer"),
-                                                                       json(mark, "right"),
-                                                                       json(mark, "sure"),
-                                                                       json(mark, "seconds"),
-                                                                       results.at("scenario_hash").get<std::string>(),
-                                                                       results.at("program").get<std::string>()};
-            for (std::size_t i = 0; i < cells.size(); ++i)
-                text += (i == 0 ? "" : ",") + csvCell(cells[i]);
-            text += "\n";
+    std::size_t sheet = 0;
+    for (const LessonValue& results : papers)
+        for (const LessonValue& learner : results.at("learners")) {
+            ++sheet;
+            for (const LessonValue& mark : learner.at("marks")) {
+                std::array<std::string, kResultColumns.size()> cells;
+                cells[kLearner] = learner.at("learner").get<std::string>();
+                cells[kSheet] = std::to_string(sheet);
+                cells[kLesson] = results.at("lesson").get<std::string>();
+                cells[kSeed] = json(results, "seed");
+                cells[kQuestion] = mark.at("id").get<std::string>();
+                cells[kAnswer] = json(mark, "given");
+                cells[kEngine] = json(mark, "answer");
+                cells[kRight] = json(mark, "right");
+                cells[kSolutionShown] = mark.contains("solution_shown") ? "yes" : "";
+                cells[kSure] = json(mark, "sure");
+                cells[kSeconds] = json(mark, "seconds");
+                cells[kHash] = results.at("scenario_hash").get<std::string>();
+                cells[kProgram] = results.at("program").get<std::string>();
+                for (std::size_t i = 0; i < cells.size(); ++i)
+                    text += (i == 0 ? "" : ",") + csvCell(cells[i]);
+                text += "\n";
+            }
         }
     return text;
 }
 
-std::vector<LessonValue> answersIn(std::string_view text, const std::string& fileName)
+std::vector<AnswerSheet> answersIn(std::string_view text, const std::string& fileName)
 {
     const auto refuse = [&](const std::string& message) { throw ScenarioError({{fileName, "", message}}); };
-    std::vector<LessonValue> all;
-    if (isResultsCsv(text)) {
-        all = answersInCsv(text, fileName);
+    std::vector<AnswerSheet> all;
+    text = withoutMark(text);
+    if (isTable(text)) {
+        if (!isUtf8(text))
+            refuse("it is a table, but not as UTF-8: save it as CSV with that encoding");
+        all = answersInTable(text, fileName);
     } else {
         const LessonValue file = parseStrict(text, fileName);
         if (memberOr<std::string>(file, "format", {}) != "rankscope-results")
-            return {file}; // Paper::mark says what is wrong with it
+            return {{file, fileName}}; // Paper::mark says what is wrong with it
         const LessonValue* learners = memberOf(file, "learners");
         if (memberOr(file, "version", 0) != 1 || learners == nullptr || !learners->is_array())
             refuse(R"(results are { "format": "rankscope-results", "version": 1, "learners": [ … ] })");
+        const auto hash = memberOr<std::string>(file, "scenario_hash", {}), program = memberOr<std::string>(file, "program", {});
         for (const LessonValue& learner : *learners) {
-            if (const LessonValue* name = memberOf(learner, "learner"); name != nullptr && !name->is_string())
-                throw ScenarioError({{fileName, "/learners/" + std::to_string(all.size()) + "/learner", noName(*name)}});
             LessonValue sheet{{"format", "rankscope-answers"}, {"version", 1}};
             for (const char* key : {"lesson", "seed"})
                 if (const LessonValue* value = memberOf(file, key))
@@ -267,7 +328,7 @@ std::vector<LessonValue> answersIn(std::string_view text, const std::string& fil
             for (const char* key : {"learner", "answers"})
                 if (const LessonValue* value = memberOf(learner, key))
                     sheet[key] = *value;
-            all.push_back(std::move(sheet));
+            all.push_back({std::move(sheet), fileName, "/learners/" + std::to_string(all.size()), hash, program});
         }
     }
     if (all.empty())
@@ -275,29 +336,14 @@ std::vector<LessonValue> answersIn(std::string_view text, const std::string& fil
     return all;
 }
 
-std::string changedSince(std::string_view text, const std::string& fileName, const std::string& hashNow,
-                         std::string_view programNow)
+std::string changedSince(const AnswerSheet& sheet, const std::string& hashNow, std::string_view programNow)
 {
-    std::string hash, program;
-    if (isResultsCsv(text)) {
-        const auto rows = csvRows(text.substr(text.find("learner")), fileName);
-        const auto cell = [&](ResultColumn column) {
-            const auto found = std::find(rows.front().begin(), rows.front().end(), kResultColumns[column]);
-            const auto at = static_cast<std::size_t>(found - rows.front().begin());
-            return rows.size() > 1 && at < rows[1].size() ? rows[1][at] : std::string();
-        };
-        hash = cell(kHash);
-        program = cell(kProgram);
-    } else {
-        const LessonValue file = parseStrict(text, fileName);
-        hash = memberOr<std::string>(file, "scenario_hash", {});
-        program = memberOr<std::string>(file, "program", {});
-    }
     std::string changed;
-    if (!program.empty() && program != programNow)
-        changed = "marked by version " + shownText(program) + ", now by " + std::string(programNow);
-    if (!hash.empty() && hash != hashNow)
-        changed += (changed.empty() ? "" : "; ") + ("marked with scenarios " + shownText(hash) + ", now with " + hashNow);
+    if (!sheet.program.empty() && sheet.program != programNow)
+        changed = "marked by version " + shownText(sheet.program) + ", now by " + std::string(programNow);
+    if (!sheet.scenarioHash.empty() && sheet.scenarioHash != hashNow)
+        changed +=
+            (changed.empty() ? "" : "; ") + ("marked with scenarios " + shownText(sheet.scenarioHash) + ", now with " + hashNow);
     return changed;
 }
 

@@ -2,6 +2,7 @@
 
 #include "sim/scenario/json_text.h"
 #include "sim/text/quoted.h"
+#include "sim/text/typed_number.h"
 
 #include <algorithm>
 #include <charconv>
@@ -69,10 +70,10 @@ LessonValue numericAnswer(const Question& question, std::string_view words)
     while (!words.empty()) {
         const auto comma = isOne ? std::string_view::npos : words.find(',');
         const std::string_view word = trimmedVote(words.substr(0, comma));
-        const auto number = voteNumber(word);
-        if (!number)
-            throw Error(quotedText(std::string(word)) + " is no number" + (isOne ? "" : "; numbers are separated by commas"));
-        const double value = *number / scale;
+        const TypedNumber one = isOne ? readTypedNumber(word) : TypedNumber{voteNumber(word), {}};
+        if (!one.value)
+            throw Error(isOne ? one.problem : quotedText(std::string(word)) + " is no number; numbers are separated by commas");
+        const double value = *one.value / scale;
         if (value == std::floor(value) && std::abs(value) < 1e15)
             numbers.push_back(static_cast<std::int64_t>(value)); // ranks and places are whole
         else
@@ -100,11 +101,6 @@ void RoomVotes::add(int vote, const LessonValue& answer, int times)
         throw Error(std::to_string(times) + " answers: 0 to " + std::to_string(kMostAnswers - answers(vote)) + " can be added");
     if (times > 0)
         m_ballots[vote].push_back({answer, times});
-}
-
-void RoomVotes::clear(int vote)
-{
-    m_ballots[vote].clear();
 }
 
 int RoomVotes::answers(int vote) const

@@ -32,7 +32,6 @@ public:
     /// `times` people answered so, the first vote being 0. Throws Error for what is no answer to the question, a negative number,
     /// or more than kMostAnswers.
     void add(int vote, const LessonValue& answer, int times = 1);
-    void clear(int vote);
     void keep(int vote, const RoomVotes& before) { m_ballots[vote] = before.m_ballots[vote]; }
     int answers(int vote) const;
     double rightShare(int vote) const; ///< 0 where nobody answered
@@ -53,9 +52,9 @@ private:
     std::vector<Ballot> m_ballots[kVotes];
 };
 
-/// Typed by the teacher, one answer a line or separated by ";", "x 4" behind it for four people: "17.5 x 4; 20". Numbers of % are
-/// typed as percent; options and cards by their letters, A the first: "B x 12", "BAC"; lists with commas: "0, 4". Throws Error
-/// that names the line and what would be right.
+/// Typed by the teacher, one answer a line or separated by ";", "x 4" behind it for four people: "17.5 x 4; 20" or "17,5".
+/// Numbers of % are typed as percent; options and cards by their letters, A the first: "B x 12", "BAC"; lists with commas: "0,
+/// 4". Throws Error that names the line and what would be right.
 std::vector<std::pair<LessonValue, int>> typedVotes(const AskedQuestion&, std::string_view text);
 
 /// "A", "B" … of options and cards.

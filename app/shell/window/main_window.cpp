@@ -1,6 +1,7 @@
 #include "app/shell/window/main_window.h"
 
 #include "app/lessons/lesson_panel.h"
+#include "app/lessons/record_window.h"
 #include "app/session/gallery.h"
 #include "app/session/plain_words.h"
 #include "app/session/scenario_link.h"
@@ -668,11 +669,12 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {
-    if (!mayLoseChanges() || !mayEndRun()) {
+    if (!mayLoseChanges() || !mayEndRun() || (m_recorder != nullptr && !m_recorder->close())) { // it asks for its steps itself
         event->ignore();
         return;
     }
     m_run.reset();          // no process stays behind
+    m_lesson->keepOpen();   // it goes on next time
     m_workspace->putBack(); // a lesson that goes on next time leaves no picture that was hidden
     writeSettings();
     m_session.disconnect(this);

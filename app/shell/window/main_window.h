@@ -85,6 +85,8 @@ public:
     void showGallery();
     /// Plays a lesson: a file, or the id of one that came with the program. What is wrong comes back as from openFile.
     Problems openLesson(const QString& idOrPath);
+    /// By its `format`; whatever else is wrong with it is told when it is read as a lesson.
+    static bool isLessonFile(const QString& path);
     static QString lessonPath(const QString& idOrPath, const sim::Catalogue&);
     /// Shows the run and goes to the Live view; a run before it ends if it was started here.
     void train(const sim::Scenario&);
@@ -218,7 +220,6 @@ private:
     void showPointed();
     void showStatus();
     void buildLesson(); // these are in main_window_lessons.cpp
-    static bool isLessonFile(const QString& path);
     void showLessonDock();
     void leaveLesson();
     void showScene(const LessonScene&);

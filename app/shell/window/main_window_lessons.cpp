@@ -57,20 +57,19 @@ sim::ScenarioDocument sceneDocument(const LessonScene& scene)
 std::optional<sim::Lesson> followingLesson(const sim::Lesson& done, const sim::Catalogue& catalogue)
 {
     std::optional<sim::Lesson> next;
-    const Problems unread = problemsOf({}, [&]() -> Problems {
-        for (sim::Lesson& lesson : sim::readLessons(sim::lessonFolder(catalogue), catalogue))
-            if (done.number > 0 && lesson.number > done.number && (!next || lesson.number < next->number))
-                next = std::move(lesson);
-        return {};
-    });
-    return unread.empty() ? std::move(next) : std::nullopt;
+    std::vector<sim::Problem> unread; // the gallery tells them
+    for (sim::Lesson& lesson : sim::readLessons(sim::lessonFolder(catalogue), catalogue, unread))
+        if (done.number > 0 && lesson.number > done.number && (!next || lesson.number < next->number))
+            next = std::move(lesson);
+    return next;
 }
 
 } // namespace
 
 void MainWindow::buildLesson()
 {
-    m_lessonProgress = std::make_unique<LessonProgress>(m_options.reproducible ? QString() : LessonProgress::usualPath());
+    m_lessonProgress = std::make_unique<LessonProgress>(m_options.reproducible ? QString() : LessonProgress::usualPath(),
+                                                        sim::lessonFolder(m_session.catalogue()));
     m_lesson = new LessonPanel(m_desk, *m_lessonProgress);
     m_lesson->setMinimumWidth(m_details->minimumWidth());
     m_lessonDock = new QDockWidget(tr("LESSON"), this);
@@ -100,7 +99,7 @@ void MainWindow::buildLesson()
         const sim::Lesson played = m_lesson->play()->lesson();
         if (!mayLoseChanges())
             return;
-        m_lessonProgress->forget(played.id);
+        m_lessonProgress->forget(played);
         startLesson(QString::fromStdString(played.fileName));
     });
     m_lesson->setFollowing([this](const sim::Lesson& done) {
@@ -136,9 +135,18 @@ void MainWindow::limitForm()
 
 bool MainWindow::isLessonFile(const QString& path)
 {
+    constexpr qint64 kMost = 16 << 20; // far more than a lesson may have
+    constexpr QByteArrayView kKey("\"format\""), kFormat("\"rankscope-lesson\"");
     QFile file(path);
-    constexpr qint64 kBeginning = 4096;
-    return QFileInfo(path).isFile() && file.open(QIODevice::ReadOnly) && file.read(kBeginning).contains("\"rankscope-lesson\"");
+    if (!QFileInfo(path).isFile() || !file.open(QIODevice::ReadOnly))
+        return false;
+    const QByteArray text = file.read(kMost);
+    for (qsizetype at = text.indexOf(kFormat); at >= 0; at = text.indexOf(kFormat, at + 1)) {
+        const QByteArrayView before = QByteArrayView(text).first(at).trimmed();
+        if (before.endsWith(':') && before.chopped(1).trimmed().endsWith(kKey))
+            return true;
+    }
+    return false;
 }
 
 QString MainWindow::lessonPath(const QString& idOrPath, const sim::Catalogue& catalogue)
@@ -180,13 +188,13 @@ Problems MainWindow::startLesson(const QString& idOrPath)
             if (std::find(due.begin(), due.end(), question.id) != due.end()) {
                 sim::LessonStep step;
                 step.pointer = question.pointer;
-                step.predict = question;
+                step.predict = m_lessonProgress->withOtherNumbers(*lesson, question);
                 lesson->steps.push_back(std::move(step));
             }
     }
     const QString title = QString::fromStdString(lesson->title);
     const std::uint64_t seed =
-        onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(lesson->id);
+        onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(*lesson);
     leaveLesson();
     m_isInLesson = true;
     m_lesson->showPreparing(title);
@@ -362,8 +370,8 @@ std::unique_ptr<Talk> MainWindow::talkOfLesson()
     const std::size_t at = m_lesson->at();
     m_lesson->setSuspended(true);
     auto talk = std::make_unique<LessonTalk>(
-        m_lesson->sharedPlay(), m_lessonProgress->seed(m_lesson->play()->lesson().id),
-        [this](const LessonScene& scene) { showScene(scene); }, [this](const LessonScene& scene) { expectScene(scene); });
+        m_lesson->sharedPlay(), m_lesson->play()->seed(), [this](const LessonScene& scene) { showScene(scene); },
+        [this](const LessonScene& scene) { expectScene(scene); });
     m_lessonTalkStart = talk->firstOf(at);
     return talk;
 }
@@ -404,14 +412,14 @@ void MainWindow::exportResults()
                                         tr("Tables (*.csv)") + QStringLiteral(";;") + tr("To be marked again (*.json)"));
     if (path.isEmpty())
         return;
-    sim::LessonValue answers = m_lessonProgress->answers(lesson.id);
+    sim::LessonValue answers = m_lessonProgress->answers(lesson);
     answers["learner"] = learner.toStdString();
     m_fileExport.start(path, [path, file = lesson.fileName, catalogue = m_session.catalogue(), answers = std::move(answers),
-                              seed = m_lessonProgress->seed(lesson.id), version = QCoreApplication::applicationVersion()] {
+                              seed = m_lessonProgress->seed(lesson), version = QCoreApplication::applicationVersion()] {
         const sim::Paper paper(sim::readLesson(file, catalogue), seed, catalogue);
         const sim::LessonValue results = sim::resultsOf(paper, {{answers, path.toStdString()}}, version.toStdString());
         const bool isTable = path.endsWith(QStringLiteral(".csv"), Qt::CaseInsensitive);
-        saveWhole(path, QByteArray::fromStdString(isTable ? sim::resultsCsv(results) : sim::prettyText(results)));
+        saveWhole(path, QByteArray::fromStdString(isTable ? sim::resultsCsv({results}) : sim::prettyText(results)));
     });
     updateActions();
 }

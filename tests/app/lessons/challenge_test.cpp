@@ -7,6 +7,7 @@
 #include <QApplication>
 #include <QFile>
 #include <QStandardPaths>
+#include <QThread>
 #include <QTimer>
 
 #include <gtest/gtest.h>
@@ -67,6 +68,41 @@ TEST(LessonWindow, WhatAChallengeLetsOneChangeIsMarkedAndTheRestIsGrey)
     window.lesson().next();
     EXPECT_TRUE(form.rowAt("/training/optimizer")->isEnabled());
     EXPECT_FALSE(form.rowAt("/layout/tp")->property("marked").toBool());
+}
+
+TEST(LessonPanel, HelpAndTimeStayWithTheStepThatTheyWereFor)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json");
+    LessonPanel& panel = player.panel;
+    const sim::Lesson& lesson = player.play->lesson();
+    const std::string id = player.play->lesson().challenges().front()->id;
+    std::size_t at = 0;
+    while (player.play->id(at) != id)
+        ++at;
+    player.progress.setStep(lesson, at);
+    panel.start(player.play);
+    const auto hints = player.play->hints(at).size();
+    ASSERT_GT(hints, 0U);
+    for (std::size_t i = 0; i <= hints; ++i)
+        panel.hint();
+    constexpr int kWaitMs = 20;
+    QThread::msleep(kWaitMs);
+    panel.back(); // before the engine has worked the solution out
+    panel.next();
+    ASSERT_EQ(panel.at(), at);
+    EXPECT_TRUE(player.button(QStringLiteral("Show a solution"))) << "hints that were given are there";
+    panel.setSuspended(true); // F9, then Escape
+    panel.setSuspended(false);
+    const auto solution = player.play->lesson().challenges().front()->solvedBy.front();
+    ASSERT_TRUE(waitFor([&] { return panel.text().contains(QStringLiteral("Nothing changed yet")); }));
+    Edit edit;
+    for (const auto& [pointer, value] : solution.items())
+        edit.assignments.push_back({pointer, value.dump()});
+    player.desk.session().edit(edit);
+    ASSERT_TRUE(waitFor([&] { return player.progress.answer(lesson, id).has_value(); }));
+    EXPECT_TRUE(player.progress.answer(lesson, id)->isSolutionShown);
+    EXPECT_FALSE(player.progress.answer(lesson, id)->isRight);
+    EXPECT_GE(player.progress.answer(lesson, id)->seconds, kWaitMs * 1e-3);
 }
 
 TEST(LessonWindow, AChallengeIsNotSolvedByWhatTheStepBeforeShows)

@@ -24,6 +24,7 @@
 #include <QRegularExpression>
 #include <QSpinBox>
 #include <QTemporaryDir>
+#include <QTimer>
 
 #include <gtest/gtest.h>
 
@@ -426,6 +427,40 @@ TEST(LessonClass, TheRoomIsAskedAndAskedAgain)
     EXPECT_TRUE(spoken().contains(QStringLiteral("then 20, the engine's"))) << qPrintable(spoken());
 }
 
+TEST(LessonClass, WhatIsAddedLaterIsAddedAndOneBadSheetIsOne)
+{
+    const auto play = playOf(lessonFile("one-f-one-b"));
+    std::size_t at = 0;
+    while (play->id(at) != "peak")
+        ++at;
+    sim::RoomVotes votes(*play->asked(at));
+    const auto open = [&] {
+        return std::make_unique<RoomDialog>(*play->asked(at), QString(), "peak", "one-f-one-b", 1, votes, [] {});
+    };
+    auto first = open();
+    first->setAttribute(Qt::WA_DeleteOnClose, false);
+    first->findChildren<QPlainTextEdit*>()[0]->setPlainText(QStringLiteral("17,5 x 4; 20"));
+    first->accept();
+    EXPECT_EQ(votes.answers(0), 5) << qPrintable(first->told());
+    auto later = open();
+    later->setAttribute(Qt::WA_DeleteOnClose, false);
+    later->findChildren<QPlainTextEdit*>()[0]->setPlainText(QStringLiteral("12"));
+    const QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("class.csv")));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("learner,lesson,question,answer\nAda,one-f-one-b,peak,17\nBob,one-f-one-b,peak,[1]\nCleo,one-f-one-b,peak,18\n"
+               "Dan,bubble,p,1\n");
+    file.close();
+    later->importFiles(1, {file.fileName()});
+    EXPECT_TRUE(later->told().contains(QStringLiteral("Bob: [1]"))) << qPrintable(later->told());
+    EXPECT_TRUE(later->told().contains(QStringLiteral("Dan: these are answers to “bubble”"))) << qPrintable(later->told());
+    EXPECT_TRUE(shownText(*later).contains(QStringLiteral("5 answers were given before"))) << qPrintable(shownText(*later));
+    EXPECT_TRUE(shownText(*later).contains(QStringLiteral("2 answers imported"))) << qPrintable(shownText(*later));
+    later->accept();
+    EXPECT_EQ(votes.answers(0), 6);
+    EXPECT_EQ(votes.answers(1), 2);
+}
+
 /// Where no picture stands beside them, words take the room; an order is read a rank a line.
 TEST(LessonClass, WordsAloneAreLargeAndOrdersAreLines)
 {
@@ -516,6 +551,16 @@ TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
         return waitFor([&] { return !recorder->isChecking(); });
     };
     ASSERT_TRUE(add());
+    int asked = 0;
+    QTimer::singleShot(0, [&asked] {
+        if (QWidget* question = QApplication::activeModalWidget()) {
+            ++asked;
+            question->close(); // which is no
+        }
+    });
+    EXPECT_FALSE(window.close()) << "the steps would go with it";
+    EXPECT_EQ(asked, 1);
+    ASSERT_TRUE(window.recorder());
     Edit edit;
     edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
     window.session().edit(edit);

@@ -58,7 +58,7 @@ struct Player {
         commit->click();
     }
 
-    LessonProgress progress{QString()};
+    LessonProgress progress{QString(), sim::lessonFolder(catalogue())};
     Desk desk;
     LessonPanel panel;
     std::shared_ptr<sim::LessonPlay> play;

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 namespace app {
 namespace {
 
@@ -42,7 +44,7 @@ TEST(LessonPanel, GoneOnWithOrBackAStepHasThePicturesThatItHadBefore)
     for (; at < player.play->steps() && (at == 0 || !sceneOf(*player.play, at).front.empty()); ++at) {
     }
     ASSERT_LT(at, player.play->steps()) << "each step has pictures of its own: take another lesson";
-    player.progress.setStep(player.play->lesson().id, at);
+    player.progress.setStep(player.play->lesson(), at);
     player.panel.start(player.play);
     EXPECT_FALSE(scene.front.empty());
     EXPECT_EQ(scene.front, sceneOf(*player.play, at - 1).front);
@@ -65,6 +67,42 @@ TEST(LessonPanel, ACaseWithOtherSettingsIsNotDescribedAsItsFile)
     EXPECT_EQ(in.window.session().displayName().toStdString(), "Llama 3.2 1B on 2 GPUs: nodes 1, dp 1")
         << "its file's name is of others, too";
     EXPECT_FALSE(in.window.session().document().get("/description").has_value());
+}
+
+TEST(LessonPanel, WhatWasAnsweredIsJudgedByTheEngineAsItIsNow)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json");
+    const sim::Lesson& lesson = player.play->lesson();
+    std::size_t at = 0;
+    while (player.play->id(at) != "peak")
+        ++at;
+    const sim::LessonValue right = player.play->asked(at)->rightAnswer();
+    player.progress.commit(lesson, "peak", {.value = right, .isRight = false, .sure = {}, .seconds = 1});
+    player.progress.setStep(lesson, at);
+    player.panel.start(player.play);
+    EXPECT_TRUE(player.panel.text().contains(QStringLiteral("**Right.**"))) << qPrintable(player.panel.text());
+    EXPECT_TRUE(player.panel.text().contains(QStringLiteral("it was judged otherwise"))) << qPrintable(player.panel.text());
+
+    player.progress.withdraw(lesson, "peak");
+    player.progress.commit(lesson, "peak", {.value = "words", .isRight = true, .sure = {}, .seconds = 1});
+    player.panel.start(player.play);
+    EXPECT_TRUE(player.panel.masks()) << "it was an answer to something else";
+    player.answer(right);
+    EXPECT_TRUE(player.panel.canGoOn());
+    EXPECT_TRUE(player.play->asked(at)->isRight(player.progress.answer(lesson, "peak")->value));
+}
+
+TEST(LessonPath, ALessonIsToldByItsFormatWhereverThatStands)
+{
+    const QTemporaryDir folder;
+    const auto written = [&](const std::string& text) {
+        const QString path = folder.filePath(QStringLiteral("some.json"));
+        std::ofstream(path.toStdString()) << text;
+        return path;
+    };
+    const std::string cases = R"({"cases": {"big": ")" + std::string(10'000, 'x') + R"("}, )";
+    EXPECT_TRUE(MainWindow::isLessonFile(written(cases + R"("format" : "rankscope-lesson"})")));
+    EXPECT_FALSE(MainWindow::isLessonFile(written(cases + R"("description": "rankscope-lesson"})")));
 }
 
 TEST(LessonPath, AFolderOfItsNameHidesNoLesson)

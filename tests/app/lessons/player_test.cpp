@@ -82,7 +82,7 @@ TEST_P(LessonPlayed, ByOneWhoAnswersRight)
         panel.next();
     }
     EXPECT_TRUE(panel.text().contains(QStringLiteral("Done."))) << qPrintable(panel.text());
-    EXPECT_TRUE(player.progress.isFinished(player.play->lesson().id));
+    EXPECT_TRUE(player.progress.isFinished(player.play->lesson()));
     EXPECT_EQ(player.progress.share(player.play->lesson()), 1);
 }
 
@@ -104,7 +104,7 @@ TEST_P(LessonPlayed, ByOneWhoMakesEachMistake)
         for (const sim::LessonValue& value : wrong) {
             SCOPED_TRACE(asked->question().id + ": " + value.dump());
             Player player(GetParam());
-            player.progress.setStep(lesson.id, at);
+            player.progress.setStep(lesson, at);
             player.panel.start(player.play);
             const std::string reason = player.play->asked(at)->reasonFor(value);
             ASSERT_FALSE(reason.empty());
@@ -337,7 +337,7 @@ TEST(LessonWindow, NumbersBesideEachOtherAreBarsThatAreSpoken)
         ASSERT_LT(++at, player.play->steps());
     ASSERT_EQ(player.play->chart(at).size(), 3U);
     EXPECT_EQ(player.play->chart(at)[2].number, "10.9 GB") << "of eight servers";
-    player.progress.setStep("two-copies", at);
+    player.progress.setStep(player.play->lesson(), at);
     player.panel.start(player.play);
     QStringList spoken;
     for (const QWidget* widget : player.panel.findChildren<QWidget*>())

@@ -38,9 +38,9 @@ LessonRecording recorded()
                                {},
                                "And 1F1B.",
                                {},
-                               {{"peak_memory_gib", RecordedQuestion::Kind::number, {}, "Each backward makes room."}}});
+                               RecordedQuestion{"peak_memory_gib", RecordedQuestion::Kind::number, {}}});
     recording.steps.push_back(
-        {gpipe, {}, {}, {}, {{"bubble_fraction", RecordedQuestion::Kind::compared, "And the bubble?", {}}}});
+        {gpipe, {}, {}, {}, RecordedQuestion{"bubble_fraction", RecordedQuestion::Kind::compared, "And the bubble?"}});
     return recording;
 }
 
@@ -65,7 +65,7 @@ TEST(LessonRecording, IsALessonThatTheCheckAccepts)
 TEST(LessonRecording, WordsThatNobodyWroteAreOfTheScenarioThatComesNext)
 {
     LessonRecording recording = recorded();
-    recording.steps[2].questions.front().ask.clear();
+    recording.steps[2].question->ask.clear();
     const LessonValue file = recording.file("words", test::catalogue());
     EXPECT_EQ(problemsOf(file), "");
     const LessonValue& question = file.at("steps").at(1).at("predict");
@@ -82,8 +82,8 @@ TEST(LessonRecording, EveryNumberThatIsOfferedCanBeAskedFor)
     for (const RecordedMetric& metric : recordedMetrics()) {
         SCOPED_TRACE(metric.name);
         LessonRecording recording = recorded();
-        recording.steps[1].questions[0].metric = metric.name;
-        recording.steps[2].questions[0].metric = metric.name;
+        recording.steps[1].question->metric = metric.name;
+        recording.steps[2].question->metric = metric.name;
         EXPECT_EQ(problemsOf(recording.file("each", test::catalogue())), "");
     }
 }
@@ -133,7 +133,7 @@ TEST(LessonRecording, TellsWhatIsWrongByTheStepsAsTheyWereRecorded)
     recording.title.clear();
     EXPECT_TRUE(recording.problems(test::catalogue()).empty()) << "it may be given at last";
     recording.steps[1].say = "{case_9.mfu|percent}";
-    recording.steps[2].questions.front().ask = "{case_1.nothing}?";
+    recording.steps[2].question->ask = "{case_1.nothing}?";
     const auto told = recording.problems(test::catalogue());
     ASSERT_EQ(told.size(), 2U);
     EXPECT_TRUE(told[0].starts_with("step 2, ")) << told[0];

@@ -35,8 +35,8 @@ protected:
             numbers = std::max(numbers, metrics.horizontalAdvance(QString::fromStdString(bar.number)) + kRounding);
         }
         names = std::min(names, width() / 2);
-        constexpr int kBarGap = 10;
-        const double left = names + kBarGap, across = std::max(0.0, width() - left - kBarGap - numbers);
+        constexpr int kGap = 10;
+        const double left = names + kGap, across = std::max(0.0, width() - left - kGap - numbers);
         for (std::size_t i = 0; i < m_bars.size(); ++i) {
             const int top = static_cast<int>(i) * line();
             const QRect row(0, top, width(), line());

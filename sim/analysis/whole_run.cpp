@@ -23,7 +23,7 @@ std::string WholeRun::text() const
 std::string WholeRun::energyText() const
 {
     const std::optional<double> kwh = mostEnergyKwh();
-    return kwh ? "at most " + sim::energyText(*kwh) + " of the GPUs" : std::string();
+    return kwh ? "at most " + sim::energyText(*kwh) + " of the GPUs" : "energy not known without the power limit of the GPU";
 }
 
 std::string WholeRun::priceText(double perGpuHour) const

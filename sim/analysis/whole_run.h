@@ -23,7 +23,7 @@ struct WholeRun {
     /// where the limit is not known.
     std::optional<double> mostEnergyKwh() const;
     std::string text() const; ///< "15.6 trillion tokens: 929,833 steps, 54.2 days, 21,300,000 GPU hours"
-    /// "at most 14.9 GWh of the GPUs"; empty where it is not known.
+    /// "at most 14.9 GWh of the GPUs"; where it is not known, what it takes.
     std::string energyText() const;
     /// "53,200,000 at 2.5 a GPU hour", in whatever the price is in.
     std::string priceText(double perGpuHour) const;

@@ -36,8 +36,8 @@ std::string fullAttention(double utilisation)
 /// "15.6 trillion tokens: …, at most 14.9 GWh of the GPUs, 53,200,000 at 2.5 a GPU hour"
 std::string runText(const WholeRun& run, double price)
 {
-    const std::string energy = run.energyText();
-    return run.text() + (energy.empty() ? "" : ", " + energy) + (price > 0 ? ", " + run.priceText(price) : "");
+    const char* const how = run.mostEnergyKwh() ? "" : " (--set cluster.gpu.power_watts=W)";
+    return run.text() + ", " + run.energyText() + how + (price > 0 ? ", " + run.priceText(price) : "");
 }
 
 /// What is told of the whole run: with a price also where the scenario does not say how many tokens it trains on.

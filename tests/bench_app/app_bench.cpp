@@ -1,8 +1,8 @@
 // How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
 // and from starting the program to its first picture. Offscreen, software canvas. An argument chooses files by a part of their
 // name; --frames measures single frames, an idle window and the start of the gallery; --live the Live view of a real training;
-// --slots the longest that the window's thread is held while the gallery is clicked through; --lessons how long lessons keep a
-// learner waiting.
+// --slots the longest that the window's thread is held while the gallery is clicked through, or with files behind it while each
+// slider of the form is moved; --lessons how long lessons keep a learner waiting.
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/window/main_window.h"
 #include "tests/bench_app/frame_bench.h"
@@ -97,8 +97,8 @@ int main(int argc, char** argv)
     qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
     if (argc == 2 && qstrcmp(argv[1], "--live") == 0)
         return app::benchLive();
-    if (argc == 2 && qstrcmp(argv[1], "--slots") == 0)
-        return app::benchSlots(application);
+    if (argc >= 2 && qstrcmp(argv[1], "--slots") == 0)
+        return argc == 2 ? app::benchSlots(application) : app::benchSliderSlots(application, application.arguments().mid(2));
     if (argc >= 2 && qstrcmp(argv[1], "--lessons") == 0)
         return app::benchLessons(argc > 2 ? argv[2] : "");
     if (argc == 2 && qstrcmp(argv[1], "--frames") == 0)

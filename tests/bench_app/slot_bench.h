@@ -1,10 +1,11 @@
-// How long the window's thread is held while the gallery is clicked through from end to end: every event that is delivered is
-// timed, by the processor time of its thread, so that what else runs on the machine does not count.
+// How long the window's thread is held while the gallery is clicked through from end to end, or sliders are moved: every event
+// that is delivered is timed, by the processor time of its thread, so that what else runs on the machine does not count.
 #pragma once
 
 #include "app/shell/window/guarded_application.h"
 
 #include <QString>
+#include <QStringList>
 
 #include <vector>
 
@@ -27,7 +28,8 @@ private:
     Slot m_longest;
 };
 
-/// Prints a table; returns the program's exit code.
+/// Print a table; return the program's exit code.
 int benchSlots(TimedApplication&);
+int benchSliderSlots(TimedApplication&, const QStringList& files);
 
 } // namespace app

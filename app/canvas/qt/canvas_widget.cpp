@@ -361,7 +361,9 @@ void CanvasWidget::showTip(QPoint globalPosition)
     if (const auto clear = m_data->view.tooltipKeepsClearOf()) {
         const QRect screen = this->screen()->availableGeometry();
         constexpr int kFrame = 8, kBelowPointer = 24; // as QToolTip places it
-        const int height = QFontMetrics(QToolTip::font()).boundingRect(screen, 0, text).height() + kFrame;
+        QFont font = QToolTip::font();                // larger where an audience reads it
+        font.setPixelSize(qRound(QFontInfo(font).pixelSize() * m_data->magnification));
+        const int height = QFontMetrics(font).boundingRect(screen, 0, text).height() + kFrame;
         const int below = mapToGlobal(QPoint(0, qRound(clear->bottom))).y();
         const int above = mapToGlobal(QPoint(0, qRound(clear->top))).y() - height;
         if (below + kFrame + height <= screen.bottom())

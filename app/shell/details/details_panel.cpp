@@ -389,8 +389,8 @@ void DetailsPanel::showRun()
         lines << tr("%1 GPU hours").arg(countQuantity(run.gpuHours).text());
         if (m_gpuHourPrice > 0)
             lines << tr("costs %1").arg(countQuantity(run.gpuHours * m_gpuHourPrice).text());
-        if (run.mostEnergyKwh())
-            lines << QString::fromStdString(run.energyText());
+        const QString energy = QString::fromStdString(run.energyText());
+        lines << (run.mostEnergyKwh() ? energy : tr("%1, in the hardware details").arg(energy));
     }
     if (m_failing)
         lines << tr("with failures; without %1").arg(lasts(ideal));

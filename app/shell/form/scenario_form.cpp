@@ -288,11 +288,14 @@ void ScenarioForm::rebuild(ListPart& list)
                      [](const FormRow* a, const FormRow* b) { return a->key().section < b->key().section; });
 }
 
-/// Tab goes through the rows from top to bottom, whenever they were made.
+/// Tab goes through the rows from top to bottom, whenever they were made; those that were never unfolded are not in the window
+/// yet.
 void ScenarioForm::chainFocus()
 {
     QWidget* before = nullptr;
     for (FormRow* row : m_order) {
+        if (row->window() != window())
+            continue;
         for (QWidget* control : row->focusOrder()) {
             if (before)
                 setTabOrder(before, control);

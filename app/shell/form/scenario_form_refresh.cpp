@@ -116,6 +116,7 @@ void ScenarioForm::build()
             if (*part.fold != '\0') {
                 auto* fold = new FoldSection(tr(part.fold), part.isOpen);
                 connect(fold, &FoldSection::toggled, this, &ScenarioForm::refreshVisibility);
+                connect(fold, &FoldSection::placed, this, &ScenarioForm::chainFocus);
                 m_folds.emplace_back(&part, fold);
                 column->addWidget(fold);
                 into = fold->body();
@@ -192,7 +193,7 @@ void ScenarioForm::refreshMarks()
         const bool changed = m_file && isChanged(now, *m_file, row->pointer());
         row->setFileText(changed ? QString::fromStdString(fileText(*m_file, row->pointer())) : QString());
         for (const auto& [part, fold] : m_folds) {
-            if (changed && fold->isAncestorOf(row))
+            if (changed && fold->holds(row))
                 isMarked[fold] = true;
         }
     }
@@ -305,7 +306,7 @@ void ScenarioForm::refreshVisibility()
         isAnyShown = isAnyShown || isShown;
         isAnyWithoutEffect = isAnyWithoutEffect || (matches && !isShown);
         for (const auto& [part, fold] : m_folds) {
-            if (!fold->isAncestorOf(row))
+            if (!fold->holds(row))
                 continue;
             hasAllowed[fold] = hasAllowed[fold] || (m_limit.allows && isShown && row->mayBeChanged());
             hasShown[fold] = hasShown[fold] || isShown;

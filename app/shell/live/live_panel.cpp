@@ -60,7 +60,7 @@ QString coresText(double cores)
 
 } // namespace
 
-QString partingText(double measured, double predicted, bool isCalibrated, double othersCores)
+QString partingText(double measured, double predicted, bool isCalibrated, bool canCalibrate, double othersCores)
 {
     constexpr double kAgree = 1.25; // as near as predictions are meant to come
     if (predicted <= 0 || measured <= 0)
@@ -74,9 +74,14 @@ QString partingText(double measured, double predicted, bool isCalibrated, double
         QObject::tr("Measured %1, predicted %2.").arg(durationQuantity(measured).text(), durationQuantity(predicted).text());
     if (isBusy)
         text += QLatin1Char(' ') + busy;
-    text += QLatin1Char(' ') + (isCalibrated ? QObject::tr("Calibrating anew may help if it was busy then, too.")
-                                             : QObject::tr("The prediction does not know this machine: Calibrate measures it."));
-    return text;
+    if (isCalibrated)
+        return text + QLatin1Char(' ') +
+               (canCalibrate ? QObject::tr("Calibrating anew may help if it was busy then, too.")
+                             : QObject::tr("Calibrating anew, once this training is over, may help if it was busy then, too."));
+    return text + QLatin1Char(' ') +
+           (canCalibrate
+                ? QObject::tr("The prediction does not know this machine: Calibrate measures it.")
+                : QObject::tr("The prediction does not know this machine: Calibrate can measure it once this training is over."));
 }
 
 LivePanel::LivePanel(Renderer renderer, QWidget* parent)
@@ -215,6 +220,7 @@ void LivePanel::setCalibrate(QAction& action)
 {
     m_calibrate->setDefaultAction(&action);
     m_calibrate->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    connect(&action, &QAction::enabledChanged, this, &LivePanel::showParting);
 }
 
 void LivePanel::setOthersCores(double cores)
@@ -231,7 +237,8 @@ void LivePanel::showParting()
         const sim::Simulation& predicted = *m_prediction->simulation;
         text =
             partingText(static_cast<double>(m_wholePicture->parallel.stepNs) * kSecondsPerNs, predicted.metrics().stepTimeSeconds,
-                        m_prediction->calibrated || !predicted.scenario().cluster.efficiency.profile.empty(), m_othersCores);
+                        m_prediction->calibrated || !predicted.scenario().cluster.efficiency.profile.empty(),
+                        m_calibrate->isEnabled(), m_othersCores);
     }
     m_parting->setText(text);
     m_partingFrame->setVisible(!text.isEmpty());

@@ -3,11 +3,6 @@
 #include "app/shell/widgets/style.h"
 #include "app/views/common/labels.h"
 
-#include <QAbstractProxyModel>
-#include <QPainter>
-
-#include <algorithm>
-
 namespace app {
 namespace {
 
@@ -85,32 +80,6 @@ QVariant OpTableModel::headerData(int section, Qt::Orientation orientation, int 
         return tr(info.what);
     const bool isText = info.column == OpColumn::name || info.column == OpColumn::durations;
     return role == Qt::TextAlignmentRole ? QVariant(Qt::AlignVCenter | (isText ? Qt::AlignLeft : Qt::AlignRight)) : QVariant();
-}
-
-void DurationBarsDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
-{
-    QStyledItemDelegate::paint(painter, option, index); // its background, and that it is selected
-    const auto* proxy = qobject_cast<const QAbstractProxyModel*>(index.model());
-    const QModelIndex source = proxy ? proxy->mapToSource(index) : index;
-    const auto& model = static_cast<const OpTableModel&>(*source.model());
-    constexpr int kMargin = 10, kNarrowestBar = 3, kGap = 1, kPadding = 3;
-    const QRect room = option.rect.adjusted(kMargin, kPadding, -kMargin, -kPadding);
-    if (room.width() < kNarrowestBar)
-        return;
-    const DurationBars bars = durationBars(*model.table(), model.group(source.row()), room.width() / (kNarrowestBar + kGap));
-    const double step = static_cast<double>(room.width()) / static_cast<double>(bars.heights.size());
-    painter->save();
-    painter->setPen(toQColor(model.theme().border));
-    painter->drawLine(room.left(), room.bottom(), room.right(), room.bottom());
-    for (std::size_t i = 0; i < bars.heights.size(); ++i) {
-        if (bars.heights[i] <= 0)
-            continue;
-        const double height = std::max(2.0, bars.heights[i] * room.height());
-        painter->fillRect(
-            QRectF(room.left() + static_cast<double>(i) * step, room.bottom() + 1 - height, std::max(1.0, step - kGap), height),
-            toQColor(model.theme().fill(model.group(source.row()).opClass)));
-    }
-    painter->restore();
 }
 
 } // namespace app

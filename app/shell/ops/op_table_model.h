@@ -1,11 +1,10 @@
-// A table of ops as Qt's views want it: cells, what they are sorted by, and durations as bars.
+// A table of ops as Qt's views want it: cells, and what they are sorted by.
 #pragma once
 
 #include "app/views/common/op_columns.h"
 #include "app/views/common/theme.h"
 
 #include <QAbstractTableModel>
-#include <QStyledItemDelegate>
 
 #include <memory>
 
@@ -31,13 +30,6 @@ public:
 private:
     std::shared_ptr<const sim::OpTable> m_table;
     const Theme* m_theme = &lightTheme();
-};
-
-/// Draws the column of durations; its index may be a proxy's of an OpTableModel.
-class DurationBarsDelegate : public QStyledItemDelegate {
-public:
-    using QStyledItemDelegate::QStyledItemDelegate;
-    void paint(QPainter*, const QStyleOptionViewItem&, const QModelIndex&) const override;
 };
 
 } // namespace app

@@ -1,5 +1,6 @@
 #include "app/shell/ops/ops_panel.h"
 
+#include "app/shell/ops/duration_column.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -27,9 +28,8 @@
 namespace app {
 namespace {
 
-constexpr int kSoonMs = 60;             ///< after a change: typing and dragging go on
-constexpr int kNarrowestDurations = 14; ///< digits
-constexpr int kClassSwatch = 10;        ///< of a class
+constexpr int kSoonMs = 60;      ///< after a change: typing and dragging go on
+constexpr int kClassSwatch = 10; ///< of a class
 
 QToolButton* button(const QString& text, const QString& what)
 {
@@ -98,6 +98,7 @@ OpsPanel::OpsPanel(QWidget* parent)
     m_sorted->setSourceModel(m_model);
     m_sorted->setSortRole(OpTableModel::kSortRole);
     setRole(m_view, "table");
+    m_view->setHorizontalHeader(new OpTableHeader(m_view));
     m_view->setModel(m_sorted);
     m_view->setAccessibleName(tr("Ops"));
     m_view->setSortingEnabled(true);
@@ -115,7 +116,6 @@ OpsPanel::OpsPanel(QWidget* parent)
     m_view->setItemDelegateForColumn(static_cast<int>(OpColumn::durations), new DurationBarsDelegate(m_view));
     m_view->setIconSize({kClassSwatch, kClassSwatch});
     QHeaderView& header = *m_view->horizontalHeader();
-    header.setHighlightSections(false);
     header.setSectionResizeMode(QHeaderView::ResizeToContents);
     header.setResizeContentsPrecision(64); // rows that are looked at for the width of a column
     header.setSectionResizeMode(static_cast<int>(OpColumn::durations), QHeaderView::Fixed);
@@ -252,8 +252,7 @@ void OpsPanel::fitDurations()
     QHeaderView& header = *m_view->horizontalHeader();
     const auto durations = static_cast<int>(OpColumn::durations);
     const int others = header.length() - header.sectionSize(durations);
-    header.resizeSection(durations, std::max(m_view->fontMetrics().horizontalAdvance(QLatin1Char('0')) * kNarrowestDurations,
-                                             m_view->viewport()->width() - others));
+    header.resizeSection(durations, std::max(narrowestDurations(m_view->fontMetrics()), m_view->viewport()->width() - others));
 }
 
 void OpsPanel::resizeEvent(QResizeEvent* event)

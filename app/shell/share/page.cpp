@@ -77,8 +77,7 @@ QString wholeRunHtml(const sim::Simulation& simulation)
         return {};
     QString note = QObject::tr("%1; %2 GPU hours")
                        .arg(QString::fromStdString(sim::tokensText(run->tokens)), countQuantity(run->gpuHours).text());
-    if (const std::string energy = run->energyText(); !energy.empty())
-        note += QStringLiteral("; ") + QString::fromStdString(energy);
+    note += QStringLiteral("; ") + QString::fromStdString(run->energyText());
     return cardHtml(QObject::tr("Whole run"), QObject::tr("%1 days").arg(shortNumber(run->days)), note);
 }
 

@@ -121,8 +121,8 @@ void FoldHeader::keyPressEvent(QKeyEvent* event)
 }
 
 FoldSection::FoldSection(const QString& title, bool isOpen, QWidget* parent)
-    : QWidget(parent), m_header(new FoldHeader(title)), m_content(new QWidget), m_column(new QVBoxLayout(m_content)),
-      m_isOpen(isOpen)
+    : QWidget(parent), m_header(new FoldHeader(title)), m_content(new QWidget), m_unplaced(m_content),
+      m_column(new QVBoxLayout(m_content)), m_isOpen(isOpen)
 {
     m_column->setContentsMargins(0, 0, 0, 6);
     m_column->setSpacing(6);
@@ -130,7 +130,6 @@ FoldSection::FoldSection(const QString& title, bool isOpen, QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(2);
     column->addWidget(m_header);
-    column->addWidget(m_content);
     connect(m_header, &QAbstractButton::clicked, this, [this] {
         setOpen(!m_isOpen);
         Q_EMIT toggled();
@@ -154,7 +153,12 @@ void FoldSection::refresh()
 {
     const bool isOpen = m_isOpen || m_isForced;
     m_header->setOpen(isOpen);
-    m_content->setVisible(isOpen);
+    if (isOpen && m_unplaced) {
+        layout()->addWidget(m_unplaced.release());
+        Q_EMIT placed();
+    }
+    if (!m_unplaced)
+        m_content->setVisible(isOpen);
 }
 
 } // namespace app

@@ -178,8 +178,9 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             copySettings, file, "Cop&y As…", "Ctrl+Alt+A", "The layout as settings of Megatron, torchtitan, DeepSpeed and others",
             [](const W& w) { return onScenario(w) && w.m_session.scenario(); }, [](W& w) { w.copySettings(); }),
-        inWindow(copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, as pixels and SVG", hasFigure,
-                 [](W& w) { w.copyFigure(); }),
+        inWindow(
+            copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, or the whole comparison, as pixels and SVG",
+            [](const W& w) { return w.isCompareShown() ? isComparing(w) : hasFigure(w); }, [](W& w) { w.copyFigure(); }),
         inWindow(exportComparison, file, "Export Co&mparison…", "",
                  "What differs from the baseline, and what that does, as CSV or as a figure", isComparing,
                  [](W& w) { w.exportComparison(); }),

@@ -21,6 +21,7 @@
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/focus_habit.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/late_area.h"
 #include "app/shell/widgets/layout_habit.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -131,15 +132,11 @@ void MainWindow::buildPages()
     m_pages->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored); // no page keeps the window large: pages fold or scroll
     column->addWidget(m_pages, 1);
     const auto addScrolled = [this](QWidget* page) {
-        auto* area = new QScrollArea(m_pages);
-        area->setWidget(page);
-        area->setWidgetResizable(true);
-        area->setFrameShape(QFrame::NoFrame);
-        area->setFocusPolicy(Qt::NoFocus);
+        auto* area = new LateArea(page, m_pages);
         setRole(area, "clear");
         m_pages->addWidget(area);
     };
-    m_gallery = new GalleryPage(m_pages);
+    m_gallery = new GalleryPage;
     addScrolled(m_gallery);
     auto* workPage = new QWidget(m_pages);
     auto* workColumn = new QVBoxLayout(workPage);
@@ -150,17 +147,17 @@ void MainWindow::buildPages()
     m_workspace = new Workspace(m_desk, m_options.renderer, workPage);
     workColumn->addWidget(m_workspace, 1);
     m_pages->addWidget(workPage);
-    m_live = new LivePanel(m_options.renderer, m_pages);
+    m_live = new LivePanel(m_options.renderer);
     constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
     m_live->setMinimumSize(kLeastLive);
     addScrolled(m_live);
-    m_recorded = new RecordedPanel(m_options.renderer, m_pages);
+    m_recorded = new RecordedPanel(m_options.renderer);
     constexpr QSize kLeastRecorded{484, 420}; // 1024 × 640 at text of 200 %, but for the bars that scroll
     m_recorded->setMinimumSize(kLeastRecorded);
     addScrolled(m_recorded);
-    m_compare = new ComparePage(m_desk, m_options.renderer, m_pages);
+    m_compare = new ComparePage(m_desk, m_options.renderer);
     addScrolled(m_compare);
-    m_problemPage = new ProblemPage(m_pages);
+    m_problemPage = new ProblemPage;
     addScrolled(m_problemPage);
 
     const auto dock = [this](const QString& title, const char* name) {
@@ -399,7 +396,8 @@ Session::FileRead MainWindow::readFile(const QString& path, const QStringList& o
 
 bool MainWindow::isPage(const QWidget* page) const
 {
-    return m_pages->currentWidget()->isAncestorOf(page);
+    const auto* area = qobject_cast<const LateArea*>(m_pages->currentWidget());
+    return area != nullptr && area->holds(page);
 }
 
 bool MainWindow::isGalleryShown() const
@@ -438,8 +436,10 @@ void MainWindow::showPage(QWidget* page)
 {
     leaveWorkspace();
     for (int i = 0; i < m_pages->count(); ++i)
-        if (m_pages->widget(i)->isAncestorOf(page))
+        if (auto* area = qobject_cast<LateArea*>(m_pages->widget(i)); area != nullptr && area->holds(page)) {
+            area->place();
             m_pages->setCurrentIndex(i);
+        }
     m_formDock->hide();
     m_detailsDock->hide();
     m_findingsDock->hide();

@@ -65,6 +65,9 @@ struct WindowOptions {
     Renderer renderer = Renderer::automatic;
 };
 
+/// Of several steps in one figure, whatever room the page has.
+inline constexpr QSize kComparisonSize(1600, 900);
+
 /// Of docks, where there is room.
 inline constexpr int kFormWidth = 324, kDetailsWidth = 308, kLessonWidth = 380, kNarrowestDock = 292;
 

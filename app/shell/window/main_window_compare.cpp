@@ -250,10 +250,9 @@ void MainWindow::exportComparison(bool asFigure)
 
 void MainWindow::saveComparison(const QString& path)
 {
-    constexpr QSize kFigure(1600, 900); ///< as --figure compare
     try {
         if (figureFormatOf(path))
-            saveFigure(m_compare->view(), path, kFigure);
+            saveFigure(m_compare->view(), path, kComparisonSize);
         else
             saveWhole(path, m_compare->csv().toUtf8());
         statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), kTellMs);

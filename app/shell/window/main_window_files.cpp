@@ -283,17 +283,18 @@ void MainWindow::exportFigure()
 
 void MainWindow::copyFigure()
 {
+    const auto copy = [this](View& view, QSize size, const QString& name) {
+        QGuiApplication::clipboard()->setMimeData(figureMimeData(view, {.logical = size}));
+        statusBar()->showMessage(tr("%1 copied, as pixels and as SVG").arg(name), kSavedMs);
+    };
     const Picture picture = m_workspace->lastUsedPicture();
     try {
-        if (isRecordedShown()) {
-            QGuiApplication::clipboard()->setMimeData(
-                figureMimeData(m_recorded->usedView(), {.logical = m_recorded->usedCanvas().size()}));
-            statusBar()->showMessage(tr("Figure copied, as pixels and as SVG"), kSavedMs);
-            return;
-        }
-        QGuiApplication::clipboard()->setMimeData(
-            figureMimeData(m_workspace->upToDateView(picture), {.logical = m_workspace->canvas(picture).size()}));
-        statusBar()->showMessage(tr("%1 copied, as pixels and as SVG").arg(tr(pictureInfo(picture).title)), kSavedMs);
+        if (isRecordedShown())
+            copy(m_recorded->usedView(), m_recorded->usedCanvas().size(), tr("Figure"));
+        else if (isCompareShown())
+            copy(m_compare->view(), kComparisonSize, tr("Comparison"));
+        else
+            copy(m_workspace->upToDateView(picture), m_workspace->canvas(picture).size(), tr(pictureInfo(picture).title));
     } catch (const sim::Error& error) {
         m_banner->tell(tr("The figure cannot be copied"), {{{}, {}, error.what(), sim::Severity::error}});
     }

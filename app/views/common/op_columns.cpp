@@ -18,7 +18,8 @@ constexpr std::array kOpColumns{
                  "of the time of the selected ranks; streams run at once, so that shares may sum to more than 100 %"},
     OpColumnInfo{OpColumn::mean, "Mean", "how long one takes"},
     OpColumnInfo{OpColumn::longest, "Longest", "Enter or a double click goes to it"},
-    OpColumnInfo{OpColumn::durations, "Durations", "how many take how long, on one logarithmic axis for all rows"},
+    OpColumnInfo{OpColumn::durations, "Durations",
+                 "how many take how long, on one logarithmic axis for all rows; left of the bars how many the highest one is"},
     OpColumnInfo{OpColumn::bytes, "Bytes", "moved by transfers and collectives, each rank its own"},
     OpColumnInfo{OpColumn::flopRate, "FLOP/s", "while it computes, what is computed again counted too"}};
 
@@ -104,6 +105,7 @@ DurationBars durationBars(const sim::OpTable& table, const sim::OpGroup& group, 
     const double highest = *std::max_element(bars.heights.begin(), bars.heights.end());
     for (double& height : bars.heights)
         height = highest > 0 ? height / highest : 0;
+    bars.highest = static_cast<std::int64_t>(highest);
     bars.beginNs = sim::OpHistogram::beginNs(static_cast<int>(first));
     bars.endNs = sim::OpHistogram::beginNs(static_cast<int>(first + bars.heights.size() * perBar));
     return bars;

@@ -28,6 +28,7 @@ double opValue(const sim::OpTable&, const sim::OpGroup&, OpColumn);
 /// How many ops took how long, as bars of one width on a logarithmic axis that is the same for all groups of a table.
 struct DurationBars {
     std::vector<double> heights; ///< share of the highest
+    std::int64_t highest = 0;    ///< ops in that
     double beginNs = 0, endNs = 0;
 };
 /// At most so many bars.

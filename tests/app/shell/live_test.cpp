@@ -106,15 +106,17 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
 
 TEST(Parting, IsSaidWithWhatHelps)
 {
-    EXPECT_TRUE(partingText(0.011, 0.010, false, 0).isEmpty()) << "as near as predictions come";
-    EXPECT_TRUE(partingText(0.011, 0, false, 0).isEmpty());
-    const QString unknown = partingText(0.020, 0.010, false, 0);
+    EXPECT_TRUE(partingText(0.011, 0.010, false, true, 0).isEmpty()) << "as near as predictions come";
+    EXPECT_TRUE(partingText(0.011, 0, false, true, 0).isEmpty());
+    const QString unknown = partingText(0.020, 0.010, false, true, 0);
     EXPECT_TRUE(unknown.contains(QStringLiteral("Calibrate measures it"))) << unknown.toStdString();
     EXPECT_FALSE(unknown.contains(QStringLiteral("busy")));
-    const QString busy = partingText(0.020, 0.010, false, 1.5);
+    EXPECT_TRUE(partingText(0.020, 0.010, false, false, 0).contains(QStringLiteral("once this training is over")))
+        << "its button is disabled until then";
+    const QString busy = partingText(0.020, 0.010, false, true, 1.5);
     EXPECT_TRUE(busy.contains(QStringLiteral("This machine is busy: other programs use 1.5 of its cores"))) << busy.toStdString();
-    EXPECT_TRUE(partingText(0.010, 0.010, true, 1.5).startsWith(QStringLiteral("This machine is busy")));
-    EXPECT_FALSE(partingText(0.020, 0.010, true, 0).contains(QStringLiteral("does not know")));
+    EXPECT_TRUE(partingText(0.010, 0.010, true, true, 1.5).startsWith(QStringLiteral("This machine is busy")));
+    EXPECT_FALSE(partingText(0.020, 0.010, true, true, 0).contains(QStringLiteral("does not know")));
 }
 
 TEST_F(LiveTest, AKilledWorkerIsAMessageAndLosesNothing)

@@ -124,6 +124,14 @@ TEST_F(PresentationTest, NoTextIsSmallerThanTheBackRowCanRead)
             EXPECT_GE(canvas->magnification() * static_cast<qreal>(fontPixels(FontFace::small)), smallest - 1e-9);
         for (const QLabel* label : presentation.findChildren<QLabel*>())
             EXPECT_GE(label->fontInfo().pixelSize(), smallest) << label->text().toStdString();
+        QToolTip::showText({}, QStringLiteral("rank %1").arg(size.width()), presentation.canvases().front());
+        for (const QWidget* tip : QApplication::topLevelWidgets()) {
+            if (tip->inherits("QTipLabel") && tip->isVisible()) {
+                EXPECT_GE(tip->fontInfo().pixelSize(), smallest) << "of what is pointed at";
+            }
+        }
+        EXPECT_TRUE(QToolTip::isVisible());
+        QToolTip::hideText();
     }
 }
 

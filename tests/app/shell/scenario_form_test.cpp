@@ -1,4 +1,5 @@
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/widgets/fold_section.h"
 
 #include "app/session/reset.h"
 #include "app/shell/form/value_rows.h"
@@ -90,6 +91,8 @@ TEST_F(FormTest, HasARowForEveryKeyOfTheTable)
 {
     open("21-slow-gpu.json");
     std::set<std::string_view> shown;
+    for (FoldSection* fold : form.findChildren<FoldSection*>())
+        fold->setOpen(true);
     for (const FormRow* row : form.findChildren<FormRow*>())
         shown.insert(row->key().pointer);
     for (const ScenarioKey& key : scenarioKeys()) {

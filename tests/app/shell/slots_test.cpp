@@ -1,6 +1,9 @@
 // The window answers while scenarios are opened: nothing holds its thread for seconds. How long exactly is measured by
 // rankscope-app-bench --slots; here only what a person would call hanging is wrong.
+#include "app/shell/compare/compare_page.h"
+#include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "tests/app/shell/window_fixture.h"
 
@@ -109,6 +112,9 @@ TEST_F(AnsweringWindow, OpensFromTheGalleryInTwoTurnsAndNeverShowsTheScenarioBef
     EXPECT_GT(watched.paints, 0);
     EXPECT_NE(title->text(), before);
     EXPECT_EQ(watched.paintsOfBefore, 0) << "a frame of the scenario before was shown";
+    for (const QWidget* unseen : {static_cast<QWidget*>(&window.recorded()), static_cast<QWidget*>(&window.comparePage()),
+                                  static_cast<QWidget*>(window.form().rowAt("/live/seed"))})
+        EXPECT_FALSE(window.isAncestorOf(unseen)) << "what nobody has seen costs no change of theme";
 }
 
 TEST_F(AnsweringWindow, ArrangesItsPicturesOnceForTheRoomTheyGet)

@@ -128,6 +128,13 @@ TEST_F(TakeAwayTest, CopiedFiguresArePixelsAndSvg)
     ASSERT_TRUE(copied);
     EXPECT_TRUE(copied->hasImage());
     EXPECT_TRUE(copied->data(QStringLiteral("image/svg+xml")).contains("</svg>"));
+
+    ASSERT_TRUE(window.compareWith(galleryFile("17-schedule-1f1b.json")).empty());
+    ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
+    window.run(CommandId::copyFigure);
+    const QByteArray comparison = QApplication::clipboard()->mimeData()->data(QStringLiteral("image/svg+xml"));
+    window.saveComparison(path("comparison.svg"));
+    EXPECT_EQ(comparison.size(), contents(path("comparison.svg")).size()) << "one figure, copied or saved";
 }
 
 /// A name without an ending is another file's name with it, and that one is asked about.

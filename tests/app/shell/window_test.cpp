@@ -441,6 +441,8 @@ TEST_F(WindowTest, TellsWhatTheWholeRunTakesAndCosts)
     window.details().setGpuHourPrice(2.5);
     EXPECT_TRUE(noteOf().contains(QStringLiteral("costs %1").arg(countQuantity(run.gpuHours * 2.5).text())))
         << noteOf().toStdString();
+    open(kTiny); // on a machine without a published power limit
+    EXPECT_TRUE(noteOf().contains(QStringLiteral("power limit of the GPU, in the hardware details"))) << noteOf().toStdString();
 }
 
 TEST_F(WindowTest, DocksComeBackAsTheyWere)

@@ -31,7 +31,7 @@ TEST(WholeRun, TakesAtMostThePowerLimitsOfItsGpusAndThePriceOfTheirHours)
     Scenario scenario = test::smallScenario(1, 2, 2);
     const auto told = [](const Scenario& of) { return wholeRun(*simulate(of), 1e12); };
     EXPECT_FALSE(told(scenario).mostEnergyKwh()) << "not known";
-    EXPECT_EQ(told(scenario).energyText(), "");
+    EXPECT_EQ(told(scenario).energyText(), "energy not known without the power limit of the GPU");
     scenario.cluster.gpu.powerWatts = 700;
     const WholeRun run = told(scenario);
     EXPECT_DOUBLE_EQ(*run.mostEnergyKwh(), run.days * 24 * 4 * 0.7);

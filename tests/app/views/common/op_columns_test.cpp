@@ -59,6 +59,8 @@ TEST(OpColumns, BarsOfAllRowsStandOnOneAxis)
     EXPECT_DOUBLE_EQ(std::accumulate(fine.heights.begin(), fine.heights.end(), 0.0), 2); // 2 of one bucket, 1 and 1
     EXPECT_DOUBLE_EQ(durationBars(table, table.groups[1], 100).heights.front(), 1);
     EXPECT_EQ(fine.heights.front(), 0);
+    EXPECT_EQ(fine.highest, 2);
+    EXPECT_EQ(durationBars(table, table.groups[0], 1).highest, 4);
 }
 
 TEST(OpColumns, TheTableHasExactNumbers)

@@ -18,6 +18,8 @@ using Scenario = sim::Scenario;
 constexpr int kMostStops = 256;
 constexpr int kMostMicrobatches = 4096;
 constexpr int kLongestSequence = 1 << 20;
+/// The outer two may hold nothing but embedding and head.
+constexpr int kStagesWithoutLayers = 2;
 
 int atLeastOne(int value)
 {
@@ -104,7 +106,7 @@ constexpr std::array kRules{
              addDivisors(n, std::int64_t{s.layout.cp} * s.layout.dp);
              addDivisors(n, 64);
          }},
-    Rule{Control::pp, [](Numbers& n, const Scenario& s) { addRange(n, 1, s.model.numHiddenLayers); }},
+    Rule{Control::pp, [](Numbers& n, const Scenario& s) { addRange(n, 1, s.model.numHiddenLayers + kStagesWithoutLayers); }},
     Rule{Control::dp,
          [](Numbers& n, const Scenario& s) {
              addDivisors(n, s.training.globalBatchSize / atLeastOne(s.training.microBatchSize));
@@ -124,7 +126,10 @@ constexpr std::array kRules{
              n.insert(72); // an NVL72 rack is one domain
          }},
     Rule{Control::virtualStages,
-         [](Numbers& n, const Scenario& s) { addRange(n, 1, atLeastOne(s.model.numHiddenLayers / atLeastOne(s.layout.pp))); }},
+         [](Numbers& n, const Scenario& s) {
+             const int stages = (s.model.numHiddenLayers + kStagesWithoutLayers) * s.modelCopies();
+             addRange(n, 1, atLeastOne(stages / atLeastOne(s.layout.pp)));
+         }},
     Rule{"/schedule/microbatch_group",
          [](Numbers& n, const Scenario& s) {
              addDivisors(n, s.microbatches());

@@ -24,18 +24,28 @@ bool isUnwritten(const std::string& pointer, const ScenarioDocument& start, cons
     return !covers("/model", pointer) && !covers("/cluster", pointer) && !start.get(pointer) && !mine.get(pointer);
 }
 
+/// Whether this key is as the app lets it follow others: dp gives way to tp, cp and pp; a shard group that was all of dp × cp
+/// goes on being that; nodes are as many as the ranks need; a division of layers into other stages is taken out.
+bool follows(const std::string& pointer, const Scenario& start, const Scenario& mine)
+{
+    const Layout &before = start.layout, &now = mine.layout;
+    if (pointer == "/layout/dp")
+        return before.tp != now.tp || before.cp != now.cp || before.pp != now.pp;
+    if (pointer == "/layout/dp_shard")
+        return before.dpShard == before.dp * before.cp && now.dpShard == now.dp * now.cp;
+    if (pointer == "/cluster/nodes")
+        return before.worldSize() != now.worldSize() && now.worldSize() <= mine.cluster.gpus() &&
+               mine.cluster.gpus() - now.worldSize() < mine.cluster.gpusPerNode;
+    return pointer == "/schedule/layers_per_stage" && mine.schedule.layersPerStage.empty();
+}
+
 void findChanged(ChallengeState& state, const ScenarioDocument& startDocument, const ScenarioDocument& mineDocument,
                  const Scenario& start, const Scenario& mine)
 {
-    const bool sameGpus = start.layout.worldSize() == mine.layout.worldSize();
     for (const ChangedKey& key : changedKeys(start, mine)) {
         if (isUnwritten(key.pointer, startDocument, mineDocument))
             continue;
-        const bool follows =
-            (key.pointer == "/layout/dp" && sameGpus && start.layout.dp != mine.layout.dp &&
-             (start.layout.tp != mine.layout.tp || start.layout.pp != mine.layout.pp || start.layout.cp != mine.layout.cp)) ||
-            (key.pointer == "/schedule/layers_per_stage" && mine.schedule.layersPerStage.empty());
-        (follows ? state.followed : state.changed).push_back(key.pointer);
+        (follows(key.pointer, start, mine) ? state.followed : state.changed).push_back(key.pointer);
     }
 }
 

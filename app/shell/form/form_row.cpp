@@ -51,6 +51,12 @@ QString listText(const std::vector<double>& values)
     return out.join(QStringLiteral(", "));
 }
 
+bool hasWords(const QString& text, const QString& typed)
+{
+    const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    return std::all_of(words.begin(), words.end(), [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
+}
+
 QString withoutNearest(const QString& problem)
 {
     const qsizetype at = problem.indexOf(QLatin1String("; nearest: "));
@@ -271,19 +277,24 @@ void FormRow::setFileText(const QString& text)
     m_reset->setAccessibleName(tr("%1: back to %2, as in the file").arg(labelText(), text));
 }
 
-bool FormRow::matches(const QString& typed) const
+QString FormRow::names() const
 {
     const QString key = QString::fromStdString(m_pointer);
-    const QString all = labelText() + QLatin1Char(' ') + key + QLatin1Char(' ') +
-                        QString(key).replace(QLatin1Char('_'), QLatin1Char(' ')) + QLatin1Char(' ') + m_what;
+    return labelText() + QLatin1Char(' ') + key + QLatin1Char(' ') + QString(key).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+bool FormRow::isNamed(const QString& typed) const
+{
     const auto beginsWordOf = [&typed](const QString& name) {
         const qsizetype at = name.indexOf(typed, 0, Qt::CaseInsensitive);
         return at == 0 || (at > 0 && !name[at - 1].isLetterOrNumber());
     };
-    if (std::any_of(m_otherNames.begin(), m_otherNames.end(), beginsWordOf))
-        return true;
-    const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-    return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
+    return std::any_of(m_otherNames.begin(), m_otherNames.end(), beginsWordOf) || hasWords(names(), typed);
+}
+
+bool FormRow::isDescribed(const QString& typed) const
+{
+    return hasWords(names() + QLatin1Char(' ') + m_what, typed);
 }
 
 QString FormRow::textOf(const std::string& json) const

@@ -41,8 +41,10 @@ public:
     /// What the file has instead; null where nothing was changed.
     void setFileText(const QString&);
     bool isChanged() const { return !m_fileText.isNull(); }
-    /// Every word typed is somewhere in the label, the key or its description; or another of its names has it.
-    bool matches(const QString& typed) const;
+    /// Every word typed is somewhere in the label or the key; or another of its names has it.
+    bool isNamed(const QString& typed) const;
+    /// Every word typed is there or in the description.
+    bool isDescribed(const QString& typed) const;
     void setOtherNames(const QStringList& names) { m_otherNames = names; }
     /// What the key means, which values it may have, and why not others.
     QString whyText() const;
@@ -86,6 +88,7 @@ private:
     void describe();
     void showLabel();
     void showProblem();
+    QString names() const;
 
     const ScenarioKey& m_key;
     std::string m_pointer;

@@ -47,7 +47,8 @@ void ScenarioForm::build()
 {
     m_search->setPlaceholderText(tr("Find a setting"));
     m_search->setAccessibleName(tr("Find a setting"));
-    m_search->setAccessibleDescription(tr("By its name, its key in the file, or a word of its description"));
+    m_search->setAccessibleDescription(
+        tr("By its name or its key in the file; where none is called so, by a word of its description"));
     m_search->setClearButtonEnabled(true);
     connect(m_search, &QLineEdit::textChanged, this, &ScenarioForm::refreshVisibility);
     m_whatIf->setText(tr("What if…"));
@@ -298,10 +299,13 @@ bool ScenarioForm::isRelevant(const FormRow& row) const
 void ScenarioForm::refreshVisibility()
 {
     const QString typed = m_search->text().trimmed();
+    const auto isNamed = [&](const FormRow* row) { return isRelevant(*row) && row->isNamed(typed); };
+    const bool byName = !typed.isEmpty() && std::any_of(m_order.begin(), m_order.end(), isNamed); // else by what is said of them
     bool isAnyShown = false, isAnyWithoutEffect = false;
     std::map<const FoldSection*, bool> hasShown, hasProblem, hasAllowed;
     for (FormRow* row : m_order) {
-        const bool matches = typed.isEmpty() || row->matches(typed), isShown = matches && isRelevant(*row);
+        const bool matches = typed.isEmpty() || (byName ? row->isNamed(typed) : row->isDescribed(typed));
+        const bool isShown = matches && isRelevant(*row);
         row->setVisible(isShown);
         isAnyShown = isAnyShown || isShown;
         isAnyWithoutEffect = isAnyWithoutEffect || (matches && !isShown);

@@ -343,9 +343,11 @@ void CardList::resizeEvent(QResizeEvent* event)
 void CardList::focusInEvent(QFocusEvent* event)
 {
     QListView::focusInEvent(event);
+    // The first in sight: nothing moves, least of all what is clicked just now.
     for (int row = 0; !isCard(currentIndex()) && row < m_model->rowCount(); ++row) {
-        if (isCard(m_model->index(row, 0)))
-            setCurrentIndex(m_model->index(row, 0));
+        const QModelIndex index = m_model->index(row, 0);
+        if (isCard(index) && viewport()->rect().contains(visualRect(index)))
+            setCurrentIndex(index);
     }
     updatePlaying();
 }

@@ -230,8 +230,10 @@ MemoryFrame::MemoryFrame(Rect area, std::size_t rows, bool allRows, int legendLi
     if (headerHeight > 0)
         legend = {inner.left, header.bottom, inner.right, inner.top};
     const auto wanted = kScaleHeight + static_cast<float>(rows) * 26.0F;
-    constexpr float kLowestPlot = 120, kLowestBars = 60, kWideForBoth = 880, kLowForBeside = 300, kBetween = 10;
+    constexpr float kLowestPlot = 104, kLowestBars = 60, kWideForBoth = 880, kLowForBeside = 300, kBetween = 10;
     const bool beside = inner.width() >= kWideForBoth && inner.height() < kLowForBeside && inner.height() >= kLowestPlot;
+    constexpr std::size_t kFewRows = 4; // that are seen at once, and not all but one of them
+    allRows = allRows || rows <= kFewRows;
     const float lowest = kScaleHeight + static_cast<float>(rows) * kLowestPitch,
                 highest = inner.height() - kBetween - kLowestPlot;
     const bool needsAll = allRows && lowest > highest && lowest <= inner.height();

@@ -329,8 +329,9 @@ void StoragePainter::picture(int index, const sim::TensorHolding& tensor, Stored
                            .rect = intersected(rect, m_frame.table)});
     }
     // One line between neighbours, not two; slices that are little more than a line do without.
-    constexpr float kOutlined = 4;
-    const float across = tensor.split == sim::TensorSplit::rows && tensor.expertBlocks == 1 ? whole.height() : whole.width();
+    constexpr float kOutlined = 4, kBesidePicture = 8;
+    const bool isCutIntoRows = tensor.split == sim::TensorSplit::rows && tensor.expertBlocks == 1 && slices.size() > 1;
+    const float across = isCutIntoRows ? whole.height() : whole.width();
     const bool outlined = across >= kOutlined * static_cast<float>(slices.size());
     for (const TensorSlice& slice : slices) {
         const Rect r = slice.rect;
@@ -340,6 +341,14 @@ void StoragePainter::picture(int index, const sim::TensorHolding& tensor, Stored
     }
     if (slices.size() > 1)
         m_canvas.strokeRect(whole, line);
+    if (const bool areLow = slices.front().rect.height() < m_canvas.textHeight(FontFace::small);
+        first && areLow && isCutIntoRows) {
+        const std::string top = countText(slices.front().owner), bottom = countText(slices.back().owner);
+        write({whole.right + kBesidePicture, whole.top, cell.right, whole.bottom},
+              {"rank " + top + " at the top, " + bottom + " at the bottom", top + " at the top, " + bottom + " at the bottom",
+               top + " … " + bottom},
+              m_theme.mutedText, FontFace::small);
+    }
     for (const TensorSlice& slice : slices) {
         if (!slice.own)
             continue;

@@ -27,6 +27,12 @@ std::string rowName(const TimelineModel& model, int row)
     return names.empty() ? std::string() : names.front();
 }
 
+/// Whose bytes they are: where a row stands for several ranks, those of each.
+std::string holders(const std::string& row)
+{
+    return row.ends_with(" ranks") ? "each of " + row : row;
+}
+
 } // namespace
 
 std::optional<MemoryCurve> memoryCurve(const TimelineModel& model, const Selection& selection, int otherwise)
@@ -90,7 +96,8 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
     };
 
     canvas.pushClip(lane);
-    canvas.fillRect({lane.left, lane.top, endX, lane.bottom}, mix(theme.canvas, theme.text, 0.045F));
+    const Color empty = mix(theme.canvas, theme.text, 0.045F);
+    canvas.fillRect({lane.left, lane.top, endX, lane.bottom}, empty);
     const Color activations = mix(theme.canvas, theme.activations, theme.dark ? 0.75F : 0.85F);
     const Color states = mix(theme.canvas, theme.parameters, theme.dark ? 0.75F : 0.6F);
     paintCounter(canvas, scene.model().counter(curve->counter), axis, {lane.left, lane.top, endX, lane.bottom}, scale,
@@ -105,6 +112,9 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
     }
     canvas.popClip();
 
+    const bool over = curve->capacityBytes > 0 && curve->peakBytes > curve->capacityBytes;
+    if (const float limitY = y(curve->capacityBytes); curve->capacityBytes > 0 && limitY >= lane.top)
+        canvas.line({lane.left, limitY}, {endX, limitY}, over ? theme.error : theme.warning, 1, LineStyle::dashed);
     // Peak: a level line, and its place where it is in sight.
     const float peakY = y(curve->peakBytes), peakX = axis.x(static_cast<double>(curve->peakNs));
     canvas.line({lane.left, peakY}, {endX, peakY}, theme.mutedText, 1, LineStyle::dotted);
@@ -114,12 +124,12 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
         const std::string text = "peak " + bytesText(static_cast<double>(curve->peakBytes));
         const float width = canvas.textWidth(text, FontFace::small);
         const float left = peakX + 8 + width <= endX ? peakX + 8 : peakX - 8 - width;
-        if (left >= lane.left && peakY - small - 1 >= lane.top)
+        if (left >= lane.left && peakY - small - 1 >= lane.top) {
+            // The limit's line may run behind the words.
+            canvas.fillRect({std::floor(left) - 2, peakY - small - 1, std::floor(left) + width + 2, peakY}, empty);
             canvas.text({std::floor(left), peakY - small - 1}, text, theme.text, FontFace::small);
+        }
     }
-    const bool over = curve->capacityBytes > 0 && curve->peakBytes > curve->capacityBytes;
-    if (const float limitY = y(curve->capacityBytes); curve->capacityBytes > 0 && limitY >= lane.top)
-        canvas.line({lane.left, limitY}, {endX, limitY}, over ? theme.error : theme.warning, 1, LineStyle::dashed);
 
     const Rect gutter{scene.frame.gutter.left, lane.top, scene.frame.gutter.right, lane.bottom};
     const std::string peak = bytesText(static_cast<double>(curve->peakBytes));
@@ -151,7 +161,7 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
 std::string memoryText(const TimelineModel& model, const MemoryCurve& curve, std::int64_t beginNs, std::int64_t endNs)
 {
     const std::int64_t held = model.counter(curve.counter).highest(beginNs, endNs);
-    std::string text = bytesText(static_cast<double>(held)) + " held by " + rowName(model, curve.row) + "\nat " +
+    std::string text = bytesText(static_cast<double>(held)) + " held by " + holders(rowName(model, curve.row)) + "\nat " +
                        durationText(static_cast<double>(beginNs));
     if (curve.statesBytes > 0)
         text += "\n" + bytesText(static_cast<double>(curve.statesBytes)) + " weights, gradients, optimizer\n" +

@@ -42,6 +42,18 @@ TEST(LegalValues, EndWithAReason)
     EXPECT_EQ(tp.whyNotLess(), "");
 }
 
+/// 126 layers on 16 pipeline ranks: 8 chunks a rank are 128, the first and the last with a layer less.
+TEST(LegalValues, OfStagesCountTheOuterTwoThatNeedNoLayers)
+{
+    auto changed = document("41-llama3-405b-8192-gpus.json");
+    changed.set("/schedule/virtual_stages", "7");
+    changed.erase("/schedule/layers_per_stage");
+    EXPECT_EQ(valuesAt(changed, Control::virtualStages).values.back(), 8);
+    const auto few = document("57-tiny-dp4.json");
+    const double layers = scenario(few).model.numHiddenLayers;
+    EXPECT_EQ(valuesAt(few, Control::pp, LayoutRule::resize).values.back(), layers + 2);
+}
+
 TEST(LegalValues, OfWhatIsTooLargeEndWithWhatTheReaderCallsNearest)
 {
     auto changed = document("38-gpt3-175b-1024-gpus.json");

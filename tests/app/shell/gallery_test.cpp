@@ -6,6 +6,7 @@
 #include <QAbstractItemModel>
 #include <QApplication>
 #include <QLineEdit>
+#include <QScrollBar>
 #include <QTest>
 
 #include <gtest/gtest.h>
@@ -60,6 +61,20 @@ TEST_F(GalleryTest, HeadingsAreWideAndCannotBeChosen)
     EXPECT_EQ(first.top(), second.top()) << "side by side";
     QTest::mouseClick(cards->viewport(), Qt::LeftButton, {}, cards->visualRect(heading).center());
     EXPECT_TRUE(opened.isEmpty());
+}
+
+TEST_F(GalleryTest, AClickOpensTheCardUnderThePointerHoweverFarTheListIsScrolled)
+{
+    cards->verticalScrollBar()->setValue(cards->verticalScrollBar()->maximum() / 2);
+    const int scrolled = cards->verticalScrollBar()->value();
+    ASSERT_GT(scrolled, 500);
+    const QModelIndex index = cards->indexAt(cards->viewport()->rect().center());
+    ASSERT_TRUE(index.flags() & Qt::ItemIsEnabled);
+    const QPoint at = cards->viewport()->rect().center();
+    cards->setFocus(Qt::MouseFocusReason); // as a press of the mouse does first
+    QTest::mouseClick(cards->viewport(), Qt::LeftButton, {}, at);
+    EXPECT_EQ(cards->verticalScrollBar()->value(), scrolled);
+    EXPECT_EQ(opened, page.entries()[index.data(Qt::UserRole).value<std::size_t>()].path);
 }
 
 TEST_F(GalleryTest, KeysReachEveryCardAndEnterOpens)

@@ -132,6 +132,11 @@ TEST_F(FormTest, SearchLeavesWhatMatchesAndUnfoldsIt)
     EXPECT_TRUE(visible(Control::tp));
     form.search(QStringLiteral("sequence_slices"));
     EXPECT_FALSE(visible("/schedule/sequence_slices")) << "it has no effect on 1f1b";
+    form.search(QStringLiteral("micro"));
+    EXPECT_TRUE(visible("/training/micro_batch_size"));
+    EXPECT_FALSE(visible("/cluster/efficiency/kernel_us")) << "described with microseconds, but others are called so";
+    form.search(QStringLiteral("microseconds"));
+    EXPECT_TRUE(visible("/cluster/efficiency/kernel_us")) << "nothing is called so";
     form.search({});
     EXPECT_TRUE(visible(Control::tp));
     EXPECT_FALSE(visible("/cluster/gpu/memory_bandwidth_gbs"));

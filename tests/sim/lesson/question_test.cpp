@@ -194,6 +194,31 @@ TEST_F(Asked, ChallengesCountTheControlsThatWereMoved)
     EXPECT_NE(state(R"({"/layout/tp":3})").problem, "");
 }
 
+TEST_F(Asked, WhatFollowsTheControlThatWasMovedIsFree)
+{
+    using Keys = std::vector<std::string>;
+    const auto changed = [&](const std::string& keys, const Cases& cases, const Challenge& challenge) {
+        CaseSubject mine = startOf(challenge, cases);
+        setKeys(mine, LessonValue::parse(keys));
+        return stateOf(challenge, mine, cases).changed;
+    };
+    const Challenge& two = *m_lesson.challenges()[1]; // four ranks on one node of four GPUs
+    const auto moved = [&](const std::string& keys) { return changed(keys, m_cases.all(), two); };
+    EXPECT_EQ(moved(R"({"/layout/dp":8,"/cluster/nodes":2})"), Keys{"/layout/dp"}) << "as many nodes as its ranks need";
+    EXPECT_EQ(moved(R"({"/layout/pp":2,"/cluster/nodes":2})"), Keys{"/layout/pp"});
+    EXPECT_EQ(moved(R"({"/layout/pp":2,"/layout/dp":8,"/cluster/nodes":4})"), Keys{"/layout/pp"}) << "after another size";
+    EXPECT_EQ(moved(R"({"/layout/dp":8,"/cluster/nodes":4})"), (Keys{"/cluster/nodes", "/layout/dp"})) << "more than they need";
+    EXPECT_EQ(moved(R"({"/cluster/nodes":2})"), Keys{"/cluster/nodes"});
+
+    const Lesson sharded = test::lesson(test::lessonWith({{R"("four":{)", R"("shards":{"from":"tiny","set":{
+        "/layout/zero_stage":3,"/layout/dp_shard":4}},"four":{)"}}));
+    const LessonCases cases(sharded, test::catalogue());
+    Challenge shards = two;
+    shards.from = "shards";
+    EXPECT_EQ(changed(R"({"/layout/pp":2,"/layout/dp":2,"/layout/dp_shard":2})", cases.all(), shards), Keys{"/layout/pp"});
+    EXPECT_EQ(changed(R"({"/layout/dp_shard":2})", cases.all(), shards), Keys{"/layout/dp_shard"});
+}
+
 TEST(LiveText, WritesNumbersAsTheFormatSays)
 {
     EXPECT_EQ(writtenValue(17.6144, "gib"), "17.6 GiB");

@@ -58,6 +58,16 @@ sim::Scenario withGpuMemory(sim::Scenario scenario, double gib)
     return scenario;
 }
 
+/// Three of four stages would hide just the one that is spoken of.
+TEST(MemoryPicture, AFewRowsAreAllInSightInALowPicture)
+{
+    for (float height = 130; height < 500; height += 10) {
+        const MemoryFrame frame({0, 0, 480, height}, 4);
+        EXPECT_GE(frame.bars.height(), 4 * frame.pitch) << height;
+    }
+    EXPECT_GT(MemoryFrame({0, 0, 480, 245}, 4).plot.height(), 55) << "and what is held over the step below them";
+}
+
 TEST(MemoryPicture, HasABarForEachPipelineRankWithThePeakOfTheMetrics)
 {
     Memory memory(fourStages());

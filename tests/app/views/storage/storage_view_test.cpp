@@ -123,6 +123,13 @@ TEST(StoragePicture, PointingAtAnothersSliceLightsThatRankAndAClickGoesThere)
     EXPECT_FALSE(storage.selection.hoveredRank);
 }
 
+TEST(StoragePicture, RowsThatAreTooLowForNumbersHaveTheirRanksBesideThem)
+{
+    const std::vector<std::string> texts = Storage(test::smallScenario(8)).draw().texts();
+    EXPECT_THAT(texts, Contains("5")) << "columns have a number each";
+    EXPECT_THAT(texts, Contains("0 … 7"));
+}
+
 TEST(StoragePicture, ExpertsLieInBlocksOfTheirRanks)
 {
     Storage storage(moeScenario());

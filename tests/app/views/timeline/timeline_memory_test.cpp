@@ -83,6 +83,32 @@ TEST(MemoryLane, LiesOnTheTimeAxisOfTheRows)
     EXPECT_EQ(TimelineFrame({0, 0, 1000, 900}).memory.height(), 0);
 }
 
+/// The limit close above the peak runs behind the peak's words, not through them.
+TEST(MemoryLane, NoLineIsDrawnThroughThePeaksWords)
+{
+    sim::Scenario scenario = fourStages();
+    constexpr double kGib = 1024.0 * 1024 * 1024;
+    scenario.cluster.gpu.memoryGib = 1.07 * static_cast<double>(sim::simulate(scenario)->memoryOfClass(0).total()) / kGib;
+    Timeline timeline(scenario);
+    const RecorderCanvas drawn = timeline.draw();
+    Rect words, behind;
+    bool hasLimit = false;
+    for (const Primitive& primitive : drawn.primitives()) {
+        if (primitive.kind == Primitive::Kind::text && primitive.text.starts_with("peak ")) {
+            words = primitive.rect;
+            EXPECT_LE(behind.left, words.left);
+            EXPECT_GE(behind.right, words.right);
+            EXPECT_LE(behind.top, words.top);
+            break;
+        }
+        if (primitive.kind == Primitive::Kind::fillRect)
+            behind = primitive.rect;
+        hasLimit = hasLimit || (primitive.kind == Primitive::Kind::line && primitive.style == LineStyle::dashed);
+    }
+    EXPECT_TRUE(hasLimit) << "below its words";
+    EXPECT_GT(words.width(), 0);
+}
+
 TEST(MemoryLane, PointingAtItTellsWhatIsHeld)
 {
     Timeline timeline(fourStages());
@@ -92,6 +118,10 @@ TEST(MemoryLane, PointingAtItTellsWhatIsHeld)
                                                         testing::HasSubstr("activations"), testing::HasSubstr("GPU 80.0 GiB")));
     timeline.drag({lane.left + 100, lane.top + 5}, {lane.left + 300, lane.top + 5});
     EXPECT_TRUE(timeline.selection.range) << "times are selected here as on the rows";
+
+    Timeline copies(test::smallScenario(1, 1, 4, 8)); // which are all alike
+    copies.move({(lane.left + lane.right) / 2, (lane.top + lane.bottom) / 2});
+    EXPECT_THAT(copies.view.tooltip(), testing::HasSubstr(" held by each of all 4 ranks"));
 }
 
 TEST(Dependencies, AreThoseOfThePipeline)

@@ -145,8 +145,12 @@ public:
         m_step = step > 0 && (!range || (to - from) / (step * m_scale) <= kMostNotches) ? step * m_scale
                  : range                                                                ? (to - from) / kNotches
                                                                                         : 1;
+        // Typed with two digits more than the slider has: the answer may lie between its notches.
+        constexpr int kMostDecimals = 12, kTypedBesides = 2;
         const double magnitude = std::log10(range ? (to - from) / kNotches : 1e-3);
-        m_box->setDecimals(step > 0 && step == std::floor(step) ? 0 : std::clamp(static_cast<int>(std::ceil(-magnitude)), 0, 6));
+        const int decimals = std::clamp(static_cast<int>(std::ceil(-magnitude)), 0, kMostDecimals - kTypedBesides);
+        m_box->setDecimals(step > 0 && step == std::floor(step) ? 0 : decimals + kTypedBesides);
+        const double notchUnit = step > 0 ? m_step : std::pow(10.0, -decimals);
         m_box->setRange(from, to);
         m_box->setSingleStep(m_step);
         m_box->setSpecialValueText({});
@@ -165,10 +169,12 @@ public:
             row->addWidget(m_slider, 0, 0);
             if (!ends.first.isEmpty())
                 row->addLayout(endsLine(ends), 1, 0);
-            connect(m_slider, &QSlider::valueChanged, this, [this](int notch) {
+            connect(m_slider, &QSlider::valueChanged, this, [this, notchUnit](int notch) {
                 if (m_settles)
                     return;
-                m_box->setValue(m_box->minimum() + notch * m_step);
+                m_settles = true; // the number is rounded, the slider stays
+                m_box->setValue(std::round((m_box->minimum() + notch * m_step) / notchUnit) * notchUnit);
+                m_settles = false;
                 touch();
             });
             connect(m_slider, &QSlider::sliderPressed, this, [this] { touch(); });

@@ -258,8 +258,10 @@ LessonPlay::Seen LessonPlay::seenWhenAnswered(std::size_t at) const
     }
     std::vector<std::string> others = answers;
     std::erase(others, was);
-    const bool isCompared = isAmong(answers, was) || isAmong(reasons, was); // the two of them
-    if (others.empty() || (isCompared && others.size() != 1) || (isCompared && others.front() == comparedWithShown(at)))
+    const bool isAnswered = isAmong(answers, was); // a number made of both is told of the one that is there
+    const bool isCompared = isAnswered || isAmong(reasons, was);
+    if (others.empty() || (isAnswered && input != QuestionInput::choice) || (isCompared && others.size() != 1) ||
+        (isCompared && others.front() == comparedWithShown(at)))
         return {};
     const auto said = std::find_if(others.begin(), others.end(), [&](const auto& name) { return isAmong(reasons, name); });
     const std::string& shown = said != others.end() ? *said : others.front();

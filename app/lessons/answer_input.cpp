@@ -298,8 +298,11 @@ protected:
     {
         // The words are as good as the dot.
         if (event->type() == QEvent::MouseButtonRelease && isEnabled() &&
-            static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton)
-            m_buttons[watched->property("option").toLongLong()]->click();
+            static_cast<QMouseEvent*>(event)->button() == Qt::LeftButton) {
+            QAbstractButton* button = m_buttons[watched->property("option").toLongLong()];
+            button->setFocus(Qt::MouseFocusReason); // keys go on from there
+            button->click();
+        }
         return AnswerInput::eventFilter(watched, event);
     }
 

@@ -118,6 +118,7 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     m_scroll->setWidgetResizable(true);
     m_scroll->setFrameShape(QFrame::NoFrame);
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_scroll->setFocusPolicy(Qt::TabFocus); // a click beside the words takes the keys from nobody
     setRole(m_scroll, "clear");
     setRole(m_next, "primary");
     connect(m_back, &QPushButton::clicked, this, &LessonPanel::back);

@@ -201,6 +201,14 @@ TEST(AnswerInput, ReturnOnWhatIsChosenCommitsAndASliderSaysWhereItEnds)
     const auto options = player.panel.input()->findChildren<QRadioButton*>();
     ASSERT_GE(options.size(), 2);
     pressReturnOn(options[0]);
+    for (QLabel* words : player.panel.input()->findChildren<QLabel*>())
+        if (words->buddy() == options[2]) {
+            QMouseEvent release(QEvent::MouseButtonRelease, {2, 2}, words->mapToGlobal(QPointF(2, 2)), Qt::LeftButton,
+                                Qt::NoButton, Qt::NoModifier);
+            QCoreApplication::sendEvent(words, &release);
+        }
+    EXPECT_TRUE(options[2]->isChecked());
+    EXPECT_EQ(player.panel.focusWidget(), options[2]) << "keys go on where the mouse was";
     pressReturnOn(options[1]);
     EXPECT_TRUE(options[1]->isChecked()) << "it is chosen";
     pressReturnOn(options[1]);

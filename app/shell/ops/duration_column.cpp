@@ -74,7 +74,9 @@ OpTableHeader::OpTableHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, pare
 
 void OpTableHeader::paintSection(QPainter* painter, const QRect& rect, int section) const
 {
+    painter->save(); // a style sheet leaves its clip behind
     QHeaderView::paintSection(painter, rect, section);
+    painter->restore();
     if (OpTableModel::columnAt(section) != OpColumn::durations)
         return;
     const OpTableModel& of = tableModel(*model());
@@ -100,7 +102,7 @@ void OpTableHeader::paintSection(QPainter* painter, const QRect& rect, int secti
 
 int narrowestDurations(const QFontMetrics& metrics)
 {
-    constexpr int kLetters = 34; // of the title and both ends
+    constexpr int kLetters = 27; // of the title and both ends
     return metrics.horizontalAdvance(QLatin1Char('0')) * kLetters;
 }
 

@@ -13,7 +13,7 @@
 namespace app {
 namespace {
 
-constexpr int kMargin = 10, kGap = 1, kNarrowestBar = 3, kScaleText = 11;
+constexpr int kBesideBars = 10, kGap = 1, kNarrowestBar = 3, kScaleText = 11;
 
 const OpTableModel& tableModel(const QAbstractItemModel& model)
 {
@@ -25,7 +25,7 @@ const OpTableModel& tableModel(const QAbstractItemModel& model)
 QRect barsIn(const QRect& cell, const sim::OpTable& table)
 {
     const int counts = QFontMetrics(uiFont(kScaleText)).horizontalAdvance(separated(table.all.count));
-    return cell.adjusted(kMargin + counts + 4, 0, -kMargin, 0);
+    return cell.adjusted(kBesideBars + counts + 4, 0, -kBesideBars, 0);
 }
 
 DurationBars barsOf(const sim::OpTable& table, const sim::OpGroup& group, const QRect& room)
@@ -74,7 +74,9 @@ OpTableHeader::OpTableHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, pare
 
 void OpTableHeader::paintSection(QPainter* painter, const QRect& rect, int section) const
 {
+    painter->save(); // a style sheet leaves its clip behind
     QHeaderView::paintSection(painter, rect, section);
+    painter->restore();
     if (OpTableModel::columnAt(section) != OpColumn::durations)
         return;
     const OpTableModel& of = tableModel(*model());
@@ -89,7 +91,7 @@ void OpTableHeader::paintSection(QPainter* painter, const QRect& rect, int secti
     painter->setPen(toQColor(of.theme().mutedText));
     const QFontMetrics metrics = painter->fontMetrics();
     const int title = metrics.horizontalAdvance(of.headerData(section, Qt::Horizontal, Qt::DisplayRole).toString());
-    const int fromLeft = std::max(room.left(), rect.left() + kMargin + title + 12);
+    const int fromLeft = std::max(room.left(), rect.left() + kBesideBars + title + 12);
     if (fromLeft + metrics.horizontalAdvance(from) + 12 + metrics.horizontalAdvance(to) <= room.right()) {
         painter->drawText(QRect(fromLeft, rect.top(), room.right() - fromLeft, rect.height()), Qt::AlignVCenter | Qt::AlignLeft,
                           from);
@@ -100,7 +102,7 @@ void OpTableHeader::paintSection(QPainter* painter, const QRect& rect, int secti
 
 int narrowestDurations(const QFontMetrics& metrics)
 {
-    constexpr int kLetters = 34; // of the title and both ends
+    constexpr int kLetters = 27; // of the title and both ends
     return metrics.horizontalAdvance(QLatin1Char('0')) * kLetters;
 }
 

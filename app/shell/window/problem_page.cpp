@@ -1,5 +1,7 @@
 #include "app/shell/window/problem_page.h"
 
+#include "app/session/plain_words.h"
+#include "app/session/scenario_keys.h"
 #include "app/session/scenario_link.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
@@ -24,7 +26,25 @@ namespace {
 constexpr std::size_t kMostShown = 200; ///< beyond that nobody reads them before mending the first; the copy has all
 constexpr int kWidest = 900;            ///< of a line that can still be read
 
-/// One problem: where, and what.
+/// What is wrong, as the form would say it; of a key that it does not have, as the file has it.
+QString saidPlainly(const sim::Problem& problem)
+{
+    const QString message = beginningOf(problem.message);
+    if (problem.pointer.empty())
+        return message;
+    constexpr std::string_view kBase = "/base"; // what a model or a cluster is chosen by
+    std::string_view pointer = problem.pointer;
+    if (pointer.ends_with(kBase))
+        pointer.remove_suffix(kBase.size());
+    const ScenarioKey* key = findScenarioKey(pointer);
+    if (key == nullptr)
+        return QStringLiteral("“%1”: %2").arg(beginningOf(problem.pointer.substr(problem.pointer.rfind('/') + 1)), message);
+    const bool hasLetters = sentenceName(*key) == key->unit; // an axis: “Tensor tp”, as the form has it
+    const QString name = QObject::tr(key->label) + (hasLetters ? QLatin1Char(' ') + QLatin1String(key->unit) : QString());
+    return QStringLiteral("%1: %2").arg(name, plainWords(message));
+}
+
+/// One problem: what is wrong, and for whoever edits the file, where.
 QFrame* makeCard(const sim::Problem& problem)
 {
     auto* card = new QFrame;
@@ -33,9 +53,9 @@ QFrame* makeCard(const sim::Problem& problem)
     auto* column = new QVBoxLayout(card);
     column->setContentsMargins(14, 10, 14, 10);
     column->setSpacing(4);
-    const QString pointer = beginningOf(problem.pointer), message = beginningOf(problem.message);
+    const QString place = problem.pointer.empty() ? QString() : QObject::tr("in the file: %1").arg(beginningOf(problem.pointer));
     QStringList spoken;
-    for (const auto& [text, role] : {std::pair{pointer, "strong"}, {message, ""}}) {
+    for (const auto& [text, role] : {std::pair{saidPlainly(problem), ""}, {place, "small"}}) {
         if (text.isEmpty())
             continue;
         auto* label = new QLabel(text);
@@ -47,7 +67,7 @@ QFrame* makeCard(const sim::Problem& problem)
         column->addWidget(label);
         spoken << text;
     }
-    card->setAccessibleName(spoken.join(QStringLiteral(": ")));
+    card->setAccessibleName(spoken.join(QStringLiteral(", ")));
     return card;
 }
 

@@ -17,7 +17,7 @@ constexpr const char* kLesson = R"({"format":"rankscope-lesson","version":1,"id"
   {"predict":{"id":"peak","ask":"?","input":"number","answer":"four.peak_activations[0]"}},
   {"predict":{"id":"which","ask":"?","input":"choice","many":true,"options":[{"text":"a","if":"four.makespan > 1"},{"text":"b","if":"four.makespan < 1"}]}},
   {"predict":{"id":"cards","ask":"?","input":"order","cards":[{"text":"a","by":"1"},{"text":"b","by":"2"}]}},
-  {"predict":{"id":"bars","ask":"?","input":"bars","range":[0,10],"bars":[{"text":"0","answer":"four.peak_activations[0]"}]}},
+  {"predict":{"id":"bars","ask":"?","input":"bars","range":[0,10],"bars":[{"text":"0","answer":"four.peak_activations[0]"},{"text":"3","answer":"four.peak_activations[3]"}]}},
   {"challenge":{"id":"least","ask":"?","from":"four","goal":["max(mine.peak_activations) <= 2"],"changes":1,"solved_by":[{"/stages":2}]}}],
 "remember":[{"id":"later","vary":{"p":[2,4]},"ask":"{p}?","input":"number","answer":"drawn.peak_activations[0]"}]})";
 

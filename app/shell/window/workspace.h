@@ -117,7 +117,8 @@ private:
     void adapt();
     void tidySoon();
     std::vector<Picture> inFront() const;
-    void keepInFront(bool isWide);
+    void keepInFront(const std::vector<Picture>& before, bool isWide);
+    void bringForward(const std::vector<Picture>& before);
     void foldPictures();
     void letNarrow(bool);
     void giveRoom(Shown& newcomer);

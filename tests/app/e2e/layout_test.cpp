@@ -91,6 +91,28 @@ TEST_F(LayoutOfWindow, ThePictureInFrontStaysThereWhateverTheWindowsSize)
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::timeline));
 }
 
+/// Nobody has touched a picture: what a lesson has brought to the front is what is looked at.
+TEST_F(LayoutOfWindow, WhatWasBroughtToFrontStaysThereWhateverTheWindowsSize)
+{
+    open(kSixteen);
+    Workspace& pictures = window.workspace();
+    pictures.setPictureVisible(Picture::timeline, false);
+    pictures.setPictureVisible(Picture::storage, false);
+    for (const QSize size : {QSize(1280, 720), QSize(1900, 1000)}) {
+        window.resize(size);
+        settle();
+        pictures.bringToFront({Picture::memory});
+        settle();
+        ASSERT_TRUE(pictures.isPictureInFront(Picture::memory));
+        window.resize(1024, 640);
+        settle();
+        EXPECT_TRUE(pictures.isPictureInFront(Picture::memory)) << "from " << size.width();
+        window.resize(size);
+        settle();
+        EXPECT_TRUE(pictures.isPictureInFront(Picture::memory)) << "back to " << size.width();
+    }
+}
+
 TEST_F(LayoutOfWindow, FindingsBelowTheNumbersCanBeRead)
 {
     open(kSixteen);

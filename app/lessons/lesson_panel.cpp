@@ -346,8 +346,7 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
         addText(QStringLiteral("→ ") + fromUtf8(point), "muted");
     if (!m_play->chart(at).empty())
         m_column->insertWidget(m_column->count() - 1, lessonChart(m_play->chart(at), m_body));
-    if (!masks())
-        linkTerms();
+    linkTerms();
     if (const sim::AskedQuestion* asked = m_play->asked(at))
         buildQuestion(*asked);
     if (const sim::Challenge* goal = challenge())
@@ -454,7 +453,8 @@ void LessonPanel::linkTerms()
 {
     for (QLabel* label : m_body->findChildren<QLabel*>(QString(), Qt::FindDirectChildrenOnly)) {
         const QString linked = withTerms(label->text(), m_terms);
-        if (label->textFormat() != Qt::MarkdownText || linked == label->text())
+        const bool isLinked = label->textInteractionFlags() == Qt::TextBrowserInteraction; // before the answer was given
+        if (label->textFormat() != Qt::MarkdownText || isLinked || linked == label->text())
             continue;
         label->setText(linked);
         label->setTextInteractionFlags(Qt::TextBrowserInteraction);

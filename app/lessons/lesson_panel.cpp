@@ -115,6 +115,7 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     leave->setText(tr("Leave"));
     leave->setToolTip(tr("Leaves the lesson; it goes on here next time"));
     connect(leave, &QToolButton::clicked, this, &LessonPanel::left);
+    setRole(m_bar, "lesson");
     m_bar->setTextVisible(false);
     m_bar->setFixedHeight(4);
     m_bar->setAccessibleName(tr("How far the lesson is"));

@@ -13,6 +13,7 @@
 #include <QLineEdit>
 #include <QMouseEvent>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QToolButton>
 
 #include <gtest/gtest.h>
@@ -305,6 +306,9 @@ TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)
         line->setText(QString::fromUtf8(text));
         EXPECT_EQ(player.panel.input()->value(), value) << text;
     }
+    const QRegularExpression number(QStringLiteral("\\d"));
+    EXPECT_FALSE(line->placeholderText().contains(number)) << "an example may be what is asked for";
+    EXPECT_FALSE(player.panel.input()->problem().contains(number)) << qPrintable(player.panel.input()->problem());
 }
 
 } // namespace

@@ -369,7 +369,7 @@ public:
         auto* hint = new QLabel(tr("Click a rank in the grid, Ctrl+click adds more; or type them."));
         hint->setWordWrap(true);
         setRole(hint, "small");
-        m_line->setPlaceholderText(tr("0, 4, 8-15"));
+        m_line->setPlaceholderText(tr("one, another, first-last"));
         m_line->setAccessibleName(tr("Ranks"));
         auto* column = new QVBoxLayout(this);
         column->setContentsMargins(0, 0, 0, 0);
@@ -415,8 +415,9 @@ public:
     }
     QString problem() const override
     {
-        return m_line->text().trimmed().isEmpty() || !value().is_null() ? QString()
-                                                                        : tr("Ranks are numbers and ranges: 0, 4, 8-15.");
+        return m_line->text().trimmed().isEmpty() || !value().is_null()
+                   ? QString()
+                   : tr("Ranks are numbers with commas between them; first-last is a range.");
     }
     void setValue(const LessonValue& value) override
     {

@@ -112,6 +112,7 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     leave->setText(tr("Leave"));
     leave->setToolTip(tr("Leaves the lesson; it goes on here next time"));
     connect(leave, &QToolButton::clicked, this, &LessonPanel::left);
+    setRole(m_bar, "lesson");
     m_bar->setTextVisible(false);
     m_bar->setFixedHeight(4);
     m_bar->setAccessibleName(tr("How far the lesson is"));
@@ -363,8 +364,7 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
         addText(QStringLiteral("→ ") + fromUtf8(point), "muted");
     if (!m_play->chart(at).empty())
         m_column->insertWidget(m_column->count() - 1, lessonChart(m_play->chart(at), m_body));
-    if (!masks())
-        linkTerms();
+    linkTerms();
     if (const sim::AskedQuestion* asked = m_play->asked(at))
         buildQuestion(*asked);
     if (const sim::Challenge* goal = challenge())
@@ -511,7 +511,8 @@ void LessonPanel::linkTerms()
 {
     for (QLabel* label : m_body->findChildren<QLabel*>(QString(), Qt::FindDirectChildrenOnly)) {
         const QString linked = withTerms(label->text(), m_terms);
-        if (label->textFormat() != Qt::MarkdownText || linked == label->text())
+        const bool isLinked = label->textInteractionFlags() == Qt::TextBrowserInteraction; // before the answer was given
+        if (label->textFormat() != Qt::MarkdownText || isLinked || linked == label->text())
             continue;
         label->setText(linked);
         label->setTextInteractionFlags(Qt::TextBrowserInteraction);

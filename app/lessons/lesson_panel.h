@@ -57,7 +57,7 @@ public:
     void showPreparing(const QString& title);
     /// What the end page offers after a lesson: its title, or nothing. It is asked there.
     void setFollowing(std::function<QString(const sim::Lesson&)> following) { m_following = std::move(following); }
-    /// Words that open the glossary, where they do not stand in an open question.
+    /// Words that open the glossary, also while a question is open: they tell what a word means, not what is asked.
     void setTerms(std::vector<LessonTerm> terms) { m_terms = std::move(terms); }
     void stop(); ///< shows and watches nothing any more
     bool isPlaying() const { return m_play != nullptr; }

@@ -19,9 +19,7 @@ OrderEditorDialog::OrderEditorDialog(OrderDraft draft, const Theme& theme, QWidg
 {
     setWindowTitle(tr("Order Editor"));
     setAttribute(Qt::WA_DeleteOnClose);
-    auto* hint = new QLabel(
-        tr("Drag an action along its row; or choose it with the arrow keys and move it with Ctrl+Left and Ctrl+Right. One "
-           "unit of time is drawn as a second."));
+    auto* hint = new QLabel(tr("One unit of time is drawn as a second.")); // the picture tells how actions are moved
     hint->setWordWrap(true);
     setRole(hint, "muted");
     m_canvas->setFocusPolicy(Qt::StrongFocus);
@@ -55,14 +53,15 @@ OrderEditorDialog::OrderEditorDialog(OrderDraft draft, const Theme& theme, QWidg
             Q_EMIT orderChanged();
         }
     });
-    for (const auto& [keys, command] : {std::pair{QKeySequence(Qt::CTRL | Qt::Key_Left), ViewCommand::moveEarlier},
-                                        {QKeySequence(Qt::CTRL | Qt::Key_Right), ViewCommand::moveLater},
-                                        {QKeySequence(Qt::ALT | Qt::Key_Left), ViewCommand::moveEarlier}, // as in the window
-                                        {QKeySequence(Qt::ALT | Qt::Key_Right), ViewCommand::moveLater},
-                                        {QKeySequence(Qt::Key_Left), ViewCommand::stepLeft},
-                                        {QKeySequence(Qt::Key_Right), ViewCommand::stepRight},
-                                        {QKeySequence(Qt::Key_Up), ViewCommand::stepUp},
-                                        {QKeySequence(Qt::Key_Down), ViewCommand::stepDown}}) {
+    for (const auto& [keys, command] :
+         {std::pair{QKeySequence(Qt::ALT | Qt::Key_Left), ViewCommand::moveEarlier}, // as in the window
+          {QKeySequence(Qt::ALT | Qt::Key_Right), ViewCommand::moveLater},
+          {QKeySequence(Qt::CTRL | Qt::Key_Left), ViewCommand::moveEarlier}, // as in the lists
+          {QKeySequence(Qt::CTRL | Qt::Key_Right), ViewCommand::moveLater},
+          {QKeySequence(Qt::Key_Left), ViewCommand::stepLeft},
+          {QKeySequence(Qt::Key_Right), ViewCommand::stepRight},
+          {QKeySequence(Qt::Key_Up), ViewCommand::stepUp},
+          {QKeySequence(Qt::Key_Down), ViewCommand::stepDown}}) {
         auto* action = new QAction(this);
         action->setShortcut(keys);
         connect(action, &QAction::triggered, this, [this, command = command] { m_canvas->runCommand(command); });

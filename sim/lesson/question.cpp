@@ -353,8 +353,11 @@ OrderOutcome AskedQuestion::outcomeOf(const LessonValue& rows) const
     Cases names(&m_names);
     names.put("mine", CaseSubject(std::move(mine)));
     try {
-        const auto numberOf = [&names](const char* what) {
-            const LessonValue value = Expression::parse(what).evaluate(names);
+        const auto valueNamed = [&names](const char* what) { return Expression::parse(what).evaluate(names); };
+        if (const LessonValue problems = valueNamed("mine.problems"); !problems.empty())
+            throw Error(problems.front().get<std::string>()); // in its own words, not those of an expression that asks for it
+        const auto numberOf = [&valueNamed](const char* what) {
+            const LessonValue value = valueNamed(what);
             if (!value.is_number())
                 throw Error(std::string(what) + " is " + shownValue(value) + "; a number is expected");
             return value.get<double>();

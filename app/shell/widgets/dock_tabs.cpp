@@ -39,6 +39,8 @@ void tidyDockTabs(QMainWindow& window)
     }
     bool areCut = false; // the place of a bar is what it needed before it was styled, or had all its tabs
     for (QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        if (bar->count() == 0) // of a place without docks: Qt shows it where it was last, over what is there now
+            bar->move(-bar->width(), -bar->height());
         areCut = areCut || isCut(window, *bar);
         if (bar->elideMode() == Qt::ElideNone && !bar->expanding() && !bar->drawBase() && bar->usesScrollButtons())
             continue; // each would lay it out anew

@@ -146,6 +146,8 @@ QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; padding: 4px; selection-background-color: @hover; selection-color: @text; }
 QAbstractSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
 
+QProgressBar[role="lesson"] { background: @faint; border: none; border-radius: 2px; }
+QProgressBar[role="lesson"]::chunk { background: @accent; border-radius: 2px; }
 QSlider:horizontal { min-height: 20px; }
 QSlider::groove:horizontal { height: 4px; background: @border; border-radius: 2px; }
 QSlider::sub-page:horizontal { height: 4px; background: @accent; border-radius: 2px; }

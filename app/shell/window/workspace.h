@@ -121,7 +121,8 @@ private:
     void adaptSoon();
     void adapt();
     void tidySoon();
-    void keepInFront(bool isWide);
+    void keepInFront(const std::vector<Picture>& before, bool isWide);
+    void bringForward(const std::vector<Picture>& before);
     void foldPictures();
     void letNarrow(bool);
     void giveRoom(Shown& newcomer);

@@ -50,6 +50,8 @@ void Workspace::bringToFront(const std::vector<Picture>& wanted)
         if (isBrought)
             m_brought.push_back(*picture);
     }
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), lastUsedPicture()) == wanted.end())
+        m_lastUsed = &canvas(wanted.front()); // that is looked at now
 }
 
 void Workspace::putBack()
@@ -334,8 +336,9 @@ void Workspace::adapt()
     const QSize room = m_docks->size();
     const auto isEnough = [&](QSize needed) { return room.width() >= needed.width() && room.height() >= needed.height(); };
     const bool isWide = width() >= kWideWorkspace;
+    const std::vector<Picture> before = inFront();
     if (m_unfolded.isEmpty() && m_wasWide)
-        m_frontWide = inFront();
+        m_frontWide = before;
     if (!m_unfolded.isEmpty()) {
         if (!isEnough(m_neededUnfolded))
             return;
@@ -350,10 +353,10 @@ void Workspace::adapt()
         m_isPlacing = false;
         if (m_isUsual)
             arrange();
-        keepInFront(isWide);
+        keepInFront(before, isWide);
     } else if (m_isUsual && m_wasWide != isWide) {
         arrange();
-        keepInFront(isWide);
+        keepInFront(before, isWide);
     }
     if (const QSize needed = m_docks->layout()->minimumSize(); !isEnough(needed)) {
         m_neededUnfolded = needed;
@@ -371,20 +374,29 @@ std::vector<Picture> Workspace::inFront() const
 }
 
 /// Who looks at a picture goes on looking at it, wherever it lies now; beside it what lay there before.
-void Workspace::keepInFront(bool isWide)
+void Workspace::keepInFront(const std::vector<Picture>& before, bool isWide)
 {
     if (isWide)
         for (const Picture picture : m_frontWide)
             if (!at(picture).dock->isHidden())
                 app::bringForward(*at(picture).dock);
-    if (const Picture used = lastUsedPicture(); used != Picture::timeline)
+    bringForward(before);
+}
+
+/// Of two that lay beside each other and share a place now, the one that was used last; else the first.
+void Workspace::bringForward(const std::vector<Picture>& before)
+{
+    for (auto picture = before.rbegin(); picture != before.rend(); ++picture)
+        if (*picture != Picture::timeline && !at(*picture).dock->isFloating() && !at(*picture).dock->isHidden())
+            app::bringForward(*at(*picture).dock);
+    const Picture used = lastUsedPicture();
+    if (before.empty() || std::find(before.begin(), before.end(), used) != before.end())
         app::bringForward(*at(used).dock);
 }
 
 /// All but the timeline share a place above it; where there is no room for two, it lies behind them too.
 void Workspace::foldPictures()
 {
-    const Picture used = lastUsedPicture();
     const std::vector<Picture> before = inFront();
     m_unfolded = m_docks->saveState(kLayoutVersion);
     m_isPlacing = true;
@@ -409,10 +421,7 @@ void Workspace::foldPictures()
             m_docks->tabifyDockWidget(first, timeline);
     }
     m_isPlacing = false;
-    for (auto picture = before.rbegin(); picture != before.rend(); ++picture) // one of two that lay beside each other: the first
-        if (*picture != Picture::timeline && !at(*picture).dock->isFloating())
-            app::bringForward(*at(*picture).dock);
-    app::bringForward(*at(used).dock);
+    bringForward(before);
 }
 
 /// Folded pictures are as narrow as their window is.

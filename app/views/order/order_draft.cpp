@@ -138,7 +138,7 @@ std::vector<OrderDraft::VerdictPart> OrderDraft::verdictParts() const
                            signedText(percentText(std::abs(change) / before), change) + ")"});
     else if (isChanged())
         out.push_back({VerdictNumber::none, ", ", "no longer and no shorter than before"});
-    out.push_back({VerdictNumber::idle, " · ", "slowest rank idle " + percentText(m_times.idleOfSpan)});
+    out.push_back({VerdictNumber::idle, " · ", "slowest rank idle " + percentText(m_times.idleOfSpan) + " of its time"});
     // In micro-batches of a p-th of the model, whatever the cut.
     const double unit =
         static_cast<double>(m_schedule.ranks) / (static_cast<double>(m_schedule.chainLength()) * m_schedule.slices);

@@ -534,8 +534,10 @@ bool OrderEditorView::command(ViewCommand command, bool fast, Rect area)
         return d.selectRow(1);
     case ViewCommand::fitAll:
         return d.show(TimeWindow::all(d.window.lengthNs));
+    case ViewCommand::stepRight:
     case ViewCommand::next:
         return d.select(static_cast<std::ptrdiff_t>(presses));
+    case ViewCommand::stepLeft:
     case ViewCommand::previous:
         return d.select(-static_cast<std::ptrdiff_t>(presses));
     case ViewCommand::moveEarlier:

@@ -82,12 +82,13 @@ void paintOrderVerdict(Canvas& canvas, const Theme& theme, const OrderDraft& dra
         }
     }
     if (nextLine())
-        textInside(canvas, {f.story.left, top, f.story.right, top + line},
-                   fitting(canvas,
-                           {"Drag an action along its row, or select one with , and . and move it with Alt+Left and Alt+Right",
-                            "Drag an action, or Alt+Left and Alt+Right"},
-                           f.story.width(), FontFace::small),
-                   theme.mutedText, FontFace::small);
+        textInside(
+            canvas, {f.story.left, top, f.story.right, top + line},
+            fitting(canvas,
+                    {"Drag an action along its row, or choose one with the arrow keys and move it with Alt+Left and Alt+Right",
+                     "Drag an action, or Alt+Left and Alt+Right"},
+                    f.story.width(), FontFace::small),
+            theme.mutedText, FontFace::small);
 }
 
 } // namespace app

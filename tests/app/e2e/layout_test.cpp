@@ -2,6 +2,7 @@
 #include "app/session/settings.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
@@ -10,8 +11,10 @@
 #include <QDockWidget>
 #include <QDoubleSpinBox>
 #include <QLabel>
+#include <QMainWindow>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QTabBar>
 #include <QTest>
 #include <QVBoxLayout>
 
@@ -42,6 +45,18 @@ protected:
     }
     MainWindow window;
 };
+
+/// Qt keeps tab bars of places that are no more, and shows them again where they were.
+TEST(DockTabs, ABarWithoutTabsCoversNothing)
+{
+    QMainWindow window;
+    window.resize(400, 300);
+    auto* bar = new QTabBar(&window);
+    bar->setGeometry(0, 100, 300, 28);
+    window.show();
+    tidyDockTabs(window);
+    EXPECT_FALSE(bar->geometry().intersects(window.rect()));
+}
 
 TEST_F(LayoutOfWindow, ADockClosedByItsOwnButtonComesBackAsHighAsItWas)
 {
@@ -74,6 +89,28 @@ TEST_F(LayoutOfWindow, ThePictureInFrontStaysThereWhateverTheWindowsSize)
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::storage));
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::grid));
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::timeline));
+}
+
+/// Nobody has touched a picture: what a lesson has brought to the front is what is looked at.
+TEST_F(LayoutOfWindow, WhatWasBroughtToFrontStaysThereWhateverTheWindowsSize)
+{
+    open(kSixteen);
+    Workspace& pictures = window.workspace();
+    pictures.setPictureVisible(Picture::timeline, false);
+    pictures.setPictureVisible(Picture::storage, false);
+    for (const QSize size : {QSize(1280, 720), QSize(1900, 1000)}) {
+        window.resize(size);
+        settle();
+        pictures.bringToFront({Picture::memory});
+        settle();
+        ASSERT_TRUE(pictures.isPictureInFront(Picture::memory));
+        window.resize(1024, 640);
+        settle();
+        EXPECT_TRUE(pictures.isPictureInFront(Picture::memory)) << "from " << size.width();
+        window.resize(size);
+        settle();
+        EXPECT_TRUE(pictures.isPictureInFront(Picture::memory)) << "back to " << size.width();
+    }
 }
 
 TEST_F(LayoutOfWindow, FindingsBelowTheNumbersCanBeRead)

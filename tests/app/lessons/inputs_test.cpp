@@ -14,6 +14,7 @@
 #include <QMouseEvent>
 #include <QPushButton>
 #include <QRadioButton>
+#include <QRegularExpression>
 #include <QScrollArea>
 #include <QSlider>
 #include <QToolButton>
@@ -373,6 +374,9 @@ TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)
         line->setText(QString::fromUtf8(text));
         EXPECT_EQ(player.panel.input()->value(), value) << text;
     }
+    const QRegularExpression number(QStringLiteral("\\d"));
+    EXPECT_FALSE(line->placeholderText().contains(number)) << "an example may be what is asked for";
+    EXPECT_FALSE(player.panel.input()->problem().contains(number)) << qPrintable(player.panel.input()->problem());
 }
 
 } // namespace

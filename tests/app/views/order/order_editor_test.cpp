@@ -173,7 +173,11 @@ TEST(OrderEditor, WorksByKeysAlone)
 {
     Editor editor;
     EXPECT_FALSE(editor.command(ViewCommand::moveLater)) << "nothing is selected";
-    editor.command(ViewCommand::next); // the first action of the first rank
+    editor.command(ViewCommand::next);      // the first action of the first rank
+    editor.command(ViewCommand::stepRight); // the arrow keys choose
+    EXPECT_EQ(editor.view.selected()->index, 1U);
+    EXPECT_TRUE(editor.command(ViewCommand::stepLeft));
+    EXPECT_EQ(editor.view.selected()->index, 0U);
     editor.command(ViewCommand::next);
     editor.command(ViewCommand::panDown);
     ASSERT_EQ(editor.view.selected()->rank, 1U);

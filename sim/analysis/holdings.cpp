@@ -213,4 +213,13 @@ Holdings holdingsOf(const Simulation& simulation, int rank)
     return HoldingsMaker(simulation, rank).make();
 }
 
+std::vector<std::string> tensorNames(const Model& model)
+{
+    std::vector<std::string> names;
+    for (const ModelPart part : kModelParts)
+        for (const Tensor& tensor : tensorsOf(model, part))
+            names.emplace_back(tensor.name);
+    return names;
+}
+
 } // namespace sim

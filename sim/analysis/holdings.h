@@ -71,4 +71,7 @@ struct Holdings {
 /// O(tensors + ranks of its groups).
 Holdings holdingsOf(const Simulation&, int rank);
 
+/// What a model's tensors are called, "MLP up".
+std::vector<std::string> tensorNames(const Model&);
+
 } // namespace sim

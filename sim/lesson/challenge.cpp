@@ -2,6 +2,7 @@
 
 #include "sim/scenario/changed_keys.h"
 #include "sim/scenario/json_text.h"
+#include "sim/schedule/families/families.h"
 
 #include <algorithm>
 
@@ -25,7 +26,8 @@ bool isUnwritten(const std::string& pointer, const ScenarioDocument& start, cons
 }
 
 /// Whether this key is as the app lets it follow others: dp gives way to tp, cp and pp; a shard group that was all of dp × cp
-/// goes on being that; nodes are as many as the ranks need; a division of layers into other stages is taken out.
+/// goes on being that; nodes are as many as the ranks need; chunks are as many as another kind of schedule has at least; a
+/// division of layers into other stages is taken out.
 bool follows(const std::string& pointer, const Scenario& start, const Scenario& mine)
 {
     const Layout &before = start.layout, &now = mine.layout;
@@ -36,6 +38,9 @@ bool follows(const std::string& pointer, const Scenario& start, const Scenario& 
     if (pointer == "/cluster/nodes")
         return before.worldSize() != now.worldSize() && now.worldSize() <= mine.cluster.gpus() &&
                mine.cluster.gpus() - now.worldSize() < mine.cluster.gpusPerNode;
+    if (pointer == "/schedule/virtual_stages")
+        return start.schedule.kind != mine.schedule.kind &&
+               mine.schedule.virtualStages == scheduleFamily(mine.schedule.kind).chunks.least;
     return pointer == "/schedule/layers_per_stage" && mine.schedule.layersPerStage.empty();
 }
 

@@ -1,11 +1,11 @@
 #include "sim/lesson/check.h"
 
+#include "sim/analysis/holdings.h"
 #include "sim/lesson/challenge.h"
 #include "sim/lesson/live_text.h"
 #include "sim/lesson/paper.h"
 #include "sim/lesson/question.h"
 #include "sim/lesson/time_limit.h"
-#include "sim/model/tensors.h"
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/key_facts.h"
 #include "sim/text/nearest.h"
@@ -127,10 +127,7 @@ private:
                 if (const int world = scenario.layout.worldSize(); point.rank >= world)
                     report(pointer + "/rank", "\"" + shown + "\" has ranks 0 to " + std::to_string(world - 1) + ", not " +
                                                   std::to_string(point.rank));
-                std::vector<std::string> tensors;
-                for (const ModelPart part : kModelParts)
-                    for (const Tensor& tensor : tensorsOf(scenario.model, part))
-                        tensors.emplace_back(tensor.name);
+                const std::vector<std::string> tensors = tensorNames(scenario.model);
                 if (!point.tensor.empty() && std::find(tensors.begin(), tensors.end(), point.tensor) == tensors.end())
                     report(pointer + "/tensor",
                            "there is no tensor " + quotedText(point.tensor) + nearestWords(point.tensor, tensors));

@@ -193,6 +193,9 @@ TEST_F(Asked, ChallengesCountTheControlsThatWereMoved)
     EXPECT_TRUE(more.isTooMuch());
     EXPECT_TRUE(state(R"({"/layout/dp":2,"/layout/pp":2,"/name":"mine"})").isReached()) << "a name is no change";
     EXPECT_NE(state(R"({"/layout/tp":3})").problem, "");
+    const ChallengeState kind = // the form gives another kind as many chunks as it has at least
+        state(R"({"/layout/dp":2,"/layout/pp":2,"/schedule/kind":"interleaved-1f1b","/schedule/virtual_stages":2})");
+    EXPECT_EQ(kind.changed, (std::vector<std::string>{"/layout/pp", "/schedule/kind"}));
 }
 
 TEST_F(Asked, WhatFollowsTheControlThatWasMovedIsFree)

@@ -31,8 +31,10 @@ inline void sayHowSure(const LessonPanel& panel, const QString& words)
 /// The first below `root` with that role and name, as a screen reader finds it; null: nobody is told of it.
 inline QAccessibleInterface* spoken(QAccessibleInterface* root, QAccessible::Role role, const QString& name)
 {
-    if (root == nullptr || root->state().invisible)
+    if (root == nullptr)
         return nullptr;
+    if (const auto* widget = qobject_cast<QWidget*>(root->object()); widget != nullptr && widget->isHidden())
+        return nullptr; // the player itself need not be on screen
     if (root->role() == role && root->text(QAccessible::Name) == name)
         return root;
     for (int i = 0; i < root->childCount(); ++i)
@@ -52,9 +54,9 @@ inline void press(QObject* on, Qt::Key key, Qt::KeyboardModifiers with = Qt::NoM
 /// Answers as who sees nothing does: what is found in the accessibility tree by its words is set there or by the keys.
 class SpokenAnswer {
 public:
-    SpokenAnswer(AnswerInput* input, const sim::AskedQuestion& asked)
-        : m_input(input), m_tree(QAccessible::queryAccessibleInterface(input)), m_asked(asked)
+    SpokenAnswer(AnswerInput* input, const sim::AskedQuestion& asked) : m_input(input), m_asked(asked)
     {
+        m_tree = QAccessible::queryAccessibleInterface(input);
     }
     void give(const sim::LessonValue& value)
     {
@@ -128,12 +130,18 @@ private:
         QAccessibleInterface* list = spoken(m_tree, QAccessible::List, name);
         ASSERT_TRUE(list) << qPrintable(name);
         for (int row = 0; row < wanted.size(); ++row) {
+            QObject* const object = list->object(); // with nobody listening, what has moved is remembered where it was
+            QAccessible::deleteAccessibleInterface(QAccessible::uniqueId(list));
+            list = QAccessible::queryAccessibleInterface(object);
             int from = row;
             while (from < list->childCount() && list->child(from)->text(QAccessible::Name) != wanted[row])
                 ++from;
             ASSERT_LT(from, list->childCount()) << qPrintable(wanted[row]);
+            const auto isThere = [&] { return list->child(from)->state().focused; }; // as it is told
             press(list->object(), Qt::Key_Home);
-            press(list->object(), forth, Qt::NoModifier, from);
+            for (int keys = 0; keys < list->childCount() && !isThere(); ++keys)
+                press(list->object(), forth);
+            ASSERT_TRUE(isThere()) << qPrintable(wanted[row]);
             if (from == row)
                 press(list->object(), from > 0 ? back : forth, Qt::ControlModifier); // to touch it; it comes back below
             if (from == row)
@@ -157,7 +165,7 @@ private:
         }
     }
     AnswerInput* m_input;
-    QAccessibleInterface* m_tree;
+    QAccessibleInterface* m_tree = nullptr;
     const sim::AskedQuestion& m_asked;
 };
 
@@ -186,12 +194,14 @@ struct Player {
     }
     void answer(const sim::LessonValue& value)
     {
+        panel.show(); // arrow keys go where things lie
         SpokenAnswer(panel.input(), *play->asked(panel.at())).give(value);
         sayHowSure(panel, QStringLiteral("fairly sure"));
         QPushButton* commit = button(QStringLiteral("Commit"));
         ASSERT_TRUE(commit);
         ASSERT_TRUE(commit->isEnabled()) << qPrintable(panel.text());
         commit->click();
+        QCoreApplication::processEvents(); // what comes into a layout is shown in a turn of its own
     }
 
     LessonProgress progress{QString(), sim::lessonFolder(catalogue())};

@@ -276,6 +276,7 @@ TEST_F(FormTest, OfManyPerturbationsItShowsTheFirstAndSaysHowManyThereAre)
     ASSERT_TRUE(session.isLegal());
     EXPECT_TRUE(form.rowAt("/perturbations/" + std::to_string(kMostFormEntries - 1) + "/rank"));
     EXPECT_FALSE(form.rowAt("/perturbations/" + std::to_string(kMostFormEntries) + "/rank"));
+    unfoldAll();
     QStringList texts;
     for (const QLabel* label : form.findChildren<QLabel*>())
         if (!label->isHidden())

@@ -150,7 +150,7 @@ public:
         const double magnitude = std::log10(range ? (to - from) / kNotches : 1e-3);
         const int decimals = std::clamp(static_cast<int>(std::ceil(-magnitude)), 0, kMostDecimals - kTypedBesides);
         m_box->setDecimals(step > 0 && step == std::floor(step) ? 0 : decimals + kTypedBesides);
-        const double notchUnit = step > 0 ? m_step : std::pow(10.0, -decimals);
+        const double notchUnit = step > 0 ? 0 : std::pow(10.0, -decimals);
         m_box->setRange(from, to);
         m_box->setSingleStep(m_step);
         m_box->setSpecialValueText({});
@@ -173,7 +173,8 @@ public:
                 if (m_settles)
                     return;
                 m_settles = true; // the number is rounded, the slider stays
-                m_box->setValue(std::round((m_box->minimum() + notch * m_step) / notchUnit) * notchUnit);
+                const double value = m_box->minimum() + notch * m_step;
+                m_box->setValue(notchUnit > 0 ? std::round(value / notchUnit) * notchUnit : value);
                 m_settles = false;
                 touch();
             });

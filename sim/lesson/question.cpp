@@ -46,14 +46,6 @@ std::string startOf(const CaseDefinition& definition)
     return definition.given.is_object() ? memberOr<std::string>(definition.given, "from", {}) : std::string();
 }
 
-std::vector<const Question*> remembered(const Lesson& lesson)
-{
-    std::vector<const Question*> all;
-    for (const Question& question : lesson.remember)
-        all.push_back(&question);
-    return all;
-}
-
 /// Each after the one that it starts from, however the file has them: some tools sort keys. What starts from nothing that there
 /// is comes last, and fails when it is added.
 std::vector<const CaseDefinition*> inOrder(const std::vector<CaseDefinition>& all)
@@ -97,10 +89,13 @@ LessonCases::LessonCases(const Lesson& lesson, const Catalogue& catalogue) : m_c
     }
     if (!problems.empty())
         throw ScenarioError(std::move(problems));
-    for (const auto& questions : {lesson.questions(), remembered(lesson)})
-        for (const Question* question : questions)
-            for (const auto& [name, unused] : question->vary)
-                m_varied.insert(name);
+    const auto note = [this](const Question& question) {
+        for (const auto& [name, unused] : question.vary)
+            m_varied.insert(name);
+    };
+    for (const Question* question : lesson.questions())
+        note(*question);
+    std::for_each(lesson.remember.begin(), lesson.remember.end(), note);
 }
 
 std::vector<CaseDefinition> LessonCases::dependentOn(const DrawnNumbers& numbers) const

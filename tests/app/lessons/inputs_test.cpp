@@ -17,11 +17,14 @@
 #include <QRegularExpression>
 #include <QScrollArea>
 #include <QSlider>
+#include <QTemporaryDir>
 #include <QToolButton>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 namespace app {
 namespace {
@@ -377,6 +380,75 @@ TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)
     const QRegularExpression number(QStringLiteral("\\d"));
     EXPECT_FALSE(line->placeholderText().contains(number)) << "an example may be what is asked for";
     EXPECT_FALSE(player.panel.input()->problem().contains(number)) << qPrintable(player.panel.input()->problem());
+}
+
+/// A lesson of these steps, by somebody.
+std::filesystem::path strangersLesson(const QTemporaryDir& folder, const std::string& steps)
+{
+    const std::filesystem::path file = std::filesystem::path(folder.path().toStdString()) / "strange.json";
+    std::ofstream(file) << R"({"format":"rankscope-lesson","version":1,"id":"strange","title":"Strange",
+"cases":{"tiny":{"scenario":"57-tiny-dp4"}},"steps":[)" +
+                               steps + "]}";
+    return file;
+}
+
+TEST(NumberInput, TakesWhatLiesBetweenTheNotchesOfItsSlider)
+{
+    const QTemporaryDir folder;
+    Player player(strangersLesson(folder, R"({"predict":{"id":"a","ask":"?","input":"slider","range":[0,1000],
+"answer":"tiny.world_size * 3.1","tolerance":{"relative":0.01}}})"));
+    player.answer(player.play->asked(0)->rightAnswer());
+    EXPECT_TRUE(player.panel.text().contains(QStringLiteral("**Right.**"))) << qPrintable(player.panel.text());
+}
+
+TEST(NumberInput, ASliderWithAStepGivesItsSteps)
+{
+    const QTemporaryDir folder;
+    Player player(strangersLesson(folder, R"({"predict":{"id":"a","ask":"?","input":"slider","range":[0.1,2.1],"step":0.25,
+"answer":"tiny.world_size / 4"}})"));
+    auto* slider = player.panel.input()->findChild<QSlider*>();
+    ASSERT_TRUE(slider);
+    slider->setValue(1);
+    EXPECT_NEAR(player.panel.input()->value().get<double>(), 0.35, 1e-12);
+    EXPECT_EQ(slider->value(), 1);
+}
+
+TEST(LessonWindow, WordsOfAFileAreWordsOnEveryLabel)
+{
+    const QTemporaryDir folder;
+    const std::string image = R"(<img src=/etc/hostname> ![x](file:///etc/hostname))";
+    Player player(strangersLesson(folder, R"({"predict":{"id":"a","ask":")" + image + R"(","input":"bars","unit":"<b>u</b>",
+"range":[0,9],"bars":[{"text":")" + image + R"(","answer":"tiny.world_size"},{"text":"b","answer":"1"}]}},
+{"challenge":{"id":"c","ask":")" + image + R"(","from":"tiny","goal":["mine.world_size == 2 or ')" +
+                                              image +
+                                              R"(' == 'y'"],"changes":1,"allow":["/layout"],"solved_by":[{"/layout/dp":2}]}})"));
+    const auto check = [&] {
+        for (const QLabel* label : player.panel.findChildren<QLabel*>()) {
+            EXPECT_FALSE(label->textFormat() == Qt::AutoText && Qt::mightBeRichText(label->text())) << qPrintable(label->text());
+            EXPECT_NE(label->textFormat(), Qt::RichText) << qPrintable(label->text());
+            if (label->textFormat() == Qt::MarkdownText) {
+                EXPECT_FALSE(label->text().contains(QStringLiteral("!["))) << qPrintable(label->text());
+                EXPECT_FALSE(label->text().contains(QLatin1Char('<'))) << qPrintable(label->text());
+            }
+        }
+    };
+    check();
+    player.answer(player.play->asked(0)->rightAnswer());
+    check();
+    player.panel.next();
+    ASSERT_TRUE(waitFor([&] { return player.panel.text().contains(QStringLiteral("Nothing changed yet")); }))
+        << qPrintable(player.panel.text());
+    check();
+}
+
+TEST(CurveInput, AxesOfAnyRangeEnd)
+{
+    for (const auto& [from, to] : {std::pair(1e17, 1e17 + 16), std::pair(-1e308, 1e307), std::pair(0.0, 1e-300)}) {
+        CurveInput curve({QStringLiteral("0"), QStringLiteral("1")}, {}, {from, to}, 1, 0);
+        curve.resize(300, 200);
+        EXPECT_LE(curve.ticks().size(), 12U);
+        EXPECT_GE(curve.ticks().size(), 2U);
+    }
 }
 
 } // namespace

@@ -1,4 +1,9 @@
 // The player's own widgets, without a window around it.
+#include "app/session/view_state.h"
+#include "app/views/grid/grid_lens.h"
+#include "app/views/pictures.h"
+#include "sim/lesson/lesson.h"
+#include "sim/scenario/schema.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QDir>
@@ -113,6 +118,42 @@ TEST(LessonPath, AFolderOfItsNameHidesNoLesson)
     QDir().mkdir(QStringLiteral("exam"));
     EXPECT_TRUE(MainWindow::lessonPath(QStringLiteral("exam"), catalogue()).endsWith(QStringLiteral("lessons/exam.json")));
     QDir::setCurrent(before);
+}
+
+/// What "view" of a step may say is what a window saves: the schema is the only one that tells writers of lessons.
+TEST(LessonView, TheSchemaKnowsAllThatAWindowSaves)
+{
+    const auto problemsOf = [](const std::string& view) {
+        const sim::LessonValue step{{"say", "x"}, {"view", sim::LessonValue::parse(view)}};
+        std::string all;
+        for (const sim::Problem& problem : sim::lessonSchema(catalogue()).check(step, "", "step"))
+            all += problem.pointer + ": " + problem.message + "\n";
+        return all;
+    };
+    ViewState state{.pictures = {}, .lens = {}, .ranks = {1, 2}, .rank = 2, .range = TimeRange{1, 2}, .cursorNs = 3};
+    for (const PictureInfo& info : pictures())
+        state.pictures.emplace_back(info.name);
+    state.classes = 1;
+    state.kernels = state.timeline.criticalPath = state.arrangement.physical = true;
+    state.timeline.visible = TimeRange{1, 9};
+    state.timeline.marks = {{1, {2, 3}, "here"}};
+    state.timeline.rows.filter = static_cast<RowFilter>(1);
+    state.timeline.rows.pinnedRanks = {0};
+    state.timeline.rows.turnedOver = {"pp 0"};
+    state.arrangement.seats = {{"tp", AxisPlace::columns}};
+    for (int sort = 0; sort < 3; ++sort)
+        for (int grouping = 0; grouping < kRowGroupingCount; ++grouping) {
+            state.timeline.rows.sort = static_cast<RowSort>(sort);
+            state.timeline.rows.grouping = static_cast<RowGrouping>(grouping);
+            EXPECT_EQ(problemsOf(viewStateJson(state)), "") << viewStateJson(state);
+        }
+    for (int opClass = 0; opClass < sim::kOpClassCount; ++opClass)
+        EXPECT_EQ(problemsOf(viewStateJson({.classes = maskOf(static_cast<sim::OpClass>(opClass))})), "");
+    EXPECT_EQ(problemsOf(R"({"lens": "waiting", "detail": "actions"})"), "") << "files keep the lens's first name";
+    for (int lens = 0; lens < kGridLensCount; ++lens) {
+        const QString name = QString::fromUtf8(gridLensName(static_cast<GridLens>(lens))).toLower();
+        EXPECT_EQ(problemsOf(viewStateJson({.lens = name.toStdString()})), "") << qPrintable(name);
+    }
 }
 
 } // namespace app

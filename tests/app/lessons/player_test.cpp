@@ -1,190 +1,32 @@
-// Every lesson played from end to end: by one who answers right, and by one who makes each mistake that the lesson names.
+// A lesson in its window: what is hidden until it is answered, what is in sight, what comes on screen with an answer.
 #include "app/canvas/masked_canvas.h"
 #include "app/canvas/qt/canvas_widget.h"
-#include "app/lessons/curve_input.h"
-#include "app/lessons/goal_text.h"
 #include "app/lessons/lesson_panel.h"
 #include "app/lessons/lesson_text.h"
-#include "app/lessons/list_inputs.h"
-#include "app/lessons/order_editor_dialog.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/live/live_panel.h"
-#include "sim/lesson/live_text.h"
+#include "app/shell/widgets/mask_note.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QAccessible>
 #include <QApplication>
-#include <QDoubleSpinBox>
 #include <QKeyEvent>
 #include <QLabel>
-#include <QLineEdit>
 #include <QMouseEvent>
 #include <QPushButton>
-#include <QRadioButton>
 #include <QRegularExpression>
 #include <QScrollArea>
-#include <QStandardPaths>
 #include <QTemporaryDir>
-#include <QTimer>
 #include <QToolButton>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
 #include <set>
 
 namespace app {
-namespace {
 
 using namespace test;
-
-std::vector<std::filesystem::path> lessonFiles()
-{
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/assets/lessons"))
-        if (entry.path().extension() == ".json")
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
-class LessonPlayed : public testing::TestWithParam<std::filesystem::path> {};
-
-} // namespace
-
-TEST_P(LessonPlayed, ByOneWhoAnswersRight)
-{
-    Player player(GetParam());
-    LessonPanel& panel = player.panel;
-    for (std::size_t at = 0; at < player.play->steps(); ++at) {
-        SCOPED_TRACE(player.play->step(at).pointer);
-        ASSERT_EQ(panel.at(), at);
-        if (const sim::AskedQuestion* asked = player.play->asked(at)) {
-            EXPECT_TRUE(panel.masks());
-            EXPECT_FALSE(panel.canGoOn());
-            EXPECT_FALSE(panel.text().contains(QStringLiteral("**Right.**")));
-            player.answer(asked->rightAnswer());
-            EXPECT_TRUE(panel.text().contains(QStringLiteral("**Right.**"))) << qPrintable(panel.text());
-            EXPECT_FALSE(panel.masks());
-        }
-        if (player.play->step(at).challenge) {
-            ASSERT_TRUE(waitFor([&] { return player.desk.isSettled(); }));
-            EXPECT_FALSE(panel.text().contains(QStringLiteral("Reached")));
-            EXPECT_TRUE(player.button(QStringLiteral("Skip")));
-            for (std::size_t i = 0; i <= player.play->hints(at).size(); ++i)
-                panel.hint(); // the last is the solution
-            ASSERT_TRUE(waitFor([&] { return player.desk.isSettled(); }));
-            EXPECT_TRUE(waitFor([&] { return panel.text().contains(QStringLiteral("Reached")); })) << qPrintable(panel.text());
-        }
-        ASSERT_TRUE(panel.canGoOn());
-        panel.next();
-    }
-    EXPECT_TRUE(panel.text().contains(QStringLiteral("Done."))) << qPrintable(panel.text());
-    EXPECT_TRUE(player.progress.isFinished(player.play->lesson()));
-    EXPECT_EQ(player.progress.share(player.play->lesson()), 1);
-}
-
-TEST_P(LessonPlayed, ByOneWhoMakesEachMistake)
-{
-    const sim::Lesson lesson = sim::readLesson(GetParam(), catalogue());
-    const sim::LessonPlay play(lesson, 1, catalogue());
-    for (std::size_t at = 0; at < play.steps(); ++at) {
-        const sim::AskedQuestion* asked = play.asked(at);
-        if (asked == nullptr)
-            continue;
-        std::vector<sim::LessonValue> wrong;
-        for (const sim::Mistake& mistake : asked->question().mistakes)
-            wrong.push_back(asked->valueOf(mistake.near));
-        const auto& options = asked->question().options;
-        for (std::size_t i = 0; i < options.size(); ++i)
-            if (!options[i].say.empty() && asked->valueOf(options[i].rightIf) == sim::LessonValue(false))
-                wrong.push_back(asked->question().many ? sim::LessonValue::array({i}) : sim::LessonValue(i));
-        for (const sim::LessonValue& value : wrong) {
-            SCOPED_TRACE(asked->question().id + ": " + value.dump());
-            Player player(GetParam());
-            player.progress.setStep(lesson, at);
-            player.panel.start(player.play);
-            const std::string reason = player.play->asked(at)->reasonFor(value);
-            ASSERT_FALSE(reason.empty());
-            player.answer(value);
-            const QString shown = player.panel.text();
-            EXPECT_TRUE(shown.contains(QStringLiteral("Not so."))) << qPrintable(shown);
-            EXPECT_TRUE(shown.contains(withoutCode(QString::fromStdString(reason)))) << qPrintable(shown);
-            EXPECT_TRUE(player.panel.canGoOn()) << "a miss costs nothing";
-        }
-    }
-}
-
-/// After a step, and after an answer: the scenario of the step's case, and after an answer one that the answer speaks of.
-TEST_P(LessonPlayed, OnScreenIsTheCaseThatIsSpokenOf)
-{
-    Player player(GetParam());
-    LessonPanel& panel = player.panel;
-    const sim::LessonPlay& play = *player.play;
-    const auto isOnScreen = [&](const sim::ScenarioDocument& document) {
-        return sim::resolvedScenario(document, catalogue()) == *player.desk.session().scenario();
-    };
-    /// Scenario cases in these expressions, and in the live numbers of that text.
-    const auto spokenOf = [&](std::vector<std::string> expressions, const std::string& text) {
-        for (const sim::LivePart& part : sim::liveParts(text))
-            expressions.push_back(part.expression);
-        std::set<std::string> out;
-        for (const std::string& expression : expressions)
-            if (!expression.empty())
-                for (const auto& asked : sim::Expression::parse(expression).namesAsked())
-                    if (play.scenario(asked.name) != nullptr)
-                        out.insert(asked.name);
-        return out;
-    };
-    const auto answersOf = [&](std::size_t at) {
-        const sim::Question& question = play.asked(at)->question();
-        std::vector<std::string> out{question.answer, question.on};
-        for (const sim::QuestionPart& part : question.parts)
-            out.push_back(part.value);
-        for (const sim::QuestionOption& option : question.options)
-            out.push_back(option.rightIf);
-        return out;
-    };
-    for (std::size_t at = 0; at < play.steps(); ++at) {
-        SCOPED_TRACE(play.step(at).pointer);
-        if (play.shown(at) != nullptr) {
-            EXPECT_TRUE(isOnScreen(*play.shown(at)));
-        }
-        if (const sim::AskedQuestion* asked = play.asked(at)) {
-            player.answer(asked->rightAnswer());
-            QCoreApplication::processEvents(); // pictures follow the words
-            auto cases = play.isDrawn(at) ? std::set<std::string>() : spokenOf(answersOf(at), {});
-            if (!cases.empty()) // else it is asked on paper
-                cases.merge(spokenOf({}, asked->question().because));
-            const auto tellsLater = [&](const std::string& name) {
-                for (std::size_t later = at + 1; later < play.steps() && sim::shownBy(play.step(later)) != name; ++later)
-                    if (play.asked(later) != nullptr && spokenOf(answersOf(later), {}).contains(name))
-                        return true;
-                return false;
-            };
-            EXPECT_TRUE(cases.empty() || std::any_of(cases.begin(), cases.end(),
-                                                     [&](const std::string& name) {
-                                                         return isOnScreen(*play.scenario(name)) || tellsLater(name);
-                                                     }))
-                << *cases.begin();
-            const std::string shown = player.desk.session().document().text();
-            panel.back();
-            if (panel.at() < at)
-                panel.next();
-            EXPECT_EQ(shown, player.desk.session().document().text()) << "who comes back sees the same";
-        }
-        panel.next();
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Course, LessonPlayed, testing::ValuesIn(lessonFiles()), [](const auto& file) {
-    std::string name = file.param.stem().string();
-    std::replace_if(
-        name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-    return name;
-});
 
 TEST(LessonWindow, HidesWhatIsAskedUntilItIsCommitted)
 {
@@ -672,9 +514,10 @@ TEST(LessonWindow, TakesNothingAwayWhileItIsAskedFor)
 {
     LessonInWindow played(QStringLiteral("one-f-one-b"), QSize(1280, 800));
     MainWindow& window = played.window;
-    const std::vector<CommandId> telling{CommandId::exportFigure, CommandId::exportTable,  CommandId::exportTrace,
-                                         CommandId::exportFilm,   CommandId::exportPage,   CommandId::copyFigure,
-                                         CommandId::showCompare,  CommandId::trainScenario};
+    const std::vector<CommandId> telling{CommandId::exportFigure, CommandId::exportTable,   CommandId::exportTrace,
+                                         CommandId::exportFilm,   CommandId::exportPage,    CommandId::copyFigure,
+                                         CommandId::showCompare,  CommandId::trainScenario, CommandId::handout,
+                                         CommandId::exportResults};
     for (const CommandId id : telling)
         EXPECT_TRUE(window.isEnabled(id)) << plainText(command(id)).toStdString();
     while (!window.lesson().masks())
@@ -696,6 +539,69 @@ TEST(LessonWindow, TakesNothingAwayWhileItIsAskedFor)
     EXPECT_TRUE(tellsQuantity()) << "it is there to be hidden";
     window.workspace().setMasked(true);
     EXPECT_FALSE(tellsQuantity());
+}
+
+/// Who goes back from an open question sees what the step before showed, but not what is asked for.
+TEST(LessonWindow, WhoGoesBackFromAQuestionFindsItsNumbersHidden)
+{
+    LessonInWindow played(QStringLiteral("one-f-one-b"), QSize(1280, 800));
+    MainWindow& window = played.window;
+    LessonPanel& lesson = window.lesson();
+    EXPECT_FALSE(lesson.hidesNumbers()) << "nobody has asked yet";
+    while (!lesson.masks())
+        lesson.next();
+    ASSERT_TRUE(lesson.play()->showsWhatIsAsked(lesson.at()));
+    lesson.back();
+    EXPECT_FALSE(lesson.masks());
+    EXPECT_TRUE(lesson.canGoOn());
+    EXPECT_TRUE(lesson.hidesNumbers());
+    EXPECT_FALSE(window.isEnabled(CommandId::exportTable));
+    EXPECT_FALSE(window.isEnabled(CommandId::exportResults));
+    lesson.next();
+    ASSERT_TRUE(lesson.masks());
+    lesson.input()->setValue(1);
+    sayHowSure(lesson, QStringLiteral("a guess"));
+    lesson.commit();
+    EXPECT_FALSE(lesson.hidesNumbers());
+    EXPECT_TRUE(window.isEnabled(CommandId::exportResults));
+    lesson.back();
+    EXPECT_FALSE(lesson.hidesNumbers()) << "it has been answered";
+}
+
+TEST(LessonWindow, PicturesThatTheLessonHasNotShownStayCoveredWhileItAsks)
+{
+    LessonInWindow played(QStringLiteral("whose-neighbour"), QSize(1280, 800));
+    MainWindow& window = played.window;
+    const auto isCovered = [&](Picture picture) {
+        window.workspace().setPictureVisible(picture, true);
+        const QWidget* const dock = window.workspace().canvas(picture).parentWidget();
+        return std::ranges::any_of(dock->findChildren<MaskNote*>(), [](const MaskNote* note) { return !note->isHidden(); });
+    };
+    EXPECT_FALSE(isCovered(Picture::traffic)) << "nothing is asked";
+    EXPECT_TRUE(window.isEnabled(CommandId::selectPpGroup));
+    EXPECT_FALSE(window.isEnabled(CommandId::showPlan)) << "it would solve the challenge";
+    played.playUntil("pipeline");
+    EXPECT_TRUE(isCovered(Picture::traffic)) << "it names who sends to whom";
+    EXPECT_FALSE(isCovered(Picture::grid));
+    EXPECT_FALSE(window.isEnabled(CommandId::selectPpGroup)) << "a key would click the right ranks";
+    window.lesson().input()->setValue({1, 5});
+    sayHowSure(window.lesson(), QStringLiteral("certain"));
+    window.lesson().commit();
+    EXPECT_FALSE(isCovered(Picture::traffic));
+    EXPECT_TRUE(window.isEnabled(CommandId::selectPpGroup));
+}
+
+TEST(LessonWindow, AnExamIsNotPresentedWithAQuestionOpen)
+{
+    LessonInWindow played(QStringLiteral("exam"), QSize(1280, 800));
+    EXPECT_TRUE(played.window.isEnabled(CommandId::present));
+    while (!played.window.lesson().masks())
+        played.window.lesson().next();
+    EXPECT_FALSE(played.window.isEnabled(CommandId::present)) << "its next slide would be the answer";
+    played.open(QStringLiteral("bubble"));
+    while (!played.window.lesson().masks())
+        played.window.lesson().next();
+    EXPECT_TRUE(played.window.isEnabled(CommandId::present)) << "a teacher begins where the lesson asks";
 }
 
 } // namespace app

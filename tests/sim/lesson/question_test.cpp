@@ -58,6 +58,41 @@ TEST(LessonQuestion, AnEndThatIsStillInTheSliceIsToldWhy)
     FAIL() << "the lesson asks for a slice";
 }
 
+TEST(LessonPaperWords, ALaterTextDoesNotTellWhatAnEarlierOneAsksFor)
+{
+    const LessonPlay play(readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json", test::catalogue()), 1,
+                          test::catalogue());
+    const auto at = [&](const std::string& id) {
+        std::size_t place = 0;
+        while (play.id(place) != id)
+            ++place;
+        return place;
+    };
+    const std::string bytes = writtenValue(play.asked(at("bytes"))->rightAnswer(), ".2");
+    EXPECT_NE(play.text(at("more")).find(bytes), std::string::npos) << "beside the engine's answer it may be said";
+    EXPECT_EQ(play.textOnPaper(at("more")).find(bytes), std::string::npos) << play.textOnPaper(at("more"));
+    EXPECT_NE(play.textOnPaper(at("more")).find("a rank sends (answer 2) GB"), std::string::npos) << play.textOnPaper(at("more"));
+    EXPECT_EQ(play.textOnPaper(at("bytes")), play.text(at("bytes"))) << "nothing was asked of it before";
+    EXPECT_EQ(play.textOnPaper(at("hide")), play.text(at("hide")));
+}
+
+TEST(LessonMask, AnotherNameOfTheScenarioOnScreenIsThatScenario)
+{
+    const auto shows = [](const std::string& answer) {
+        const LessonPlay play(test::lesson(R"({"format":"rankscope-lesson","version":1,"id":"twin","title":"Twin",
+"cases":{"seen":{"scenario":"57-tiny-dp4"},"twin":{"from":"seen"},"other":{"from":"seen","set":{"/layout/dp":2}}},
+"steps":[{"say":"{twin.world_size} {other.world_size}","show":"seen"},
+         {"predict":{"id":"q","ask":"?","input":"number","answer":")" +
+                                           answer + R"("}}]})"),
+                              1, test::catalogue());
+        return play.showsWhatIsAsked(1);
+    };
+    EXPECT_TRUE(shows("seen.step_time_s"));
+    EXPECT_TRUE(shows("seen .step_time_s"));
+    EXPECT_TRUE(shows("twin.step_time_s"));
+    EXPECT_FALSE(shows("other.step_time_s"));
+}
+
 } // namespace
 
 TEST_F(Asked, NumbersAreRightWithinTheirTolerance)

@@ -36,11 +36,6 @@
 namespace live::cli {
 namespace {
 
-DType dtypeOf(const std::string& name)
-{
-    return name == "fp64" ? DType::f64 : name == "bf16" ? DType::bf16 : DType::f32;
-}
-
 /// One process's part of a training.
 class Training {
 public:
@@ -224,7 +219,7 @@ private:
 
     DeviceChoice chooseHere()
     {
-        const DType type = dtypeOf(m_scenario.live.dtype);
+        const DType type = activationType(m_scenario);
         if (m_machine)
             return {emulated::makeEmulatedDevice(0, type), "order " + std::to_string(m_request.orderSeed) + ", slow, for proofs"};
         return chooseDevice(m_scenario.live.device, type, &m_pool, m_environment.localProcess);

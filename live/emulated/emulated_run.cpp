@@ -6,6 +6,7 @@
 #include "live/emulated/emulated_device.h"
 #include "live/emulated/local_store.h"
 #include "live/kernels/modules.h"
+#include "live/runtime/run.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 
@@ -16,17 +17,12 @@
 namespace live::emulated {
 namespace {
 
-DType typeOf(const sim::Scenario& scenario)
-{
-    return scenario.live.dtype == "fp64" ? DType::f64 : scenario.live.dtype == "bf16" ? DType::bf16 : DType::f32;
-}
-
 /// One process of the run.
 TrainedSteps trainProcess(const sim::Scenario& scenario, const EmulationOptions& options, const TrainOptions& train,
                           Machine& machine, int gpu, Store* store, const std::vector<int>& processOf)
 {
     WorkerPool pool(1);
-    const auto device = makeEmulatedDevice(gpu, typeOf(scenario));
+    const auto device = makeEmulatedDevice(gpu, activationType(scenario));
     const std::unique_ptr<Communicator> communicator = options.makeCommunicator
                                                            ? options.makeCommunicator(pool, store, gpu)
                                                            : makeCommunicatorOnMachine(pool, store, gpu, processOf);

@@ -1,6 +1,8 @@
 #include "live/profile/measure_kernels.h"
 
+#include "live/kernels/normal.h"
 #include "live/record/recorder.h"
+#include "live/runtime/data.h"
 #include "live/tensor/memory.h"
 
 #include <algorithm>
@@ -16,16 +18,20 @@ constexpr std::size_t kFewestSamples = 3, kMostSamples = 25;
 constexpr std::int64_t kShortestSampleNs = 40'000, kShortestGpuSampleNs = 1'000'000;
 /// Below the median, as whatever disturbs only adds; above the minimum, which on a GPU can be a fluke of the clock.
 constexpr double kQuantile = 0.25;
+/// Numbers that operands are filled with, over and over, and their deviation.
+constexpr std::int64_t kDeviates = std::int64_t{1} << 18;
+constexpr float kDeviation = 0.02F;
 
 class KernelBench {
 public:
     KernelBench(Device& device, double secondsPerPoint)
         : m_device(device), m_budgetNs(static_cast<std::int64_t>(secondsPerPoint * 1e9)), m_memory(device),
-          m_queue(device.makeQueue()), m_onCpu(device.info().kind == "cpu")
+          m_queue(device.makeQueue()), m_onCpu(device.info().kind == "cpu"), m_deviates(deviates())
     {
     }
 
-    void linear(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t experts = 1);
+    void linear(std::int64_t m, std::int64_t n, std::int64_t k);
+    void experts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t experts);
     void attention(std::int64_t positions, int headDim, int heads);
     void rows(std::int64_t rows, std::int64_t columns);
     void loss(std::int64_t rows, std::int64_t vocabulary);
@@ -37,15 +43,18 @@ private:
     void record(const std::string& name, double m, double n, double k, double batch, const Kernel&);
     double secondsOf(const Kernel&);
     std::int64_t clockNs();
+    Array deviates();
     Array values(std::int64_t rows, std::int64_t columns, DType type);
     Array activations(std::int64_t rows, std::int64_t columns) { return values(rows, columns, m_device.info().activation); }
     Array sums(std::int64_t rows, std::int64_t columns) { return values(rows, columns, m_device.info().accumulation); }
+    Array indices(const std::vector<std::int32_t>& numbers);
 
     Device& m_device;
     const std::int64_t m_budgetNs;
     Memory m_memory;
     const std::unique_ptr<Queue> m_queue;
     const bool m_onCpu;
+    const Array m_deviates; ///< fp32, a row
     std::vector<sim::MeasuredCurve> m_curves;
 };
 
@@ -57,18 +66,38 @@ std::int64_t KernelBench::clockNs()
     return nowNs();
 }
 
-/// Small positive numbers everywhere: what is in them does not change the time, except denormal numbers and infinities.
+Array KernelBench::deviates()
+{
+    std::vector<double> normal(static_cast<std::size_t>(kDeviates));
+    normalDeviates(1, 0, 0, normal);
+    std::vector<float> numbers;
+    numbers.reserve(normal.size());
+    for (const double value : normal)
+        numbers.push_back(kDeviation * static_cast<float>(value));
+    Array array = m_memory.allocate(DType::f32, 1, kDeviates);
+    m_queue->fromHost(numbers.data(), array);
+    m_queue->synchronize(); // what is uploaded may go
+    return array;
+}
+
+/// Numbers as a training has them. On a GPU they matter: units that always see the same bits take less power, so that the clock
+/// stays higher (products of a constant were 10 % faster there than those of a step), and exact sums skip what is 0.
 Array KernelBench::values(std::int64_t rows, std::int64_t columns, DType type)
 {
     Array array = m_memory.allocate(type, rows, columns);
-    if (type == DType::i32) {
-        std::vector<std::int32_t> numbers(static_cast<std::size_t>(rows * columns));
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            numbers[i] = static_cast<std::int32_t>(i * 7919 % static_cast<std::size_t>(rows));
-        m_queue->fromHost(numbers.data(), array);
-    } else {
-        m_queue->fill(array, 0.01);
+    const Tensor all = array->flat();
+    for (std::int64_t first = 0; first < all.columns; first += kDeviates) {
+        const std::int64_t count = std::min(kDeviates, all.columns - first);
+        m_queue->copy(m_deviates->columnRange(0, count), all.columnRange(first, count));
     }
+    return array;
+}
+
+Array KernelBench::indices(const std::vector<std::int32_t>& numbers)
+{
+    Array array = m_memory.allocate(DType::i32, static_cast<std::int64_t>(numbers.size()), 1);
+    m_queue->fromHost(numbers.data(), array);
+    m_queue->synchronize();
     return array;
 }
 
@@ -102,28 +131,35 @@ void KernelBench::record(const std::string& name, double m, double n, double k, 
     curve->points.push_back({.m = m, .n = n, .k = k, .batch = batch, .microseconds = secondsOf(kernel) * 1e6});
 }
 
-/// The three products of a linear layer of m tokens, n outputs, k inputs; of as many experts, one after the other.
-void KernelBench::linear(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t experts)
+/// The three products of a linear layer of m tokens, n outputs, k inputs. Sums of gradients grow from one time to the next, but
+/// as random numbers do.
+void KernelBench::linear(std::int64_t m, std::int64_t n, std::int64_t k)
 {
-    const Array x = activations(m, k), weight = activations(n * experts, k), bias = activations(1, n), y = activations(m, n);
-    const Array dWeight = sums(n * experts, k), dBias = sums(1, n), dx = activations(m, k);
+    const Array x = activations(m, k), weight = activations(n, k), bias = activations(1, n), y = activations(m, n);
+    const Array dy = activations(m, n), dWeight = sums(n, k), dBias = sums(1, n), dx = activations(m, k);
+    const auto [tokens, outputs, inputs] = std::tuple{static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)};
+    record("gemm.forward", tokens, outputs, inputs, 1, [&] { m_queue->linear(x, weight, bias, y); });
+    record("gemm.input_gradient", tokens, inputs, outputs, 1, [&] { m_queue->linearInputGradient(dy, weight, dx); });
+    record("gemm.weight_gradient", inputs, outputs, tokens, 1, [&] { m_queue->linearWeightGradient(dy, x, dWeight, dBias); });
+}
+
+/// The same of as many experts, m tokens each.
+void KernelBench::experts(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t experts)
+{
+    const Array x = activations(m * experts, k), weight = activations(n * experts, k), y = activations(m * experts, n);
+    const Array dy = activations(m * experts, n), dWeight = sums(n * experts, k), dx = activations(m * experts, k);
     const auto [tokens, outputs, inputs] = std::tuple{static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)};
     const auto batch = static_cast<double>(experts);
-    const auto each = [experts](const std::function<void(std::int64_t)>& product) {
-        return [experts, product] {
-            for (std::int64_t i = 0; i < experts; ++i)
-                product(i);
-        };
-    };
-    const bool hasBias = experts == 1;
-    record(name + ".forward", tokens, outputs, inputs, batch,
-           each([&](std::int64_t i) { m_queue->linear(x, weight->rowRange(i * n, n), hasBias ? bias.tensor() : Tensor{}, y); }));
-    record(name + ".input_gradient", tokens, inputs, outputs, batch,
-           each([&](std::int64_t i) { m_queue->linearInputGradient(y, weight->rowRange(i * n, n), dx); }));
-    m_queue->fill(x, 0); // else sums would grow over all repetitions
-    record(name + ".weight_gradient", inputs, outputs, tokens, batch, each([&](std::int64_t i) {
-               m_queue->linearWeightGradient(y, x, dWeight->rowRange(i * n, n), hasBias ? dBias.tensor() : Tensor{});
-           }));
+    std::vector<LinearPart> weights, gradients;
+    for (std::int64_t i = 0; i < experts; ++i) {
+        weights.push_back({.weight = weight->rowRange(i * n, n), .bias = {}, .rows = m});
+        gradients.push_back({.weight = dWeight->rowRange(i * n, n), .bias = {}, .rows = m});
+    }
+    record("grouped_gemm.forward", tokens, outputs, inputs, batch, [&] { m_queue->linearParts(weights, x, y); });
+    record("grouped_gemm.input_gradient", tokens, inputs, outputs, batch,
+           [&] { m_queue->linearPartsInputGradient(weights, dy, dx); });
+    record("grouped_gemm.weight_gradient", inputs, outputs, tokens, batch,
+           [&] { m_queue->linearPartsWeightGradient(gradients, dy, x); });
 }
 
 void KernelBench::attention(std::int64_t positions, int headDim, int heads)
@@ -171,7 +207,6 @@ void KernelBench::rows(std::int64_t rowCount, std::int64_t columns)
             std::string("gated_") + name, [&, f = function] { queue.gatedActivation(f, wide, y); },
             [&, f = function] { queue.gatedActivationGradient(f, wide, y, dWide); });
     }
-    m_queue->fill(x, 0); // added again and again
     both(
         "residual",
         [&] {
@@ -179,18 +214,27 @@ void KernelBench::rows(std::int64_t rowCount, std::int64_t columns)
             queue.add(x, y);
         },
         [&] { queue.add(x, y); });
-    const Array ids = values(rowCount, 1, DType::i32), table = activations(rowCount, columns), dTable = sums(rowCount, columns);
+    // Of text few tokens are often: their rows of the gradient are sums of many.
+    const int vocabulary = static_cast<int>(std::min<std::int64_t>(rowCount, 256));
+    std::vector<std::int32_t> text = TokenSource("builtin", vocabulary, static_cast<int>(rowCount), 1).sequence(1, 0);
+    text.resize(static_cast<std::size_t>(rowCount));
+    const Array ids = indices(text), table = activations(rowCount, columns), dTable = sums(rowCount, columns);
     both(
         "embedding", [&] { queue.embed(ids, table, 0, y); }, [&] { queue.embedGradient(ids, x, 0, dTable); });
-    constexpr int kHeadDim = 32;
-    const Array turns = values(1, kHeadDim / 2, DType::f64);
-    if (columns % kHeadDim == 0)
+    std::vector<std::int32_t> permutation(text.size());
+    constexpr std::size_t kPrime = 7919; // longer than any of the rows' common factors
+    for (std::size_t i = 0; i < permutation.size(); ++i)
+        permutation[i] = static_cast<std::int32_t>(i * kPrime % permutation.size());
+    const Array place = indices(permutation);
+    const int headDim = m_onCpu ? 32 : 64;
+    const Array turns = values(1, headDim / 2, DType::f64);
+    if (columns % headDim == 0)
         both(
-            "rope", [&] { queue.rotate(y, kHeadDim, ids, {turns}, false); },
-            [&] { queue.rotate(y, kHeadDim, ids, {turns}, true); });
-    const Array place = values(rowCount, 1, DType::i32), weights = sums(rowCount, 1), dWeights = sums(rowCount, 1);
+            "rope", [&] { queue.rotate(y, headDim, place, {turns}, false); },
+            [&] { queue.rotate(y, headDim, place, {turns}, true); });
+    const Array weights = sums(rowCount, 1), dWeights = sums(rowCount, 1);
     both(
-        "permute", [&] { queue.gatherRows(x, ids, 1, y); }, [&] { queue.combineRows(x, place, {}, y); });
+        "permute", [&] { queue.gatherRows(x, place, 1, y); }, [&] { queue.combineRows(x, place, {}, y); });
     both(
         "unpermute", [&] { queue.combineRows(x, place, weights, y); },
         [&] { queue.combineGradient(x, place, weights, y, dx, dWeights); });
@@ -199,7 +243,10 @@ void KernelBench::rows(std::int64_t rowCount, std::int64_t columns)
 void KernelBench::loss(std::int64_t rowCount, std::int64_t vocabulary)
 {
     const Array logits = activations(rowCount, vocabulary), maximum = sums(rowCount, 1), partial = sums(2, rowCount);
-    const Array targets = values(rowCount, 1, DType::i32), losses = sums(1, rowCount);
+    std::vector<std::int32_t> next(static_cast<std::size_t>(rowCount));
+    for (std::size_t i = 0; i < next.size(); ++i)
+        next[i] = static_cast<std::int32_t>(i * 7919 % static_cast<std::size_t>(vocabulary));
+    const Array targets = indices(next), losses = sums(1, rowCount);
     const auto m = static_cast<double>(rowCount), n = static_cast<double>(vocabulary);
     record("loss.forward", m, n, 1, 1, [&] {
         m_queue->rowMaximum(logits, vocabulary, maximum);
@@ -212,13 +259,16 @@ void KernelBench::loss(std::int64_t rowCount, std::int64_t vocabulary)
 /// Zeroing of gradients, their norm, and the update.
 void KernelBench::optimizer(std::int64_t elements)
 {
-    const Array gradient = sums(1, elements), first = sums(1, elements), second = sums(1, elements), master = sums(1, elements);
+    // The gradients of the next step are zeroed, those of this one summed and used.
+    const Array next = sums(1, elements), gradient = sums(1, elements), first = sums(1, elements), second = sums(1, elements);
+    const Array master = sums(1, elements);
     const Array parameter = m_device.info().activation == m_device.info().accumulation ? Array() : activations(1, elements);
+    m_queue->fill(second, kDeviation * kDeviation);
     const Tensor written = parameter ? parameter.tensor() : master.tensor();
     const Array words = m_memory.allocate(DType::i64, 1, kExactSumWords), factor = m_memory.allocate(DType::f64, 1, 1);
     const auto around = [&](const Kernel& update) {
-        return [this, &gradient, &words, &factor, update] {
-            m_queue->fill(gradient, 0);
+        return [this, &next, &gradient, &words, &factor, update] {
+            m_queue->fill(next, 0);
             m_queue->fill(words, 0);
             m_queue->exactSumOfSquares(gradient, words);
             m_queue->clipFactor(words, 1, factor);
@@ -235,7 +285,7 @@ void KernelBench::optimizer(std::int64_t elements)
 struct Grid {
     using Sizes = std::vector<std::int64_t>;
     Sizes products; ///< rows, columns and depth: all combinations
-    Sizes tokensOfExperts, widthsOfExperts;
+    Sizes experts, tokensOfExperts, widthsOfExperts, depthsOfExperts;
     Sizes positions; ///< of attention
     std::vector<int> headDims, heads;
     Sizes rows, columns;
@@ -246,8 +296,10 @@ struct Grid {
 Grid cpuGrid(bool quick)
 {
     return {.products = quick ? Grid::Sizes{32, 128, 512} : Grid::Sizes{32, 128, 256, 512, 1536},
+            .experts = {2, 8},
             .tokensOfExperts = {16, 64, 256},
             .widthsOfExperts = {128, 512},
+            .depthsOfExperts = {128},
             .positions = quick ? Grid::Sizes{64, 256} : Grid::Sizes{32, 64, 128, 256, 1024},
             .headDims = {32, 64},
             .heads = {2, 8},
@@ -262,8 +314,10 @@ Grid cpuGrid(bool quick)
 Grid gpuGrid(bool quick)
 {
     return {.products = quick ? Grid::Sizes{256, 1024, 4096} : Grid::Sizes{128, 512, 2048, 8192, 16384},
+            .experts = {4, 32},
             .tokensOfExperts = {64, 512, 4096},
             .widthsOfExperts = {1024, 4096},
+            .depthsOfExperts = {1024, 4096},
             .positions = quick ? Grid::Sizes{256, 2048} : Grid::Sizes{256, 1024, 4096, 16384},
             .headDims = {64, 128},
             .heads = quick ? std::vector<int>{8, 64} : std::vector<int>{8, 32, 256},
@@ -283,11 +337,12 @@ std::vector<sim::MeasuredCurve> measureKernels(Device& device, double secondsPer
     for (const std::int64_t m : grid.products)
         for (const std::int64_t n : grid.products)
             for (const std::int64_t k : grid.products)
-                bench.linear("gemm", m, n, k);
-    for (const std::int64_t experts : {2, 8})
+                bench.linear(m, n, k);
+    for (const std::int64_t experts : grid.experts)
         for (const std::int64_t m : grid.tokensOfExperts)
-            for (const std::int64_t width : grid.widthsOfExperts)
-                bench.linear("grouped_gemm", m, width, grid.widthsOfExperts.front(), experts);
+            for (const std::int64_t n : grid.widthsOfExperts)
+                for (const std::int64_t k : grid.depthsOfExperts)
+                    bench.experts(m, n, k, experts);
     for (const std::int64_t positions : grid.positions)
         for (const int headDim : grid.headDims)
             for (const int heads : grid.heads)

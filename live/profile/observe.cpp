@@ -1,12 +1,16 @@
 #include "live/profile/observe.h"
 
+#include "live/comm/gpu_modules.h"
+#include "live/kernels/modules.h"
 #include "live/runtime/run.h"
 #include "live/stream/as_if_parallel.h"
 #include "live/tasks/worker_pool.h"
+#include "sim/error.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -24,15 +28,25 @@ bool isRouted(const sim::SpanKind& kind)
 
 ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& options)
 {
+    const bool onGpu = options.device == "cuda";
+    if (const int world = scenario.layout.worldSize(); onGpu && world > 1)
+        throw sim::Error(
+            std::to_string(world) +
+            " ranks would share the GPU and hold each other up; nearest: a scenario of one rank, or --device cpu, where "
+            "ranks take turns");
     WorkerPool pool(options.workers);
     const std::unique_ptr<Device> device =
-        makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, options.workers > 1 ? &pool : nullptr);
-    const std::unique_ptr<Communicator> communicator = makeLocalCommunicator(pool);
-    Run run(scenario, {.pool = &pool, .device = device.get(), .communicator = communicator.get()});
-    ObservedRun observed{.scenario = scenario, .worldSize = run.mesh().worldSize()};
-    run.train(options.warmUp + options.steps, [&](const StepReport& report) {
+        chooseDevice(options.device, activationType(scenario), options.workers > 1 ? &pool : nullptr).device;
+    const std::unique_ptr<Communicator> communicator = onGpu ? makeLocalGpuCommunicator(pool) : makeLocalCommunicator(pool);
+    if (onGpu)
+        pool.setPoller([&communicator] { return communicator->poll(); });
+    RunParts parts{.pool = &pool, .device = device.get(), .communicator = communicator.get()};
+    std::optional<Run> run;
+    run.emplace(scenario, parts);
+    ObservedRun observed{.scenario = scenario, .worldSize = run->mesh().worldSize(), .onGpu = onGpu};
+    run->train(options.warmUp + options.steps, [&](const StepReport& report) {
         std::vector<RankSpan> spans;
-        for (Recorder* recorder : run.recorders()) {
+        for (Recorder* recorder : run->recorders()) {
             std::vector<SpanRecord> records;
             recorder->spans.drain(records);
             for (const SpanRecord& record : records)
@@ -44,7 +58,17 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
         }
         return Verdict::goOn;
     });
-    observed.kinds = run.spanKinds().from();
+    observed.kinds = run->spanKinds().from();
+    if (onGpu) {
+        observed.wallSeconds.clear();
+        run.reset(); // not both in the GPU's memory
+        parts.record = false;
+        Run(scenario, parts).train(options.warmUp + options.steps, [&](const StepReport& report) {
+            if (report.step > options.warmUp)
+                observed.wallSeconds.push_back(report.seconds);
+            return Verdict::goOn;
+        });
+    }
     return observed;
 }
 

@@ -6,6 +6,7 @@
 #include "sim/trace/trace.h"
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace live {
@@ -13,16 +14,19 @@ namespace live {
 struct ObserveOptions {
     int warmUp = 2; ///< steps that fill caches and memory pools; not kept
     int steps = 8;  ///< kept
-    /// Ranks then take turns and do not take each other's memory bandwidth: what "a device a rank" means.
+    /// One: ranks take turns and do not take each other's memory bandwidth: what "a device a rank" means.
     int workers = 1;
+    /// "cpu" or "cuda". A GPU is for one rank: those that share it hold each other up.
+    std::string device = "cpu";
 };
 
 struct ObservedRun {
     sim::Scenario scenario;
     std::vector<std::vector<RankSpan>> steps; ///< each rank's spans in its own order
     std::vector<sim::SpanKind> kinds;
-    std::vector<double> wallSeconds; ///< [step]
+    std::vector<double> wallSeconds; ///< [step]; on a GPU of steps that nobody recorded, as marks hold it up
     int worldSize = 1;
+    bool onGpu = false;
 
     /// Steps of another run of the same scenario.
     void append(const ObservedRun&);
@@ -38,7 +42,7 @@ std::vector<double> asIfParallelSeconds(std::span<const std::vector<RankSpan>> s
 /// Of each step, the mean over ranks.
 std::vector<double> kernelSeconds(std::span<const std::vector<RankSpan>> steps, const ObservedRun&);
 
-/// Trains on the CPU, in this process. Throws sim::Error as Run does.
+/// Trains in this process. Throws sim::Error as Run does, where the device cannot be had, and for several ranks on a GPU.
 ObservedRun observeRun(const sim::Scenario&, const ObserveOptions& = {});
 
 /// Middle of the values; 0 of none.

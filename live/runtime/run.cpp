@@ -71,6 +71,11 @@ Run::Run(const sim::Scenario& scenario, const RunParts& parts)
     initialise();
 }
 
+DType activationType(const sim::Scenario& scenario)
+{
+    return scenario.live.dtype == "fp64" ? DType::f64 : scenario.live.dtype == "bf16" ? DType::bf16 : DType::f32;
+}
+
 CommPlan planRun(const sim::Scenario& scenario, const TrainingOptions& options, DType activation, DType accumulation)
 {
     const sim::Schedule schedule = sim::planSchedule(scenario);

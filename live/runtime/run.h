@@ -32,6 +32,9 @@ struct StepReport {
 /// What the host of a run says between steps.
 enum class Verdict : std::uint8_t { goOn, stop };
 
+/// live.dtype: of the activations.
+DType activationType(const sim::Scenario&);
+
 struct RunParts {
     WorkerPool* pool = nullptr;
     Device* device = nullptr;

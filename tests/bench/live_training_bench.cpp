@@ -1,6 +1,10 @@
-// Whole training steps on the CPU: one rank against the machine, many ranks against one, recording against not recording.
+// Whole training steps: on the CPU one rank against the machine, many ranks against one, recording against not recording; on a
+// GPU, where there is one, the last of these.
+#include "live/comm/gpu_modules.h"
+#include "live/kernels/modules.h"
 #include "live/runtime/run.h"
 #include "live/tasks/worker_pool.h"
+#include "sim/error.h"
 #include "sim/scenario/document.h"
 #include "tests/support/catalogue.h"
 
@@ -22,12 +26,10 @@ sim::Scenario scenarioOf(const std::string& model, const std::string& layout, co
 }
 
 /// Median seconds of a step and tokens a second, over `state`'s iterations.
-void trainSteps(benchmark::State& state, const sim::Scenario& scenario, int workers, bool record = true)
+void trainSteps(benchmark::State& state, const sim::Scenario& scenario, WorkerPool& pool, Device& device,
+                Communicator& communicator, bool record)
 {
-    WorkerPool pool(workers);
-    const auto device = makeCpuDevice(DType::f32, &pool);
-    const auto communicator = makeLocalCommunicator(pool);
-    Run run(scenario, {.pool = &pool, .device = device.get(), .communicator = communicator.get(), .record = record});
+    Run run(scenario, {.pool = &pool, .device = &device, .communicator = &communicator, .record = record});
     std::vector<double> seconds;
     bool warm = false;
     for (auto _ : state)
@@ -43,6 +45,12 @@ void trainSteps(benchmark::State& state, const sim::Scenario& scenario, int work
     state.counters["step_s"] = median;
     state.counters["best_s"] = *std::min_element(seconds.begin(), seconds.end());
     state.counters["tokens/s"] = tokens / median;
+}
+
+void trainSteps(benchmark::State& state, const sim::Scenario& scenario, int workers, bool record = true)
+{
+    WorkerPool pool(workers);
+    trainSteps(state, scenario, pool, *makeCpuDevice(DType::f32, &pool), *makeLocalCommunicator(pool), record);
 }
 
 /// llm.c's and PyTorch's yardstick: GPT-2 124M, 4 sequences of 64 tokens, 2 threads.
@@ -85,5 +93,28 @@ void sixteenTinyRanks(benchmark::State& state, bool record)
 }
 BENCHMARK_CAPTURE(sixteenTinyRanks, recorded, true)->Iterations(40)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 BENCHMARK_CAPTURE(sixteenTinyRanks, notRecorded, false)->Iterations(40)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+
+/// GPT-2 124M in bf16: `sequences` of 1,024 tokens, few of which leave the GPU waiting for the host.
+void gpt2OnGpu(benchmark::State& state, int sequences, bool record)
+{
+    WorkerPool pool(2);
+    try {
+        const DeviceChoice choice = chooseDevice("cuda", DType::bf16, &pool);
+        const auto communicator = makeLocalGpuCommunicator(pool);
+        pool.setPoller([&] { return communicator->poll(); });
+        const std::string batch = std::to_string(sequences);
+        trainSteps(state,
+                   scenarioOf(R"("gpt2")", "{}",
+                              R"({"sequence_length":1024,"micro_batch_size":)" + batch + R"(,"global_batch_size":)" + batch +
+                                  R"(,"precision":"bf16"})"),
+                   pool, *choice.device, *communicator, record);
+    } catch (const sim::Error& error) {
+        state.SkipWithError(error.what());
+    }
+}
+BENCHMARK_CAPTURE(gpt2OnGpu, recorded, 16, true)->Iterations(20)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpt2OnGpu, notRecorded, 16, false)->Iterations(20)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpt2OnGpu, oneSequenceRecorded, 1, true)->Iterations(40)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpt2OnGpu, oneSequenceNotRecorded, 1, false)->Iterations(40)->Unit(benchmark::kMillisecond);
 
 } // namespace

@@ -86,6 +86,7 @@ class Model(nn.Module):
 def measure(name, compiled, trace):
     family, layers, width, heads, groups, inner, vocabulary, length, batch = MODELS[name]
     torch.manual_seed(1)
+    torch._dynamo.reset()  # else a second model's sizes are compiled as sizes that change
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     with torch.device("cuda"):

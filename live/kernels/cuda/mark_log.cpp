@@ -62,6 +62,15 @@ std::int64_t MarkLog::put(Stream stream)
     return -static_cast<std::int64_t>(m_times.size());
 }
 
+bool MarkLog::hasCome(std::int64_t mark)
+{
+    const std::lock_guard lock(m_mutex);
+    const auto number = static_cast<std::size_t>(-1 - mark);
+    const auto ahead =
+        std::find_if(m_ahead.rbegin(), m_ahead.rend(), [number](const Ahead& each) { return each.mark <= number; });
+    return ahead == m_ahead.rend() || ahead->mark != number || hasPassed(ahead->event);
+}
+
 void MarkLog::harvest(std::size_t misses)
 {
     auto kept = m_ahead.begin();

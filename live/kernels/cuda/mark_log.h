@@ -26,6 +26,8 @@ public:
     void keep(bool);
     /// A mark on a stream: a negative number until it is read.
     std::int64_t put(Stream);
+    /// Whether the GPU has come past a mark of put()'s. Does not wait.
+    bool hasCome(std::int64_t mark);
     /// Replaces the marks whose time is known by nanoseconds of the steady clock; whether all of them are. Does not wait.
     bool read(std::span<std::int64_t>);
     /// The same of all, waiting for them; afterwards all marks are forgotten.

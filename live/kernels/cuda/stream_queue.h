@@ -4,6 +4,7 @@
 #include "live/kernels/cuda/gpu_queue.h"
 #include "live/kernels/cuda/mark_log.h"
 
+#include <atomic>
 #include <optional>
 
 namespace live::cuda {
@@ -17,17 +18,21 @@ public:
     StreamQueue& operator=(const StreamQueue&) = delete;
 
     int gpu() const override { return m_gpu; }
-    Stream stream() const override { return m_stream; }
+    Stream stream() const override
+    {
+        m_hasWorkSinceMark = true; // whoever has it may let it wait, or work
+        return m_stream;
+    }
 
     void fromHost(const void* host, const Tensor&) override;
     void toHost(const Tensor&, void* host) override;
     void synchronize() override;
 
-    void keepMarks(bool keeps) override { m_marks->keep(keeps); }
-    std::int64_t mark() override { return markOn(m_stream); }
+    void keepMarks(bool keeps) override;
+    std::int64_t mark() override;
     std::int64_t markOn(Stream) override;
     bool readMarks(std::span<std::int64_t> marks) override { return m_marks->read(marks); }
-    void resolveMarks(std::span<std::int64_t> marks) override { m_marks->readAll(marks); }
+    void resolveMarks(std::span<std::int64_t> marks) override;
     std::uint64_t marksPassed() override { return m_marks->passed(); }
 
 protected:
@@ -40,6 +45,8 @@ private:
     const int m_gpu;
     Stream m_stream = nullptr;
     std::optional<MarkLog> m_marks;
+    std::int64_t m_lastMark = 0; ///< mark()'s; 0: none, or forgotten
+    mutable std::atomic<bool> m_hasWorkSinceMark{true};
 };
 
 } // namespace live::cuda

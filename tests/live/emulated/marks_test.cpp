@@ -3,6 +3,7 @@
 #include "live/emulated/emulated_run.h"
 #include "live/kernels/cuda/runtime.h"
 #include "live/runtime/run.h"
+#include "live/tensor/memory.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 #include "tests/live/support/jobs.h"
@@ -40,11 +41,15 @@ TEST(Marks, AreReadAsTheGpuPassesThemAndTheirEventsUsedAgain)
     Machine machine({.orderSeed = kGpusKeepUp});
     const auto device = emulated::makeEmulatedDevice(0, DType::f32);
     const auto queue = device->makeQueue();
+    Memory memory(*device);
+    const Array x = memory.allocate(DType::f32, 1, 1);
     queue->keepMarks(true);
     const auto before = machine.statistics();
     std::vector<std::int64_t> marks;
-    for (int i = 0; i < 60'000; ++i)
+    for (int i = 0; i < 60'000; ++i) {
+        queue->fill(x, i);
         marks.push_back(queue->mark());
+    }
     const auto made = machine.statistics();
     EXPECT_LE(made.events - before.events, 300U);
     std::array<std::int64_t, 3> early = {marks[0], marks[1], marks[10'000]};
@@ -56,6 +61,34 @@ TEST(Marks, AreReadAsTheGpuPassesThemAndTheirEventsUsedAgain)
     const auto after = machine.statistics();
     EXPECT_LE(after.eventQueries - before.eventQueries, 2U * 60'000 * 13 / 10) << "a reading asks for two events";
     EXPECT_LE(after.eventQueries - made.eventQueries, 3000U) << "little is left for the end";
+}
+
+TEST(Marks, OneTellsWhereAnOperationEndsAndTheNextBeginsUnlessTheGpuHasNothingToDo)
+{
+    constexpr std::uint64_t kGpuIsBehind = 5; // an order
+    Machine machine({.orderSeed = kGpuIsBehind});
+    const auto device = emulated::makeEmulatedDevice(0, DType::f32);
+    const auto queue = device->makeQueue();
+    Memory memory(*device);
+    const Array x = memory.allocate(DType::f32, 4, 4);
+    queue->keepMarks(true);
+    std::vector<std::int64_t> marks;
+    int shared = 0;
+    for (int i = 0; i < 100; ++i) {
+        marks.push_back(queue->mark());
+        queue->fill(x, i);
+        marks.push_back(queue->mark());
+        EXPECT_NE(marks.back(), marks[marks.size() - 2]) << "there was work between them";
+        shared += i > 0 && marks[marks.size() - 2] == marks[marks.size() - 3] ? 1 : 0;
+    }
+    EXPECT_GT(shared, 20);
+    queue->synchronize();
+    EXPECT_NE(queue->mark(), marks.back()) << "the GPU waits: the next operation begins later";
+    queue->resolveMarks(marks);
+    EXPECT_GT(marks.front(), 0);
+    EXPECT_TRUE(std::is_sorted(marks.begin(), marks.end()));
+    const std::int64_t afterwards = queue->mark();
+    EXPECT_LT(afterwards, 0) << "those from before are forgotten";
 }
 
 /// The watchdog's, for one. CUDA would prepare GPU 0 for it, which may be another process's; the machine refuses the call.

@@ -543,6 +543,13 @@ void LivePanel::runCommand(ViewCommand command, bool fast)
     selectionMayHaveChanged(*target);
 }
 
+View& LivePanel::usedView()
+{
+    return m_lastUsed == m_gridCanvas     ? static_cast<View&>(m_grid)
+           : m_lastUsed == m_curvesCanvas ? static_cast<View&>(m_curves)
+                                          : static_cast<View&>(m_timelines);
+}
+
 void LivePanel::selectionMayHaveChanged(CanvasWidget& by)
 {
     m_lastUsed = &by;

@@ -54,6 +54,9 @@ public:
 
     void runCommand(ViewCommand, bool fast);
     CanvasWidget& canvas(LivePicture) const;
+    CanvasWidget& usedCanvas() const { return *m_lastUsed; }
+    View& usedView();
+    const QString& runName() const { return m_runName; }
     const DifferenceTable& differences() const { return *m_differences; }
     const PredictionPtr& prediction() const { return m_prediction; }
     const StepPicturePtr& picture() const { return m_picture; }

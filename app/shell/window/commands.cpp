@@ -31,7 +31,8 @@ struct CommandTable {
     /// What takes numbers of the step elsewhere waits while a lesson asks for one of them.
     static bool maySay(const W& w) { return hasStep(w) && !w.m_masksNumbers; }
     static bool hasRecording(const W& w) { return w.hasRecordedRun(); }
-    static bool hasFigure(const W& w) { return maySay(w) || (w.isRecordedShown() && w.hasRecordedRun()); }
+    static bool hasTable(const W& w) { return maySay(w) || (w.isRecordedShown() && w.hasRecordedRun()); }
+    static bool hasFigure(const W& w) { return hasTable(w) || (w.isLiveShown() && w.m_live->picture()); }
     static bool hasRun(const W& w) { return w.m_run != nullptr; }
     static bool mayFilm(const W& w)
     {
@@ -154,11 +155,15 @@ std::span<const Command> CommandTable::rows()
             [](W& w) {
                 if (isComparing(w))
                     w.exportComparison(true);
+                else if (w.isRecordedShown())
+                    w.exportShownFigure(w.m_recorded->usedView(), w.m_recorded->usedCanvas().size(), w.m_recorded->run()->name());
+                else if (w.isLiveShown())
+                    w.exportShownFigure(w.m_live->usedView(), w.m_live->usedCanvas().size(), w.m_live->runName());
                 else
-                    w.isRecordedShown() ? w.exportRecordedFigure() : w.exportFigure();
+                    w.exportFigure();
             },
             {.startsGroup = true}),
-        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", hasFigure,
+        inWindow(exportTable, file, "Export &Table…", "Ctrl+Shift+E", "Numbers, memory, groups or spans as CSV", hasTable,
                  [](W& w) { w.isRecordedShown() ? w.exportRecordedTable() : w.exportTable(); }),
         inWindow(exportTrace, file, "Export T&race…", "Ctrl+Alt+T", "The step for Perfetto and other trace viewers", canWriteFile,
                  [](W& w) { w.exportTrace(); }),

@@ -215,7 +215,8 @@ private:
     void compareRecordedFolder();
     void compareRecordedWith(const QStringList& paths);
     void saveRecorded();
-    void exportRecordedFigure();
+    /// A picture as it is on screen, named after where it is.
+    void exportShownFigure(View&, QSize, const QString& name);
     void exportRecordedTable();
     void connectDesk();
     void deskOpened();

@@ -281,6 +281,20 @@ void MainWindow::exportFigure()
     dialog->open();
 }
 
+void MainWindow::exportShownFigure(View& view, QSize size, const QString& name)
+{
+    const QString path = chooseSaveFile(this, tr("Export Figure"), name + QStringLiteral(".svg"), tr("Figures (*.svg *.pdf *.png)"),
+                                        FileEnding::required);
+    if (path.isEmpty())
+        return;
+    try {
+        saveFigure(view, path, size);
+        tellSaved(path);
+    } catch (const sim::Error& error) {
+        tellNotSaved(path, QString::fromUtf8(error.what()));
+    }
+}
+
 void MainWindow::copyFigure()
 {
     const auto copy = [this](View& view, QSize size, const QString& name) {
@@ -291,6 +305,8 @@ void MainWindow::copyFigure()
     try {
         if (isRecordedShown())
             copy(m_recorded->usedView(), m_recorded->usedCanvas().size(), tr("Figure"));
+        else if (isLiveShown())
+            copy(m_live->usedView(), m_live->usedCanvas().size(), tr("Figure"));
         else if (isCompareShown())
             copy(m_compare->view(), kComparisonSize, tr("Comparison"));
         else

@@ -167,21 +167,6 @@ void MainWindow::compareRecordedWith(const QStringList& paths)
     m_recorded->run()->compareWith(paths);
 }
 
-/// The picture used last, as it is on screen.
-void MainWindow::exportRecordedFigure()
-{
-    const QString path = chooseSaveFile(this, tr("Export Figure"), m_recorded->run()->name() + QStringLiteral(".svg"),
-                                        tr("Figures (*.svg *.pdf *.png)"), FileEnding::required);
-    if (path.isEmpty())
-        return;
-    try {
-        saveFigure(m_recorded->usedView(), path, m_recorded->usedCanvas().size());
-        tellSaved(path);
-    } catch (const sim::Error& error) {
-        tellNotSaved(path, QString::fromUtf8(error.what()));
-    }
-}
-
 /// The step that is shown, as it plays.
 void MainWindow::exportRecordedFilm()
 {

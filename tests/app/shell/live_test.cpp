@@ -12,11 +12,13 @@
 
 #include <QApplication>
 #include <QCheckBox>
+#include <QClipboard>
 #include <QComboBox>
 #include <QFileInfo>
 #include <QImage>
 #include <QLineEdit>
 #include <QListView>
+#include <QMimeData>
 #include <QPlainTextEdit>
 #include <QProcess>
 #include <QProgressBar>
@@ -100,6 +102,12 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
     ASSERT_TRUE(waitForPhase(LivePhase::stopped));
     EXPECT_GE(live.steps().size(), 5U);
     EXPECT_TRUE(waitFor([&] { return !isAlive(worker); }));
+    window.run(CommandId::copyFigure);
+    const QByteArray figure = QApplication::clipboard()->mimeData()->data(QStringLiteral("image/svg+xml"));
+    for (const Node& node : timelines)
+        if (node.role == "caption") {
+            EXPECT_TRUE(figure.contains(QByteArray::fromStdString(node.name.substr(0, node.name.find_first_of(",·:"))))) << "of this page: " << node.name;
+        }
     EXPECT_FALSE(window.isEnabled(CommandId::stopRun));
     EXPECT_TRUE(window.isEnabled(CommandId::calibrate));
 }

@@ -68,24 +68,16 @@ void Search::explore()
             break;
         checkCancelled();
         report(false);
-        const Rung rung = m_queue.top().rung;
-        const std::size_t most = rung == Rung::node      ? kNodesAtOnce
-                                 : rung <= Rung::ordered ? kShapesAtOnce
-                                 : rung == Rung::leaf    ? kTightAtOnce
-                                                         : kSimulatedAtOnce;
+        const bool simulates = m_queue.top().rung == Rung::tight;
+        const std::size_t most = simulates ? kSimulatedAtOnce : kLookedAtOnce;
         std::vector<Waiting> batch;
-        while (!m_queue.empty() && batch.size() < most && m_queue.top().rung == rung &&
+        while (!m_queue.empty() && batch.size() < most && (m_queue.top().rung == Rung::tight) == simulates &&
                (batch.empty() || !isCut(m_queue.top()))) {
             batch.push_back(m_queue.top());
             m_queue.pop();
         }
         try {
-            if (rung <= Rung::ordered)
-                expand(batch);
-            else if (rung == Rung::leaf)
-                tighten(batch);
-            else
-                simulateAll(batch);
+            simulates ? simulateAll(batch) : lookCloser(batch);
         } catch (const Cancelled&) { // none of it may be forgotten: it is still open
             for (Waiting& waiting : batch)
                 m_queue.push(std::move(waiting));

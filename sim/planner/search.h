@@ -25,7 +25,7 @@ namespace sim {
 
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // As many at once whatever the number of threads, so that what is counted does not depend on it.
-inline constexpr std::size_t kNodesAtOnce = 16, kShapesAtOnce = 32, kTightAtOnce = 8, kSimulatedAtOnce = 2;
+inline constexpr std::size_t kLookedAtOnce = 24, kSimulatedAtOnce = 2;
 /// Laid out at least, once the first is proved, to fill the places after it.
 inline constexpr std::int64_t kTightForOthers = 64;
 
@@ -90,12 +90,6 @@ private:
     void survey();
     void surveyGrid(std::size_t index, GridRecord&, std::vector<Waiting>&);
     void explore();
-    void expand(const std::vector<Waiting>&);
-    void expandNode(const Waiting&, std::vector<Waiting>& shapes) const;
-    void orderShape(const Waiting&, std::vector<Waiting>& ordered) const;
-    void expandShape(const Waiting&, std::vector<Waiting>& leaves, GridRecord&) const;
-    void tighten(const std::vector<Waiting>&);
-    void simulateAll(const std::vector<Waiting>&);
     struct Laid {
         TightFloor floor;
         int layers = 0; ///< run again
@@ -104,6 +98,18 @@ private:
         std::string problem; ///< why it cannot be laid out here
         LayoutFloor deeper;  ///< with one more run again, where it does not fit and there is one
     };
+    /// What came of looking closer at one.
+    struct Look {
+        std::vector<Waiting> next; ///< of a node, a shape
+        GridRecord record;
+        Laid laid; ///< of a leaf
+    };
+    void lookCloser(const std::vector<Waiting>&);
+    void expandNode(const Waiting&, std::vector<Waiting>& shapes) const;
+    void orderShape(const Waiting&, std::vector<Waiting>& ordered) const;
+    void expandShape(const Waiting&, std::vector<Waiting>& leaves, GridRecord&) const;
+    void takeLaid(Waiting leaf, const Laid&);
+    void simulateAll(const std::vector<Waiting>&);
     bool canGoDeeper(const Choice& choice) const
     {
         return !byHeadroom() && choice.recompute == Recompute::full && m_space.free.recompute &&

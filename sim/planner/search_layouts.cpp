@@ -102,29 +102,23 @@ Search::Laid Search::layOut(const Waiting& leaf) const
     return laid;
 }
 
-void Search::tighten(const std::vector<Waiting>& leaves)
+void Search::takeLaid(Waiting leaf, const Laid& of)
 {
-    std::vector<Laid> laid(leaves.size());
-    forEachInParallel(leaves.size(), threads(), [&](std::size_t i) { laid[i] = layOut(leaves[i]); });
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-        Waiting leaf = leaves[i];
-        const Laid& of = laid[i];
-        m_answer.tightened += of.tries;
-        if (!of.problem.empty()) {
-            leaveOpen(leaf, of.problem);
-            continue;
-        }
-        leaf.choice.recomputeLayers = of.layers;
-        if (!of.fits) {
-            m_grids[asIndex(leaf.grid)].laid.note(of.floor.peakBytes, of.floor.fullestRank, leaf.choice);
-            if (of.deeper.stepNs > 0)
-                pushDeeper(leaf, of.floor.peakBytes, of.deeper);
-            continue;
-        }
-        leaf.rung = Rung::tight;
-        setKeys(leaf, of.floor.stepNs, of.floor.peakBytes);
-        m_queue.push(std::move(leaf));
+    m_answer.tightened += of.tries;
+    if (!of.problem.empty()) {
+        leaveOpen(leaf, of.problem);
+        return;
     }
+    leaf.choice.recomputeLayers = of.layers;
+    if (!of.fits) {
+        m_grids[asIndex(leaf.grid)].laid.note(of.floor.peakBytes, of.floor.fullestRank, leaf.choice);
+        if (of.deeper.stepNs > 0)
+            pushDeeper(leaf, of.floor.peakBytes, of.deeper);
+        return;
+    }
+    leaf.rung = Rung::tight;
+    setKeys(leaf, of.floor.stepNs, of.floor.peakBytes);
+    m_queue.push(std::move(leaf));
 }
 
 /// Of grids of which nothing fits the leanest layout is laid out, so that it can be said what it would take: as lean as one

@@ -275,25 +275,35 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
     }
 }
 
-/// Of one rung.
-void Search::expand(const std::vector<Waiting>& waiting)
+void Search::lookCloser(const std::vector<Waiting>& waiting)
 {
-    std::vector<std::vector<Waiting>> next(waiting.size());
-    std::vector<GridRecord> records(waiting.size());
+    std::vector<Look> looks(waiting.size());
     forEachInParallel(waiting.size(), threads(), [&](std::size_t i) {
-        if (waiting[i].rung == Rung::node)
-            expandNode(waiting[i], next[i]);
-        else if (waiting[i].rung == Rung::shape)
-            orderShape(waiting[i], next[i]);
-        else
-            expandShape(waiting[i], next[i], records[i]);
+        switch (waiting[i].rung) {
+        case Rung::node:
+            expandNode(waiting[i], looks[i].next);
+            break;
+        case Rung::shape:
+            orderShape(waiting[i], looks[i].next);
+            break;
+        case Rung::ordered:
+            expandShape(waiting[i], looks[i].next, looks[i].record);
+            break;
+        default:
+            looks[i].laid = layOut(waiting[i]);
+        }
     });
     for (std::size_t i = 0; i < waiting.size(); ++i) {
+        if (waiting[i].rung == Rung::leaf) {
+            takeLaid(waiting[i], looks[i].laid);
+            continue;
+        }
         GridRecord& record = m_grids[asIndex(waiting[i].grid)];
-        record.evaluated += records[i].evaluated;
-        m_answer.evaluated += records[i].evaluated;
-        record.floor.note(records[i].floor.bytes, records[i].floor.rank, records[i].floor.of);
-        for (Waiting& one : next[i])
+        const GridRecord& more = looks[i].record;
+        record.evaluated += more.evaluated;
+        m_answer.evaluated += more.evaluated;
+        record.floor.note(more.floor.bytes, more.floor.rank, more.floor.of);
+        for (Waiting& one : looks[i].next)
             m_queue.push(std::move(one));
     }
 }

@@ -245,6 +245,18 @@ void CardList::setSections(const std::vector<GalleryEntry>& entries, const std::
     updatePlaying();
 }
 
+void CardList::goTo(const QString& heading)
+{
+    for (const QStandardItem* item : m_model->findItems(heading)) {
+        if (isCard(item->index()))
+            continue;
+        setCurrentIndex(m_model->index(item->row() + 1, 0));
+        setFocus();
+        scrollTo(item->index(), PositionAtTop);
+        return;
+    }
+}
+
 void CardList::setTheme(const Theme& theme)
 {
     m_theme = &theme;

@@ -34,6 +34,8 @@ public:
     /// Of the card that plays; empty until the simulator has answered.
     QString keyNumbers() const;
     void chooseFirst();
+    /// The heading at the top, its first card reached.
+    void goTo(const QString& heading);
 
 Q_SIGNALS:
     void chosen(std::size_t entry);

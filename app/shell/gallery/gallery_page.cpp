@@ -25,9 +25,9 @@ const QString kDemoName = QStringLiteral("64-tiny-4d-sixteen-ranks");
 } // namespace
 
 GalleryPage::GalleryPage(QWidget* parent)
-    : QFrame(parent), m_search(new QLineEdit), m_cards(new CardList), m_recent(new QListWidget),
-      m_recentTitle(new QLabel(tr("RECENT"))), m_nothing(new QLabel(tr("Nothing in the gallery matches."))),
-      m_recoveries(new QVBoxLayout), m_demo(makeDemo())
+    : QFrame(parent), m_search(new QLineEdit), m_cards(new CardList), m_contents(new QListWidget), m_recent(new QListWidget),
+      m_contentsTitle(new QLabel(tr("CONTENTS"))), m_recentTitle(new QLabel(tr("RECENT"))),
+      m_nothing(new QLabel(tr("Nothing in the gallery matches."))), m_recoveries(new QVBoxLayout), m_demo(makeDemo())
 {
     setRole(this, "page");
     auto* title = new QLabel(QStringLiteral("Rankscope"));
@@ -36,11 +36,17 @@ GalleryPage::GalleryPage(QWidget* parent)
     setRole(subtitle, "muted");
     auto* open = new QPushButton(tr("Open file…"));
     setRole(open, "primary");
-    setRole(m_recentTitle, "section");
-    setRole(m_recent, "plain");
-    m_recent->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_recent->setTextElideMode(Qt::ElideMiddle);
-    m_recentTitle->hide();
+    for (QLabel* of : {m_contentsTitle, m_recentTitle}) {
+        setRole(of, "section");
+        of->hide();
+    }
+    for (QListWidget* list : {m_contents, m_recent}) {
+        setRole(list, "plain");
+        list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        list->setTextElideMode(Qt::ElideMiddle);
+        list->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored); // they scroll rather than the page
+    }
+    m_contents->setAccessibleName(tr("Contents of the gallery"));
     auto* drop = new QLabel(tr("or drop a scenario, the traces of a run or a framework’s settings on the window"));
     drop->setWordWrap(true);
     setRole(drop, "small");
@@ -58,6 +64,9 @@ GalleryPage::GalleryPage(QWidget* parent)
     sideColumn->addWidget(drop);
     sideColumn->addLayout(m_recoveries);
     sideColumn->addSpacing(16);
+    sideColumn->addWidget(m_contentsTitle);
+    sideColumn->addWidget(m_contents, 100); // as high as it is, where there is room
+    sideColumn->addSpacing(8);
     sideColumn->addWidget(m_recentTitle);
     sideColumn->addWidget(m_recent, 1);
 
@@ -101,6 +110,12 @@ GalleryPage::GalleryPage(QWidget* parent)
             [this](const QListWidgetItem* item) { Q_EMIT openRequested(item->data(Qt::UserRole).toString()); });
     connect(m_recent, &QListWidget::itemClicked, this,
             [this](const QListWidgetItem* item) { Q_EMIT openRequested(item->data(Qt::UserRole).toString()); });
+    const auto goTo = [this](const QListWidgetItem* item) {
+        m_search->clear();
+        m_cards->goTo(item->data(Qt::UserRole).toString());
+    };
+    connect(m_contents, &QListWidget::itemActivated, this, goTo);
+    connect(m_contents, &QListWidget::itemClicked, this, goTo);
     connect(open, &QPushButton::clicked, this, &GalleryPage::openOtherRequested);
 }
 
@@ -112,7 +127,24 @@ void GalleryPage::setEntries(std::vector<GalleryEntry> entries, std::vector<Gall
     for (const GalleryEntry& entry : m_entries)
         if (QFileInfo(entry.path).completeBaseName() == kDemoName)
             m_demoPath = entry.path;
+    listContents();
     filter();
+}
+
+void GalleryPage::listContents()
+{
+    m_contents->clear();
+    for (const GallerySection& section : m_sections)
+        if (!section.title.isEmpty()) {
+            auto* item =
+                new QListWidgetItem(section.title + QStringLiteral("  ") + QString::number(section.entries.size()), m_contents);
+            item->setData(Qt::UserRole, section.title);
+            item->setToolTip(section.about);
+        }
+    constexpr int kBelow = 4;
+    m_contents->setMaximumHeight(m_contents->count() * std::max(1, m_contents->sizeHintForRow(0)) + kBelow);
+    m_contentsTitle->setVisible(m_contents->count() > 0);
+    m_contents->setVisible(m_contents->count() > 0);
 }
 
 void GalleryPage::setRecentFiles(const QStringList& files)

@@ -47,13 +47,14 @@ protected:
 private:
     QFrame* makeDemo();
     void filter();
+    void listContents();
 
     std::vector<GalleryEntry> m_entries;
     std::vector<GallerySection> m_sections;
     QLineEdit* m_search;
     CardList* m_cards;
-    QListWidget* m_recent;
-    QLabel *m_recentTitle, *m_nothing;
+    QListWidget *m_contents, *m_recent; ///< m_contents: the headings, since a screen shows only the first
+    QLabel *m_contentsTitle, *m_recentTitle, *m_nothing;
     QVBoxLayout* m_recoveries;
     QFrame* m_demo;     ///< of a live training
     QString m_demoPath; ///< empty: the gallery has none

@@ -6,6 +6,7 @@
 #include <QAbstractItemModel>
 #include <QApplication>
 #include <QLineEdit>
+#include <QListWidget>
 #include <QScrollBar>
 #include <QTest>
 
@@ -61,6 +62,21 @@ TEST_F(GalleryTest, HeadingsAreWideAndCannotBeChosen)
     EXPECT_EQ(first.top(), second.top()) << "side by side";
     QTest::mouseClick(cards->viewport(), Qt::LeftButton, {}, cards->visualRect(heading).center());
     EXPECT_TRUE(opened.isEmpty());
+}
+
+TEST_F(GalleryTest, TheContentsLeadToEachHeading)
+{
+    auto* contents = page.findChild<QListWidget*>();
+    ASSERT_EQ(contents->accessibleName(), QStringLiteral("Contents of the gallery"));
+    ASSERT_GE(contents->count(), 5);
+    page.search(QStringLiteral("llama"));
+    for (const int row : {3, 1}) {
+        QTest::mouseClick(contents->viewport(), Qt::LeftButton, {}, contents->visualItemRect(contents->item(row)).center());
+        const QModelIndex top = cards->indexAt({40, 20});
+        EXPECT_TRUE(contents->item(row)->text().startsWith(top.data().toString())) << top.data().toString().toStdString();
+        EXPECT_TRUE(cards->hasFocus());
+        EXPECT_EQ(cards->currentIndex().row(), top.row() + 1) << "Enter opens the first below it";
+    }
 }
 
 TEST_F(GalleryTest, AClickOpensTheCardUnderThePointerHoweverFarTheListIsScrolled)

@@ -37,8 +37,13 @@ QString saidPlainly(const sim::Problem& problem)
     if (pointer.ends_with(kBase))
         pointer.remove_suffix(kBase.size());
     const ScenarioKey* key = findScenarioKey(pointer);
-    if (key == nullptr)
-        return QStringLiteral("“%1”: %2").arg(beginningOf(problem.pointer.substr(problem.pointer.rfind('/') + 1)), message);
+    if (key == nullptr) {
+        const QString written = QStringLiteral("“%1”").arg(beginningOf(problem.pointer.substr(problem.pointer.rfind('/') + 1)));
+        const QString kUnknown = QStringLiteral("unknown key");
+        if (!message.startsWith(kUnknown))
+            return written + QStringLiteral(": ") + message;
+        return QObject::tr("there is no setting %1%2").arg(written, message.mid(kUnknown.size()));
+    }
     const bool hasLetters = sentenceName(*key) == key->unit; // an axis: “Tensor tp”, as the form has it
     const QString name = QObject::tr(key->label) + (hasLetters ? QLatin1Char(' ') + QLatin1String(key->unit) : QString());
     return QStringLiteral("%1: %2").arg(name, plainWords(message));

@@ -91,7 +91,7 @@ TEST_F(ProblemPageTest, EveryProblemStandsWithItsPlace)
     }
     EXPECT_TRUE(seen().contains(QStringLiteral("Tensor tp: 3 does not divide heads 32"))) << seen().toStdString();
     EXPECT_TRUE(seen().contains(QStringLiteral("Cluster: the catalogue has no cluster"))) << seen().toStdString();
-    EXPECT_TRUE(seen().contains(QStringLiteral("“wrong”: unknown key")));
+    EXPECT_TRUE(seen().contains(QStringLiteral("there is no setting “wrong”")));
     EXPECT_EQ(cutLabels(window.problemPage()).join(QLatin1Char('\n')).toStdString(), "");
     EXPECT_TRUE(window.problemPage().isAncestorOf(window.focusWidget())) << "keys reach it";
 }

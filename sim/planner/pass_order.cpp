@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <map>
 
 namespace sim {
 namespace {
@@ -58,58 +57,69 @@ std::vector<OrderedPass> waitsOf(const Schedule& schedule)
     return passes.size() == count ? passes : std::vector<OrderedPass>{};
 }
 
+constexpr bool addsToGradients(const Action& action)
+{
+    return action.kind == ActionKind::backward || action.kind == ActionKind::backwardWeight;
+}
+
+/// Passes that an action begins to hold; what is left until weight gradients are made is not counted.
+constexpr int heldMore(const Action& action)
+{
+    return action.kind == ActionKind::forward ? 1 : action.kind == ActionKind::backwardWeight ? 0 : -1;
+}
+
+/// Calls take(action, its place from 0, whether it is a block of its own); of a block, what frees before what takes.
+template <typename Take>
+void eachAction(const std::vector<Action>& actions, const Take& take)
+{
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < actions.size();) {
+        const ActionBlock block = blockAt(actions, i);
+        for (std::size_t of = block.size(); of-- > 0;)
+            take(actions[i + of], place++, block.size() == 1);
+        i += block.size();
+    }
+}
+
 MostHeld mostHeld(const Schedule& schedule, const std::vector<Action>& actions)
 {
-    const auto partOf = [&](int stage) { return stage % schedule.chainLength(); };
-    const auto isGradient = [](const Action& action) {
-        return action.kind == ActionKind::backward || action.kind == ActionKind::backwardWeight;
-    };
-    std::map<int, int> gradientsLeft; // stage -> passes that add to its gradients
-    for (const Action& action : actions)
-        gradientsLeft[action.stage] += isGradient(action) ? 1 : 0;
-    const std::map<int, int> all = gradientsLeft;
+    constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+    std::array<std::size_t, 2> moments{kNever, kNever}; // places after which most is held
+    int count = 0, mostCount = 0;
+    eachAction(actions, [&](const Action& action, std::size_t place, bool) {
+        count += heldMore(action);
+        if (heldMore(action) <= 0 || count < mostCount)
+            return;
+        moments[1] = place;
+        if (count > mostCount)
+            moments[0] = place;
+        mostCount = count;
+    });
 
     MostHeld most;
-    std::map<int, int> held; // part -> passes
-    int count = 0, mostCount = 0;
-    bool isFirst = false, isLast = false; // the moment is now
-    const auto note = [&](HeldPasses& moment) {
-        moment.passes.assign(held.begin(), held.end());
-        moment.gradients.clear();
-        for (const auto& [stage, left] : gradientsLeft)
-            if (left > 0 && left < all.at(stage))
-                moment.gradients.push_back(partOf(stage));
-        moment.backwardPart = -1;
+    const auto partOf = [&](int stage) { return stage % schedule.chainLength(); };
+    std::vector<int> held(asIndex(schedule.chainLength()), 0);                  // part -> passes
+    std::vector<int> gradients(asIndex(schedule.stages()), 0), all = gradients; // stage -> passes that added to them
+    for (const Action& action : actions)
+        all[asIndex(action.stage)] += addsToGradients(action) ? 1 : 0;
+    const auto look = [&](HeldPasses& moment) {
+        for (std::size_t part = 0; part < held.size(); ++part)
+            if (held[part] != 0)
+                moment.passes.emplace_back(static_cast<int>(part), held[part]);
+        for (std::size_t stage = 0; stage < all.size(); ++stage)
+            if (gradients[stage] > 0 && gradients[stage] < all[stage])
+                moment.gradients.push_back(partOf(static_cast<int>(stage)));
     };
-    for (std::size_t i = 0; i < actions.size(); i += blockAt(actions, i).size()) {
-        const ActionBlock block = blockAt(actions, i);
-        for (std::size_t of = block.size(); of-- > 0;) { // of a block, what frees before what takes
-            const Action& action = actions[i + of];
-            if (block.size() == 1 && action.kind == ActionKind::backward) {
-                if (isFirst)
-                    most[0].backwardPart = partOf(action.stage);
-                if (isLast)
-                    most[1].backwardPart = partOf(action.stage);
-            }
-            isFirst = isLast = false;
-            if (isGradient(action))
-                --gradientsLeft[action.stage];
-            if (action.kind == ActionKind::backwardWeight)
-                continue; // what is left until then is not counted
-            const int change = action.kind == ActionKind::forward ? 1 : -1;
-            held[partOf(action.stage)] += change;
-            count += change;
-            if (change < 0 || count < mostCount)
-                continue;
-            note(most[1]);
-            isLast = true;
-            if (count > mostCount) {
-                most[0] = most[1];
-                isFirst = true;
-            }
-            mostCount = count;
-        }
-    }
+    eachAction(actions, [&](const Action& action, std::size_t place, bool alone) {
+        for (std::size_t of = 0; of < most.size(); ++of)
+            if (moments[of] != kNever && place == moments[of] + 1 && alone && action.kind == ActionKind::backward)
+                most[of].backwardPart = partOf(action.stage);
+        gradients[asIndex(action.stage)] += addsToGradients(action) ? 1 : 0;
+        held[asIndex(partOf(action.stage))] += heldMore(action);
+        for (std::size_t of = 0; of < most.size(); ++of)
+            if (place == moments[of])
+                look(most[of]);
+    });
     return most;
 }
 

@@ -16,7 +16,9 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <queue>
 #include <string>
 #include <vector>
@@ -116,6 +118,7 @@ private:
                choice.recomputeLayers < m_space.layersOfChunk(choice);
     }
     TightFloor laidOut(Choice, int layers, Laid&) const;
+    PassCosts passCostsOf(Choice, const Scenario&) const;
     Laid layOut(const Waiting&) const;
     LayoutFloor floorDeeper(const Choice&) const;
     void pushDeeper(const Waiting&, double bytes, const LayoutFloor& deeper);
@@ -138,6 +141,13 @@ private:
     Floors m_floors;
     double m_capacityBytes;
     double m_enoughNs; ///< of the request; infinite where only the best will do
+    /// Of layouts that differ in nothing but the kind of schedule: measured once.
+    struct MeasuredOnce {
+        std::once_flag once;
+        PassCosts costs;
+    };
+    mutable std::mutex m_passCostsMutex;
+    mutable std::map<Choice, std::shared_ptr<MeasuredOnce>> m_passCosts;
     std::vector<GridRecord> m_grids;
     /// A heap that can be looked through.
     struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, Later> {

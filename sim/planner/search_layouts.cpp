@@ -47,11 +47,26 @@ void Search::leaveOpen(const Waiting& waiting, const std::string& problem)
     m_tooLarge.push_back(waiting);
 }
 
+PassCosts Search::passCostsOf(Choice choice, const Scenario& scenario) const
+{
+    choice.kind = scenario.modelCopies();
+    std::shared_ptr<MeasuredOnce> here;
+    {
+        const std::lock_guard lock(m_passCostsMutex);
+        std::shared_ptr<MeasuredOnce>& known = m_passCosts[choice];
+        if (!known)
+            known = std::make_shared<MeasuredOnce>();
+        here = known;
+    }
+    std::call_once(here->once, [&] { here->costs = measurePassCosts(scenario); });
+    return here->costs;
+}
+
 TightFloor Search::laidOut(Choice choice, int layers, Laid& laid) const
 {
     choice.recomputeLayers = layers;
     ++laid.tries;
-    return tightFloor(m_space.scenarioOf(choice));
+    return tightFloor(m_space.scenarioOf(choice), [&](const Scenario& scenario) { return passCostsOf(choice, scenario); });
 }
 
 /// The layout, or of those with as many or more layers run again the one with the fewest that fits. Layers save what they save:

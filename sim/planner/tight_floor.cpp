@@ -6,7 +6,6 @@
 #include "sim/mesh/placement.h"
 #include "sim/planner/floors.h"
 #include "sim/program/program.h"
-#include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <array>
@@ -71,9 +70,9 @@ PassEnds endsOfPass(const Pass& pass, const std::vector<std::int64_t>& durations
 
 } // namespace
 
-TightFloor tightFloor(const Scenario& scenario)
+TightFloor tightFloor(const Scenario& scenario, const PassCostsOf& costsOf)
 {
-    const Schedule schedule = planSchedule(scenario);
+    const Schedule schedule = planSchedule(scenario, costsOf);
     const Program program = lowerProgram(scenario, schedule);
     const PipelineGeometry geometry = pipelineGeometry(scenario);
     const CostModel cost(scenario);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "sim/scenario/scenario.h"
+#include "sim/simulate/plan_schedule.h"
 
 namespace sim {
 
@@ -15,6 +16,6 @@ struct TightFloor {
 };
 
 /// Throws what planSchedule and lowerProgram do. O(passes' ops, steps).
-TightFloor tightFloor(const Scenario&);
+TightFloor tightFloor(const Scenario&, const PassCostsOf& costsOf = measurePassCosts);
 
 } // namespace sim

@@ -174,12 +174,12 @@ double memoryCapGib(const Scenario& scenario)
     return scenario.schedule.memoryCapGib > 0 ? scenario.schedule.memoryCapGib : scenario.cluster.gpu.memoryGib;
 }
 
-ScheduleRequest planningRequest(const Scenario& scenario)
+ScheduleRequest planningRequest(const Scenario& scenario, const PassCostsOf& costsOf)
 {
     ScheduleRequest request = scheduleRequest(scenario);
     if (const ScheduleFamily* family = findScheduleFamily(request.kind);
         family != nullptr && family->plansByCost && !family->unmet(request)) {
-        PassCosts costs = measurePassCosts(scenario);
+        PassCosts costs = costsOf(scenario);
         request.times = std::move(costs.times);
         request.memory = std::move(costs.memory);
         request.memoryCap = costs.freeBytes + (memoryCapGib(scenario) - scenario.cluster.gpu.memoryGib) * kBytesPerGib;
@@ -208,9 +208,9 @@ Schedule makeScheduleOf(const ScheduleRequest& request)
     }
 }
 
-Schedule planSchedule(const Scenario& scenario)
+Schedule planSchedule(const Scenario& scenario, const PassCostsOf& costsOf)
 {
-    const ScheduleRequest request = planningRequest(scenario);
+    const ScheduleRequest request = planningRequest(scenario, costsOf);
     return isSearched(request) ? searchSchedule(scenario, request).schedule : makeScheduleOf(request);
 }
 

@@ -6,6 +6,7 @@
 #include "sim/scenario/scenario.h"
 #include "sim/schedule/families/families.h"
 
+#include <functional>
 #include <vector>
 
 namespace sim {
@@ -26,10 +27,13 @@ struct PassCosts {
 /// From the steady state of a small simulation: the second of two micro-batches. A few milliseconds.
 PassCosts measurePassCosts(const Scenario&);
 
+/// Of a scenario, whose costs do not depend on its kind of schedule but for how many copies of the model that has.
+using PassCostsOf = std::function<PassCosts(const Scenario&)>;
+
 /// What a scenario asks for, with the costs where its kind plans by them.
-ScheduleRequest planningRequest(const Scenario&);
+ScheduleRequest planningRequest(const Scenario&, const PassCostsOf& costsOf = measurePassCosts);
 /// Throws Error as makeSchedule does. Where no order keeps the memory cap of `auto`, it is the order that needs least.
-Schedule planSchedule(const Scenario&);
+Schedule planSchedule(const Scenario&, const PassCostsOf& costsOf = measurePassCosts);
 
 /// Whether an order is searched for, and can be.
 bool isSearched(const ScheduleRequest&);

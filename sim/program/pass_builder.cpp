@@ -91,15 +91,6 @@ bool scattersSends(const Scenario& scenario)
     return scenario.training.stack.scattersSends && scenario.layout.tp > 1 && !scenario.layout.sequenceParallel;
 }
 
-std::uint16_t Labels::intern(std::string_view name, std::string_view suffix)
-{
-    m_sought.assign(name).append(suffix);
-    const auto [position, isNew] = m_index.try_emplace(m_sought, static_cast<std::uint16_t>(m_names.size()));
-    if (isNew)
-        m_names.push_back(m_sought);
-    return position->second;
-}
-
 ParameterElements StageContent::parameters() const
 {
     ParameterElements sum;

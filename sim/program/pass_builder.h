@@ -2,6 +2,7 @@
 // their streams. Private to sim/program.
 #pragma once
 
+#include "sim/program/labels.h"
 #include "sim/program/program.h"
 #include "sim/program/states.h"
 
@@ -9,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace sim {
@@ -59,18 +59,6 @@ std::optional<std::size_t> gatheringOf(const std::vector<Operator>&, std::size_t
 bool gathersChunks(const Scenario&);
 /// What is gathered for a product a second time; a prediction module's input is twice as wide as the others.
 std::string_view regatherName(const Operator&);
-
-class Labels {
-public:
-    /// Of the name with what is put behind it.
-    std::uint16_t intern(std::string_view name, std::string_view suffix = {});
-    std::vector<std::string> take() { return std::move(m_names); }
-
-private:
-    std::string m_sought; ///< its room is used again: every op of every pass asks
-    std::vector<std::string> m_names;
-    std::unordered_map<std::string, std::uint16_t> m_index;
-};
 
 class PassBuilder {
 public:

@@ -18,6 +18,7 @@
 #include <QVBoxLayout>
 
 #include <cmath>
+#include <utility>
 
 namespace app {
 namespace {
@@ -247,8 +248,8 @@ void LivePanel::showParting()
 void LivePanel::startAnew(const QString& name)
 {
     m_othersCores = 0;
-    if (!m_curves.points().empty()) // two runs are compared by their losses
-        m_curves.setEarlier(name == m_runName ? std::string() : m_runName.toStdString(), m_curves.points());
+    m_earlier.keep({m_runName.toStdString(), std::exchange(m_learns, {}), m_curves.points()});
+    m_curves.setEarlier({}, {}); // until it is known what this one learns
     m_runName = name;
     m_name->setText(name);
     m_run.reset();
@@ -285,6 +286,9 @@ void LivePanel::show(const LiveUpdate& update)
         m_run = update.run;
         m_name->setText(QString::fromStdString(m_run->name));
         m_curves.setPlannedSteps(m_run->plannedSteps);
+        m_learns = learnedBy(m_run->scenarioJson);
+        if (const EarlierRuns::Run* run = m_earlier.comparableWith(m_learns))
+            m_curves.setEarlier(run->name == m_run->name ? std::string() : run->name, run->points);
         if (m_run->scenarioJson.empty()) { // a job that something else started: nothing to compare it with
             setClock(LiveClock::wall);
             m_grid.setHint(tr("This job told no scenario: rankscope-live collect FILE lays its ranks out, and predicts them.")
@@ -357,6 +361,19 @@ void LivePanel::showStatus(const LiveUpdate& update)
     m_detailFrame->setVisible(!lines.isEmpty());
 }
 
+/// Beside a run that learns the same, how far the two are apart: rounding alone, where both are right.
+QString LivePanel::lossNote() const
+{
+    const std::vector<CurvePoint>& points = m_curves.points();
+    const CurvePoint& last = points.back();
+    for (const CurvePoint& other : m_curves.earlier())
+        if (other.step == last.step && std::isfinite(other.loss)) {
+            const double apart = std::abs(last.loss - other.loss);
+            return apart == 0 ? tr("as dashed, in every digit") : tr("%1 off the dashed one").arg(apart, 0, 'g', 2);
+        }
+    return points.size() < 2 ? QString() : tr("%1 at step %2").arg(points.front().loss, 0, 'g', 4).arg(points.front().step);
+}
+
 void LivePanel::showNumbers(const LiveUpdate& update)
 {
     const std::vector<CurvePoint>& points = m_curves.points();
@@ -364,8 +381,7 @@ void LivePanel::showNumbers(const LiveUpdate& update)
         const CurvePoint& last = points.back();
         if (std::isfinite(last.loss)) {
             m_loss->setValue({QString::number(last.loss, 'g', 4), {}});
-            m_loss->setNote(points.size() < 2 ? QString()
-                                              : tr("%1 at step %2").arg(points.front().loss, 0, 'g', 4).arg(points.front().step));
+            m_loss->setNote(lossNote());
         }
         if (std::isfinite(last.seconds))
             m_step->setValue(durationQuantity(last.seconds));

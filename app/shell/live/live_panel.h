@@ -4,6 +4,7 @@
 
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/session/live_run.h"
+#include "app/shell/live/earlier_runs.h"
 #include "app/step/selection.h"
 #include "app/views/compare/compared_timelines_view.h"
 #include "app/views/grid/grid_view.h"
@@ -71,6 +72,7 @@ Q_SIGNALS:
 private:
     void showStatus(const LiveUpdate&);
     void showNumbers(const LiveUpdate&);
+    QString lossNote() const;
     void showTimelines();
     const StepPicturePtr& shownPicture() const;
     void showPrediction();
@@ -82,6 +84,8 @@ private:
     GridView m_grid; ///< before the canvases that show them
     CurvesView m_curves;
     ComparedTimelinesView m_timelines;
+    EarlierRuns m_earlier;
+    std::string m_learns; ///< of the run on screen
     LiveStatus m_status;
     std::shared_ptr<const live::RunDescription> m_run;
     PredictionPtr m_prediction;

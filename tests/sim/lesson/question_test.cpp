@@ -70,6 +70,10 @@ TEST(LessonQuestion, AWrongIdeaOfTheCourseHasItsOwnReason)
         {"two-copies", "more", {12.5, 25}, "Twice the servers"},
         {"two-copies", "more", {18.7, 43.6}, "everybody told everybody"},
         {"two-copies", "overlap", 0.163, "No change?"},
+        {"share-the-states", "activations", 17.6, "More?"},
+        {"share-the-states", "stages", {122, 61, 40, 30}, "no number of GPUs"},
+        {"share-the-states", "stages", {122, 56, 34, 15.2}, "you shared activations too"},
+        {"share-the-states", "stages", {15.2, 15.2, 15.2, 15.2}, "Stage 0 shares nothing"},
     };
     for (const Wrong& wrong : all) {
         const Lesson lesson =

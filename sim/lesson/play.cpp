@@ -252,8 +252,9 @@ LessonPlay::Seen LessonPlay::seenWhenAnswered(std::size_t at) const
     const std::vector<std::string> reasons = casesOf(expressionsOf(question->question().because));
     if (at + 1 < steps() && asked(at + 1) == nullptr && !step(at + 1).challenge) {
         const std::string& next = shownBy(step(at + 1));
-        if (scenarioOf(next) != nullptr && next != was &&
-            (step(at + 1).reveal || isAmong(answers, next) || isAmong(reasons, next)))
+        const bool reveals = step(at + 1).reveal.has_value();
+        const bool isAnother = next != was || (reveals && !step(at + 1).view.is_null()); // case, or pictures of the same one
+        if (scenarioOf(next) != nullptr && isAnother && (reveals || isAmong(answers, next) || isAmong(reasons, next)))
             return {.shown = next, .compared = comparedName(at + 1), .isNextStep = true};
     }
     std::vector<std::string> others = answers;

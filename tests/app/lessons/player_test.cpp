@@ -260,6 +260,13 @@ TEST(LessonWindow, AnAnswerIsSeenInThePicturesWithIt)
     MainWindow& window = in.window;
     const auto precision = [&] { return window.desk().simulation()->scenario().training.precision; };
     const auto settled = [&] { return window.isSettled(); };
+    in.playUntil("states");
+    EXPECT_FALSE(window.workspace().isPictureInFront(Picture::memory)) << "it would tell";
+    window.lesson().input()->setValue(window.lesson().play()->asked(window.lesson().at())->rightAnswer());
+    sayHowSure(window.lesson(), QStringLiteral("certain"));
+    window.lesson().commit();
+    EXPECT_TRUE(waitFor([&] { return window.workspace().isPictureInFront(Picture::memory); }))
+        << "the case is the same, the picture is the one that its reveal has";
     in.playUntil("fp32");
     EXPECT_EQ(precision(), sim::Precision::bf16) << "which it is compared with in words";
     window.lesson().input()->setValue(window.lesson().play()->asked(window.lesson().at())->rightAnswer());
@@ -278,7 +285,7 @@ TEST(LessonWindow, AnAnswerIsSeenInThePicturesWithIt)
     window.lesson().commit();
     QCoreApplication::processEvents(); // pictures follow the words
     ASSERT_TRUE(waitFor(settled));
-    EXPECT_EQ(window.desk().simulation()->scenario().training.sequenceLength, 1024) << "the shorter one is spoken of";
+    EXPECT_EQ(window.desk().simulation()->scenario().training.sequenceLength, 2048) << "the shorter one is spoken of";
     in.playUntil("node");
     window.lesson().input()->setValue(window.lesson().play()->asked(window.lesson().at())->rightAnswer());
     window.lesson().commit();

@@ -106,6 +106,26 @@ TEST(Help, EveryTermHasADrawingOfItsOwn)
     }
 }
 
+/// In bf16 with AdamW: 2 bytes of weight, 4 of its gradient in fp32, 12 of copy and two moments (Rajbhandari et al. 2020, section
+/// 3, with gradients in fp32). Whoever learns that in the course must not see something else here; shares may be smaller.
+TEST(Help, StatesAreDrawnAsWideAsTheyAre)
+{
+    int drawn = 0;
+    for (const HelpEntry& entry : help().entries()) {
+        std::map<std::string, double> most;
+        if (entry.kind == HelpEntry::Kind::term)
+            for (const auto& [name, parts] : termPictureOf(entry).bars)
+                for (const TermPicture::Part& part : parts)
+                    most[part.name] = std::max(most[part.name], part.size);
+        if (!most.contains("parameters") || !most.contains("gradients") || !most.contains("optimizer"))
+            continue;
+        ++drawn;
+        EXPECT_EQ(most["gradients"], 4.0 / 2 * most["parameters"]) << entry.title.toStdString();
+        EXPECT_EQ(most["optimizer"], 12.0 / 2 * most["parameters"]) << entry.title.toStdString();
+    }
+    EXPECT_GE(drawn, 4);
+}
+
 TEST(Help, ADamagedGlossaryIsToldWithItsFile)
 {
     const QTemporaryDir folder;

@@ -58,6 +58,35 @@ TEST(LessonQuestion, AnEndThatIsStillInTheSliceIsToldWhy)
     FAIL() << "the lesson asks for a slice";
 }
 
+/// What a newcomer answered, and the idea that led there: each is refuted by itself.
+TEST(LessonQuestion, AWrongIdeaOfTheCourseHasItsOwnReason)
+{
+    struct Wrong {
+        const char *lesson, *id;
+        sim::LessonValue given;
+        const char* told;
+    };
+    const std::vector<Wrong> all{
+        {"two-copies", "more", {12.5, 25}, "Twice the servers"},
+        {"two-copies", "more", {18.7, 43.6}, "everybody told everybody"},
+        {"two-copies", "overlap", 0.163, "No change?"},
+        {"share-the-states", "activations", 17.6, "More?"},
+        {"share-the-states", "stages", {122, 61, 40, 30}, "no number of GPUs"},
+        {"share-the-states", "stages", {122, 56, 34, 15.2}, "you shared activations too"},
+        {"share-the-states", "stages", {15.2, 15.2, 15.2, 15.2}, "Stage 0 shares nothing"},
+    };
+    for (const Wrong& wrong : all) {
+        const Lesson lesson =
+            readLesson(std::string(RANKSCOPE_SOURCE_DIR "/assets/lessons/") + wrong.lesson + ".json", test::catalogue());
+        const LessonCases cases(lesson, test::catalogue());
+        for (const Question* question : lesson.questions())
+            if (question->id == wrong.id) {
+                const std::string reason = AskedQuestion(*question, cases).reasonFor(wrong.given);
+                EXPECT_NE(reason.find(wrong.told), std::string::npos) << wrong.id << " " << wrong.given << ": " << reason;
+            }
+    }
+}
+
 TEST(LessonPaperWords, ALaterTextDoesNotTellWhatAnEarlierOneAsksFor)
 {
     const LessonPlay play(readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json", test::catalogue()), 1,

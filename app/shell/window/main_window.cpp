@@ -601,7 +601,7 @@ void MainWindow::showStatus()
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
     if (m_masksNumbers) {
-        m_pointedLabel->setText(tr("What is asked for is hidden until you have answered."));
+        m_pointedLabel->setText(whyHidden());
         return m_resultLabel->clear();
     }
     if (isCompareShown()) {

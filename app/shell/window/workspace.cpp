@@ -61,7 +61,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     column->addWidget(m_docks, 1);
     column->addWidget(m_transport);
     m_docks->hide(); // until they are arranged: each that comes or goes would lay out all the others
-    m_note = new MaskNote(this, {});
+    m_note = new MaskNote(this);
 
     connect(&m_desk.playback(), &Playback::moved, this, [this] {
         timeline().keepCursorInSight();
@@ -320,7 +320,7 @@ void Workspace::showNotes()
         if (shown.note == nullptr && isSeen(shown))
             continue;
         if (shown.note == nullptr)
-            shown.note = new MaskNote(shown.dock->widget(), {});
+            shown.note = new MaskNote(shown.dock->widget());
         shown.note->setText(m_hasNote ? m_note->text() : m_whyOnly);
         shown.note->setVisible(!isSeen(shown));
         shown.note->raise();

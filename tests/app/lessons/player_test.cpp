@@ -323,7 +323,6 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
         });
     };
     EXPECT_FALSE(tellsMore()) << "the whole description answers what is still to be asked";
-    EXPECT_TRUE(texts().contains(QStringLiteral("0 of 3.26 s"))) << "it is there to be hidden";
     const QRect place = window.workspace().geometry();
     window.lesson().next();
     ASSERT_TRUE(window.lesson().masks());
@@ -337,6 +336,7 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
     ASSERT_FALSE(window.lesson().masks());
     settle();
     EXPECT_FALSE(texts().contains(hidden)) << "nothing is hidden any more";
+    EXPECT_TRUE(texts().contains(QStringLiteral("0 of 3.26 s"))) << "it was there to be hidden";
     EXPECT_FALSE(tellsMore());
 }
 
@@ -566,6 +566,31 @@ TEST(LessonWindow, WhoGoesBackFromAQuestionFindsItsNumbersHidden)
     EXPECT_TRUE(window.isEnabled(CommandId::exportResults));
     lesson.back();
     EXPECT_FALSE(lesson.hidesNumbers()) << "it has been answered";
+}
+
+TEST(LessonWindow, BeforeAQuestionIsReachedItsAnswerIsNotOnScreen)
+{
+    LessonInWindow played(QStringLiteral("two-copies"), QSize(1280, 800));
+    const LessonPanel& lesson = played.window.lesson();
+    const auto says = [](const QWidget& panel) {
+        for (const QLabel* label : panel.findChildren<QLabel*>())
+            if (dynamic_cast<const MaskNote*>(label) != nullptr && !label->isHidden())
+                return label->text();
+        return QString();
+    };
+    ASSERT_FALSE(lesson.masks());
+    EXPECT_TRUE(lesson.hidesNumbers()) << "what is sent in a step is asked for at the third";
+    EXPECT_EQ(says(played.window.details()), QStringLiteral("Hidden while the lesson asks: it would tell answers."));
+    played.window.lesson().next();
+    ASSERT_TRUE(lesson.masks());
+    EXPECT_EQ(says(played.window.details()), QStringLiteral("Hidden until you have answered."));
+    played.playUntil("bytes");
+    played.window.lesson().back();
+    EXPECT_TRUE(lesson.tellsAhead()) << "the answered question is no reason to tell the next one's answer";
+    played.playUntil("more");
+    played.window.lesson().back();
+    EXPECT_FALSE(lesson.hidesNumbers());
+    EXPECT_EQ(says(played.window.details()), QString());
 }
 
 TEST(LessonWindow, PicturesThatTheLessonHasNotShownStayCoveredWhileItAsks)

@@ -458,12 +458,11 @@ CanvasWidget& Workspace::commandTarget() const
 void Workspace::runCommand(ViewCommand command, bool fast)
 {
     const bool moves = command == ViewCommand::moveEarlier || command == ViewCommand::moveLater;
-    const bool ofGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
     if (command == ViewCommand::clear && isStepping()) {
         Q_EMIT steppingLeft();
         return;
     }
-    CanvasWidget& target = moves ? m_editor->canvas() : ofGrid ? canvas(Picture::grid) : commandTarget();
+    CanvasWidget& target = moves ? m_editor->canvas() : isOfGrid(command) ? canvas(Picture::grid) : commandTarget();
     target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);

@@ -197,6 +197,7 @@ Problems MainWindow::startLesson(const QString& idOrPath)
         onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(*lesson);
     leaveLesson();
     m_isInLesson = true;
+    m_workspace->setLayoutAside();
     m_lesson->showPreparing(title);
     if (isVisible()) // before, the bar would write it over its own words
         statusBar()->showMessage(tr("The engine works out the answers of “%1”…").arg(title), kTellPreparingMs);
@@ -263,7 +264,7 @@ void MainWindow::leaveLesson()
     m_lesson->stop();
     m_desk.expect({});
     m_frontNext.clear();
-    m_workspace->putBack();
+    m_workspace->takeLayoutBack();
     m_workspace->setNote({});
     m_workspace->setLeastMemory(0);
     if (auto* storage = dynamic_cast<StorageView*>(&m_workspace->view(Picture::storage)))

@@ -379,6 +379,10 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
         buildQuestion(*asked);
     if (const sim::Challenge* goal = challenge())
         buildChallenge(*goal);
+    if (at == 0 && !m_onlyRemember && m_progress.isFinished(m_play->lesson())) {
+        addText(tr("You have been through this lesson: your answers are kept."), "muted");
+        addBeginAnew();
+    }
     showBody();
     updateButtons();
     Q_EMIT sceneChanged(scene);

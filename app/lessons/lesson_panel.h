@@ -133,9 +133,11 @@ private:
     QWidget* buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);
     void tellAnswers(const sim::AskedQuestion&, const CommittedAnswer&, QFrame* card, QVBoxLayout*);
     void showVerdict();
+    int wholeLineFrom(int y) const;
     void fitInput();
     void buildChallenge(const sim::Challenge&);
     void buildEnd();
+    void addBeginAnew();
     void buildRecap();
     std::optional<CommittedAnswer> answerOf(const std::string& id) const;
     bool isRight(std::size_t at, const CommittedAnswer&) const;

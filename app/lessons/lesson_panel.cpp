@@ -369,6 +369,10 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
         m_pictures = scene.front;
     scene.asksForRanks = scene.asksForRanks && masks();
     beginBody();
+    if (at == 0 && !m_onlyRemember && m_progress.isFinished(m_play->lesson())) {
+        addText(tr("You have been through this lesson: your answers are kept."), "muted");
+        addBeginAnew();
+    }
     addText(fromUtf8(m_play->text(at)));
     for (const std::string& point : m_play->points(at))
         addText(QStringLiteral("→ ") + fromUtf8(point), "muted");
@@ -379,10 +383,6 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
         buildQuestion(*asked);
     if (const sim::Challenge* goal = challenge())
         buildChallenge(*goal);
-    if (at == 0 && !m_onlyRemember && m_progress.isFinished(m_play->lesson())) {
-        addText(tr("You have been through this lesson: your answers are kept."), "muted");
-        addBeginAnew();
-    }
     showBody();
     updateButtons();
     Q_EMIT sceneChanged(scene);

@@ -20,6 +20,17 @@ bool isPartOfWord(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/// " 16" or " dp 16"
+bool isFactorAt(std::string_view text, std::size_t at)
+{
+    if (at >= text.size() || text[at] != ' ')
+        return false;
+    if (isDigitAt(text, at + 1))
+        return true;
+    const std::size_t blank = text.find(' ', at + 1);
+    return blank != std::string_view::npos && isDigitAt(text, blank + 1);
+}
+
 /// Behind the unit that stands there, after a blank or at once; npos: none does. A narrow or unbroken blank counts, too.
 std::size_t endOfUnit(std::string_view text, std::size_t at)
 {
@@ -31,8 +42,8 @@ std::size_t endOfUnit(std::string_view text, std::size_t at)
     for (const std::string_view unit : kUnits)
         if (text.substr(at).starts_with(unit)) {
             const std::size_t end = at + unit.size();
-            if (unit == "×" && end < text.size() && text[end] == ' ' && isDigitAt(text, end + 1))
-                continue; // the size of a matrix
+            if (unit == "×" && isFactorAt(text, end))
+                continue; // the size of a matrix, or of a layout
             if (end == text.size() || !(isPartOfWord(text[end]) || text[end] == '/'))
                 return end;
         }

@@ -70,6 +70,12 @@ enum class ViewCommand : std::uint8_t {
     selectEpGroup
 };
 
+/// Of the rank grid, whatever picture is pointed at.
+constexpr bool isOfGrid(ViewCommand command)
+{
+    return command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
+}
+
 enum class CursorShape : std::uint8_t { arrow, pointingHand, crosshair, resizeHorizontal, grab };
 
 // What a notch of the wheel or a press of a key does, in every view alike.
@@ -97,6 +103,12 @@ public:
     virtual CursorShape cursor() const { return CursorShape::arrow; }
     /// Text for a tooltip at the pointer; empty for none.
     virtual std::string tooltip() const { return {}; }
+    /// What tooltip() tells of, and nothing of what it tells: for a picture of what somebody is just asked about.
+    virtual std::string tooltipName() const
+    {
+        std::string text = tooltip();
+        return text.substr(0, text.find('\n'));
+    }
     /// What it tells about, and must not cover where there is room elsewhere.
     virtual std::optional<Rect> tooltipKeepsClearOf() const { return std::nullopt; }
     /// True while something moves by itself: the widget then draws the next frame too.

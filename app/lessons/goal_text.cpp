@@ -75,13 +75,14 @@ std::optional<double> valueIn(const QString& sides, const QString& of)
     return isNumber ? std::optional(value) : std::nullopt;
 }
 
-} // namespace
-
-QString goalText(const std::string& unmet)
+QString written(double value, const char* format)
 {
-    const QString text = QString::fromStdString(unmet);
-    if (text.startsWith(QStringLiteral("mine.fits ")))
-        return QObject::tr("it does not fit into the memory of its GPUs");
+    return QString::fromStdString(sim::writtenValue(value, format));
+}
+
+/// Of a claim and its two sides, as whyNot tells them of one that does not hold; empty: its form has no words.
+QString claimWords(const QString& text)
+{
     static const QRegularExpression kGroup(
         QStringLiteral("^mine\\.groups\\((\\d+)\\)\\.([a-z_]+)\\s*==\\s*\\[(.*?)\\] does not hold(?:: .*? is \\[(.*?)\\])?"));
     if (const QRegularExpressionMatch group = kGroup.match(text); group.hasMatch()) {
@@ -99,14 +100,75 @@ QString goalText(const std::string& unmet)
     const QRegularExpressionMatch claim = kClaim.match(text);
     const GoalSubject* subject = claim.hasMatch() ? subjectOf(claim.captured(1)) : nullptr;
     if (subject == nullptr)
-        return text;
+        return {};
     const auto is = valueIn(claim.captured(4), QStringLiteral("mine.") + claim.captured(1));
     const auto asked = valueIn(claim.captured(4), claim.captured(3));
     if (!is || !asked)
-        return text;
-    const auto written = [&](double value) { return QString::fromStdString(sim::writtenValue(value, subject->format)); };
-    return wordsOf(*subject, claim.captured(1)).arg(written(*is)) + QStringLiteral(", ") +
-           askedWords(claim.captured(2)).arg(written(*asked).remove(kNoughts));
+        return {};
+    return wordsOf(*subject, claim.captured(1)).arg(written(*is, subject->format)) + QStringLiteral(", ") +
+           askedWords(claim.captured(2)).arg(written(*asked, subject->format).remove(kNoughts));
+}
+
+QString unfitWords()
+{
+    return QObject::tr("it does not fit into the memory of its GPUs");
+}
+
+/// By how much `mine` fits, or does not.
+QString fitWords(const sim::Cases& names, bool fits)
+{
+    const auto gib = [&](const char* of) { return sim::Expression::parse(of).evaluate(names).get<double>(); };
+    const double peak = gib("mine.peak_memory_gib"), capacity = gib("mine.memory.capacity");
+    if (!fits && peak <= capacity)
+        return unfitWords();
+    return (fits ? QObject::tr("the peak memory is %1, and a GPU has %2")
+                 : QObject::tr("the peak memory is %1, but a GPU has %2"))
+        .arg(written(peak, "gib"), written(capacity, "gib"));
+}
+
+} // namespace
+
+QString goalText(const std::string& unmet)
+{
+    const QString words = unmet.starts_with("mine.fits ") ? unfitWords() : claimWords(QString::fromStdString(unmet));
+    return words.isEmpty() ? QString::fromStdString(unmet) : words;
+}
+
+QString hindranceText(const sim::ChallengeState& state)
+{
+    if (!state.problem.empty() || (state.forbidden.empty() && state.isTooMuch()))
+        return QString::fromStdString(state.text());
+    if (state.forbidden.empty())
+        return {};
+    const ScenarioKey* key = findScenarioKey(state.forbidden.front());
+    // What the form has no name for is called as the file calls it: "lora" of /training/lora.
+    const QString name = key != nullptr ? QString::fromStdString(sentenceName(*key))
+                                        : QString::fromStdString(state.forbidden.front())
+                                              .section(QLatin1Char('/'), -1)
+                                              .replace(QLatin1Char('_'), QLatin1Char(' '));
+    return QObject::tr("“%1” may not be changed here").arg(name);
+}
+
+QStringList goalTexts(const sim::Challenge& challenge, const sim::ScenarioDocument& mine, const sim::Cases& cases,
+                      const std::shared_ptr<const sim::Simulation>& step)
+{
+    sim::Cases names(&cases);
+    names.put("mine", mine, step);
+    QStringList texts;
+    for (const std::string& goal : challenge.goal) {
+        const std::optional<std::string> why = sim::whyNot(goal, names);
+        QString words;
+        if (goal == "mine.fits")
+            words = fitWords(names, !why);
+        else if (why)
+            words = goalText(*why);
+        else
+            words = claimWords(
+                QString::fromStdString(goal + " does not hold: " + sim::Expression::parse(goal).sides(names))); // told alike
+        if (!words.isEmpty())
+            texts << (why ? QObject::tr("✗ Not yet: %1") : QObject::tr("✓ Met: %1")).arg(words);
+    }
+    return texts;
 }
 
 QStringList reachedTexts(const sim::Challenge& challenge, const sim::ScenarioDocument& mine, const sim::Cases& cases,
@@ -123,30 +185,16 @@ QStringList reachedTexts(const sim::Challenge& challenge, const sim::ScenarioDoc
         const GoalSubject* subject = subjectOf(number);
         if (subject == nullptr)
             continue;
-        const auto written = [&](const std::string& of) {
+        const auto valueOf = [&](const std::string& of) {
             const std::string asked = of + "." + number.toStdString();
             return QString::fromStdString(sim::writtenValue(sim::Expression::parse(asked).evaluate(names), subject->format));
         };
-        const QString is = written("mine"), was = written(challenge.from);
+        const QString is = valueOf("mine"), was = valueOf(challenge.from);
         const QString text = QObject::tr("%1, it was %2").arg(wordsOf(*subject, number).arg(is), was);
         if (is != was && !texts.contains(text))
             texts << text;
     }
     return texts;
-}
-
-QString goalText(const sim::ChallengeState& state)
-{
-    if (!state.problem.empty() || state.forbidden.empty())
-        return state.problem.empty() && !state.isTooMuch() && !state.unmet.empty() ? goalText(state.unmet.front())
-                                                                                   : QString::fromStdString(state.text());
-    const ScenarioKey* key = findScenarioKey(state.forbidden.front());
-    // What the form has no name for is called as the file calls it: "lora" of /training/lora.
-    const QString name = key != nullptr ? QString::fromStdString(sentenceName(*key))
-                                        : QString::fromStdString(state.forbidden.front())
-                                              .section(QLatin1Char('/'), -1)
-                                              .replace(QLatin1Char('_'), QLatin1Char(' '));
-    return QObject::tr("“%1” may not be changed here").arg(name);
 }
 
 } // namespace app

@@ -246,12 +246,22 @@ bool LessonPanel::masks() const
 
 bool LessonPanel::hidesNumbers() const
 {
-    return masks() || (m_waiting && *m_waiting > m_at && !m_isAtEnd && showsWhatIsAsked());
+    return masks() || (!m_isAtEnd && showsWhatIsAsked());
 }
 
 bool LessonPanel::showsWhatIsAsked() const
 {
-    return m_waiting && m_play && m_play->showsWhatIsAsked(*m_waiting, m_at);
+    if (m_waiting && m_play && *m_waiting >= m_at && m_play->showsWhatIsAsked(*m_waiting, m_at))
+        return true;
+    return tellsAhead() && !committed(); // who has answered looks at the picture of it
+}
+
+bool LessonPanel::tellsAhead() const
+{
+    if (!m_play || m_isAtEnd)
+        return false;
+    const auto& ahead = m_play->answersAhead(m_at);
+    return std::any_of(ahead.begin(), ahead.end(), [&](std::size_t ask) { return !answerOf(m_play->id(ask)); });
 }
 
 bool LessonPanel::asksSomething() const
@@ -312,7 +322,7 @@ void LessonPanel::back()
         return;
     if (m_isAtEnd) {
         goTo(m_at);
-        Q_EMIT maskChanged(m_masked); // it asks again
+        Q_EMIT maskChanged(m_hiding.numbers); // it asks again
     } else if (m_at > 0) {
         goTo(m_at - 1);
     }
@@ -359,6 +369,10 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
         m_pictures = scene.front;
     scene.asksForRanks = scene.asksForRanks && masks();
     beginBody();
+    if (at == 0 && !m_onlyRemember && m_progress.isFinished(m_play->lesson())) {
+        addText(tr("You have been through this lesson: your answers are kept."), "muted");
+        addBeginAnew();
+    }
     addText(fromUtf8(m_play->text(at)));
     for (const std::string& point : m_play->points(at))
         addText(QStringLiteral("→ ") + fromUtf8(point), "muted");
@@ -528,7 +542,6 @@ void LessonPanel::updateButtons()
 {
     if (m_waiting == m_at && !masks())
         m_waiting.reset();
-    const bool masked = hidesNumbers();
     m_back->setEnabled(m_play && (m_at > 0 || m_isAtEnd));
     m_next->setEnabled(canGoOn());
     const bool isLast = m_play && m_at + 1 == m_play->steps();
@@ -543,9 +556,10 @@ void LessonPanel::updateButtons()
         m_commit->setEnabled(canCommit() && isSure);
         m_why->setText(canCommit() ? (isSure ? QString() : tr("Say how sure you are.")) : whyNoCommit());
     }
-    if (masked != m_masked) {
-        m_masked = masked;
-        Q_EMIT maskChanged(masked);
+    const Hiding hiding{.numbers = hidesNumbers(), .asks = masks(), .isShown = showsWhatIsAsked(), .ahead = tellsAhead()};
+    if (!(hiding == m_hiding)) {
+        m_hiding = hiding;
+        Q_EMIT maskChanged(hiding.numbers);
     }
 }
 

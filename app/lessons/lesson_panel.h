@@ -71,10 +71,12 @@ public:
     std::size_t at() const { return m_at; }
     /// A question is open: what the window says of the step would give it away.
     bool masks() const;
-    /// Likewise, or one goes back from an open question to a step that shows what it asks of.
+    /// Likewise, or what is on screen at this step tells the answer to a question that is open, or that comes later.
     bool hidesNumbers() const;
-    /// What is on screen is what the open question asks of.
+    /// What is on screen is what the open question asks of, or tells the answer to a later one.
     bool showsWhatIsAsked() const;
+    /// The numbers of what is on screen are the answer to a question that comes later and is not answered yet.
+    bool tellsAhead() const;
     /// Those that the lesson has shown last: while it asks, no other is seen.
     const std::vector<Picture>& pictures() const { return m_pictures; }
     /// It is not at its end, and asks something: what was answered may be asked again in other words.
@@ -131,9 +133,11 @@ private:
     QWidget* buildVerdict(const sim::AskedQuestion&, const CommittedAnswer&);
     void tellAnswers(const sim::AskedQuestion&, const CommittedAnswer&, QFrame* card, QVBoxLayout*);
     void showVerdict();
+    int wholeLineFrom(int y) const;
     void fitInput();
     void buildChallenge(const sim::Challenge&);
     void buildEnd();
+    void addBeginAnew();
     void buildRecap();
     std::optional<CommittedAnswer> answerOf(const std::string& id) const;
     bool isRight(std::size_t at, const CommittedAnswer&) const;
@@ -148,7 +152,12 @@ private:
     Desk& m_desk;
     LessonProgress& m_progress;
     std::shared_ptr<sim::LessonPlay> m_play;
-    bool m_onlyRemember = false, m_isAtEnd = false, m_masked = false, m_isSuspended = false;
+    bool m_onlyRemember = false, m_isAtEnd = false, m_isSuspended = false;
+    struct Hiding {
+        bool numbers = false, asks = false, isShown = false, ahead = false;
+        bool operator==(const Hiding&) const = default;
+    };
+    Hiding m_hiding;             ///< as the window was told last
     bool m_isStartShown = false; ///< of this challenge: before, nothing counts
     std::size_t m_at = 0;
     OpenQuestion m_open;                  ///< of this step; its seconds as they were when

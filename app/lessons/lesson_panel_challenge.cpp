@@ -147,7 +147,12 @@ void LessonPanel::updateChallenge()
                                   : state.changed.size() == 1
                                       ? tr("1 change of %1.").arg(goal->changes)
                                       : tr("%1 changes of %2.").arg(state.changed.size()).arg(goal->changes);
-            setLessonText(m_goalState, moved + QLatin1Char(' ') + tr("Not yet: %1").arg(goalText(state)));
+            QStringList lines{moved};
+            if (const QString hindrance = hindranceText(state); !hindrance.isEmpty())
+                lines << tr("✗ Not yet: %1").arg(hindrance);
+            if (state.problem.empty())
+                lines << goalTexts(*goal, mine, m_play->cases(), step);
+            setLessonText(m_goalState, lines.join(QStringLiteral("\n\n")));
         }
     } catch (const sim::Error& error) {
         setLessonText(m_goalState, QString::fromUtf8(error.what()));

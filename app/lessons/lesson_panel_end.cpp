@@ -3,11 +3,24 @@
 
 #include "app/shell/widgets/style.h"
 
+#include "app/lessons/lesson_text.h"
+
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
 
 namespace app {
+
+namespace {
+
+/// " (certain)"; nothing where it was not asked.
+QString surenessOf(const CommittedAnswer& answer)
+{
+    const auto said = std::ranges::find_if(kSureness, [&](const Sureness& each) { return answer.sure == each.share; });
+    return said == kSureness.end() ? QString() : LessonPanel::tr(" (%1)").arg(LessonPanel::tr(said->words));
+}
+
+} // namespace
 
 /// By the engine as it is now, and by what the step asks now; a challenge was judged when it was solved.
 bool LessonPanel::isRight(std::size_t at, const CommittedAnswer& answer) const
@@ -46,11 +59,16 @@ void LessonPanel::buildEnd()
             addText(tr("A question or two come back in the gallery after 1, 3 and 8 days, with other numbers."), "muted");
         if (!lesson.source.empty())
             addText(tr("Source: %1").arg(QString::fromStdString(lesson.source)), "small");
-        auto* anew = new QPushButton(tr("Begin Anew"));
-        anew->setToolTip(tr("Forgets the answers to this lesson"));
-        connect(anew, &QPushButton::clicked, this, &LessonPanel::anewRequested);
-        m_column->insertWidget(m_column->count() - 1, anew, 0, Qt::AlignLeft);
+        addBeginAnew();
     }
+}
+
+void LessonPanel::addBeginAnew()
+{
+    auto* anew = new QPushButton(tr("Begin Anew"));
+    anew->setToolTip(tr("Forgets the answers to this lesson"));
+    connect(anew, &QPushButton::clicked, this, &LessonPanel::anewRequested);
+    m_column->insertWidget(m_column->count() - 1, anew, 0, Qt::AlignLeft);
 }
 
 /// What was asked, what you said and what the engine says, and what to remember of it; in the lesson's order.
@@ -77,7 +95,7 @@ void LessonPanel::buildRecap()
                 return isOrder ? orderText(asked->outcomeOf(value)) : answerText(*asked, value);
             };
             if (given && asked->whyNoAnswer(given->value).empty())
-                column->addWidget(lessonParagraph(tr("You: %1").arg(words(given->value)), nullptr));
+                column->addWidget(lessonParagraph(tr("You: %1").arg(words(given->value)) + surenessOf(*given), nullptr));
             column->addWidget(lessonParagraph(tr("The engine: **%1**").arg(words(asked->rightAnswer())), nullptr));
         } else if (given) {
             column->addWidget(

@@ -30,11 +30,6 @@ using sim::LessonValue;
 
 constexpr int kCardFrame = 1;
 
-/// How sure, and what that counts as.
-constexpr std::array kSureness{std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "a guess"), 0.3},
-                               std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "fairly sure"), 0.6},
-                               std::pair{QT_TRANSLATE_NOOP("app::LessonPanel", "certain"), 0.95}};
-
 } // namespace
 
 void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
@@ -56,7 +51,7 @@ void LessonPanel::buildQuestion(const sim::AskedQuestion& asked)
             m_sureChoices = new QBoxLayout(QBoxLayout::LeftToRight);
             m_sure = new QButtonGroup(frame);
             for (std::size_t i = 0; i < kSureness.size(); ++i) {
-                auto* button = new QRadioButton(tr(kSureness[i].first));
+                auto* button = new QRadioButton(tr(kSureness[i].words));
                 m_sure->addButton(button, static_cast<int>(i));
                 m_sureChoices->addWidget(button);
                 connect(button, &QRadioButton::toggled, this, &LessonPanel::updateButtons);
@@ -93,7 +88,7 @@ void LessonPanel::commit()
     CommittedAnswer answer{
         .value = m_input->value(), .isRight = asked.isRight(m_input->value()), .sure = {}, .seconds = secondsSpent()};
     if (m_sure != nullptr && m_sure->checkedId() >= 0)
-        answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].second;
+        answer.sure = kSureness[static_cast<std::size_t>(m_sure->checkedId())].share;
     const std::string& id = m_play->id(m_at);
     bool isKept = false;
     if (m_onlyRemember) {
@@ -146,8 +141,22 @@ void LessonPanel::showVerdict()
         return;
     QScrollBar* bar = m_scroll->verticalScrollBar();
     const int top = m_verdict->mapTo(m_body, QPoint(0, 0)).y(), bottom = top + m_verdict->height();
-    const QSignalBlocker quiet(bar); // of the range, which does not change by that
-    bar->setValue(std::min(top, std::max(0, bottom + m_column->contentsMargins().bottom() - m_scroll->viewport()->height())));
+    const int high = m_scroll->viewport()->height();
+    const int at = std::min(top, wholeLineFrom(std::max(0, bottom + m_column->contentsMargins().bottom() - high)));
+    m_body->setMinimumHeight(at + high); // so far down it may be scrolled
+    const QSignalBlocker quiet(bar);     // of the range, which does not change by that
+    bar->setValue(at);
+}
+
+/// The next place in the body at which no line of the step's words is cut.
+int LessonPanel::wholeLineFrom(int y) const
+{
+    for (const QLabel* label : m_body->findChildren<QLabel*>(QString(), Qt::FindDirectChildrenOnly)) {
+        const int into = y - label->y(), line = label->fontMetrics().lineSpacing();
+        if (!label->isHidden() && into > 0 && into < label->height())
+            return std::min(label->y() + (into + line - 1) / line * line, label->geometry().bottom() + 1);
+    }
+    return y;
 }
 
 /// Where the place is low, so is what can be; what is too wide for a line takes several.

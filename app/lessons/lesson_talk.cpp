@@ -255,7 +255,8 @@ Slide LessonTalk::goTo(int index)
         else if (input == sim::QuestionInput::actions && m_play->step(at).view.is_null())
             slide.pictures.clear();
     }
-    slide.hidesQuantities = place.part == Part::ask && m_play->showsWhatIsAsked(at);
+    slide.hidesQuantities = (place.part == Part::ask && m_play->showsWhatIsAsked(at)) ||
+                            (place.part != Part::answer && !m_play->answersAhead(at).empty());
     slide.beside = [this, place, at](QWidget* parent) -> SlidePanel* {
         auto* panel = new LessonSlidePanel(parent);
         const QString text = talkText(m_play->text(at));

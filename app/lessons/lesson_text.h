@@ -6,6 +6,7 @@
 #include <QString>
 #include <QStringList>
 
+#include <array>
 #include <vector>
 
 class QFrame;
@@ -44,5 +45,14 @@ QString withTerms(const QString& markdown, const std::vector<LessonTerm>&);
 QFrame* lessonCard(QVBoxLayout*& column);
 /// Words that wrap, of no markup but Markdown's; `role`: of the style sheet, may be nullptr.
 QLabel* lessonParagraph(const QString& markdown, const char* role);
+
+/// How sure one is of an answer, and what that counts as.
+struct Sureness {
+    const char* words; ///< to be translated by LessonPanel
+    double share;
+};
+inline constexpr std::array kSureness{Sureness{QT_TRANSLATE_NOOP("app::LessonPanel", "a guess"), 0.3},
+                                      Sureness{QT_TRANSLATE_NOOP("app::LessonPanel", "fairly sure"), 0.6},
+                                      Sureness{QT_TRANSLATE_NOOP("app::LessonPanel", "certain"), 0.95}};
 
 } // namespace app

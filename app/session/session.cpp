@@ -144,9 +144,10 @@ QString Session::displayName() const
     if (m_scenario->name.empty())
         return generatedName(*m_scenario);
     const QString name = QString::fromStdString(m_scenario->name);
-    if (!m_savedScenario || m_savedScenario->name != m_scenario->name)
+    const std::optional<sim::Scenario>& named = m_savedScenario ? m_savedScenario : m_shownScenario;
+    if (!named || named->name != m_scenario->name)
         return name; // that somebody gave it as it is now
-    const QString changed = changedSettings(*m_scenario, *m_savedScenario);
+    const QString changed = changedSettings(*m_scenario, *named);
     return changed.isEmpty() ? name : tr("%1, now %2").arg(name, changed);
 }
 
@@ -229,6 +230,7 @@ void Session::show(const sim::ScenarioDocument& document)
 {
     replace(document, {});
     setSaved(std::nullopt);
+    m_shownScenario = m_scenario;
     Q_EMIT fileChanged();
 }
 
@@ -362,6 +364,7 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     m_stamp = FileStamp::of(path);
     m_saved = m_document;
     m_savedScenario = resolved.scenario;
+    m_shownScenario.reset();
     take(std::move(resolved));
     Q_EMIT opened();
     Q_EMIT fileChanged();

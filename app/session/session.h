@@ -100,7 +100,7 @@ private:
     std::optional<sim::ScenarioDocument> m_document;
     std::optional<sim::Scenario> m_scenario;
     std::optional<sim::ScenarioDocument> m_saved;
-    std::optional<sim::Scenario> m_savedScenario;
+    std::optional<sim::Scenario> m_savedScenario, m_shownScenario; ///< what its name says, too
     Problems m_problems;
     bool m_legal = false;
     QUndoStack m_undo;

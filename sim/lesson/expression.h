@@ -71,11 +71,12 @@ public:
     /// it stands for; empty where nothing can be said.
     std::string sides(const Names&) const;
 
-    /// The outermost names that it may ask for, each as often as it stands there, with its place: `half` of half.mfu. Those that
-    /// take arguments are not among them.
+    /// The outermost names that it may ask for, each as often as it stands there, with its place and what is asked of it: `half`
+    /// and ".mfu" of half.mfu. Those that take arguments are not among them.
     struct NameAsked {
         std::string name;
         std::size_t position = 0;
+        std::string path = {}; ///< without spaces
     };
     std::vector<NameAsked> namesAsked() const;
 

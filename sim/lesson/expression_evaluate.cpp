@@ -324,12 +324,18 @@ void collectSides(const Node& node, std::vector<const Node*>& out)
     }
 }
 
-void collectNames(const Node& node, std::vector<Expression::NameAsked>& out)
+/// `end`: of all that is asked of what this node begins with.
+void collectNames(const Node& node, std::size_t end, std::string_view text, std::vector<Expression::NameAsked>& out)
 {
-    if (node.kind == ExpressionKind::name)
-        out.push_back({node.text, node.begin});
-    for (const Node& part : node.parts)
-        collectNames(part, out);
+    if (node.kind == ExpressionKind::name) {
+        std::string path(text.substr(node.end, end - node.end));
+        std::erase(path, ' ');
+        out.push_back({node.text, node.begin, std::move(path)});
+    }
+    const bool isOfPart = node.kind == ExpressionKind::member || node.kind == ExpressionKind::index ||
+                          (node.kind == ExpressionKind::call && node.isOfPart);
+    for (std::size_t i = 0; i < node.parts.size(); ++i)
+        collectNames(node.parts[i], isOfPart && i == 0 ? end : node.parts[i].end, text, out);
 }
 
 } // namespace
@@ -370,7 +376,7 @@ LessonValue Expression::evaluate(const Names& names) const
 std::vector<Expression::NameAsked> Expression::namesAsked() const
 {
     std::vector<NameAsked> names;
-    collectNames(*m_root, names);
+    collectNames(*m_root, m_root->end, m_text, names);
     return names;
 }
 

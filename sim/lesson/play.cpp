@@ -4,6 +4,7 @@
 #include "sim/lesson/time_limit.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -18,6 +19,17 @@ std::vector<std::string> namesOf(const std::string& expression)
         names.push_back(asked.name);
     return names;
 }
+/// By what each part of an answer is judged: a bar is one of its own, the cards of an order are judged together.
+std::vector<std::vector<std::string>> partsOfAnswer(const Question& question, std::vector<std::string> answers)
+{
+    if (question.input != QuestionInput::bars)
+        return {std::move(answers)};
+    std::vector<std::vector<std::string>> out;
+    for (const QuestionPart& part : question.parts)
+        out.push_back({part.value});
+    return out;
+}
+
 /// That an answer is worked out from; of a choice the option that is right.
 std::vector<std::string> answersOf(const AskedQuestion& asked)
 {
@@ -40,6 +52,40 @@ std::vector<std::string> expressionsOf(const std::string& text)
     std::vector<std::string> out;
     for (LivePart& part : liveParts(text))
         out.push_back(std::move(part.expression));
+    return out;
+}
+
+/// A setting of the job or who is in a group, which form and map have: no number that the engine finds out.
+bool isGiven(std::string_view path)
+{
+    constexpr std::array<std::string_view, 8> kGiven{
+        ".traffic.layer.",    ".describe.layout.", ".describe.training.", ".describe.model.",
+        ".describe.cluster.", ".world_size",       ".microbatches",       ".groups("};
+    return std::any_of(kGiven.begin(), kGiven.end(), [&](std::string_view given) { return path.starts_with(given); });
+}
+
+/// All words of a step that are said when it is reached.
+std::vector<std::string> toldBy(const LessonStep& step)
+{
+    std::vector<std::string> out;
+    const auto add = [&](const std::string& text) {
+        for (std::string& expression : expressionsOf(text))
+            out.push_back(std::move(expression));
+    };
+    add(step.say);
+    for (const LessonPoint& point : step.points)
+        add(point.text);
+    if (step.chart)
+        for (const QuestionPart& bar : step.chart->bars) {
+            add(bar.text);
+            out.push_back(bar.value);
+        }
+    if (step.reveal)
+        add(step.reveal->say);
+    if (step.predict)
+        add(step.predict->ask);
+    if (step.challenge)
+        add(step.challenge->ask);
     return out;
 }
 
@@ -94,6 +140,7 @@ LessonPlay::LessonPlay(Lesson given, std::uint64_t seed, const Catalogue& catalo
         for (std::size_t at = 0; at < m_steps.size(); ++at)
             static_cast<void>(peakGibOf(m_steps[at].as.predict ? seenWhenAnswered(at).compared : std::string()));
     });
+    findAnswersAhead();
 }
 
 /// All that is shown, and all that is asked of the engine later.
@@ -184,6 +231,82 @@ bool LessonPlay::showsWhatIsAsked(std::size_t questionAt, std::size_t shownAt) c
     };
     const std::vector<std::string> names = casesOf(expressionsAbout(question->question()));
     return std::any_of(names.begin(), names.end(), isSeen);
+}
+
+std::string LessonPlay::firstNameOf(const std::string& caseName) const
+{
+    const ScenarioDocument* const document = scenarioOf(caseName);
+    if (document != nullptr)
+        for (const CaseDefinition& each : lesson().cases)
+            if (const ScenarioDocument* other = scenarioOf(each.name); other != nullptr && other->text() == document->text())
+                return each.name;
+    return caseName;
+}
+
+std::vector<LessonPlay::Quantity> LessonPlay::quantitiesOf(const std::vector<std::string>& expressions) const
+{
+    std::vector<Quantity> out;
+    for (const std::string& expression : expressions)
+        if (!expression.empty())
+            for (const Expression::NameAsked& asked : Expression::parse(expression).namesAsked())
+                if (!asked.path.empty() && !isGiven(asked.path) && scenarioOf(asked.name) != nullptr)
+                    out.push_back({firstNameOf(asked.name), asked.path});
+    return out;
+}
+
+/// The scenarios at a step whose question, if it has one, is answered; none where the next step's reveal is seen then.
+std::vector<std::string> LessonPlay::onScreen(std::size_t at) const
+{
+    const Seen seen = seenWhenAnswered(at);
+    if (seen.isNextStep && step(at + 1).reveal)
+        return {};
+    std::vector<std::string> out;
+    for (const std::string& name :
+         {seen.shown.empty() ? shownName(at) : seen.shown, seen.shown.empty() ? comparedName(at) : seen.compared})
+        if (!name.empty())
+            out.push_back(firstNameOf(name));
+    return out;
+}
+
+/// What is asked of the picture itself (ranks, a slice) is hidden there while it is asked, and is no number.
+void LessonPlay::findAnswersAhead()
+{
+    std::vector<std::vector<std::string>> seen; // at each step
+    for (std::size_t at = 0; at < steps(); ++at)
+        seen.push_back(step(at).reveal || step(at).challenge ? std::vector<std::string>() : onScreen(at));
+    std::vector<Quantity> told;
+    const auto isTold = [&](const Quantity& quantity) {
+        return std::any_of(told.begin(), told.end(),
+                           [&](const Quantity& each) { return each.of == quantity.of && quantity.path.starts_with(each.path); });
+    };
+    const auto tell = [&](const std::vector<std::string>& expressions) {
+        for (Quantity& quantity : quantitiesOf(expressions))
+            told.push_back(std::move(quantity));
+    };
+    for (std::size_t ask = 0; ask < steps(); ++ask) {
+        if (isDrawn(ask))
+            continue;
+        tell(toldBy(step(ask)));
+        const AskedQuestion* question = asked(ask);
+        if (question == nullptr)
+            continue;
+        const QuestionInput input = question->question().input;
+        const bool isOfPicture = input == QuestionInput::ranks || input == QuestionInput::tensor;
+        for (const auto& part : partsOfAnswer(question->question(), answersOf(*question))) {
+            std::vector<Quantity> open = quantitiesOf(part);
+            std::erase_if(open, isTold);
+            for (std::size_t at = 0; at < ask && !open.empty() && !isOfPicture; ++at) {
+                const bool isSeen =
+                    std::all_of(open.begin(), open.end(), [&](const Quantity& each) { return isAmong(seen[at], each.of); });
+                auto& ahead = m_steps[at].answersAhead;
+                if (isSeen && (ahead.empty() || ahead.back() != ask))
+                    ahead.push_back(ask);
+            }
+        }
+        if (input != QuestionInput::choice && input != QuestionInput::order) // those tell what is more, not how much
+            tell(answersOf(*question));
+        tell(expressionsOf(question->question().because));
+    }
 }
 
 std::string LessonPlay::textOnPaper(std::size_t at) const

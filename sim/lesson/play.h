@@ -71,6 +71,9 @@ public:
     /// answer.
     bool showsWhatIsAsked(std::size_t at) const { return showsWhatIsAsked(at, at); }
     bool showsWhatIsAsked(std::size_t question, std::size_t shownAt) const;
+    /// The questions after a step, by their steps, to which the numbers of what is on screen at it, its own question answered,
+    /// are the answer, though nothing has told them when they are asked. None of a reveal and a challenge: those are for numbers.
+    const std::vector<std::size_t>& answersAhead(std::size_t at) const { return m_steps[at].answersAhead; }
     /// The step's words on a sheet where all questions are seen at once: where they tell what an earlier one asks for, its number
     /// on the sheet stands in their place.
     std::string textOnPaper(std::size_t at) const;
@@ -83,8 +86,17 @@ private:
         std::vector<Bar> chart;
         const AskedQuestion* asked = nullptr; ///< of the paper
         bool isDrawn = false;
+        std::vector<std::size_t> answersAhead;
+    };
+    /// A number that the engine finds out of a scenario: the first of its cases' names, and which.
+    struct Quantity {
+        std::string of, path;
     };
     void workOut(Step&);
+    void findAnswersAhead();
+    std::vector<std::string> onScreen(std::size_t at) const;
+    std::string firstNameOf(const std::string& caseName) const;
+    std::vector<Quantity> quantitiesOf(const std::vector<std::string>& expressions) const;
     const ScenarioDocument* scenarioOf(const std::string& name) const;
     std::vector<std::string> casesOf(const std::vector<std::string>& expressions) const;
     std::string comparedWithShown(std::size_t at) const;

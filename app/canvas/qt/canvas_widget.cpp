@@ -251,7 +251,7 @@ void CanvasWidget::drawView(Canvas& canvas) const
 
 std::string CanvasWidget::tipNow() const
 {
-    return m_data->isMasked ? withoutQuantities(m_data->view.tooltip()) : m_data->view.tooltip();
+    return m_data->isMasked ? withoutQuantities(m_data->view.tooltipName()) : m_data->view.tooltip();
 }
 
 void CanvasWidget::setMasked(bool masked)

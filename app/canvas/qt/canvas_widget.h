@@ -23,7 +23,7 @@ public:
     void setMagnification(qreal);
     qreal magnification() const;
 
-    /// Quantities are neither drawn nor spoken nor told in tooltips (masked_canvas.h).
+    /// Quantities are neither drawn nor spoken, and tooltips give names alone (masked_canvas.h).
     void setMasked(bool);
 
     void requestFrame();                    ///< something changed; coalesced

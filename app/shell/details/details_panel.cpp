@@ -289,8 +289,9 @@ void DetailsPanel::setSpan(const std::shared_ptr<const sim::Trace>& trace, std::
     m_spanText->setText(spanLines(*trace, *span).join(QLatin1Char('\n')));
 }
 
-void DetailsPanel::setMasked(bool masked)
+void DetailsPanel::setMasked(bool masked, const QString& why)
 {
+    m_maskNote->setText(why);
     m_isMasked = masked;
     widget()->setVisible(m_simulation != nullptr && !masked);
     m_maskNote->setVisible(masked);

@@ -41,7 +41,8 @@ public:
     void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);
     void setTheme(const Theme&);
     /// Says nothing, as one of its numbers is being asked for.
-    void setMasked(bool);
+    /// `why`: in place of the numbers.
+    void setMasked(bool, const QString& why);
     void setGpuHourPrice(double); ///< 0: not told
     void scrollToRank();
     /// As shown, for tests.

@@ -112,7 +112,7 @@ void FindingsPanel::showFixing()
 
 void FindingsPanel::setMasked(bool masked, const QString& why)
 {
-    m_maskNote->setText(why.isEmpty() ? tr("Hidden until you have answered.") : why);
+    m_maskNote->setText(why);
     widget()->setVisible(!masked);
     m_maskNote->setVisible(masked);
     Q_EMIT changed();

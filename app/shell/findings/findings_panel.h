@@ -36,7 +36,7 @@ public:
     void clear();
     void setTheme(const Theme&);
     /// Says nothing, as one of its numbers is being asked for.
-    void setMasked(bool masked, const QString& why = {});
+    void setMasked(bool masked, const QString& why);
     bool isMasked() const { return widget()->isHidden(); }
     /// How many there are to do something about: what the step consists of is no complaint.
     int complaints() const;

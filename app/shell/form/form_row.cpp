@@ -23,19 +23,6 @@ namespace {
 
 constexpr int kLabelGap = 6;
 
-class WheelFilter : public QObject {
-public:
-    using QObject::QObject;
-    bool eventFilter(QObject* watched, QEvent* event) override
-    {
-        auto* widget = qobject_cast<QWidget*>(watched);
-        if (event->type() != QEvent::Wheel || !widget || widget->hasFocus())
-            return false;
-        event->ignore();
-        return true;
-    }
-};
-
 /// "1, 2, 4, 8", the middle left out where there are many.
 QString listText(const std::vector<double>& values)
 {
@@ -353,12 +340,6 @@ FormRow* makeFormRow(const sim::Catalogue& catalogue, const ScenarioKey& key, st
     default:
         return new TextRow(key, std::move(pointer), what);
     }
-}
-
-void leaveWheelToForm(QWidget* widget)
-{
-    widget->setFocusPolicy(Qt::StrongFocus);
-    widget->installEventFilter(new WheelFilter(widget));
 }
 
 QString plainNumber(double value)

@@ -106,8 +106,6 @@ private:
 /// The row that suits a key: a chooser, a check, a number with slider and stepper, or a line of text.
 FormRow* makeFormRow(const sim::Catalogue&, const ScenarioKey&, std::string pointer);
 
-/// A wheel over an unfocused control scrolls the form and changes nothing.
-void leaveWheelToForm(QWidget*);
 /// 16,384 for whole numbers, as short as it can be for others.
 QString plainNumber(double);
 

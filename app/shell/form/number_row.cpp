@@ -156,8 +156,6 @@ NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString&
     m_spin->setFixedSize(kFieldWidth, kStepperHeight);
     m_spin->setIfAbsent(QString::fromUtf8(key.ifAbsent));
     m_spin->setLegalValues(&m_values);
-    leaveWheelToForm(m_slider);
-    leaveWheelToForm(m_spin);
     setRole(m_stepper, "stepper");
     auto* stepperLine = new QHBoxLayout(m_stepper);
     stepperLine->setContentsMargins(0, 0, 0, 0);

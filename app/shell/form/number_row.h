@@ -13,7 +13,7 @@ class QSlider;
 
 namespace app {
 
-/// Arrow keys and wheel go from one legal value to the next; anything may be typed, and is then judged.
+/// Arrow keys go from one legal value to the next; anything may be typed, and is then judged.
 class LegalSpinBox : public QAbstractSpinBox {
     Q_OBJECT
     Q_PROPERTY(double value READ value WRITE setValue) // assistive technology reads and sets it

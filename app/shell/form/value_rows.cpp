@@ -31,7 +31,6 @@ ChoiceRow::ChoiceRow(const ScenarioKey& key, std::string pointer, const QString&
     m_box->setMinimumContentsLength(8);
     for (const KeyOption& option : m_options)
         m_box->addItem(QString::fromStdString(option.text), QString::fromStdString(option.json));
-    leaveWheelToForm(m_box);
     const bool isOfCatalogue = key.pointer == "/model" || key.pointer == "/cluster" || key.pointer == "/cluster/gpu";
     if (isOfCatalogue)
         putLabelAbove();

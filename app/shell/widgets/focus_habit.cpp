@@ -1,6 +1,7 @@
 #include "app/shell/widgets/focus_habit.h"
 
 #include <QAbstractItemView>
+#include <QAbstractScrollArea>
 #include <QAbstractSlider>
 #include <QAbstractSpinBox>
 #include <QComboBox>
@@ -15,6 +16,16 @@ bool isTurnedByWheel(const QWidget& widget)
 {
     return qobject_cast<const QAbstractSpinBox*>(&widget) || qobject_cast<const QComboBox*>(&widget) ||
            (qobject_cast<const QAbstractSlider*>(&widget) && !qobject_cast<const QScrollBar*>(&widget));
+}
+
+bool liesInAPage(const QWidget& widget)
+{
+    for (const QWidget* in = widget.parentWidget(); in != nullptr; in = in->parentWidget())
+        if (qobject_cast<const QAbstractScrollArea*>(in) != nullptr)
+            return true;
+        else if (in->isWindow())
+            break;
+    return false;
 }
 
 } // namespace
@@ -36,7 +47,7 @@ bool FocusHabit::eventFilter(QObject* watched, QEvent* event)
             widget.setFocusPolicy(Qt::StrongFocus); // or the wheel would give it the keyboard first
         return false;
     }
-    if (!isTurnedByWheel(widget) || widget.hasFocus())
+    if (!isTurnedByWheel(widget) || (widget.hasFocus() && !liesInAPage(widget)))
         return false;
     event->ignore(); // so that what it lies in gets it
     return true;

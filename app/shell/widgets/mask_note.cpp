@@ -6,7 +6,7 @@
 
 namespace app {
 
-MaskNote::MaskNote(QWidget* over, const QString& text) : QLabel(text, over)
+MaskNote::MaskNote(QWidget* over) : QLabel(over)
 {
     constexpr int kMargin = 14;
     setRole(this, "cover"); // labels let what is behind them through

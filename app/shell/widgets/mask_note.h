@@ -8,7 +8,7 @@ namespace app {
 class MaskNote : public QLabel {
 public:
     /// Covers all of `over`, which owns it; hidden until it is shown.
-    explicit MaskNote(QWidget* over, const QString& text = tr("Hidden until you have answered."));
+    explicit MaskNote(QWidget* over);
 
 protected:
     bool eventFilter(QObject*, QEvent*) override;

@@ -107,9 +107,10 @@ QString ScenarioHeader::notice() const
     return m_noticeText;
 }
 
-void ScenarioHeader::setMasked(bool masked, bool tellsMore)
+void ScenarioHeader::setMasked(const QString& why, bool tellsMore)
 {
-    m_isMasked = masked;
+    const bool masked = !why.isEmpty();
+    m_whyMasked = why;
     m_tellsMore = tellsMore;
     if (masked || !tellsMore)
         m_more->setChecked(false);
@@ -132,8 +133,8 @@ void ScenarioHeader::refresh()
     m_text->setText(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source));
     m_more->setVisible(m_tellsMore && (!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
     m_summary->setVisible(!m_more->isChecked() && !m_isLow);
-    if (m_isMasked) {
-        m_name->setText(tr("Hidden until you have answered."));
+    if (!m_whyMasked.isEmpty()) {
+        m_name->setText(m_whyMasked);
         m_layout->setText({});
         m_summary->setText({});
     }

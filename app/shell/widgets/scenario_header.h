@@ -36,8 +36,8 @@ class ScenarioHeader : public QFrame {
 public:
     explicit ScenarioHeader(Session&, QWidget* parent = nullptr);
     QString notice() const;
-    /// Tells nothing of the scenario, and keeps its height; or tells what it is, but not its whole description.
-    void setMasked(bool masked, bool tellsMore = true);
+    /// Tells nothing of the scenario but why, and keeps its height; or tells what it is, but not its whole description.
+    void setMasked(const QString& why, bool tellsMore = true);
 
 Q_SIGNALS:
     void renameRequested();
@@ -57,7 +57,7 @@ private:
     QToolButton* m_more;
     QString m_noticeText;
     bool m_isLow = false; ///< the window
-    bool m_isMasked = false;
+    QString m_whyMasked;  ///< empty: it tells
     bool m_tellsMore = true;
 };
 

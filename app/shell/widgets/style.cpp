@@ -165,11 +165,14 @@ QRadioButton { spacing: 6px; }
 QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid @faint; border-radius: 8px; background: @field; }
 QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid @accent; }
 QRadioButton::indicator:focus { border-color: @accent; }
+QCheckBox, QRadioButton { border: 1px solid transparent; border-radius: 4px; }
+QCheckBox:focus, QRadioButton:focus { border-color: @accent; }
 
 QPushButton { background: @field; border: 1px solid @border; border-radius: 4px; padding: 5px 12px; }
 QPushButton:hover { background: @hover; }
 QPushButton:focus { border-color: @accent; }
 QPushButton[role="primary"] { background: @accent; border-color: @accent; color: @accentText; font-weight: 600; }
+QPushButton[role="primary"]:focus { border: 2px solid @text; padding: 4px 11px; }
 QPushButton:disabled, QPushButton[role="primary"]:disabled { background: @panel; border-color: @border; color: @faint; }
 
 QPushButton[role="try"] { padding: 0; text-align: left; }

@@ -601,7 +601,7 @@ void MainWindow::showStatus()
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 
     if (m_masksNumbers) {
-        m_pointedLabel->setText(tr("What is asked for is hidden until you have answered."));
+        m_pointedLabel->setText(whyHidden());
         return m_resultLabel->clear();
     }
     if (isCompareShown()) {
@@ -659,7 +659,10 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
     if (event->key() == Qt::Key_Escape && isGalleryShown() && m_session.isOpen())
         return showWorkspace();
     const Command* command = isStartShown() ? nullptr : canvasCommand(*event);
-    if (!command)
+    // A digit beside a lesson's question is more often a try to answer it.
+    const bool isNotForGrid = m_isInLesson && command && command->viewCommand && isOfGrid(*command->viewCommand) &&
+                              !m_workspace->canvas(Picture::grid).hasFocus();
+    if (!command || isNotForGrid)
         QMainWindow::keyPressEvent(event);
     else if (command->viewCommand)
         runInView(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);

@@ -231,6 +231,7 @@ private:
     std::vector<Picture> picturesInFrontOf(const LessonScene&) const;
     void limitForm();
     void maskNumbers(bool masked);
+    QString whyHidden() const;
     std::unique_ptr<Talk> talkOfLesson();
     void exportHandout();
     void exportResults();

@@ -197,6 +197,7 @@ Problems MainWindow::startLesson(const QString& idOrPath)
         onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(*lesson);
     leaveLesson();
     m_isInLesson = true;
+    m_workspace->setLayoutAside();
     m_lesson->showPreparing(title);
     if (isVisible()) // before, the bar would write it over its own words
         statusBar()->showMessage(tr("The engine works out the answers of “%1”…").arg(title), kTellPreparingMs);
@@ -263,7 +264,7 @@ void MainWindow::leaveLesson()
     m_lesson->stop();
     m_desk.expect({});
     m_frontNext.clear();
-    m_workspace->putBack();
+    m_workspace->takeLayoutBack();
     m_workspace->setNote({});
     m_workspace->setLeastMemory(0);
     if (auto* storage = dynamic_cast<StorageView*>(&m_workspace->view(Picture::storage)))
@@ -280,7 +281,7 @@ void MainWindow::showScene(const LessonScene& scene)
 {
     m_workspace->setNote(scene.note);
     if (m_masksNumbers)
-        m_workspace->setOnly(m_lesson->pictures(), tr("Hidden until you have answered."));
+        m_workspace->setOnly(m_lesson->pictures(), whyHidden());
     m_desk.askForSlice(scene.asksForSlice);
     if (scene.asksForRanks && scene.shown == nullptr && scene.ranks.empty()) { // those of the answer before are none to this one
         m_desk.selection().selectRank(std::nullopt);
@@ -445,23 +446,30 @@ RecordWindow* MainWindow::recorder() const
     return m_recorder;
 }
 
+/// What stands in place of numbers.
+QString MainWindow::whyHidden() const
+{
+    return m_lesson->masks() ? tr("Hidden until you have answered.") : tr("Hidden while the lesson asks: it would tell answers.");
+}
+
 /// What tells numbers of the step says nothing while one of them is asked for.
 void MainWindow::maskNumbers(bool masked)
 {
-    m_details->setMasked(masked);
+    const QString why = whyHidden();
+    m_details->setMasked(masked || m_lesson->tellsAhead(), why);
     // What is to be found would answer what is still to come.
-    const bool asks = m_isInLesson && m_lesson->asksSomething(), isLater = !masked && asks;
-    m_findings->setMasked(masked || isLater, isLater ? tr("Hidden while the lesson asks: it would tell answers.") : QString());
-    m_header->setMasked(masked, !asks);
+    const bool asks = m_isInLesson && m_lesson->asksSomething();
+    m_findings->setMasked(masked || asks, why);
+    m_header->setMasked(masked ? why : QString(), !asks);
     m_workspace->setTimesMasked(masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;
-    if (!masked) {
+    if (!m_lesson->masks()) {
         m_desk.askForSlice(false);
         m_desk.askForRanks(false);
     }
     m_workspace->setMasked(masked && m_lesson->showsWhatIsAsked());
-    m_workspace->setOnly(masked ? m_lesson->pictures() : std::vector<Picture>(), tr("Hidden until you have answered."));
+    m_workspace->setOnly(masked ? m_lesson->pictures() : std::vector<Picture>(), why);
     m_ops->setVisible(!masked);
     if (asks) // what it finds would solve what is set, now or later
         m_planDock->hide();

@@ -61,7 +61,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     column->addWidget(m_docks, 1);
     column->addWidget(m_transport);
     m_docks->hide(); // until they are arranged: each that comes or goes would lay out all the others
-    m_note = new MaskNote(this, {});
+    m_note = new MaskNote(this);
 
     connect(&m_desk.playback(), &Playback::moved, this, [this] {
         timeline().keepCursorInSight();
@@ -320,7 +320,7 @@ void Workspace::showNotes()
         if (shown.note == nullptr && isSeen(shown))
             continue;
         if (shown.note == nullptr)
-            shown.note = new MaskNote(shown.dock->widget(), {});
+            shown.note = new MaskNote(shown.dock->widget());
         shown.note->setText(m_hasNote ? m_note->text() : m_whyOnly);
         shown.note->setVisible(!isSeen(shown));
         shown.note->raise();
@@ -458,12 +458,11 @@ CanvasWidget& Workspace::commandTarget() const
 void Workspace::runCommand(ViewCommand command, bool fast)
 {
     const bool moves = command == ViewCommand::moveEarlier || command == ViewCommand::moveLater;
-    const bool ofGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
     if (command == ViewCommand::clear && isStepping()) {
         Q_EMIT steppingLeft();
         return;
     }
-    CanvasWidget& target = moves ? m_editor->canvas() : ofGrid ? canvas(Picture::grid) : commandTarget();
+    CanvasWidget& target = moves ? m_editor->canvas() : isOfGrid(command) ? canvas(Picture::grid) : commandTarget();
     target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);

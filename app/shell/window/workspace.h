@@ -13,6 +13,7 @@
 #include <QWidget>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 class QDockWidget;
@@ -83,7 +84,11 @@ public:
     Picture lastUsedPicture() const; ///< of those that are shown
     TimelineView& timeline();
 
-    QByteArray saveLayout() const;
+    /// Pictures lie as is usual until the user's own layout is taken back.
+    void setLayoutAside();
+    void takeLayoutBack();
+
+    QByteArray saveLayout() const;         ///< the user's own, also while it is set aside
     void restoreLayout(const QByteArray&); ///< of another version, or nothing: the usual one
     void resetLayout();                    ///< shows all but those that wait to be asked for
 
@@ -130,6 +135,7 @@ private:
     static int readableWidth(Picture);
     bool isBesideOthers(const Shown&) const;
     void restoreWhenLaidOut();
+    QByteArray layoutNow() const;
     bool takeLayout(const QByteArray&);
     void applyShares();
     void sizesChanged();
@@ -157,6 +163,7 @@ private:
     QSize m_sharedSize;                       ///< they were measured in, or applied to
     QTimer m_shareTimer;                      ///< docks have changed their sizes between themselves: measured when all have
     QByteArray m_layoutToRestore;
+    std::optional<QByteArray> m_layoutAside;
     QByteArray m_unfolded;            ///< the docks as they were before they had too little room; empty while they have enough
     QSize m_neededUnfolded;           ///< for that
     std::vector<Picture> m_frontWide; ///< in front when there was room for all, before there was not

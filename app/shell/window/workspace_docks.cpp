@@ -15,7 +15,8 @@ namespace app {
 namespace {
 
 constexpr int kNarrowestPicture = 160;
-constexpr auto kApart = "apart"; ///< property of the docks: their state with each in a place of its own
+constexpr auto kUsualLayout = "usual"; ///< of no version: it stands for that
+constexpr auto kApart = "apart";       ///< property of the docks: their state with each in a place of its own
 constexpr int kLayoutVersion = 3;
 constexpr int kLayoutWithoutUsual = 2; ///< it did not say whether docks lie as is usual
 /// From this width on, the pictures beside the grid have a place of their own.
@@ -167,7 +168,29 @@ void Workspace::showOnly(Picture picture)
     }
 }
 
+void Workspace::setLayoutAside()
+{
+    if (m_layoutAside)
+        return;
+    const QByteArray own = m_isArranged ? layoutNow() : m_layoutToRestore;
+    m_layoutAside = own.isEmpty() ? QByteArray(kUsualLayout) : own;
+    restoreLayout(kUsualLayout);
+}
+
+void Workspace::takeLayoutBack()
+{
+    if (!m_layoutAside)
+        return;
+    m_brought.clear(); // it knows itself what is hidden
+    restoreLayout(*std::exchange(m_layoutAside, std::nullopt));
+}
+
 QByteArray Workspace::saveLayout() const
+{
+    return m_layoutAside ? *m_layoutAside : layoutNow();
+}
+
+QByteArray Workspace::layoutNow() const
 {
     if (!m_layoutToRestore.isEmpty())
         return m_layoutToRestore;
@@ -490,7 +513,7 @@ void Workspace::hideEvent(QHideEvent* event)
         m_seen = inFront();
         const std::vector<Picture> brought = m_brought;
         putBack(); // what is kept is the layout of the user, who may close the window from another page
-        m_layoutToRestore = saveLayout();
+        m_layoutToRestore = layoutNow();
         m_brought = brought;
     }
     QWidget::hideEvent(event);

@@ -289,4 +289,15 @@ std::string TimelineView::tooltip() const
     return hasWhy ? text + askHint() : text;
 }
 
+/// A span is called by its class: which collective it is, or what is waited for, may be what is asked.
+std::string TimelineView::tooltipName() const
+{
+    const TimelineScene& scene = m_data->scene;
+    if (!scene.trace || tooltip().empty())
+        return {};
+    if (const auto& span = scene.selection.hoveredSpan)
+        return scene.model().className(scene.model().opClass(span->track, span->span));
+    return scene.wait ? "waiting" : View::tooltipName();
+}
+
 } // namespace app

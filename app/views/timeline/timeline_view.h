@@ -94,6 +94,7 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
+    std::string tooltipName() const override;
     std::optional<Rect> tooltipKeepsClearOf() const override;
 
 protected:

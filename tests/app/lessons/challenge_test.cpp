@@ -2,6 +2,7 @@
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/lessons/goal_text.h"
 #include "app/shell/form/scenario_form.h"
+#include "sim/lesson/live_text.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QApplication>
@@ -205,9 +206,29 @@ TEST(GoalText, SaysInPlainWordsWhatIsAskedFor)
               QStringLiteral("the dp group of rank 0 is 0, 8; 0, 1 is asked for"));
     sim::ChallengeState state;
     state.forbidden = {"/layout/pp"};
-    EXPECT_EQ(goalText(state), QStringLiteral("“pp” may not be changed here"));
+    EXPECT_EQ(hindranceText(state), QStringLiteral("“pp” may not be changed here"));
     state.forbidden = {"/training/lora"};
-    EXPECT_EQ(goalText(state), QStringLiteral("“lora” may not be changed here"));
+    EXPECT_EQ(hindranceText(state), QStringLiteral("“lora” may not be changed here"));
+}
+
+TEST(GoalText, TellsOfEachPartOfAGoalWhereItStands)
+{
+    const auto tiny = sim::namedScenario("57-tiny-dp4", {}, {}, catalogue());
+    sim::Cases cases(std::string(), catalogue());
+    cases.put("tiny", tiny);
+    sim::Challenge goal;
+    goal.from = "tiny";
+    goal.goal = {"mine.mfu >= 0.99", "mine.fits", "mine.world_size == tiny.world_size", "mine.fits == true"};
+    const auto step = sim::simulate(sim::resolvedScenario(tiny, catalogue()));
+    const QStringList told = goalTexts(goal, tiny, cases, step);
+    ASSERT_EQ(told.size(), 3) << qPrintable(told.join(QLatin1Char('\n')));
+    const auto saying = [&](const char* expression, const char* format) {
+        return QString::fromStdString(sim::writtenValue(sim::Expression::parse(expression).evaluate(cases), format));
+    };
+    EXPECT_EQ(told[0], QStringLiteral("✗ Not yet: the MFU is %1, at least 99 % is asked for").arg(saying("tiny.mfu", "percent")));
+    EXPECT_EQ(told[1], QStringLiteral("✓ Met: the peak memory is %1, and a GPU has %2")
+                           .arg(saying("tiny.peak_memory_gib", "gib"), saying("tiny.memory.capacity", "gib")));
+    EXPECT_EQ(told[2], QStringLiteral("✓ Met: the number of GPUs is 4, 4 is asked for"));
 }
 
 } // namespace

@@ -199,7 +199,7 @@ TEST(LessonClass, PicturesDoNotTellWhatTheClassIsAsked)
                     return true;
         return false;
     };
-    EXPECT_TRUE(tells()) << "it is there to be hidden";
+    EXPECT_FALSE(tells()) << "what it shows is asked for later";
     room.next();
     ASSERT_TRUE(shownText(*room.presentation().panel()).contains(QStringLiteral("**A**")));
     EXPECT_FALSE(tells());

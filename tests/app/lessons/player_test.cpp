@@ -6,6 +6,8 @@
 #include "app/shell/details/details_panel.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/widgets/mask_note.h"
+#include "app/shell/widgets/style.h"
+#include "app/views/grid/grid_view.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QAccessible>
@@ -95,8 +97,18 @@ TEST(LessonWindow, AnAnswerAndItsReasonAreInSightWithoutScrolling)
         EXPECT_TRUE(waitFor([&] { return last() != nullptr && last()->parentWidget()->width() > 0 && isInSight(last()); }))
             << (last() != nullptr ? qPrintable(last()->text()) : "nothing");
         const QWidget& body = *scroll->widget();
-        EXPECT_LE(body.height(), std::max(body.heightForWidth(body.width()), scroll->viewport()->height()))
+        EXPECT_LE(body.height(), std::max(body.heightForWidth(body.width()), scroll->viewport()->height()) +
+                                     QFontMetrics(uiFont(15)).lineSpacing()) // so that no line is cut
             << "nothing to scroll to";
+        for (int lower = 1; lower < 120; lower += 17) { // the verdict is kept in sight
+            in.window.resize(1280, 720 - lower);
+            QCoreApplication::processEvents();
+            for (const QLabel* label : body.findChildren<QLabel*>(QString(), Qt::FindDirectChildrenOnly)) {
+                const int above = -label->mapTo(scroll->viewport(), QPoint(0, 0)).y(), line = label->fontMetrics().lineSpacing();
+                EXPECT_TRUE(label->isHidden() || above <= 0 || above >= label->height() || above % line == 0)
+                    << above << " of lines of " << line << ": the first line is cut";
+            }
+        }
     }
 }
 
@@ -220,7 +232,14 @@ TEST(LessonWindow, TheEndGoesThroughWhatWasAsked)
         EXPECT_TRUE(text.contains(QString::fromStdString(player.play->because(at))));
     }
     EXPECT_TRUE(text.contains(QStringLiteral("You: 12.5 GB"))) << qPrintable(text);
+    EXPECT_TRUE(text.contains(QStringLiteral("You: what they learned: one number for every parameter (fairly sure)")))
+        << "what was said of it: " << qPrintable(text);
     EXPECT_TRUE(text.contains(QStringLiteral("not so")));
+    panel.start(player.play); // once more, from the gallery
+    ASSERT_EQ(panel.at(), 0U);
+    EXPECT_TRUE(player.button(QStringLiteral("Begin Anew"))) << "the answers are those of the time before";
+    panel.next();
+    EXPECT_FALSE(player.button(QStringLiteral("Begin Anew")));
 }
 
 TEST(LessonWindow, TheEndOffersTheNextLesson)
@@ -330,7 +349,6 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
         });
     };
     EXPECT_FALSE(tellsMore()) << "the whole description answers what is still to be asked";
-    EXPECT_TRUE(texts().contains(QStringLiteral("0 of 3.26 s"))) << "it is there to be hidden";
     const QRect place = window.workspace().geometry();
     window.lesson().next();
     ASSERT_TRUE(window.lesson().masks());
@@ -344,6 +362,7 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
     ASSERT_FALSE(window.lesson().masks());
     settle();
     EXPECT_FALSE(texts().contains(hidden)) << "nothing is hidden any more";
+    EXPECT_TRUE(texts().contains(QStringLiteral("0 of 3.26 s"))) << "it was there to be hidden";
     EXPECT_FALSE(tellsMore());
 }
 
@@ -573,6 +592,50 @@ TEST(LessonWindow, WhoGoesBackFromAQuestionFindsItsNumbersHidden)
     EXPECT_TRUE(window.isEnabled(CommandId::exportResults));
     lesson.back();
     EXPECT_FALSE(lesson.hidesNumbers()) << "it has been answered";
+}
+
+TEST(LessonWindow, BeforeAQuestionIsReachedItsAnswerIsNotOnScreen)
+{
+    LessonInWindow played(QStringLiteral("two-copies"), QSize(1280, 800));
+    const LessonPanel& lesson = played.window.lesson();
+    const auto says = [](const QWidget& panel) {
+        for (const QLabel* label : panel.findChildren<QLabel*>())
+            if (dynamic_cast<const MaskNote*>(label) != nullptr && !label->isHidden())
+                return label->text();
+        return QString();
+    };
+    ASSERT_FALSE(lesson.masks());
+    EXPECT_TRUE(lesson.hidesNumbers()) << "what is sent in a step is asked for at the third";
+    EXPECT_EQ(says(played.window.details()), QStringLiteral("Hidden while the lesson asks: it would tell answers."));
+    played.window.lesson().next();
+    ASSERT_TRUE(lesson.masks());
+    EXPECT_EQ(says(played.window.details()), QStringLiteral("Hidden until you have answered."));
+    MainWindow& window = played.window;
+    const auto& grid = static_cast<const GridView&>(window.workspace().view(Picture::grid));
+    const GridLens lens = grid.lens();
+    ASSERT_NE(lens, GridLens::bubble);
+    QApplication::setActiveWindow(&window);
+    window.lesson().input()->setFocus();
+    press(&window, Qt::Key_5); // that nobody else took
+    EXPECT_EQ(grid.lens(), lens) << "a digit beside a question is no wish for another map";
+    window.workspace().canvas(Picture::grid).setFocus();
+    press(&window, Qt::Key_5);
+    EXPECT_EQ(grid.lens(), GridLens::bubble);
+    played.playUntil("bytes");
+    played.window.lesson().back();
+    EXPECT_TRUE(lesson.tellsAhead()) << "the answered question is no reason to tell the next one's answer";
+    played.playUntil("more");
+    played.window.lesson().back();
+    EXPECT_FALSE(lesson.hidesNumbers());
+    EXPECT_EQ(says(played.window.details()), QString());
+
+    const QByteArray own = window.workspace().saveLayout();
+    window.workspace().showOnly(Picture::grid);
+    EXPECT_EQ(window.workspace().saveLayout(), own) << "what a lesson shows is not the user's arrangement";
+    played.open(QStringLiteral("two-copies"));
+    EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline)) << "nor the next lesson's";
+    Q_EMIT window.lesson().left();
+    EXPECT_EQ(window.workspace().saveLayout(), own);
 }
 
 TEST(LessonWindow, PicturesThatTheLessonHasNotShownStayCoveredWhileItAsks)

@@ -54,6 +54,7 @@ TEST(MaskedText, QuantitiesAreHiddenAndNamesStay)
     EXPECT_EQ(withoutQuantities("3 sends"), "3 sends") << "no seconds";
     EXPECT_EQ(withoutQuantities("12."), "12.");
     EXPECT_EQ(withoutQuantities("query, 5,120 × 640; 1.5 × more"), "query, 5,120 × 640; … × more");
+    EXPECT_EQ(withoutQuantities("tp 8 × dp 8 × pp 64 = 4,096 ranks"), "tp 8 × dp 8 × pp 64 = 4,096 ranks");
     EXPECT_EQ(withoutQuantities(""), "");
     for (const char* axis : {"40 GiB", "0.5 s", "1,024.5\xC2\xA0MiB", "10%"})
         EXPECT_TRUE(isBareQuantity(axis)) << axis;

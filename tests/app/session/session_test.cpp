@@ -68,6 +68,10 @@ TEST_F(SessionTest, OpensAFile)
     EXPECT_TRUE(session.isLegal());
     EXPECT_FALSE(session.isModified());
     EXPECT_EQ(session.displayName(), QStringLiteral("Sixteen ranks, four dimensions"));
+    session.show(sim::ScenarioDocument(session.document())); // as a lesson does
+    EXPECT_EQ(session.displayName(), QStringLiteral("Sixteen ranks, four dimensions"));
+    session.edit({{{"/training/recompute", "\"full\""}}, "recompute", 0});
+    EXPECT_EQ(session.displayName(), QStringLiteral("Sixteen ranks, four dimensions, now recompute whole layers"));
 }
 
 TEST_F(SessionTest, UndoGivesBackExactlyWhatWasThere)

@@ -1,8 +1,13 @@
 // The wheel and Tab as people take them for granted.
 #include "app/shell/widgets/focus_habit.h"
+#include "app/shell/widgets/style.h"
 
 #include <QApplication>
 #include <QComboBox>
+#include <QPushButton>
+#include <QRadioButton>
+#include <QScrollArea>
+#include <QSlider>
 #include <QSpinBox>
 #include <QTableWidget>
 #include <QTest>
@@ -14,11 +19,13 @@
 namespace app {
 namespace {
 
-void turn(QWidget& over)
+/// Whether it took the wheel.
+bool turn(QWidget& over)
 {
     const QPointF at(over.width() / 2.0, over.height() / 2.0);
     QWheelEvent event(at, over.mapToGlobal(at), {}, {0, -120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
     QApplication::sendEvent(&over, &event);
+    return event.isAccepted();
 }
 
 TEST(FocusHabit, TheWheelChangesWhatHasTheKeyboardAlone)
@@ -45,6 +52,66 @@ TEST(FocusHabit, TheWheelChangesWhatHasTheKeyboardAlone)
     EXPECT_EQ(second->focusPolicy(), Qt::StrongFocus) << "nor does the wheel give it the keyboard";
     turn(*first);
     EXPECT_EQ(first->value(), 4);
+}
+
+/// A box that was closed with Esc has the keyboard still.
+TEST(FocusHabit, TheWheelOverAPageTurnsNothingInItWhateverHasTheKeyboard)
+{
+    const FocusHabit habit;
+    QScrollArea page;
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
+    auto* choices = new QComboBox;
+    choices->addItems({QStringLiteral("a"), QStringLiteral("b")});
+    auto* spin = new QSpinBox;
+    auto* slider = new QSlider(Qt::Horizontal);
+    for (QWidget* widget : std::initializer_list<QWidget*>{choices, spin, slider})
+        column->addWidget(widget);
+    spin->setValue(5);
+    slider->setValue(5);
+    page.setWidget(content);
+    page.show();
+    QApplication::setActiveWindow(&page);
+    for (QWidget* widget : std::initializer_list<QWidget*>{choices, spin, slider}) {
+        widget->setFocus();
+        QCoreApplication::processEvents();
+        ASSERT_TRUE(widget->hasFocus());
+        EXPECT_FALSE(turn(*widget)) << "what it lies in gets it";
+    }
+    EXPECT_EQ(choices->currentIndex(), 0);
+    EXPECT_EQ(spin->value(), 5);
+    EXPECT_EQ(slider->value(), 5);
+}
+
+TEST(FocusRing, IsSeenOnWhatIsChosenAndOnTheFirstButton)
+{
+    for (const Theme* theme : {&lightTheme(), &darkTheme()}) {
+        applyStyle(*theme, QStringLiteral(RANKSCOPE_SOURCE_DIR "/assets"));
+        QWidget page;
+        auto* column = new QVBoxLayout(&page);
+        auto* chosen = new QRadioButton(QStringLiteral("certain"));
+        auto* commit = new QPushButton(QStringLiteral("Commit"));
+        auto* other = new QPushButton(QStringLiteral("Back"));
+        setRole(commit, "primary");
+        for (QWidget* widget : std::initializer_list<QWidget*>{chosen, commit, other})
+            column->addWidget(widget);
+        chosen->setChecked(true);
+        page.show();
+        QApplication::setActiveWindow(&page);
+        for (QWidget* widget : std::initializer_list<QWidget*>{chosen, commit}) {
+            other->setFocus();
+            const QImage without = widget->grab().toImage();
+            widget->setFocus();
+            ASSERT_TRUE(widget->hasFocus());
+            const QImage with = widget->grab().toImage();
+            ASSERT_EQ(with.size(), without.size()) << "nothing moves";
+            int differ = 0;
+            for (int y = 0; y < with.height(); ++y)
+                for (int x = 0; x < with.width(); ++x)
+                    differ += with.pixel(x, y) != without.pixel(x, y) ? 1 : 0;
+            EXPECT_GE(differ, 2 * (with.width() + with.height()) * 4 / 5) << "all round it";
+        }
+    }
 }
 
 TEST(FocusHabit, TabLeavesATable)

@@ -122,6 +122,31 @@ TEST(LessonMask, AnotherNameOfTheScenarioOnScreenIsThatScenario)
     EXPECT_FALSE(shows("other.step_time_s"));
 }
 
+/// What is said, and what was answered before, may be seen; and a comparison with what is not on screen is not told by it.
+TEST(LessonMask, BeforeAQuestionTheScreenDoesNotTellItsAnswer)
+{
+    const LessonPlay play(test::lesson(R"({"format":"rankscope-lesson","version":1,"id":"ahead","title":"Ahead",
+"cases":{"seen":{"scenario":"57-tiny-dp4"},"twin":{"from":"seen"},"other":{"from":"seen","set":{"/layout/dp":2}}},
+"steps":[{"say":"{seen.world_size} {other.world_size}","show":"seen"},
+         {"predict":{"id":"more","ask":"?","input":"choice","options":[{"text":"yes","if":"seen.peak_memory_gib > 0"},
+             {"text":"no","if":"seen.peak_memory_gib <= 0"}]}},
+         {"predict":{"id":"peak","ask":"?","input":"number","answer":"twin.peak_memory_gib"}},
+         {"say":"So it is."},
+         {"predict":{"id":"ratio","ask":"?","input":"number","answer":"other.step_time_s / seen.step_time_s"}},
+         {"predict":{"id":"size","ask":"?","input":"number","answer":"seen.world_size * seen.peak_memory_gib"}},
+         {"predict":{"id":"bars","ask":"{seen.step_time_s}","input":"bars","range":[0,1],"bars":[
+             {"text":"told","answer":"seen.step_time_s"},{"text":"not","answer":"seen.mfu"},{"text":"other","answer":"other.mfu"}]}},
+         {"say":"Now the other.","show":"other"}]})"),
+                          1, test::catalogue());
+    const std::vector<std::size_t> all{1, 2, 6}, both{2, 6}, bars{6}, none;
+    EXPECT_EQ(play.answersAhead(0), all);
+    EXPECT_EQ(play.answersAhead(1), both) << "a choice tells no number";
+    for (const std::size_t at : {2, 3, 4, 5})
+        EXPECT_EQ(play.answersAhead(at), bars) << at;
+    EXPECT_EQ(play.answersAhead(6), none);
+    EXPECT_EQ(play.answersAhead(7), none);
+}
+
 } // namespace
 
 TEST_F(Asked, NumbersAreRightWithinTheirTolerance)

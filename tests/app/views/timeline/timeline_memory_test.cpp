@@ -186,6 +186,7 @@ TEST(Dependencies, OfTheHoveredActionAreDrawnAndTold)
     const auto count = dependenciesOf(model, {flow.toTrack, flow.toSpan}).size();
     EXPECT_EQ(curves(), 2 * static_cast<std::ptrdiff_t>(count)) << "each with its halo";
     EXPECT_THAT(timeline.view.tooltip(), testing::HasSubstr("needs " + actionName(model, {flow.fromTrack, flow.fromSpan})));
+    EXPECT_EQ(timeline.view.tooltipName(), model.className(model.opClass(flow.toTrack, flow.toSpan))) << "the name alone";
 }
 
 } // namespace

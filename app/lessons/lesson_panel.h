@@ -144,6 +144,7 @@ private:
     void linkTerms();
     QString whyNoCommit() const;
     bool isStartShown() const;
+    void nameHint();
     void updateChallenge();
     void tellReached(const QStringList& gave, const sim::LessonValue& changes = {});
     void updateButtons();

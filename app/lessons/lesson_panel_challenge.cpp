@@ -66,13 +66,22 @@ void LessonPanel::buildChallenge(const sim::Challenge& goal)
     m_open.hints = std::min(m_open.hints, hints.size()); // the lesson may have fewer by now
     for (std::size_t i = 0; i < m_open.hints; ++i)
         m_hints->addWidget(lessonParagraph(QString::fromStdString(hints[i]), "muted"));
-    m_hint = new QPushButton(m_open.hints == hints.size() ? tr("Show a solution") : tr("Give a hint"));
-    ways->addWidget(m_hint, 0, Qt::AlignLeft);
+    m_hint = new QPushButton;
+    ways->addWidget(m_hint);
+    nameHint();
     connect(m_hint, &QPushButton::clicked, this, &LessonPanel::hint);
     column->addWidget(m_ways);
     m_column->insertWidget(m_column->count() - 1, frame);
     if (committed())
         tellReached({});
+}
+
+/// A solution is elsewhere than hints: who clicks once too often does not lose the task.
+void LessonPanel::nameHint()
+{
+    const bool isLast = m_open.hints == m_play->hints(m_at).size();
+    m_hint->setText(isLast ? tr("Show a solution") : tr("Give a hint"));
+    m_ways->layout()->setAlignment(m_hint, isLast ? Qt::AlignRight : Qt::AlignLeft);
 }
 
 void LessonPanel::hint()
@@ -83,8 +92,7 @@ void LessonPanel::hint()
     const auto& hints = m_play->hints(m_at);
     if (m_open.hints < hints.size()) {
         m_hints->addWidget(lessonParagraph(QString::fromStdString(hints[m_open.hints++]), "muted"));
-        if (m_open.hints == hints.size())
-            m_hint->setText(tr("Show a solution"));
+        nameHint();
         keepOpen();
     } else {
         m_open.isSolutionShown = true;

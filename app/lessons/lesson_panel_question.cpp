@@ -260,6 +260,15 @@ void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAn
             if (mine.problem.empty())
                 column->addWidget(lessonParagraph(tr("Missed: %1.").arg(unmetText(mine)), nullptr));
             column->addWidget(lessonParagraph(tr("The engine: %1.").arg(orderText(asked.outcomeOf(right))), nullptr));
+            auto* look = new QPushButton(tr("See That Order…"));
+            QStringList rows;
+            for (const std::string& row : sim::valueAs<std::vector<std::string>>(right).value_or(std::vector<std::string>()))
+                rows << QString::fromStdString(row);
+            connect(look, &QPushButton::clicked, this, [this, rows] {
+                if (auto* actions = dynamic_cast<ActionsInput*>(m_input))
+                    actions->openEditor(rows);
+            });
+            column->addWidget(look, 0, Qt::AlignLeft);
         }
     } else {
         column->addWidget(lessonParagraph(tr("You: %1").arg(yours), "muted"));

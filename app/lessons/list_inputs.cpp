@@ -191,7 +191,8 @@ OrderInput::OrderInput(const QStringList& cards, QWidget* parent)
     buttons->addWidget(down);
     buttons->addStretch();
     auto* hint =
-        new QLabel(tr("Drag a card to its place; or choose it and move it with the arrows, or with Ctrl+Up and Ctrl+Down."));
+        new QLabel(tr("Drag a card to its place; or choose it and move it with the arrows, or with Ctrl+Up and Ctrl+Down. Where "
+                      "the order is right as it stands, click a card."));
     hint->setWordWrap(true);
     setRole(hint, "small");
     auto* row = new QHBoxLayout;
@@ -204,10 +205,13 @@ OrderInput::OrderInput(const QStringList& cards, QWidget* parent)
     setFocusProxy(m_list);
     connect(up, &QToolButton::clicked, this, [this] { m_list->moveCurrent(-1); });
     connect(down, &QToolButton::clicked, this, [this] { m_list->moveCurrent(1); });
-    connect(m_list, &SortedList::sorted, this, [this] {
+    const auto touch = [this] {
         m_isTouched = true;
         Q_EMIT changed();
-    });
+    };
+    connect(m_list, &SortedList::sorted, this, touch);
+    connect(m_list, &QListWidget::itemClicked, this, touch); // the order may be right as it stands
+    connect(m_list, &QListWidget::itemActivated, this, touch);
 }
 
 LessonValue OrderInput::value() const
@@ -234,7 +238,7 @@ ActionsInput::ActionsInput(const QStringList& rows, std::array<double, 4> times,
 {
     m_editor->setText(tr("Order Editor…"));
     m_editor->setToolTip(tr("Drag the actions in a larger picture that tells what the order costs"));
-    connect(m_editor, &QPushButton::clicked, this, &ActionsInput::openEditor);
+    connect(m_editor, &QPushButton::clicked, this, [this] { openEditor(this->rows()); });
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     m_hint = new QLabel(tr("Drag an action, or choose it and move it with Ctrl+Left and Ctrl+Right."));
@@ -282,9 +286,9 @@ void ActionsInput::setAnswered()
     AnswerInput::setAnswered();
 }
 
-void ActionsInput::openEditor()
+void ActionsInput::openEditor(const QStringList& rows)
 {
-    auto draft = draftOfRows(rows(), m_times[0], m_times[1], m_times[2], m_times[3]);
+    auto draft = draftOfRows(rows, m_times[0], m_times[1], m_times[2], m_times[3]);
     if (!draft)
         return; // an order that hangs is mended in the lists
     const Theme& theme = palette().color(QPalette::Window).lightness() < 128 ? darkTheme() : lightTheme();
@@ -294,10 +298,10 @@ void ActionsInput::openEditor()
     connect(dialog, &OrderEditorDialog::orderChanged, this, [this, dialog] {
         if (!isEnabled())
             return; // committed
-        LessonValue rows = LessonValue::array();
+        LessonValue mine = LessonValue::array();
         for (const QString& row : dialog->rows())
-            rows.push_back(row.toStdString());
-        setValue(rows);
+            mine.push_back(row.toStdString());
+        setValue(mine);
     });
     dialog->show();
 }

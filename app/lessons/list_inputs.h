@@ -61,9 +61,10 @@ public:
     void fitInto(int height) override;
     /// Opens the order editor; it may be put elsewhere, such as beside the button that commits.
     QPushButton* editorButton() const { return m_editor; }
+    /// An order in an editor of its own, to be looked at; what is tried there is nobody's answer. None that hangs.
+    void openEditor(const QStringList& rows);
 
 private:
-    void openEditor();
     QStringList rows() const;
     const std::array<double, 4> m_times;
     QPushButton* m_editor;

@@ -7,6 +7,8 @@
 
 #include <QApplication>
 #include <QFile>
+#include <QLayout>
+#include <QPushButton>
 #include <QStandardPaths>
 #include <QThread>
 #include <QTimer>
@@ -91,7 +93,10 @@ TEST(LessonPanel, HelpAndTimeStayWithTheStepThatTheyWereFor)
     panel.back(); // before the engine has worked the solution out
     panel.next();
     ASSERT_EQ(panel.at(), at);
-    EXPECT_TRUE(player.button(QStringLiteral("Show a solution"))) << "hints that were given are there";
+    const QPushButton* button = player.button(QStringLiteral("Show a solution"));
+    ASSERT_TRUE(button) << "hints that were given are there";
+    EXPECT_EQ(button->parentWidget()->layout()->itemAt(button->parentWidget()->layout()->indexOf(button))->alignment(), Qt::AlignRight)
+        << "not where the hints are asked for: one click too many would lose the task";
     panel.setSuspended(true); // F9, then Escape
     panel.setSuspended(false);
     const auto solution = player.play->lesson().challenges().front()->solvedBy.front();

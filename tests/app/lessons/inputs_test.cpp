@@ -120,6 +120,9 @@ TEST(OrderInput, ShowsCardsWithHandlesThatCutNoWords)
         EXPECT_FALSE(list->item(row)->icon().isNull());
     EXPECT_GT(list->visualItemRect(list->item(1)).height(), list->visualItemRect(list->item(0)).height() + 10);
     EXPECT_GE(list->height(), list->visualItemRect(list->item(1)).bottom()) << "nothing to scroll";
+    EXPECT_TRUE(input.value().is_null()) << "nobody has said that it is right as it stands";
+    Q_EMIT list->itemClicked(list->item(1));
+    EXPECT_EQ(input.value(), (sim::LessonValue{0, 1}));
 }
 
 TEST(ActionsInput, LeavesOutTheStageThatAllAreOfAndAnswersWithIt)
@@ -357,6 +360,15 @@ TEST(ActionsInput, SaysWhatAnOrderComesToAndWhichGoalItMisses)
     EXPECT_TRUE(text.contains(QStringLiteral("The engine: bubble 12.5"))) << qPrintable(text);
     EXPECT_FALSE(text.contains(QStringLiteral("0F0 0F1"))) << "no wall of codes";
     EXPECT_TRUE(player.panel.input()->isHidden()) << "nor of cards";
+    const auto editors = player.panel.input()->findChildren<OrderEditorDialog*>();
+    player.button(QStringLiteral("See That Order…"))->click();
+    QStringList rows;
+    for (const OrderEditorDialog* each : player.panel.input()->findChildren<OrderEditorDialog*>())
+        if (!editors.contains(each))
+            rows = each->rows();
+    ASSERT_EQ(rows.size(), 4);
+    for (int rank = 0; rank < 4; ++rank)
+        EXPECT_EQ(rows[rank].toStdString(), asked.rightAnswer()[static_cast<std::size_t>(rank)].get<std::string>());
 }
 
 TEST(LessonWindow, RanksMayBeTypedAsTheProgramWritesThem)

@@ -563,6 +563,25 @@ void LessonPanel::updateButtons()
     }
 }
 
+/// A label's links keep the colour of the theme in which it was given its words.
+void LessonPanel::changeEvent(QEvent* event)
+{
+    QFrame::changeEvent(event);
+    if (event->type() != QEvent::PaletteChange)
+        return;
+    QMetaObject::invokeMethod(
+        this,
+        [this] { // once the labels have their palettes
+            for (QLabel* label : findChildren<QLabel*>())
+                if (const QString words = label->text();
+                    label->textFormat() == Qt::MarkdownText && words.contains(QStringLiteral("]("))) {
+                    label->setText({});
+                    label->setText(words);
+                }
+        },
+        Qt::QueuedConnection);
+}
+
 QString LessonPanel::text() const
 {
     QStringList all{m_section->text(), m_title->text()};

@@ -117,6 +117,7 @@ Q_SIGNALS:
 protected:
     void keyPressEvent(QKeyEvent*) override;
     void resizeEvent(QResizeEvent*) override;
+    void changeEvent(QEvent*) override;
 
 private:
     void goTo(std::size_t, bool goesOn = false);

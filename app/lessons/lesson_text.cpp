@@ -21,7 +21,7 @@ namespace {
 std::string wordOf(const sim::LessonValue& value, const ScenarioKey* key, const sim::Catalogue& catalogue)
 {
     if (value.is_null())
-        return "none";
+        return "as usual"; // the key is erased
     const std::string json = value.dump();
     if (key != nullptr && value.is_string())
         for (const KeyOption& option : keyOptions(catalogue, *key))

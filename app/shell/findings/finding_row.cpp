@@ -72,7 +72,9 @@ QString uselessText(const sim::EditEffect& effect)
     constexpr double kShown = 0.0005, kSmall = 0.005; // what counts as a gain begins there
     if (!effect.fits)
         return QObject::tr("does not fit");
-    if (-effect.timePerToken < kShown || -effect.timePerToken > kSmall)
+    if (-effect.timePerToken > kSmall) // what is asked for is room
+        return QObject::tr("%1, but no more room").arg(timeText(effect));
+    if (-effect.timePerToken < kShown)
         return timeText(effect);
     return QObject::tr("only %1 % less time a token").arg(-effect.timePerToken * 100, 0, 'f', 1);
 }

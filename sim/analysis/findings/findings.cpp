@@ -207,7 +207,13 @@ EditWorth worthOf(FindingKind kind, const EditEffect& effect)
 {
     constexpr double kNoticeable = 0.005;
     const double peakBefore = effect.peakGib - effect.peakChangeGib;
+    const bool hasMoreRoom = effect.fits && effect.peakChangeGib < -kNoticeable * peakBefore;
     const auto toldIf = [](bool helps) { return helps ? EditWorth::told : EditWorth::none; };
+    const auto worthOfTime = [&] {
+        if (!effect.fits || effect.timePerToken >= -kNoticeable)
+            return EditWorth::none;
+        return effect.likely.isKnown() && !effect.likely.canTell() ? EditWorth::untold : EditWorth::told;
+    };
     if (effect.overfillsHost) // what the GPU has no room for, the host has none for either
         return EditWorth::none;
     switch (kind) {
@@ -215,19 +221,18 @@ EditWorth worthOf(FindingKind kind, const EditEffect& effect)
     case FindingKind::nearlyFull:
     case FindingKind::memoryImbalance:
     case FindingKind::replicatedStates:
+        return toldIf(hasMoreRoom);
     case FindingKind::unfusedAttention:
-    case FindingKind::noSequenceParallel:
-        return toldIf(effect.fits && effect.peakChangeGib < -kNoticeable * peakBefore);
+    case FindingKind::noSequenceParallel: // either is enough
+        return hasMoreRoom ? EditWorth::told : worthOfTime();
     case FindingKind::hostFull:
         return toldIf(effect.fits && effect.hostFits);
     case FindingKind::capMissed: // less memory, or a cap that can be kept
-        return toldIf(effect.fits && (effect.keepsCap || effect.peakChangeGib < -kNoticeable * peakBefore));
+        return toldIf(hasMoreRoom || (effect.fits && effect.keepsCap));
     case FindingKind::idleGpus: // fewer nodes cost nothing either
         return toldIf(effect.fits && effect.timePerToken < kNoticeable);
     default:
-        if (!effect.fits || effect.timePerToken >= -kNoticeable)
-            return EditWorth::none;
-        return effect.likely.isKnown() && !effect.likely.canTell() ? EditWorth::untold : EditWorth::told;
+        return worthOfTime();
     }
 }
 

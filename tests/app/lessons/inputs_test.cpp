@@ -7,6 +7,7 @@
 #include "tests/app/lessons/lesson_fixture.h"
 
 #include <QAccessible>
+#include <QApplication>
 #include <QDoubleSpinBox>
 #include <QKeyEvent>
 #include <QLabel>
@@ -25,6 +26,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace app {
 namespace {
@@ -451,6 +453,38 @@ TEST(LessonWindow, WordsOfAFileAreWordsOnEveryLabel)
     ASSERT_TRUE(waitFor([&] { return player.panel.text().contains(QStringLiteral("Nothing changed yet")); }))
         << qPrintable(player.panel.text());
     check();
+}
+
+TEST(LessonWindow, LinksTakeTheColourOfTheThemeThatIsChosenMeanwhile)
+{
+    const QTemporaryDir folder;
+    Player player(strangersLesson(folder, R"({"challenge":{"id":"c","ask":"?","from":"tiny","goal":["mine.world_size == 2"],
+"changes":1,"allow":["/layout"],"solved_by":[{"/layout/dp":2}]}})"));
+    const auto linkHue = [&] { // of the colour that is seen most; -1: none
+        QCoreApplication::processEvents();
+        std::map<int, int> pixels;
+        for (QLabel* label : player.panel.findChildren<QLabel*>())
+            if (label->textFormat() == Qt::MarkdownText && label->text().contains(QStringLiteral("]("))) {
+                const QImage image = label->grab().toImage();
+                constexpr int kColourful = 120;
+                for (int y = 0; y < image.height(); ++y)
+                    for (int x = 0; x < image.width(); ++x)
+                        if (const QColor at = image.pixelColor(x, y); at.saturation() > kColourful)
+                            ++pixels[at.hue()];
+            }
+        const auto most =
+            std::max_element(pixels.begin(), pixels.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
+        return most == pixels.end() ? -1 : most->first;
+    };
+    EXPECT_GE(linkHue(), 0);
+    const QPalette usual = QApplication::palette();
+    QPalette other = usual;
+    other.setColor(QPalette::Link, Qt::magenta);
+    QApplication::setPalette(other);
+    QEvent changed(QEvent::PaletteChange); // an application that does not run sends none
+    QApplication::sendEvent(&player.panel, &changed);
+    EXPECT_NEAR(linkHue(), QColor(Qt::magenta).hue(), 6);
+    QApplication::setPalette(usual);
 }
 
 TEST(CurveInput, AxesOfAnyRangeEnd)

@@ -388,6 +388,9 @@ TEST(EditEffects, AreRelativeToWhatATokenCosts)
     EditEffect useless = effect;
     useless.timePerToken = 0.01;
     EXPECT_FALSE(helps(FindingKind::bubble, useless));
+    const EditEffect faster{.timePerToken = -0.07, .peakGib = 40, .fits = true, .likely = {}};
+    EXPECT_TRUE(helps(FindingKind::unfusedAttention, faster)) << "time is worth something, though no room is made";
+    EXPECT_FALSE(helps(FindingKind::nearlyFull, faster));
     useless.fits = false;
     useless.timePerToken = -0.5;
     EXPECT_FALSE(helps(FindingKind::bubble, useless)) << "what does not fit does not run";

@@ -283,8 +283,8 @@ void MainWindow::exportFigure()
 
 void MainWindow::exportShownFigure(View& view, QSize size, const QString& name)
 {
-    const QString path = chooseSaveFile(this, tr("Export Figure"), name + QStringLiteral(".svg"), tr("Figures (*.svg *.pdf *.png)"),
-                                        FileEnding::required);
+    const QString path = chooseSaveFile(this, tr("Export Figure"), name + QStringLiteral(".svg"),
+                                        tr("Figures (*.svg *.pdf *.png)"), FileEnding::required);
     if (path.isEmpty())
         return;
     try {

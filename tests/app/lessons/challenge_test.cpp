@@ -95,7 +95,8 @@ TEST(LessonPanel, HelpAndTimeStayWithTheStepThatTheyWereFor)
     ASSERT_EQ(panel.at(), at);
     const QPushButton* button = player.button(QStringLiteral("Show a solution"));
     ASSERT_TRUE(button) << "hints that were given are there";
-    EXPECT_EQ(button->parentWidget()->layout()->itemAt(button->parentWidget()->layout()->indexOf(button))->alignment(), Qt::AlignRight)
+    EXPECT_EQ(button->parentWidget()->layout()->itemAt(button->parentWidget()->layout()->indexOf(button))->alignment(),
+              Qt::AlignRight)
         << "not where the hints are asked for: one click too many would lose the task";
     panel.setSuspended(true); // F9, then Escape
     panel.setSuspended(false);

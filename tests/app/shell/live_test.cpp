@@ -106,7 +106,8 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
     const QByteArray figure = QApplication::clipboard()->mimeData()->data(QStringLiteral("image/svg+xml"));
     for (const Node& node : timelines)
         if (node.role == "caption") {
-            EXPECT_TRUE(figure.contains(QByteArray::fromStdString(node.name.substr(0, node.name.find_first_of(",·:"))))) << "of this page: " << node.name;
+            EXPECT_TRUE(figure.contains(QByteArray::fromStdString(node.name.substr(0, node.name.find_first_of(",·:")))))
+                << "of this page: " << node.name;
         }
     EXPECT_FALSE(window.isEnabled(CommandId::stopRun));
     EXPECT_TRUE(window.isEnabled(CommandId::calibrate));

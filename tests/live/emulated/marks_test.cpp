@@ -3,8 +3,8 @@
 #include "live/emulated/emulated_run.h"
 #include "live/kernels/cuda/runtime.h"
 #include "live/runtime/run.h"
-#include "live/tensor/memory.h"
 #include "live/tasks/worker_pool.h"
+#include "live/tensor/memory.h"
 #include "sim/error.h"
 #include "tests/live/support/jobs.h"
 

@@ -27,6 +27,7 @@ constexpr std::array kGoalSubjects{
     GoalSubject{"bubble_fraction", QT_TRANSLATE_NOOP("QObject", "the bubble is %1 of the step"), "percent"},
     GoalSubject{"exposed_comm_fraction\\.\\w+", QT_TRANSLATE_NOOP("QObject", "the exposed communication is %1 of the step"),
                 "percent"},
+    GoalSubject{"traffic\\.total", QT_TRANSLATE_NOOP("QObject", "a step sends %1"), "gb"},
     GoalSubject{"world_size", QT_TRANSLATE_NOOP("QObject", "the number of GPUs is %1"), "whole"},
     GoalSubject{"describe\\.layout\\.(?:tp|cp|pp|dp|ep)", QT_TRANSLATE_NOOP("QObject", "%2 is %1"), "whole"},
     GoalSubject{"describe\\.training\\.global_batch_size", QT_TRANSLATE_NOOP("QObject", "the global batch size is %1"), "whole"},

@@ -415,7 +415,7 @@ TEST(LessonWindow, AComparedRevealSaysWhichOfTheTwoIsShown)
     EXPECT_NEAR(scene.comparedPeakGib, 33.8, 0.1) << "which the axis of memory still reaches";
     EXPECT_EQ(
         changesText(sim::LessonValue{{"/layout", {{"tp", 4}, {"zero_stage", 3}}}, {"/training/recompute", nullptr}}, catalogue()),
-        QStringLiteral("tp 4, ZeRO 3, recompute none"));
+        QStringLiteral("tp 4, ZeRO 3, recompute as usual"));
 }
 
 TEST(LessonWindow, ADrawnQuestionHasNoPictureOfAnotherCase)

@@ -23,11 +23,11 @@ struct GoalSubject {
 constexpr std::array kGoalSubjects{
     GoalSubject{"peak_memory_gib", QT_TRANSLATE_NOOP("QObject", "the peak memory is %1"), "gib"},
     GoalSubject{"mfu", QT_TRANSLATE_NOOP("QObject", "the MFU is %1"), "percent"},
-    GoalSubject{"step_time_s", QT_TRANSLATE_NOOP("QObject", "the step takes %1"), "s"},
+    GoalSubject{"step_time_s", QT_TRANSLATE_NOOP("QObject", "the step time is %1"), "s"},
     GoalSubject{"bubble_fraction", QT_TRANSLATE_NOOP("QObject", "the bubble is %1 of the step"), "percent"},
     GoalSubject{"exposed_comm_fraction\\.\\w+", QT_TRANSLATE_NOOP("QObject", "the exposed communication is %1 of the step"),
                 "percent"},
-    GoalSubject{"traffic\\.total", QT_TRANSLATE_NOOP("QObject", "a step sends %1"), "gb"},
+    GoalSubject{"traffic\\.total", QT_TRANSLATE_NOOP("QObject", "what a step sends is %1"), "gb"},
     GoalSubject{"world_size", QT_TRANSLATE_NOOP("QObject", "the number of GPUs is %1"), "whole"},
     GoalSubject{"describe\\.layout\\.(?:tp|cp|pp|dp|ep)", QT_TRANSLATE_NOOP("QObject", "%2 is %1"), "whole"},
     GoalSubject{"describe\\.training\\.global_batch_size", QT_TRANSLATE_NOOP("QObject", "the global batch size is %1"), "whole"},
@@ -50,11 +50,11 @@ QString wordsOf(const GoalSubject& subject, const QString& number)
 
 QString askedWords(const QString& comparison)
 {
-    return comparison == QLatin1String("<")    ? QObject::tr("less than %1 is asked for")
-           : comparison == QLatin1String("<=") ? QObject::tr("at most %1 is asked for")
-           : comparison == QLatin1String(">")  ? QObject::tr("more than %1 is asked for")
-           : comparison == QLatin1String(">=") ? QObject::tr("at least %1 is asked for")
-                                               : QObject::tr("%1 is asked for");
+    return comparison == QLatin1String("<")    ? QObject::tr("it should be less than %1")
+           : comparison == QLatin1String("<=") ? QObject::tr("it should be at most %1")
+           : comparison == QLatin1String(">")  ? QObject::tr("it should be more than %1")
+           : comparison == QLatin1String(">=") ? QObject::tr("it should be at least %1")
+                                               : QObject::tr("it should be %1");
 }
 
 /// Of "mine.mfu is 0.4, one.mfu is 0.3" what the name stands for; a number stands for itself.
@@ -90,7 +90,7 @@ QString claimWords(const QString& text)
         const auto listed = [&](int part) {
             return group.captured(part).remove(QLatin1Char(' ')).replace(QLatin1Char(','), QStringLiteral(", "));
         };
-        const QString asked = QObject::tr("%1 is asked for").arg(listed(3));
+        const QString asked = QObject::tr("it should be %1").arg(listed(3));
         return group.captured(4).isEmpty()
                    ? asked
                    : QObject::tr("the %1 group of rank %2 is %3; %4").arg(group.captured(2), group.captured(1), listed(4), asked);
@@ -106,7 +106,7 @@ QString claimWords(const QString& text)
     const auto asked = valueIn(claim.captured(4), claim.captured(3));
     if (!is || !asked)
         return {};
-    return wordsOf(*subject, claim.captured(1)).arg(written(*is, subject->format)) + QStringLiteral(", ") +
+    return wordsOf(*subject, claim.captured(1)).arg(written(*is, subject->format)) + QStringLiteral("; ") +
            askedWords(claim.captured(2)).arg(written(*asked, subject->format).remove(kNoughts));
 }
 

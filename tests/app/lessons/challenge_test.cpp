@@ -35,7 +35,7 @@ TEST(LessonWindow, IsPlayedToItsEndAndItsChallengeIsSolvedOnTheDesk)
     LessonPanel& lesson = window.lesson();
     played.playUntil(lesson.play()->lesson().challenges().front()->id);
     EXPECT_TRUE(waitFor([&] {
-        return lesson.text().contains(QStringLiteral("Not yet: the peak memory is 33.8 GiB, at most 20 GiB is asked for"));
+        return lesson.text().contains(QStringLiteral("Not yet: the peak memory is 33.8 GiB; it should be at most 20 GiB"));
     })) << qPrintable(lesson.text());
     Edit edit;
     edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
@@ -204,12 +204,12 @@ TEST(LessonWindow, WhatALessonLeavesIsNobodysWork)
 TEST(GoalText, SaysInPlainWordsWhatIsAskedFor)
 {
     EXPECT_EQ(goalText("mine.exposed_comm_fraction.dp < 0.05 does not hold: mine.exposed_comm_fraction.dp is 0.162595"),
-              QStringLiteral("the exposed communication is 16.3 % of the step, less than 5 % is asked for"));
+              QStringLiteral("the exposed communication is 16.3 % of the step; it should be less than 5 %"));
     EXPECT_EQ(goalText("mine.world_size == pair.world_size does not hold: mine.world_size is 4, pair.world_size is 2"),
-              QStringLiteral("the number of GPUs is 4, 2 is asked for"));
+              QStringLiteral("the number of GPUs is 4; it should be 2"));
     EXPECT_EQ(goalText("mine.fits does not hold: it is false"), QStringLiteral("it does not fit into the memory of its GPUs"));
     EXPECT_EQ(goalText("mine.groups(0).dp == [0, 1] does not hold: mine.groups(0).dp is [0,8]"),
-              QStringLiteral("the dp group of rank 0 is 0, 8; 0, 1 is asked for"));
+              QStringLiteral("the dp group of rank 0 is 0, 8; it should be 0, 1"));
     sim::ChallengeState state;
     state.forbidden = {"/layout/pp"};
     EXPECT_EQ(hindranceText(state), QStringLiteral("“pp” may not be changed here"));
@@ -231,10 +231,10 @@ TEST(GoalText, TellsOfEachPartOfAGoalWhereItStands)
     const auto saying = [&](const char* expression, const char* format) {
         return QString::fromStdString(sim::writtenValue(sim::Expression::parse(expression).evaluate(cases), format));
     };
-    EXPECT_EQ(told[0], QStringLiteral("✗ Not yet: the MFU is %1, at least 99 % is asked for").arg(saying("tiny.mfu", "percent")));
+    EXPECT_EQ(told[0], QStringLiteral("✗ Not yet: the MFU is %1; it should be at least 99 %").arg(saying("tiny.mfu", "percent")));
     EXPECT_EQ(told[1], QStringLiteral("✓ Met: the peak memory is %1, and a GPU has %2")
                            .arg(saying("tiny.peak_memory_gib", "gib"), saying("tiny.memory.capacity", "gib")));
-    EXPECT_EQ(told[2], QStringLiteral("✓ Met: the number of GPUs is 4, 4 is asked for"));
+    EXPECT_EQ(told[2], QStringLiteral("✓ Met: the number of GPUs is 4; it should be 4"));
 }
 
 } // namespace

@@ -33,12 +33,14 @@ double processorMilliseconds(clockid_t clock)
 /// form, findings) holds nobody up, what it makes of a step does.
 struct WaitedFor {
     double all = processorMilliseconds(CLOCK_PROCESS_CPUTIME_ID), window = processorMilliseconds(CLOCK_THREAD_CPUTIME_ID);
+    double clock = processorMilliseconds(CLOCK_MONOTONIC);
 
-    WaitedFor since(const WaitedFor& before) const { return {all - before.all, window - before.window}; }
+    WaitedFor since(const WaitedFor& before) const { return {all - before.all, window - before.window, clock - before.clock}; }
     void takeLonger(const WaitedFor& other)
     {
         all = std::max(all, other.all);
         window = std::max(window, other.window);
+        clock = std::max(clock, other.clock);
     }
 };
 
@@ -75,12 +77,12 @@ int benchLessons(const char* only)
     MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"), {.reproducible = true, .theme = {}});
     window.setFixedSize(kLessonWindow);
     window.show();
-    std::printf("%-28s %8s %17s %17s  %s\n", "lesson, ms of all threads", "open", "answer / window", "next / window",
+    std::printf("%-28s %17s %17s %17s  %s\n", "lesson, ms of all threads", "open / clock", "answer / window", "next / window",
                 "slowest step");
-    WaitedFor slowestOpen{0, 0}, slowestAnswer{0, 0}, slowestNext{0, 0};
+    WaitedFor slowestOpen{0, 0, 0}, slowestAnswer{0, 0, 0}, slowestNext{0, 0, 0};
     const auto tell = [](const std::string& name, const WaitedFor& open, const WaitedFor& answered, const WaitedFor& turned) {
-        std::printf("%-28s %8.1f %8.1f %8.1f %8.1f %8.1f", name.c_str(), open.all, answered.all, answered.window, turned.all,
-                    turned.window);
+        std::printf("%-28s %8.1f %8.1f %8.1f %8.1f %8.1f %8.1f", name.c_str(), open.all, open.clock, answered.all,
+                    answered.window, turned.all, turned.window);
     };
     for (const QFileInfo& file : QDir(QStringLiteral(RANKSCOPE_SOURCE_DIR "/assets/lessons"))
                                      .entryInfoList({QString::fromLocal8Bit(only) + QStringLiteral("*.json")})) {
@@ -92,7 +94,7 @@ int benchLessons(const char* only)
         }
         const WaitedFor open = untilPainted(window, before);
         LessonPanel& lesson = window.lesson();
-        WaitedFor answered{0, 0}, turned{0, 0};
+        WaitedFor answered{0, 0, 0}, turned{0, 0, 0};
         std::size_t slowest = 0;
         for (const std::size_t steps = lesson.play()->steps(); lesson.at() + 1 < steps;) {
             if (lesson.masks()) {

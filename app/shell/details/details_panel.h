@@ -40,8 +40,7 @@ public:
     /// What the pointer is over in the timeline, else what was clicked there.
     void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);
     void setTheme(const Theme&);
-    /// Says nothing, as one of its numbers is being asked for.
-    /// `why`: in place of the numbers.
+    /// Says nothing but `why`, as one of its numbers is being asked for.
     void setMasked(bool, const QString& why);
     void setGpuHourPrice(double); ///< 0: not told
     void scrollToRank();

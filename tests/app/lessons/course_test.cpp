@@ -3,6 +3,7 @@
 #include "app/lessons/lesson_text.h"
 #include "sim/lesson/live_text.h"
 #include "tests/app/lessons/lesson_fixture.h"
+#include "tests/sim/lesson/lessons.h"
 
 #include <gtest/gtest.h>
 
@@ -15,16 +16,6 @@ namespace app {
 namespace {
 
 using namespace test;
-
-std::vector<std::filesystem::path> lessonFiles()
-{
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/assets/lessons"))
-        if (entry.path().extension() == ".json")
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    return files;
-}
 
 class LessonPlayed : public testing::TestWithParam<std::filesystem::path> {};
 
@@ -155,7 +146,7 @@ TEST_P(LessonPlayed, OnScreenIsTheCaseThatIsSpokenOf)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Course, LessonPlayed, testing::ValuesIn(lessonFiles()), [](const auto& file) {
+INSTANTIATE_TEST_SUITE_P(Course, LessonPlayed, testing::ValuesIn(::test::lessonFiles()), [](const auto& file) {
     std::string name = file.param.stem().string();
     std::replace_if(
         name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');

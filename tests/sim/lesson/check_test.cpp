@@ -24,16 +24,6 @@ namespace {
 
 class LessonFile : public testing::TestWithParam<std::filesystem::path> {};
 
-std::vector<std::filesystem::path> lessonFiles()
-{
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/assets/lessons"))
-        if (entry.path().extension() == ".json")
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
 /// The words of a lesson, and these without live numbers, code, other lessons' numbers and ranks in binary.
 bool isProse(const std::string& key)
 {
@@ -157,7 +147,7 @@ TEST_P(LessonFile, IsRightByTheEngineOfToday)
         EXPECT_TRUE(std::filesystem::exists(GetParam().parent_path() / (before + ".json"))) << before;
 }
 
-INSTANTIATE_TEST_SUITE_P(Course, LessonFile, testing::ValuesIn(lessonFiles()), [](const auto& file) {
+INSTANTIATE_TEST_SUITE_P(Course, LessonFile, testing::ValuesIn(test::lessonFiles()), [](const auto& file) {
     std::string name = file.param.stem().string();
     std::replace_if(
         name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');

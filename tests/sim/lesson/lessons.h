@@ -4,11 +4,24 @@
 #include "sim/lesson/check.h"
 #include "tests/support/catalogue.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace test {
+
+/// Every file of assets/lessons/, by name.
+inline std::vector<std::filesystem::path> lessonFiles()
+{
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(RANKSCOPE_SOURCE_DIR "/assets/lessons"))
+        if (entry.path().extension() == ".json")
+            files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
 
 /// Every input, on a pipeline and a tiny scenario; right as it stands.
 inline constexpr const char* kLesson = R"({

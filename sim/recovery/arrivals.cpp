@@ -1,5 +1,6 @@
 #include "sim/recovery/arrivals.h"
 
+#include "sim/parallel.h"
 #include "sim/recovery/busy_time.h"
 #include "sim/text/number_text.h"
 
@@ -27,15 +28,18 @@ public:
             m_result.text = "who comes late cannot be told: " + m_recovered.clock.why;
             return std::move(m_result);
         }
-        for (const RankEvidence& rank : m_evidence.ranks) {
+        m_work.resize(m_evidence.ranks.size());
+        m_comms.resize(m_evidence.ranks.size());
+        forEachInParallel(m_evidence.ranks.size(), 0, [this](std::size_t r) {
+            const RankEvidence& rank = m_evidence.ranks[r];
             std::vector<BusyTime::Span> work, comms;
             for (const WorkSpan& span : rank.work)
                 work.emplace_back(span.startNs, span.endNs);
             for (const CommSpan& span : rank.comms)
                 comms.emplace_back(span.startNs, span.endNs);
-            m_work.emplace_back(std::move(work));
-            m_comms.emplace_back(std::move(comms));
-        }
+            m_work[r] = BusyTime(std::move(work));
+            m_comms[r] = BusyTime(std::move(comms));
+        });
         measure();
         explain();
         return std::move(m_result);

@@ -3,19 +3,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 namespace sim {
 
-/// Spans that may overlap, joined. Built in O(n log n), asked in O(log n).
+/// Spans that may overlap, joined. Built in O(n) of spans by start and O(n log n) of others, asked in O(log n).
 class BusyTime {
 public:
     using Span = std::pair<std::int64_t, std::int64_t>;
     BusyTime() = default;
     explicit BusyTime(std::vector<Span> spans)
     {
-        std::sort(spans.begin(), spans.end());
+        const auto startsBefore = [](const Span& a, const Span& b) { return a.first < b.first; };
+        if (!std::is_sorted(spans.begin(), spans.end(), startsBefore))
+            std::sort(spans.begin(), spans.end(), startsBefore);
         for (const auto& [start, end] : spans) {
             if (end <= start)
                 continue;
@@ -30,6 +33,11 @@ public:
     }
     /// Filled from `from` to `to`.
     std::int64_t within(std::int64_t from, std::int64_t to) const { return to <= from ? 0 : until(to) - until(from); }
+    bool holds(std::int64_t at) const
+    {
+        const auto after = firstAfter(at);
+        return after != m_spans.begin() && at < std::prev(after)->second;
+    }
     const std::vector<Span>& spans() const { return m_spans; }
     /// What is in these spans and not in `other`. O(n + m).
     std::int64_t beyond(const BusyTime& other, std::int64_t from, std::int64_t to) const
@@ -45,10 +53,14 @@ public:
     }
 
 private:
+    std::vector<Span>::const_iterator firstAfter(std::int64_t at) const ///< the first span that begins later
+    {
+        return std::upper_bound(m_spans.begin(), m_spans.end(), at,
+                                [](std::int64_t t, const Span& span) { return t < span.first; });
+    }
     std::int64_t until(std::int64_t at) const
     {
-        const auto after =
-            std::upper_bound(m_spans.begin(), m_spans.end(), at, [](std::int64_t t, const Span& span) { return t < span.first; });
+        const auto after = firstAfter(at);
         const auto count = static_cast<std::size_t>(after - m_spans.begin());
         if (count == 0)
             return 0;

@@ -1,6 +1,7 @@
 #include "sim/recovery/from_recording.h"
 
 #include "sim/cancel.h"
+#include "sim/parallel.h"
 #include "sim/recovery/named_axes.h"
 
 #include <algorithm>
@@ -22,8 +23,9 @@ using Messages = std::unordered_map<std::uint32_t, MessageOfSpan>; ///< by span
 class RankReader {
 public:
     /// `messageOf`: numbers of messages by the spans of the rank that send or receive them.
-    RankReader(const Recording& recording, const RankRecording& rank, const Messages& messageOf, RunEvidence& evidence)
-        : m_recording(recording), m_rank(rank), m_messageOf(messageOf), m_evidence(evidence)
+    RankReader(const Recording& recording, const RankRecording& rank, const Messages& messageOf,
+               std::vector<std::string>& problems)
+        : m_recording(recording), m_rank(rank), m_messageOf(messageOf), m_problems(problems)
     {
     }
 
@@ -70,7 +72,7 @@ private:
     const Recording& m_recording;
     const RankRecording& m_rank;
     const Messages& m_messageOf;
-    RunEvidence& m_evidence;
+    std::vector<std::string>& m_problems;
     std::vector<bool> m_isRead; ///< [span] as a collective
     RankEvidence m_result;
 };
@@ -152,8 +154,8 @@ void RankReader::readCollectives()
     }
     groupUnnamedTransfers();
     if (unfinished > 0)
-        m_evidence.problems.push_back("rank " + std::to_string(m_rank.rank) + ": " + std::to_string(unfinished) +
-                                      " collectives were begun and never ended; they are left out of times");
+        m_problems.push_back("rank " + std::to_string(m_rank.rank) + ": " + std::to_string(unfinished) +
+                             " collectives were begun and never ended; they are left out of times");
 }
 
 /// Kernels that torch launches for several sends and receives at once name no group; where the host asked for all of them in one,
@@ -176,6 +178,10 @@ void RankReader::readSpans()
         if (link.kind == RecordedLink::Kind::launch)
             launchOf.emplace(link.to, link.from);
     const RecordedSpans& spans = m_rank.spans;
+    const auto isWork = [](RecordedKind kind) {
+        return kind == RecordedKind::kernel || kind == RecordedKind::memcpy || kind == RecordedKind::memset;
+    };
+    m_result.work.reserve(static_cast<std::size_t>(std::count_if(spans.kind.begin(), spans.kind.end(), isWork)));
     for (const RecordedTrack& track : m_rank.tracks)
         for (std::uint32_t i = track.first; i < track.last; ++i) {
             const std::int64_t start = spans.startNs[i], end = spans.endNs(i);
@@ -287,20 +293,26 @@ RunEvidence evidenceOf(const Recording& recording)
         messageOf[ends.fromRank].try_emplace(ends.fromSpan, MessageOfSpan{number, recording.ranks[ends.toRank].rank});
         messageOf[ends.toRank].try_emplace(ends.toSpan, MessageOfSpan{number, recording.ranks[ends.fromRank].rank});
     }
-    for (const RankRecording& rank : recording.ranks) {
-        checkCancelled();
-        if (rank.rank < 0) {
+    std::vector<std::size_t> taken; // ranks of the recording
+    for (std::size_t r = 0; r < recording.ranks.size(); ++r) {
+        const int rank = recording.ranks[r].rank;
+        if (rank < 0)
             evidence.problems.push_back(
                 "a file does not say which rank it is of, nor does its name: it is left out until somebody says");
-            continue;
-        }
-        if (!evidence.ranks.empty() && evidence.ranks.back().rank == rank.rank) {
-            evidence.problems.push_back("rank " + std::to_string(rank.rank) + " is recorded twice; the second is left out");
-            continue;
-        }
-        evidence.ranks.push_back(
-            RankReader(recording, rank, messageOf[static_cast<std::size_t>(&rank - recording.ranks.data())], evidence).read());
+        else if (!taken.empty() && recording.ranks[taken.back()].rank == rank)
+            evidence.problems.push_back("rank " + std::to_string(rank) + " is recorded twice; the second is left out");
+        else
+            taken.push_back(r);
     }
+    evidence.ranks.resize(taken.size());
+    std::vector<std::vector<std::string>> problems(taken.size()); // [place]
+    forEachInParallel(taken.size(), 0, [&](std::size_t place) {
+        checkCancelled();
+        const std::size_t r = taken[place];
+        evidence.ranks[place] = RankReader(recording, recording.ranks[r], messageOf[r], problems[place]).read();
+    });
+    for (const std::vector<std::string>& ofRank : problems)
+        evidence.problems.insert(evidence.problems.end(), ofRank.begin(), ofRank.end());
     std::vector<NamedAxis> axes;
     for (const TraceAxis& axis : recording.axes)
         axes.push_back({axis.name, axis.size, axis.stride});

@@ -1,5 +1,6 @@
 #include "sim/recovery/rank_time.h"
 
+#include "sim/parallel.h"
 #include "sim/recovery/busy_time.h"
 #include "sim/recovery/group_role.h"
 
@@ -15,10 +16,11 @@ constexpr std::int64_t RankTime::*kRankTimeParts[] = {&RankTime::windowNs, &Rank
                                                       &RankTime::copyNs,   &RankTime::idleNs,      &RankTime::hostBoundNs,
                                                       &RankTime::commNs};
 
-BusyTime joined(std::vector<BusyTime::Span> a, const std::vector<BusyTime::Span>& b)
+BusyTime joined(const BusyTime& a, const BusyTime& b)
 {
-    a.insert(a.end(), b.begin(), b.end());
-    return BusyTime(std::move(a));
+    std::vector<BusyTime::Span> both(a.spans().size() + b.spans().size());
+    std::merge(a.spans().begin(), a.spans().end(), b.spans().begin(), b.spans().end(), both.begin());
+    return BusyTime(std::move(both));
 }
 
 /// What a rank's device did all along, asked of any window. Built in O(spans log spans).
@@ -34,11 +36,11 @@ public:
             comms.emplace_back(span.startNs, span.endNs);
             byAxis[axes.of(span.group, span.exchange)].push_back(comms.back());
         }
-        m_computing = BusyTime(work);
-        m_communicating = BusyTime(comms);
-        m_both = joined(work, comms);
-        m_copying = BusyTime(copies);
-        m_all = joined(copies, m_both.spans());
+        m_computing = BusyTime(std::move(work));
+        m_communicating = BusyTime(std::move(comms));
+        m_both = joined(m_computing, m_communicating);
+        m_copying = BusyTime(std::move(copies));
+        m_all = joined(m_copying, m_both);
         for (auto& [axis, spans] : byAxis) {
             m_axes.push_back(axis);
             m_byAxis.emplace_back(std::move(spans));
@@ -67,8 +69,11 @@ public:
         shareExposed(time, from, to);
         // A gap's end is a kernel's begin; when it was asked for says whether the host kept the device waiting.
         const auto& busy = m_all.spans();
-        for (const WorkSpan& span : m_rank.work) {
-            if (span.launchNs == INT64_MIN || span.startNs <= from || span.startNs > to)
+        auto first = std::upper_bound(m_rank.work.begin(), m_rank.work.end(), from,
+                                      [](std::int64_t at, const WorkSpan& span) { return at < span.startNs; });
+        for (; first != m_rank.work.end() && first->startNs <= to; ++first) {
+            const WorkSpan& span = *first;
+            if (span.launchNs == INT64_MIN)
                 continue;
             const auto here = std::lower_bound(busy.begin(), busy.end(), span.startNs,
                                                [](const BusyTime::Span& b, std::int64_t at) { return b.first < at; });
@@ -103,7 +108,14 @@ private:
                 }
             since = until;
         };
-        for (const Edge& edge : m_edges) {
+        for (std::size_t axis = 0; axis < runs.size(); ++axis) {
+            runs[axis] = m_byAxis[axis].holds(from);
+            count += runs[axis] ? 1 : 0;
+        }
+        auto first = std::upper_bound(m_edges.begin(), m_edges.end(), from,
+                                      [](std::int64_t at, const Edge& edge) { return at < edge.ns; });
+        for (; first != m_edges.end(); ++first) {
+            const Edge& edge = *first;
             if (edge.ns > since)
                 share(edge.ns);
             if (edge.ns >= to)
@@ -189,9 +201,9 @@ const std::string& AxesOfGroups::of(std::int32_t group, Exchange exchange) const
 std::vector<RankTime> meanTimesOf(const Recovered& recovered, const std::vector<std::size_t>& steps)
 {
     const AxesOfGroups axes(recovered);
-    std::vector<RankTime> means;
+    std::vector<RankTime> means(recovered.evidence.ranks.size());
     const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, steps.size()));
-    for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
+    forEachInParallel(means.size(), 0, [&](std::size_t r) {
         const RankBusy busy(recovered, axes, r);
         RankTime sum;
         for (const std::size_t step : steps) {
@@ -209,8 +221,8 @@ std::vector<RankTime> meanTimesOf(const Recovered& recovered, const std::vector<
         for (auto* byAxis : {&sum.exposedByAxis, &sum.commByAxis})
             for (auto& [axis, ns] : *byAxis)
                 ns /= count;
-        means.push_back(std::move(sum));
-    }
+        means[r] = std::move(sum);
+    });
     return means;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -104,6 +105,25 @@ std::vector<int> destinationsOf(const Schedule& schedule, int rank)
     return destinations;
 }
 
+/// Activations that a row holds at most, one of a micro-batch in a chunk as 1, of which the gradient of the input frees half.
+double mostHeld(const std::vector<Action>& row)
+{
+    double held = 0, most = 0;
+    for (const Action& action : row) {
+        const bool isHalf = action.kind == ActionKind::backwardInput || action.kind == ActionKind::backwardWeight;
+        held += action.kind == ActionKind::forward ? 1 : isHalf ? -0.5 : -1;
+        most = std::max(most, held);
+    }
+    return most;
+}
+
+/// What a family made of measured times, which need not be those that the job was planned with.
+struct CostPlan {
+    std::string kind;
+    double alike = 0;
+    double held = 0; ///< mostHeld() of the fullest rank
+};
+
 /// The families' orders of one size, by how alike the recorded rows are to them.
 class Recogniser {
 public:
@@ -124,14 +144,31 @@ public:
                 const Schedule schedule = makeSchedule(request);
                 if (schedule.ranks != request.ranks)
                     continue;
-                take(family, request, schedule, likeness(schedule));
+                const double alike = likeness(schedule);
+                if (family.plansByCost)
+                    keepPlan(family, schedule, alike);
+                take(family, request, schedule, alike);
             } catch (const Error&) {
                 continue; // a size that this family has no order of
             }
         }
     }
 
+    /// Of each family that plans by cost, its nearest.
+    const std::vector<CostPlan>& plans() const { return m_plans; }
+
 private:
+    void keepPlan(const ScheduleFamily& family, const Schedule& schedule, double alike)
+    {
+        CostPlan plan{.kind = std::string(family.kind), .alike = alike};
+        for (const std::vector<Action>& row : schedule.actions)
+            plan.held = std::max(plan.held, mostHeld(row));
+        const auto same = std::find_if(m_plans.begin(), m_plans.end(), [&](const CostPlan& p) { return p.kind == plan.kind; });
+        if (same == m_plans.end())
+            m_plans.push_back(std::move(plan));
+        else if (alike > same->alike)
+            *same = std::move(plan);
+    }
     /// Of schedules that would look the same, jobs run these most.
     static int usage(std::string_view kind)
     {
@@ -165,6 +202,7 @@ private:
     }
 
     RecoveredSchedule& m_result;
+    std::vector<CostPlan> m_plans;
 };
 
 std::string possibleText(const std::vector<std::string>& kinds)
@@ -173,6 +211,57 @@ std::string possibleText(const std::vector<std::string>& kinds)
     for (const std::string& kind : kinds)
         text += (text.empty() ? "" : ", ") + kind;
     return text;
+}
+
+/// Whether every recorded rank ran each of its stages forwards and backwards for each of `units` micro-batches, and nothing more.
+bool isWhole(const std::map<int, std::vector<Action>>& rows, int units)
+{
+    for (const auto& [rank, row] : rows) {
+        std::set<int> own;
+        std::set<std::pair<int, int>> forwards, backwards;
+        for (const Action& action : row) {
+            own.insert(action.stage);
+            if (action.kind == ActionKind::forward)
+                forwards.emplace(action.stage, action.microbatch);
+            else if (action.kind != ActionKind::backwardWeight)
+                backwards.emplace(action.stage, action.microbatch);
+        }
+        const std::size_t all = own.size() * asIndex(units);
+        if (forwards.size() != all || backwards.size() != all)
+            return false;
+    }
+    return true;
+}
+
+/// Where weight gradients are passes of their own and no fixed order fits, the order was planned by what passes cost. Which
+/// family did it is told by what ranks hold, as times that differ by little move many passes. False where it is no such order.
+bool recogniseByMemory(const std::vector<CostPlan>& plans, RecoveredSchedule& result)
+{
+    constexpr double kFewestAlike = 0.5;
+    double held = 0;
+    for (const auto& [rank, row] : result.rows) {
+        if (std::any_of(row.begin(), row.end(), [](const Action& action) { return action.kind == ActionKind::backward; }))
+            return false;
+        held = std::max(held, mostHeld(row));
+    }
+    const CostPlan* nearest = nullptr;
+    const auto off = [&](const CostPlan& plan) { return std::abs(plan.held - held); };
+    for (const CostPlan& plan : plans)
+        if (plan.alike >= kFewestAlike &&
+            (nearest == nullptr || off(plan) < off(*nearest) || (off(plan) == off(*nearest) && plan.alike > nearest->alike)))
+            nearest = &plan;
+    if (nearest == nullptr)
+        return false;
+    result.kind = nearest->kind;
+    result.alike = nearest->alike;
+    result.alsoPossible.clear();
+    for (const CostPlan& plan : plans)
+        if (plan.kind != nearest->kind && plan.held >= held)
+            result.alsoPossible.push_back(plan.kind);
+    for (const ScheduleFamily& family : scheduleFamilies())
+        if (family.isSearched)
+            result.alsoPossible.emplace_back(family.kind);
+    return true;
 }
 
 void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
@@ -248,13 +337,22 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
         request.microbatchGroup = p;
         recogniser.compare(request, likeness);
     }
-    if (result.alike >= 1) {
+    // A step without a gap is in some family's order or in none: what differs is no pass that the recorder lost.
+    constexpr double kNearlyAlike = 0.75, kNearlyAlikeIfWhole = 0.9;
+    const bool whole = isWhole(result.rows, units);
+    if (result.alike < 1 && whole && most == 1 && recogniseByMemory(recogniser.plans(), result)) {
+        result.sure = 0.6 * passes.sure;
+        result.evidence = "weight gradients fill gaps in no fixed order: planned by what passes cost, within the memory of " +
+                          result.kind + " (" + percentText(result.alike) +
+                          " of the passes stand as it puts them with the times measured); " + possibleText(result.alsoPossible) +
+                          " may do the same";
+    } else if (result.alike >= 1) {
         result.sure = (result.alsoPossible.empty() ? 0.97 : 0.85) * passes.sure;
         result.evidence = "all passes of " + countedText(static_cast<std::int64_t>(result.rows.size()), "pipeline rank") +
                           " stand as " + result.kind + " puts them";
         if (!result.alsoPossible.empty())
             result.evidence += "; " + possibleText(result.alsoPossible) + " would do the same at this size";
-    } else if (result.alike >= 0.75) {
+    } else if (result.alike >= (whole ? kNearlyAlikeIfWhole : kNearlyAlike)) {
         result.sure = 0.8 * result.alike * passes.sure;
         result.evidence =
             percentText(result.alike) + " of the passes stand as " + result.kind + " puts them, more than any other schedule's";
@@ -262,7 +360,12 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
         result.evidence =
             "no known schedule orders passes like this; " + result.kind + " comes nearest with " + percentText(result.alike);
         result.kind = "custom";
-        result.sure = 0.5 * passes.sure;
+        result.alsoPossible.clear();
+        if (whole)
+            for (const ScheduleFamily& family : scheduleFamilies())
+                if (family.isSearched)
+                    result.alsoPossible.emplace_back(family.kind);
+        result.sure = (whole ? 0.8 : 0.5) * passes.sure;
     }
 }
 

@@ -4,6 +4,7 @@
 #include "sim/text/number_text.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -74,6 +75,40 @@ std::size_t periodOf(const RankEvidence& rank)
     }
     const std::size_t period = order.size() - border[order.size()];
     return period * 2 <= order.size() ? period : 0;
+}
+
+/// Whether a rank runs the same kernels from each of `begins` to the next. Passes of a step may exchange the same in the same
+/// order, but forwards, backwards and the optimizer are other kernels. The first and the last part may be cut short where there
+/// are others; what the last one alone runs is the optimizer, and the parts before it are micro-batches.
+bool areAlikeInWork(const RankEvidence& rank, const std::vector<std::int64_t>& begins)
+{
+    constexpr double kMostUnlike = 0.1; // of kernels: some are run now and then
+    std::vector<std::map<std::uint32_t, double>> parts(begins.size());
+    for (const WorkSpan& span : rank.work) {
+        const auto next = std::upper_bound(begins.begin(), begins.end(), span.startNs);
+        ++parts[static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - begins.begin() - 1))][span.name];
+    }
+    for (const auto& [name, count] : parts.back())
+        if (std::none_of(parts.begin(), std::prev(parts.end()), [&](const auto& part) { return part.contains(name); }))
+            return false;
+    if (parts.size() > 3) {
+        parts.erase(parts.begin());
+        parts.pop_back();
+    }
+    for (std::size_t k = 1; k < parts.size(); ++k) {
+        std::map<std::uint32_t, std::array<double, 2>> counts;
+        for (const std::size_t which : {k - 1, k})
+            for (const auto& [name, count] : parts[which])
+                counts[name][which == k ? 1 : 0] = count;
+        double unlike = 0, all = 0;
+        for (const auto& [name, count] : counts) {
+            unlike += std::abs(count[0] - count[1]);
+            all += std::max(count[0], count[1]);
+        }
+        if (unlike > kMostUnlike * all)
+            return false;
+    }
+    return true;
 }
 
 /// Where the first pass comes again, a step begins: starts of the first pass of each. Nothing where steps then differ in their
@@ -276,7 +311,7 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
             count = r == 0 ? begins[r].size() : std::min(count, begins[r].size());
         }
         // The shortest order that repeats may be a layer's: a step's holds what happens once in it.
-        if (count > 64)
+        if (count > 64 || (count >= 2 && !areAlikeInWork(evidence.ranks.front(), begins.front())))
             count = 0;
     }
     if (count >= 2) {

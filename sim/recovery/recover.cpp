@@ -3,6 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/recovery/from_recording.h"
+#include "sim/recovery/pass_directions.h"
 
 #include <algorithm>
 #include <cctype>
@@ -12,25 +13,6 @@
 
 namespace sim {
 namespace {
-
-/// What kernels are called tells of them, by index into RunEvidence::names.
-struct KernelWords {
-    explicit KernelWords(const RunEvidence& evidence)
-    {
-        for (std::string name : evidence.names) {
-            std::transform(name.begin(), name.end(), name.begin(),
-                           [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-            const auto holdsOneOf = [&name](std::initializer_list<const char*> words) {
-                return std::any_of(words.begin(), words.end(),
-                                   [&name](const char* word) { return name.find(word) != std::string::npos; });
-            };
-            isBackward.push_back(holdsOneOf({"backward", "bwd", "bprop", "dgrad", "wgrad"}));
-            isAttention.push_back(
-                holdsOneOf({"flash", "fmha", "sdpa", "attention", "attn.core", "attn.scores", "softmax", "bmm"}));
-        }
-    }
-    std::vector<bool> isBackward, isAttention;
-};
 
 /// Until when no gradient can have been summed: the first backward's begin as annotations or else kernels tell it, else an early
 /// part of the step.

@@ -1,6 +1,7 @@
 #include "sim/recovery/schedule_kind.h"
 
 #include "sim/error.h"
+#include "sim/recovery/pass_directions.h"
 #include "sim/schedule/families/families.h"
 #include "sim/text/number_text.h"
 
@@ -369,69 +370,104 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
     }
 }
 
-/// Without annotations: whom each rank sends to, one send after the other, tells forwards from backwards.
-bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline,
-                      const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredSchedule& result)
+/// What is seen of each pipeline rank where nothing names its passes.
+struct UnmarkedRank {
+    std::vector<int> destinations; ///< pipeline ranks, one send after the other
+    PassDirections directions;
+};
+
+/// By pipeline rank; empty where some rank's sends are not seen.
+std::vector<UnmarkedRank> unmarkedRanks(const RunEvidence& evidence, const RecoveredAxis& pipeline,
+                                        const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow)
 {
-    const int p = pipeline.size;
-    std::map<int, std::vector<int>> sent; // pipeline rank -> destinations
+    const KernelWords words(evidence);
+    std::vector<UnmarkedRank> ranks(asIndex(pipeline.size));
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         const RankEvidence& rank = evidence.ranks[r];
         const int self = RecoveredAxes::coordinate(pipeline, rank.rank);
-        if (sent.contains(self))
+        UnmarkedRank& of = ranks[asIndex(self)];
+        if (!of.destinations.empty())
             continue;
-        std::vector<int> destinations;
         const auto takeFrom = [&](const std::vector<CommSpan>& spans) {
             for (const CommSpan& span : spans)
                 if (span.exchange == Exchange::send && span.peer >= 0 && span.startNs >= stepWindow[r].first &&
                     span.startNs <= stepWindow[r].second) {
                     const int to = RecoveredAxes::coordinate(pipeline, span.peer);
                     if (to != self)
-                        destinations.push_back(to);
+                        of.destinations.push_back(to);
                 }
         };
         takeFrom(rank.comms);
-        if (destinations.empty())
+        if (of.destinations.empty())
             takeFrom(rank.asked);
-        if (!destinations.empty())
-            sent[self] = std::move(destinations);
+        of.directions = passDirections(words, rank, stepWindow[r]);
     }
-    if (static_cast<int>(sent.size()) != p)
+    const bool isWhole = std::none_of(ranks.begin(), ranks.end(), [](const UnmarkedRank& of) { return of.destinations.empty(); });
+    return isWhole ? ranks : std::vector<UnmarkedRank>();
+}
+
+/// Without annotations: whom each rank sends to, one send after the other, and the ways its kernels go.
+bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline,
+                      const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredSchedule& result)
+{
+    const int p = pipeline.size;
+    const std::vector<UnmarkedRank> ranks = unmarkedRanks(evidence, pipeline, stepWindow);
+    if (ranks.empty())
         return false;
     std::size_t total = 0;
-    for (const auto& [rank, destinations] : sent)
-        total += destinations.size();
+    for (const UnmarkedRank& rank : ranks)
+        total += rank.destinations.size();
+    const bool knowsWays =
+        std::all_of(ranks.begin(), ranks.end(), [](const UnmarkedRank& of) { return of.directions.areKnown(); });
 
     const auto likeness = [&](const Schedule& schedule) {
         double sum = 0;
-        for (const auto& [rank, destinations] : sent)
-            sum += likenessOfRows(destinations, destinationsOf(schedule, rank));
+        for (int rank = 0; rank < p; ++rank) {
+            const UnmarkedRank& of = ranks[asIndex(rank)];
+            const double bySends = likenessOfRows(of.destinations, destinationsOf(schedule, rank));
+            const std::string ways = directionsOf(schedule.actions[asIndex(rank)]);
+            const auto forwards = static_cast<std::size_t>(std::count(ways.begin(), ways.end(), 'F'));
+            const std::string seen = knowsWays ? of.directions.asPasses(forwards, ways.size() - forwards) : std::string();
+            sum += knowsWays ? (bySends + (seen.empty() ? 0
+                                                        : likenessOfRows(std::vector<char>(seen.begin(), seen.end()),
+                                                                         std::vector<char>(ways.begin(), ways.end())))) /
+                                   2
+                             : bySends;
+        }
         return sum / p;
     };
     Recogniser recogniser(result);
-    for (int v = 1; v <= 8 && result.alike < 1; ++v) {
-        // Each micro-batch crosses every boundary between ranks twice; a V's turn lies within a rank.
-        std::set<int> boundaries{p * v - 1, p * v - 2};
-        for (const int edges : boundaries) {
+    constexpr int kMostChunks = 8, kMostSlices = 8;
+    constexpr std::size_t kMostSends = 20'000; // of larger jobs the first order that fits is taken
+    for (int v = 1; v <= kMostChunks && (result.alike < 1 || total <= kMostSends); ++v) {
+        // Each micro-batch crosses every boundary between ranks twice; a V's turn lies within a rank, and of two copies of the
+        // model each micro-batch crosses one.
+        for (const int edges : std::set<int>{p * v - 1, p * v - 2, p * v / 2 - 1}) {
             if (edges < 1 || total % (2 * asIndex(edges)) != 0)
                 continue;
-            ScheduleRequest request{.ranks = p,
-                                    .virtualStages = v,
-                                    .microbatches = static_cast<int>(total / (2 * asIndex(edges))),
-                                    .microbatchGroup = p};
-            for (const bool overlaps : {false, true}) {
-                request.overlapExpertComm = overlaps;
-                recogniser.compare(request, likeness);
+            const auto units = static_cast<int>(total / (2 * asIndex(edges)));
+            for (int slices = 1; slices <= (v == 1 ? kMostSlices : 1); ++slices) {
+                if (units % slices != 0)
+                    continue;
+                ScheduleRequest request{
+                    .ranks = p, .virtualStages = v, .microbatches = units / slices, .microbatchGroup = p, .slices = slices};
+                for (const bool overlaps : {false, true}) {
+                    request.overlapExpertComm = overlaps;
+                    recogniser.compare(request, likeness);
+                }
             }
         }
     }
     if (result.alike < 0.75)
         return false;
-    // Orders of sends alone leave several schedules open: as sure of each as of the others.
+    // What is seen leaves several schedules open: as sure of each as of the others.
     result.sure = 0.75 * result.alike / static_cast<double>(1 + result.alsoPossible.size());
-    result.evidence = "no annotations; ranks send to their neighbours in the order of " + result.kind;
+    result.evidence = std::string("no annotations; ranks send to their neighbours") +
+                      (knowsWays ? ", and their kernels go forwards and backwards," : "") + " in the order of " + result.kind;
+    if (result.alike < 1)
+        result.evidence += " for " + percentText(result.alike);
     if (!result.alsoPossible.empty())
-        result.evidence += " (" + possibleText(result.alsoPossible) + " would send in the same order)";
+        result.evidence += " (" + possibleText(result.alsoPossible) + " would look the same)";
     return true;
 }
 

@@ -297,6 +297,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/use_for", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/attention", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gradient_dtype", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/softmax_multiple", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/pads_vocabulary", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/narrow_gather", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/narrow_saved", "the chooser of software sets it"},

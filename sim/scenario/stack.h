@@ -55,6 +55,9 @@ struct Stack {
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
     /// 8 and 4 bits: products keep inputs and gradients as they read them, not as the precision of activations has them.
     bool narrowSaved = false;
+    /// A fused softmax of unfused attention takes multiples of so many heads of a micro-batch (Megatron-LM: of 4, four to a block
+    /// of threads); of other numbers it runs in steps.
+    int softmaxMultiple = 1;
     bool padsVocabulary = true; ///< a rank's part of it, to what tensor cores want; otherwise cut as it is
     bool narrowGather = false;  ///< fp8: sequence parallelism gathers operands that are narrow already
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold

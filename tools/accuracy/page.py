@@ -203,7 +203,7 @@ def page(answer):
         "experts. A stack has a date.",
         "- The job has the cluster's links to itself. Kernels are slower beside data-, context- and expert-parallel collectives by one "
         "factor a GPU type, and as fast as alone beside messages and tensor-parallel ones.",
-        "- Eight ranks of tensor parallelism on small models (vTrain) are a quarter to a third slower than predicted. vTrain's steps "
+        "- Eight ranks of tensor parallelism on small models (vTrain) are a tenth slower than predicted. vTrain's steps "
         "are linear in layers and micro-batches to three digits: 32 kinds of layer (hidden size, tensor parallelism, micro-batch) "
         "make all of its 1,440 rows, and those of the larger models ask for more than the best matrix product measured on the card.",
         "- ZeRO 3 of 2021 with four sequences a micro-batch is a fifth slower than predicted: how much of its gathering was hidden.",

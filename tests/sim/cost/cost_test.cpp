@@ -553,6 +553,34 @@ TEST(KernelCosts, BeyondTheTimesThatAreCountedAreAnErrorWithTheNumbers)
     EXPECT_THROW(CostModel(scenario).sendNs(std::int64_t{1} << 62, 1), Error);
 }
 
+TEST(SoftmaxCosts, OfHeadsThatAFusedKernelDoesNotTakeAreInSteps)
+{
+    Scenario scenario = plain();
+    scenario.model.numAttentionHeads = 16;
+    scenario.training.stack = {};
+    scenario.training.stack.parts[static_cast<std::size_t>(StackPart::softmax)] = {.traffic = 0.9, .backwardTraffic = 0.8};
+    scenario.cluster.efficiency.kernelUs = 3;
+    const OpShape forward{.family = KernelFamily::softmax, .bytes = 1 << 30};
+    OpShape backward = forward;
+    backward.pass = KernelPass::backward;
+    const double once = (1 << 30) / (3350 * scenario.cluster.efficiency.memory); // nanoseconds
+    const auto expect = [&](int tp, int microBatch, double forwardNs, double backwardNs) {
+        scenario.layout.tp = tp;
+        scenario.training.microBatchSize = microBatch;
+        const CostModel cost(scenario);
+        EXPECT_NEAR(static_cast<double>(cost.kernelNs(forward)), forwardNs, 2) << tp << " " << microBatch;
+        EXPECT_NEAR(static_cast<double>(cost.kernelNs(backward)), backwardNs, 2) << tp << " " << microBatch;
+    };
+    const double fusedForward = 0.9 * once + 3000, fusedBackward = 0.8 * once + 2 * 3000;
+    const double stepsForward = 7 * once + 5 * 3000, stepsBackward = 5.3 * once + 4 * 3000;
+    expect(8, 1, fusedForward, fusedBackward); // any number of heads
+    scenario.training.stack.softmaxMultiple = 4;
+    expect(4, 1, fusedForward, fusedBackward); // four heads
+    expect(8, 1, stepsForward, stepsBackward); // two
+    expect(8, 2, fusedForward, fusedBackward); // two of each of two sequences
+    expect(8, 3, stepsForward, stepsBackward);
+}
+
 TEST(LaunchCosts, AKernelWaitsForTheHostThatStartsIt)
 {
     Scenario scenario = plain();

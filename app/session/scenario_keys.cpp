@@ -302,6 +302,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/narrow_gather", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/narrow_saved", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_after_reduction", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/reruns_unread", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/sends_shards", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/scatters_sends", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_chunks", "the chooser of software sets it"},

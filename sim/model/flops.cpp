@@ -28,6 +28,16 @@ double trainedWeights(const Model& model, ModelPart part)
     return weights;
 }
 
+/// Of those, what recomputation leaves out since nobody reads it.
+double unreadWeights(const Scenario& scenario, ModelPart part)
+{
+    double weights = 0;
+    for (const Tensor& tensor : tensorsOf(scenario.model, part))
+        weights +=
+            tensor.isMultiplied() && isUnread(tensor.usedBy, scenario) ? tensor.weights() * tensor.copies(Experts::ofToken) : 0;
+    return weights;
+}
+
 /// Of those, what modules are recomputed with; the scores of attention have none.
 double recomputedWeights(const Scenario& scenario, ModelPart part)
 {
@@ -35,7 +45,7 @@ double recomputedWeights(const Scenario& scenario, ModelPart part)
     for (const Tensor& tensor : tensorsOf(scenario.model, part)) {
         const RecomputeModules modules = modulesOf(tensor.usedBy);
         const bool isAgain = std::any_of(kRecomputeModules.begin(), kRecomputeModules.end(), [&](RecomputeModule module) {
-            return modules.has(module) && scenario.training.recomputes(module);
+            return modules.has(module) && scenario.training.recomputes(module) && !isUnread(tensor.usedBy, scenario);
         });
         weights += isAgain && tensor.isMultiplied() ? tensor.weights() * tensor.copies(Experts::ofToken) : 0;
     }
@@ -77,7 +87,8 @@ StepFlops stepFlops(const Scenario& scenario, double attentionShare)
         for (const ModelPart part : kModelParts)
             again += 2.0 * partCount(model, part) * recomputedWeights(scenario, part);
     } else if (training.recompute == Recompute::full) {
-        const double dense = matmulWeights(model, ModelPart::dense), moe = matmulWeights(model, ModelPart::moe);
+        const auto rerun = [&](ModelPart part) { return matmulWeights(model, part) - unreadWeights(scenario, part); };
+        const double dense = rerun(ModelPart::dense), moe = rerun(ModelPart::moe);
         std::array<double, kLayerTypes.size()> attentionOf{}; // one layer's, per token
         for (const LayerType type : kLayerTypes)
             attentionOf[static_cast<std::size_t>(type)] =
@@ -96,7 +107,7 @@ StepFlops stepFlops(const Scenario& scenario, double attentionShare)
         const int last = scenario.schedule.layersPerStage.empty() ? 0 : scenario.schedule.layersPerStage.back();
         const int room = training.recomputeLayers > 0 ? training.recomputeLayers - last : model.numNextnPredictLayers;
         again += std::clamp(room, 0, model.numNextnPredictLayers) *
-                 (2.0 * (matmulWeights(model, ModelPart::prediction) - weightsOf(model, ModelPart::head, TensorRole::head)) +
+                 (2.0 * (rerun(ModelPart::prediction) - weightsOf(model, ModelPart::head, TensorRole::head)) +
                   attentionOf[static_cast<std::size_t>(model.predictionKind().type)]);
     }
     StepFlops flops;

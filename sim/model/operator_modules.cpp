@@ -89,4 +89,11 @@ RecomputeModules modulesOf(std::string_view operatorName)
     return row != nullptr ? row->modules : RecomputeModules();
 }
 
+/// The next layer keeps its input by itself.
+bool isUnread(std::string_view operatorName, const Scenario& scenario)
+{
+    return !scenario.training.stack.rerunsUnread && !scenario.model.lora.isOn() &&
+           (operatorName == "mlp.down" || operatorName == "mlp.reduce" || operatorName == "mlp.residual");
+}
+
 } // namespace sim

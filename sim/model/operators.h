@@ -129,6 +129,8 @@ struct Sharding {
 
 /// The modules that an operator of this name belongs to.
 RecomputeModules modulesOf(std::string_view operatorName);
+/// Whether recomputation leaves it out, since no backward pass reads its result (Stack::rerunsUnread).
+bool isUnread(std::string_view operatorName, const Scenario&);
 
 /// Bytes of an activation or weight element in this precision (fp8 keeps bf16 activations).
 int elementBytes(Precision);

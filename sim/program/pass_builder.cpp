@@ -279,6 +279,8 @@ void PassBuilder::forwardBucket(const Bucket& bucket, OpPurpose purpose, bool ke
     m_ringOpen = false;
     const std::size_t firstOp = m_pass.ops.size();
     for (std::size_t i = 0; i < bucket.list.operators.size(); ++i) {
+        if (purpose == OpPurpose::recompute && dropsUnread(bucket.list.operators[i]))
+            continue;
         const std::size_t consumed = overlapTensorCollective(bucket, i, purpose, keep);
         if (consumed > 0)
             i += consumed - 1;

@@ -110,6 +110,7 @@ private:
     std::int64_t remadeBytes(const Operator&, RecomputeModule) const;
     /// Kept from the forward pass on; when it runs again, what its module makes again.
     std::int64_t allocatedBytes(const Operator&) const;
+    bool dropsUnread(const Operator&);
 
     // offload.cpp: what goes to the host and comes back
     bool isOffloaded(const Bucket&) const;

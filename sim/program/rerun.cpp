@@ -69,6 +69,19 @@ std::int64_t PassBuilder::allocatedBytes(const Operator& op) const
     return kept;
 }
 
+/// Of what is run again, what nobody reads: then only what the operator keeps is there again. True where it is dropped.
+bool PassBuilder::dropsUnread(const Operator& op)
+{
+    if (!isUnread(op.name, m_scenario))
+        return false;
+    if (const std::int64_t bytes = allocatedBytes(op); bytes > 0) {
+        waitFor(0);
+        m_pass.ops.back().label = m_labels.intern(op.name);
+        m_pass.ops.back().allocBytes = bytes;
+    }
+    return true;
+}
+
 /// In the order in which they run, where several come before the same operator.
 std::vector<PassBuilder::Rerun> PassBuilder::rerunsOf(const Bucket& bucket) const
 {
@@ -118,7 +131,7 @@ void PassBuilder::runAgain(const Bucket& bucket, const Rerun& rerun)
     m_rerunModule = rerun.module;
     m_again = true;
     for (std::size_t i = rerun.first; i <= rerun.last; ++i) {
-        if (!operators[i].modules.has(rerun.module))
+        if (!operators[i].modules.has(rerun.module) || dropsUnread(operators[i]))
             continue;
         if (const auto gathering = gatheringOf(operators, i);
             gathering && m_scenario.layout.sequenceParallel && !operators[*gathering].modules.has(rerun.module))

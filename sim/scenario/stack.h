@@ -63,6 +63,9 @@ struct Stack {
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
     /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
     bool gathersAfterReduction = false;
+    /// Recomputation runs a dense MLP's last product too, whose result no backward pass reads (it went into a sum, and the next
+    /// layer keeps its own input). A compiler drops it as dead code.
+    bool rerunsUnread = true;
     bool sendsShards = false;   ///< ZeRO 1 and 2: each shard is reduced and broadcast by itself, not scattered and gathered
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
     /// ZeRO 1 and 2, several chunks a rank: all parameters of a chunk are gathered while the chunk before it runs, on all stages

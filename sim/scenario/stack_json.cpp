@@ -47,6 +47,7 @@ void readStack(const Json& json, Stack& stack)
     stack.narrowGather = memberOr(json, "narrow_gather", stack.narrowGather);
     stack.narrowSaved = memberOr(json, "narrow_saved", stack.narrowSaved);
     stack.gathersAfterReduction = memberOr(json, "gathers_after_reduction", stack.gathersAfterReduction);
+    stack.rerunsUnread = memberOr(json, "reruns_unread", stack.rerunsUnread);
     stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
     stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
     stack.gathersChunks = memberOr(json, "gathers_chunks", stack.gathersChunks);
@@ -74,6 +75,7 @@ Json toJson(const Stack& stack)
     json["narrow_gather"] = stack.narrowGather;
     json["narrow_saved"] = stack.narrowSaved;
     json["gathers_after_reduction"] = stack.gathersAfterReduction;
+    json["reruns_unread"] = stack.rerunsUnread;
     json["sends_shards"] = stack.sendsShards;
     json["scatters_sends"] = stack.scattersSends;
     json["gathers_chunks"] = stack.gathersChunks;

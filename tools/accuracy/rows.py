@@ -70,6 +70,15 @@ NO_OVERLAP = r"korthikanti|zero-bubble|megatron21|vtrain|bigscience|Megatron-LM.
 # v25.04.02, *.yaml) and grad_reduce_in_fp32 = False of its and of Megatron-Bridge's performance recipes; fms-fsdp's policy.
 NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|megatron-2020|fms-fsdp)"
 
+# GPUs that a sharded copy of the parameters lies on, where a row does not say: eight of each of FSDP nodes (paxml/configure.sh of
+# NVIDIA/dgxc-benchmarking v24.11.1, DCN_MESH_SHAPE; ICI_MESH_SHAPE [1, 8, 1] of paxml's configurations for GPUs).
+SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)]
+
+# Gathers of parameters wait for the layer before. XLA's scheduler hides them where it has a profile of the program (PGLE; with
+# FSDP that "makes a big difference", AI-Hypercomputer/maxtext issue 1005); MaxText's recipe makes one, PaxML's does not. How much
+# is hidden without one no source says: nothing is taken to be. Reductions have until the end of the step.
+NO_PREFETCH = r"^dgxc/.*paxml"
+
 # Words are dealt to ranks as they are, 50,257 to one and 25,128 to each of two: vTrain's own model (src/model/layers.py), and the
 # head's time in its measurements, which a rank alone has five times that of two.
 UNPADDED = r"^vtrain/"
@@ -123,11 +132,16 @@ def recompute_of(row):
     """(value for the scenario, whether the source states it)."""
     text = row["recompute"]
     if re.search(r"^dgxc/.*maxtext", row["id"]):
-        # remat_policy of maxtext/configure.sh: save_qkv_proj, save_dot_except_mlp and save_dot_except_mlpwi. They keep what attention's
-        # products make and run the MLP and the core of attention again. (PaxML's policies name nothing of the layers that it runs
-        # with ENABLE_TE=1, Transformer Engine's: full.)
+        # remat_policy of maxtext/configure.sh: save_dot_except_mlp and save_dot_except_mlpwi (v24.11), save_qkv_proj (v25.02).
+        # They keep what attention's products make and run the MLP and the core of attention again. (save_qkv_proj runs
+        # attention's output projection again too, 2 % of the step; no module has it.)
         return {"kind": "selective", "modules": ["core_attn", "layernorm", "mlp"]}, False
-    if text is None:  # MaxText and PaxML save nothing unless they are told
+    if re.search(r"^dgxc/.*paxml", row["id"]):
+        # paxml/paxml_mod_configs.py: SAVE_QKV_OUT_PROJ for 175B, by the names that Transformer Engine's layers (ENABLE_TE=1)
+        # give what they make (flax/transformer.py, v1.4: combined_qkv_proj, out_proj), SAVE_DOT_ONLY for 5B.
+        modules = ["core_attn", "layernorm"] + (["mlp"] if "175b" in row["id"] else [])
+        return {"kind": "selective", "modules": modules}, False
+    if text is None:  # MaxText saves nothing unless it is told
         return ("full" if re.search("JAX", row.get("software") or "") else "none"), False
     if isinstance(text, dict):
         if text.get("recompute_granularity") == "full":
@@ -271,7 +285,8 @@ def scenario_of(row, tiers):
     layout = {"tp": tp, "cp": cp, "pp": pp, "dp": dp, "sequence_parallel": bool(par["sp"]) and tp > 1, "zero_stage": zero}
     if is_moe(row):
         layout |= {"ep": par.get("ep") or 1, "etp": par.get("etp") or 1}
-    shard = par.get("fsdp") or (row.get("extra") or {}).get("zero1_group")
+    shard = (par.get("fsdp") or (row.get("extra") or {}).get("zero1_group") or
+             next((size for pattern, size in SHARD_GROUPS if re.search(pattern, row["id"])), None))
     if shard and zero and shard < dp * cp:
         layout["dp_shard"] = shard
     kind = par["schedule"]
@@ -307,7 +322,7 @@ def scenario_of(row, tiers):
     training = {
         "sequence_length": row["model"]["seq"], "micro_batch_size": mbs, "global_batch_size": gbs, "precision": word,
         "recompute": recompute,
-        "overlap": {"grad_reduce": overlaps, "param_gather": overlaps,
+        "overlap": {"grad_reduce": overlaps, "param_gather": overlaps and not re.search(NO_PREFETCH, row["id"]),
                     "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and
                     bool(re.search("NeMo|Megatron-Core|Megatron-Bridge", row.get("software") or "")),
                     "p2p": overlaps or kind.startswith("zb")},

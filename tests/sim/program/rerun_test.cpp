@@ -63,6 +63,15 @@ std::map<std::string, int> again(const Program& program)
     return out;
 }
 
+/// Bytes that the backward pass allocates, or what it runs again for it.
+std::int64_t madeAgain(const Program& program)
+{
+    std::int64_t bytes = 0;
+    for (const Op& op : program.passes[program.ranks[0].steps[1].pass].ops)
+        bytes += op.buffer ? 0 : op.allocBytes;
+    return bytes;
+}
+
 } // namespace
 
 TEST(Rerun, FreesWhatItsOperatorsKeep)
@@ -205,6 +214,35 @@ TEST(Rerun, RunsItsOwnKernelsAndNoOthers)
                                                                                                {"shared.up", 6},
                                                                                                {"shared.act", 6},
                                                                                                {"shared.down", 6}}));
+}
+
+TEST(Rerun, OfACompilerLeavesOutWhatNobodyReads)
+{
+    const auto compiled = [](Recompute kind, bool rerunsUnread, int tp = 1) {
+        Scenario scenario = scenarioOf({Module::mlp}, tp);
+        scenario.model = test::smallScenario().model; // eight dense layers
+        scenario.training.recompute = kind;
+        scenario.training.stack.rerunsUnread = rerunsUnread;
+        return scenario;
+    };
+    using Names = std::map<std::string, int>;
+    EXPECT_EQ(again(test::programOf(compiled(Recompute::selective, false))), (Names{{"mlp.up", 8}, {"mlp.act", 8}}));
+    Names all = again(test::programOf(compiled(Recompute::full, true))),
+          read = again(test::programOf(compiled(Recompute::full, false)));
+    EXPECT_EQ(all["mlp.down"], 8);
+    EXPECT_EQ(all["mlp.residual"], 8);
+    all.erase("mlp.down");
+    all.erase("mlp.residual");
+    EXPECT_EQ(all, read);
+    for (const Recompute kind : {Recompute::selective, Recompute::full}) {
+        EXPECT_EQ(keptBytes(test::programOf(compiled(kind, true))), keptBytes(test::programOf(compiled(kind, false))));
+        EXPECT_EQ(madeAgain(test::programOf(compiled(kind, true))), madeAgain(test::programOf(compiled(kind, false))))
+            << "the input of the product that is left out is there for its weight gradient";
+        const double down = 2.0 * 2816 * 1024 * 8 * 1024; // of eight layers and 1,024 tokens
+        EXPECT_NEAR(stepFlops(compiled(kind, true)).hardware - stepFlops(compiled(kind, false)).hardware,
+                    down * compiled(kind, true).training.globalBatchSize, 1e6);
+    }
+    EXPECT_EQ(again(test::programOf(compiled(Recompute::full, false, 2))).count("mlp.reduce"), 0U) << "nor its reduction";
 }
 
 TEST(Rerun, ComesBeforeTheFirstThatReadsWhatItMakes)

@@ -113,6 +113,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.launchUs = 3.25;
     scenario.training.stack.padsVocabulary = false;
     scenario.training.stack.softmaxMultiple = 4;
+    scenario.training.stack.rerunsUnread = false;
     scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =
         scenario.training.stack.narrowGather = true;
     scenario.training.stack.parts[0] = {.traffic = 2, .backwardTraffic = 3, .launches = 4, .backwardLaunches = 5, .saved = 6};

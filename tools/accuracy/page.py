@@ -44,7 +44,9 @@ def residuals(rows, assets):
         for row, value in chosen:
             logs[row["eval_group"]].append(value)
         middle, between, inside = spread(logs)
-        half = WITHIN_80 * math.sqrt(max(between + inside, floor))
+        # Where errors have no tails, four fifths of them reach further than a normal distribution's of the same spread.
+        half = max(WITHIN_80 * math.sqrt(max(between + inside, floor)),
+                   score.quantile([abs(value - middle) for _, value in chosen], LEVEL))
         held = memory[kind] or memory["dense"]
         off, wide = score.mean(held), max(0.02, WITHIN_80 * math.sqrt(score.mean(value**2 for value in held)))
         of = {}

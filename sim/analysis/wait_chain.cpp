@@ -113,6 +113,11 @@ struct WaitChains::Data {
     WaitLink::Kind kindOf(OpPlace at, bool isFirst);
     void add(WaitChain&, OpPlace at, OpPlace origin, std::int64_t beginNs, std::int64_t endNs);
 
+    /// Between two kernels of one pass; nothing where the gap lies between passes.
+    bool isInsidePass(const Gap&);
+    /// Of all such gaps of a class together.
+    std::int64_t insidePassesNs(int c);
+
     std::string rankText(int c) const;
     std::string actionName(const Step&, int c) const;
 };
@@ -138,6 +143,30 @@ std::optional<Gap> WaitChains::gapAt(int c, std::int64_t atNs)
         gap.endNs = d.times.opStartNs[*after];
     }
     return gap;
+}
+
+std::optional<Gap> WaitChains::longestGapIn(int c, std::int64_t fromNs, std::int64_t toNs)
+{
+    Data& d = *m_data;
+    const std::vector<std::size_t>& kernels = d.of(c).kernels;
+    std::optional<Gap> longest;
+    const auto take = [&](const std::optional<Gap>& gap) {
+        if (gap && gap->lengthNs() > 0 && (!longest || gap->lengthNs() > longest->lengthNs()))
+            longest = gap;
+    };
+    take(gapAt(c, std::max<std::int64_t>(0, fromNs)));
+    auto next = std::upper_bound(kernels.begin(), kernels.end(), fromNs,
+                                 [&](std::int64_t ns, std::size_t place) { return ns < d.times.opEndNs[place]; });
+    CancelPoll poll;
+    for (; next != kernels.end() && d.times.opEndNs[*next] < toNs; ++next) {
+        poll(1);
+        const bool isLast = next + 1 == kernels.end();
+        take(Gap{.classIndex = c,
+                 .beginNs = d.times.opEndNs[*next],
+                 .endNs = isLast ? d.times.endNs : d.times.opStartNs[*(next + 1)],
+                 .next = isLast ? std::nullopt : std::optional(*(next + 1))});
+    }
+    return longest;
 }
 
 /// Among what was issued before an op on the streams that it follows: what ended when it began, else what ended last before.
@@ -242,6 +271,32 @@ OpPlace WaitChains::Data::lastOfAll()
     return {static_cast<int>(after - times.firstOp.begin()) - 1, last};
 }
 
+bool WaitChains::Data::isInsidePass(const Gap& gap)
+{
+    if (!gap.next)
+        return false;
+    const std::vector<std::size_t>& kernels = of(gap.classIndex).kernels;
+    const auto at = std::lower_bound(kernels.begin(), kernels.end(), *gap.next,
+                                     [&](std::size_t a, std::size_t b) { return times.opStartNs[a] < times.opStartNs[b]; });
+    return at != kernels.begin() && at != kernels.end() && *at == *gap.next &&
+           stepOf({gap.classIndex, *(at - 1)}) == stepOf({gap.classIndex, *at});
+}
+
+std::int64_t WaitChains::Data::insidePassesNs(int c)
+{
+    const ClassIndex& ops = of(c);
+    std::int64_t sum = 0;
+    std::size_t step = 0;
+    for (std::size_t i = 1; i < ops.kernels.size(); ++i) {
+        const std::size_t before = ops.kernels[i - 1], after = ops.kernels[i];
+        while (step + 2 < ops.firstOfStep.size() && ops.firstOfStep[step + 1] <= after)
+            ++step;
+        if (before >= ops.firstOfStep[step])
+            sum += std::max<std::int64_t>(0, times.opStartNs[after] - times.opEndNs[before]);
+    }
+    return sum;
+}
+
 WaitLink::Kind WaitChains::Data::kindOf(OpPlace at, bool isFirst)
 {
     const Op& of = op(at);
@@ -268,6 +323,13 @@ void WaitChains::Data::add(WaitChain& chain, OpPlace at, OpPlace origin, std::in
         if (kind == WaitLink::Kind::pass && before.kind == kind && before.step == stepIndex && before.beginNs == endNs &&
             classes.pipelineRank[asIndex(before.classIndex)] == classes.pipelineRank[asIndex(origin.classIndex)]) {
             before.beginNs = beginNs;
+            const auto isSlow = [this](int c) {
+                return classes.slowdown[asIndex(c)].compute > 1 || classes.slowdown[asIndex(c)].link > 1;
+            };
+            if (isSlow(origin.classIndex) && !isSlow(before.classIndex)) { // it kept the others: the same op of it
+                before.place += times.firstOp[asIndex(origin.classIndex)] - times.firstOp[asIndex(before.classIndex)];
+                before.classIndex = origin.classIndex;
+            }
             return;
         }
     }
@@ -419,10 +481,20 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
     if (chain.unexplainedNs > 0)
         out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
     const int size = d.classes.size[asIndex(gap.classIndex)];
-    out.insert(out.begin(), duration(gap.lengthNs()) + (gap.next ? " idle before " + nextText(gap)
-                                                                 : std::string(" to the end of the step: the rank is done")));
-    out.push_back("costs " + percentText(static_cast<double>(gap.lengthNs()) / static_cast<double>(d.times.endNs)) +
-                  " of the step" + (size > 1 ? " on each of " + countedText(size, "rank") : std::string()));
+    const bool isInside = m_data->isInsidePass(gap);
+    const std::string where = isInside ? " idle inside " + nextText(gap) + ", before " +
+                                             spokenOp(d.program.labels[m_data->op({gap.classIndex, *gap.next}).label])
+                              : gap.next ? " idle before " + nextText(gap)
+                                         : std::string(" to the end of the step: the rank is done");
+    out.insert(out.begin(), duration(gap.lengthNs()) + where);
+    const auto ofStep = [&](std::int64_t ns) {
+        return percentText(static_cast<double>(ns) / static_cast<double>(d.times.endNs)) + " of the step";
+    };
+    const std::string each = size > 1 ? " on each of " + countedText(size, "rank") : std::string();
+    // One of many alike costs next to nothing; all together are what something can be done about.
+    out.push_back(isInside ? "all such waits inside passes cost " + ofStep(m_data->insidePassesNs(gap.classIndex)) + each +
+                                 ", this one " + ofStep(gap.lengthNs())
+                           : "costs " + ofStep(gap.lengthNs()) + each);
     if (const std::string advice = waitAdvice(d.simulation, chain); !advice.empty())
         out.push_back("try: " + advice);
     return out;

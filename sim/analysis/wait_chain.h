@@ -31,7 +31,9 @@ struct WaitLink {
         copy        ///< to or from the host, or its work
     };
     Kind kind = Kind::pass;
-    int classIndex = 0;    ///< whose op it is; of a collective its last member, of a message who sends it
+    /// Whose op it is; of a collective its last member, of a message who sends it. Of a pass that several ranks of a stage worked
+    /// at in turn, a perturbed one of them.
+    int classIndex = 0;
     std::int32_t step = 0; ///< in RankProgram::steps of that class
     std::size_t place = 0; ///< of the op that ended last, among all ops
     std::int64_t beginNs = 0, endNs = 0;
@@ -54,6 +56,8 @@ public:
 
     /// The gap at a time; nothing while a kernel runs. O(log ops) once the class is known, O(its ops) before.
     std::optional<Gap> gapAt(int classIndex, std::int64_t atNs);
+    /// The longest of those that begin or lie in [fromNs, toNs). O(log ops + kernels within).
+    std::optional<Gap> longestGapIn(int classIndex, std::int64_t fromNs, std::int64_t toNs);
     WaitChain chain(const Gap&);
 
     /// "B0 of pp 1", "all-reduce of gradients in dp", "message of F3 from pp 0".

@@ -51,8 +51,9 @@ void Rules::sizes()
                                                                 {"/training/micro_batch_size", t.microBatchSize},
                                                                 {"/training/global_batch_size", t.globalBatchSize},
                                                                 {"/model/max_position_embeddings", m.maxPositionEmbeddings}}};
+    const bool isLengthOfModel = !isGiven("/training/sequence_length"); // unknown with a model that is not
     for (const auto& [key, size] : all)
-        if (size < 1 && sound({key}))
+        if (size < 1 && sound({key}) && !(isLengthOfModel && key == "/training/sequence_length" && !sound({"/model"})))
             error(key, [value = size] { return text(value) + " is too small; nearest: 1"; });
 }
 

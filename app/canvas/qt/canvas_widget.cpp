@@ -374,6 +374,11 @@ void CanvasWidget::showTip(QPoint globalPosition)
     QToolTip::showText(globalPosition, text, this);
 }
 
+bool CanvasWidget::hasFocusRing() const
+{
+    return m_data->focusRing;
+}
+
 void CanvasWidget::setFocusRing(bool visible)
 {
     if (visible == m_data->focusRing)

@@ -31,6 +31,9 @@ public:
     int framesDrawn() const;                ///< how often the view was asked to draw for the screen
     const std::vector<Node>& nodes() const; ///< of what is shown now, in the widget's pixels; made when somebody asks
     void runCommand(ViewCommand, bool fast = false);
+    /// Around a view that has the keyboard: shown where it came by a key.
+    void setFocusRing(bool visible);
+    bool hasFocusRing() const;
 
 Q_SIGNALS:
     void viewChanged(); ///< pointer or key changed the view (hover, selection, zoom)
@@ -53,7 +56,6 @@ private:
     void afterChange();
     void sendPointer(const PointerEvent&);
     void showTip(QPoint globalPosition);
-    void setFocusRing(bool visible);
     std::unique_ptr<Data> m_data;
 };
 

@@ -7,6 +7,8 @@
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QEvent>
+#include <QKeyEvent>
+#include <QLineEdit>
 #include <QScrollBar>
 
 namespace app {
@@ -37,6 +39,15 @@ FocusHabit::FocusHabit(QObject* parent) : QObject(parent)
 
 bool FocusHabit::eventFilter(QObject* watched, QEvent* event)
 {
+    if (event->type() == QEvent::ShortcutOverride) {
+        const auto* edit = qobject_cast<const QLineEdit*>(watched);
+        const auto& key = static_cast<const QKeyEvent&>(*event);
+        const bool isNothingToUndo = edit != nullptr && ((key.matches(QKeySequence::Undo) && !edit->isUndoAvailable()) ||
+                                                         (key.matches(QKeySequence::Redo) && !edit->isRedoAvailable()));
+        if (isNothingToUndo)
+            event->ignore(); // so that it is a shortcut of the window
+        return isNothingToUndo;
+    }
     if (!watched->isWidgetType() || (event->type() != QEvent::Polish && event->type() != QEvent::Wheel))
         return false;
     auto& widget = static_cast<QWidget&>(*watched);

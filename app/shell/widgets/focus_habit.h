@@ -1,5 +1,5 @@
-// Two habits of the toolkit that surprise people, turned off in one place for every window: the wheel changes a control that lies
-// under the pointer while a page is scrolled, and Tab is caught in a table.
+// Three habits of the toolkit that surprise people, turned off in one place for every window: the wheel changes a control that lies
+// under the pointer while a page is scrolled, Tab is caught in a table, and a field in which nothing was written keeps Undo.
 #pragma once
 
 #include <QObject>
@@ -8,7 +8,7 @@ namespace app {
 
 /// While it lives, the wheel scrolls the page that spin boxes, boxes of choices and sliders lie in, and never turns them, though
 /// one has the keyboard; beside no page it turns the one that has it. And Tab leaves tables and lists for what is beside them:
-/// the arrow keys go from cell to cell.
+/// the arrow keys go from cell to cell. And Undo and Redo are the window's where a field has nothing to undo or redo.
 class FocusHabit : public QObject {
 public:
     explicit FocusHabit(QObject* parent = nullptr);

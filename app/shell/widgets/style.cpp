@@ -36,18 +36,18 @@ QMenu::separator { height: 1px; background: @border; margin: 4px 8px; }
 
 QToolBar { background: @panel; border: none; border-bottom: 1px solid @border; padding: 4px 8px; spacing: 2px; }
 QToolBar::separator { width: 1px; background: @border; margin: 6px 6px; }
-QToolButton { border: none; border-radius: 4px; padding: 5px 6px; color: @text; background: transparent; }
+QToolButton { border: 1px solid transparent; border-radius: 4px; padding: 4px 5px; color: @text; background: transparent; }
 QToolButton:hover { background: @hover; }
 QToolButton:checked { background: @hover; color: @accent; }
 QToolButton:disabled { color: @faint; }
-QToolButton[role="step"] { padding: 0; font-size: 15px; color: @muted; border-radius: 0; }
+QToolButton[role="step"] { border: none; padding: 0; font-size: 15px; color: @muted; border-radius: 0; }
 QToolButton[role="step"]:hover { color: @text; }
 QToolButton[role="step"]:disabled { color: @border; background: transparent; }
 
-QToolButton[role="link"] { color: @accent; padding: 1px 4px; }
+QToolButton[role="link"] { color: @accent; padding: 0 3px; }
 QToolButton[role="link"]:checked { background: transparent; }
 QToolButton[role="link"]:focus { background: @hover; }
-QToolButton[role="reset"] { color: @accent; font-size: 9px; padding: 0; border-radius: 3px; }
+QToolButton[role="reset"] { border: none; color: @accent; font-size: 9px; padding: 0; border-radius: 3px; }
 QToolButton[role="reset"]:focus { background: @hover; }
 QToolButton::menu-indicator { image: none; }
 QToolButton[role="find"] { background: @field; border: 1px solid @border; color: @muted; padding: 3px 12px; }
@@ -59,6 +59,7 @@ QToolButton[role="segmentLeft"] { border-top-right-radius: 0; border-bottom-righ
 QToolButton[role="segmentRight"] { border-top-left-radius: 0; border-bottom-left-radius: 0; border-left: none; }
 QToolButton[role="segmentLeft"]:checked, QToolButton[role="segmentRight"]:checked, QToolButton[role="button"]:checked { background: @hover; color: @accent; font-weight: 600; }
 QToolButton[role="button"]:disabled { background: @panel; color: @faint; }
+QToolButton:focus, QToolButton[role="button"]:focus, QToolButton[role="segmentLeft"]:focus, QToolButton[role="segmentRight"]:focus { border: 1px solid @accent; }
 
 QStatusBar { background: @panel; border-top: 1px solid @border; color: @muted; font-size: 12px; }
 QStatusBar::item { border: none; }
@@ -77,6 +78,7 @@ QMainWindow QTabBar::tab { min-width: 72px; }
 QMainWindow QTabBar[role="narrow"]::tab { min-width: 0; padding: 5px 8px; }
 QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
 QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
+QTabBar::tab:selected:focus { color: @accent; background: @hover; }
 QTabBar::tear { width: 0; image: none; border: none; }
 QTabBar::tab:hover { color: @text; background: @hover; }
 QMainWindow::separator { background: @border; width: 1px; height: 1px; }

@@ -604,11 +604,32 @@ QString plainText(const Command& command)
     return text.remove(QLatin1Char('&')).remove(QStringLiteral("…"));
 }
 
+namespace {
+
+/// With Shift the keys of comma and full stop write something else: here it is the same key, only faster.
+int keyWithoutShift(const QKeyEvent& event)
+{
+    if ((event.modifiers() & Qt::ShiftModifier) == 0)
+        return event.key();
+    switch (event.key()) {
+    case Qt::Key_Greater: // of an English keyboard, and of a German one
+    case Qt::Key_Colon:
+        return Qt::Key_Period;
+    case Qt::Key_Less:
+    case Qt::Key_Semicolon:
+        return Qt::Key_Comma;
+    default:
+        return event.key();
+    }
+}
+
+} // namespace
+
 const Command* canvasCommand(const QKeyEvent& event)
 {
     if (event.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
         return nullptr;
-    const int position = positionOf(event);
+    const int position = positionOf(event), key = keyWithoutShift(event);
     const QKeySequence pressed(static_cast<int>(event.modifiers() & Qt::ShiftModifier) | event.key());
     const Command* byLetter = nullptr;
     for (const Command& c : commands()) {
@@ -621,7 +642,7 @@ const Command* canvasCommand(const QKeyEvent& event)
         if (withShift)
             return &c;
         const bool letterMatches = std::any_of(keys.begin(), keys.end(), [&](const QKeySequence& s) {
-            return s[0].key() == event.key() && (s[0].keyboardModifiers() & Qt::ShiftModifier) == 0;
+            return s[0].key() == key && (s[0].keyboardModifiers() & Qt::ShiftModifier) == 0;
         });
         // A key that is meant by place does not also answer to its letter elsewhere.
         const bool meantByPlace = position != 0 && c.extra.position != 0 && event.key() >= Qt::Key_A && event.key() <= Qt::Key_Z;

@@ -656,7 +656,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
         m_banner->dismiss();
         return;
     }
-    if (event->key() == Qt::Key_Escape && isGalleryShown() && m_session.isOpen())
+    const bool isEmptyPage = isGalleryShown() || (isCompareShown() && !m_compare->view().comparison());
+    if (event->key() == Qt::Key_Escape && isEmptyPage && m_session.isOpen())
         return showWorkspace();
     const Command* command = isStartShown() ? nullptr : canvasCommand(*event);
     // A digit beside a lesson's question is more often a try to answer it.

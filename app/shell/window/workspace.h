@@ -129,6 +129,7 @@ private:
     void keepInFront(const std::vector<Picture>& before, bool isWide);
     void bringForward(const std::vector<Picture>& before);
     void foldPictures();
+    void foldTimeline();
     void letNarrow(bool);
     void giveRoom(Shown& newcomer);
     /// Pixels; narrower a picture is not read: names run into numbers, bars are lines, ranks have no numbers.

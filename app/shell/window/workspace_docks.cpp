@@ -143,13 +143,14 @@ bool Workspace::isPictureInFront(Picture picture) const
 void Workspace::goToOrHide(Picture picture)
 {
     CanvasWidget& shown = canvas(picture);
-    if (isPictureInFront(picture) && shown.hasFocus()) {
+    if (isPictureInFront(picture) && shown.hasFocus() && shown.hasFocusRing()) {
         setPictureVisible(picture, false);
         canvas(lastUsedPicture()).setFocus();
         return;
     }
     setPictureVisible(picture, true);
     shown.setFocus(Qt::ShortcutFocusReason);
+    shown.setFocusRing(shown.hasFocus()); // it may have had the keyboard with nobody seeing it
     m_lastUsed = &shown;
 }
 
@@ -363,8 +364,11 @@ void Workspace::adapt()
     if (m_unfolded.isEmpty() && m_wasWide)
         m_frontWide = before;
     if (!m_unfolded.isEmpty()) {
-        if (!isEnough(m_neededUnfolded))
+        if (!isEnough(m_neededUnfolded)) {
+            if (!isEnough(m_docks->layout()->minimumSize())) // folded when there was more room than now
+                foldTimeline();
             return;
+        }
         m_isPlacing = true;
         std::vector<bool> hidden; // meanwhile shown or hidden: it stays so
         for (const Shown& shown : m_pictures)
@@ -443,6 +447,23 @@ void Workspace::foldPictures()
         if (needed.width() > m_docks->width() || needed.height() > m_docks->height())
             m_docks->tabifyDockWidget(first, timeline);
     }
+    m_isPlacing = false;
+    bringForward(before);
+}
+
+/// Behind the others, of which one is in front that stays there, unless the timeline is what is used.
+void Workspace::foldTimeline()
+{
+    QDockWidget* const timeline = at(Picture::timeline).dock;
+    const auto other = std::find_if(m_pictures.begin(), m_pictures.end(), [timeline](const Shown& shown) {
+        return shown.dock != timeline && !shown.dock->isFloating() && !shown.dock->isHidden();
+    });
+    if (timeline->isFloating() || timeline->isHidden() || other == m_pictures.end() ||
+        m_docks->tabifiedDockWidgets(timeline).contains(other->dock))
+        return;
+    const std::vector<Picture> before = inFront();
+    m_isPlacing = true;
+    m_docks->tabifyDockWidget(other->dock, timeline);
     m_isPlacing = false;
     bringForward(before);
 }

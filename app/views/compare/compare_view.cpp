@@ -21,7 +21,7 @@ constexpr double kBlendStep = 0.05, kFastBlendStep = 0.25;
 
 constexpr float kLeastStacked = 120; ///< below that bars alone
 
-const char* const kNothingYet = "Pin a baseline with Ctrl+B, or drop a second scenario here.";
+const char* const kNothingYet = "Pin a baseline with Ctrl+B, or drop a second scenario here. Esc goes back.";
 
 std::string layoutText(const sim::Layout& layout)
 {

@@ -6,9 +6,18 @@
 #include "sim/trace/busy_mipmap.h"
 #include "sim/trace/trace.h"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace app {
+
+/// How much of an action's lane, from its bottom, shows what is waited for inside the action. Below 1: nothing.
+inline float footOfWaits(float laneHeight)
+{
+    constexpr float kHighest = 8, kShare = 0.25F; // the action's name stays clear
+    return std::min(kHighest, std::floor(laneHeight * kShare));
+}
 
 class ExposedWaits {
 public:

@@ -453,11 +453,12 @@ private:
         }
     }
 
-    /// Those inside actions: along their feet, where they are many evened out over the action, and at least a pixel high.
+    /// Those inside actions: along their feet. Where they are many, evened out over the action, as high as what they take of the
+    /// action's time is of the lane, and high enough to be seen.
     void drawInside(const ExposedWaits& waits)
     {
-        constexpr float kFoot = 4, kFootShare = 0.25F;
-        const float height = std::min(kFoot, std::floor(m_lane.height() * kFootShare));
+        constexpr float kLeast = 2;
+        const float height = footOfWaits(m_lane.height());
         if (height < 1)
             return;
         std::vector<double> shares = sharesOf(m_waitsInside);
@@ -474,7 +475,9 @@ private:
             evenOut(shares, kWaits, first, last);
             for (std::size_t i = first * kWaits; i < last * kWaits; ++i)
                 if (shares[i] > kSeenShare)
-                    shares[i] = std::max(shares[i], 1.0 / static_cast<double>(height));
+                    shares[i] = std::max(shares[i] * static_cast<double>(m_lane.height()),
+                                         static_cast<double>(std::min(kLeast, height))) /
+                                static_cast<double>(height);
         }
         drawWaits(shares, {m_lane.left, m_lane.bottom - height, m_lane.right, m_lane.bottom});
     }

@@ -206,13 +206,13 @@ bool TimelineModel::knowsKernels(int row) const
     return !of.tracks.empty() && m_trace->tracks[of.work].role != sim::TrackRole::actions;
 }
 
-std::optional<sim::WaitChain> TimelineModel::waitAt(int row, std::int64_t ns) const
+std::optional<sim::WaitChain> TimelineModel::longestWaitIn(int row, std::int64_t fromNs, std::int64_t toNs) const
 {
     if (!isSimulated(row))
         return std::nullopt;
     if (!m_waits)
         m_waits = std::make_unique<sim::WaitChains>(*m_simulation);
-    const auto gap = m_waits->gapAt(row, ns);
+    const auto gap = m_waits->longestGapIn(row, fromNs, toNs);
     return gap ? std::optional(m_waits->chain(*gap)) : std::nullopt;
 }
 

@@ -323,8 +323,10 @@ std::string TimelinePointer::tooltip() const
     const bool isOneWait = track && m_scene.wait && m_scene.wait->gap.beginNs <= begin && m_scene.wait->gap.endNs >= end;
     if (isOneWait || (sum == 0 && track))
         return m_scene.wait ? m_scene.model().waitText(*m_scene.wait) : emptyText(m_scene.model(), *track, begin);
+    // A link that carries nothing waits for nobody.
+    const bool isLink = track && m_scene.model().trace().tracks[*track].role == sim::TrackRole::communication;
     if (sum < kWhole)
-        text += "idle " + percentText(1 - sum) + "\n";
+        text += (isLink ? "nothing on the way " : "idle ") + percentText(1 - sum) + "\n";
     text += "in " + durationText(whole) + " at " + durationText(static_cast<double>(begin));
     return m_scene.wait ? text + "\n\nlongest: " + m_scene.model().waitText(*m_scene.wait) : text;
 }

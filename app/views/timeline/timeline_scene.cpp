@@ -1,5 +1,6 @@
 #include "app/views/timeline/timeline_scene.h"
 
+#include "app/views/timeline/exposed_waits.h"
 #include "app/views/timeline/range_because.h"
 
 #include <cmath>
@@ -109,21 +110,17 @@ std::optional<sim::WaitChain> TimelineScene::waitUnder(Point at) const
     const auto track = trackUnder(at);
     if (!track || steps || at.x < frame.rows.left) // while actions are revealed one by one, what is not there yet is no wait
         return std::nullopt;
+    const int row = model().rowOf(*track);
     const bool overTransfer = model().trace().tracks[*track].role == sim::TrackRole::communication;
-    if (overTransfer != spanUnder(at).has_value())
+    const Rect lane = rows.laneOf(*track);
+    const bool overFoot =
+        !overTransfer && model().exposed(row) != nullptr && at.y >= lane.bottom - footOfWaits(lane.height()); // inside an action
+    if (overTransfer != spanUnder(at).has_value() && !overFoot)
         return std::nullopt;
     const TimeAxis a = axis();
-    const int row = model().rowOf(*track);
-    std::optional<sim::WaitChain> longest = model().waitAt(row, std::llround(a.ns(at.x)));
-    // Where a pixel holds many passes and many waits: the longest of those that are looked at.
-    constexpr int kLooks = 8;
-    const double nsPerPixel = a.nsPerPixel(), begin = a.ns(std::floor(at.x - a.left) + a.left);
-    for (int look = 0; look < kLooks && (!longest || static_cast<double>(longest->gap.lengthNs()) < nsPerPixel); ++look) {
-        auto other = model().waitAt(row, std::llround(begin + (look + 0.5) / kLooks * nsPerPixel));
-        if (other && (!longest || other->gap.lengthNs() > longest->gap.lengthNs()))
-            longest = std::move(other);
-    }
-    return longest;
+    // Where a pixel holds many passes and many waits, the longest.
+    const double begin = a.ns(std::floor(at.x - a.left) + a.left);
+    return model().longestWaitIn(row, std::llround(begin), std::llround(begin + a.nsPerPixel()));
 }
 
 std::optional<Rect> TimelineScene::placeOfWait() const

@@ -138,7 +138,7 @@ float paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std:
 {
     constexpr float kGap = 8, kThick = 6;
     const float body = canvas.textHeight(FontFace::bold), small = canvas.textHeight(FontFace::small);
-    const float lineHeight = small + kThick + 8;
+    const float lineHeight = small + kThick + 8, barHeight = small + 2 + kThick;
     if (area.height() < body + lineHeight || area.width() < 60)
         return 0;
     textInside(canvas, {area.left, area.top, area.right, area.top + body}, title, scene.theme.text, FontFace::bold);
@@ -147,8 +147,8 @@ float paintBars(Canvas& canvas, const TrafficScene& scene, Rect area, const std:
         most = std::max(most, shownBytes(bar.bytes, scene.selection));
     float y = area.top + body + kGap;
     for (std::size_t i = 0; i < bars.size(); ++i) {
-        const bool last = y + 2 * lineHeight > area.bottom && i + 1 < bars.size();
-        if (last || y + lineHeight > area.bottom) {
+        const bool holdsRest = i + 1 == bars.size() || y + lineHeight + small <= area.bottom; // or a line that says how many
+        if (y + barHeight > area.bottom || (i > 0 && !holdsRest)) {
             const std::string more = "and " + countText(static_cast<std::int64_t>(bars.size() - i)) + " more";
             if (y + small <= area.bottom)
                 textInside(canvas, {area.left, y, area.right, y + small}, more, scene.theme.mutedText, FontFace::small);

@@ -61,6 +61,16 @@ TEST(Commands, SayWhatTheyDo)
     }
 }
 
+TEST(Commands, CommaAndFullStopAreTheSameKeysWithShift)
+{
+    ASSERT_TRUE(pressed(Qt::Key_Period));
+    for (const int key : {Qt::Key_Period, Qt::Key_Greater, Qt::Key_Colon})
+        EXPECT_EQ(pressed(key, Qt::ShiftModifier), pressed(Qt::Key_Period)) << key;
+    for (const int key : {Qt::Key_Comma, Qt::Key_Less, Qt::Key_Semicolon})
+        EXPECT_EQ(pressed(key, Qt::ShiftModifier), pressed(Qt::Key_Comma)) << key;
+    EXPECT_EQ(pressed(Qt::Key_Greater), nullptr) << "a key of its own on some keyboards";
+}
+
 TEST(Commands, CanvasKeysAreThoseOfPerfetto)
 {
     ASSERT_TRUE(pressed(Qt::Key_W));

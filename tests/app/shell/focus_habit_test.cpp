@@ -1,9 +1,11 @@
-// The wheel and Tab as people take them for granted.
+// The wheel, Tab and Undo as people take them for granted.
 #include "app/shell/widgets/focus_habit.h"
 #include "app/shell/widgets/style.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QComboBox>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QRadioButton>
 #include <QScrollArea>
@@ -11,6 +13,7 @@
 #include <QSpinBox>
 #include <QTableWidget>
 #include <QTest>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <QWheelEvent>
 
@@ -83,7 +86,7 @@ TEST(FocusHabit, TheWheelOverAPageTurnsNothingInItWhateverHasTheKeyboard)
     EXPECT_EQ(slider->value(), 5);
 }
 
-TEST(FocusRing, IsSeenOnWhatIsChosenAndOnTheFirstButton)
+TEST(FocusRing, IsSeenOnWhatIsChosenAndOnButtonsOfEveryKind)
 {
     for (const Theme* theme : {&lightTheme(), &darkTheme()}) {
         applyStyle(*theme, QStringLiteral(RANKSCOPE_SOURCE_DIR "/assets"));
@@ -92,13 +95,18 @@ TEST(FocusRing, IsSeenOnWhatIsChosenAndOnTheFirstButton)
         auto* chosen = new QRadioButton(QStringLiteral("certain"));
         auto* commit = new QPushButton(QStringLiteral("Commit"));
         auto* other = new QPushButton(QStringLiteral("Back"));
+        auto* tool = new QToolButton;
+        auto* menu = new QToolButton;
+        for (QToolButton* button : {tool, menu})
+            button->setText(QStringLiteral("What if"));
         setRole(commit, "primary");
-        for (QWidget* widget : std::initializer_list<QWidget*>{chosen, commit, other})
+        setRole(menu, "button");
+        for (QWidget* widget : std::initializer_list<QWidget*>{chosen, commit, other, tool, menu})
             column->addWidget(widget);
         chosen->setChecked(true);
         page.show();
         QApplication::setActiveWindow(&page);
-        for (QWidget* widget : std::initializer_list<QWidget*>{chosen, commit}) {
+        for (QWidget* widget : std::initializer_list<QWidget*>{chosen, commit, tool, menu}) {
             other->setFocus();
             const QImage without = widget->grab().toImage();
             widget->setFocus();
@@ -112,6 +120,30 @@ TEST(FocusRing, IsSeenOnWhatIsChosenAndOnTheFirstButton)
             EXPECT_GE(differ, 2 * (with.width() + with.height()) * 4 / 5) << "all round it";
         }
     }
+}
+
+TEST(FocusHabit, AFieldInWhichNothingWasWrittenLeavesUndoToTheWindow)
+{
+    const FocusHabit habit;
+    QWidget page;
+    auto* edit = new QLineEdit(&page);
+    int undone = 0;
+    QAction undo;
+    undo.setShortcut(QKeySequence::Undo);
+    QObject::connect(&undo, &QAction::triggered, &page, [&undone] { ++undone; });
+    page.addAction(&undo);
+    page.show();
+    QApplication::setActiveWindow(&page);
+    edit->setFocus();
+    const auto press = [&] { QTest::keyClick(edit, Qt::Key_Z, Qt::ControlModifier); };
+    press();
+    EXPECT_EQ(undone, 1);
+    QTest::keyClicks(edit, QStringLiteral("tp"));
+    press();
+    EXPECT_EQ(undone, 1) << "the letters come first";
+    EXPECT_EQ(edit->text(), QString());
+    press();
+    EXPECT_EQ(undone, 2);
 }
 
 TEST(FocusHabit, TabLeavesATable)

@@ -295,6 +295,9 @@ TEST_F(ScreensTest, APictureIsHiddenOnlyWhenItHasTheFocus)
     Workspace& workspace = window.workspace();
     const QSize grid = sizeOf(Picture::grid);
     workspace.canvas(Picture::timeline).setFocus();
+    window.run(CommandId::showTimeline); // the ring had not been there: nobody saw that it has the keyboard
+    EXPECT_TRUE(workspace.isPictureVisible(Picture::timeline));
+    EXPECT_TRUE(workspace.canvas(Picture::timeline).hasFocusRing());
     window.run(CommandId::showGrid);
     EXPECT_TRUE(workspace.isPictureVisible(Picture::grid));
     EXPECT_TRUE(workspace.canvas(Picture::grid).hasFocus());

@@ -146,6 +146,55 @@ TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
     EXPECT_THAT(slow, HasSubstr("try: another GPU for rank 1, which is slow"));
 }
 
+TEST(WaitChain, NamesTheSlowRankOfAStageThatOthersOfItWaitedFor)
+{
+    // Rank 1 keeps rank 0 in every sum of their layer, and so the next stage's ranks, both the one behind it and the other.
+    Scenario scenario = test::smallScenario(2, 2, 1);
+    scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 1.3});
+    const auto simulation = simulate(scenario, {.full = true});
+    for (const int rank : {2, 3}) {
+        SCOPED_TRACE(rank);
+        const std::string text = textBefore(*simulation, rank, "F0");
+        EXPECT_THAT(text, HasSubstr("waits for F0 of pp 0 (rank 1), "));
+        EXPECT_THAT(text, HasSubstr("try: another GPU for rank 1, which is slow"));
+    }
+}
+
+TEST(WaitChain, InsideAPassSaysWhereAndWhatAllOfItsKindCost)
+{
+    const auto simulation = simulate(test::smallScenario(2, 1, 1));
+    WaitChains chains(*simulation);
+    std::int64_t inside = 0;
+    std::vector<std::string> texts;
+    for (const Gap& gap : gapsOf(*simulation, chains, 0)) {
+        const std::string text = joined(chains.lines(chains.chain(gap)));
+        if (text.find(" idle inside ") == std::string::npos)
+            continue;
+        inside += gap.lengthNs();
+        texts.push_back(text);
+    }
+    ASSERT_GT(texts.size(), 10U);
+    EXPECT_THAT(texts.front(), HasSubstr(" idle inside F0, before attention norm\n"));
+    const double share = static_cast<double>(inside) / static_cast<double>(simulation->times().endNs);
+    for (const std::string& text : texts)
+        ASSERT_THAT(text, HasSubstr("all such waits inside passes cost " + percentText(share) + " of the step"));
+}
+
+TEST(WaitChain, OfAStretchOfTimeIsTheLongestInIt)
+{
+    const auto simulation = simulate(test::smallScenario(1, 4, 1, 8));
+    WaitChains chains(*simulation);
+    const std::vector<Gap> all = gapsOf(*simulation, chains, 2);
+    ASSERT_GT(all.size(), 3U);
+    const auto longer = [](const Gap& a, const Gap& b) { return a.lengthNs() < b.lengthNs(); };
+    EXPECT_EQ(chains.longestGapIn(2, 0, simulation->times().endNs), *std::max_element(all.begin(), all.end(), longer));
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+        const Gap& longest = std::max(all[i], all[i + 1], longer);
+        EXPECT_EQ(chains.longestGapIn(2, all[i].endNs - 1, all[i + 1].beginNs + 1), longest);
+        EXPECT_EQ(chains.longestGapIn(2, all[i].endNs, all[i + 1].beginNs), std::nullopt);
+    }
+}
+
 TEST(WaitChain, SaysWhatAGapCostsInTheStep)
 {
     const auto simulation = simulate(test::smallScenario(1, 2, 1));

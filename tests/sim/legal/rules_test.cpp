@@ -57,6 +57,18 @@ TEST(Rules, TheFilesTheyAreTriedOnBreakNone)
         EXPECT_THAT(textsOf(resolved(base, {}).problems), testing::IsEmpty());
 }
 
+TEST(Rules, OfAModelThatIsUnknownSayNothing)
+{
+    // Its length of sequences is not known either, where the file says none.
+    constexpr const char* kNoLength =
+        R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":"h100-sxm-ib400",
+"layout":{"dp":8}})";
+    EXPECT_THAT(textsOf(resolved(kNoLength, {}).problems), testing::IsEmpty());
+    EXPECT_THAT(textsOf(resolved(kNoLength, {"model=llama3-9b"}).problems),
+                testing::ElementsAre(testing::HasSubstr("the catalogue has no model \"llama3-9b\"; nearest: ")));
+    EXPECT_THAT(textsOf(resolved(kNoLength, {"model=llama3-9b", "training.sequence_length=0"}).problems), testing::SizeIs(2));
+}
+
 TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
 {
     const std::vector<Case> cases = {

@@ -78,6 +78,29 @@ TEST(ExposedWaits, InsideSpansNarrowerThanAPixelHaveTheirShareOfIt)
     EXPECT_GT(area / static_cast<double>(rows.width() * (bottom - top)), waiting / 2) << "not a foot of a few pixels";
 }
 
+TEST(ExposedWaits, InsideActionsAreAsHighAsTheirShareAndSayWhyAtTheFoot)
+{
+    Timeline timeline(smallScenario(4, 1, 1, 2));
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    const double waiting = static_cast<double>(waitedNs(model.exposed(0)->inside())) / static_cast<double>(timeline.trace->endNs);
+    const RecorderCanvas canvas = timeline.draw();
+    const Rect rows = timeline.rows();
+    const auto actions = canvas.nodesOf("span");
+    ASSERT_FALSE(actions.empty());
+    const Rect action = actions.front().rect;
+    double area = 0;
+    for (const auto& bar : canvas.rectsOf(lightTheme().fill(sim::OpClass::tpComm)))
+        if (bar.rect.top >= action.top && bar.rect.bottom <= action.bottom)
+            area += static_cast<double>(bar.rect.width() * bar.rect.height());
+    EXPECT_NEAR(area / static_cast<double>(rows.width() * action.height()), std::min(waiting, 0.25), 0.04);
+    const float middle = (action.left + action.right) / 2;
+    timeline.move({middle, action.top + 3});
+    EXPECT_EQ(timeline.view.tooltip().find("idle inside"), std::string::npos) << "that is about the action";
+    timeline.move({middle, action.bottom - 2});
+    EXPECT_NE(timeline.view.tooltip().find("idle inside F0, before "), std::string::npos) << timeline.view.tooltip();
+    EXPECT_NE(timeline.view.tooltip().find("all such waits inside passes cost "), std::string::npos);
+}
+
 TEST(ExposedWaits, AreNotCalledDataParallelWhereNothingIs)
 {
     sim::Scenario tied = fourStages();

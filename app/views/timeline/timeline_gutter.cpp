@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace app {
 namespace {
@@ -23,6 +24,18 @@ public:
     void names()
     {
         const int focused = m_scene.focusRow();
+        // Rows beside each other are called alike: as short as the one that has the least room for it.
+        m_scene.rows.forLinesInSight([&](int line) {
+            if (const RowLine& what = m_scene.rows.line(line); !what.isHeader()) {
+                const auto& names = m_model.rows()[static_cast<std::size_t>(what.row)].names;
+                const std::string fits = fitting(m_canvas, names, gutterOf(line).width(), faceOf(line, what.row));
+                const auto found = std::find(names.begin(), names.end(), fits);
+                if (found != names.end()) {
+                    std::size_t& shortest = m_shortest[names.size()];
+                    shortest = std::max(shortest, static_cast<std::size_t>(found - names.begin()));
+                }
+            }
+        });
         m_scene.rows.forLinesInSight([&](int line) {
             const Rect clip = m_scene.rows.clipOf(line);
             m_canvas.pushClip(
@@ -42,6 +55,21 @@ private:
         const Rect clip = m_scene.rows.clipOf(line);
         return top >= clip.top - kAirOfText && top + height <= clip.bottom + kAirOfText;
     }
+    Rect gutterOf(int line) const
+    {
+        const auto& rows = m_scene.rows.arrangement();
+        const bool indented = rows.grouping != RowGrouping::none && line >= rows.pinned;
+        return {m_gutter.left + (indented ? kIndent : 0), m_gutter.top, m_gutter.right, m_gutter.bottom};
+    }
+    float roomOf(int line, int row) const
+    {
+        const RowPlace& p = m_scene.rows.placeOf(line);
+        return m_model.rows()[static_cast<std::size_t>(row)].tracks.size() > 1 ? p.laneHeight : p.bottom - p.top;
+    }
+    FontFace faceOf(int line, int row) const
+    {
+        return roomOf(line, row) >= m_canvas.textHeight(FontFace::body) ? FontFace::body : FontFace::small;
+    }
     void rowName(int line, int row, bool focused);
     void details(int row, const TimelineRow&, Rect);
     void groupName(int line, int group);
@@ -55,6 +83,7 @@ private:
     const TimelineModel& m_model;
     const Theme& m_theme;
     Rect m_gutter;
+    std::map<std::size_t, std::size_t> m_shortest; ///< of rows with so many names: the place of the one that all have room for
 };
 
 float GutterPainter::chip(TimelineTarget::Kind kind, Rect area, const std::string& text, const std::string& tip, bool strong)
@@ -184,8 +213,7 @@ void GutterPainter::rowName(int line, int row, bool focused)
     const RowPlace& p = m_scene.rows.placeOf(line);
     const TimelineRow& data = m_model.rows()[static_cast<std::size_t>(row)];
     const float top = m_scene.rows.lineTop(line), bottom = top + p.bottom - p.top;
-    const bool indented = m_scene.rows.arrangement().grouping != RowGrouping::none && line >= m_scene.rows.arrangement().pinned;
-    const Rect gutter{m_gutter.left + (indented ? kIndent : 0), m_gutter.top, m_gutter.right, m_gutter.bottom};
+    const Rect gutter = gutterOf(line);
     if (focused) {
         m_canvas.fillRect({m_gutter.left - kBeforeName, top, m_scene.frame.rows.left - 2, bottom},
                           withAlpha(m_theme.accent, 0.14F));
@@ -193,9 +221,11 @@ void GutterPainter::rowName(int line, int row, bool focused)
     }
     const bool severalLanes = data.tracks.size() > 1;
     const float small = m_canvas.textHeight(FontFace::small), body = m_canvas.textHeight(FontFace::body);
-    const float room = severalLanes ? p.laneHeight : bottom - top;
-    const FontFace face = room >= body ? FontFace::body : FontFace::small;
-    const std::string name = fitting(m_canvas, data.names, gutter.width(), face);
+    const float room = roomOf(line, row);
+    const FontFace face = faceOf(line, row);
+    const auto shortest = m_shortest.find(data.names.size());
+    const auto skipped = static_cast<std::ptrdiff_t>(shortest == m_shortest.end() ? 0 : shortest->second);
+    const std::string name = fitting(m_canvas, {data.names.begin() + skipped, data.names.end()}, gutter.width(), face);
     const bool two = !severalLanes && room >= body + small + 4;
     const float nameHeight = m_canvas.textHeight(face);
     constexpr float kBar = 7; // the bar with the space above it

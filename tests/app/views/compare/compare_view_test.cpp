@@ -225,7 +225,8 @@ TEST(CompareView, NothingPinnedSaysHowToGetABaseline)
     RecorderCanvas canvas(kCompareArea);
     view.draw(canvas);
     const auto texts = canvas.texts();
-    EXPECT_NE(std::find(texts.begin(), texts.end(), "Pin a baseline with Ctrl+B, or drop a second scenario here."), texts.end());
+    EXPECT_NE(std::find(texts.begin(), texts.end(), "Pin a baseline with Ctrl+B, or drop a second scenario here. Esc goes back."),
+              texts.end());
     EXPECT_FALSE(view.comparison());
     EXPECT_FALSE(view.pointer({.kind = PointerEvent::Kind::press, .at = {10, 10}}, kCompareArea));
     view.setSides({.message = "Simulating another…"}, sideOf(pipeline("1f1b")));

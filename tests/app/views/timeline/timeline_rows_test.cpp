@@ -162,6 +162,23 @@ sim::Scenario sixtyFour()
     return s;
 }
 
+TEST(TimelineRows, BesideEachOtherAreCalledAlike)
+{
+    Timeline timeline(smallScenario(2, 12, 1, 12)); // "pp 9 · 2 ranks" has room where "pp 10 · 2 ranks" has none
+    bool isShort = false, isLong = false;
+    for (float width = 120; width < 900; width += 4) {
+        timeline.area = {0, 0, width, 420};
+        int whole = 0, cut = 0;
+        for (const std::string& text : timeline.draw().texts())
+            if (text.starts_with("pp ") && text.find("comm") == std::string::npos)
+                ++(text.ends_with(" ranks") ? whole : cut);
+        EXPECT_TRUE(whole == 0 || cut == 0) << width << ": " << whole << " and " << cut;
+        isShort |= cut > 0;
+        isLong |= whole > 0;
+    }
+    EXPECT_TRUE(isShort && isLong);
+}
+
 TEST(TimelineRows, GroupsOpenAndCloseByAClick)
 {
     Selection selection;

@@ -40,11 +40,8 @@ private:
     /// Of the links, one that a perturbation makes longer.
     std::optional<int> slowClass() const
     {
-        const auto isSlow = [&](const WaitLink& link) {
-            const RankSlowdown& slow = m_simulation.classes().slowdown[asIndex(link.classIndex)];
-            return slow.compute > 1 || slow.link > 1;
-        };
-        const auto found = std::find_if(m_chain.links.begin(), m_chain.links.end(), isSlow);
+        const auto found = std::find_if(m_chain.links.begin(), m_chain.links.end(),
+                                        [&](const WaitLink& link) { return isSlowed(m_simulation, link.classIndex); });
         return found == m_chain.links.end() ? std::nullopt : std::optional(found->classIndex);
     }
 
@@ -119,6 +116,12 @@ private:
 };
 
 } // namespace
+
+bool isSlowed(const Simulation& simulation, int classIndex)
+{
+    const RankSlowdown& slow = simulation.classes().slowdown[asIndex(classIndex)];
+    return slow.compute > 1 || slow.link > 1;
+}
 
 std::string waitAdvice(const Simulation& simulation, const WaitChain& chain)
 {

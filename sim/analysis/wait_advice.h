@@ -10,4 +10,7 @@ namespace sim {
 /// "overlap.grad_reduce, which sends gradients while the backward pass still runs". Empty where there is nothing to say.
 std::string waitAdvice(const Simulation&, const WaitChain&);
 
+/// Whether a perturbation makes kernels or transfers of a class longer.
+bool isSlowed(const Simulation&, int classIndex);
+
 } // namespace sim

@@ -35,6 +35,7 @@ struct ClassIndex {
     std::map<std::size_t, std::size_t> ordinalOfCollective;                   ///< among those of its role
     std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> sends;       ///< (pipeline rank, slot)
     std::map<std::int32_t, std::size_t> posts;                                ///< slot
+    std::int64_t insidePassesNs = 0; ///< in which no kernel of a pass that has begun runs
 };
 
 } // namespace
@@ -55,8 +56,14 @@ struct WaitChains::Data {
     const ClassIndex& of(int c)
     {
         auto& known = index[asIndex(c)];
-        if (!known)
+        if (!known) {
             known = make(c);
+            const std::vector<std::size_t>& kernels = known->kernels;
+            for (std::size_t i = 1; i < kernels.size(); ++i)
+                if (isOnePass(c, kernels[i - 1], kernels[i]))
+                    known->insidePassesNs +=
+                        std::max<std::int64_t>(0, times.opStartNs[kernels[i]] - times.opEndNs[kernels[i - 1]]);
+        }
         return *known;
     }
     std::unique_ptr<ClassIndex> make(int c) const
@@ -115,8 +122,7 @@ struct WaitChains::Data {
 
     /// Between two kernels of one pass; nothing where the gap lies between passes.
     bool isInsidePass(const Gap&);
-    /// Of all such gaps of a class together.
-    std::int64_t insidePassesNs(int c);
+    bool isOnePass(int c, std::size_t a, std::size_t b);
 
     std::string rankText(int c) const;
     std::string actionName(const Step&, int c) const;
@@ -275,26 +281,16 @@ bool WaitChains::Data::isInsidePass(const Gap& gap)
 {
     if (!gap.next)
         return false;
-    const std::vector<std::size_t>& kernels = of(gap.classIndex).kernels;
-    const auto at = std::lower_bound(kernels.begin(), kernels.end(), *gap.next,
-                                     [&](std::size_t a, std::size_t b) { return times.opStartNs[a] < times.opStartNs[b]; });
-    return at != kernels.begin() && at != kernels.end() && *at == *gap.next &&
-           stepOf({gap.classIndex, *(at - 1)}) == stepOf({gap.classIndex, *at});
+    const std::vector<std::size_t>& kernels = of(gap.classIndex).kernels; // ascending, in place as in time
+    const auto at = std::lower_bound(kernels.begin(), kernels.end(), *gap.next);
+    return at != kernels.begin() && isOnePass(gap.classIndex, *(at - 1), *at);
 }
 
-std::int64_t WaitChains::Data::insidePassesNs(int c)
+/// Whether two ops of a class are of the same pass; the optimizer is none.
+bool WaitChains::Data::isOnePass(int c, std::size_t a, std::size_t b)
 {
-    const ClassIndex& ops = of(c);
-    std::int64_t sum = 0;
-    std::size_t step = 0;
-    for (std::size_t i = 1; i < ops.kernels.size(); ++i) {
-        const std::size_t before = ops.kernels[i - 1], after = ops.kernels[i];
-        while (step + 2 < ops.firstOfStep.size() && ops.firstOfStep[step + 1] <= after)
-            ++step;
-        if (before >= ops.firstOfStep[step])
-            sum += std::max<std::int64_t>(0, times.opStartNs[after] - times.opEndNs[before]);
-    }
-    return sum;
+    const std::size_t at = stepOf({c, b});
+    return at == stepOf({c, a}) && programOf(c).steps[at].action >= 0;
 }
 
 WaitLink::Kind WaitChains::Data::kindOf(OpPlace at, bool isFirst)
@@ -323,10 +319,8 @@ void WaitChains::Data::add(WaitChain& chain, OpPlace at, OpPlace origin, std::in
         if (kind == WaitLink::Kind::pass && before.kind == kind && before.step == stepIndex && before.beginNs == endNs &&
             classes.pipelineRank[asIndex(before.classIndex)] == classes.pipelineRank[asIndex(origin.classIndex)]) {
             before.beginNs = beginNs;
-            const auto isSlow = [this](int c) {
-                return classes.slowdown[asIndex(c)].compute > 1 || classes.slowdown[asIndex(c)].link > 1;
-            };
-            if (isSlow(origin.classIndex) && !isSlow(before.classIndex)) { // it kept the others: the same op of it
+            if (isSlowed(simulation, origin.classIndex) &&
+                !isSlowed(simulation, before.classIndex)) { // it kept the others: the same op of it
                 before.place += times.firstOp[asIndex(origin.classIndex)] - times.firstOp[asIndex(before.classIndex)];
                 before.classIndex = origin.classIndex;
             }
@@ -492,7 +486,7 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
     };
     const std::string each = size > 1 ? " on each of " + countedText(size, "rank") : std::string();
     // One of many alike costs next to nothing; all together are what something can be done about.
-    out.push_back(isInside ? "all such waits inside passes cost " + ofStep(m_data->insidePassesNs(gap.classIndex)) + each +
+    out.push_back(isInside ? "all waits inside passes together cost " + ofStep(m_data->of(gap.classIndex).insidePassesNs) + each +
                                  ", this one " + ofStep(gap.lengthNs())
                            : "costs " + ofStep(gap.lengthNs()) + each);
     if (const std::string advice = waitAdvice(d.simulation, chain); !advice.empty())

@@ -56,7 +56,7 @@ public:
 
     /// The gap at a time; nothing while a kernel runs. O(log ops) once the class is known, O(its ops) before.
     std::optional<Gap> gapAt(int classIndex, std::int64_t atNs);
-    /// The longest of those that begin or lie in [fromNs, toNs). O(log ops + kernels within).
+    /// The longest of those that go on at fromNs or begin before toNs. O(log ops + kernels within).
     std::optional<Gap> longestGapIn(int classIndex, std::int64_t fromNs, std::int64_t toNs);
     WaitChain chain(const Gap&);
 

@@ -9,16 +9,23 @@ namespace sim {
 namespace {
 
 /// Backwards that recompute are preceded by their forwards, layer by layer or all at once: each takes the nearest one before it
-/// that no other has.
+/// that no other has, as long as there are more forwards than backwards. Where only some layers are run again, those are the ones
+/// that begin after the backward before.
 void dropRecomputed(std::vector<std::int64_t>& forwards, const std::vector<std::int64_t>& backwards)
 {
+    std::size_t surplus = forwards.size() - std::min(forwards.size(), backwards.size());
+    const bool isAll = surplus >= backwards.size();
     std::vector<std::int64_t> kept;
     auto next = forwards.begin();
+    std::int64_t before = INT64_MIN;
     for (const std::int64_t backward : backwards) {
         for (; next != forwards.end() && *next < backward; ++next)
             kept.push_back(*next);
-        if (!kept.empty())
+        if (surplus > 0 && !kept.empty() && (isAll || kept.back() > before)) {
             kept.pop_back();
+            --surplus;
+        }
+        before = backward;
     }
     kept.insert(kept.end(), next, forwards.end());
     forwards = std::move(kept);
@@ -61,7 +68,7 @@ PassDirections passDirections(const KernelWords& words, const RankEvidence& rank
     for (const WorkSpan& span : rank.work)
         if (isOfStep(span) && (span.name == forward || span.name == backward))
             (span.name == forward ? result.forwardNs : result.backwardNs).push_back(span.startNs);
-    if (2 * result.forwardNs.size() >= 3 * result.backwardNs.size())
+    if (result.forwardNs.size() > result.backwardNs.size())
         dropRecomputed(result.forwardNs, result.backwardNs);
     return result;
 }

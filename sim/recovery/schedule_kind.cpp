@@ -1,5 +1,6 @@
 #include "sim/recovery/schedule_kind.h"
 
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/recovery/pass_directions.h"
 #include "sim/schedule/families/families.h"
@@ -89,6 +90,22 @@ std::vector<Action> withoutBlocks(std::vector<Action> row)
     return row;
 }
 
+/// A recorded row with the two passes of each block in the order of `row`: which of them begins first is chance.
+std::vector<Action> inOrderOf(const std::vector<Action>& row, std::vector<Action> recorded)
+{
+    if (recorded.size() != row.size())
+        return recorded;
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+        if (!row[i].overlapsNext)
+            continue;
+        Action first = row[i], second = row[i + 1];
+        first.overlapsNext = second.overlapsNext = false;
+        if (recorded[i] == second && recorded[i + 1] == first)
+            std::swap(recorded[i], recorded[i + 1]);
+    }
+    return recorded;
+}
+
 /// To which pipeline rank each pass sends, in order.
 std::vector<int> destinationsOf(const Schedule& schedule, int rank)
 {
@@ -122,7 +139,9 @@ double mostHeld(const std::vector<Action>& row)
 struct CostPlan {
     std::string kind;
     double alike = 0;
-    double held = 0; ///< mostHeld() of the fullest rank
+    double held = 0; ///< mostHeld() of the fullest of the recorded ranks
+    ScheduleRequest request;
+    int stages = 1;
 };
 
 /// The families' orders of one size, by how alike the recorded rows are to them.
@@ -141,13 +160,14 @@ public:
             request.kind = family.kind;
             if (family.unmet(request))
                 continue;
+            checkCancelled();
             try {
                 const Schedule schedule = makeSchedule(request);
                 if (schedule.ranks != request.ranks)
                     continue;
                 const double alike = likeness(schedule);
                 if (family.plansByCost)
-                    keepPlan(family, schedule, alike);
+                    keepPlan(family, request, schedule, alike);
                 take(family, request, schedule, alike);
             } catch (const Error&) {
                 continue; // a size that this family has no order of
@@ -159,11 +179,12 @@ public:
     const std::vector<CostPlan>& plans() const { return m_plans; }
 
 private:
-    void keepPlan(const ScheduleFamily& family, const Schedule& schedule, double alike)
+    void keepPlan(const ScheduleFamily& family, const ScheduleRequest& request, const Schedule& schedule, double alike)
     {
-        CostPlan plan{.kind = std::string(family.kind), .alike = alike};
-        for (const std::vector<Action>& row : schedule.actions)
-            plan.held = std::max(plan.held, mostHeld(row));
+        CostPlan plan{
+            .kind = std::string(family.kind), .alike = alike, .held = 0, .request = request, .stages = schedule.stages()};
+        for (const auto& [rank, row] : m_result.rows)
+            plan.held = std::max(plan.held, mostHeld(schedule.actions[asIndex(rank)]));
         const auto same = std::find_if(m_plans.begin(), m_plans.end(), [&](const CostPlan& p) { return p.kind == plan.kind; });
         if (same == m_plans.end())
             m_plans.push_back(std::move(plan));
@@ -215,20 +236,20 @@ std::string possibleText(const std::vector<std::string>& kinds)
 }
 
 /// Whether every recorded rank ran each of its stages forwards and backwards for each of `units` micro-batches, and nothing more.
-bool isWhole(const std::map<int, std::vector<Action>>& rows, int units)
+bool holdsEachPassOnce(const std::map<int, std::vector<Action>>& rows, int units)
 {
     for (const auto& [rank, row] : rows) {
         std::set<int> own;
-        std::set<std::pair<int, int>> forwards, backwards;
+        std::map<std::pair<int, int>, std::array<int, 2>> times; // of each stage and micro-batch: forwards, backwards
         for (const Action& action : row) {
             own.insert(action.stage);
-            if (action.kind == ActionKind::forward)
-                forwards.emplace(action.stage, action.microbatch);
-            else if (action.kind != ActionKind::backwardWeight)
-                backwards.emplace(action.stage, action.microbatch);
+            if (action.kind != ActionKind::backwardWeight)
+                ++times[{action.stage, action.microbatch}][action.kind == ActionKind::forward ? 0 : 1];
         }
-        const std::size_t all = own.size() * asIndex(units);
-        if (forwards.size() != all || backwards.size() != all)
+        const bool isEachOnce = std::all_of(times.begin(), times.end(), [](const auto& of) {
+            return of.second == std::array<int, 2>{1, 1};
+        });
+        if (!isEachOnce || times.size() != own.size() * asIndex(units))
             return false;
     }
     return true;
@@ -245,19 +266,26 @@ bool recogniseByMemory(const std::vector<CostPlan>& plans, RecoveredSchedule& re
             return false;
         held = std::max(held, mostHeld(row));
     }
-    const CostPlan* nearest = nullptr;
-    const auto off = [&](const CostPlan& plan) { return std::abs(plan.held - held); };
+    // The least memory that what was held fits in; times that are a little off move half an activation.
+    constexpr double kSlack = 0.5;
+    const CostPlan* least = nullptr;
     for (const CostPlan& plan : plans)
-        if (plan.alike >= kFewestAlike &&
-            (nearest == nullptr || off(plan) < off(*nearest) || (off(plan) == off(*nearest) && plan.alike > nearest->alike)))
-            nearest = &plan;
-    if (nearest == nullptr)
+        if (plan.alike >= kFewestAlike && plan.held + kSlack >= held &&
+            (least == nullptr || plan.held < least->held || (plan.held == least->held && plan.alike > least->alike)))
+            least = &plan;
+    if (least == nullptr)
         return false;
-    result.kind = nearest->kind;
-    result.alike = nearest->alike;
+    result.kind = least->kind;
+    result.alike = least->alike;
+    result.virtualStages = least->request.virtualStages;
+    result.microbatches = least->request.microbatches;
+    result.slices = least->request.slices;
+    result.microbatchGroup = 0;
+    result.overlapsExperts = least->request.overlapExpertComm;
+    result.stages = least->stages;
     result.alsoPossible.clear();
     for (const CostPlan& plan : plans)
-        if (plan.kind != nearest->kind && plan.held >= held)
+        if (plan.kind != least->kind && plan.held >= held)
             result.alsoPossible.push_back(plan.kind);
     for (const ScheduleFamily& family : scheduleFamilies())
         if (family.isSearched)
@@ -310,7 +338,8 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
     const auto likeness = [&](const Schedule& schedule) {
         double sum = 0;
         for (const auto& [rank, row] : result.rows)
-            sum += likenessOfRows(withoutBlocks(row), withoutBlocks(schedule.actions[asIndex(rank)]));
+            sum += likenessOfRows(inOrderOf(schedule.actions[asIndex(rank)], withoutBlocks(row)),
+                                  withoutBlocks(schedule.actions[asIndex(rank)]));
         return sum / static_cast<double>(result.rows.size());
     };
     Recogniser recogniser(result);
@@ -340,8 +369,11 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
     }
     // A step without a gap is in some family's order or in none: what differs is no pass that the recorder lost.
     constexpr double kNearlyAlike = 0.75, kNearlyAlikeIfWhole = 0.9;
-    const bool whole = isWhole(result.rows, units);
-    if (result.alike < 1 && whole && most == 1 && recogniseByMemory(recogniser.plans(), result)) {
+    const bool whole = holdsEachPassOnce(result.rows, units);
+    const ScheduleFamily* const nearest = findScheduleFamily(result.kind);
+    const bool isNoFixedOrder =
+        result.alike < kNearlyAlikeIfWhole || (result.alike < 1 && nearest != nullptr && nearest->plansByCost);
+    if (isNoFixedOrder && whole && most == 1 && recogniseByMemory(recogniser.plans(), result)) {
         result.sure = 0.6 * passes.sure;
         result.evidence = "weight gradients fill gaps in no fixed order: planned by what passes cost, within the memory of " +
                           result.kind + " (" + percentText(result.alike) +
@@ -436,6 +468,12 @@ bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline
         }
         return sum / p;
     };
+    // Recordings of many steps that nothing parts would be one of millions of passes: no order is made for them.
+    constexpr std::size_t kMostSendsOfAStep = 200'000, kMostOfARank = 3'000;
+    const bool isTooLong =
+        std::any_of(ranks.begin(), ranks.end(), [](const UnmarkedRank& of) { return of.destinations.size() > kMostOfARank; });
+    if (total > kMostSendsOfAStep || isTooLong)
+        return false;
     Recogniser recogniser(result);
     constexpr int kMostChunks = 8, kMostSlices = 8;
     constexpr std::size_t kMostSends = 20'000; // of larger jobs the first order that fits is taken

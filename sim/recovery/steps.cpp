@@ -77,38 +77,63 @@ std::size_t periodOf(const RankEvidence& rank)
     return period * 2 <= order.size() ? period : 0;
 }
 
+struct KernelsOfName {
+    double count = 0, ns = 0;
+};
+using KernelsByName = std::map<std::uint32_t, KernelsOfName>;
+
+/// Kernels of a rank from each of `begins` to the next; what runs before the first belongs to none.
+std::vector<KernelsByName> kernelsFrom(const RankEvidence& rank, const std::vector<std::int64_t>& begins)
+{
+    std::vector<KernelsByName> parts(begins.size());
+    for (const WorkSpan& span : rank.work) {
+        const auto next = std::upper_bound(begins.begin(), begins.end(), span.startNs);
+        if (span.work != DeviceWork::kernel || next == begins.begin())
+            continue;
+        KernelsOfName& of = parts[static_cast<std::size_t>(next - begins.begin() - 1)][span.name];
+        ++of.count;
+        of.ns += static_cast<double>(span.endNs - span.startNs);
+    }
+    return parts;
+}
+
+/// Whether the last of the parts alone runs what takes a noticeable time of it: the optimizer, and the parts are micro-batches.
+bool endsWithWorkOfItsOwn(const std::vector<KernelsByName>& parts)
+{
+    constexpr double kNoticeable = 0.002; // a kernel more in a profile's last step is less
+    double all = 0, own = 0;
+    for (const auto& [name, kernels] : parts.back()) {
+        all += kernels.ns;
+        if (std::none_of(parts.begin(), std::prev(parts.end()), [&](const auto& part) { return part.contains(name); }))
+            own += kernels.ns;
+    }
+    return own > kNoticeable * all;
+}
+
 /// Whether a rank runs the same kernels from each of `begins` to the next. Passes of a step may exchange the same in the same
-/// order, but forwards, backwards and the optimizer are other kernels. The first and the last part may be cut short where there
-/// are others; what the last one alone runs is the optimizer, and the parts before it are micro-batches.
+/// order, but forwards, backwards and the optimizer are other kernels. Some step may be unlike the others, as one that evaluates.
 bool areAlikeInWork(const RankEvidence& rank, const std::vector<std::int64_t>& begins)
 {
     constexpr double kMostUnlike = 0.1; // of kernels: some are run now and then
-    std::vector<std::map<std::uint32_t, double>> parts(begins.size());
-    for (const WorkSpan& span : rank.work) {
-        const auto next = std::upper_bound(begins.begin(), begins.end(), span.startNs);
-        ++parts[static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - begins.begin() - 1))][span.name];
-    }
-    for (const auto& [name, count] : parts.back())
-        if (std::none_of(parts.begin(), std::prev(parts.end()), [&](const auto& part) { return part.contains(name); }))
-            return false;
-    if (parts.size() > 3) {
-        parts.erase(parts.begin());
-        parts.pop_back();
-    }
+    const std::vector<KernelsByName> parts = kernelsFrom(rank, begins);
+    if (endsWithWorkOfItsOwn(parts))
+        return false;
+    std::size_t alike = 0;
     for (std::size_t k = 1; k < parts.size(); ++k) {
+        const bool isLast = k + 1 == parts.size();
         std::map<std::uint32_t, std::array<double, 2>> counts;
         for (const std::size_t which : {k - 1, k})
-            for (const auto& [name, count] : parts[which])
-                counts[name][which == k ? 1 : 0] = count;
+            for (const auto& [name, kernels] : parts[which])
+                counts[name][which == k ? 1 : 0] = kernels.count;
         double unlike = 0, all = 0;
         for (const auto& [name, count] : counts) {
-            unlike += std::abs(count[0] - count[1]);
+            // Of a last part that was cut short, what is missing says nothing.
+            unlike += isLast ? std::max(0.0, count[1] - count[0]) : std::abs(count[0] - count[1]);
             all += std::max(count[0], count[1]);
         }
-        if (unlike > kMostUnlike * all)
-            return false;
+        alike += unlike <= kMostUnlike * all ? 1 : 0;
     }
-    return true;
+    return 2 * alike >= parts.size(); // more than half of the pairs
 }
 
 /// Where the first pass comes again, a step begins: starts of the first pass of each. Nothing where steps then differ in their

@@ -181,7 +181,8 @@ def page(answer):
         f"- Fits or not: {number(answer['oom_right'])} % of {answer['verdicts']} right; all of these jobs ran.",
         f"- Bubbles from measured pass times (Zero Bubble, table 5): mean {number(answer['bubble_points']['mean'], 2)}, largest "
         f"{number(answer['bubble_points']['max'], 2)} points.",
-        f"- Inside the 80 % interval of its prediction: {number(answer['inside_interval'])} % of measured steps.",
+        f"- Inside the 80 % interval of its prediction: {number(answer['inside_interval'])} % of measured steps; it is made to hold four fifths "
+        "of the rows of each kind of software and GPU, so that this tells of the rows here and not of others.",
         f"- The ratio of two steps of one job, one setting apart, lies within {number(answer['ratio_share'], 2)} times a step's own "
         "interval (in logarithms) in 80 % of a source's pairs, mean over sources; predictions that err each by itself would need "
         "1.41 times.",

@@ -60,6 +60,8 @@ QToolButton[role="segmentRight"] { border-top-left-radius: 0; border-bottom-left
 QToolButton[role="segmentLeft"]:checked, QToolButton[role="segmentRight"]:checked, QToolButton[role="button"]:checked { background: @hover; color: @accent; font-weight: 600; }
 QToolButton[role="button"]:disabled { background: @panel; color: @faint; }
 QToolButton:focus, QToolButton[role="button"]:focus, QToolButton[role="segmentLeft"]:focus, QToolButton[role="segmentRight"]:focus { border: 1px solid @accent; }
+QToolButton[role="segmentRight"]:focus { border-left: none; }
+QToolButton[role="step"]:focus, QToolButton[role="reset"]:focus { border: none; }
 
 QStatusBar { background: @panel; border-top: 1px solid @border; color: @muted; font-size: 12px; }
 QStatusBar::item { border: none; }

@@ -606,21 +606,18 @@ QString plainText(const Command& command)
 
 namespace {
 
-/// With Shift the keys of comma and full stop write something else: here it is the same key, only faster.
+/// With Shift the keys of comma and full stop write something else: here they are the same keys, only faster. By their place,
+/// which English and German keyboards agree about; where nothing tells it, by what they write on an English one.
 int keyWithoutShift(const QKeyEvent& event)
 {
-    if ((event.modifiers() & Qt::ShiftModifier) == 0)
-        return event.key();
-    switch (event.key()) {
-    case Qt::Key_Greater: // of an English keyboard, and of a German one
-    case Qt::Key_Colon:
+    constexpr quint32 kCommaPlace = 59, kFullStopPlace = 60; // X11: evdev's codes and eight
+    const int key = event.key();
+    const quint32 place = event.nativeScanCode();
+    if ((event.modifiers() & Qt::ShiftModifier) == 0 || key == Qt::Key_Comma || key == Qt::Key_Period)
+        return key;
+    if (place == kFullStopPlace || (place == 0 && key == Qt::Key_Greater))
         return Qt::Key_Period;
-    case Qt::Key_Less:
-    case Qt::Key_Semicolon:
-        return Qt::Key_Comma;
-    default:
-        return event.key();
-    }
+    return place == kCommaPlace || (place == 0 && key == Qt::Key_Less) ? Qt::Key_Comma : key;
 }
 
 } // namespace

@@ -197,11 +197,13 @@ Explanation Explainer::hardwareFlops() const
     if (t.recompute == Recompute::none)
         return account.close(model, "Nothing is recomputed.", source);
     const double tokens = 1.0 * t.globalBatchSize * t.sequenceLength;
-    const Formula again = account.term("F_again", (m_flops.hardware - m_flops.modelCausal) / tokens, Unit::flops,
-                                       t.recompute != Recompute::selective ? "forward of the recomputed layers, a token"
-                                       : t.recomputeModules == Training().recomputeModules
-                                           ? "attention scores and values of a token, run again"
-                                           : "products of " + modulesText(t.recomputeModules) + " for a token, run again");
+    const std::string unread = t.stack.rerunsUnread ? "" : ", but for what no backward pass reads";
+    const Formula again =
+        account.term("F_again", (m_flops.hardware - m_flops.modelCausal) / tokens, Unit::flops,
+                     t.recompute != Recompute::selective ? "forward of the recomputed layers, a token" + unread
+                     : t.recomputeModules == Training().recomputeModules
+                         ? "attention scores and values of a token, run again"
+                         : "products of " + modulesText(t.recomputeModules) + " for a token, run again" + unread);
     return account.close(model + account.term(tokensPerStep()) * again, "", source);
 }
 

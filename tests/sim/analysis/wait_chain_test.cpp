@@ -177,7 +177,7 @@ TEST(WaitChain, InsideAPassSaysWhereAndWhatAllOfItsKindCost)
     EXPECT_THAT(texts.front(), HasSubstr(" idle inside F0, before attention norm\n"));
     const double share = static_cast<double>(inside) / static_cast<double>(simulation->times().endNs);
     for (const std::string& text : texts)
-        ASSERT_THAT(text, HasSubstr("all such waits inside passes cost " + percentText(share) + " of the step"));
+        ASSERT_THAT(text, HasSubstr("all waits inside passes together cost " + percentText(share) + " of the step"));
 }
 
 TEST(WaitChain, OfAStretchOfTimeIsTheLongestInIt)

@@ -35,6 +35,7 @@ TEST(PassDirections, OfWhatIsRecomputedAreTheBackwards)
 {
     EXPECT_EQ(directionsOfLetters("ffff fbfb fbfb").asPasses(2, 2), "FFBB");  // layer by layer
     EXPECT_EQ(directionsOfLetters("ff ffbb ff ffbb").asPasses(2, 2), "FBFB"); // a pass at once
+    EXPECT_EQ(directionsOfLetters("ffff fbb fbb").asPasses(2, 2), "FFBB");    // one of two layers
 }
 
 TEST(PassDirections, AreNotKnownWithoutBothWays)

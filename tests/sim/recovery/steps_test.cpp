@@ -1,0 +1,85 @@
+// Steps of recordings in which nothing marks them.
+#include "sim/recovery/steps.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr std::uint32_t kForward = 0, kBackward = 1, kOptimizer = 2, kReduce = 3, kLogging = 4;
+
+/// A rank of data parallelism: four layers forwards, four backwards with a sum of gradients behind each, the optimizer.
+class Recorded {
+public:
+    Recorded() { m_evidence.names = {"fwd", "bwd", "adam", "ncclAllReduce", "log"}; }
+
+    void step(bool isCut = false)
+    {
+        for (int layer = 0; layer < 4; ++layer)
+            work(kForward, 100);
+        for (int layer = 0; layer < (isCut ? 3 : 4); ++layer) {
+            work(kBackward, 200);
+            m_rank.comms.push_back({.startNs = m_now,
+                                    .endNs = m_now + 50,
+                                    .exchange = sim::Exchange::allReduce,
+                                    .group = 0,
+                                    .bytes = 4096 * (layer + 1),
+                                    .name = kReduce});
+        }
+        if (!isCut)
+            work(kOptimizer, 100);
+    }
+    void work(std::uint32_t name, std::int64_t ns)
+    {
+        m_rank.work.push_back({.startNs = m_now, .endNs = m_now + ns, .name = name});
+        m_now += ns;
+    }
+    std::size_t steps()
+    {
+        m_rank.rank = 0;
+        m_evidence.ranks = {m_rank};
+        m_evidence.groups = {{.name = "0", .description = {}, .ranks = {0, 1}, .evidence = {}}};
+        return sim::recoverSteps(m_evidence, true).steps.size();
+    }
+
+private:
+    sim::RunEvidence m_evidence;
+    sim::RankEvidence m_rank;
+    std::int64_t m_now = 1000;
+};
+
+TEST(Steps, ThatNothingMarksAreFoundByWhatComesAgain)
+{
+    for (const std::size_t count : {2U, 3U, 5U}) {
+        Recorded recorded;
+        for (std::size_t i = 0; i < count; ++i)
+            recorded.step();
+        EXPECT_EQ(recorded.steps(), count);
+    }
+}
+
+TEST(Steps, MayRunAKernelNowAndThenAndEndCutShort)
+{
+    Recorded logged;
+    for (int i = 0; i < 4; ++i) {
+        logged.step();
+        if (i == 3)
+            logged.work(kLogging, 1);
+    }
+    EXPECT_EQ(logged.steps(), 4U);
+    Recorded cut;
+    for (int i = 0; i < 4; ++i)
+        cut.step(i == 3);
+    EXPECT_EQ(cut.steps(), 4U);
+}
+
+TEST(Steps, OfOneOptimizerAreOne)
+{
+    // Two micro-batches whose sums are alike, and the optimizer behind both.
+    Recorded recorded;
+    recorded.step(true);
+    recorded.step(true);
+    recorded.work(kOptimizer, 100);
+    EXPECT_EQ(recorded.steps(), 1U);
+}
+
+} // namespace

@@ -21,12 +21,14 @@
 namespace app {
 namespace {
 
-/// The module's entry, or why there is none. Beside the program, or where the environment says that modules are.
+/// The module's entry, or why there is none. Where the environment says that modules are, beside the program, or where they are
+/// installed.
 std::pair<OpenFilmEncoder, QString> filmModule()
 {
     static const std::pair<OpenFilmEncoder, QString> found = [] {
         QStringList folders = qEnvironmentVariable("RANKSCOPE_MODULE_PATH").split(QLatin1Char(':'), Qt::SkipEmptyParts);
-        folders << QCoreApplication::applicationDirPath();
+        const QString program = QCoreApplication::applicationDirPath();
+        folders << program << QDir::cleanPath(program + QLatin1Char('/') + QStringLiteral(RANKSCOPE_INSTALLED_MODULES));
         for (const QString& folder : folders) {
             const QString file = QDir(folder).filePath(QLatin1String(kFilmModule) + QStringLiteral(".so"));
             if (!QFileInfo::exists(file))
@@ -35,10 +37,11 @@ std::pair<OpenFilmEncoder, QString> filmModule()
             const auto entry = reinterpret_cast<OpenFilmEncoder>(library.resolve(kFilmEntry));
             return std::pair(entry, entry ? QString() : library.errorString());
         }
-        return std::pair(OpenFilmEncoder{},
-                         QStringLiteral("%1.so was not built (it needs FFmpeg's libraries, Debian: libavcodec-dev "
-                                        "libavformat-dev libswscale-dev): not in %2; numbered SVGs (.svg) need none")
-                             .arg(QLatin1String(kFilmModule), folders.join(QStringLiteral(", "))));
+        return std::pair(
+            OpenFilmEncoder{},
+            QStringLiteral("films need the module %1.so, which is not in %2; it is built where FFmpeg's libraries "
+                           "are (Debian: libavcodec-dev libavformat-dev libswscale-dev); numbered SVGs (.svg) need none")
+                .arg(QLatin1String(kFilmModule), folders.join(QStringLiteral(", "))));
     }();
     return found;
 }

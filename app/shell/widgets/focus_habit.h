@@ -1,5 +1,5 @@
-// Three habits of the toolkit that surprise people, turned off in one place for every window: the wheel changes a control that lies
-// under the pointer while a page is scrolled, Tab is caught in a table, and a field in which nothing was written keeps Undo.
+// Three habits of the toolkit that surprise people, turned off in one place for every window: the wheel changes a control that
+// lies under the pointer while a page is scrolled, Tab is caught in a table, and a field in which nothing was written keeps Undo.
 #pragma once
 
 #include <QObject>

@@ -72,8 +72,8 @@ public:
     bool knowsKernels(int row) const;
     /// Transfers its rank waits for; nullptr where lanes of their own show them, and of rows that were not simulated.
     const ExposedWaits* exposed(int row) const { return m_exposed[static_cast<std::size_t>(row)].get(); }
-    /// Why the row's rank computes nothing for a while: the longest wait that lies in a stretch of time or goes on when it begins.
-    /// Nothing where it computes all along, and of rows that were not simulated.
+    /// Why the row's rank computes nothing for a while: the longest wait that lies in a stretch of time or goes on when it
+    /// begins. Nothing where it computes all along, and of rows that were not simulated.
     std::optional<sim::WaitChain> longestWaitIn(int row, std::int64_t fromNs, std::int64_t toNs) const;
     /// For how long, for what, and what it costs, line by line.
     std::string waitText(const sim::WaitChain&) const;

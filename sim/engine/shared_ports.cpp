@@ -12,11 +12,6 @@
 namespace sim {
 namespace {
 
-/// Kernels lose multiprocessors and memory bandwidth to collectives that run beside them; tensor parallelism's mostly do not, and
-/// where software cuts them to pieces it moves them by copy engines.
-constexpr auto kBesideKernels =
-    static_cast<StreamMask>(maskOf(Stream::cp) | maskOf(Stream::ep) | maskOf(Stream::dp) | maskOf(Stream::replicas));
-
 /// A bit for each port that the collectives of a role take part in.
 struct RolePorts {
     std::array<std::uint8_t, kCommunicatorRoleCount> ports{};

@@ -11,6 +11,11 @@
 
 namespace sim {
 
+/// Kernels lose multiprocessors and memory bandwidth to collectives that run beside them; tensor parallelism's mostly do not, and
+/// where software cuts them to pieces it moves them by copy engines.
+inline constexpr auto kBesideKernels =
+    static_cast<StreamMask>(maskOf(Stream::cp) | maskOf(Stream::ep) | maskOf(Stream::dp) | maskOf(Stream::replicas));
+
 class SharedPorts {
 public:
     SharedPorts(const Program&, const RankClasses&, const PricedProgram&);

@@ -4,6 +4,7 @@
 #include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
+#include "sim/planner/stream_clock.h"
 #include "sim/schedule/schedule.h"
 #include "sim/simulate/plan_schedule.h"
 
@@ -14,47 +15,68 @@
 namespace sim {
 namespace {
 
-/// Streams that have nothing on them hold nobody up.
-constexpr double kLongAgo = -1e30;
-
 /// When the last kernel of a pass has ended, counted from when its kernels may begin; messages are there already.
 struct PassReplay {
-    double chainNs = 0, kernelNs = 0;
+    double chainNs = 0, kernelNs = 0, workNs = 0;
+    double blockNs = 0, blockWorkNs = 0, exchangeNs = 0;
     double keptBytes = 0, peakBytes = 0;
 };
 
 class PassPricer {
 public:
-    PassPricer(const CostModel& cost, const GroupGeometry& groups) : m_cost(cost), m_groups(groups) {}
+    PassPricer(const Scenario& scenario, const CostModel& cost, const GroupGeometry& groups)
+        : m_cost(cost), m_groups(groups), m_besideTransfers(scenario.cluster.efficiency.besideTransfers)
+    {
+    }
 
     PassReplay operator()(const Pass& pass) const
     {
         PassReplay replay;
-        std::array<double, kStreamCount> tail{};
-        tail.fill(kLongAgo);
-        double& compute = tail[asIndex(Stream::compute)];
-        compute = 0;
         double bytes = 0;
+        std::vector<std::int64_t> durations(pass.ops.size(), 0);
         for (std::size_t i = 0; i < pass.ops.size(); ++i) {
             const Op& op = pass.ops[i];
             bytes += static_cast<double>(op.allocBytes);
             replay.peakBytes = std::max(replay.peakBytes, bytes);
             bytes -= static_cast<double>(op.freeBytes);
-            double start = tail[asIndex(op.stream)];
-            for (unsigned waits = op.waits; waits != 0; waits &= waits - 1)
-                start = std::max(start, tail[asIndex(std::countr_zero(waits))]);
-            double ns = 0;
             if (op.kind == OpKind::compute) {
-                ns = static_cast<double>(m_cost.kernelNs(pass.shapes[i]));
-                replay.kernelNs += ns;
+                durations[i] = m_cost.kernelNs(pass.shapes[i]);
+                replay.kernelNs += static_cast<double>(durations[i]);
             } else if (op.kind == OpKind::collective) {
-                ns = static_cast<double>(m_cost.collectiveNs(pass.shapes[i], m_groups.shapes[asIndex(op.group)], op.group));
+                durations[i] = m_cost.collectiveNs(pass.shapes[i], m_groups.shapes[asIndex(op.group)], op.group);
             }
-            tail[asIndex(op.stream)] = start + ns;
         }
-        replay.chainNs = compute;
+        StreamClock clock(m_besideTransfers, StreamClock::Begin::ofPass);
+        const PricedPass priced = pricePass(m_cost, pass, durations, m_groups);
+        clock.run(priced, 0, priced.ops.size(), 0, OpPorts{});
+        replay.chainNs = clock.tail(Stream::compute);
+        replay.workNs = clock.workNs();
+        addBlock(priced, replay);
         replay.keptBytes = bytes;
         return replay;
+    }
+    /// Of a block: pieces between the experts' transfers, which are there by then.
+    void addBlock(const PricedPass& priced, PassReplay& replay) const
+    {
+        PricedPass piece;
+        piece.ports = priced.ports;
+        const auto end = [&] {
+            StreamClock clock(m_besideTransfers, StreamClock::Begin::ofPass);
+            clock.run(piece, 0, piece.ops.size(), 0, OpPorts{});
+            replay.blockNs += clock.tail(Stream::compute);
+            replay.blockWorkNs += clock.workNs();
+            piece.ops.clear();
+        };
+        for (const PricedOp& op : priced.ops) {
+            if (op.stream != Stream::ep) {
+                piece.ops.push_back(op);
+                continue;
+            }
+            replay.exchangeNs += op.ns;
+            if (!piece.ops.empty())
+                end();
+        }
+        end();
     }
     /// Kernels alone, and memory.
     PassReplay kernelsOf(const Pass& pass) const
@@ -96,12 +118,15 @@ public:
 private:
     const CostModel& m_cost;
     const GroupGeometry& m_groups;
+    double m_besideTransfers;
 };
 
-GroupGeometry geometryAt(const Scenario& scenario, const Mesh& mesh, const Placement& placement, int rank)
+} // namespace
+
+GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const Placement& placement, int rank)
 {
     GroupGeometry geometry;
-    const auto set = [&](CommunicatorRole role, std::vector<int> members) {
+    const auto set = [&](CommunicatorRole role, const std::vector<int>& members) {
         if (members.size() > 1)
             geometry.shapes[asIndex(role)] = placement.shape(members);
     };
@@ -115,6 +140,9 @@ GroupGeometry geometryAt(const Scenario& scenario, const Mesh& mesh, const Place
     set(CommunicatorRole::exptTp, membersOf(ProcessGroup::expt_tp));
     set(CommunicatorRole::exptDp, membersOf(ProcessGroup::expt_dp));
     set(CommunicatorRole::embd, membersOf(ProcessGroup::embd));
+    const auto at = mesh.coordinates(rank); // with one copy of the model nobody asks for those of two
+    if (const int other = mesh.rank(at.tp, at.cp, at.dp, scenario.layout.pp - 1 - at.pp); other != rank)
+        set(CommunicatorRole::copies, {std::min(rank, other), std::max(rank, other)});
     const std::vector<int> data = membersOf(ProcessGroup::dp_cp);
     const auto shard = asIndex(communicatorSize(CommunicatorRole::dpShard, scenario));
     const auto place = asIndex(mesh.indexInGroup(ProcessGroup::dp_cp, rank));
@@ -125,12 +153,10 @@ GroupGeometry geometryAt(const Scenario& scenario, const Mesh& mesh, const Place
         if (i % shard == place % shard)
             replicas.push_back(data[i]);
     }
-    set(CommunicatorRole::dpShard, std::move(shards));
-    set(CommunicatorRole::dpReplicate, std::move(replicas));
+    set(CommunicatorRole::dpShard, shards);
+    set(CommunicatorRole::dpReplicate, replicas);
     return geometry;
 }
-
-} // namespace
 
 PassFloors& PassFloors::operator+=(const PassFloors& other)
 {
@@ -138,8 +164,14 @@ PassFloors& PassFloors::operator+=(const PassFloors& other)
     backward += other.backward;
     input += other.input;
     weight += other.weight;
-    kernelForward += other.kernelForward;
-    kernelBackward += other.kernelBackward;
+    blockForward += other.blockForward;
+    blockBackward += other.blockBackward;
+    blockWork += other.blockWork;
+    exchange += other.exchange;
+    workForward += other.workForward;
+    workBackward += other.workBackward;
+    workInput += other.workInput;
+    workWeight += other.workWeight;
     kept += other.kept;
     transient = std::max(transient, other.transient);
     return *this;
@@ -151,8 +183,14 @@ PassFloors PassFloors::operator-(const PassFloors& other) const
             .backward = backward - other.backward,
             .input = input - other.input,
             .weight = weight - other.weight,
-            .kernelForward = kernelForward - other.kernelForward,
-            .kernelBackward = kernelBackward - other.kernelBackward,
+            .blockForward = blockForward - other.blockForward,
+            .blockBackward = blockBackward - other.blockBackward,
+            .blockWork = blockWork - other.blockWork,
+            .exchange = exchange - other.exchange,
+            .workForward = workForward - other.workForward,
+            .workBackward = workBackward - other.workBackward,
+            .workInput = workInput - other.workInput,
+            .workWeight = workWeight - other.workWeight,
             .kept = kept - other.kept,
             .transient = transient};
 }
@@ -163,10 +201,43 @@ PassFloors PassFloors::operator*(double times) const
             .backward = backward * times,
             .input = input * times,
             .weight = weight * times,
-            .kernelForward = kernelForward * times,
-            .kernelBackward = kernelBackward * times,
+            .blockForward = blockForward * times,
+            .blockBackward = blockBackward * times,
+            .blockWork = blockWork * times,
+            .exchange = exchange * times,
+            .workForward = workForward * times,
+            .workBackward = workBackward * times,
+            .workInput = workInput * times,
+            .workWeight = workWeight * times,
             .kept = kept * times,
             .transient = times > 0 ? transient : 0};
+}
+
+int gpusTogether(const Cluster& cluster)
+{
+    return std::max(cluster.gpusPerNode, cluster.tiers.front().span);
+}
+
+bool domainsHoldBlocks(const Scenario& scenario)
+{
+    const Layout& layout = scenario.layout;
+    std::pair<std::string_view, int> outermost{"", 1};
+    for (std::size_t from = 0; from < layout.order.size();) {
+        const std::size_t to = std::min(layout.order.find('-', from), layout.order.size());
+        const std::string_view axis = std::string_view(layout.order).substr(from, to - from);
+        for (const auto& [name, size] :
+             {std::pair<std::string_view, int>{"tp", layout.tp}, {"cp", layout.cp}, {"pp", layout.pp}, {"dp", layout.dp}})
+            if (axis == name && size > 1)
+                outermost = {name, size};
+        from = to + 1;
+    }
+    const auto world = layout.worldSize();
+    const auto block = world / outermost.second;
+    // Experts' groups are made of the ranks of a stage.
+    const bool isWhole = scenario.model.numExperts == 0 || outermost.first == "pp";
+    return std::all_of(scenario.cluster.tiers.begin(), scenario.cluster.tiers.end(), [&](const Tier& tier) {
+        return tier.span <= gpusTogether(scenario.cluster) || tier.span >= world || (isWhole && tier.span % block == 0);
+    });
 }
 
 PipelineGeometry pipelineGeometry(const Scenario& scenario)
@@ -174,15 +245,16 @@ PipelineGeometry pipelineGeometry(const Scenario& scenario)
     const Layout& layout = scenario.layout;
     const Mesh mesh(layout);
     const Placement placement(layout, scenario.cluster);
-    PipelineGeometry geometry{.groups = geometryAt(scenario, mesh, placement, 0)};
+    PipelineGeometry geometry{.groups = groupGeometryAt(scenario, mesh, placement, 0)};
     int tier = static_cast<int>(scenario.cluster.tiers.size()) - 1;
+    const bool repeats = layout.placement == PlacementRule::packed && domainsHoldBlocks(scenario);
     for (int p = 1; p < layout.pp; ++p) {
         const int rank = mesh.rank(0, 0, 0, p), before = mesh.rank(0, 0, 0, p - 1);
         tier = std::min(tier, placement.tierBetween(before, rank));
         const int stride = rank - before;
-        if (layout.placement == PlacementRule::packed && stride % scenario.cluster.gpusPerNode == 0)
-            continue; // lies on its nodes as the one before does, unless domains of nodes end between them
-        const GroupGeometry here = geometryAt(scenario, mesh, placement, rank);
+        if (repeats && stride % gpusTogether(scenario.cluster) == 0)
+            continue; // lies on its nodes as the one before does
+        const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, rank);
         for (std::size_t role = 0; role < here.shapes.size(); ++role) {
             const auto better = [](const GroupShape& a, const GroupShape& b) {
                 return std::pair(a.spanningTier(), a.domains) < std::pair(b.spanningTier(), b.domains);
@@ -217,7 +289,7 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     Scenario scenario = given;
     scenario.training.offload.activationLayers = 0;
     const CostModel cost(scenario);
-    const PassPricer price(cost, geometry.groups);
+    const PassPricer price(given, cost, geometry.groups);
     Labels labels;
     const Sharding sharding = Sharding::of(scenario);
 
@@ -236,8 +308,14 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
                           .backward = backward.chainNs,
                           .input = input.chainNs,
                           .weight = weight.chainNs,
-                          .kernelForward = forward.kernelNs,
-                          .kernelBackward = backward.kernelNs,
+                          .blockForward = forward.blockNs,
+                          .blockBackward = backward.blockNs,
+                          .blockWork = forward.blockWorkNs + backward.blockWorkNs,
+                          .exchange = forward.exchangeNs + backward.exchangeNs,
+                          .workForward = forward.workNs,
+                          .workBackward = backward.workNs,
+                          .workInput = input.workNs,
+                          .workWeight = weight.workNs,
                           .kept = forward.keptBytes,
                           .transient = backward.peakBytes};
     };
@@ -333,7 +411,7 @@ Floors::LayerFloors Floors::priceHalf(HalfOfLayer half, Recompute recompute, con
     scenario.training.recompute = recompute;
     scenario.training.recomputeLayers = recompute == Recompute::full ? 1 : 0;
     const CostModel cost(scenario);
-    const PassPricer price(cost, GroupGeometry{});
+    const PassPricer price(given, cost, GroupGeometry{});
     const Sharding sharding = Sharding::of(scenario);
     Labels labels;
     LayerFloors floors;
@@ -420,7 +498,7 @@ ShardFloors Floors::priceShards(const Scenario& given) const
     scenario.training.microBatchSize = 1;
     const PipelineGeometry geometry = pipelineGeometry(scenario);
     const CostModel cost(scenario);
-    const PassPricer price(cost, geometry.groups);
+    const PassPricer price(given, cost, geometry.groups);
     Labels labels;
     const Sharding sharding = Sharding::of(scenario);
     PassBuilder builder(scenario, labels);
@@ -463,7 +541,7 @@ double Floors::updateNs(const Choice& choice, const Scenario& scenario, Paramete
 {
     const ShardKey key = shardKey(choice);
     const ParameterElements trained = elements.trained();
-    const std::pair<std::int64_t, std::int64_t> size{trained.dense, trained.routed};
+    const UpdateKey size{trained.dense, trained.routed, scenario.modelCopies()};
     {
         const std::lock_guard guard(m_lock);
         const auto& known = m_updates[key];
@@ -474,7 +552,7 @@ double Floors::updateNs(const Choice& choice, const Scenario& scenario, Paramete
     const CostModel cost(scenario);
     Labels labels;
     PassBuilder builder(scenario, labels);
-    const double ns = PassPricer(cost, geometry->groups).updateNs(builder.finish(trained, false, 0));
+    const double ns = PassPricer(scenario, cost, geometry->groups).updateNs(builder.finish(trained, false, 0));
     const std::lock_guard guard(m_lock);
     return m_updates[key].try_emplace(size, ns).first->second;
 }

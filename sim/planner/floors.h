@@ -24,9 +24,14 @@ namespace sim {
 /// Nanoseconds of the four passes, and what they keep.
 struct PassFloors {
     double forward = 0, backward = 0, input = 0, weight = 0;
-    double kernelForward = 0, kernelBackward = 0; ///< of these, kernels alone: where two passes run as one block
-    double kept = 0;                              ///< bytes from a forward pass on
-    double transient = 0;                         ///< bytes that a backward pass needs beside what is kept
+    /// Of these, what two passes that run as one block do not hide of each other: all but the experts' transfers.
+    double blockForward = 0, blockBackward = 0;
+    double blockWork = 0; ///< of both, as far as it counts beside collectives
+    double exchange = 0;  ///< these transfers, of both
+    /// Kernels, and the time between them as far as it counts beside collectives (StreamClock::workNs).
+    double workForward = 0, workBackward = 0, workInput = 0, workWeight = 0;
+    double kept = 0;      ///< bytes from a forward pass on
+    double transient = 0; ///< bytes that a backward pass needs beside what is kept
     PassFloors& operator+=(const PassFloors&);
     PassFloors operator-(const PassFloors&) const;
     PassFloors operator*(double) const;
@@ -38,6 +43,13 @@ struct PipelineGeometry {
     int sendTier = 0; ///< the innermost between neighbours
 };
 PipelineGeometry pipelineGeometry(const Scenario&);
+/// GPUs of a node, or of the domain of several that joins them as one.
+int gpusTogether(const Cluster&);
+/// Whether domains that are greater, but do not hold all, hold whole blocks of ranks: those that differ in nothing but the
+/// outermost axis. Then what lies like another on its nodes lies like it altogether, but for where it is along that axis.
+bool domainsHoldBlocks(const Scenario&);
+/// As one rank sees them.
+GroupGeometry groupGeometryAt(const Scenario&, const Mesh&, const Placement&, int rank);
 
 /// Parts of the model under one split: everything of a choice that a layer's passes depend on.
 struct PartFloors {
@@ -68,7 +80,8 @@ struct LayoutFloor {
 /// model.
 struct ShapeFloor {
     struct Rank {
-        double endNs = 0; ///< of its last pass
+        double endNs = 0;  ///< of its last pass
+        double workNs = 0; ///< of all, as far as it counts beside collectives, with the time before the first
         /// Bytes of activations, and whose gradients are being added up beside them; at the first moment when most passes are
         /// held, and at the last.
         std::array<double, 2> activations{};
@@ -142,7 +155,9 @@ private:
     std::shared_ptr<const LayerFloors> halfOf(HalfOfLayer, const Choice&, const Scenario&) const;
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
-    mutable std::map<ShardKey, std::map<std::pair<std::int64_t, std::int64_t>, double>> m_updates;
+    /// Parameters, dense and routed; copies of the model.
+    using UpdateKey = std::tuple<std::int64_t, std::int64_t, int>;
+    mutable std::map<ShardKey, std::map<UpdateKey, double>> m_updates;
     mutable std::map<ShardKey, std::shared_ptr<const PipelineGeometry>> m_geometries;
     mutable std::map<std::array<int, 5>, std::shared_ptr<const PassOrder>> m_orders;
     mutable std::size_t m_orderedPasses = 0; ///< in m_orders

@@ -29,7 +29,7 @@ inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // As many at once whatever the number of threads, so that what is counted does not depend on it.
 inline constexpr std::size_t kLookedAtOnce = 24, kSimulatedAtOnce = 2;
 /// Laid out at least, once the first is proved, to fill the places after it.
-inline constexpr std::int64_t kTightForOthers = 64;
+inline constexpr std::int64_t kTightForOthers = 16;
 
 /// How closely something was looked at. A node is all of a grid with one micro-batch and kind of recomputation; a shape is all
 /// ways of sharding one schedule of it, ordered once the order of its passes was; a leaf is one layout, tight once laid out.

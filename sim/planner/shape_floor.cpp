@@ -180,17 +180,23 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
     shape.startsWithEmbedding = all[0].lastReduced != kNothing;
 
     const double m = microbatches / static_cast<double>(copies);
+    const double lost = 1 - 1 / scenario.cluster.efficiency.besideTransfers; // of each moment beside a collective
     double before = 0, after = 0;
     for (int rank = 0; rank < ranks; ++rank) {
         ShapeFloor::Rank here;
         here.layers.resize(m_kinds.size());
-        double work = 0, kernels = 0, kept = 0;
+        double work = 0, block = 0, blockWork = 0, exchange = 0, kept = 0, beside = 0;
         int chunksHere = 0;
         const auto take = [&](int s) {
             const PartOfShape& of = all[asIndex(s)];
             work += m * (of.passes.forward +
                          (splits ? std::min(of.passes.backward, of.passes.input + of.passes.weight) : of.passes.backward));
-            kernels += m * (of.passes.kernelForward + of.passes.kernelBackward);
+            block += m * (of.passes.blockForward + of.passes.blockBackward);
+            blockWork += m * of.passes.blockWork;
+            exchange += m * of.passes.exchange;
+            beside += m * (of.passes.workForward +
+                           (splits ? std::min(of.passes.workBackward, of.passes.workInput + of.passes.workWeight)
+                                   : of.passes.workBackward));
             kept = chunksHere == 0 ? of.passes.kept : std::min(kept, of.passes.kept);
             here.held += of.elements;
             for (std::size_t k = 0; k < here.layers.size(); ++k)
@@ -204,7 +210,8 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
             take(pipeline.isV && chunk == 1 ? 2 * ranks - 1 - rank : chunk * ranks + rank);
         if (copies > 1)
             take(stages - 1 - rank);
-        here.endNs = blocks ? kernels : copies > 1 ? work : before + work;
+        here.endNs = blocks ? std::max({block, blockWork + lost * exchange, exchange}) : copies > 1 ? work : before + work;
+        here.workNs = blocks ? blockWork : copies > 1 ? beside : before / scenario.cluster.efficiency.besideTransfers + beside;
         here.behindFirstNs = splits ? 0 : after;
         if (rank < stages) {
             before += all[asIndex(rank)].passes.forward + sendNs;
@@ -240,13 +247,14 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
     }
     if (order != nullptr && !order->passes.empty()) {
         std::vector<PartTimes> times;
+        times.reserve(all.size());
         for (const PartOfShape& part : all)
             times.push_back({.forward = part.passes.forward,
                              .backward = part.passes.backward,
                              .input = part.passes.input,
                              .weight = part.passes.weight,
-                             .blockForward = blocks ? part.passes.kernelForward : part.passes.forward,
-                             .blockBackward = blocks ? part.passes.kernelBackward : part.passes.backward});
+                             .blockForward = blocks ? part.passes.blockForward : part.passes.forward,
+                             .blockBackward = blocks ? part.passes.blockBackward : part.passes.backward});
         const std::vector<double> ends = endsOfRanks(*order, times, sendNs);
         for (std::size_t rank = 0; rank < ends.size(); ++rank)
             shape.ranks[rank].endNs = std::max(shape.ranks[rank].endNs, ends[rank]);
@@ -278,8 +286,8 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
         Times times;
         const auto add = [&](const PassFloors& of, double layers) {
             if (pipeline.blocks) {
-                times.forward += of.kernelForward * layers;
-                times.backward += of.kernelBackward * layers;
+                times.forward += of.blockForward * layers;
+                times.backward += of.blockBackward * layers;
                 return;
             }
             times.forward += of.forward * layers;
@@ -407,6 +415,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
                        shape.startsWithEmbedding && shards.embeddingReduce > 0;
     const double begin = waits ? shards.embeddingGather : 0;
 
+    const double lost = 1 - 1 / scenario.cluster.efficiency.besideTransfers; // of each moment beside a collective
     const ShardRanks cut = ShardRanks::of(layout);
     const StateBytes each = StateBytes::of(scenario.training);
     const auto wholeBytes = [](const ParameterElements& elements, int bytes) {
@@ -435,7 +444,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
             tailOfFirst = tail;
         floor.stepNs = std::max({floor.stepNs, begin + rank.endNs + tail,
                                  shape.isSplit ? 0 : begin + rank.endNs + rank.behindFirstNs + tailOfFirst,
-                                 shape.usesTwice ? 0 : dp + update});
+                                 shape.usesTwice ? 0 : dp + update, shape.usesTwice ? 0 : rank.workNs + lost * dp + update});
         for (std::size_t moment = 0; moment < rank.activations.size(); ++moment) {
             double bytes = states + rank.activations[moment];
             if (layout.zeroStage >= 2 && layout.pp > 1) // whole until the last is there

@@ -5,68 +5,258 @@
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 #include "sim/planner/floors.h"
+#include "sim/planner/stream_clock.h"
 #include "sim/program/program.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <limits>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace sim {
 namespace {
 
-constexpr double kNoMessageYet = std::numeric_limits<double>::infinity();
-constexpr double kNeverBusy = -1e30;
+constexpr double kNotYet = std::numeric_limits<double>::infinity();
 
-struct PassEnds {
-    double compute = 0; ///< after its first kernel may begin
-    double send = 0;    ///< when what it sends is ready
-    bool usesDataParallel = false;
-    double keptBytes = 0, peakBytes = 0;
+/// What a pass keeps, and takes at most.
+struct PassBytes {
+    double kept = 0, peak = 0;
 };
 
-/// Where the streams of a rank stand.
-using Tails = std::array<double, kStreamCount>;
-
-/// Runs a pass on streams that stand where `tails` say; returns when what it sends is ready.
-double runPass(const Pass& pass, const std::vector<std::int64_t>& durations, Tails& tails)
+PassBytes bytesOf(const Pass& pass)
 {
-    double send = kNeverBusy;
-    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
-        const Op& op = pass.ops[i];
-        if (op.kind == OpKind::receive || op.kind == OpKind::post)
-            continue;
-        double start = tails[asIndex(op.stream)];
-        for (unsigned waits = op.waits; waits != 0; waits &= waits - 1)
-            start = std::max(start, tails[asIndex(std::countr_zero(waits))]);
-        if (op.kind == OpKind::send) {
-            send = std::max(start, tails[asIndex(Stream::compute)]);
-            continue;
-        }
-        tails[asIndex(op.stream)] = start + static_cast<double>(durations[i]);
-    }
-    return send;
-}
-
-PassEnds endsOfPass(const Pass& pass, const std::vector<std::int64_t>& durations)
-{
-    PassEnds ends;
-    double bytes = 0;
+    PassBytes bytes;
     for (const Op& op : pass.ops) {
-        bytes += static_cast<double>(op.allocBytes);
-        ends.peakBytes = std::max(ends.peakBytes, bytes);
-        bytes -= static_cast<double>(op.freeBytes);
-        ends.usesDataParallel = ends.usesDataParallel || ((op.waits | maskOf(op.stream)) & kDataParallelStreams) != 0;
+        bytes.kept += static_cast<double>(op.allocBytes);
+        bytes.peak = std::max(bytes.peak, bytes.kept);
+        bytes.kept -= static_cast<double>(op.freeBytes);
     }
-    ends.keptBytes = bytes;
-    Tails tails;
-    tails.fill(kNeverBusy);
-    tails[asIndex(Stream::compute)] = 0;
-    ends.send = runPass(pass, durations, tails);
-    ends.compute = tails[asIndex(Stream::compute)];
-    return ends;
+    return bytes;
 }
+
+/// Ranks of one pipeline do these together.
+bool isJoint(CommunicatorRole group)
+{
+    return group == CommunicatorRole::embd || group == CommunicatorRole::copies;
+}
+
+/// Waits for something that a pass before it has issued, other than kernels and its message; or ranks of other replicas or stages
+/// take part in it.
+bool reachesOut(const Pass& pass)
+{
+    auto here = static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::receive));
+    for (const Op& op : pass.ops) {
+        if ((op.waits & ~here) != 0 || (maskOf(op.stream) & kDataParallelStreams) != 0 || isJoint(op.group))
+            return true;
+        here |= maskOf(op.stream);
+    }
+    return false;
+}
+
+/// A program at the prices of ranks that lie in one way.
+class PricedFor {
+public:
+    PricedFor(const Scenario& scenario, const CostModel& cost, const Program& program, const GroupGeometry& geometry)
+        : m_besideTransfers(scenario.cluster.efficiency.besideTransfers), m_alone(program.passes.size())
+    {
+        const OpDurations durations = cost.price(program, geometry);
+        for (std::size_t p = 0; p < program.passes.size(); ++p)
+            m_passes.push_back(pricePass(cost, program.passes[p], durations[p], geometry));
+    }
+    const PricedPass& pass(std::size_t p) const { return m_passes[p]; }
+
+    struct Alone {
+        StreamClock clock;
+        double sent = 0; ///< when its message is ready
+        double sendNs = 0;
+    };
+    /// From its beginning on, with a message that takes so long.
+    const Alone& alone(std::size_t p, double sendNs, const OpPorts& sendPorts)
+    {
+        std::vector<Alone>& known = m_alone[p];
+        for (const Alone& of : known)
+            if (of.sendNs == sendNs)
+                return of;
+        Alone& made = known.emplace_back(Alone{StreamClock(m_besideTransfers, StreamClock::Begin::ofPass), 0, sendNs});
+        made.sent = made.clock.run(m_passes[p], 0, m_passes[p].ops.size(), sendNs, sendPorts);
+        return made;
+    }
+
+private:
+    double m_besideTransfers;
+    std::vector<PricedPass> m_passes;
+    std::vector<std::vector<Alone>> m_alone; ///< [pass]
+};
+
+/// Ranks that make up one pipeline.
+struct PipelineRanks {
+    std::vector<int> ranks;
+    std::vector<std::size_t> geometry; ///< [pipeline coordinate]
+};
+
+/// Pipelines that lie differently on their nodes: as many as there are, or so many of them.
+constexpr std::size_t kMostPipelines = 8;
+
+std::vector<PipelineRanks> pipelinesOf(const Scenario& scenario, const Mesh& mesh, const Placement& placement,
+                                       std::vector<GroupGeometry>& geometries)
+{
+    const Layout& layout = scenario.layout;
+    const int perNode = gpusTogether(scenario.cluster);
+    const bool repeats = layout.placement == PlacementRule::packed && domainsHoldBlocks(scenario);
+    std::vector<PipelineRanks> pipelines;
+    std::set<std::pair<int, int>> seen; // where first ranks lie in a node, and in their group of tensor parallelism
+    const int replicas = layout.cp * layout.dp;
+    const int lanes = perNode % layout.tp == 0 || layout.placement != PlacementRule::packed ? 1 : layout.tp;
+    for (int replica = 0; replica < replicas; ++replica)
+        for (int t = 0; t < lanes && pipelines.size() < kMostPipelines; ++t) {
+            PipelineRanks of;
+            for (int p = 0; p < layout.pp; ++p)
+                of.ranks.push_back(mesh.rank(t, replica % layout.cp, replica / layout.cp, p));
+            const int first = of.ranks.front() - t;
+            if (!seen.insert({layout.placement == PlacementRule::packed ? first % perNode : 0, t}).second)
+                continue;
+            for (int p = 0; p < layout.pp; ++p) {
+                const int rank = of.ranks[asIndex(p)];
+                if (p > 0 && repeats && (rank - of.ranks[asIndex(p - 1)]) % perNode == 0) {
+                    of.geometry.push_back(of.geometry.back()); // lies on its nodes as the one before does
+                    continue;
+                }
+                const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, rank);
+                const auto known = std::find(geometries.begin(), geometries.end(), here);
+                of.geometry.push_back(asIndex(known - geometries.begin()));
+                if (known == geometries.end())
+                    geometries.push_back(here);
+            }
+            if (std::none_of(pipelines.begin(), pipelines.end(),
+                             [&](const PipelineRanks& other) { return other.geometry == of.geometry; }))
+                pipelines.push_back(std::move(of));
+        }
+    return pipelines;
+}
+
+/// Nothing makes one replica other than the next: where one pipeline lies like the next, all do the same at the same time.
+bool replicasAreAlike(const Scenario& scenario)
+{
+    const auto world = scenario.layout.worldSize();
+    const int perNode = gpusTogether(scenario.cluster);
+    return scenario.perturbations.empty() && !scenario.training.documents.areGiven() &&
+           scenario.layout.placement == PlacementRule::packed && (world <= perNode || world % perNode == 0) &&
+           domainsHoldBlocks(scenario);
+}
+
+/// When the last op of a pipeline can have ended at the earliest.
+class PipelineWalk {
+public:
+    PipelineWalk(const Scenario& scenario, const CostModel& cost, const Program& program, std::vector<bool> reachesOut)
+        : m_besideTransfers(scenario.cluster.efficiency.besideTransfers), m_program(program), m_reachesOut(std::move(reachesOut))
+    {
+        for (const Pass& pass : program.passes)
+            m_hasJoint.push_back(std::any_of(pass.ops.begin(), pass.ops.end(), [](const Op& op) { return isJoint(op.group); }));
+        for (int tier = 0; tier < static_cast<int>(scenario.cluster.tiers.size()); ++tier) {
+            const std::int64_t ns = cost.sendNs(program.sendBytes, tier);
+            m_sendNs.push_back(static_cast<double>(ns));
+            m_sendPorts.push_back(portsOf(cost.sendUse(program.sendBytes, tier, ns), m_sendNs.back()));
+        }
+    }
+
+    double endNs(const PipelineRanks& pipeline, std::vector<PricedFor>& prices, const Placement& placement,
+                 StreamClock::Replicas replicas) const
+    {
+        struct Standing {
+            StreamClock clock;
+            std::size_t step = 0;
+            std::vector<double> mailbox;
+            std::size_t op = 0;
+            std::array<double, 2> joins{kNotYet, kNotYet}; ///< when it came to what it does with the last, the other copy
+            int peer = -1;                                 ///< that it sent to last, and over which tier
+            std::size_t tier = 0;
+        };
+        const std::size_t ranks = m_program.ranks.size();
+        std::vector<Standing> standing(
+            ranks, {.clock = StreamClock(m_besideTransfers, StreamClock::Begin::ofStep, replicas), .mailbox = {}});
+        for (std::size_t r = 0; r < ranks; ++r)
+            standing[r].mailbox.assign(asIndex(m_program.ranks[r].slots), kNotYet);
+        // Whether all have come that do it together, and when the last has.
+        const auto joint = [&](std::size_t r, CommunicatorRole role) {
+            double latest = 0;
+            const std::size_t which = role == CommunicatorRole::embd ? 0 : 1;
+            const std::size_t last = ranks - 1;
+            for (const std::size_t other : which == 0 ? std::array{std::size_t{0}, last} : std::array{r, last - r})
+                latest = std::max(latest, standing[other].joins[which]);
+            return latest;
+        };
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (std::size_t r = 0; r < ranks; ++r) {
+                Standing& here = standing[r];
+                PricedFor& priced = prices[pipeline.geometry[r]];
+                const std::vector<Step>& steps = m_program.ranks[r].steps;
+                for (; here.step < steps.size(); ++here.step) {
+                    const Step& step = steps[here.step];
+                    const bool receives = step.receiveSlot != kNoSlot;
+                    const double arrival = receives ? here.mailbox[asIndex(step.receiveSlot)] : StreamClock::kLongAgo;
+                    if (arrival == kNotYet)
+                        break;
+                    const bool sends = step.sendSlot != kNoSlot && step.sendTo >= 0;
+                    if (sends && step.sendTo != here.peer) {
+                        here.peer = step.sendTo;
+                        here.tier = asIndex(placement.tierBetween(pipeline.ranks[r], pipeline.ranks[asIndex(step.sendTo)]));
+                    }
+                    const double sendNs = sends ? m_sendNs[here.tier] : 0;
+                    const OpPorts sendPorts = sends ? m_sendPorts[here.tier] : OpPorts{};
+                    double sent = 0;
+                    const double begin = std::max(here.clock.tail(Stream::compute), arrival);
+                    if (m_reachesOut[step.pass] ||
+                        here.clock.isBesideFrom(begin)) { // parameters are gathered before its message is there
+                        const PricedPass& pass = priced.pass(step.pass);
+                        if (receives)
+                            here.clock.setTail(Stream::receive, arrival);
+                        bool waits = false;
+                        while (here.op < pass.ops.size() && !waits) {
+                            const PricedOp& op = pass.ops[here.op];
+                            const std::size_t to = m_hasJoint[step.pass] ? here.op + 1 : pass.ops.size();
+                            if (m_hasJoint[step.pass] && isJoint(op.group)) {
+                                double& joins = here.joins[op.group == CommunicatorRole::embd ? 0 : 1];
+                                moved = moved || joins == kNotYet;
+                                joins = here.clock.readyNs(op);
+                                const double latest = joint(r, op.group);
+                                waits = latest == kNotYet;
+                                if (waits)
+                                    break;
+                                here.clock.holdUntil(op.stream, latest);
+                            }
+                            sent = std::max(sent, here.clock.run(pass, here.op, to, sendNs, sendPorts));
+                            here.op = to;
+                        }
+                        if (waits)
+                            break;
+                        here.op = 0;
+                    } else {
+                        const PricedFor::Alone& alone = priced.alone(step.pass, sendNs, sendPorts);
+                        sent = begin + alone.sent;
+                        here.clock.append(alone.clock, arrival);
+                    }
+                    if (sends)
+                        standing[asIndex(step.sendTo)].mailbox[asIndex(step.sendSlot)] = sent + sendNs;
+                    moved = true;
+                }
+            }
+        }
+        double end = 0;
+        for (const Standing& here : standing)
+            end = std::max(end, here.clock.endNs());
+        return end;
+    }
+
+private:
+    double m_besideTransfers;
+    const Program& m_program;
+    std::vector<bool> m_reachesOut, m_hasJoint; ///< [pass]
+    std::vector<double> m_sendNs;               ///< [tier]
+    std::vector<OpPorts> m_sendPorts;
+};
 
 } // namespace
 
@@ -74,82 +264,39 @@ TightFloor tightFloor(const Scenario& scenario, const PassCostsOf& costsOf)
 {
     const Schedule schedule = planSchedule(scenario, costsOf);
     const Program program = lowerProgram(scenario, schedule);
-    const PipelineGeometry geometry = pipelineGeometry(scenario);
     const CostModel cost(scenario);
-    const OpDurations durations = cost.price(program, geometry.groups);
     const Mesh mesh(scenario.layout);
     const Placement placement(scenario.layout, scenario.cluster);
 
-    std::vector<PassEnds> passes;
-    for (std::size_t p = 0; p < program.passes.size(); ++p)
-        passes.push_back(endsOfPass(program.passes[p], durations[p]));
+    std::vector<bool> reaches;
+    std::vector<PassBytes> bytes;
+    for (const Pass& pass : program.passes) {
+        reaches.push_back(reachesOut(pass));
+        bytes.push_back(bytesOf(pass));
+    }
+    std::vector<GroupGeometry> geometries;
+    const std::vector<PipelineRanks> pipelines = pipelinesOf(scenario, mesh, placement, geometries);
+    std::vector<PricedFor> prices;
+    prices.reserve(geometries.size());
+    for (const GroupGeometry& geometry : geometries)
+        prices.emplace_back(scenario, cost, program, geometry);
 
-    const std::size_t ranks = program.ranks.size();
-    const auto rankAt = [&](int p) { return mesh.rank(0, 0, 0, p); };
-    std::vector<double> sendNs;
-    for (int tier = 0; tier < static_cast<int>(scenario.cluster.tiers.size()); ++tier)
-        sendNs.push_back(static_cast<double>(cost.sendNs(program.sendBytes, tier)));
-
+    const auto replicas =
+        pipelines.size() == 1 && replicasAreAlike(scenario) ? StreamClock::Replicas::areAlike : StreamClock::Replicas::differ;
     TightFloor floor;
-    struct Standing {
-        Tails tails{};
-        std::size_t step = 0;
-        double bytes = 0, peak = 0;
-        std::vector<double> mailbox;
-    };
-    std::vector<Standing> standing(ranks);
-    for (std::size_t r = 0; r < ranks; ++r) {
-        standing[r].tails.fill(kNeverBusy);
-        standing[r].tails[asIndex(Stream::compute)] = 0;
-        standing[r].mailbox.assign(asIndex(program.ranks[r].slots), kNoMessageYet);
-    }
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (std::size_t r = 0; r < ranks; ++r) {
-            Standing& here = standing[r];
-            const std::vector<Step>& steps = program.ranks[r].steps;
-            for (; here.step < steps.size(); ++here.step) {
-                const Step& step = steps[here.step];
-                double& compute = here.tails[asIndex(Stream::compute)];
-                if (step.receiveSlot != kNoSlot) {
-                    if (here.mailbox[asIndex(step.receiveSlot)] == kNoMessageYet)
-                        break;
-                }
-                const double arrival = step.receiveSlot != kNoSlot ? here.mailbox[asIndex(step.receiveSlot)] : kNeverBusy;
-                const PassEnds& ends = passes[step.pass];
-                if (!ends.usesDataParallel)
-                    compute = std::max(compute, arrival);
-                here.peak = std::max(here.peak, here.bytes + ends.peakBytes);
-                here.bytes += ends.keptBytes;
-                double sent = compute + ends.send;
-                if (ends.usesDataParallel) {
-                    const double dp = here.tails[asIndex(Stream::dp)], replicas = here.tails[asIndex(Stream::replicas)];
-                    const double from = compute;
-                    here.tails.fill(kNeverBusy);
-                    compute = from;
-                    here.tails[asIndex(Stream::dp)] = dp;
-                    here.tails[asIndex(Stream::replicas)] = replicas;
-                    here.tails[asIndex(Stream::receive)] = arrival; // parameters are gathered before it is there
-                    sent = runPass(program.passes[step.pass], durations[step.pass], here.tails);
-                } else {
-                    compute += ends.compute;
-                }
-                if (step.sendSlot != kNoSlot && step.sendTo >= 0) {
-                    const int tier = placement.tierBetween(rankAt(static_cast<int>(r)), rankAt(step.sendTo));
-                    standing[asIndex(step.sendTo)].mailbox[asIndex(step.sendSlot)] = sent + sendNs[asIndex(tier)];
-                }
-                moved = true;
-            }
+    const PipelineWalk walk(scenario, cost, program, std::move(reaches));
+    for (const PipelineRanks& pipeline : pipelines)
+        floor.stepNs = std::max(floor.stepNs, walk.endNs(pipeline, prices, placement, replicas));
+    for (std::size_t r = 0; r < program.ranks.size(); ++r) {
+        double held = 0, peak = 0;
+        for (const Step& step : program.ranks[r].steps) {
+            peak = std::max(peak, held + bytes[step.pass].peak);
+            held += bytes[step.pass].kept;
         }
-    }
-    for (std::size_t r = 0; r < ranks; ++r) {
-        for (const double tail : standing[r].tails)
-            floor.stepNs = std::max(floor.stepNs, tail);
         const ModelStates& states = program.ranks[r].states;
-        const double bytes =
-            standing[r].peak + static_cast<double>(states.parameters + states.gradients + states.optimizer + states.buffers);
-        if (bytes > floor.peakBytes) {
-            floor.peakBytes = bytes;
+        peak += static_cast<double>(states.parameters + states.gradients + states.optimizer + states.buffers);
+        if (peak > floor.peakBytes) {
+            floor.peakBytes = peak;
             floor.fullestRank = static_cast<int>(r);
         }
     }

@@ -42,34 +42,98 @@ Choice choiceOf(const Scenario& scenario)
             .recomputeLayers = scenario.training.recomputeLayers};
 }
 
+/// Legal ones of all that is searched.
+std::vector<Choice> randomChoices(const PlanSpace& space, std::mt19937& random, std::size_t count)
+{
+    std::vector<Choice> choices;
+    const auto anyOf = [&](const auto& values) { return values[random() % values.size()]; };
+    const std::vector<PlanGrid> grids = space.grids();
+    while (choices.size() < count) {
+        Choice choice{.grid = anyOf(grids), .order = static_cast<int>(random() % space.orders.size())};
+        const auto microBatches = space.microBatches(choice.grid);
+        choice.kind = static_cast<int>(random() % space.kinds.size());
+        const auto chunks = space.chunkCounts(choice.grid, choice.kind);
+        if (microBatches.empty() || chunks.empty())
+            continue;
+        choice.microBatch = anyOf(microBatches);
+        choice.chunks = anyOf(chunks);
+        const std::vector<bool> parallels = space.sequenceParallels(choice.grid);
+        choice.sequenceParallel = parallels[random() % parallels.size()];
+        choice.zeroStage = anyOf(space.zeroStages(choice.grid));
+        choice.dpShard = anyOf(space.shards(choice.grid, choice.zeroStage));
+        choice.recompute = anyOf(space.recomputes());
+        choice.recomputeLayers =
+            choice.recompute == Recompute::full ? 1 + static_cast<int>(random() % asIndex(space.layersOfChunk(choice))) : 0;
+        if (isLegal(space.scenarioOf(choice)))
+            choices.push_back(choice);
+    }
+    return choices;
+}
+
 } // namespace
 
 TEST(TightFloor, IsNoMoreThanTheStepAndHoldsWhatTheEngineHolds)
 {
-    std::mt19937 random(181);
-    std::vector<double> errors;
-    for (int i = 0; i < 90; ++i) {
-        Scenario scenario = test::randomScenario(random, 32);
-        scenario.perturbations.clear();
-        if (!canBePlanned(scenario))
-            continue;
-        SCOPED_TRACE(test::describe(scenario));
-        const TightFloor floor = tightFloor(scenario);
-        const auto step = simulate(scenario);
-        const double ns = step->metrics().stepTimeSeconds * 1e9;
-        EXPECT_LE(floor.stepNs, ns + 1);
-        EXPECT_NEAR(floor.peakBytes / kBytesPerGib, step->metrics().peakMemoryGib, 1e-9);
-        errors.push_back(1 - floor.stepNs / ns);
+    for (const double besideTransfers : {1.0, 1.07, 1.5}) {
+        std::mt19937 random(181);
+        std::vector<double> errors;
+        for (int i = 0; i < 90; ++i) {
+            Scenario scenario = test::randomScenario(random, 32);
+            scenario.perturbations.clear();
+            scenario.cluster.efficiency.besideTransfers = besideTransfers;
+            if (!canBePlanned(scenario))
+                continue;
+            SCOPED_TRACE(test::describe(scenario));
+            const TightFloor floor = tightFloor(scenario);
+            const auto step = simulate(scenario);
+            const double ns = step->metrics().stepTimeSeconds * 1e9;
+            EXPECT_LE(floor.stepNs, ns + 1);
+            EXPECT_NEAR(floor.peakBytes / kBytesPerGib, step->metrics().peakMemoryGib, 1e-9);
+            errors.push_back(1 - floor.stepNs / ns);
+        }
+        ASSERT_GT(errors.size(), 40U);
+        std::sort(errors.begin(), errors.end());
+        const double p50 = errors[errors.size() / 2], p95 = errors[errors.size() * 95 / 100];
+        std::printf("kernels x %.2f beside transfers: closed form below the engine by %.2f %% (median), %.2f %% (p95), %.2f %% "
+                    "(most) of %zu\n",
+                    besideTransfers, 100 * p50, 100 * p95, 100 * errors.back(), errors.size());
+        EXPECT_LT(p50, 0.01);
+        EXPECT_LT(p95, 0.03);
     }
-    ASSERT_GT(errors.size(), 40U);
+}
+
+/// A job of the gallery's kind, on a cluster whose kernels lose to transfers and whose pods end between replicas.
+TEST(TightFloor, IsNoMoreThanTheStepOfLayoutsOfARealJob)
+{
+    constexpr const char* kJob = R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"base": "llama3-8b"},
+      "cluster": {"base": "h100-sxm-ib400",
+                  "tiers": [{"name": "nvlink", "span": 8, "bandwidth_gbs": 450, "latency_us": 2},
+                            {"name": "pod", "span": 16, "bandwidth_gbs": 50, "latency_us": 6},
+                            {"name": "spine", "span": "all", "bandwidth_gbs": 7, "latency_us": 10}]},
+      "layout": {"tp": 2, "pp": 2, "dp": 8},
+      "training": {"sequence_length": 2048, "micro_batch_size": 1, "global_batch_size": 64}})";
+    const PlanRequest request{.document = ScenarioDocument::parse(kJob), .freed = {"layout.order"}};
+    const PlanSpace space(request, test::catalogue());
+    std::mt19937 random(184);
+    std::vector<double> errors;
+    for (const Choice& choice : randomChoices(space, random, 60)) {
+        const Scenario scenario = space.scenarioOf(choice);
+        SCOPED_TRACE(test::describe(scenario));
+        const double ns = simulate(scenario)->metrics().stepTimeSeconds * 1e9;
+        const double floor = tightFloor(scenario).stepNs;
+        EXPECT_LE(floor, ns + 1);
+        const Floors floors(space);
+        const LayoutFloor cheap = floors.floorOf(choice, scenario, *floors.partsOf(choice, scenario),
+                                                 *floors.shardsOf(choice, scenario), floors.orderOf(choice, scenario).get());
+        EXPECT_LE(cheap.stepNs, ns + 1);
+        errors.push_back(1 - floor / ns);
+    }
     std::sort(errors.begin(), errors.end());
-    const double p50 = errors[errors.size() / 2], p95 = errors[errors.size() * 95 / 100];
-    std::printf("closed form below the engine by %.2f %% (median), %.2f %% (p95), %.2f %% (most) of %zu\n", 100 * p50, 100 * p95,
-                100 * errors.back(), errors.size());
-    EXPECT_LT(p50, 0.03);
-    // Wanted is 3 % here, too. It is 16 %: shared links and disturbed kernels, which a closed form leaves out, are what is
-    // missing.
-    EXPECT_LT(p95, 0.17);
+    std::printf("closed form below the engine by %.2f %% (median), %.2f %% (p95) of %zu\n", 100 * errors[errors.size() / 2],
+                100 * errors[errors.size() * 95 / 100], errors.size());
+    EXPECT_LT(errors[errors.size() * 95 / 100], 0.03);
 }
 
 /// Of both passes of all layers of a micro-batch, each layer lowered whole.
@@ -151,28 +215,7 @@ TEST(Floor, IsTheSameWhateverWasPricedBefore)
     const PlanRequest request{.document = ScenarioDocument::parse(kJob), .freed = {"layout.order"}};
     const PlanSpace space(request, test::catalogue());
     std::mt19937 random(183);
-    std::vector<Choice> choices;
-    const auto anyOf = [&](const auto& values) { return values[random() % values.size()]; };
-    const std::vector<PlanGrid> grids = space.grids();
-    while (choices.size() < 400) {
-        Choice choice{.grid = anyOf(grids), .order = static_cast<int>(random() % space.orders.size())};
-        const auto microBatches = space.microBatches(choice.grid);
-        choice.kind = static_cast<int>(random() % space.kinds.size());
-        const auto chunks = space.chunkCounts(choice.grid, choice.kind);
-        if (microBatches.empty() || chunks.empty())
-            continue;
-        choice.microBatch = anyOf(microBatches);
-        choice.chunks = anyOf(chunks);
-        const std::vector<bool> parallels = space.sequenceParallels(choice.grid);
-        choice.sequenceParallel = parallels[random() % parallels.size()];
-        choice.zeroStage = anyOf(space.zeroStages(choice.grid));
-        choice.dpShard = anyOf(space.shards(choice.grid, choice.zeroStage));
-        choice.recompute = anyOf(space.recomputes());
-        choice.recomputeLayers =
-            choice.recompute == Recompute::full ? 1 + static_cast<int>(random() % asIndex(space.layersOfChunk(choice))) : 0;
-        if (isLegal(space.scenarioOf(choice)))
-            choices.push_back(choice);
-    }
+    const std::vector<Choice> choices = randomChoices(space, random, 400);
     const auto floorBy = [&](const Floors& floors, const Choice& choice) {
         const Scenario scenario = space.scenarioOf(choice);
         const LayoutFloor floor =

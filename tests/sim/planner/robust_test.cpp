@@ -87,7 +87,14 @@ TEST(RobustChoice, BusierExpertsHurtOnlyThoseThatAreSpread)
 {
     PlanRequest request = jobOf(R"(, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 1408)",
                                 R"({"tp": 1, "pp": 1, "dp": 8, "ep": 8, "zero_stage": 1})", "");
-    const RobustChoice choice = choiceOf(request);
+    std::vector<PlannedLayout> layouts;
+    for (const char* ep : {"1", "8"}) {
+        PlanRequest held = request;
+        held.fixed.emplace_back("layout.ep", ep);
+        layouts.push_back(plan(held, test::catalogue()).best.front());
+        layouts.back().settings.emplace_back("layout.ep", ep);
+    }
+    const RobustChoice choice = robustChoice(request, test::catalogue(), layouts);
     const std::size_t busier = caseNamed(choice, "the busiest experts get half as much again");
     bool isSpread = false;
     for (std::size_t i = 0; i < choice.layouts.size(); ++i) {

@@ -169,6 +169,23 @@ Answer sizeAnswer(const SizeAnswer& sizes, const PlanRequest& request)
     return answer;
 }
 
+Answer phasesAnswer(const std::vector<PlannedPhase>& phases, const PlanRequest& request)
+{
+    Answer all = Answer::array();
+    for (const PlannedPhase& each : phases) {
+        Answer answer = planAnswer(each.answer, ofPhase(request, each.phase));
+        Answer phase{{"sequence_length", each.phase.sequenceLength}, {"changes", each.changes}, {"read_gib", each.readGib}};
+        if (each.phase.batch > 0)
+            phase["global_batch_size"] = each.phase.batch;
+        phase["kept"] = each.kept ? layoutOf(*each.kept, false) : Answer(nullptr);
+        if (!each.whyNotKept.empty())
+            phase["why_not_kept"] = each.whyNotKept;
+        answer["phase"] = std::move(phase);
+        all.push_back(std::move(answer));
+    }
+    return {{"phases", all}};
+}
+
 Answer leastChangeAnswer(const LeastChange& change)
 {
     Answer settings = Answer::array(), set = Answer::object(), erased = Answer::array();

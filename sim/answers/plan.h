@@ -3,6 +3,7 @@
 
 #include "sim/answers/answers.h"
 #include "sim/planner/least_change.h"
+#include "sim/planner/phases.h"
 #include "sim/planner/planner.h"
 #include "sim/planner/robust.h"
 #include "sim/planner/sensitivity.h"
@@ -20,6 +21,8 @@ Answer whyAnswer(const PlanWhy&);
 /// The plan of the fewest GPUs that meet the deadline, with `deadline`: what was tried on the way; `gpus` 0: none does.
 Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);
 
+/// A plan for each phase, with `phase`: its sequences, what changes before it and what the last phase's layout would take.
+Answer phasesAnswer(const std::vector<PlannedPhase>&, const PlanRequest&);
 Answer leastChangeAnswer(const LeastChange&);
 Answer planSensitivityAnswer(const std::vector<PlanSensitivity>&);
 Answer robustAnswer(const RobustChoice&);

@@ -8,6 +8,7 @@
 #include "sim/answers/plan.h"
 #include "sim/memory_limit.h"
 #include "sim/planner/least_change.h"
+#include "sim/planner/phases.h"
 #include "sim/planner/planner.h"
 #include "sim/text/number_text.h"
 
@@ -43,7 +44,7 @@ struct PlanArguments {
     std::string framework;
     int top = 5, jobs = 0, most = 0;
     double days = 0;
-    std::string sizes;
+    std::string sizes, rampBatch, phases;
     std::string part;
     std::vector<std::string> merge;
     bool json = false, sensitivity = false, robust = false, leastChange = false;
@@ -55,6 +56,25 @@ PlanSetting settingOf(const std::string& assignment, const char* option)
     if (equals == std::string::npos || equals == 0 || equals + 1 == assignment.size())
         throw UsageError(std::string(option) + " takes POINTER=VALUE, as layout.tp=8; it got " + shownText(assignment));
     return {assignment.substr(0, equals), assignment.substr(equals + 1)};
+}
+
+constexpr int kMostNumber = 1 << 20;
+
+/// Whole numbers from 1 on; throws with `usage` where one is none.
+std::vector<int> splitNumbers(const std::string& list, char between, const std::string& usage)
+{
+    std::vector<int> numbers;
+    if (list.empty() || list.back() == between)
+        throw UsageError(usage + "; it got " + shownText(list));
+    std::istringstream words(list);
+    for (std::string word; std::getline(words, word, between);) {
+        int number = 0;
+        const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
+        if (problem != std::errc() || end != word.data() + word.size() || number < 1 || number > kMostNumber)
+            throw UsageError(usage + "; it got " + shownText(word));
+        numbers.push_back(number);
+    }
+    return numbers;
 }
 
 PlanRequest requestOf(const PlanArguments& arguments)
@@ -72,6 +92,13 @@ PlanRequest requestOf(const PlanArguments& arguments)
         request.fixed.push_back(settingOf(assignment, "--fix"));
     request.freed = arguments.freed;
     request.marginGib = arguments.margin;
+    if (!arguments.rampBatch.empty()) {
+        const std::vector<int> numbers = splitNumbers(arguments.rampBatch, ':', "--ramp-batch takes FIRST:STEP, as 16:16");
+        if (numbers.size() != 2)
+            throw UsageError("--ramp-batch takes FIRST:STEP, as 16:16; it got " + shownText(arguments.rampBatch));
+        attributed(arguments.scenario.file,
+                   [&] { request.rampBatches = rampedBatches(withSettings(request, {}), catalogue(), numbers[0], numbers[1]); });
+    }
     request.framework = arguments.framework;
     request.top = arguments.top;
     request.jobs = arguments.jobs;
@@ -324,19 +351,75 @@ std::string overridesOf(const SuggestedEdit& edit)
 
 std::vector<int> numbersOf(const std::string& list)
 {
-    std::vector<int> numbers;
-    std::istringstream words(list);
-    for (std::string word; std::getline(words, word, ',');) {
-        int number = 0;
-        const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-        if (problem != std::errc() || end != word.data() + word.size() || number < 1 || number > 1 << 20)
-            throw UsageError("--sizes takes numbers of GPUs from 1 to " + grouped(1 << 20) + ", as 8,16,32; it got " +
-                             shownText(word));
-        numbers.push_back(number);
-    }
+    std::vector<int> numbers =
+        splitNumbers(list, ',', "--sizes takes numbers of GPUs from 1 to " + grouped(kMostNumber) + ", as 8,16,32");
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
+}
+
+/// "8192:2048,131072:128".
+std::vector<Phase> phasesOf(const std::string& list)
+{
+    const std::string usage = "--phases takes SEQUENCE or SEQUENCE:BATCH of each phase, as 8192:2048,131072:128";
+    std::vector<Phase> phases;
+    std::istringstream words(list);
+    for (std::string word; std::getline(words, word, ',');) {
+        const std::vector<int> numbers = splitNumbers(word, ':', usage);
+        if (numbers.empty() || numbers.size() > 2)
+            throw UsageError(usage + "; it got " + shownText(word));
+        phases.push_back({.sequenceLength = numbers[0], .batch = numbers.size() > 1 ? numbers[1] : 0});
+    }
+    if (phases.empty())
+        throw UsageError(usage);
+    return phases;
+}
+
+/// The best layout of each phase of a run whose sequences grow.
+void runPhases(const PlanArguments& arguments, PlanRequest request)
+{
+    const std::vector<Phase> phases = phasesOf(arguments.phases);
+    isInterrupted = false;
+    const auto before = std::signal(SIGINT, interruptPlan);
+    const CancelScope scope(isInterrupted);
+    request.top = 1;
+    std::vector<PlannedPhase> planned;
+    attributed(arguments.scenario.file, [&] { planned = planPhases(request, catalogue(), phases); });
+    std::signal(SIGINT, before);
+    if (arguments.json) {
+        std::cout << phasesAnswer(planned, request).dump() << "\n";
+        return;
+    }
+    Table table({"sequence", "batch", "step", "tokens a day", "GiB", "", "layout", "with the last one's"});
+    for (const PlannedPhase& each : planned) {
+        const PlanAnswer& answer = each.answer;
+        const std::string proof = answer.stopped ? "stopped" : answer.proved ? "proved" : "not proved";
+        const std::string batch = each.phase.batch > 0 ? grouped(each.phase.batch) : "as given";
+        if (answer.best.empty()) {
+            table.add({grouped(each.phase.sequenceLength), batch, "-", "-", "-", proof,
+                       answer.proved ? "nothing fits" : "none found that fits", "-"});
+            continue;
+        }
+        const PlannedLayout& best = answer.best.front();
+        table.add({grouped(each.phase.sequenceLength), batch, seconds(best.stepSeconds),
+                   numberText(best.tokensPerSecond * 86400 / 1e9, Unit::number) + " billion", fixed(best.peakMemoryGib, 1), proof,
+                   best.grid.text(),
+                   each.kept                 ? seconds(each.kept->stepSeconds)
+                   : each.whyNotKept.empty() ? "-"
+                                             : "not possible"});
+    }
+    table.print(std::cout);
+    for (const PlannedPhase& each : planned) {
+        if (!each.changes.empty())
+            std::cout << "Before " << grouped(each.phase.sequenceLength) << " changes: " << each.changes
+                      << (each.readGib > 0
+                              ? "; each GPU reads " + fixed(each.readGib, 1) + " GiB of parameters and optimizer at most"
+                              : "; parameters and optimizer stay where they are")
+                      << "\n";
+        if (!each.whyNotKept.empty())
+            std::cout << "The last phase's layout in that of " << grouped(each.phase.sequenceLength) << ": " << each.whyNotKept
+                      << "\n";
+    }
 }
 
 /// The winner of each number of GPUs.
@@ -427,6 +510,10 @@ void runPlan(const PlanArguments& arguments)
                          " asks how long a step takes: leave out --objective headroom");
     if (!arguments.sizes.empty()) {
         runSizes(arguments, request);
+        return;
+    }
+    if (!arguments.phases.empty()) {
+        runPhases(arguments, request);
         return;
     }
     if (arguments.leastChange) {
@@ -542,6 +629,9 @@ void addPlan(CLI::App& app)
     command->add_option("--fix", arguments->fixed, "POINTER=VALUE: held there, as layout.tp=8; repeatable")->take_all();
     command->add_option("--free", arguments->freed, "POINTER: searched as well, as layout.order; repeatable")->take_all();
     command->add_option("--margin", arguments->margin, "GiB of each GPU that stay free")->check(positiveNumber(Zero::taken));
+    CLI::Option* ramp = command->add_option("--ramp-batch", arguments->rampBatch,
+                                            "FIRST:STEP: the run begins with batches of FIRST and adds STEP up to the file's, as "
+                                            "Megatron's --rampup-batch-size; a layout has to be legal with each of them");
     command->add_option("--for", arguments->framework, "Only what this framework can do: megatron, torchtitan, ...");
     command->add_option("--top", arguments->top, "So many of the best")->check(wholeNumber(1, 1000));
     command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")
@@ -568,12 +658,19 @@ void addPlan(CLI::App& app)
         command->add_option("--sizes", arguments->sizes, "N,N,...: the best layout of each number of GPUs, a row each");
     for (const char* other : {"--why", "--top", "--gpus", "--sensitivity", "--robust", "--days"})
         bySize->excludes(command->get_option(other));
+    CLI::Option* phases = command->add_option(
+        "--phases", arguments->phases,
+        "SEQUENCE[:BATCH],...: a run whose sequences grow: the best layout of each phase, what changes between them, and what "
+        "each takes with the last one's");
+    for (const char* other : {"--why", "--top", "--sensitivity", "--robust", "--days", "--sizes"})
+        phases->excludes(command->get_option(other));
+    phases->excludes(ramp);
     CLI::Option* least =
         command->add_flag("--least-change", arguments->leastChange,
                           "Of a job that does not fit: the fewest settings to change so that it does, of those the "
                           "fastest, and what it costs; --fix holds as ever, --gpus then is the most that may be used");
-    for (const char* other :
-         {"--why", "--top", "--objective", "--price", "--free", "--sensitivity", "--robust", "--days", "--sizes"})
+    for (const char* other : {"--why", "--top", "--objective", "--price", "--free", "--sensitivity", "--robust", "--days",
+                              "--sizes", "--phases", "--ramp-batch"})
         least->excludes(command->get_option(other));
     command
         ->add_option("--simulations", arguments->most,
@@ -584,7 +681,7 @@ void addPlan(CLI::App& app)
     });
     CLI::Option* part = command->add_option("--part", arguments->part,
                                             "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says");
-    part->excludes(days)->excludes(sensitivity)->excludes(robust)->excludes(least)->excludes(bySize);
+    part->excludes(days)->excludes(sensitivity)->excludes(robust)->excludes(least)->excludes(bySize)->excludes(phases);
     command
         ->add_option(
             "--merge", arguments->merge,

@@ -38,6 +38,8 @@ struct PlanRequest {
     /// Neither searched nor held: what follows from the rest where a file does not say it. The document's own is not looked at.
     std::vector<std::string> following;
     double marginGib = 0; ///< of each GPU's memory, left free
+    /// Global batches that the run begins with, smaller than the document's: a layout has to be legal with each of them.
+    std::vector<int> rampBatches;
     /// Keep to what its export writes and means the same job, with transfers hidden as it does; empty: to nothing but what is
     /// legal.
     std::string framework;
@@ -123,6 +125,8 @@ PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(c
 std::vector<std::string_view> plannedKeys();
 /// Names that a request's framework may have.
 std::vector<std::string_view> plannedFrameworks();
+/// Batches from `first` on, each `step` more, before the document's own. Throws Error where they do not lead to that.
+std::vector<int> rampedBatches(const ScenarioDocument&, const Catalogue&, int first, int step);
 
 /// The document with settings in it, as they are searched with: gpus included.
 ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>&);

@@ -60,20 +60,29 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
     choice.zeroStage = space.zeroStages(grid).front();
     choice.dpShard = space.shards(grid, choice.zeroStage).front();
     std::string firstMessage;
+    // The batch of the document, and those that it begins with.
+    std::vector<int> batches = space.request().rampBatches;
+    batches.insert(batches.begin(), space.base.training.globalBatchSize);
     for (int kind = 0; kind < static_cast<int>(space.kinds.size()); ++kind) {
         const std::vector<int> counts = space.chunkCounts(grid, kind);
         if (counts.empty())
             continue;
         choice.kind = kind;
         choice.chunks = counts.front();
-        for (const Reason& reason : judge(space.scenarioOf(choice)))
-            if (!reason.isWarning) {
-                if (firstMessage.empty() || reason.key.starts_with("/layout"))
-                    firstMessage = reason.key + ": " + reason.message;
-                if (reason.key.starts_with("/layout") || reason.key.starts_with("/training"))
-                    return firstMessage;
-                break;
-            }
+        Scenario scenario = space.scenarioOf(choice);
+        for (const int batch : batches) {
+            scenario.training.globalBatchSize = batch;
+            const std::vector<Reason> reasons = judge(scenario);
+            const auto reason = std::find_if(reasons.begin(), reasons.end(), [](const Reason& each) { return !each.isWarning; });
+            if (reason == reasons.end())
+                continue;
+            const std::string when = batch == batches.front() ? "" : ", while the batch is " + std::to_string(batch);
+            if (firstMessage.empty() || reason->key.starts_with("/layout"))
+                firstMessage = reason->key + ": " + reason->message + when;
+            if (reason->key.starts_with("/layout") || reason->key.starts_with("/training"))
+                return firstMessage;
+            break;
+        }
     }
     return firstMessage.empty() ? "no schedule takes these numbers" : firstMessage;
 }

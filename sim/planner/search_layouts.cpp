@@ -4,7 +4,6 @@
 #include "sim/cancel.h"
 #include "sim/frameworks/limits.h"
 #include "sim/index.h"
-#include "sim/legal/legal.h"
 #include "sim/parallel.h"
 
 #include <cmath>
@@ -184,7 +183,7 @@ GridRecord::Least Search::leanestOf(const PlanGrid& grid) const
                         choice.recomputeLayers =
                             m_space.free.recompute ? m_space.layersOfChunk(choice) : m_space.held.recomputeLayers;
                     m_space.applyTo(scratch, choice);
-                    if (!isLegal(scratch) || !m_space.isOfFramework(scratch))
+                    if (!m_space.isLegalAllAlong(scratch) || !m_space.isOfFramework(scratch))
                         continue;
                     const LayoutFloor floor =
                         m_floors.floorOf(choice, scratch, *m_floors.partsOf(choice, scratch), *m_floors.shardsOf(choice, scratch),

@@ -4,7 +4,6 @@
 #include "sim/cancel.h"
 #include "sim/frameworks/limits.h"
 #include "sim/index.h"
-#include "sim/legal/legal.h"
 #include "sim/parallel.h"
 
 #include <map>
@@ -24,7 +23,7 @@ void Search::eachShape(const Choice& choice, Scenario& scratch, const Take& take
         for (const int chunks : m_space.chunkCounts(choice.grid, kind)) {
             shape.chunks = chunks;
             m_space.applyTo(scratch, shape);
-            if (isLegal(scratch))
+            if (m_space.isLegalAllAlong(scratch))
                 take(shape);
         }
     }
@@ -182,7 +181,7 @@ void Search::expandNode(const Waiting& node, std::vector<Waiting>& shapes) const
         m_space.rememberDeals(shape, deals);
         for (shape.deal = 1; asIndex(shape.deal) <= deals.size(); ++shape.deal) {
             m_space.applyTo(scratch, shape);
-            if (isLegal(scratch) && (!filtered || !shardingsOf(shape).empty()))
+            if (m_space.isLegalAllAlong(scratch) && (!filtered || !shardingsOf(shape).empty()))
                 push(shape);
         }
     });

@@ -1,7 +1,6 @@
 #include "sim/planner/sizes.h"
 
 #include "sim/cancel.h"
-#include "sim/legal/legal.h"
 #include "sim/planner/reasons.h"
 #include "sim/planner/space.h"
 
@@ -56,7 +55,7 @@ bool isPlannable(const PlanRequest& job, const Catalogue& catalogue, int gpus)
                                                 .chunks = chunks,
                                                 .recompute = space.recomputes().front(),
                                                 .recomputeLayers = space.held.recomputeLayers});
-                        if (isLegal(scratch))
+                        if (space.isLegalAllAlong(scratch))
                             return true;
                     }
     return false;

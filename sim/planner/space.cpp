@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <numeric>
 #include <utility>
 
 namespace sim {
@@ -312,7 +313,9 @@ std::vector<int> PlanSpace::microBatches(const PlanGrid& grid) const
         sizes.push_back(held.microBatch);
         return sizes;
     }
-    const int batch = base.training.globalBatchSize;
+    int batch = base.training.globalBatchSize;
+    for (const int before : m_request.rampBatches)
+        batch = std::gcd(batch, before);
     if (batch % grid.dp != 0)
         return sizes;
     sizes = divisorsOf(batch / grid.dp);
@@ -417,6 +420,20 @@ void PlanSpace::hideTransfers(Scenario& scenario) const
         return;
     scenario.training.overlap = base.training.overlap;
     scenario.training.overlap = overlapOf(m_request.framework, scenario);
+}
+
+bool PlanSpace::isLegalAllAlong(Scenario& scenario) const
+{
+    if (!isLegal(scenario))
+        return false;
+    const int batch = scenario.training.globalBatchSize;
+    bool legal = true;
+    for (const int before : m_request.rampBatches) {
+        scenario.training.globalBatchSize = before;
+        legal = legal && isLegal(scenario);
+    }
+    scenario.training.globalBatchSize = batch;
+    return legal;
 }
 
 bool PlanSpace::isOfFramework(const Scenario& scenario) const
@@ -542,6 +559,10 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
                                            : key.isFree == &FreeKeys::zeroStage        ? "0"
                                                                                        : "1");
     hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
+    if (const std::vector<int>& ramp = m_request.rampBatches; !ramp.empty())
+        all["/training/global_batch_size"] =
+            quoted("from " + std::to_string(ramp.front()) + " to " + std::to_string(base.training.globalBatchSize) + " in " +
+                   std::to_string(ramp.size()) + (ramp.size() == 1 ? " step" : " steps") + ", timed at the last");
     hold("training.sequence_length", std::to_string(base.training.sequenceLength));
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
     hold("layout.placement", quoted("packed"));
@@ -576,6 +597,27 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
             std::string("none, full from the first layer of each chunk on, or selective with ") +
             (selectiveJson.starts_with('{') ? "the modules that the scenario gives" : "its usual modules") + ": one set of them");
     return all;
+}
+
+std::vector<int> rampedBatches(const ScenarioDocument& document, const Catalogue& catalogue, int first, int step)
+{
+    const int last = resolvedScenario(document, catalogue).training.globalBatchSize;
+    if (first < 1 || step < 1 || first >= last || (last - first) % step != 0) {
+        const int steps = std::max(1, step >= 1 ? (last - first) / step : 1);
+        throw Error("a ramp of the batch from " + std::to_string(first) + " in steps of " + std::to_string(step) +
+                    " does not lead to the global batch of " + std::to_string(last) +
+                    (step >= 1 && first >= 1 && first < last
+                         ? "; " + std::to_string(last - steps * step) + " in steps of " + std::to_string(step) + " does"
+                         : ": it begins below that, and grows"));
+    }
+    constexpr int kMostBatches = 10'000;
+    if ((last - first) / step > kMostBatches)
+        throw Error("a ramp of " + std::to_string((last - first) / step) + " batches; at most " + std::to_string(kMostBatches) +
+                    " can be judged");
+    std::vector<int> batches;
+    for (int batch = first; batch < last; batch += step)
+        batches.push_back(batch);
+    return batches;
 }
 
 ScenarioDocument withSettings(const PlanRequest& request, const std::vector<PlanSetting>& settings)

@@ -63,6 +63,8 @@ public:
     Scenario scenarioOf(const Choice&) const;
     /// The same into a scenario that was made here before: nothing but what is searched is touched.
     void applyTo(Scenario&, const Choice&) const;
+    /// With the batch of the document, and with those that it begins with. The scenario is left as it was.
+    bool isLegalAllAlong(Scenario&) const;
     /// Whether the framework that was asked for runs it; true where none was.
     bool isOfFramework(const Scenario&) const;
     /// Of layers run again where any number of them is free: the framework may have all or none.

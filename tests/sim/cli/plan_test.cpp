@@ -118,6 +118,29 @@ TEST(PlanCommand, ListsTheBestOfEachNumberOfGpus)
     EXPECT_THAT(run(job + "--sizes 16,x").err, HasSubstr("--sizes takes numbers of GPUs"));
 }
 
+TEST(PlanCommand, KeepsToTheRampOfABatchAndPlansPhasesOfGrowingSequences)
+{
+    const std::string job = "plan " + gallery("05-") + " --fix layout.tp=1 --fix layout.pp=1 --fix training.recompute=none -j 1 ";
+    // Of 64 sequences 16 replicas have four each, of 8 at the beginning half of them none.
+    EXPECT_EQ(runJson(job + "--json").at("best").at(0).at("settings").at("/layout/dp"), 16);
+    const json ramped = runJson(job + "--ramp-batch 8:8 --json");
+    EXPECT_EQ(ramped.at("best").at(0).at("settings").at("/layout/dp"), 8);
+    EXPECT_THAT(ramped.at("held_fixed").at("/training/global_batch_size"), HasSubstr("from 8 to 64 in 7 steps"));
+    EXPECT_THAT(run(job + "--ramp-batch 16").err, HasSubstr("--ramp-batch takes FIRST:STEP"));
+    EXPECT_THAT(run(job + "--ramp-batch 16:17").err, HasSubstr("30 in steps of 17 does"));
+
+    const json phases = runJson(job + "--phases 2048:128,4096:64 --json").at("phases");
+    ASSERT_EQ(phases.size(), 2U);
+    EXPECT_EQ(phases.at(1).at("best").at(0), runJson(job + "--top 1 --json").at("best").at(0));
+    EXPECT_EQ(phases.at(0).at("phase").at("sequence_length"), 2048);
+    EXPECT_EQ(phases.at(1).at("phase").at("changes"), "micro_batch_size 2");
+    EXPECT_EQ(phases.at(1).at("phase").at("read_gib"), 0) << "what each GPU holds stays where it is";
+    EXPECT_EQ(phases.at(1).at("phase").at("kept").at("step_time_s"), phases.at(1).at("best").at(0).at("step_time_s"));
+    EXPECT_THAT(run(job + "--phases 2048:128,4096:64").out, HasSubstr("with the last one's"));
+    EXPECT_THAT(run(job + "--phases 2048:").err, HasSubstr("--phases takes SEQUENCE"));
+    EXPECT_EQ(run(job + "--phases 2048 --sizes 8").code, 2);
+}
+
 TEST(PlanCommand, CountsNoMoreThanThereIs)
 {
     const json answer = runJson(kPlan + "--top 1 --json --fix layout.tp=4 --fix schedule.kind=1f1b");

@@ -306,6 +306,7 @@ TEST(Planner, ProvesNothingWhereItWasStopped)
 TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
 {
     PlanRequest request = tinyJob();
+    request.gpus = 8;
     request.mostSimulated = 1; // and of a search that was cut short by a limit
     std::vector<PlanAnswer> answers{plan(request, test::catalogue())};
     for (const std::int64_t most : {0, 1000, 20'000, 60'000}) {
@@ -328,6 +329,50 @@ TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
         }
     EXPECT_GT(open, 10);
     EXPECT_FALSE(answers.front().proved);
+}
+
+TEST(Planner, TakesNoLayoutThatTheRampOfItsBatchDoesNotReach)
+{
+    const auto valueOf = [](const PlannedLayout& layout, const char* pointer) {
+        for (const auto& [key, value] : layout.settings)
+            if (key == pointer)
+                return value;
+        return std::string();
+    };
+    PlanRequest request = tinyJob({{"schedule.kind", "\"1f1b\""}, {"training.recompute", "\"none\""}});
+    const PlanAnswer whole = plan(request, test::catalogue());
+    request.rampBatches = rampedBatches(request.document, test::catalogue(), 2, 2);
+    EXPECT_EQ(request.rampBatches, (std::vector<int>{2, 4, 6}));
+    const PlanAnswer ramped = plan(request, test::catalogue());
+    ASSERT_FALSE(ramped.best.empty());
+    EXPECT_TRUE(ramped.proved);
+    // Every layout of which the replicas share each of the batches, and no other.
+    double best = std::numeric_limits<double>::infinity();
+    std::int64_t covered = 0;
+    for (const auto& [dp, microBatch] : {std::pair{"1", "1"}, {"1", "2"}, {"2", "1"}}) {
+        PlanRequest held = request;
+        held.rampBatches.clear();
+        held.fixed.emplace_back("layout.dp", dp);
+        held.fixed.emplace_back("training.micro_batch_size", microBatch);
+        const PlanAnswer answer = plan(held, test::catalogue());
+        ASSERT_FALSE(answer.best.empty());
+        best = std::min(best, answer.best.front().stepSeconds);
+        covered += answer.covered;
+    }
+    EXPECT_EQ(ramped.best.front().stepSeconds, best);
+    EXPECT_EQ(ramped.covered, covered);
+    EXPECT_LT(ramped.covered, whole.covered);
+    for (const PlannedLayout& layout : ramped.best)
+        EXPECT_EQ(2 % (layout.grid.dp * std::stoi(valueOf(layout, "training.micro_batch_size"))), 0) << layout.grid.text();
+    for (const RejectedGrid& rejected : ramped.rejected)
+        if (rejected.grid.dp == 4) {
+            EXPECT_EQ(rejected.reason, PlanReason::rule);
+            EXPECT_THAT(rejected.text, testing::HasSubstr("while the batch is 2"));
+        }
+    EXPECT_THAT(ramped.heldFixed.at("/training/global_batch_size"), testing::HasSubstr("from 2 to 8 in 3 steps"));
+    EXPECT_THROW(rampedBatches(request.document, test::catalogue(), 3, 2), Error);
+    EXPECT_THROW(rampedBatches(request.document, test::catalogue(), 8, 2), Error);
+    EXPECT_THROW(rampedBatches(request.document, test::catalogue(), 2, 0), Error);
 }
 
 TEST(Planner, LeavesOpenWhatIsTooLargeToBeSimulatedHere)

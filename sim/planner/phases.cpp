@@ -1,0 +1,96 @@
+#include "sim/planner/phases.h"
+
+#include "sim/memory_limit.h"
+#include "sim/planner/sensitivity.h"
+#include "sim/scenario/pointer_text.h"
+#include "sim/simulate/simulation.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace sim {
+namespace {
+
+/// The layout of another phase in this one.
+void keep(PlannedPhase& of, const PlanRequest& request, const Catalogue& catalogue, const PlannedLayout& layout)
+{
+    const auto resolved = withSettings(request, layout.settings).resolve(catalogue);
+    if (!resolved.scenario) {
+        for (const Problem& problem : resolved.problems)
+            if (problem.severity == Severity::error && of.whyNotKept.empty())
+                of.whyNotKept = problem.pointer + ": " + problem.message;
+        return;
+    }
+    const auto step = simulate(*resolved.scenario);
+    const Metrics& metrics = step->metrics();
+    if (metrics.peakMemoryGib > resolved.scenario->cluster.gpu.memoryGib - request.marginGib) {
+        of.whyNotKept = "does not fit";
+        return;
+    }
+    of.kept = layout;
+    of.kept->stepSeconds = metrics.stepTimeSeconds;
+    of.kept->tokensPerSecond = metrics.tokensPerSecond;
+    of.kept->peakMemoryGib = metrics.peakMemoryGib;
+    of.kept->headroomGib = resolved.scenario->cluster.gpu.memoryGib - metrics.peakMemoryGib;
+    of.kept->use = metrics.use;
+}
+
+/// Whether parameters and optimizer lie elsewhere in one than in the other.
+bool movesStates(const PlannedLayout& a, const PlannedLayout& b)
+{
+    constexpr std::array kPlaces{"layout.order",  "layout.zero_stage",       "layout.dp_shard",
+                                 "schedule.kind", "schedule.virtual_stages", "schedule.layers_per_stage"};
+    const auto valueOf = [](const PlannedLayout& layout, const char* key) {
+        const auto found = std::find_if(layout.settings.begin(), layout.settings.end(),
+                                        [&](const PlanSetting& setting) { return dotted(setting.first) == key; });
+        return found == layout.settings.end() ? std::string() : found->second;
+    };
+    return a.grid != b.grid ||
+           std::any_of(kPlaces.begin(), kPlaces.end(), [&](const char* key) { return valueOf(a, key) != valueOf(b, key); });
+}
+
+double statesGib(const PlanRequest& request, const Catalogue& catalogue, const PlannedLayout& layout)
+{
+    const auto step = simulate(resolvedScenario(withSettings(request, layout.settings), catalogue));
+    std::int64_t most = 0;
+    for (const RankProgram& rank : step->program().ranks)
+        most = std::max(most, rank.states.parameters + rank.states.optimizer);
+    return static_cast<double>(most) / kBytesPerGib;
+}
+
+} // namespace
+
+PlanRequest ofPhase(const PlanRequest& request, const Phase& phase)
+{
+    PlanRequest of = request;
+    of.document.set("training.sequence_length", std::to_string(phase.sequenceLength));
+    if (phase.batch > 0)
+        of.document.set("training.global_batch_size", std::to_string(phase.batch));
+    return of;
+}
+
+std::vector<PlannedPhase> planPhases(const PlanRequest& request, const Catalogue& catalogue, const std::vector<Phase>& phases)
+{
+    std::vector<PlannedPhase> planned;
+    for (const Phase& phase : phases)
+        requirePlannable(ofPhase(request, phase), catalogue);
+    for (const Phase& phase : phases) {
+        const PlanRequest of = ofPhase(request, phase);
+        PlannedPhase& made = planned.emplace_back(PlannedPhase{.phase = phase, .answer = plan(of, catalogue)});
+        if (made.answer.stopped)
+            return planned;
+        if (planned.size() < 2 || made.answer.best.empty() || planned[planned.size() - 2].answer.best.empty())
+            continue;
+        const PlannedLayout &best = made.answer.best.front(), &before = planned[planned.size() - 2].answer.best.front();
+        made.changes = differenceText(best, before);
+        if (movesStates(best, before))
+            made.readGib = statesGib(of, catalogue, best);
+    }
+    if (!planned.empty() && !planned.back().answer.best.empty())
+        for (PlannedPhase& each : planned)
+            keep(each, ofPhase(request, each.phase), catalogue, planned.back().answer.best.front());
+    return planned;
+}
+
+} // namespace sim

@@ -1,0 +1,65 @@
+// A run whose sequences grow.
+#include "sim/planner/phases.h"
+
+#include "sim/simulate/simulation.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace sim;
+
+namespace {
+
+PlanRequest growingJob()
+{
+    return {.document = ScenarioDocument::parse(R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"num_hidden_layers": 8, "hidden_size": 2048, "intermediate_size": 5632, "num_attention_heads": 16,
+                "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 131072},
+      "cluster": {"base": "h100-sxm-ib400"},
+      "layout": {"tp": 1, "pp": 1, "dp": 8},
+      "training": {"sequence_length": 2048, "global_batch_size": 64}})"),
+            .fixed = {{"schedule.kind", "\"1f1b\""}, {"training.recompute", "\"none\""}}};
+}
+
+double stepOf(const PlanRequest& request, const PlannedLayout& layout)
+{
+    return simulate(resolvedScenario(withSettings(request, layout.settings), test::catalogue()))->metrics().stepTimeSeconds;
+}
+
+} // namespace
+
+TEST(Phases, EachHasItsOwnBestAndSaysWhatTheLastOnesWouldTake)
+{
+    const PlanRequest request = growingJob();
+    const std::vector<Phase> phases{{2048, 64}, {131072, 1}};
+    const std::vector<PlannedPhase> planned = planPhases(request, test::catalogue(), phases);
+    ASSERT_EQ(planned.size(), 2U);
+    for (std::size_t i = 0; i < planned.size(); ++i) {
+        const PlanRequest of = ofPhase(request, phases[i]);
+        ASSERT_FALSE(planned[i].answer.best.empty());
+        EXPECT_TRUE(planned[i].answer.proved);
+        EXPECT_EQ(planned[i].answer.best.front().stepSeconds, plan(of, test::catalogue()).best.front().stepSeconds);
+        ASSERT_TRUE(planned[i].kept.has_value()) << planned[i].whyNotKept;
+        EXPECT_EQ(planned[i].kept->stepSeconds, stepOf(of, planned.back().answer.best.front()));
+        EXPECT_GE(planned[i].kept->stepSeconds, planned[i].answer.best.front().stepSeconds);
+    }
+    EXPECT_EQ(planned[0].changes, "");
+    EXPECT_EQ(planned[0].readGib, 0);
+    EXPECT_THAT(planned[1].changes, testing::HasSubstr("cp")) << "one sequence is cut among GPUs";
+    EXPECT_GT(planned[1].readGib, 0);
+    EXPECT_GT(planned[0].kept->stepSeconds, planned[0].answer.best.front().stepSeconds);
+}
+
+TEST(Phases, ALayoutThatCannotBeKeptSaysWhy)
+{
+    const PlanRequest request = growingJob();
+    const std::vector<PlannedPhase> planned = planPhases(request, test::catalogue(), {{2048, 4}, {2048, 64}});
+    ASSERT_EQ(planned.size(), 2U);
+    ASSERT_EQ(planned[1].answer.best.front().grid.dp, 8);
+    EXPECT_FALSE(planned[0].kept.has_value()) << "eight replicas share four sequences";
+    EXPECT_THAT(planned[0].whyNotKept, testing::HasSubstr("global_batch_size"));
+    ASSERT_TRUE(planned[1].kept.has_value());
+    EXPECT_EQ(planned[1].whyNotKept, "");
+}

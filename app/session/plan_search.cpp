@@ -13,7 +13,7 @@
 namespace app {
 namespace {
 
-constexpr int kSearchJob = 0, kCellJob = 1, kGuideJob = 2, kFillJob = 3;
+constexpr int kSearchJob = 0, kCellJob = 1, kGuideJob = 2, kFillJob = 3, kRobustJob = 4;
 constexpr int kMostSimulatedOfCell = 40;
 
 /// Reasons as people read them, without keys of the file.
@@ -105,7 +105,7 @@ void PlanSearch::stop()
 void PlanSearch::drop()
 {
     m_worker.dropAll();
-    m_isRunning = m_asksCell = m_asksGuide = false;
+    m_isRunning = m_asksCell = m_asksGuide = m_asksRobust = false;
     m_cellsToFill = 0;
 }
 
@@ -197,6 +197,31 @@ void PlanSearch::dropGuide()
 {
     m_worker.drop(kGuideJob);
     m_asksGuide = false;
+}
+
+void PlanSearch::askRobust(const PlanFound& of)
+{
+    m_asksRobust = true;
+    m_worker.ask(
+        kRobustJob,
+        [this, of] {
+            return std::make_shared<const sim::RobustChoice>(
+                sim::robustChoice(of.request, m_catalogue, sim::robustLayouts(of.request, m_catalogue, *of.answer)));
+        },
+        [this](const std::shared_ptr<const sim::RobustChoice>& choice) {
+            m_asksRobust = false;
+            Q_EMIT robustFound(choice);
+        },
+        [this](const QString& why) {
+            m_asksRobust = false;
+            Q_EMIT robustFailed(why);
+        });
+}
+
+void PlanSearch::dropRobust()
+{
+    m_worker.drop(kRobustJob);
+    m_asksRobust = false;
 }
 
 void PlanSearch::work(const Task& task, const sim::PlanRequest& request, double mostSeconds,

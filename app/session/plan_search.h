@@ -6,6 +6,7 @@
 #include "app/session/worker.h"
 #include "sim/planner/guide.h"
 #include "sim/planner/planner.h"
+#include "sim/planner/robust.h"
 
 #include <QObject>
 #include <QString>
@@ -54,7 +55,7 @@ public:
     void start(sim::PlanRequest, double mostSeconds = kMostSeconds);
     /// Ends it with what was found: finished() tells.
     void stop();
-    /// Nothing is told any more, of searches, cells or guides.
+    /// Nothing is told any more, of searches, cells, guides or what is robust.
     void drop();
     bool isRunning() const { return m_isRunning; }
     /// What is best with that tp and pp; once the search is over.
@@ -67,6 +68,10 @@ public:
     void askGuide(const sim::PlanRequest&);
     bool isAskingGuide() const { return m_asksGuide; }
     void dropGuide(); ///< nothing is told of it any more
+    /// The layouts near the first where not all goes as planned; after what runs.
+    void askRobust(const PlanFound&);
+    bool isAskingRobust() const { return m_asksRobust; }
+    void dropRobust(); ///< likewise
 
 Q_SIGNALS:
     void progressed(const app::PlanState& state);
@@ -77,6 +82,8 @@ Q_SIGNALS:
     void cellsFilled(); ///< the last one was told of, or they were stopped
     void guideFound(const std::shared_ptr<const sim::PlanGuide>& guide);
     void guideFailed(const QString& message);
+    void robustFound(const std::shared_ptr<const sim::RobustChoice>& choice);
+    void robustFailed(const QString& message);
 
 private:
     void work(const Task&, const sim::PlanRequest&, double mostSeconds, const std::shared_ptr<std::atomic<bool>>& isStopped);
@@ -87,7 +94,7 @@ private:
                                const std::shared_ptr<std::atomic<bool>>&) const;
 
     int m_cellsToFill = 0;
-    bool m_isRunning = false, m_asksCell = false, m_asksGuide = false;
+    bool m_isRunning = false, m_asksCell = false, m_asksGuide = false, m_asksRobust = false;
     Worker m_worker; ///< last: ends before what it uses
 };
 

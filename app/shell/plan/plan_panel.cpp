@@ -37,7 +37,7 @@ namespace {
 
 constexpr int kSoonAfterGpusMs = 250;
 constexpr int kNarrowestObjective = 96, kNarrowestPlan = 200, kLowestPlan = 140; ///< from there on it scrolls
-constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSizesHeight = 62;
+constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSizesHeight = 62, kRoomForWords = 400;
 
 QString keyName(const std::string& pointer)
 {
@@ -88,11 +88,12 @@ std::vector<int> planGpuStops(int gpusPerNode, int present)
 PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     : QWidget(parent), m_desk(desk), m_theme(&lightTheme()), m_choice(std::make_shared<std::optional<PlanChoice>>()),
       m_picture(std::make_shared<const PlanPicture>()), m_map(m_choice, lightTheme()), m_best(m_choice, lightTheme()),
-      m_scatter(m_choice, lightTheme()), m_guideView(lightTheme()), m_sizesView(lightTheme()), m_objective(new QComboBox),
-      m_gpuSlider(new QSlider(Qt::Horizontal)), m_gpus(new QSpinBox), m_options(new QToolButton), m_optionsMenu(new QMenu(this)),
-      m_start(new QPushButton(tr("Plan"))), m_progress(new QProgressBar), m_proof(new QLabel), m_detail(new QLabel),
-      m_split(new QSplitter), m_mapCanvas(new CanvasWidget(m_map, renderer)), m_bestCanvas(new CanvasWidget(m_best, renderer)),
-      m_scatterCanvas(new CanvasWidget(m_scatter, renderer)), m_guideCanvas(new CanvasWidget(m_guideView, renderer)),
+      m_scatter(m_choice, lightTheme()), m_guideView(lightTheme()), m_robustView(lightTheme()), m_sizesView(lightTheme()),
+      m_objective(new QComboBox), m_gpuSlider(new QSlider(Qt::Horizontal)), m_gpus(new QSpinBox), m_options(new QToolButton),
+      m_optionsMenu(new QMenu(this)), m_start(new QPushButton(tr("Plan"))), m_progress(new QProgressBar), m_proof(new QLabel),
+      m_detail(new QLabel), m_split(new QSplitter), m_mapCanvas(new CanvasWidget(m_map, renderer)),
+      m_bestCanvas(new CanvasWidget(m_best, renderer)), m_scatterCanvas(new CanvasWidget(m_scatter, renderer)),
+      m_guideCanvas(new CanvasWidget(m_guideView, renderer)), m_robustCanvas(new CanvasWidget(m_robustView, renderer)),
       m_sizesCanvas(new CanvasWidget(m_sizesView, renderer)), m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)),
       m_open(new QPushButton(tr("Open"))), m_compare(new QPushButton(tr("Compare with Mine"))), m_copy(new QToolButton),
       m_area(new QScrollArea(this)), m_search(desk.session().catalogue())
@@ -145,6 +146,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
                                        {m_bestCanvas, tr("The best layouts, by what their steps go to")},
                                        {m_scatterCanvas, tr("Step time against memory")},
                                        {m_guideCanvas, tr("Guide: the path to a layout")},
+                                       {m_robustCanvas, tr("The layouts near the first where not all goes as planned")},
                                        {m_sizesCanvas, tr("The best by the number of GPUs")}}) {
         canvas->setFocusPolicy(Qt::StrongFocus);
         canvas->setAccessibleName(name);
@@ -162,17 +164,20 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     segments->setSpacing(0);
     int place = 0;
     for (QToolButton* button : {segment(tr("Best"), "segmentLeft"), segment(tr("Time and memory"), "segmentRight"),
-                                segment(tr("Guide"), "segmentRight")}) {
+                                segment(tr("Guide"), "segmentRight"), segment(tr("Robust"), "segmentRight")}) {
         m_sideButtons->addButton(button, place++);
         segments->addWidget(button);
     }
     segments->addStretch(1);
     m_sideButtons->button(0)->setChecked(true);
+    m_sideButtons->button(1)->setAccessibleName(tr("Time and memory"));
     m_side->addWidget(m_bestCanvas);
     m_side->addWidget(m_scatterCanvas);
     m_side->addWidget(m_guideCanvas);
+    m_side->addWidget(m_robustCanvas);
     connect(m_sideButtons, &QButtonGroup::idClicked, this, &PlanPanel::showPartAt);
     m_guideView.setChosen([this](const sim::PlannedLayout& layout, bool isPath) { chooseOfGuide(layout, isPath); });
+    m_robustView.setChosen([this](const sim::PlannedLayout& layout) { chooseOfRobust(layout); });
     auto* beside = new QWidget;
     auto* sideColumn = new QVBoxLayout(beside);
     sideColumn->setContentsMargins(0, 0, 0, 0);
@@ -296,6 +301,15 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
         m_guideView.setHint(tr("There is no guide").toStdString(), why.toStdString());
         refreshFrames();
     });
+    connect(&m_search, &PlanSearch::robustFound, this, [this](const std::shared_ptr<const sim::RobustChoice>& choice) {
+        m_robust = choice;
+        m_robustView.set(m_robust);
+        refreshFrames();
+    });
+    connect(&m_search, &PlanSearch::robustFailed, this, [this](const QString& why) {
+        m_robustView.setHint(tr("There is no comparison").toStdString(), why.toStdString());
+        refreshFrames();
+    });
     connect(&m_desk.session(), &Session::opened, this, &PlanPanel::forget);
     connect(&m_desk.session(), &Session::changed, this, &PlanPanel::scenarioChanged);
     connect(&m_desk, &Desk::stepChanged, this, [this] {
@@ -318,6 +332,7 @@ void PlanPanel::setTheme(const Theme& theme)
     for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
         view->setTheme(theme);
     m_guideView.setTheme(theme);
+    m_robustView.setTheme(theme);
     m_sizesView.setTheme(theme);
     refreshFrames();
 }
@@ -357,6 +372,8 @@ CanvasWidget& PlanPanel::canvas(PlanPart part) const
         return *m_scatterCanvas;
     case PlanPart::sizes:
         return *m_sizesCanvas;
+    case PlanPart::robust:
+        return *m_robustCanvas;
     case PlanPart::guide:
         break;
     }
@@ -367,7 +384,7 @@ void PlanPanel::showPart(PlanPart part)
 {
     if (part == PlanPart::map || part == PlanPart::sizes)
         return;
-    m_sideButtons->button(part == PlanPart::best ? 0 : part == PlanPart::scatter ? 1 : 2)->click();
+    m_sideButtons->button(part == PlanPart::best ? 0 : part == PlanPart::scatter ? 1 : part == PlanPart::guide ? 2 : 3)->click();
 }
 
 QString PlanPanel::proofText() const
@@ -383,12 +400,12 @@ QString PlanPanel::detailText() const
 bool PlanPanel::hasCanvasFocus() const
 {
     return m_mapCanvas->hasFocus() || m_bestCanvas->hasFocus() || m_scatterCanvas->hasFocus() || m_guideCanvas->hasFocus() ||
-           m_sizesCanvas->hasFocus();
+           m_robustCanvas->hasFocus() || m_sizesCanvas->hasFocus();
 }
 
 void PlanPanel::runCommand(ViewCommand command, bool fast)
 {
-    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_sizesCanvas})
+    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_robustCanvas, m_sizesCanvas})
         if (canvas->hasFocus())
             canvas->runCommand(command, fast);
 }
@@ -429,6 +446,7 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     m_gpuSlider->setVisible(width() >= kRoomForSlider);
     fold();
     refreshSizes();
+    m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
@@ -610,7 +628,7 @@ void PlanPanel::refreshFrames()
     refreshSizes();
     if (isReady())
         Q_EMIT ready();
-    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_sizesCanvas})
+    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_robustCanvas, m_sizesCanvas})
         canvas->requestFrame();
 }
 

@@ -6,6 +6,7 @@
 #include "app/session/desk.h"
 #include "app/session/plan_search.h"
 #include "app/views/plan/plan_guide_view.h"
+#include "app/views/plan/plan_robust_view.h"
 #include "app/views/plan/plan_sizes_view.h"
 #include "app/views/plan/plan_view.h"
 
@@ -39,7 +40,7 @@ class QToolButton;
 
 namespace app {
 
-enum class PlanPart { map, best, scatter, guide, sizes };
+enum class PlanPart { map, best, scatter, guide, robust, sizes };
 
 /// Where a menu of that size opens beside a button: on the screen, and not over the button where there is room.
 QPoint menuPlace(const QRect& button, QSize menu, const QRect& screen);
@@ -62,8 +63,8 @@ public:
     /// Nothing is under way.
     bool isReady() const
     {
-        return !m_search.isRunning() && !m_search.isAskingCell() && !m_search.isAskingGuide() && m_search.cellsToFill() == 0 &&
-               !m_soon.isActive() && !m_guideSoon.isActive();
+        return !m_search.isRunning() && !m_search.isAskingCell() && !m_search.isAskingGuide() && !m_search.isAskingRobust() &&
+               m_search.cellsToFill() == 0 && !m_soon.isActive() && !m_guideSoon.isActive();
     }
     void setObjective(sim::PlanObjective);
     void setFillsMap(bool fills) { m_fillsMap = fills; }                     ///< after the proof, the best of each cell; it does
@@ -84,6 +85,8 @@ public:
     const std::optional<PlanChoice>& choice() const { return *m_choice; }
     const std::shared_ptr<const sim::PlanGuide>& guide() const { return m_guide; } ///< nullptr: not asked for, or on its way
     const std::string& guideTitle() const { return m_guideView.hintTitle(); }      ///< in the guide's place while there is none
+    const std::shared_ptr<const sim::RobustChoice>& robust() const { return m_robust; } ///< likewise
+    const std::string& robustTitle() const { return m_robustView.hintTitle(); }         ///< likewise
     CanvasWidget& canvas(PlanPart) const;
     void showPart(PlanPart);
     QString proofText() const;
@@ -121,6 +124,9 @@ private:
     void cellFound(const PlanCellState&);
     void showPartAt(int place);
     void askGuide();
+    void askRobust();
+    void forgetRobust();
+    void chooseOfRobust(const sim::PlannedLayout&);
     void fillMap();
     void showGuide();
     void chooseOfGuide(const sim::PlannedLayout&, bool isPath);
@@ -153,6 +159,7 @@ private:
     std::shared_ptr<const sim::PlanGuide> m_guide;
     std::optional<sim::PlanRequest> m_guideRequest; ///< that it was asked for with
     std::string m_guideOf;                          ///< as m_plannedOf
+    std::shared_ptr<const sim::RobustChoice> m_robust;
     bool m_fillsMap = true, m_hasFilledMap = false;
     double m_mostFillSeconds = PlanSearch::kMostFillSeconds;
     bool m_choosesPath = false; ///< the choice is the guide's layout
@@ -165,6 +172,7 @@ private:
     PlanBestLayouts m_best;
     PlanScatter m_scatter;
     PlanGuideView m_guideView;
+    PlanRobustView m_robustView;
     PlanSizesView m_sizesView;
 
     QComboBox* m_objective;
@@ -176,7 +184,7 @@ private:
     QProgressBar* m_progress;
     QLabel *m_proof, *m_detail;
     QSplitter* m_split;
-    CanvasWidget *m_mapCanvas, *m_bestCanvas, *m_scatterCanvas, *m_guideCanvas, *m_sizesCanvas;
+    CanvasWidget *m_mapCanvas, *m_bestCanvas, *m_scatterCanvas, *m_guideCanvas, *m_robustCanvas, *m_sizesCanvas;
     QStackedWidget* m_side;
     QButtonGroup* m_sideButtons;
     QPushButton *m_open, *m_compare;

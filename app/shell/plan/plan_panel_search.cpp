@@ -99,6 +99,37 @@ void PlanPanel::forgetPlan()
     m_picture = std::make_shared<const PlanPicture>();
     for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
         view->setPicture(nullptr);
+    forgetRobust();
+}
+
+/// It was of another search.
+void PlanPanel::forgetRobust()
+{
+    m_search.dropRobust();
+    m_robust.reset();
+    m_robustView.set(nullptr);
+    m_robustView.setHint(tr("Where not all goes as planned").toStdString(),
+                         tr("Once a plan is there, the layouts near the first are compared: slower products, links and GPUs, "
+                            "busier experts.")
+                             .toStdString());
+}
+
+/// Of a search that is over, while it is looked at.
+void PlanPanel::askRobust()
+{
+    if (m_side->currentWidget() != m_robustCanvas || m_robust || m_search.isAskingRobust() || m_search.isRunning() || !m_state ||
+        m_state->answer->best.empty() || searchedText() != m_plannedOf)
+        return;
+    if (m_state->request.objective == sim::PlanObjective::headroom) {
+        m_robustView.setHint(tr("Where not all goes as planned").toStdString(),
+                             tr("It asks how long a step takes: plan for something else than least memory.").toStdString());
+        refreshFrames();
+        return;
+    }
+    m_robustView.setHint(tr("Simulating the layouts near the first…").toStdString(),
+                         tr("Each in every case that does not go as planned.").toStdString());
+    m_search.askRobust({m_state->request, m_state->answer});
+    refreshFrames();
 }
 
 /// The path was of another question: nothing of it is shown or on its way. It is walked anew while it is looked at.
@@ -137,6 +168,7 @@ void PlanPanel::scenarioChanged()
         m_search.drop(); // at once: what it searches is not the scenario any more
         m_soon.stop();
         m_byGpus.clear();
+        forgetRobust();
     }
     if (searchedText() != m_guideOf || (isOther && !m_guide))
         forgetGuide();
@@ -168,6 +200,7 @@ void PlanPanel::refill()
 {
     m_search.drop();
     forgetGuide();
+    forgetRobust();
     const auto known = m_byGpus.find(m_gpus->value());
     if (known != m_byGpus.end() && searchedText() == m_plannedOf) {
         m_soon.stop();
@@ -239,6 +272,7 @@ void PlanPanel::show(const PlanState& state)
             *m_choice = choiceOf(state.answer->best.front());
         if (isGuideInFront() && !m_guide && !m_search.isAskingGuide())
             askGuide();
+        askRobust();
         fillMap();
     }
     showGuide();
@@ -304,6 +338,7 @@ void PlanPanel::showPartAt(int place)
     m_side->setCurrentIndex(place);
     if (isGuideInFront() && !m_guide && !m_search.isAskingGuide())
         askGuide();
+    askRobust();
 }
 
 void PlanPanel::askGuide()
@@ -324,6 +359,14 @@ void PlanPanel::showGuide()
                          searchedText() == m_plannedOf;
     m_guideView.set(m_guide, hasBest ? std::optional(m_state->answer->best.front()) : std::nullopt);
     m_guideCanvas->requestFrame();
+}
+
+void PlanPanel::chooseOfRobust(const sim::PlannedLayout& layout)
+{
+    *m_choice = choiceOf(layout);
+    m_choosesPath = false;
+    refreshDetail();
+    refreshFrames();
 }
 
 void PlanPanel::chooseOfGuide(const sim::PlannedLayout& layout, bool isPath)

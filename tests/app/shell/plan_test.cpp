@@ -378,6 +378,36 @@ TEST_F(PlanWindow, WalksThePathBesideThePlan)
     EXPECT_NE(panel().guide()->layout->stepSeconds, seconds);
 }
 
+TEST_F(PlanWindow, SaysWhichLayoutLosesLeastWhereNotAllGoesAsPlanned)
+{
+    panel().showPart(PlanPart::robust); // without a plan nothing is compared
+    settle();
+    EXPECT_EQ(panel().robust(), nullptr);
+    plan();
+    settle();
+    ASSERT_NE(panel().robust(), nullptr) << "it is looked at";
+    const sim::RobustChoice& choice = *panel().robust();
+    ASSERT_GE(choice.layouts.size(), 2U);
+    EXPECT_EQ(choice.seconds[0][0], first().stepSeconds);
+    const std::vector<Node>& nodes = panel().canvas(PlanPart::robust).nodes();
+    const auto said =
+        std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.name == robustCellText(choice, 1, 1); });
+    ASSERT_NE(said, nodes.end()) << "each step with how far it is behind";
+    panel().canvas(PlanPart::robust).setFocus();
+    for (std::size_t i = 0; i < choice.layouts.size(); ++i)
+        window.run(CommandId::previous);
+    window.run(CommandId::next); // from the first on
+    ASSERT_TRUE(panel().choice().has_value());
+    EXPECT_EQ(panel().choice()->layout->grid, choice.layouts[1].grid);
+    ASSERT_TRUE(panel().canOpen());
+    const double seconds = choice.layouts[1].stepSeconds;
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+    window.session().edit(makeKeyEdit("/training/sequence_length", "1024", "sequence", "", "1024"));
+    EXPECT_EQ(panel().robust(), nullptr) << "it was of another job";
+}
+
 TEST_F(PlanWindow, ThePathIsOfWhatIsAskedForNow)
 {
     panel().showPart(PlanPart::guide); // without a plan

@@ -1,6 +1,7 @@
 // The pictures of a plan say what the search found: each cell one thing, ties as ties, margins that follow from the numbers, and
 // pointer and keys choose the same.
 #include "app/views/plan/plan_guide_view.h"
+#include "app/views/plan/plan_robust_view.h"
 #include "app/views/plan/plan_view.h"
 
 #include "app/canvas/recorder_canvas.h"
@@ -57,7 +58,7 @@ struct Shown {
     std::vector<PlanView*> all() { return {&map, &best, &scatter}; }
 };
 
-RecorderCanvas drawn(PlanView& view, Rect area = kPlanArea)
+RecorderCanvas drawn(View& view, Rect area = kPlanArea)
 {
     RecorderCanvas canvas(area);
     view.draw(canvas);
@@ -434,6 +435,45 @@ TEST(PlanViews, TheLegendHasTheWordsOfTheCellsAndAllOfThem)
         }
         EXPECT_TRUE(map.cutTexts().empty());
     }
+}
+
+TEST(PlanRobustView, ShowsEachStepAndHowFarItIsBehind)
+{
+    auto choice = std::make_shared<sim::RobustChoice>();
+    choice->cases = {{"as given", ""}, {"one GPU computes 10 % slower", ""}};
+    choice->layouts = {{.grid = {.tp = 8, .etp = 8}}, {.grid = {.tp = 4, .etp = 4}}};
+    choice->names = {"tp 8", "tp 4 instead of 8"};
+    choice->seconds = {{1.00, 1.30}, {1.02, 1.04}};
+    choice->best = 1;
+    PlanRobustView view(lightTheme());
+    view.setHint("No plan yet", "");
+    EXPECT_THAT(drawn(view).texts(), testing::Contains("No plan yet"));
+    view.set(choice);
+    std::optional<sim::PlanGrid> chosen;
+    view.setChosen([&](const sim::PlannedLayout& layout) { chosen = layout.grid; });
+    const Rect area{0, 0, 520, 320};
+    const RecorderCanvas canvas = drawn(view, area);
+    EXPECT_TRUE(canvas.cutTexts().empty());
+    EXPECT_THAT(canvas.texts(), testing::IsSupersetOf({"1.30 s", "1.04 s", "25.0 %", "2.0 %", "as given"}));
+    std::vector<std::string> said;
+    for (const Node& node : canvas.nodesOf("cell"))
+        said.push_back(node.name);
+    EXPECT_THAT(said,
+                testing::IsSupersetOf({std::string("one GPU computes 10 % slower: A 1.30 s, 25.0 % behind the best of these"),
+                                       std::string("as given: A 1.00 s, the best of these"),
+                                       std::string("B at most 2.0 % behind the best of these")}));
+    EXPECT_TRUE(view.command(ViewCommand::previous, false, area)); // it stands at the one that loses least
+    EXPECT_EQ(chosen, choice->layouts[0].grid);
+    EXPECT_FALSE(view.command(ViewCommand::previous, false, area));
+    const std::vector<Node> cells = canvas.nodesOf("cell");
+    view.pointer(
+        {.kind = PointerEvent::Kind::press, .at = {cells[1].rect.left + 3, cells[1].rect.top + 3}, .button = PointerButton::left},
+        area);
+    EXPECT_EQ(chosen, choice->layouts[1].grid);
+    // So narrow that names of cases do not fit: numbers still do.
+    const RecorderCanvas narrow = drawn(view, {0, 0, 160, 320});
+    EXPECT_TRUE(narrow.cutTexts().empty());
+    EXPECT_THAT(narrow.texts(), testing::Contains("1.30 s"));
 }
 
 } // namespace

@@ -1,0 +1,221 @@
+#include "app/views/plan/plan_robust_view.h"
+
+#include "app/views/common/color.h"
+#include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
+#include "app/views/common/wrapped_lines.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace app {
+namespace {
+
+constexpr float kRobustRow = 20, kNarrowestStep = 54, kWidestStep = 96, kRobustGap = 8;
+constexpr double kDarkestRegret = 0.1; ///< from there on a cell is as dark as can be
+
+float drawLines(Canvas& canvas, Rect area, std::string_view text, Color color)
+{
+    float y = area.top;
+    for (const std::string& line : wrappedLines(canvas, text, area.width(), FontFace::body)) {
+        if (canvas.textWidth(line, FontFace::body) <= area.width())
+            canvas.text({area.left, y}, line, color, FontFace::body);
+        y += canvas.textHeight(FontFace::body);
+    }
+    return y;
+}
+
+std::string behindText(double regret)
+{
+    return regret == 0 ? std::string("the best of these") : percentText(regret) + " behind the best of these";
+}
+
+} // namespace
+
+std::string robustLetter(std::size_t layout)
+{
+    return std::string(1, static_cast<char>('A' + layout));
+}
+
+std::string robustCellText(const sim::RobustChoice& choice, std::size_t layout, std::size_t of)
+{
+    return choice.cases[of].name + ": " + robustLetter(layout) + " " +
+           sim::numberText(choice.seconds[layout][of], sim::Unit::seconds) + ", " + behindText(choice.regret(layout, of));
+}
+
+PlanRobustView::PlanRobustView(const Theme& theme) : m_theme(theme) {}
+
+void PlanRobustView::set(std::shared_ptr<const sim::RobustChoice> choice)
+{
+    if (choice != m_choice) {
+        m_scroll = 0;
+        m_marked = choice ? choice->best : 0;
+    }
+    m_choice = std::move(choice);
+    m_columns.clear(); // of what was drawn before: a press ahead of the next frame would take one that is gone
+    m_hovered.reset();
+}
+
+void PlanRobustView::setHint(std::string title, std::string hint)
+{
+    m_title = std::move(title);
+    m_hint = std::move(hint);
+}
+
+void PlanRobustView::draw(Canvas& canvas)
+{
+    const Rect area = canvas.area();
+    canvas.fillRect(area, m_theme.canvas);
+    m_columns.clear();
+    if (!m_choice || m_choice->layouts.empty()) {
+        drawEmpty(canvas, m_theme, m_title, m_hint);
+        return;
+    }
+    canvas.pushClip(area);
+    const float top = area.top + 6 - m_scroll;
+    const Rect column{area.left + kMargin, top, area.right - kMargin, area.bottom};
+    float end = drawLines(canvas, column, sim::robustText(*m_choice), m_theme.text);
+    end = drawTable(canvas, {column.left, end + kRobustGap, column.right, column.bottom});
+    end = drawNames(canvas, {column.left, end + kRobustGap, column.right, column.bottom});
+    canvas.popClip();
+    m_height = end + 6 - top;
+}
+
+/// What the letters stand for.
+float PlanRobustView::drawNames(Canvas& canvas, Rect area)
+{
+    float y = area.top;
+    for (std::size_t i = 0; i < m_choice->layouts.size(); ++i) {
+        const bool isBest = i == m_choice->best;
+        y = drawLines(canvas, {area.left, y, area.right, area.bottom}, robustLetter(i) + "  " + m_choice->names[i],
+                      isBest ? m_theme.text : m_theme.mutedText);
+    }
+    return y;
+}
+
+float PlanRobustView::drawTable(Canvas& canvas, Rect area)
+{
+    const sim::RobustChoice& choice = *m_choice;
+    const auto layouts = static_cast<float>(choice.layouts.size());
+    const float step = std::clamp((area.width() * 0.62F) / layouts, kNarrowestStep, kWidestStep);
+    const float names = std::max(0.0F, area.width() - step * layouts);
+    const float left = area.left + names;
+    const std::size_t rows = choice.cases.size() + 1;
+    const auto rowAt = [&](std::size_t row) { return area.top + kRobustRow * static_cast<float>(row + 1); };
+    for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
+        const float x = left + step * static_cast<float>(i);
+        m_columns.push_back({{x, area.top, x + step, rowAt(rows)}, i});
+        textInside(canvas, {x, area.top, x + step, area.top + kRobustRow}, robustLetter(i),
+                   i == choice.best ? m_theme.text : m_theme.mutedText, FontFace::body, Align::center);
+    }
+    const auto drawCell = [&](std::size_t i, std::size_t row, double regret, const std::string& text, const std::string& said) {
+        const float x = left + step * static_cast<float>(i);
+        const Rect cell{x, rowAt(row), x + step - 1, rowAt(row) + kRobustRow - 1};
+        const Color fill = m_theme.heatAt(std::min(1.0, regret / kDarkestRegret));
+        canvas.fillRect(cell, fill);
+        textInside(canvas, cell, fitting(canvas, {text}, cell.width() - 4, FontFace::small), readableOn(fill), FontFace::small,
+                   Align::center);
+        if (canvas.wantsNodes())
+            canvas.node({.id = 1 + row * choice.layouts.size() + i,
+                         .role = "cell",
+                         .name = said,
+                         .rect = cell,
+                         .selected = i == m_marked});
+    };
+    for (std::size_t row = 0; row < rows; ++row) {
+        const bool isWorst = row == choice.cases.size();
+        const std::string name = isWorst ? "most behind the best of them" : choice.cases[row].name;
+        const Rect label{area.left, rowAt(row), left - 6, rowAt(row) + kRobustRow};
+        textInside(
+            canvas, label,
+            fitting(canvas, {name, isWorst ? "most behind" : "case " + std::to_string(row)}, label.width(), FontFace::small),
+            isWorst ? m_theme.text : m_theme.mutedText, FontFace::small);
+        for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
+            const double regret = isWorst ? choice.worstRegret(i) : choice.regret(i, row);
+            drawCell(i, row, regret, isWorst ? percentText(regret) : sim::numberText(choice.seconds[i][row], sim::Unit::seconds),
+                     isWorst ? robustLetter(i) + " at most " + behindText(regret) : robustCellText(choice, i, row));
+        }
+    }
+    const Rect best = m_columns[choice.best].rect;
+    canvas.strokeRect({best.left - 1, best.top, best.right, best.bottom}, m_theme.text, 1);
+    if (m_hovered && *m_hovered != choice.best)
+        canvas.strokeRect(m_columns[*m_hovered].rect, m_theme.mutedText, 1);
+    return rowAt(rows);
+}
+
+std::optional<std::size_t> PlanRobustView::layoutAt(Point at) const
+{
+    for (const Column& column : m_columns)
+        if (column.rect.contains(at))
+            return column.layout;
+    return std::nullopt;
+}
+
+void PlanRobustView::choose(std::size_t layout)
+{
+    m_marked = layout;
+    if (m_chosen)
+        m_chosen(m_choice->layouts[layout]);
+}
+
+bool PlanRobustView::scrollBy(float pixels, Rect area)
+{
+    const float before = m_scroll;
+    m_scroll = std::clamp(m_scroll + pixels, 0.0F, std::max(0.0F, m_height - area.height()));
+    return m_scroll != before;
+}
+
+bool PlanRobustView::pointer(const PointerEvent& event, Rect area)
+{
+    if (!m_choice)
+        return false;
+    if (event.kind == PointerEvent::Kind::wheel)
+        return scrollBy(-event.wheelY * kScrollPixels, area);
+    const auto before = m_hovered;
+    m_hovered = event.kind == PointerEvent::Kind::leave ? std::nullopt : layoutAt(event.at);
+    if (event.kind == PointerEvent::Kind::press && event.button == PointerButton::left && m_hovered) {
+        choose(*m_hovered);
+        return true;
+    }
+    return m_hovered != before;
+}
+
+bool PlanRobustView::command(ViewCommand command, bool fast, Rect area)
+{
+    if (!m_choice || m_choice->layouts.empty())
+        return false;
+    const float pixels = kScrollPixels * (fast ? kFastPresses : 1);
+    switch (command) {
+    case ViewCommand::stepUp:
+    case ViewCommand::panUp:
+        return scrollBy(-pixels, area);
+    case ViewCommand::stepDown:
+    case ViewCommand::panDown:
+        return scrollBy(pixels, area);
+    case ViewCommand::next:
+    case ViewCommand::stepRight:
+        if (m_marked + 1 >= m_choice->layouts.size())
+            return false;
+        choose(m_marked + 1);
+        return true;
+    case ViewCommand::previous:
+    case ViewCommand::stepLeft:
+        if (m_marked == 0)
+            return false;
+        choose(m_marked - 1);
+        return true;
+    default:
+        return false;
+    }
+}
+
+std::string PlanRobustView::tooltip() const
+{
+    if (!m_choice || !m_hovered)
+        return {};
+    return robustLetter(*m_hovered) + ": " + m_choice->layouts[*m_hovered].grid.text() + ", at most " +
+           behindText(m_choice->worstRegret(*m_hovered));
+}
+
+} // namespace app

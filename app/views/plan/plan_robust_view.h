@@ -1,0 +1,62 @@
+// What the layouts near the first take where not all goes as planned: a row a case, a column a layout, and how far each is behind
+// the best of them at worst.
+#pragma once
+
+#include "app/canvas/view.h"
+#include "app/views/common/theme.h"
+#include "sim/planner/robust.h"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace app {
+
+class PlanRobustView final : public View {
+public:
+    explicit PlanRobustView(const Theme&);
+    /// No choice: the hint is shown.
+    void set(std::shared_ptr<const sim::RobustChoice>);
+    void setHint(std::string title, std::string hint);
+    const std::string& hintTitle() const { return m_title; }
+    void setTheme(const Theme& theme) { m_theme = theme; }
+    /// A layout was pressed, or chosen by a key.
+    void setChosen(std::function<void(const sim::PlannedLayout&)> chosen) { m_chosen = std::move(chosen); }
+
+    std::string title() const override { return "Plan: where not all goes as planned"; }
+    void draw(Canvas&) override;
+    bool pointer(const PointerEvent&, Rect area) override;
+    bool command(ViewCommand, bool fast, Rect area) override;
+    CursorShape cursor() const override { return m_hovered ? CursorShape::pointingHand : CursorShape::arrow; }
+    std::string tooltip() const override;
+
+private:
+    struct Column {
+        Rect rect;
+        std::size_t layout = 0;
+    };
+    float drawNames(Canvas&, Rect);
+    float drawTable(Canvas&, Rect);
+    void choose(std::size_t layout);
+    std::optional<std::size_t> layoutAt(Point) const;
+    bool scrollBy(float pixels, Rect area);
+
+    Theme m_theme;
+    std::shared_ptr<const sim::RobustChoice> m_choice;
+    std::string m_title = "No plan yet", m_hint;
+    std::function<void(const sim::PlannedLayout&)> m_chosen;
+    float m_scroll = 0, m_height = 0; ///< of all of it, as it was drawn last
+    std::vector<Column> m_columns;    ///< likewise
+    std::size_t m_marked = 0;         ///< the layout that keys stand at
+    std::optional<std::size_t> m_hovered;
+};
+
+/// "A": of the layouts, as the table and the command line call them.
+std::string robustLetter(std::size_t layout);
+/// "one GPU computes 10 % slower: A 1.23 s, 3.1 % behind the best of these": for a screen reader.
+std::string robustCellText(const sim::RobustChoice&, std::size_t layout, std::size_t of);
+
+} // namespace app

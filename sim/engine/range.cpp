@@ -11,7 +11,7 @@
 namespace sim {
 namespace {
 
-const double kMost = std::ldexp(1.0, 62);
+const double kMostCounted = std::ldexp(1.0, 62);
 
 struct PassSums {
     double ns = 0; ///< on the slowest geometry
@@ -55,12 +55,12 @@ struct Amount {
 
 void require(const Scenario& scenario, const Amount& amount, const char* quantity, const char* unit)
 {
-    if (amount.all() <= kMost)
+    if (amount.all() <= kMostCounted)
         return;
     const std::string message = std::string(quantity) + " would be " + roughly(amount.all()) + " " + unit + ", more than " +
-                                roughly(kMost) + " (2^62), the most that is counted";
+                                roughly(kMostCounted) + " (2^62), the most that is counted";
     // The first and the last micro-batch do more than the others.
-    const double fewer = std::floor(scenario.microbatches() * ((kMost - amount.once) / amount.ofMicrobatches)) - 2;
+    const double fewer = std::floor(scenario.microbatches() * ((kMostCounted - amount.once) / amount.ofMicrobatches)) - 2;
     const std::string batch = nearestBatch(scenario, fewer);
     throw ScenarioError({{.file = {},
                           .pointer = batch.empty() ? "/training/sequence_length" : "/training/global_batch_size",

@@ -104,7 +104,9 @@ bool endsWithWorkOfItsOwn(const std::vector<KernelsByName>& parts)
     double all = 0, own = 0;
     for (const auto& [name, kernels] : parts.back()) {
         all += kernels.ns;
-        if (std::none_of(parts.begin(), std::prev(parts.end()), [&](const auto& part) { return part.contains(name); }))
+        // A name bound anew: C++20 lets no lambda take a structured binding with every compiler.
+        const auto& kernel = name;
+        if (std::none_of(parts.begin(), std::prev(parts.end()), [&](const auto& part) { return part.contains(kernel); }))
             own += kernels.ns;
     }
     return own > kNoticeable * all;

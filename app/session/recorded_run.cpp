@@ -9,6 +9,7 @@
 #include "sim/scenario/document.h"
 #include "sim/trace/export.h"
 #include "sim/trace/recorded_trace.h"
+#include "sim/trace/time_use.h"
 
 #include <nlohmann/json.hpp>
 
@@ -89,10 +90,38 @@ RecoveredRunPtr recoverRun(std::shared_ptr<const sim::Recording> recording, std:
     return run;
 }
 
-std::vector<MeasuredRank> measuredRanks(const sim::Recovered& recovered, std::size_t step, const sim::Trace& trace)
+/// Of a cache that knows what was found out; nullptr where it does not, or what it knows is damaged.
+RecoveredRunPtr digestedRun(const sim::RecordingCache& cache, const sim::Catalogue& catalogue)
+{
+    auto run = std::make_shared<RecoveredRun>();
+    try {
+        const auto bytes = cache.attachment(sim::kDigestName);
+        if (!bytes)
+            return nullptr;
+        sim::RunDigest digest = sim::readDigest(*bytes);
+        run->isDigest = true;
+        run->recovered = std::move(digest.recovered);
+        run->answers = std::move(digest.answers);
+        run->digested = std::move(digest.steps);
+        run->recording = std::make_shared<const sim::Recording>(cache.outline());
+    } catch (const sim::Error&) {
+        return nullptr;
+    }
+    makeGrid(*run, catalogue);
+    return run;
+}
+
+const sim::DigestedStep* digestedStep(const RecoveredRun& run, std::size_t step)
+{
+    const auto found = std::find_if(run.digested.begin(), run.digested.end(), [step](const auto& of) { return of.step == step; });
+    return found == run.digested.end() ? nullptr : &*found;
+}
+
+/// `times`: as RunEvidence::ranks, of the step.
+std::vector<MeasuredRank> measuredRanks(const sim::Recovered& recovered, const std::vector<sim::RankTime>& times,
+                                        const sim::Trace& trace)
 {
     std::vector<MeasuredRank> out(sim::asIndex(std::max(0, recovered.axes.worldSize)));
-    const std::vector<sim::RankTime> times = sim::meanTimesOf(recovered, {step});
     std::map<int, std::pair<double, int>> ofStage; // computing, ranks
     const auto stageOf = [&](int rank) {
         const sim::RecoveredAxis* axis = recovered.axes.find("pp");
@@ -124,17 +153,48 @@ std::vector<MeasuredRank> measuredRanks(const sim::Recovered& recovered, std::si
     return out;
 }
 
-RecordedStepPicturePtr pictureOf(const RecoveredRun& run, std::size_t step, bool hostThreads, const PrepareFunction& prepare)
+std::size_t placeOfRank(const sim::RunEvidence& evidence, int rank)
+{
+    const auto found = std::find_if(evidence.ranks.begin(), evidence.ranks.end(),
+                                    [rank](const sim::RankEvidence& of) { return of.rank == rank; });
+    return found == evidence.ranks.end() ? 0 : static_cast<std::size_t>(found - evidence.ranks.begin());
+}
+
+/// Lanes as a digest keeps them.
+RecordedStepPicturePtr digestedPicture(const RecoveredRun& run, const sim::DigestedStep& of, const PrepareFunction& prepare)
 {
     auto out = std::make_shared<RecordedStepPicture>();
-    sim::StepTrace made = sim::stepTrace(*run.recording, run.recovered, run.answers.arrivals, step, {.hostThreads = hostThreads});
+    out->step = of.step;
+    out->originNs = of.originNs;
+    out->timeUse = std::make_shared<const sim::Trace>(of.timeUse);
+    out->instants = std::make_shared<const Instants>(out->timeUse);
+    out->ranks = measuredRanks(run.recovered, of.ranks, *out->timeUse);
+    out->path = of.path;
+    if (prepare)
+        out->ofTimeUse = prepare({.simulation = nullptr, .trace = out->timeUse});
+    return out;
+}
+
+RecordedStepPicturePtr pictureOf(const RecoveredRun& run, std::size_t step, RecordedRows rows, int aroundRank,
+                                 const PrepareFunction& prepare)
+{
+    auto out = std::make_shared<RecordedStepPicture>();
+    sim::StepTraceOptions options{.hostThreads = rows == RecordedRows::hostThreads};
+    options.around = placeOfRank(run.recovered.evidence, aroundRank);
+    sim::StepTrace made = sim::stepTrace(*run.recording, run.recovered, run.answers.arrivals, step, options);
+    const bool isWhole = made.drawnRanks == run.recovered.evidence.ranks.size();
     out->step = step;
-    out->hostThreads = hostThreads;
+    out->hostThreads = options.hostThreads;
     out->originNs = made.originNs;
     out->streams = std::make_shared<const sim::Trace>(std::move(made.trace));
-    out->timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*out->streams));
+    out->hasStreams.assign(out->streams->processes.size(), false);
+    for (const sim::Track& track : out->streams->tracks)
+        out->hasStreams[sim::asIndex(track.process)] = true;
+    out->timeUse = std::make_shared<const sim::Trace>(
+        isWhole ? timeUseTrace(*out->streams)
+                : sim::timeUseOfStep(*run.recording, run.recovered, run.answers.arrivals, step).trace);
     out->instants = std::make_shared<const Instants>(out->timeUse);
-    out->ranks = measuredRanks(run.recovered, step, *out->streams);
+    out->ranks = measuredRanks(run.recovered, sim::meanTimesOf(run.recovered, {step}), *out->timeUse);
     out->path = run.answers.path.step == step ? run.answers.path : sim::criticalPathOver(run.recovered, step);
     if (prepare) {
         out->ofTimeUse = prepare({.simulation = nullptr, .trace = out->timeUse});
@@ -175,8 +235,15 @@ RecordedPredictionPtr predictionOf(const RecoveredRun& run, const QString& name,
 
 } // namespace
 
+struct RecordedRun::Whole {
+    std::vector<std::filesystem::path> files;
+    sim::Catalogue catalogue;
+    RecoveredRunPtr run;
+};
+
 RecordedRun::RecordedRun(QStringList paths, sim::Catalogue catalogue, PrepareFunction prepare, QObject* parent)
-    : QObject(parent), m_paths(std::move(paths)), m_catalogue(std::move(catalogue)), m_prepare(std::move(prepare))
+    : QObject(parent), m_paths(std::move(paths)), m_catalogue(std::move(catalogue)), m_prepare(std::move(prepare)),
+      m_whole(std::make_shared<Whole>(Whole{filesOf(m_paths), m_catalogue, nullptr}))
 {
     read();
 }
@@ -184,6 +251,16 @@ RecordedRun::RecordedRun(QStringList paths, sim::Catalogue catalogue, PrepareFun
 RecordedRun::~RecordedRun()
 {
     m_worker.stop();
+}
+
+RecoveredRunPtr RecordedRun::wholeOf(const RecoveredRunPtr& run, const std::shared_ptr<Whole>& whole)
+{
+    if (!run->isDigest)
+        return run;
+    if (!whole->run)
+        whole->run = recoverRun(std::make_shared<const sim::Recording>(sim::readRecordingOrCache(whole->files).recording), {},
+                                whole->catalogue);
+    return whole->run;
 }
 
 QString RecordedRun::name() const
@@ -212,24 +289,32 @@ void RecordedRun::read()
                                            share);
                      });
                  };
+                 if (const sim::OpenedCache kept = sim::openCache(filesOf(m_paths), options); kept.cache)
+                     if (RecoveredRunPtr run = digestedRun(*kept.cache, m_catalogue)) {
+                         task.tell([this, run = std::move(run), origin = kept.origin] { takeRead(run, origin, true); });
+                         return;
+                     }
                  sim::CachedReading read = sim::readRecordingOrCache(filesOf(m_paths), options);
                  auto recording = std::make_shared<const sim::Recording>(std::move(read.recording));
                  requireSpans(*recording);
                  task.tell([this] { Q_EMIT progressed(tr("Recovering who is who…"), -1); });
                  task.tell([this, run = recoverRun(std::move(recording), {}, m_catalogue), isFromCache = read.isFromCache,
-                            origin = std::move(read.origin)] {
-                     m_isReading = false;
-                     m_isFromCache = m_isCached = isFromCache;
-                     m_cacheOrigin = origin;
-                     m_run = run;
-                     Q_EMIT recovered();
-                 });
+                            origin = std::move(read.origin)] { takeRead(run, origin, isFromCache); });
              },
          .failed =
              [this](const QString& why) {
                  m_isReading = false;
                  Q_EMIT notRead(why);
              }});
+}
+
+void RecordedRun::takeRead(const RecoveredRunPtr& run, const std::optional<sim::CacheOrigin>& origin, bool isFromCache)
+{
+    m_isReading = false;
+    m_isFromCache = m_isCached = isFromCache;
+    m_cacheOrigin = origin;
+    m_run = run;
+    Q_EMIT recovered();
 }
 
 void RecordedRun::cancel()
@@ -259,13 +344,18 @@ void RecordedRun::giveUp(std::unique_ptr<RecordedRun> run)
     looks->start(kLooksMs);
 }
 
-void RecordedRun::showStep(std::size_t step, bool hostThreads)
+void RecordedRun::showStep(std::size_t step, RecordedRows rows, int aroundRank)
 {
     if (!m_run || step >= m_run->steps().steps.size())
         return;
     m_worker.ask(
         kRecordedPicture,
-        [run = m_run, step, hostThreads, prepare = m_prepare] { return pictureOf(*run, step, hostThreads, prepare); },
+        [run = m_run, whole = m_whole, step, rows, aroundRank, prepare = m_prepare] {
+            if (rows == RecordedRows::timeUse)
+                if (const sim::DigestedStep* kept = digestedStep(*run, step))
+                    return digestedPicture(*run, *kept, prepare);
+            return pictureOf(*wholeOf(run, whole), step, rows, aroundRank, prepare);
+        },
         [this](const RecordedStepPicturePtr& picture) {
             m_picture = picture;
             Q_EMIT pictureReady();
@@ -279,8 +369,8 @@ void RecordedRun::sayGrid(std::vector<sim::NamedAxis> grid)
         return;
     m_worker.ask(
         kRecordedRecover,
-        [recording = m_run->recording, grid = std::move(grid), catalogue = m_catalogue] {
-            return recoverRun(recording, grid, catalogue);
+        [run = m_run, whole = m_whole, grid = std::move(grid), catalogue = m_catalogue] {
+            return recoverRun(wholeOf(run, whole)->recording, grid, catalogue);
         },
         [this](const RecoveredRunPtr& run) {
             for (const int ofTheOldGrid : {kRecordedPicture, kRecordedPredict, kRecordedCompare})
@@ -299,8 +389,8 @@ void RecordedRun::predict(const QString& name, const std::string& text)
         return;
     m_worker.ask(
         kRecordedPredict,
-        [run = m_run, name, text, catalogue = m_catalogue, prepare = m_prepare] {
-            return predictionOf(*run, name, text, catalogue, prepare);
+        [run = m_run, whole = m_whole, name, text, catalogue = m_catalogue, prepare = m_prepare] {
+            return predictionOf(*wholeOf(run, whole), name, text, catalogue, prepare);
         },
         [this](const RecordedPredictionPtr& prediction) {
             m_prediction = prediction;
@@ -315,11 +405,11 @@ void RecordedRun::compareWith(const QStringList& paths)
         return;
     m_worker.ask(
         kRecordedCompare,
-        [run = m_run, paths] {
+        [run = m_run, whole = m_whole, paths] {
             const sim::Recording read = sim::readRecordingOrCache(filesOf(paths)).recording;
             requireSpans(read);
             const sim::Recovered other = sim::recover(read);
-            return sim::differenceOf(run->recovered, other);
+            return sim::differenceOf(wholeOf(run, whole)->recovered, other);
         },
         [this, paths](const sim::RunDifference& difference) { Q_EMIT compared(traceName(paths), difference); },
         [this](const QString& why) { Q_EMIT failed(tr("The runs cannot be compared"), why); });
@@ -331,12 +421,12 @@ void RecordedRun::save(const QString& path)
         return;
     m_worker.ask(
         kRecordedSave,
-        [recording = m_run->recording, path, paths = m_paths] {
+        [run = m_run, whole = m_whole, path, paths = m_paths] {
             for (const QString& in : paths)
                 for (const std::filesystem::path& file : sim::traceFiles(in.toStdString()))
                     if (std::error_code none; std::filesystem::equivalent(file, path.toStdString(), none))
                         throw sim::Error(path.toStdString() + " is one of the files that were read: write to another name");
-            sim::saveTrace(sim::traceToWrite(*recording), path.toStdString());
+            sim::saveTrace(sim::traceToWrite(*wholeOf(run, whole)->recording), path.toStdString());
             return path;
         },
         [this](const QString& written) { Q_EMIT saved(written); },
@@ -362,8 +452,12 @@ void RecordedRun::keepCache()
     m_isCached = true;
     m_worker.ask(
         kRecordedKeepCache,
-        [recording = m_run->recording, origin = m_cacheOrigin, paths = filesOf(m_paths)] {
-            sim::keepCache(*recording, origin, paths);
+        [run = m_run, catalogue = m_catalogue, origin = m_cacheOrigin, paths = filesOf(m_paths)] {
+            // What the files say is kept, not what a person said of them.
+            const RecoveredRunPtr plain = run->said.empty() ? run : recoverRun(run->recording, {}, catalogue);
+            const auto steps = sim::digestSteps(*plain->recording, plain->recovered, plain->answers);
+            sim::keepCache(*plain->recording, origin, paths, {},
+                           {{std::string(sim::kDigestName), sim::digestBytes(plain->recovered, plain->answers, steps)}});
             return QString::fromStdString(sim::cachePathOf(paths).string());
         },
         [this](const QString& written) { Q_EMIT saved(written); },

@@ -9,6 +9,7 @@
 #include "sim/calibration/calibrate.h"
 #include "sim/recovery/run_answers.h"
 #include "sim/recovery/run_difference.h"
+#include "sim/recovery/run_digest.h"
 #include "sim/trace/cache/cached_reading.h"
 
 #include <QObject>
@@ -24,7 +25,10 @@ namespace app {
 
 /// All that was found out of a recording at once; never changed.
 struct RecoveredRun {
+    /// From a cache with a digest who was recorded and how much, without what it was: spans are read where somebody asks.
     std::shared_ptr<const sim::Recording> recording;
+    bool isDigest = false; ///< `recovered` and `answers` as of a sim::RunDigest
+    std::vector<sim::DigestedStep> digested;
     sim::Recovered recovered;
     sim::RunAnswers answers;
     std::vector<sim::NamedAxis> said; ///< the grid as the person said it; empty: as recovered
@@ -35,11 +39,17 @@ struct RecoveredRun {
 };
 using RecoveredRunPtr = std::shared_ptr<const RecoveredRun>;
 
+/// What is drawn of a rank.
+enum class RecordedRows { timeUse, streams, hostThreads };
+
 /// One step, ready to be drawn.
 struct RecordedStepPicture {
     std::size_t step = 0; ///< index into RecoveredSteps::steps
     bool hostThreads = false;
-    TracePtr timeUse, streams;            ///< as of a StepPicture: one lane a rank; every stream
+    /// As of a StepPicture: one lane a rank; every stream, of as many ranks as are drawn at once, and nullptr where nobody asked for
+    /// streams and the lanes were at hand without them.
+    TracePtr timeUse, streams;
+    std::vector<bool> hasStreams;         ///< [process of streams]
     InstantsPtr instants;                 ///< of timeUse
     PictureModelPtr ofTimeUse, ofStreams; ///< as the timeline prepares them
     std::vector<MeasuredRank> ranks;      ///< [rank] of the world
@@ -78,8 +88,9 @@ public:
     void cancel(); ///< reading: cancelled() follows
     /// Nobody wants it any more: tells nothing more, and goes as soon as its thread has noticed, which nobody waits for.
     static void giveUp(std::unique_ptr<RecordedRun>);
-    /// Makes the picture of a step; pictureReady() follows.
-    void showStep(std::size_t step, bool hostThreads);
+    /// Makes the picture of a step; pictureReady() follows. `aroundRank`: that has streams in any case, of a run of which not all
+    /// can be drawn at once; -1: the first.
+    void showStep(std::size_t step, RecordedRows rows, int aroundRank = -1);
     /// Recovers anew with the grid that a person says; an empty one: as it was recovered. recovered() follows, or failed().
     void sayGrid(std::vector<sim::NamedAxis>);
     /// `text` is a scenario's JSON that gives model, cluster and batch. predicted() follows, or failed().
@@ -108,7 +119,10 @@ Q_SIGNALS:
     void failed(const QString& what, const QString& why); ///< one thing of many; the run stays
 
 private:
+    struct Whole; ///< of a digest: the run itself, read when it is first needed
     void read();
+    void takeRead(const RecoveredRunPtr&, const std::optional<sim::CacheOrigin>&, bool isFromCache);
+    static RecoveredRunPtr wholeOf(const RecoveredRunPtr&, const std::shared_ptr<Whole>&);
 
     const QStringList m_paths;
     const sim::Catalogue m_catalogue;
@@ -117,6 +131,7 @@ private:
     bool m_isFromCache = false, m_isCached = false; ///< read from one; one is there, or being written
     std::optional<sim::CacheOrigin> m_cacheOrigin;  ///< the files as they were read
     RecoveredRunPtr m_run;
+    std::shared_ptr<Whole> m_whole; ///< looked at by the worker's tasks alone
     RecordedStepPicturePtr m_picture;
     RecordedPredictionPtr m_prediction;
     Worker m_worker; ///< last: ends before what it uses

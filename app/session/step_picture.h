@@ -59,9 +59,4 @@ struct StepRecords {
 StepPicturePtr makeStepPicture(const StepRecords&, const Prediction* prediction);
 using StepPictureFunction = std::function<StepPicturePtr(const StepRecords&, const Prediction*)>;
 
-/// One lane a process, on which every instant counts once: for computing (under the name of the action it belongs to), else for a
-/// transfer that nothing hides, else for a wait; what is empty went to the host. Gaps within an action that are too short to be
-/// seen beside the whole step are closed. Without flows. O(spans log spans).
-sim::Trace timeUseTrace(const sim::Trace&);
-
 } // namespace app

@@ -7,6 +7,7 @@
 #include "sim/error.h"
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_answers.h"
+#include "sim/recovery/run_digest.h"
 #include "sim/recovery/run_difference.h"
 #include "sim/scenario/files.h"
 #include "sim/trace/cache/cached_reading.h"
@@ -74,7 +75,11 @@ private:
 void keep(const CachedReading& read, const std::vector<std::filesystem::path>& paths, const ReadOptions& options)
 {
     try {
-        const std::uint64_t bytes = keepCache(read.recording, read.origin, paths, options);
+        const Recovered recovered = recover(read.recording);
+        const RunAnswers answers = answersOf(read.recording, recovered, catalogue());
+        const std::vector<DigestedStep> steps = digestSteps(read.recording, recovered, answers);
+        const std::uint64_t bytes = keepCache(read.recording, read.origin, paths, options,
+                                              {{std::string(kDigestName), digestBytes(recovered, answers, steps)}});
         std::cerr << linesForAPerson(cachePathOf(paths).string() + " keeps what was read, in " +
                                      fixed(static_cast<double>(bytes) * 1e-6, 1) +
                                      " MB: it is read instead of the files for as long as they stay as they are");

@@ -2,6 +2,7 @@
 
 #include "sim/parallel.h"
 #include "sim/recovery/busy_time.h"
+#include "sim/recovery/rank_time.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ public:
         });
         measure();
         explain();
+        sumByAxis();
         return std::move(m_result);
     }
 
@@ -50,6 +52,7 @@ private:
     Approach approachOf(std::uint32_t rank, std::int64_t from, std::int64_t to) const;
     void measure();
     void explain();
+    void sumByAxis();
     double computesLonger(std::size_t rank) const;
     std::string seenByNetworks() const;
 
@@ -58,6 +61,20 @@ private:
     std::vector<BusyTime> m_work, m_comms;
     Arrivals m_result;
 };
+
+void ArrivalFinder::sumByAxis()
+{
+    m_result.collectives = m_result.list.size();
+    const AxesOfGroups axes(m_recovered);
+    for (const Arrival& arrival : m_result.list) {
+        const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
+        if (meeting.group < 0)
+            continue;
+        AxisWaits& waits = m_result.byAxis[axes.of(meeting.group, meeting.exchange)];
+        waits.waitedNs += arrival.waited();
+        ++waits.meetings;
+    }
+}
 
 void ArrivalFinder::measure()
 {

@@ -4,6 +4,7 @@
 #include "sim/recovery/recover.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,9 +31,16 @@ struct RankArrivals {
     double longerBy = 0; ///< of late kernels: how much longer it computes than the median of its stage, 0.3 is 30 %
 };
 
+struct AxisWaits {
+    std::int64_t waitedNs = 0; ///< of all ranks
+    std::size_t meetings = 0;
+};
+
 struct Arrivals {
     std::vector<Arrival> list;       ///< as meetings that all recorded members share, in the order of their times
     std::vector<RankArrivals> ranks; ///< as RunEvidence::ranks
+    std::size_t collectives = 0;     ///< in the list: stays where that is left out
+    std::map<std::string, AxisWaits> byAxis; ///< by AxesOfGroups' names, of groups that are known
     std::int64_t causedNs = 0;       ///< all waiting
     int straggler = -1; ///< index of the rank that caused most, if it is at least a third of all and clearly above its share
     std::string text;   ///< one sentence with the numbers

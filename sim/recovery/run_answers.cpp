@@ -226,6 +226,15 @@ RunAnswers answersOf(const Recording& recording, const Recovered& recovered, con
 {
     RunAnswers answers = answersOf(recovered, pathStep);
     answers.shapes = shapedWork(recording, recovered, &catalogue);
+    for (const RankRecording& rank : recording.ranks)
+        answers.amounts.ranksWithMemory += std::any_of(rank.counters.begin(), rank.counters.end(), [](const RecordedCounter& counter) {
+            return counter.unit == "bytes";
+        }) ? 1 : 0;
+    for (const RankEvidence& rank : recovered.evidence.ranks) {
+        answers.amounts.exchanges += rank.comms.size();
+        answers.amounts.withBytes += static_cast<std::size_t>(
+            std::count_if(rank.comms.begin(), rank.comms.end(), [](const CommSpan& span) { return span.bytes > 0; }));
+    }
     return answers;
 }
 
@@ -250,7 +259,7 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
     Json json;
     json["late"] = {
         {"text", answers.arrivals.text},
-        {"collectives", answers.arrivals.list.size()},
+        {"collectives", answers.arrivals.collectives},
         {"straggler", answers.arrivals.straggler < 0
                           ? Json()
                           : Json(recovered.evidence.ranks[static_cast<std::size_t>(answers.arrivals.straggler)].rank)}};

@@ -23,12 +23,19 @@ struct RunFinding {
     std::int64_t startNs = 0, endNs = 0; ///< where to look; 0, 0: everywhere
 };
 
+/// Of what a recording holds, for sentences about what is missing.
+struct RecordedAmounts {
+    std::size_t ranksWithMemory = 0;       ///< whose files count bytes over time
+    std::size_t exchanges = 0, withBytes = 0; ///< collectives, sends and receives of all ranks; those whose size is known
+};
+
 struct RunAnswers {
     Arrivals arrivals;
     RunTimes times;
     RankPath path;
     std::vector<ShapedWork> shapes;   ///< empty where operators were recorded without their inputs
     std::vector<RunFinding> findings; ///< by seconds, the most first
+    RecordedAmounts amounts;          ///< of answers about a recording
 };
 
 /// `pathStep`: the step whose critical path is told, an index into RecoveredSteps::steps; else the one in the middle.

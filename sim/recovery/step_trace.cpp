@@ -3,6 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/recovery/rank_time.h"
+#include "sim/trace/time_use.h"
 
 #include <algorithm>
 #include <cmath>
@@ -207,18 +208,35 @@ public:
 
     StepTrace trace()
     {
-        refuseTooMany();
+        const std::vector<bool> isDrawn = ranksThatFit();
         describe();
         for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
             checkCancelled();
-            addRank(r);
+            addRank(r, isDrawn[r]);
         }
         for (const Meeting& transfer : m_recovered.meetings.transfers) {
             const auto from = m_placeOf.find(key(transfer.parts[0])), to = m_placeOf.find(key(transfer.parts[1]));
             if (from != m_placeOf.end() && to != m_placeOf.end())
                 m_trace.flows.push_back({from->second.first, from->second.second, to->second.first, to->second.second});
         }
-        return {.trace = std::move(m_trace), .originNs = m_step.startNs};
+        return {.trace = std::move(m_trace),
+                .originNs = m_step.startNs,
+                .drawnRanks = static_cast<std::size_t>(std::count(isDrawn.begin(), isDrawn.end(), true))};
+    }
+
+    StepTrace timeUse()
+    {
+        describe();
+        std::vector<Track> lanes;
+        for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
+            checkCancelled();
+            addRank(r, true);
+            lanes.push_back(timeUseTrack(m_trace, static_cast<int>(r), m_step.endNs - m_step.startNs));
+            m_trace.tracks.clear();
+            m_placeOf.clear();
+        }
+        m_trace.tracks = std::move(lanes);
+        return {.trace = std::move(m_trace), .originNs = m_step.startNs, .drawnRanks = m_evidence.ranks.size()};
     }
 
 private:
@@ -245,23 +263,45 @@ private:
         return {at(m_step.rankStartNs[r]), at(m_step.rankEndNs[r])};
     }
 
-    void refuseTooMany() const
+    /// Of a rank's step, what has a row.
+    std::size_t spansOf(std::size_t r) const
     {
+        const auto [firstWork, lastWork] = within(r, m_evidence.ranks[r].work);
+        const auto [firstComm, lastComm] = within(r, m_evidence.ranks[r].comms);
+        std::size_t spans = lastWork - firstWork + lastComm - firstComm;
+        const auto recorded = m_recordingOf.find(m_evidence.ranks[r].rank);
+        if (m_options.hostThreads && recorded != m_recordingOf.end())
+            for (const RecordedTrack& thread : recorded->second->tracks)
+                for (std::uint32_t i = thread.first; !thread.isDevice && i < thread.last; ++i)
+                    spans += isWithin(r, aligned(r, recorded->second->spans.startNs[i])) ? 1 : 0;
+        return spans;
+    }
+
+    std::vector<bool> ranksThatFit() const
+    {
+        const std::size_t ranks = m_evidence.ranks.size();
+        std::vector<bool> fits(ranks, false);
         std::size_t spans = 0;
-        for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
-            const auto [firstWork, lastWork] = within(r, m_evidence.ranks[r].work);
-            const auto [firstComm, lastComm] = within(r, m_evidence.ranks[r].comms);
-            spans += lastWork - firstWork + lastComm - firstComm;
-            const auto recorded = m_recordingOf.find(m_evidence.ranks[r].rank);
-            if (m_options.hostThreads && recorded != m_recordingOf.end())
-                for (const RecordedTrack& thread : recorded->second->tracks)
-                    for (std::uint32_t i = thread.first; !thread.isDevice && i < thread.last; ++i)
-                        spans += isWithin(r, aligned(r, recorded->second->spans.startNs[i])) ? 1 : 0;
-        }
-        if (spans > m_options.mostSpans)
-            throw Error("step " + std::to_string(m_step.number) + " has " + std::to_string(spans) +
-                        (m_options.hostThreads ? " kernels, collectives and spans of the host" : " kernels and collectives") +
-                        ", and up to " + std::to_string(m_options.mostSpans) + " are drawn at once");
+        const std::size_t around = m_options.around < ranks ? m_options.around : 0;
+        const auto take = [&](std::size_t r) {
+            const std::size_t own = spansOf(r);
+            if (r == around && own > m_options.mostSpans)
+                throw Error("step " + std::to_string(m_step.number) + " has " + std::to_string(own) +
+                            (m_options.hostThreads ? " kernels, collectives and spans of the host" : " kernels and collectives") +
+                            " on rank " + std::to_string(m_evidence.ranks[r].rank) + ", and up to " +
+                            std::to_string(m_options.mostSpans) + " are drawn at once");
+            if (spans + own > m_options.mostSpans)
+                return false;
+            spans += own;
+            fits[r] = true;
+            return true;
+        };
+        std::size_t after = around, before = around;
+        while (after < ranks && take(after))
+            ++after;
+        while (before > 0 && take(before - 1))
+            --before;
+        return fits;
     }
 
     void describe()
@@ -362,7 +402,8 @@ private:
         return {};
     }
 
-    void addRank(std::size_t r)
+    /// `hasRows`: else only who it is.
+    void addRank(std::size_t r, bool hasRows)
     {
         const RankEvidence& rank = m_evidence.ranks[r];
         const auto process = static_cast<int>(m_trace.processes.size());
@@ -374,6 +415,8 @@ private:
                                      .deviceName = {},
                                      .backend = {},
                                      .rankEvidence = {}});
+        if (!hasRows)
+            return;
         const std::vector<Pass> passes = passesOf(r);
         Row actions{.name = "actions", .role = TrackRole::actions, .rows = {}};
         for (const Pass& pass : passes)
@@ -590,6 +633,12 @@ StepTrace stepTrace(const Recording& recording, const Recovered& recovered, cons
                     const StepTraceOptions& options)
 {
     return StepTracer(recording, recovered, arrivals, step, options).trace();
+}
+
+StepTrace timeUseOfStep(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals, std::size_t step)
+{
+    const StepTraceOptions options;
+    return StepTracer(recording, recovered, arrivals, step, options).timeUse();
 }
 
 } // namespace sim

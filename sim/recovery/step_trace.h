@@ -14,13 +14,16 @@ namespace sim {
 
 struct StepTraceOptions {
     bool hostThreads = false; ///< rows of the host's threads, too: operators, launches, annotations
-    /// Throws Error beyond, with how many there are.
+    /// Of further ranks only who they are. Above it for one rank alone: throws Error, with how many there are.
     std::size_t mostSpans = 20'000'000;
+    /// The rank (index into RunEvidence::ranks) that is drawn whatever their number, with those after it, then those before it.
+    std::size_t around = 0;
 };
 
 struct StepTrace {
     Trace trace;               ///< process i is RunEvidence::ranks[i]
     std::int64_t originNs = 0; ///< what the recording's one clock says at 0
+    std::size_t drawnRanks = 0; ///< that have rows; fewer than there are where all would be too many spans
 };
 
 /// `step` is an index into RecoveredSteps::steps. Only what begins within a rank's own step is in it. A kernel is of the pass
@@ -28,5 +31,8 @@ struct StepTrace {
 /// covers is the optimizer's, and the rest of such a rank forward. `arrivals` as arrivalsOf() made them: collectives that are not
 /// in it are not cut into wait and transfer. O(spans log spans).
 StepTrace stepTrace(const Recording&, const Recovered&, const Arrivals&, std::size_t step, const StepTraceOptions& = {});
+
+/// The same as one lane a rank (sim/trace/time_use.h), of any number of spans: made rank by rank, of which no streams are kept.
+StepTrace timeUseOfStep(const Recording&, const Recovered&, const Arrivals&, std::size_t step);
 
 } // namespace sim

@@ -138,13 +138,49 @@ BusyByClass BusyMipmap::busyNs(std::int64_t beginNs, std::int64_t endNs) const
     return busy;
 }
 
+/// From edge to edge it goes on where it is: between two of them there are mostly few spans, or none.
+class BusyMipmap::Walk {
+public:
+    explicit Walk(const BusyMipmap& of) : m_of(of) {}
+    /// Busy time before a time that is not before the last one asked for.
+    BusyByClass until(std::int64_t timeNs)
+    {
+        const auto& starts = m_of.m_startNs;
+        if (starts.empty() || timeNs < starts.front())
+            return {};
+        const std::size_t furthest = std::min(m_last + kBlock, starts.size() - 1);
+        while (m_last < furthest && starts[m_last + 1] <= timeNs) {
+            m_before[m_of.classOf(m_last)] += m_of.m_durationNs[m_last];
+            ++m_last;
+        }
+        if (m_last == furthest && m_last + 1 < starts.size() && starts[m_last + 1] <= timeNs)
+            jump(m_of.startedBy(timeNs) - 1);
+        BusyByClass busy = m_before;
+        busy[m_of.classOf(m_last)] += std::min(m_of.m_durationNs[m_last], timeNs - starts[m_last]);
+        return busy;
+    }
+
+private:
+    void jump(std::size_t span)
+    {
+        m_last = span;
+        m_before = m_of.m_totals[span / kBlock];
+        for (std::size_t i = span / kBlock * kBlock; i < span; ++i)
+            m_before[m_of.classOf(i)] += m_of.m_durationNs[i];
+    }
+    const BusyMipmap& m_of;
+    std::size_t m_last = 0; ///< the only span that may still run
+    BusyByClass m_before{}; ///< of all spans before it
+};
+
 void BusyMipmap::columns(std::span<const std::int64_t> edgesNs, std::span<BusyByClass> out) const
 {
     assert(edgesNs.size() == out.size() + 1);
-    BusyByClass before = busyUntil(edgesNs.front());
+    Walk walk(*this);
+    BusyByClass before = walk.until(edgesNs.front());
     for (std::size_t i = 0; i < out.size(); ++i) {
         assert(edgesNs[i] <= edgesNs[i + 1]);
-        const BusyByClass busy = busyUntil(edgesNs[i + 1]);
+        const BusyByClass busy = walk.until(edgesNs[i + 1]);
         for (std::size_t c = 0; c < busy.size(); ++c)
             out[i][c] = busy[c] - before[c];
         before = busy;

@@ -1,7 +1,12 @@
 // Reading a profiler's file: Kineto's JSON as text, and packed by gzip. Bytes a second are of the text; `spans`: what is kept,
 // and `bytes_a_span` that it takes. A cache of many ranks: written, opened, looked at a rank and a whole.
+#include "sim/recovery/run_digest.h"
+#include "sim/scenario/catalogue.h"
 #include "sim/trace/cache/recording_cache.h"
 #include "sim/trace/readers/read_recording.h"
+
+#include "tests/support/recorded.h"
+#include "tests/support/scenarios.h"
 
 #include <benchmark/benchmark.h>
 
@@ -202,6 +207,33 @@ void BM_CacheWhole(benchmark::State& state)
     countSpans(state);
     state.counters["memory_bytes_a_span"] = static_cast<double>(held) / static_cast<double>(state.range(0));
 }
+/// A step of 1,024 ranks as a cache keeps it beside the spans: what a window opens with, however many spans there are.
+const std::string& digestOfManyRanks()
+{
+    static const std::string bytes = [] {
+        sim::Scenario scenario = test::smallScenario(8, 8, 16, 16);
+        scenario.model.numHiddenLayers = 64;
+        scenario.schedule.layersPerStage.clear();
+        test::resolve(scenario);
+        const sim::Recording recording = test::recordingOf(*sim::simulate(scenario, {.full = true}));
+        const sim::Recovered recovered = sim::recover(recording);
+        const sim::RunAnswers answers = sim::answersOf(recording, recovered, sim::Catalogue());
+        return sim::digestBytes(recovered, answers, sim::digestSteps(recording, recovered, answers));
+    }();
+    return bytes;
+}
+
+void BM_DigestRead(benchmark::State& state)
+{
+    const std::string& bytes = digestOfManyRanks();
+    std::size_t lanes = 0;
+    for (auto _ : state)
+        lanes = sim::readDigest(std::as_bytes(std::span(bytes))).steps.front().timeUse.spanCount();
+    state.SetBytesProcessed(static_cast<std::int64_t>(bytes.size()) * state.iterations());
+    state.counters["spans_of_lanes"] = static_cast<double>(lanes);
+}
+BENCHMARK(BM_DigestRead)->Unit(benchmark::kMillisecond);
+
 BENCHMARK(BM_CacheWhole)->Arg(1'000'000)->Arg(100'000'000)->ArgName("spans")->Unit(benchmark::kMillisecond)->UseRealTime();
 
 } // namespace

@@ -88,8 +88,8 @@ void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& p
         m_late->setValue({tr("rank %1").arg(run.recovered.evidence.ranks[at].rank), {}});
         m_late->setNote(QString::fromUtf8(sim::latenessText(arrivals.ranks[at].why).data()));
     } else {
-        m_late->setValue({arrivals.list.empty() ? QStringLiteral("–") : tr("nobody"), {}});
-        m_late->setNote(arrivals.list.empty() ? tr("not to be told") : tr("clearly more than others"));
+        m_late->setValue({arrivals.collectives == 0 ? QStringLiteral("–") : tr("nobody"), {}});
+        m_late->setNote(arrivals.collectives == 0 ? tr("not to be told") : tr("clearly more than others"));
     }
     if (prediction) {
         const double seconds = prediction->prediction->simulation->metrics().stepTimeSeconds;

@@ -245,7 +245,7 @@ void RecordedPanel::chooseStep(std::size_t step)
 void RecordedPanel::requestPicture(std::size_t step)
 {
     m_step = step;
-    m_run->showStep(step, m_wantedRows == RecordedRows::hostThreads);
+    m_run->showStep(step, m_wantedRows, m_selection.selectedRank.value_or(-1));
     Q_EMIT changed();
 }
 
@@ -256,10 +256,23 @@ void RecordedPanel::setRows(RecordedRows rows)
     m_rowsBox->setCurrentIndex(static_cast<int>(rows));
     if (!m_run || !m_run->picture())
         return;
-    if (hadThreads != (rows == RecordedRows::hostThreads))
+    const bool lacksStreams = rows != RecordedRows::timeUse && !hasStreamsOf(m_selection.selectedRank);
+    if (hadThreads != (rows == RecordedRows::hostThreads) || lacksStreams)
         requestPicture(m_step);
     else
         showTimelines();
+}
+
+/// Of a run with too many spans some ranks have streams at a time. Without a rank: whether any has.
+bool RecordedPanel::hasStreamsOf(std::optional<int> rank) const
+{
+    const RecordedStepPicture& picture = *m_run->picture();
+    if (!picture.streams)
+        return false;
+    for (std::size_t p = 0; rank && p < picture.streams->processes.size(); ++p)
+        if (picture.streams->processes[p].rank == *rank)
+            return picture.hasStreams[p];
+    return true;
 }
 
 void RecordedPanel::pictureReady()
@@ -306,10 +319,14 @@ void RecordedPanel::showTimelines()
     if (!picture)
         return;
     const sim::RecoveredStep& step = m_run->run()->steps().steps[picture->step];
-    const bool all = m_wantedRows != RecordedRows::timeUse;
+    const bool all = m_wantedRows != RecordedRows::timeUse && picture->streams;
     QString note = tr("%1  ·  step %2").arg(durationQuantity(step.seconds()).text()).arg(step.number);
     if (step.isOutlier)
         note += tr(", unlike the others (%1)").arg(durationQuantity(m_run->run()->steps().medianSeconds).text());
+    if (const auto drawn = std::count(picture->hasStreams.begin(), picture->hasStreams.end(), true);
+        all && drawn < std::ssize(picture->hasStreams))
+        note += tr(", streams of %1 of %2 ranks: select another rank and choose the rows again for those around it")
+                    .arg(separated(drawn), separated(std::ssize(picture->hasStreams)));
     m_timelines.setLower({.trace = all ? picture->streams : picture->timeUse,
                           .simulation = nullptr,
                           .caption = tr("Measured").toStdString(),

@@ -42,8 +42,6 @@ class TransportBar;
 
 /// What stands beside the grid.
 enum class RecordedTab { findings, ranks, communication, steps, kernels, path, facts, prediction, simulated, comparison };
-/// Rows of the timeline.
-enum class RecordedRows { timeUse, streams, hostThreads };
 
 class RecordedPanel : public QWidget {
     Q_OBJECT
@@ -115,6 +113,7 @@ private:
     void recovered();
     void pictureReady();
     void predicted();
+    bool hasStreamsOf(std::optional<int> rank) const;
     void showTimelines();
     void showPathOf(const sim::RankPath&);
     void requestPicture(std::size_t step);

@@ -115,10 +115,7 @@ QString RecordedSimulated::missing(SimulatedPicture which) const
     const QString predict = tr("Predict… asks for model and cluster, and simulates the recovered configuration.");
     switch (which) {
     case SimulatedPicture::memory: {
-        const auto recorded = std::count_if(m_run->recording->ranks.begin(), m_run->recording->ranks.end(), [](const auto& rank) {
-            return std::any_of(rank.counters.begin(), rank.counters.end(),
-                               [](const sim::RecordedCounter& counter) { return counter.unit == "bytes"; });
-        });
+        const auto recorded = static_cast<std::int64_t>(m_run->answers.amounts.ranksWithMemory);
         return (recorded > 0
                     ? tr("Memory was recorded of %1 of %2 ranks: the lens of the grid shows the peaks. What it is made of no "
                          "trace says.")
@@ -127,12 +124,8 @@ QString RecordedSimulated::missing(SimulatedPicture which) const
                QLatin1Char(' ') + predict;
     }
     case SimulatedPicture::traffic: {
-        std::int64_t all = 0, known = 0;
-        for (const sim::RankEvidence& rank : m_run->recovered.evidence.ranks)
-            for (const sim::CommSpan& span : rank.comms) {
-                ++all;
-                known += span.bytes > 0 ? 1 : 0;
-            }
+        const auto all = static_cast<std::int64_t>(m_run->answers.amounts.exchanges),
+                   known = static_cast<std::int64_t>(m_run->answers.amounts.withBytes);
         return (all == 0 ? tr("No collective was recorded.")
                          : tr("Of %1 of %2 collectives the bytes were recorded (torch writes them where the profiler has "
                               "record_shapes=True, or with NCCL's flight recorder); over which links they went no trace says.")

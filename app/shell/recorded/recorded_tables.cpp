@@ -143,17 +143,10 @@ void showCommunication(RecordedTable& table, const RecoveredRun& run)
         for (const auto& [axis, ns] : rank.exposedByAxis)
             byAxis[axis].second += static_cast<double>(ns);
     }
-    const sim::AxesOfGroups axes(run.recovered);
-    std::map<std::string, std::int64_t> waited;
-    std::map<std::string, std::size_t> meetings;
-    for (const sim::Arrival& arrival : run.answers.arrivals.list) {
-        const std::int32_t group = run.recovered.meetings.meetings[arrival.meeting].group;
-        if (group < 0)
-            continue;
-        const std::string& axis = axes.of(group, run.recovered.meetings.meetings[arrival.meeting].exchange);
-        waited[axis] += arrival.waited();
-        ++meetings[axis];
-    }
+    const auto waitsOf = [&run](const std::string& axis) {
+        const auto found = run.answers.arrivals.byAxis.find(axis);
+        return found == run.answers.arrivals.byAxis.end() ? sim::AxisWaits{} : found->second;
+    };
     const auto ranks = static_cast<double>(std::max<std::size_t>(1, run.answers.times.ranks.size()));
     const auto steps = static_cast<double>(std::max<std::size_t>(1, run.steps().steps.size()));
     std::vector<RecordedTable::Line> lines;
@@ -162,8 +155,8 @@ void showCommunication(RecordedTable& table, const RecoveredRun& run)
             {.cells = {axisName(axis), recordedTime(times.first * 1e-9 / ranks), recordedTime(times.second * 1e-9 / ranks),
                        window > 0 ? percentQuantity(times.second / window).text() : QString(),
                        times.first > 0 ? percentQuantity(1 - times.second / times.first).text() : QString(),
-                       recordedTime(static_cast<double>(waited[axis]) * 1e-9 / ranks / steps),
-                       separated(static_cast<std::int64_t>(meetings[axis]))}});
+                       recordedTime(static_cast<double>(waitsOf(axis).waitedNs) * 1e-9 / ranks / steps),
+                       separated(static_cast<std::int64_t>(waitsOf(axis).meetings))}});
     table.show({QObject::tr("Groups"), QObject::tr("Communicates"), QObject::tr("Exposed"), QObject::tr("Of the step"),
                 QObject::tr("Hidden"), QObject::tr("Waits for the last"), QObject::tr("Matched")},
                lines);

@@ -86,22 +86,47 @@ std::optional<CacheOrigin> cacheOriginOf(const std::vector<fs::path>& opened, co
     return origin;
 }
 
-CachedReading readRecordingOrCache(const std::vector<fs::path>& opened, const ReadOptions& options)
+namespace {
+
+std::string notTaken(const fs::path& cache, const Error& error)
 {
-    CachedReading out;
+    return cache.string() + ": " + error.what() + "; the files themselves were read";
+}
+
+} // namespace
+
+OpenedCache openCache(const std::vector<fs::path>& opened, const ReadOptions& options)
+{
+    OpenedCache out;
     out.origin = cacheOriginOf(opened, options);
     const fs::path path = cachePathOf(opened);
     std::error_code none;
-    if (out.origin && fs::is_regular_file(path, none)) {
+    if (!out.origin || !fs::is_regular_file(path, none))
+        return out;
+    try {
+        auto cache = std::make_unique<const RecordingCache>(path, opened);
+        if (cache->origin() != *out.origin)
+            throw Error("is of the files as they were: " + changeOf(cache->origin(), *out.origin, opened));
+        out.cache = std::move(cache);
+    } catch (const Error& error) {
+        out.whyNot = notTaken(path, error);
+    }
+    return out;
+}
+
+CachedReading readRecordingOrCache(const std::vector<fs::path>& opened, const ReadOptions& options)
+{
+    CachedReading out;
+    OpenedCache kept = openCache(opened, options);
+    out.origin = std::move(kept.origin);
+    out.whyNot = std::move(kept.whyNot);
+    if (kept.cache) {
         try {
-            const RecordingCache cache(path, opened);
-            if (cache.origin() != *out.origin)
-                throw Error("is of the files as they were: " + changeOf(cache.origin(), *out.origin, opened));
-            out.recording = cache.recording(options.threads);
+            out.recording = kept.cache->recording(options.threads);
             out.isFromCache = true;
             return out;
         } catch (const Error& error) {
-            out.whyNot = path.string() + ": " + error.what() + "; the files themselves were read";
+            out.whyNot = notTaken(cachePathOf(opened), error);
         }
     }
     out.recording = readRecording(opened, options);
@@ -109,7 +134,7 @@ CachedReading readRecordingOrCache(const std::vector<fs::path>& opened, const Re
 }
 
 std::uint64_t keepCache(const Recording& recording, const std::optional<CacheOrigin>& origin, const std::vector<fs::path>& opened,
-                        const ReadOptions& options)
+                        const ReadOptions& options, const std::vector<CacheAttachment>& attachments)
 {
     const fs::path path = cachePathOf(opened);
     if (!origin)
@@ -118,7 +143,7 @@ std::uint64_t keepCache(const Recording& recording, const std::optional<CacheOri
     if (!now || *now != *origin)
         throw Error(path.string() + ": is not written: the files changed while they were read" +
                     (now ? ": " + changeOf(*origin, *now, opened) : std::string()));
-    return writeRecordingCache(recording, *origin, opened, path);
+    return writeRecordingCache(recording, *origin, opened, path, attachments);
 }
 
 } // namespace sim

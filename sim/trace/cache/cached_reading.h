@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,12 +31,21 @@ struct CachedReading {
     std::string whyNot; ///< a cache is there, and was not taken: a sentence for a person
 };
 
+/// The cache beside the files, where there is one that is of them as they are; else nullptr, and `whyNot` says why one that is there
+/// was not taken. What it holds is not looked at: O(files + ranks).
+struct OpenedCache {
+    std::unique_ptr<const RecordingCache> cache;
+    std::optional<CacheOrigin> origin; ///< as of CachedReading
+    std::string whyNot;
+};
+OpenedCache openCache(const std::vector<std::filesystem::path>& opened, const ReadOptions& = {});
+
 /// From the cache where one lies beside the files and is of them as they are; else as readRecording() does.
 CachedReading readRecordingOrCache(const std::vector<std::filesystem::path>& opened, const ReadOptions& = {});
 
-/// Writes the cache of what was read. Throws Error where the files have changed meanwhile, or it cannot be written. Returns its
+/// Writes the cache of what was read, with what was found out. Throws Error where the files have changed meanwhile, or it cannot be written. Returns its
 /// bytes.
 std::uint64_t keepCache(const Recording&, const std::optional<CacheOrigin>&, const std::vector<std::filesystem::path>& opened,
-                        const ReadOptions& = {});
+                        const ReadOptions& = {}, const std::vector<CacheAttachment>& attachments = {});
 
 } // namespace sim

@@ -24,7 +24,7 @@ static_assert(sizeof(RecordedLink) == 12 && offsetof(RecordedLink, to) == 4 && o
 
 constexpr std::string_view kMagic = "RKSCACHE";
 /// One more whenever the format changes, or what a reader makes of a file.
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kAlignment = 64, kHeader = 64;
 
 std::size_t aligned(std::size_t at)
@@ -151,7 +151,8 @@ struct MappedFile {
 } // namespace
 
 std::uint64_t writeRecordingCache(const Recording& recording, const CacheOrigin& origin,
-                                  const std::vector<std::filesystem::path>& opened, const std::filesystem::path& cache)
+                                  const std::vector<std::filesystem::path>& opened, const std::filesystem::path& cache,
+                                  const std::vector<CacheAttachment>& attachments)
 {
     AtomicStream file(cache);
     SectionWriter out(file.stream());
@@ -197,6 +198,16 @@ std::uint64_t writeRecordingCache(const Recording& recording, const CacheOrigin&
         contents(static_cast<std::uint64_t>(rank.links.size()));
         contents(static_cast<std::uint64_t>(rank.annotations.size()));
         contents(!spans.meaning.empty());
+    }
+    contents(static_cast<std::uint64_t>(attachments.size()));
+    for (const CacheAttachment& attachment : attachments) {
+        checkCancelled();
+        out.align();
+        contents(attachment.name);
+        contents(out.at());
+        out.part(std::as_bytes(std::span(attachment.bytes)));
+        contents(static_cast<std::uint64_t>(attachment.bytes.size()));
+        contents(out.takeHash());
     }
     const std::string text = contents.take();
     out.align();
@@ -263,6 +274,13 @@ void RecordingCache::readContents(const std::vector<std::filesystem::path>& open
                 section.bytes > header.contentsAt - section.place || section.spans > section.bytes)
                 throw Error("a rank lies beyond the end");
         });
+        in.list(m_attached, [&](Attached& attached) {
+            in(attached.name);
+            for (std::uint64_t* number : {&attached.place, &attached.bytes, &attached.hash})
+                in(*number);
+            if (attached.place > header.contentsAt || attached.bytes > header.contentsAt - attached.place)
+                throw Error("what was found out lies beyond the end");
+        });
         if (!in.isAtEnd())
             throw Error("it is longer than it says");
         std::vector<std::size_t> spans;
@@ -311,6 +329,44 @@ RankRecording RecordingCache::rank(std::size_t index) const
         throw Error("is damaged: of " + (number >= 0 ? "rank " + std::to_string(number) : std::string("an unknown rank")) + ", " +
                     error.what());
     }
+}
+
+Recording RecordingCache::outline() const
+{
+    Recording out = copyOfShared(*m_shared);
+    for (const Section& section : m_sections) {
+        RankRecording& rank = out.ranks.emplace_back(section.about);
+        std::size_t at = section.place;
+        const auto column = [&]<typename T>(RecordedColumn<T>& to, std::uint64_t count) {
+            at = aligned(at);
+            const std::uint64_t end = section.place + section.bytes;
+            if (at > end || count > (end - at) / sizeof(T))
+                throw Error("is damaged: a column is longer than its section");
+            to = {std::span(reinterpret_cast<const T*>(m_bytes.data() + at), static_cast<std::size_t>(count)), m_keeper};
+            at += static_cast<std::size_t>(count) * sizeof(T);
+        };
+        const std::uint64_t meanings = section.isOwn ? section.spans : 0;
+        column(rank.spans.startNs, section.spans);
+        column(rank.spans.durationNs, section.spans);
+        column(rank.spans.name, section.spans);
+        column(rank.spans.meaning, meanings);
+        column(rank.spans.microbatch, meanings);
+        column(rank.spans.kind, section.spans);
+    }
+    return out;
+}
+
+std::optional<std::span<const std::byte>> RecordingCache::attachment(std::string_view name) const
+{
+    const auto found =
+        std::find_if(m_attached.begin(), m_attached.end(), [name](const Attached& attached) { return attached.name == name; });
+    if (found == m_attached.end())
+        return std::nullopt;
+    const std::span<const std::byte> bytes = m_bytes.subspan(found->place, found->bytes);
+    const std::array hashes{hashOfBytes(bytes)};
+    if (m_checksHashes && found->hash != hashOfBytes(std::as_bytes(std::span(hashes))))
+        throw Error("is damaged: what was found out of it is not what was written");
+    return bytes;
 }
 
 Recording RecordingCache::recording(std::size_t threads) const

@@ -84,7 +84,7 @@ TEST_F(RecordedRunTest, OfOurOwnWritersIsRecoveredAndNamesThePlantedRank)
     ASSERT_GE(run->run()->answers.arrivals.straggler, 0);
     EXPECT_EQ(run->run()->answers.arrivals.straggler, 5);
 
-    run->showStep(0, false);
+    run->showStep(0, RecordedRows::streams);
     ASSERT_TRUE(waitFor([&] { return run->picture() != nullptr; }));
     const RecordedStepPicture& picture = *run->picture();
     ASSERT_EQ(picture.ranks.size(), 8U);
@@ -107,7 +107,7 @@ TEST_F(RecordedRunTest, OfAnotherProfilerHasRanksFromContentAndFromTwoFilesOfEig
     ASSERT_TRUE(run->run()) << notRead.toStdString();
     EXPECT_EQ(run->run()->recovered.evidence.ranks.size(), 2U);
     ASSERT_FALSE(run->run()->steps().steps.empty());
-    run->showStep(0, true);
+    run->showStep(0, RecordedRows::hostThreads);
     ASSERT_TRUE(waitFor([&] { return run->picture() != nullptr; })) << failed.toStdString();
     EXPECT_TRUE(run->picture()->hostThreads);
     const sim::Trace& trace = *run->picture()->streams;

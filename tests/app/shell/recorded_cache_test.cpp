@@ -7,6 +7,7 @@
 #include "app/shell/recorded/recorded_header.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/recorded/recorded_tables.h"
+#include "app/shell/recorded/recorded_words.h"
 #include "sim/error.h"
 #include "tests/app/shell/cut_labels.h"
 #include "tests/app/shell/window_fixture.h"
@@ -59,11 +60,26 @@ TEST_F(RecordedFileTest, IsCachedWhereThePersonAgreesAndOpensFromThere)
     settle();
     EXPECT_TRUE(QFile::exists(cache));
     const QString findings = panel().findingsText();
+    const QString headline = recordedHeadline(*panel().run()->run());
+    const auto lanes = panel().run()->picture()->timeUse;
     openRun(run);
     EXPECT_TRUE(panel().run()->isFromCache());
     EXPECT_EQ(panel().findingsText(), findings);
+    EXPECT_EQ(recordedHeadline(*panel().run()->run()), headline);
     EXPECT_FALSE(window.isEnabled(CommandId::keepRecordedCache));
+
+    // At first no span is looked at; whoever asks for streams has them.
+    EXPECT_TRUE(panel().run()->run()->isDigest);
+    EXPECT_TRUE(panel().run()->run()->recovered.evidence.ranks.front().work.empty());
     ASSERT_TRUE(panel().run()->picture());
+    EXPECT_FALSE(panel().run()->picture()->streams);
+    ASSERT_EQ(panel().run()->picture()->timeUse->tracks.size(), lanes->tracks.size());
+    for (std::size_t t = 0; t < lanes->tracks.size(); ++t)
+        EXPECT_EQ(panel().run()->picture()->timeUse->tracks[t].startNs, lanes->tracks[t].startNs);
+    panel().setRows(RecordedRows::streams);
+    settle();
+    ASSERT_TRUE(panel().run()->picture()->streams);
+    EXPECT_GT(panel().run()->picture()->streams->spanCount(), lanes->spanCount());
 }
 
 /// As large runs are, with a small one.

@@ -110,6 +110,44 @@ TEST_F(RecordingCacheTest, IsMappedAndNotCopied)
     EXPECT_EQ(now.durationNs, before.durationNs);
 }
 
+TEST_F(RecordingCacheTest, HasWhatWasFoundOutBesideWhatWasRecorded)
+{
+    const sim::CachedReading read = sim::readRecordingOrCache({m_run});
+    const std::vector<sim::CacheAttachment> attachments = {{"answers 1", "who is late"}, {"empty", ""}};
+    sim::keepCache(read.recording, read.origin, {m_run}, {}, attachments);
+    {
+        const sim::OpenedCache opened = sim::openCache({m_run});
+        ASSERT_TRUE(opened.cache) << opened.whyNot;
+        for (const sim::CacheAttachment& attachment : attachments) {
+            const auto bytes = opened.cache->attachment(attachment.name);
+            ASSERT_TRUE(bytes) << attachment.name;
+            EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()), attachment.bytes);
+        }
+        EXPECT_FALSE(opened.cache->attachment("answers 2")) << "of another version";
+        EXPECT_EQ(written(opened.cache->recording()), written(read.recording));
+        const sim::Recording outline = opened.cache->outline();
+        EXPECT_EQ(outline.spanCount(), read.recording.spanCount());
+        EXPECT_GT(outline.spanCount(), 1000U);
+        ASSERT_EQ(outline.ranks.size(), read.recording.ranks.size());
+        for (std::size_t r = 0; r < outline.ranks.size(); ++r) {
+            EXPECT_EQ(outline.ranks[r].rank, read.recording.ranks[r].rank);
+            EXPECT_EQ(outline.ranks[r].spans.startNs, read.recording.ranks[r].spans.startNs);
+            EXPECT_EQ(outline.ranks[r].spans.kind, read.recording.ranks[r].spans.kind);
+        }
+    }
+    std::string bytes = bytesOfCache();
+    const std::size_t at = bytes.find("who is late");
+    ASSERT_NE(at, std::string::npos);
+    bytes[at] = 'W';
+    writeCache(bytes);
+    const sim::OpenedCache damaged = sim::openCache({m_run});
+    ASSERT_TRUE(damaged.cache) << "what was recorded is sound";
+    EXPECT_THROW((void)damaged.cache->attachment("answers 1"), sim::Error);
+    EXPECT_TRUE(damaged.cache->attachment("empty"));
+    fs::remove(m_cache);
+    EXPECT_FALSE(sim::openCache({m_run}).cache);
+}
+
 TEST_F(RecordingCacheTest, IsOfTheFilesAsTheyAre)
 {
     kept();

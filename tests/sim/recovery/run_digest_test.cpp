@@ -1,0 +1,126 @@
+// What a cache keeps of a run beside its spans: it must say the same as the run does, and take no bytes for granted.
+#include "sim/recovery/run_digest.h"
+
+#include "sim/error.h"
+#include "sim/recovery/recovered_json.h"
+#include "sim/recovery/step_trace.h"
+#include "sim/scenario/catalogue.h"
+#include "sim/trace/time_use.h"
+
+#include "tests/support/recorded.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <random>
+
+namespace {
+
+struct DigestedRun {
+    DigestedRun()
+    {
+        sim::Scenario scenario = test::smallScenario(2, 2, 2, 4);
+        scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+        recording = test::recordingOf(*sim::simulate(scenario, {.full = true}));
+        recovered = sim::recover(recording);
+        answers = sim::answersOf(recording, recovered, sim::Catalogue());
+        steps = sim::digestSteps(recording, recovered, answers);
+        bytes = sim::digestBytes(recovered, answers, steps);
+    }
+    std::span<const std::byte> view() const { return std::as_bytes(std::span(bytes)); }
+    sim::Recording recording;
+    sim::Recovered recovered;
+    sim::RunAnswers answers;
+    std::vector<sim::DigestedStep> steps;
+    std::string bytes;
+};
+
+TEST(RunDigests, SayWhatTheRunSays)
+{
+    const DigestedRun run;
+    const sim::RunDigest digest = sim::readDigest(run.view());
+    EXPECT_EQ(sim::answersJson(digest.recovered, digest.answers).dump(), sim::answersJson(run.recovered, run.answers).dump());
+    EXPECT_EQ(sim::answersText(digest.recovered, digest.answers), sim::answersText(run.recovered, run.answers));
+    nlohmann::ordered_json found = sim::recoveredJson(digest.recovered), expected = sim::recoveredJson(run.recovered);
+    EXPECT_EQ(found["axes"].dump(), expected["axes"].dump());
+    EXPECT_EQ(found["schedule"].dump(), expected["schedule"].dump());
+    EXPECT_EQ(found["steps"].dump(), expected["steps"].dump());
+    EXPECT_EQ(digest.answers.arrivals.straggler, 5);
+    EXPECT_GT(digest.answers.arrivals.byAxis.at("tp").waitedNs, 0);
+    EXPECT_EQ(digest.answers.amounts.exchanges, run.answers.amounts.exchanges);
+    EXPECT_GT(digest.answers.amounts.exchanges, 100U);
+    ASSERT_EQ(digest.recovered.evidence.ranks.size(), 8U);
+    EXPECT_TRUE(digest.recovered.evidence.ranks[3].work.empty()) << "no spans";
+
+    ASSERT_EQ(digest.steps.size(), 1U);
+    const sim::DigestedStep* step = digest.find(0);
+    ASSERT_NE(step, nullptr);
+    EXPECT_EQ(digest.find(1), nullptr);
+    ASSERT_EQ(step->timeUse.tracks.size(), 8U);
+    for (std::size_t t = 0; t < 8; ++t) {
+        EXPECT_EQ(step->timeUse.tracks[t].startNs, run.steps[0].timeUse.tracks[t].startNs);
+        EXPECT_EQ(step->timeUse.tracks[t].kind, run.steps[0].timeUse.tracks[t].kind);
+        EXPECT_EQ(step->timeUse.tracks[t].microbatch, run.steps[0].timeUse.tracks[t].microbatch);
+        EXPECT_GT(step->timeUse.tracks[t].size(), 8U);
+    }
+    EXPECT_EQ(step->path.segments.size(), run.answers.path.segments.size());
+    EXPECT_EQ(step->ranks[5].computingNs, run.steps[0].ranks[5].computingNs);
+}
+
+TEST(RunDigests, HaveTheLanesThatAllStreamsTogetherHave)
+{
+    const DigestedRun run;
+    const sim::Trace streams = sim::stepTrace(run.recording, run.recovered, run.answers.arrivals, 0).trace;
+    const sim::Trace lanes = sim::timeUseTrace(streams);
+    ASSERT_EQ(lanes.tracks.size(), run.steps[0].timeUse.tracks.size());
+    for (std::size_t t = 0; t < lanes.tracks.size(); ++t) {
+        EXPECT_EQ(lanes.tracks[t].startNs, run.steps[0].timeUse.tracks[t].startNs);
+        EXPECT_EQ(lanes.tracks[t].durationNs, run.steps[0].timeUse.tracks[t].durationNs);
+    }
+}
+
+TEST(RunDigests, OfDamagedBytesAreRefusedOrSound)
+{
+    const DigestedRun run;
+    for (const std::size_t size : {std::size_t{0}, std::size_t{7}, run.bytes.size() / 2, run.bytes.size() - 1})
+        EXPECT_THROW(sim::readDigest(run.view().first(size)), sim::Error) << size;
+    const std::string longer = run.bytes + "x";
+    EXPECT_THROW(sim::readDigest(std::as_bytes(std::span(longer))), sim::Error);
+    std::mt19937 random(4);
+    int refused = 0;
+    for (int i = 0; i < 3000; ++i) {
+        std::string bytes = run.bytes;
+        bytes[random() % bytes.size()] = static_cast<char>(random());
+        try {
+            const sim::RunDigest digest = sim::readDigest(std::as_bytes(std::span(bytes)));
+            // Whatever passed can be looked at.
+            EXPECT_FALSE(sim::answersText(digest.recovered, digest.answers).empty());
+            for (const sim::PathStretch& stretch : sim::stretchesOf(digest.answers.path))
+                sim::reachedText(digest.recovered, stretch);
+        } catch (const sim::Error&) {
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 100);
+}
+
+TEST(StepTrace, OfMoreSpansThanAreDrawnHasStreamsAroundTheRankThatWasAskedFor)
+{
+    const DigestedRun run;
+    const std::size_t all = sim::stepTrace(run.recording, run.recovered, run.answers.arrivals, 0).trace.spanCount();
+    const sim::StepTrace some =
+        sim::stepTrace(run.recording, run.recovered, run.answers.arrivals, 0, {.mostSpans = all / 2, .around = 5});
+    EXPECT_GE(some.drawnRanks, 2U);
+    EXPECT_LT(some.drawnRanks, 8U);
+    EXPECT_EQ(some.trace.processes.size(), 8U);
+    std::vector<int> spans(8, 0);
+    for (const sim::Track& track : some.trace.tracks)
+        spans[static_cast<std::size_t>(track.process)] += static_cast<int>(track.size());
+    EXPECT_GT(spans[5], 0);
+    EXPECT_EQ(spans[0], 0);
+}
+
+} // namespace

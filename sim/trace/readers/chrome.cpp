@@ -322,6 +322,7 @@ private:
                                 (skip.count == 1 ? " event" : " events") + " can be read; " + skip.why);
         Recording recording = m_builder.finish(m_baseNs);
         m_job.settle(recording);
+        joinNamedGroups(recording);
         return recording;
     }
 

@@ -218,6 +218,28 @@ TEST(ChromeReader, RebuildsRanksThatTheArgumentsCut)
     EXPECT_EQ(sim::elementBytes("BFloat16"), 2);
 }
 
+TEST(ChromeReader, CallsThatNameTheirGroupAndNoMembersAreOfTheOneThatTheFileLists)
+{
+    const auto call = [](const char* group, int size) {
+        return R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_Generic","pid":0,"tid":9,"ts":1,"dur":1,"args":{"Collective name":"allreduce","Process Group Name":")" +
+               std::string(group) + R"(","Group size":)" + std::to_string(size) + "}}";
+    };
+    // Siblings of one name, as older versions of torch make them; one that is listed with another size; one that is not listed.
+    const Recording recording = readText(
+        R"({"traceEvents":[)" + call("7", 2) + "," + call("8", 4) + "," + call("9", 2) +
+        R"(],"distributedInfo":{"backend":"nccl","rank":3,"world_size":8,"pg_config":[{"pg_name":"7","pg_desc":"a","ranks":[0,1],"pg_size":2},)"
+        R"({"pg_name":"7","pg_desc":"undefined","ranks":[2,3],"pg_size":2},{"pg_name":"8","pg_desc":"undefined","ranks":[2,3],"pg_size":2}]}})");
+    const auto groupOf = [&](std::size_t at) -> const sim::RecordedGroup& {
+        return recording.groups.at(static_cast<std::size_t>(recording.ranks.at(0).collectives.at(at).group));
+    };
+    EXPECT_EQ(groupOf(0).name, "7");
+    EXPECT_EQ(groupOf(0).ranks, (std::vector<int>{2, 3}));
+    EXPECT_EQ(groupOf(1).name, "8");
+    EXPECT_TRUE(groupOf(1).ranks.empty()) << "four are not these two";
+    EXPECT_EQ(groupOf(2).name, "9");
+    EXPECT_EQ(recording.groups.size(), 5U);
+}
+
 TEST(ChromeReader, OneDamagedEventCostsOneEvent)
 {
     const std::string good = kernel("good", "1", "1"), last = kernel("last", "9", "1");

@@ -46,8 +46,8 @@ enum class RecordedRows { timeUse, streams, hostThreads };
 struct RecordedStepPicture {
     std::size_t step = 0; ///< index into RecoveredSteps::steps
     bool hostThreads = false;
-    /// As of a StepPicture: one lane a rank; every stream, of as many ranks as are drawn at once, and nullptr where nobody asked for
-    /// streams and the lanes were at hand without them.
+    /// As of a StepPicture: one lane a rank; every stream, of as many ranks as are drawn at once, and nullptr where nobody asked
+    /// for streams and the lanes were at hand without them.
     TracePtr timeUse, streams;
     std::vector<bool> hasStreams;         ///< [process of streams]
     InstantsPtr instants;                 ///< of timeUse

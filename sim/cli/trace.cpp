@@ -7,9 +7,10 @@
 #include "sim/error.h"
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_answers.h"
-#include "sim/recovery/run_digest.h"
 #include "sim/recovery/run_difference.h"
+#include "sim/recovery/run_digest.h"
 #include "sim/scenario/files.h"
+#include "sim/text/number_text.h"
 #include "sim/trace/cache/cached_reading.h"
 #include "sim/trace/export.h"
 #include "sim/trace/readers/read_recording.h"
@@ -81,8 +82,8 @@ void keep(const CachedReading& read, const std::vector<std::filesystem::path>& p
         const std::uint64_t bytes = keepCache(read.recording, read.origin, paths, options,
                                               {{std::string(kDigestName), digestBytes(recovered, answers, steps)}});
         std::cerr << linesForAPerson(cachePathOf(paths).string() + " keeps what was read, in " +
-                                     fixed(static_cast<double>(bytes) * 1e-6, 1) +
-                                     " MB: it is read instead of the files for as long as they stay as they are");
+                                     numberText(static_cast<double>(bytes), Unit::bytes) +
+                                     ": it is read instead of the files for as long as they stay as they are");
     } catch (const Error& error) {
         std::cerr << linesForAPerson("no cache was kept: " + std::string(error.what()));
     }

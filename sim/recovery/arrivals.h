@@ -37,11 +37,11 @@ struct AxisWaits {
 };
 
 struct Arrivals {
-    std::vector<Arrival> list;       ///< as meetings that all recorded members share, in the order of their times
-    std::vector<RankArrivals> ranks; ///< as RunEvidence::ranks
-    std::size_t collectives = 0;     ///< in the list: stays where that is left out
+    std::vector<Arrival> list;               ///< as meetings that all recorded members share, in the order of their times
+    std::vector<RankArrivals> ranks;         ///< as RunEvidence::ranks
+    std::size_t collectives = 0;             ///< in the list: stays where that is left out
     std::map<std::string, AxisWaits> byAxis; ///< by AxesOfGroups' names, of groups that are known
-    std::int64_t causedNs = 0;       ///< all waiting
+    std::int64_t causedNs = 0;               ///< all waiting
     int straggler = -1; ///< index of the rank that caused most, if it is at least a third of all and clearly above its share
     std::string text;   ///< one sentence with the numbers
 };

@@ -2,6 +2,8 @@
 // annotations did when. Times are nanoseconds of one clock a rank; clocks of ranks may differ (clock.h).
 #pragma once
 
+#include "sim/trace/trace.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -66,6 +68,7 @@ struct WorkSpan {
     std::uint32_t name = 0;
     std::uint32_t stream = 0;
     DeviceWork work = DeviceWork::kernel;
+    OpClass opClass = OpClass::other;  ///< by who launched it, or as the recorder says; other: nothing tells
     std::int64_t launchNs = INT64_MIN; ///< when the host asked for it; INT64_MIN unknown
 };
 

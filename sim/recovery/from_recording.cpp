@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/parallel.h"
+#include "sim/recovery/launch_class.h"
 #include "sim/recovery/named_axes.h"
 
 #include <algorithm>
@@ -23,9 +24,9 @@ using Messages = std::unordered_map<std::uint32_t, MessageOfSpan>; ///< by span
 class RankReader {
 public:
     /// `messageOf`: numbers of messages by the spans of the rank that send or receive them.
-    RankReader(const Recording& recording, const RankRecording& rank, const Messages& messageOf,
+    RankReader(const Recording& recording, const RankRecording& rank, const Messages& messageOf, const LaunchNames& names,
                std::vector<std::string>& problems)
-        : m_recording(recording), m_rank(rank), m_messageOf(messageOf), m_problems(problems)
+        : m_recording(recording), m_rank(rank), m_messageOf(messageOf), m_launchNames(names), m_problems(problems)
     {
     }
 
@@ -72,6 +73,7 @@ private:
     const Recording& m_recording;
     const RankRecording& m_rank;
     const Messages& m_messageOf;
+    const LaunchNames& m_launchNames;
     std::vector<std::string>& m_problems;
     std::vector<bool> m_isRead; ///< [span] as a collective
     RankEvidence m_result;
@@ -182,6 +184,7 @@ void RankReader::readSpans()
         return kind == RecordedKind::kernel || kind == RecordedKind::memcpy || kind == RecordedKind::memset;
     };
     m_result.work.reserve(static_cast<std::size_t>(std::count_if(spans.kind.begin(), spans.kind.end(), isWork)));
+    const ClassOfStart classOf(m_recording, m_rank, m_launchNames);
     for (const RecordedTrack& track : m_rank.tracks)
         for (std::uint32_t i = track.first; i < track.last; ++i) {
             const std::int64_t start = spans.startNs[i], end = spans.endNs(i);
@@ -201,6 +204,7 @@ void RankReader::readSpans()
                     break;
                 WorkSpan work{.startNs = start, .endNs = end, .name = spans.name[i], .stream = streamOf(i)};
                 work.work = spans.kind[i] == RecordedKind::kernel ? DeviceWork::kernel : DeviceWork::copy;
+                work.opClass = classOf.of(start);
                 if (const auto launch = launchOf.find(i); launch != launchOf.end())
                     work.launchNs = spans.startNs[launch->second];
                 m_result.work.push_back(work);
@@ -293,6 +297,7 @@ RunEvidence evidenceOf(const Recording& recording)
         messageOf[ends.fromRank].try_emplace(ends.fromSpan, MessageOfSpan{number, recording.ranks[ends.toRank].rank});
         messageOf[ends.toRank].try_emplace(ends.toSpan, MessageOfSpan{number, recording.ranks[ends.fromRank].rank});
     }
+    const LaunchNames launchNames(recording);
     std::vector<std::size_t> taken; // ranks of the recording
     for (std::size_t r = 0; r < recording.ranks.size(); ++r) {
         const int rank = recording.ranks[r].rank;
@@ -309,7 +314,7 @@ RunEvidence evidenceOf(const Recording& recording)
     forEachInParallel(taken.size(), 0, [&](std::size_t place) {
         checkCancelled();
         const std::size_t r = taken[place];
-        evidence.ranks[place] = RankReader(recording, recording.ranks[r], messageOf[r], problems[place]).read();
+        evidence.ranks[place] = RankReader(recording, recording.ranks[r], messageOf[r], launchNames, problems[place]).read();
     });
     for (const std::vector<std::string>& ofRank : problems)
         evidence.problems.insert(evidence.problems.end(), ofRank.begin(), ofRank.end());

@@ -3,7 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/recovery/from_recording.h"
-#include "sim/recovery/pass_directions.h"
+#include "sim/recovery/kernel_words.h"
 
 #include <algorithm>
 #include <cctype>
@@ -39,7 +39,7 @@ std::int64_t firstBackwardNs(const RunEvidence& evidence, const KernelWords& wor
     const auto kernel = std::lower_bound(rank.work.begin(), rank.work.end(), begin,
                                          [](const WorkSpan& span, std::int64_t at) { return span.startNs < at; });
     const auto backward =
-        std::find_if(kernel, rank.work.end(), [&words](const WorkSpan& span) { return words.isBackward[span.name]; });
+        std::find_if(kernel, rank.work.end(), [&words](const WorkSpan& span) { return words.isBackward(span.name); });
     // Where it is the first of all, the step was not cut where it begins.
     if (backward != kernel && backward != rank.work.end() && backward->startNs <= end)
         return backward->startNs;
@@ -221,6 +221,8 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
         result.schedule->evidence +=
             "; all that was recorded is taken for one step: were it several, each has fewer micro-batches";
     }
+    if (result.schedule)
+        inferPasses(result.evidence, result.axes, *result.schedule, result.middleStep(), result.passes);
 
     const auto report = [&result](const std::vector<std::string>& problems) {
         result.problems.insert(result.problems.end(), problems.begin(), problems.end());

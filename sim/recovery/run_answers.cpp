@@ -227,9 +227,10 @@ RunAnswers answersOf(const Recording& recording, const Recovered& recovered, con
     RunAnswers answers = answersOf(recovered, pathStep);
     answers.shapes = shapedWork(recording, recovered, &catalogue);
     for (const RankRecording& rank : recording.ranks)
-        answers.amounts.ranksWithMemory += std::any_of(rank.counters.begin(), rank.counters.end(), [](const RecordedCounter& counter) {
-            return counter.unit == "bytes";
-        }) ? 1 : 0;
+        answers.amounts.ranksWithMemory += std::any_of(rank.counters.begin(), rank.counters.end(),
+                                                       [](const RecordedCounter& counter) { return counter.unit == "bytes"; })
+                                               ? 1
+                                               : 0;
     for (const RankEvidence& rank : recovered.evidence.ranks) {
         answers.amounts.exchanges += rank.comms.size();
         answers.amounts.withBytes += static_cast<std::size_t>(

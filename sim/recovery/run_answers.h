@@ -25,7 +25,7 @@ struct RunFinding {
 
 /// Of what a recording holds, for sentences about what is missing.
 struct RecordedAmounts {
-    std::size_t ranksWithMemory = 0;       ///< whose files count bytes over time
+    std::size_t ranksWithMemory = 0;          ///< whose files count bytes over time
     std::size_t exchanges = 0, withBytes = 0; ///< collectives, sends and receives of all ranks; those whose size is known
 };
 

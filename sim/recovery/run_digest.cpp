@@ -56,14 +56,15 @@ public:
         all(of.arrivals.collectives, of.arrivals.causedNs, of.arrivals.straggler, of.arrivals.text);
         map(of.arrivals.byAxis, [&](auto& waits) { all(waits.waitedNs, waits.meetings); });
         rankTimes(of.times.ranks);
-        m_archive.list(of.times.kernels,
-                       [&](auto& kernel) { all(kernel.name, kernel.count, kernel.totalNs, kernel.shortestNs, kernel.longestNs); });
+        m_archive.list(of.times.kernels, [&](auto& kernel) {
+            all(kernel.name, kernel.count, kernel.totalNs, kernel.shortestNs, kernel.longestNs);
+        });
         m_archive.list(of.times.stages, [&](auto& stage) { all(stage.pipelineRank, stage.computingNs, stage.ranks); });
         m_archive(of.times.imbalance);
         path(of.path);
         m_archive.list(of.shapes, [&](auto& shape) {
-            all(shape.op, shape.dtype, shape.shape, shape.m, shape.n, shape.k, shape.batch, shape.flops, shape.calls, shape.kernels,
-                shape.totalNs);
+            all(shape.op, shape.dtype, shape.shape, shape.m, shape.n, shape.k, shape.batch, shape.flops, shape.calls,
+                shape.kernels, shape.totalNs);
             texts(shape.kernelNames);
             m_archive(shape.gpu);
             optional(shape.peakFlops, [&](auto& flops) { m_archive(flops); });
@@ -227,8 +228,7 @@ private:
     void trace(Of& of)
     {
         m_archive(of.title);
-        m_archive.list(of.processes,
-                       [&](auto& process) { all(process.rank, process.multiplicity, process.name, process.host); });
+        m_archive.list(of.processes, [&](auto& process) { all(process.rank, process.multiplicity, process.name, process.host); });
         m_archive.list(of.kinds, [&](auto& kind) {
             all(kind.name, kind.opClass, kind.stage, kind.layer, kind.group, kind.bytes, kind.flops, kind.category);
         });
@@ -291,7 +291,8 @@ public:
                 "passes of other ranks");
         const RunAnswers& answers = m_digest.answers;
         require(answers.arrivals.ranks.size() == m_ranks, "arrivals of other ranks");
-        require(answers.arrivals.straggler >= -1 && answers.arrivals.straggler < static_cast<int>(m_ranks), "a late rank of none");
+        require(answers.arrivals.straggler >= -1 && answers.arrivals.straggler < static_cast<int>(m_ranks),
+                "a late rank of none");
         for (const RankArrivals& rank : answers.arrivals.ranks)
             require(rank.why <= Lateness::idles, "a reason that is none");
         require(answers.times.ranks.size() == m_ranks || answers.times.ranks.empty(), "times of other ranks");

@@ -1,5 +1,5 @@
-// What was found out of a recording, in bytes that a cache keeps beside it: a run of any size opens with it at once, and its spans
-// are looked at where somebody asks for what is not in it.
+// What was found out of a recording, in bytes that a cache keeps beside it: a run of any size opens with it at once, and its
+// spans are looked at where somebody asks for what is not in it.
 #pragma once
 
 #include "sim/recovery/recover.h"
@@ -21,11 +21,11 @@ inline constexpr std::string_view kDigestName = "digest 1";
 
 /// A step as it is first shown.
 struct DigestedStep {
-    std::size_t step = 0;           ///< index into RecoveredSteps::steps
-    std::int64_t originNs = 0;      ///< what the recording's one clock says at the trace's 0
-    Trace timeUse;                  ///< one lane a rank, as timeUseOfStep() makes it
-    std::vector<RankTime> ranks;    ///< as RunEvidence::ranks, of this step
-    RankPath path;                  ///< the critical one through it
+    std::size_t step = 0;        ///< index into RecoveredSteps::steps
+    std::int64_t originNs = 0;   ///< what the recording's one clock says at the trace's 0
+    Trace timeUse;               ///< one lane a rank, as timeUseOfStep() makes it
+    std::vector<RankTime> ranks; ///< as RunEvidence::ranks, of this step
+    RankPath path;               ///< the critical one through it
 };
 
 struct RunDigest {

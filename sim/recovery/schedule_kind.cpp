@@ -2,7 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/error.h"
-#include "sim/recovery/pass_directions.h"
+#include "sim/recovery/pass_tokens.h"
 #include "sim/schedule/families/families.h"
 #include "sim/text/number_text.h"
 
@@ -106,23 +106,6 @@ std::vector<Action> inOrderOf(const std::vector<Action>& row, std::vector<Action
     return recorded;
 }
 
-/// To which pipeline rank each pass sends, in order.
-std::vector<int> destinationsOf(const Schedule& schedule, int rank)
-{
-    std::vector<int> destinations;
-    for (const Action& action : schedule.actions[asIndex(rank)]) {
-        int next = -1;
-        if (action.kind == ActionKind::forward && !schedule.leavesAt(action.stage))
-            next = action.stage + 1;
-        else if ((action.kind == ActionKind::backward || action.kind == ActionKind::backwardInput) &&
-                 !schedule.entersAt(action.stage))
-            next = action.stage - 1;
-        if (next >= 0 && schedule.stageToRank[asIndex(next)] != rank)
-            destinations.push_back(schedule.stageToRank[asIndex(next)]);
-    }
-    return destinations;
-}
-
 /// Activations that a row holds at most, one of a micro-batch in a chunk as 1, of which the gradient of the input frees half.
 double mostHeld(const std::vector<Action>& row)
 {
@@ -194,7 +177,10 @@ private:
     /// Of schedules that would look the same, jobs run these most.
     static int usage(std::string_view kind)
     {
-        return kind == "1f1b" ? 3 : kind == "interleaved-1f1b" ? 2 : kind == "gpipe" || kind == "looped-bfs" ? 0 : 1;
+        constexpr std::array<std::pair<std::string_view, int>, 5> kUsage{
+            {{"1f1b", 3}, {"interleaved-1f1b", 2}, {"gpipe", 0}, {"looped-bfs", -1}, {"seq-1f1b", -2}}};
+        const auto* const found = std::find_if(kUsage.begin(), kUsage.end(), [kind](const auto& of) { return of.first == kind; });
+        return found == kUsage.end() ? 1 : found->second;
     }
     void take(const ScheduleFamily& family, const ScheduleRequest& request, const Schedule& schedule, double alike)
     {
@@ -402,88 +388,50 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
     }
 }
 
-/// What is seen of each pipeline rank where nothing names its passes.
-struct UnmarkedRank {
-    std::vector<int> destinations; ///< pipeline ranks, one send after the other
-    PassDirections directions;
-};
-
-/// By pipeline rank; empty where some rank's sends are not seen.
-std::vector<UnmarkedRank> unmarkedRanks(const RunEvidence& evidence, const RecoveredAxis& pipeline,
-                                        const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow)
-{
-    const KernelWords words(evidence);
-    std::vector<UnmarkedRank> ranks(asIndex(pipeline.size));
-    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-        const RankEvidence& rank = evidence.ranks[r];
-        const int self = RecoveredAxes::coordinate(pipeline, rank.rank);
-        UnmarkedRank& of = ranks[asIndex(self)];
-        if (!of.destinations.empty())
-            continue;
-        const auto takeFrom = [&](const std::vector<CommSpan>& spans) {
-            for (const CommSpan& span : spans)
-                if (span.exchange == Exchange::send && span.peer >= 0 && span.startNs >= stepWindow[r].first &&
-                    span.startNs <= stepWindow[r].second) {
-                    const int to = RecoveredAxes::coordinate(pipeline, span.peer);
-                    if (to != self)
-                        of.destinations.push_back(to);
-                }
-        };
-        takeFrom(rank.comms);
-        if (of.destinations.empty())
-            takeFrom(rank.asked);
-        of.directions = passDirections(words, rank, stepWindow[r]);
-    }
-    const bool isWhole = std::none_of(ranks.begin(), ranks.end(), [](const UnmarkedRank& of) { return of.destinations.empty(); });
-    return isWhole ? ranks : std::vector<UnmarkedRank>();
-}
-
-/// Without annotations: whom each rank sends to, one send after the other, and the ways its kernels go.
-bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline,
-                      const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredSchedule& result)
+/// Without annotations: what each rank computes and whom it sends to, one after the other.
+bool recogniseByTokens(const RunEvidence& evidence, const RecoveredAxis& pipeline,
+                       const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredSchedule& result)
 {
     const int p = pipeline.size;
-    const std::vector<UnmarkedRank> ranks = unmarkedRanks(evidence, pipeline, stepWindow);
-    if (ranks.empty())
+    const TokenWords words = tokenWordsOf(evidence);
+    std::map<int, std::vector<PassToken>> recorded; // by pipeline rank
+    std::size_t sends = 0;
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        const int self = RecoveredAxes::coordinate(pipeline, evidence.ranks[r].rank);
+        if (recorded.contains(self))
+            continue;
+        std::vector<PassToken> tokens = recordedTokens(evidence.ranks[r], pipeline, stepWindow[r], words);
+        const auto own = std::count_if(tokens.begin(), tokens.end(), [](PassToken token) { return token >= 0; });
+        if (own > 0)
+            recorded[self] = std::move(tokens);
+        sends += static_cast<std::size_t>(own);
+    }
+    if (static_cast<int>(recorded.size()) != p)
         return false;
-    std::size_t total = 0;
-    for (const UnmarkedRank& rank : ranks)
-        total += rank.destinations.size();
-    const bool knowsWays =
-        std::all_of(ranks.begin(), ranks.end(), [](const UnmarkedRank& of) { return of.directions.areKnown(); });
 
     const auto likeness = [&](const Schedule& schedule) {
         double sum = 0;
-        for (int rank = 0; rank < p; ++rank) {
-            const UnmarkedRank& of = ranks[asIndex(rank)];
-            const double bySends = likenessOfRows(of.destinations, destinationsOf(schedule, rank));
-            const std::string ways = directionsOf(schedule.actions[asIndex(rank)]);
-            const auto forwards = static_cast<std::size_t>(std::count(ways.begin(), ways.end(), 'F'));
-            const std::string seen = knowsWays ? of.directions.asPasses(forwards, ways.size() - forwards) : std::string();
-            sum += knowsWays ? (bySends + (seen.empty() ? 0
-                                                        : likenessOfRows(std::vector<char>(seen.begin(), seen.end()),
-                                                                         std::vector<char>(ways.begin(), ways.end())))) /
-                                   2
-                             : bySends;
-        }
+        for (const auto& [rank, tokens] : recorded)
+            sum += likenessOfRows(tokens, scheduleTokens(schedule, rank, words));
         return sum / p;
     };
     // Recordings of many steps that nothing parts would be one of millions of passes: no order is made for them.
     constexpr std::size_t kMostSendsOfAStep = 200'000, kMostOfARank = 3'000;
-    const bool isTooLong =
-        std::any_of(ranks.begin(), ranks.end(), [](const UnmarkedRank& of) { return of.destinations.size() > kMostOfARank; });
-    if (total > kMostSendsOfAStep || isTooLong)
+    std::size_t longest = 0;
+    for (const auto& [rank, tokens] : recorded)
+        longest = std::max(longest, tokens.size());
+    if (sends > kMostSendsOfAStep || longest > kMostOfARank)
         return false;
     Recogniser recogniser(result);
     constexpr int kMostChunks = 8, kMostSlices = 8;
     constexpr std::size_t kMostSends = 20'000; // of larger jobs the first order that fits is taken
-    for (int v = 1; v <= kMostChunks && (result.alike < 1 || total <= kMostSends); ++v) {
+    for (int v = 1; v <= kMostChunks && (result.alike < 1 || sends <= kMostSends); ++v) {
         // Each micro-batch crosses every boundary between ranks twice; a V's turn lies within a rank, and of two copies of the
         // model each micro-batch crosses one.
         for (const int edges : std::set<int>{p * v - 1, p * v - 2, p * v / 2 - 1}) {
-            if (edges < 1 || total % (2 * asIndex(edges)) != 0)
+            if (edges < 1 || sends % (2 * asIndex(edges)) != 0)
                 continue;
-            const auto units = static_cast<int>(total / (2 * asIndex(edges)));
+            const auto units = static_cast<int>(sends / (2 * asIndex(edges)));
             for (int slices = 1; slices <= (v == 1 ? kMostSlices : 1); ++slices) {
                 if (units % slices != 0)
                     continue;
@@ -498,14 +446,16 @@ bool recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& pipeline
     }
     if (result.alike < 0.75)
         return false;
-    // What is seen leaves several schedules open: as sure of each as of the others.
-    result.sure = 0.75 * result.alike / static_cast<double>(1 + result.alsoPossible.size());
-    result.evidence = std::string("no annotations; ranks send to their neighbours") +
-                      (knowsWays ? ", and their kernels go forwards and backwards," : "") + " in the order of " + result.kind;
-    if (result.alike < 1)
-        result.evidence += " for " + percentText(result.alike);
+    // Orders that several schedules share leave them open: as sure of each as of the others.
+    result.sure = (words.tellsGradients ? 0.85 : 0.75) * result.alike / static_cast<double>(1 + result.alsoPossible.size());
+    result.evidence =
+        "no annotations; ranks " +
+        std::string(!words.tellsGradients ? "send to their neighbours"
+                    : words.tellsWeights  ? "compute forwards, gradients and weight gradients, and send to neighbours,"
+                                          : "compute forwards and gradients, and send to neighbours,") +
+        (result.alike >= 1 ? " in the order of " : " nearly in the order of ") + result.kind;
     if (!result.alsoPossible.empty())
-        result.evidence += " (" + possibleText(result.alsoPossible) + " would look the same)";
+        result.evidence += " (" + possibleText(result.alsoPossible) + " would do so in the same order)";
     return true;
 }
 
@@ -536,11 +486,45 @@ std::optional<RecoveredSchedule> recoverSchedule(const RunEvidence& evidence, co
     const RecoveredAxis* pipeline = axes.find("pp");
     if (pipeline == nullptr || pipeline->size < 2 || stepWindow.size() != evidence.ranks.size())
         return std::nullopt;
-    if (recogniseBySends(evidence, *pipeline, stepWindow, result))
+    if (recogniseByTokens(evidence, *pipeline, stepWindow, result))
         return result;
     result = {.kind = {}, .pipelineRanks = pipeline->size, .stages = pipeline->size};
     result.evidence = "no annotation tells passes apart, and sends and receives are not told apart by peer";
     return result;
+}
+
+void inferPasses(const RunEvidence& evidence, const RecoveredAxes& axes, const RecoveredSchedule& found,
+                 const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredPasses& passes)
+{
+    const RecoveredAxis* pipeline = axes.find("pp");
+    const ScheduleFamily* family = findScheduleFamily(found.kind);
+    const TokenWords words = tokenWordsOf(evidence);
+    if (passes.any() || pipeline == nullptr || family == nullptr || family->isSearched || found.alike < 1 ||
+        !words.tellsGradients || stepWindow.size() != evidence.ranks.size())
+        return;
+    ScheduleRequest request{.kind = found.kind,
+                            .ranks = found.pipelineRanks,
+                            .virtualStages = found.virtualStages,
+                            .microbatches = found.microbatches,
+                            .microbatchGroup = found.microbatchGroup,
+                            .overlapExpertComm = found.overlapsExperts,
+                            .slices = found.slices};
+    std::optional<Schedule> schedule;
+    try {
+        schedule = makeSchedule(request);
+    } catch (const Error&) {
+        return;
+    }
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        const RankEvidence& rank = evidence.ranks[r];
+        const int self = RecoveredAxes::coordinate(*pipeline, rank.rank);
+        if (recordedTokens(rank, *pipeline, stepWindow[r], words) == scheduleTokens(*schedule, self, words))
+            passes.ranks[r] = passesByTokens(rank, *pipeline, stepWindow[r], words, *schedule);
+    }
+    if (passes.any()) {
+        passes.sure = found.sure;
+        passes.evidence = "no annotations: kernels between sends, dealt to the passes of " + found.kind;
+    }
 }
 
 } // namespace sim

@@ -31,4 +31,9 @@ struct RecoveredSchedule {
 std::optional<RecoveredSchedule> recoverSchedule(const RunEvidence&, const RecoveredAxes&, const RecoveredPasses&,
                                                  const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow);
 
+/// Where no annotation told them: the passes of ranks that compute and send as a recognised schedule has them do, of the step
+/// within `stepWindow`. Leaves `passes` as they are where there are some, or the schedule is not that sure.
+void inferPasses(const RunEvidence&, const RecoveredAxes&, const RecoveredSchedule&,
+                 const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredPasses& passes);
+
 } // namespace sim

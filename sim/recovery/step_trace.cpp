@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/recovery/launch_class.h"
 #include "sim/recovery/rank_time.h"
 #include "sim/trace/time_use.h"
 
@@ -50,103 +51,6 @@ OpClass classOfAxes(const std::string& axes, Exchange exchange)
     return axes.empty() && exchange == Exchange::allToAll ? OpClass::epComm : OpClass::dpComm;
 }
 
-bool isOptimizer(const std::string& name)
-{
-    return name.starts_with("Optimizer.step") || name == "optimizer" || name.find("optimizer_step") != std::string::npos ||
-           name == "optimizer.step";
-}
-
-/// Spans of time, one in another or one after another.
-class Intervals {
-public:
-    void add(std::int64_t startNs, std::int64_t endNs) { m_all.emplace_back(startNs, endNs); }
-    void sort()
-    {
-        std::sort(m_all.begin(), m_all.end());
-        std::vector<std::pair<std::int64_t, std::int64_t>> outermost;
-        for (const auto& one : m_all)
-            if (outermost.empty() || one.first >= outermost.back().second)
-                outermost.push_back(one);
-            else
-                outermost.back().second = std::max(outermost.back().second, one.second);
-        m_all = std::move(outermost);
-    }
-    bool isEmpty() const { return m_all.empty(); }
-    bool hold(std::int64_t ns) const
-    {
-        const auto next = std::upper_bound(m_all.begin(), m_all.end(), std::pair(ns, INT64_MAX));
-        return next != m_all.begin() && std::prev(next)->second > ns;
-    }
-
-private:
-    std::vector<std::pair<std::int64_t, std::int64_t>> m_all;
-};
-
-/// What the device's spans of a rank are for, by when they begin, out of who launched them or what Rankscope's own files say.
-class ClassOfStart {
-public:
-    ClassOfStart(const Recording& recording, const RankRecording& rank, const std::vector<bool>& isAutograd,
-                 const std::vector<bool>& isOptimizer)
-    {
-        const RecordedSpans& spans = rank.spans;
-        if (!spans.meaning.empty()) {
-            for (const RecordedTrack& track : rank.tracks)
-                for (std::uint32_t i = track.first; track.isDevice && i < track.last; ++i)
-                    if (spans.meaning[i] != kNoSpan)
-                        m_classes.emplace_back(spans.startNs[i], recording.meanings[spans.meaning[i]].opClass);
-            std::sort(m_classes.begin(), m_classes.end());
-            return;
-        }
-        // Nodes of the graph run on the engine's own threads, and some on the one that called it.
-        Intervals optimizers;
-        std::vector<Intervals> backwards(rank.tracks.size());
-        bool anyBackward = false;
-        for (std::size_t t = 0; t < rank.tracks.size(); ++t)
-            for (std::uint32_t i = rank.tracks[t].first; !rank.tracks[t].isDevice && i < rank.tracks[t].last; ++i) {
-                if (isAutograd[spans.name[i]]) {
-                    backwards[t].add(spans.startNs[i], spans.endNs(i));
-                    anyBackward = true;
-                }
-                if (isOptimizer[spans.name[i]])
-                    optimizers.add(spans.startNs[i], spans.endNs(i));
-            }
-        optimizers.sort();
-        for (Intervals& thread : backwards)
-            thread.sort();
-        if (!anyBackward && optimizers.isEmpty())
-            return;
-        for (const RecordedLink& link : rank.links) {
-            if (link.kind != RecordedLink::Kind::launch)
-                continue;
-            const auto after = std::upper_bound(rank.tracks.begin(), rank.tracks.end(), link.from,
-                                                [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
-            const auto track = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, after - rank.tracks.begin() - 1));
-            const std::int64_t at = spans.startNs[link.from];
-            m_classes.emplace_back(spans.startNs[link.to], optimizers.hold(at)         ? OpClass::optimizer
-                                                           : backwards[track].hold(at) ? OpClass::backward
-                                                           : anyBackward               ? OpClass::forward
-                                                                                       : OpClass::other);
-        }
-        std::sort(m_classes.begin(), m_classes.end());
-    }
-    /// By the recorder's own clock; `other` where nothing tells.
-    OpClass of(std::int64_t startNs) const
-    {
-        const auto found = std::lower_bound(m_classes.begin(), m_classes.end(), std::pair(startNs, OpClass{}));
-        return found != m_classes.end() && found->first == startNs ? found->second : OpClass::other;
-    }
-    /// By the one clock: of spans that begin then.
-    void align(const ClockAlignment& clock, std::size_t rank)
-    {
-        if (clock.isAligned)
-            for (auto& [startNs, opClass] : m_classes)
-                startNs = clock.aligned(rank, startNs);
-    }
-
-private:
-    std::vector<std::pair<std::int64_t, OpClass>> m_classes;
-};
-
 struct Pass {
     std::int64_t startNs = 0, endNs = 0;
     Action action;
@@ -188,15 +92,11 @@ public:
     StepTracer(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals, std::size_t step,
                const StepTraceOptions& options)
         : m_recording(recording), m_recovered(recovered), m_evidence(recovered.evidence), m_step(recovered.steps.steps.at(step)),
-          m_options(options), m_axes(recovered)
+          m_options(options), m_axes(recovered), m_launchNames(recording)
     {
         for (const RankRecording& rank : recording.ranks)
             if (rank.rank >= 0)
                 m_recordingOf.try_emplace(rank.rank, &rank);
-        for (std::uint32_t name = 0; name < recording.names.size(); ++name) {
-            m_isAutograd.push_back(recording.names[name].starts_with("autograd::engine::evaluate_function"));
-            m_isOptimizer.push_back(isOptimizer(recording.names[name]));
-        }
         for (std::size_t i = 0; i < recovered.meetings.meetings.size(); ++i)
             for (const Part& part : recovered.meetings.meetings[i].parts)
                 m_meetingOf[key(part)] = i + 1;
@@ -399,7 +299,13 @@ private:
             if (!passes.empty())
                 return passes;
         }
-        return {};
+        // Inferred without marks, of the step in the middle.
+        std::vector<Pass> inferred;
+        if (&m_step == &m_recovered.steps.steps[m_recovered.steps.middle()])
+            for (const RecoveredPass& pass : m_recovered.passes.ranks[r])
+                inferred.push_back({pass.startNs, pass.endNs, pass.action, true});
+        std::sort(inferred.begin(), inferred.end(), [](const Pass& a, const Pass& b) { return a.startNs < b.startNs; });
+        return inferred;
     }
 
     /// `hasRows`: else only who it is.
@@ -430,7 +336,7 @@ private:
         finish(actions);
         std::optional<ClassOfStart> byStart;
         if (recorded != m_recordingOf.end()) {
-            byStart.emplace(m_recording, *recorded->second, m_isAutograd, m_isOptimizer);
+            byStart.emplace(m_recording, *recorded->second, m_launchNames);
             byStart->align(m_recovered.clock, r);
         }
         addWork(r, process, passes, byStart ? &*byStart : nullptr);
@@ -619,7 +525,7 @@ private:
     const StepTraceOptions& m_options;
     AxesOfGroups m_axes;
     std::map<int, const RankRecording*> m_recordingOf;
-    std::vector<bool> m_isAutograd, m_isOptimizer; ///< [name]
+    LaunchNames m_launchNames;
     std::unordered_map<std::uint64_t, std::uint64_t> m_meetingOf;
     std::unordered_map<std::uint64_t, std::int64_t> m_waitOf;
     std::unordered_map<std::uint64_t, Place> m_placeOf;

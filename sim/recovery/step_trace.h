@@ -21,8 +21,8 @@ struct StepTraceOptions {
 };
 
 struct StepTrace {
-    Trace trace;               ///< process i is RunEvidence::ranks[i]
-    std::int64_t originNs = 0; ///< what the recording's one clock says at 0
+    Trace trace;                ///< process i is RunEvidence::ranks[i]
+    std::int64_t originNs = 0;  ///< what the recording's one clock says at 0
     std::size_t drawnRanks = 0; ///< that have rows; fewer than there are where all would be too many spans
 };
 

@@ -138,6 +138,24 @@ bool areAlikeInWork(const RankEvidence& rank, const std::vector<std::int64_t>& b
     return 2 * alike >= parts.size(); // more than half of the pairs
 }
 
+/// Whether each rank sends and receives as often after one of `begins` as after another: micro-batches come and go in a step.
+/// Also where no rank does at all.
+bool haveTransfersAlike(const RunEvidence& evidence, const std::vector<std::vector<std::int64_t>>& begins)
+{
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        std::vector<std::size_t> counts(begins[r].size(), 0);
+        for (const CommSpan& span : evidence.ranks[r].comms)
+            if (span.exchange == Exchange::send || span.exchange == Exchange::receive) {
+                const auto next = std::upper_bound(begins[r].begin(), begins[r].end(), span.startNs);
+                if (!counts.empty())
+                    ++counts[static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - begins[r].begin() - 1))];
+            }
+        if (std::any_of(counts.begin(), counts.end(), [&counts](std::size_t count) { return count != counts.front(); }))
+            return false;
+    }
+    return true;
+}
+
 /// Where the first pass comes again, a step begins: starts of the first pass of each. Nothing where steps then differ in their
 /// passes, or there is one pass alone, which tells of no order.
 std::vector<std::int64_t> startsByPasses(const RunEvidence& evidence, const RankEvidence& rank)
@@ -220,6 +238,7 @@ void judge(RecoveredSteps& result)
     };
     result.medianSeconds = medianOfTimes(times);
     std::vector<double> deviations;
+    deviations.reserve(times.size());
     for (const double time : times)
         deviations.push_back(std::abs(time - result.medianSeconds));
     const double spread = 1.4826 * medianOfTimes(deviations);
@@ -337,8 +356,9 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
                     begins[r].push_back(span.startNs);
             count = r == 0 ? begins[r].size() : std::min(count, begins[r].size());
         }
-        // The shortest order that repeats may be a layer's: a step's holds what happens once in it.
-        if (count > 64 || (count >= 2 && !areAlikeInWork(evidence.ranks.front(), begins.front())))
+        // The shortest order that repeats may be a layer's: a step's holds what happens once in it, and all of its transfers.
+        if (count > 64 || !haveTransfersAlike(evidence, begins) ||
+            (count >= 2 && !areAlikeInWork(evidence.ranks.front(), begins.front())))
             count = 0;
     }
     if (count >= 2) {
@@ -353,7 +373,7 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
         result.sure = 0.5;
     } else {
         if (std::any_of(whole.begin(), whole.end(), [](const Extent& e) { return e.first > e.last; })) {
-            result.problems.push_back("a rank has no spans: no steps were recovered");
+            result.problems.emplace_back("a rank has no spans: no steps were recovered");
             return result;
         }
         addStep(result, evidence, 0, whole);

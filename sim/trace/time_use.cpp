@@ -40,7 +40,7 @@ std::vector<Edge> edgesOf(const Trace& trace, int process)
         for (std::size_t s = 0; s < track.size(); ++s) {
             const Pursuit pursuit = track.role == TrackRole::compute                      ? computing
                                     : isCommunication(trace.kinds[track.kind[s]].opClass) ? transferring
-                                                                                               : waiting;
+                                                                                          : waiting;
             const Piece piece{track.startNs[s], track.startNs[s] + track.durationNs[s], track.kind[s], track.microbatch[s]};
             if (piece.endNs <= piece.startNs)
                 continue;

@@ -118,6 +118,25 @@ void timelineFrame(benchmark::State& state, std::size_t spans)
     state.counters["primitives"] = benchmark::Counter(static_cast<double>(canvas.primitives), benchmark::Counter::kAvgIterations);
 }
 
+/// As a cache opens: a lane for each of 1,024 ranks, in strips of 32, moved on every frame, so that nothing is kept.
+void timelineStrips(benchmark::State& state)
+{
+    static const app::TracePtr trace = test::manySpans(2'000'000, 1024);
+    app::Selection selection;
+    app::TimelineView view(selection, app::darkTheme());
+    view.setStep({nullptr, trace});
+    NullCanvas canvas(kTimelineArea);
+    view.draw(canvas);
+    const double length = static_cast<double>(trace->endNs) / std::pow(4.0, static_cast<double>(state.range(0)));
+    std::int64_t frame = 0;
+    for (auto _ : state) {
+        const auto begin = static_cast<std::int64_t>(static_cast<double>(trace->endNs) * 0.2 +
+                                                     length * 0.03 * static_cast<double>(frame++ % 20));
+        view.setVisibleRange({begin, begin + static_cast<std::int64_t>(length)});
+        view.draw(canvas);
+    }
+}
+
 /// Any picture of the step of 16,384 ranks, a rank in focus and the time cursor in the middle.
 void stepFrame(benchmark::State& state, const app::PictureInfo& picture)
 {
@@ -261,6 +280,11 @@ BENCHMARK_CAPTURE(timelineFrame, 1M, 1'000'000)
     ->Name("TimelineFrame/1Mspans")
     ->ArgName("zoom")
     ->DenseRange(0, 5, 1)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(timelineStrips)
+    ->Name("TimelineFrame/1024lanes/moving")
+    ->ArgName("zoom")
+    ->DenseRange(1, 7, 2)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(trafficFrame)->Name("TrafficFrame/16384ranks")->ArgName("mode")->DenseRange(0, 2, 1)->Unit(benchmark::kMillisecond);
 BENCHMARK(trafficMotionFrame)->Name("TrafficFrame/16384ranks/motion")->Unit(benchmark::kMillisecond);

@@ -109,9 +109,10 @@ private:
         std::unique_ptr<StepView> view;
         CanvasWidget* canvas = nullptr;
         QDockWidget* dock = nullptr;
-        MaskNote* note = nullptr; ///< over it alone: it may be a window of its own
-        bool isStale = false;     ///< has not been given the step: nobody sees it
-        QSize before;             ///< of the dock when it was hidden
+        MaskNote* note = nullptr;       ///< over it alone: it may be a window of its own
+        bool isStale = false;           ///< has not been given the step: nobody sees it
+        QSize before;                   ///< of the dock when it was hidden
+        std::optional<Picture> covered; ///< which was in front where this one was shown
     };
     void addPicture(const PictureInfo&, Renderer);
     void answerBecause(Shown&);
@@ -129,9 +130,11 @@ private:
     void keepInFront(const std::vector<Picture>& before, bool isWide);
     void bringForward(const std::vector<Picture>& before);
     void foldPictures();
-    void foldTimeline();
+    void placeFoldedTimeline();
     void letNarrow(bool);
     void giveRoom(Shown& newcomer);
+    std::optional<Picture> coveredBy(const Shown&, const std::vector<Picture>& before) const;
+    void uncover(Shown& leaving);
     /// Pixels; narrower a picture is not read: names run into numbers, bars are lines, ranks have no numbers.
     static int readableWidth(Picture);
     bool isBesideOthers(const Shown&) const;
@@ -165,11 +168,13 @@ private:
     QTimer m_shareTimer;                      ///< docks have changed their sizes between themselves: measured when all have
     QByteArray m_layoutToRestore;
     std::optional<QByteArray> m_layoutAside;
-    QByteArray m_unfolded;            ///< the docks as they were before they had too little room; empty while they have enough
-    QSize m_neededUnfolded;           ///< for that
-    std::vector<Picture> m_frontWide; ///< in front when there was room for all, before there was not
-    bool m_isUsual = false;           ///< nobody has moved a dock since they were arranged
-    bool m_wasWide = false;           ///< when that was
+    QByteArray m_unfolded;             ///< the docks as they were before they had too little room; empty while they have enough
+    QSize m_neededUnfolded;            ///< for that
+    int m_neededBelow = 0;             ///< pixels of height for a folded timeline below the others, when there were too few
+    std::vector<Picture> m_frontAbove; ///< in front when it was put behind them
+    std::vector<Picture> m_frontWide;  ///< in front when there was room for all, before there was not
+    bool m_isUsual = false;            ///< nobody has moved a dock since they were arranged
+    bool m_wasWide = false;            ///< when that was
     bool m_isPlacing = false;
     bool m_adaptsSoon = false, m_tidiesSoon = false; ///< in the next turn
     bool m_isMasked = false, m_isCovered = false, m_hasNote = false;

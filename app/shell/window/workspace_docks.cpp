@@ -82,12 +82,17 @@ void Workspace::setPictureVisible(Picture picture, bool visible)
     Shown& changed = at(picture);
     if (!visible && isBesideOthers(changed))
         changed.before = changed.dock->size();
+    if (!visible)
+        uncover(changed);
     const bool comesBack = visible && changed.dock->isHidden();
+    const std::vector<Picture> before = inFront();
     changed.dock->setVisible(visible);
     if (comesBack)
         giveRoom(changed);
     if (visible)
         app::bringForward(*changed.dock);
+    if (comesBack)
+        changed.covered = coveredBy(changed, before);
     if (comesBack && changed.before.isValid() && isBesideOthers(changed)) {
         m_docks->resizeDocks({changed.dock}, {std::max(changed.before.width(), readableWidth(picture))}, Qt::Horizontal);
         const int high = std::max(changed.before.height(), kReadableHeight);
@@ -106,6 +111,24 @@ void Workspace::setPictureVisible(Picture picture, bool visible)
         const Picture other = picture == Picture::timeline ? Picture::grid : Picture::timeline;
         at(other).dock->show();
     }
+}
+
+/// Of those that were in front, the one that shares its place.
+std::optional<Picture> Workspace::coveredBy(const Shown& shown, const std::vector<Picture>& before) const
+{
+    const QList<QDockWidget*> sharing = m_docks->tabifiedDockWidgets(shown.dock);
+    const auto covered =
+        std::find_if(before.begin(), before.end(), [&](Picture picture) { return sharing.contains(at(picture).dock); });
+    return covered == before.end() ? std::nullopt : std::optional(*covered);
+}
+
+/// It leaves: what it came to stand in front of is seen again, not whichever tab lies beside it.
+void Workspace::uncover(Shown& leaving)
+{
+    const auto covered = std::exchange(leaving.covered, std::nullopt);
+    if (covered && isPictureInFront(leaving.picture) && m_docks->tabifiedDockWidgets(leaving.dock).contains(at(*covered).dock) &&
+        !at(*covered).dock->isHidden())
+        app::bringForward(*at(*covered).dock);
 }
 
 /// Where it would squeeze others or be squeezed beside them, it comes as a tab among them.
@@ -254,6 +277,8 @@ bool Workspace::eventFilter(QObject* watched, QEvent* event)
         const auto closed = std::find_if(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return s.dock == watched; });
         if (closed != m_pictures.end() && isBesideOthers(*closed))
             closed->before = closed->dock->size();
+        else if (closed != m_pictures.end())
+            uncover(*closed);
     }
     if (event->type() == QEvent::Resize && !m_isPlacing && m_docks->size() == m_sharedSize)
         m_shareTimer.start();
@@ -364,11 +389,8 @@ void Workspace::adapt()
     if (m_unfolded.isEmpty() && m_wasWide)
         m_frontWide = before;
     if (!m_unfolded.isEmpty()) {
-        if (!isEnough(m_neededUnfolded)) {
-            if (!isEnough(m_docks->layout()->minimumSize())) // folded when there was more room than now
-                foldTimeline();
-            return;
-        }
+        if (!isEnough(m_neededUnfolded))
+            return placeFoldedTimeline(); // there may have been more room than now, or less
         m_isPlacing = true;
         std::vector<bool> hidden; // meanwhile shown or hidden: it stays so
         for (const Shown& shown : m_pictures)
@@ -442,30 +464,48 @@ void Workspace::foldPictures()
         const bool wasHidden = timeline->isHidden();
         m_docks->addDockWidget(Qt::BottomDockWidgetArea, timeline);
         timeline->setHidden(wasHidden);
-        m_docks->layout()->activate();
-        const QSize needed = m_docks->layout()->minimumSize();
-        if (needed.width() > m_docks->width() || needed.height() > m_docks->height())
-            m_docks->tabifyDockWidget(first, timeline);
     }
     m_isPlacing = false;
     bringForward(before);
+    placeFoldedTimeline();
 }
 
-/// Behind the others, of which one is in front that stays there, unless the timeline is what is used.
-void Workspace::foldTimeline()
+/// Below the others that share a place while there is room for both, else behind them: the one of these that is in front stays
+/// there, unless the timeline is what is used.
+void Workspace::placeFoldedTimeline()
 {
     QDockWidget* const timeline = at(Picture::timeline).dock;
     const auto other = std::find_if(m_pictures.begin(), m_pictures.end(), [timeline](const Shown& shown) {
         return shown.dock != timeline && !shown.dock->isFloating() && !shown.dock->isHidden();
     });
-    if (timeline->isFloating() || timeline->isHidden() || other == m_pictures.end() ||
-        m_docks->tabifiedDockWidgets(timeline).contains(other->dock))
+    if (timeline->isFloating() || timeline->isHidden() || other == m_pictures.end())
+        return;
+    const bool isBehind = m_docks->tabifiedDockWidgets(timeline).contains(other->dock);
+    if (isBehind && m_docks->height() < m_neededBelow)
         return;
     const std::vector<Picture> before = inFront();
     m_isPlacing = true;
-    m_docks->tabifyDockWidget(other->dock, timeline);
+    if (isBehind) {
+        m_docks->removeDockWidget(timeline); // what was a tab would stay one
+        m_docks->addDockWidget(Qt::BottomDockWidgetArea, timeline);
+        timeline->show();
+    }
+    m_docks->layout()->activate();
+    const int needed = m_docks->layout()->minimumSize().height();
+    const bool fits = m_docks->height() >= needed;
+    if (!fits) {
+        m_neededBelow = needed;
+        m_docks->tabifyDockWidget(other->dock, timeline);
+    }
     m_isPlacing = false;
-    bringForward(before);
+    if (isBehind && fits)
+        bringForward(m_frontAbove); // what it was below; then what is looked at now
+    if (isBehind || !fits) {
+        bringForward(before);
+        tidySoon();
+    }
+    if (!isBehind && !fits)
+        m_frontAbove = before;
 }
 
 /// Folded pictures are as narrow as their window is.

@@ -13,7 +13,7 @@ namespace {
 constexpr float kFiltered = 0.84F;    ///< of the canvas's colour in spans whose class does not count
 constexpr float kSteppedBack = 0.66F; ///< the same while others are lit
 constexpr std::size_t kFewestColumns = 48;
-constexpr std::size_t kMostSums = 250000; ///< of a row over a stretch of time, for one picture of shares
+constexpr std::size_t kMostSums = 150000; ///< of a row over a stretch of time, for one picture of shares
 
 } // namespace
 

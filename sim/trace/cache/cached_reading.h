@@ -31,8 +31,8 @@ struct CachedReading {
     std::string whyNot; ///< a cache is there, and was not taken: a sentence for a person
 };
 
-/// The cache beside the files, where there is one that is of them as they are; else nullptr, and `whyNot` says why one that is there
-/// was not taken. What it holds is not looked at: O(files + ranks).
+/// The cache beside the files, where there is one that is of them as they are; else nullptr, and `whyNot` says why one that is
+/// there was not taken. What it holds is not looked at: O(files + ranks).
 struct OpenedCache {
     std::unique_ptr<const RecordingCache> cache;
     std::optional<CacheOrigin> origin; ///< as of CachedReading
@@ -43,8 +43,8 @@ OpenedCache openCache(const std::vector<std::filesystem::path>& opened, const Re
 /// From the cache where one lies beside the files and is of them as they are; else as readRecording() does.
 CachedReading readRecordingOrCache(const std::vector<std::filesystem::path>& opened, const ReadOptions& = {});
 
-/// Writes the cache of what was read, with what was found out. Throws Error where the files have changed meanwhile, or it cannot be written. Returns its
-/// bytes.
+/// Writes the cache of what was read, with what was found out. Throws Error where the files have changed meanwhile, or it cannot
+/// be written. Returns its bytes.
 std::uint64_t keepCache(const Recording&, const std::optional<CacheOrigin>&, const std::vector<std::filesystem::path>& opened,
                         const ReadOptions& = {}, const std::vector<CacheAttachment>& attachments = {});
 

@@ -18,7 +18,8 @@
 // them; kind 1), launches (from 4, to 4, kind 1, 3 of 0), annotations (4), each at a multiple of 64, then the rank's tracks,
 // collectives, shapes, steps and counters as records. 21 bytes a span (29 in Rankscope's own files), 12 a launch. The table of
 // contents: what the cache was made of, all that ranks share, and of each rank what its files say of it, where its section lies,
-// and the section's hash; at the end the names of what was found out, and where each lies, with its hash. Records: numbers and enumerations as they lie in memory, texts and lists after their length (8).
+// and the section's hash; at the end the names of what was found out, and where each lies, with its hash. Records: numbers and
+// enumerations as they lie in memory, texts and lists after their length (8).
 #pragma once
 
 #include "sim/trace/recording.h"
@@ -77,8 +78,8 @@ public:
     /// A rank with all that its section holds, whose columns lie in the file; others may be asked for in other threads meanwhile.
     /// Throws Error where the section is damaged. O(spans).
     RankRecording rank(std::size_t) const;
-    /// Who was recorded, and of each the columns, of which nobody has looked at a byte: neither checked nor with the records of the
-    /// section (tracks, collectives, steps). To count spans, not to read them. O(ranks).
+    /// Who was recorded, and of each the columns, of which nobody has looked at a byte: neither checked nor with the records of
+    /// the section (tracks, collectives, steps). To count spans, not to read them. O(ranks).
     Recording outline() const;
     /// What was kept under a name; nothing where there is none. Throws Error where it is damaged.
     std::optional<std::span<const std::byte>> attachment(std::string_view name) const;

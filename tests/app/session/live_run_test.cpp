@@ -2,8 +2,8 @@
 #include "app/session/live_run.h"
 
 #include "live/stream/publisher.h"
-#include "sim/trace/time_use.h"
 #include "sim/cancel.h"
+#include "sim/trace/time_use.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/live/stream/run_for_tests.h"
 

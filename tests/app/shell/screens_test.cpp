@@ -108,6 +108,57 @@ TEST_F(ScreensTest, PicturesWithoutRoomBesideEachOtherLieBehindEachOther)
     EXPECT_TRUE(window.workspace().isPictureInFront(Picture::timeline));
 }
 
+TEST_F(ScreensTest, AFoldedTimelineComesBackBelowWhereThereIsRoomForIt)
+{
+    open(kSixteen);
+    window.setMinimumSize(512, 320);
+    for (const auto& [size, isBelow] : {std::pair(QSize(640, 520), true), std::pair(QSize(640, 330), false),
+                                        std::pair(QSize(640, 520), true), std::pair(QSize(640, 330), false)}) {
+        resize(size);
+        EXPECT_EQ(window.workspace().isPictureInFront(Picture::timeline) && window.workspace().isPictureInFront(Picture::grid),
+                  isBelow)
+            << size.height() << ", in front " << static_cast<int>(window.workspace().inFront().front()) << " of "
+            << window.workspace().inFront().size();
+    }
+}
+
+TEST_F(ScreensTest, WhatIsShownBelowThePicturesLeavesATimelineThatCanBeRead)
+{
+    constexpr int kRowsToRead = 140;
+    open(kSixteen);
+    for (const QSize size : {QSize(1024, 640), QSize(1280, 720)}) {
+        resize(size);
+        for (const CommandId below : {CommandId::showPlan, CommandId::showOps, CommandId::stepThrough}) {
+            window.run(below);
+            settle();
+            window.workspace().setPictureVisible(Picture::timeline, true);
+            settle();
+            EXPECT_GE(sizeOf(Picture::timeline).height(), kRowsToRead) << static_cast<int>(below) << " at " << size.height();
+            EXPECT_EQ(window.size(), size);
+            expectInside();
+            window.run(below);
+            settle();
+        }
+    }
+}
+
+TEST_F(ScreensTest, APictureThatIsHiddenUncoversTheOneItCovered)
+{
+    open(kSixteen);
+    resize({1600, 900});
+    Workspace& workspace = window.workspace();
+    workspace.setPictureVisible(Picture::block, false);
+    workspace.setPictureVisible(Picture::memory, true);
+    settle();
+    ASSERT_TRUE(workspace.isPictureInFront(Picture::memory));
+    workspace.setPictureVisible(Picture::block, true);
+    settle();
+    ASSERT_FALSE(workspace.isPictureInFront(Picture::memory));
+    workspace.setPictureVisible(Picture::block, false);
+    settle();
+    EXPECT_TRUE(workspace.isPictureInFront(Picture::memory));
+}
+
 TEST_F(ScreensTest, EveryPictureHasItsTabAtEverySize)
 {
     open(kSixteen);

@@ -1,10 +1,11 @@
 // Whatever the bytes of a cache are, with hashes that fit: they are refused with Error, or are a recording that can be drawn,
-// told and recovered as one that was read.
+// told and recovered as one that was read; so is what was found out of it and kept with it.
 #include "sim/trace/cache/recording_cache.h"
 #include "sim/answers/recording.h"
 #include "sim/error.h"
 #include "sim/recovery/recover.h"
 #include "sim/recovery/run_answers.h"
+#include "sim/recovery/run_digest.h"
 #include "sim/trace/recorded_trace.h"
 
 #include <nlohmann/json.hpp>
@@ -23,6 +24,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::copy(data, data + size, reinterpret_cast<std::uint8_t*>(at));
     try {
         const sim::RecordingCache cache({at, size}, {"run"}, false);
+        try {
+            if (const auto kept = cache.attachment(sim::kDigestName)) {
+                const sim::RunDigest digest = sim::readDigest(*kept);
+                static_cast<void>(sim::answersText(digest.recovered, digest.answers));
+            }
+        } catch (const sim::Error&) {
+        }
         const sim::Recording recording = cache.recording(1);
         static_cast<void>(sim::recordedTrace(recording));
         static_cast<void>(sim::traceInfoAnswer(recording).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

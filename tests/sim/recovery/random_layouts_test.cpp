@@ -2,6 +2,7 @@
 // the schedule.
 #include "sim/recovery/recover.h"
 #include "sim/recovery/recovered_json.h"
+#include "sim/schedule/families/families.h"
 
 #include "tests/support/recorded.h"
 #include "tests/support/recovered_schedule.h"
@@ -43,6 +44,96 @@ std::string gridText(const sim::RecoveredAxes& axes)
         if (axis.name.empty())
             text += "? " + std::to_string(axis.size) + " by " + std::to_string(axis.stride) + "; ";
     return text;
+}
+
+/// Kernels whose names tell nothing: forwards from backwards only by who launched them, if at all.
+void anonymise(sim::Recording& recording, bool keepsLaunchers)
+{
+    sim::NameTable names;
+    std::vector<std::uint32_t> nameOf;
+    for (std::uint32_t i = 0; i < recording.names.size(); ++i) {
+        const std::string& name = recording.names[i];
+        const bool isGradient = name.find("backward") != std::string::npos || name.find("grad") != std::string::npos;
+        const bool isKernel = name.find('.') != std::string::npos;
+        nameOf.push_back(names.add(!isKernel ? name : keepsLaunchers && isGradient ? "elementwise_backward" : "gemm"));
+    }
+    for (sim::RankRecording& rank : recording.ranks) {
+        for (std::uint32_t& name : rank.spans.name.own())
+            name = nameOf[name];
+        for (sim::RecordedCollective& collective : rank.collectives) {
+            collective.name = nameOf[collective.name];
+            collective.dtype = nameOf[collective.dtype];
+        }
+    }
+    recording.names = std::move(names);
+}
+
+TEST(UnannotatedPasses, AreToldBySendsAloneWhereKernelsTellNothingAndBetterWhereTheyDo)
+{
+    sim::Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    scenario.schedule.kind = "zb-h1";
+    const sim::Recording recording = test::recordingOf(*sim::simulate(scenario, {.full = true}), {.annotations = false});
+    const auto found = [](const sim::Recording& of) { return sim::recover(of).schedule.value(); };
+    const sim::RecoveredSchedule named = found(recording);
+    EXPECT_EQ(named.kind, "zb-h1") << named.evidence;
+    EXPECT_EQ(named.alike, 1) << named.evidence;
+    for (const char* other : {"1f1b", "gpipe", "zb-h2"}) // which send in the same order
+        EXPECT_THAT(named.alsoPossible, testing::Not(testing::Contains(other))) << named.evidence;
+    EXPECT_THAT(named.evidence, testing::HasSubstr("forwards, gradients and weight gradients"));
+
+    // As torch records: what is backward is known, and not what of it is for weights.
+    sim::Recording launched = test::recordingOf(*sim::simulate(scenario, {.full = true}), {.annotations = false});
+    anonymise(launched, true);
+    const sim::RecoveredSchedule halfNamed = found(launched);
+    EXPECT_THAT(halfNamed.evidence, testing::HasSubstr("compute forwards and gradients"));
+    EXPECT_TRUE(halfNamed.kind == "zb-h1" || testing::Value(halfNamed.alsoPossible, testing::Contains("zb-h1")))
+        << halfNamed.evidence;
+
+    sim::Recording bare = test::recordingOf(*sim::simulate(scenario, {.full = true}), {.annotations = false});
+    anonymise(bare, false);
+    const sim::RecoveredSchedule guessed = found(bare);
+    EXPECT_THAT(guessed.evidence, testing::HasSubstr("ranks send to their neighbours in the order of"));
+    EXPECT_TRUE(guessed.kind == "zb-h1" || testing::Value(guessed.alsoPossible, testing::Contains("zb-h1"))) << guessed.evidence;
+    EXPECT_FALSE(guessed.alsoPossible.empty());
+    EXPECT_LE(guessed.sure, halfNamed.sure);
+    EXPECT_LT(halfNamed.sure, named.sure + 1e-9);
+}
+
+/// Beside the annotations of the same run: of passes that were found without them, how many are those.
+TEST(UnannotatedPasses, AreThoseThatAnnotationsWouldHaveNamed)
+{
+    for (const char* kind : {"1f1b", "gpipe", "interleaved-1f1b", "zb-h1", "zb-v", "v-half"})
+        for (const bool recomputes : {false, true}) {
+            SCOPED_TRACE(std::string(kind) + (recomputes ? " recomputes" : ""));
+            sim::Scenario scenario = test::smallScenario(2, 4, 1, 8);
+            scenario.schedule.kind = kind;
+            scenario.schedule.virtualStages = sim::scheduleFamily(kind).chunks.holds(1) ? 1 : 2;
+            scenario.schedule.layersPerStage.clear();
+            scenario.training.recompute = recomputes ? sim::Recompute::full : sim::Recompute::none;
+            test::resolve(scenario);
+            const auto simulation = sim::simulate(scenario, {.full = true});
+            const sim::Recovered told = sim::recover(test::recordingOf(*simulation)),
+                                 found = sim::recover(test::recordingOf(*simulation, {.annotations = false}));
+            ASSERT_TRUE(found.schedule);
+            if (recomputes && found.schedule->alike < 1)
+                continue; // then none are claimed
+            EXPECT_EQ(found.schedule->kind, kind) << found.schedule->evidence;
+            EXPECT_THAT(found.passes.evidence, testing::StartsWith("no annotations"));
+            EXPECT_LT(found.passes.sure, told.passes.sure);
+            std::size_t all = 0, same = 0, near = 0;
+            for (std::size_t r = 0; r < told.passes.ranks.size(); ++r) {
+                ASSERT_EQ(found.passes.ranks[r].size(), told.passes.ranks[r].size());
+                for (std::size_t i = 0; i < told.passes.ranks[r].size(); ++i) {
+                    const sim::RecoveredPass &a = told.passes.ranks[r][i], &b = found.passes.ranks[r][i];
+                    ++all;
+                    same += a.action == b.action ? 1 : 0;
+                    const std::int64_t apart = std::abs(a.startNs - b.startNs) + std::abs(a.endNs - b.endNs);
+                    near += apart * 10 <= a.endNs - a.startNs ? 1 : 0;
+                }
+            }
+            EXPECT_EQ(same, all);
+            EXPECT_GE(near * 100, all * (recomputes ? 60 : 95)) << near << " of " << all;
+        }
 }
 
 struct Rates {
@@ -103,8 +194,8 @@ TEST(RecoveredJobs, AreFoundWithoutAnnotationsToo)
     std::printf("[ rates    ] without annotations %d jobs: grid exact %d; %d pipelines: kind recognised %d, by its own name %d\n",
                 rates.jobs, rates.grids, rates.pipelines, rates.kinds, rates.named);
     EXPECT_EQ(rates.grids, rates.jobs) << rates.wrong;
-    // Whom a rank sends to leaves several schedules open; the right one is mostly among them.
-    EXPECT_GE(rates.kinds * 10, rates.pipelines * 7) << rates.wrong;
+    // What a search found, and orders that were planned by costs, need the times of passes.
+    EXPECT_GE(rates.kinds * 100, rates.pipelines * 75) << rates.wrong;
 }
 
 TEST(RecoveredJobs, TakeNoMicrobatchForAStep)

@@ -67,6 +67,8 @@ TEST(RunDigests, SayWhatTheRunSays)
         EXPECT_GT(step->timeUse.tracks[t].size(), 8U);
     }
     EXPECT_EQ(step->path.segments.size(), run.answers.path.segments.size());
+    EXPECT_EQ(digest.answers.path.rankNs, run.answers.path.rankNs);
+    EXPECT_EQ(sim::digestBytes(digest.recovered, digest.answers, digest.steps), run.bytes) << "all of it, member by member";
     EXPECT_EQ(step->ranks[5].computingNs, run.steps[0].ranks[5].computingNs);
 }
 

@@ -1,0 +1,26 @@
+// What kernels are called tells of what they are for.
+#pragma once
+
+#include "sim/recovery/evidence.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace sim {
+
+/// A forward also where a name says nothing of it.
+enum class KernelWay : std::uint8_t { forward, gradient, weightGradient, optimizer };
+
+/// By index into RunEvidence::names.
+struct KernelWords {
+    KernelWords() = default;
+    explicit KernelWords(const RunEvidence&);
+    bool isBackward(std::uint32_t name) const
+    {
+        return way[name] == KernelWay::gradient || way[name] == KernelWay::weightGradient;
+    }
+    std::vector<KernelWay> way;
+    std::vector<bool> isAttention;
+};
+
+} // namespace sim

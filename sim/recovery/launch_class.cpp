@@ -1,0 +1,109 @@
+#include "sim/recovery/launch_class.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace sim {
+namespace {
+
+bool isOptimizer(const std::string& name)
+{
+    return name.starts_with("Optimizer.step") || name == "optimizer" || name.find("optimizer_step") != std::string::npos ||
+           name == "optimizer.step";
+}
+
+/// Spans of time, one in another or one after another.
+class Intervals {
+public:
+    void add(std::int64_t startNs, std::int64_t endNs) { m_all.emplace_back(startNs, endNs); }
+    void sort()
+    {
+        std::sort(m_all.begin(), m_all.end());
+        std::vector<std::pair<std::int64_t, std::int64_t>> outermost;
+        for (const auto& one : m_all)
+            if (outermost.empty() || one.first >= outermost.back().second)
+                outermost.push_back(one);
+            else
+                outermost.back().second = std::max(outermost.back().second, one.second);
+        m_all = std::move(outermost);
+    }
+    bool isEmpty() const { return m_all.empty(); }
+    bool hold(std::int64_t ns) const
+    {
+        const auto next = std::upper_bound(m_all.begin(), m_all.end(), std::pair(ns, INT64_MAX));
+        return next != m_all.begin() && std::prev(next)->second > ns;
+    }
+
+private:
+    std::vector<std::pair<std::int64_t, std::int64_t>> m_all;
+};
+
+} // namespace
+
+LaunchNames::LaunchNames(const Recording& recording)
+{
+    for (std::uint32_t name = 0; name < recording.names.size(); ++name) {
+        isAutograd.push_back(recording.names[name].starts_with("autograd::engine::evaluate_function"));
+        isOptimizer.push_back(sim::isOptimizer(recording.names[name]));
+    }
+}
+
+ClassOfStart::ClassOfStart(const Recording& recording, const RankRecording& rank, const LaunchNames& names)
+{
+    const RecordedSpans& spans = rank.spans;
+    if (!spans.meaning.empty()) {
+        for (const RecordedTrack& track : rank.tracks)
+            for (std::uint32_t i = track.first; track.isDevice && i < track.last; ++i)
+                if (spans.meaning[i] != kNoSpan)
+                    m_classes.emplace_back(spans.startNs[i], recording.meanings[spans.meaning[i]].opClass);
+        std::sort(m_classes.begin(), m_classes.end());
+        return;
+    }
+    // Nodes of the graph run on the engine's own threads, and some on the one that called it.
+    Intervals optimizers;
+    std::vector<Intervals> backwards(rank.tracks.size());
+    bool anyBackward = false;
+    for (std::size_t t = 0; t < rank.tracks.size(); ++t)
+        for (std::uint32_t i = rank.tracks[t].first; !rank.tracks[t].isDevice && i < rank.tracks[t].last; ++i) {
+            if (names.isAutograd[spans.name[i]]) {
+                backwards[t].add(spans.startNs[i], spans.endNs(i));
+                anyBackward = true;
+            }
+            if (names.isOptimizer[spans.name[i]])
+                optimizers.add(spans.startNs[i], spans.endNs(i));
+        }
+    optimizers.sort();
+    for (Intervals& thread : backwards)
+        thread.sort();
+    if (!anyBackward && optimizers.isEmpty())
+        return;
+    for (const RecordedLink& link : rank.links) {
+        if (link.kind != RecordedLink::Kind::launch)
+            continue;
+        const auto after = std::upper_bound(rank.tracks.begin(), rank.tracks.end(), link.from,
+                                            [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
+        const auto track = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, after - rank.tracks.begin() - 1));
+        const std::int64_t at = spans.startNs[link.from];
+        m_classes.emplace_back(spans.startNs[link.to], optimizers.hold(at)         ? OpClass::optimizer
+                                                       : backwards[track].hold(at) ? OpClass::backward
+                                                       : anyBackward               ? OpClass::forward
+                                                                                   : OpClass::other);
+    }
+    std::sort(m_classes.begin(), m_classes.end());
+}
+
+OpClass ClassOfStart::of(std::int64_t startNs) const
+{
+    const auto found = std::lower_bound(m_classes.begin(), m_classes.end(), std::pair(startNs, OpClass{}));
+    return found != m_classes.end() && found->first == startNs ? found->second : OpClass::other;
+}
+
+void ClassOfStart::align(const ClockAlignment& clock, std::size_t rank)
+{
+    if (clock.isAligned)
+        for (auto& [startNs, opClass] : m_classes)
+            startNs = clock.aligned(rank, startNs);
+}
+
+} // namespace sim

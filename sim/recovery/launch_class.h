@@ -1,0 +1,32 @@
+// What a device's kernels are for, by who launched them: nodes of autograd, an optimizer, or the rest of a program that has such.
+#pragma once
+
+#include "sim/recovery/clock.h"
+#include "sim/trace/recording.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+/// Which names of a recording are those of autograd's nodes and of optimizers.
+struct LaunchNames {
+    explicit LaunchNames(const Recording&);
+    std::vector<bool> isAutograd, isOptimizer; ///< [name]
+};
+
+/// What the device's spans of a rank are for, by when they begin, out of who launched them or what Rankscope's own files say.
+class ClassOfStart {
+public:
+    ClassOfStart(const Recording&, const RankRecording&, const LaunchNames&);
+    /// By the recorder's own clock; `other` where nothing tells.
+    OpClass of(std::int64_t startNs) const;
+    /// By the one clock: of spans that begin then.
+    void align(const ClockAlignment&, std::size_t rank);
+
+private:
+    std::vector<std::pair<std::int64_t, OpClass>> m_classes; ///< by start
+};
+
+} // namespace sim

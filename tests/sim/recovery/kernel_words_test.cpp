@@ -1,0 +1,31 @@
+// What kernels' names tell: real ones of Megatron, FlashAttention, cuDNN and Transformer Engine.
+#include "sim/recovery/kernel_words.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+TEST(KernelWords, TellTheWayAndAttention)
+{
+    using Way = sim::KernelWay;
+    sim::RunEvidence evidence;
+    const std::vector<std::pair<Way, bool>> expected = {
+        {Way::forward, true},         {Way::gradient, true},  {Way::gradient, true},  {Way::forward, false},
+        {Way::weightGradient, false}, {Way::gradient, false}, {Way::optimizer, false}};
+    evidence.names = {"flash_fwd_kernel<Flash_fwd_kernel_traits<128>>",
+                      "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel",
+                      "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma",
+                      "nvjet_hsh_128x256_64x4_NNT",
+                      "cutlass_wgrad",
+                      "FusedLayerNormBackward",
+                      "void multi_tensor_apply_kernel<AdamFunctor>"};
+    const sim::KernelWords words(evidence);
+    for (std::uint32_t name = 0; name < evidence.names.size(); ++name) {
+        SCOPED_TRACE(evidence.names[name]);
+        EXPECT_EQ(words.way[name], expected[name].first);
+        EXPECT_EQ(words.isAttention[name], expected[name].second);
+        EXPECT_EQ(words.isBackward(name), name == 1 || name == 2 || name == 4 || name == 5);
+    }
+}
+
+} // namespace

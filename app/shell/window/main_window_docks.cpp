@@ -29,7 +29,9 @@ constexpr int kLowestFindings = 220;
 /// In narrower ones all three share one.
 constexpr int kWideEnoughForSides = 1240;
 /// In lower ones that are narrow too, nothing lies below the pictures.
-constexpr int kHighEnoughForBelow = 480;
+constexpr int kHighEnoughForBelow = 560;
+/// What lies below them leaves the pictures so much, with the head above and the bar that plays the step.
+constexpr int kLeastPictures = 246;
 /// Of the table of ops, as it is first shown.
 constexpr int kOpsHeight = 260;
 /// And of the plan, which has pictures.
@@ -190,6 +192,7 @@ void MainWindow::foldDocks()
 /// In a window that is low too, what lies below the pictures would leave nothing of them: it lies behind the others.
 void MainWindow::foldBelow()
 {
+    m_pages->setMinimumHeight(height() < kHighEnoughForBelow ? 0 : kLeastPictures);
     const bool wantsTabs = m_unfolded && height() < kHighEnoughForBelow;
     if (!isWorkspaceShown() || wantsTabs == m_belowAreTabs || m_formDock->isFloating())
         return;

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kLowestPicture = 88;
 constexpr int kTabHeight = 30;
-constexpr int kLowestTimeline = 150; ///< lower there is no row between its ruler and its legend
+constexpr int kLowestTimeline = 120; ///< lower there is no row between its ruler and its legend
 
 double seconds(std::int64_t nanoseconds)
 {

@@ -2,6 +2,7 @@
 
 #include "app/canvas/masked_canvas.h"
 #include "app/canvas/qt/canvas_accessible.h"
+#include "app/canvas/qt/canvas_tip.h"
 #include "app/canvas/qt/gl_canvas.h"
 #include "app/canvas/qt/imgui_canvas.h"
 
@@ -16,9 +17,7 @@
 #include <QOpenGLFunctions>
 #include <QPainter>
 #include <QScreen>
-#include <QTextDocument>
 #include <QTimer>
-#include <QToolTip>
 #include <QWheelEvent>
 
 #include <algorithm>
@@ -102,13 +101,6 @@ Point notchesOf(const QWheelEvent& event)
     return fromQt(delta);
 }
 
-/// A tooltip is plain text, even if it is full of template brackets.
-QString plainTip(const std::string& tip)
-{
-    const QString text = QString::fromStdString(tip);
-    return Qt::mightBeRichText(text) ? Qt::convertFromPlainText(text) : text;
-}
-
 struct OpenGl {
     bool works = false, isHardware = false;
 };
@@ -174,7 +166,7 @@ struct CanvasWidget::Data {
     GlCanvas* gl = nullptr; ///< child of the widget
     QTimer nextFrame;       ///< of an animation; runs only between two of its frames
     QElapsedTimer sinceFrame;
-    std::string tip; ///< that is on screen
+    CanvasTip* tip = nullptr; ///< child of the widget, once there was something to say
 };
 
 CanvasWidget::CanvasWidget(View& view, Renderer renderer, QWidget* parent)
@@ -327,6 +319,7 @@ const std::vector<Node>& CanvasWidget::nodes() const
 
 void CanvasWidget::runCommand(ViewCommand command, bool fast)
 {
+    hideTip(); // what is under the pointer may be another
     const std::optional<ViewCommand> instead = panInstead(command);
     if (m_data->view.command(command, fast, area()) || (instead && m_data->view.command(*instead, fast, area())))
         afterChange();
@@ -346,7 +339,7 @@ void CanvasWidget::sendPointer(const PointerEvent& event)
     if (const Qt::CursorShape shape = toQt(m_data->view.cursor()); shape != cursor().shape())
         setCursor(shape);
     // A tooltip that is up follows what the pointer is over.
-    if (!m_data->tip.empty() && QToolTip::isVisible() && tipNow() != m_data->tip)
+    if (const QString shown = tip(); !shown.isEmpty() && QString::fromStdString(tipNow()) != shown)
         showTip(mapToGlobal(QPointF(event.at.x, event.at.y) * m_data->magnification).toPoint());
     if (changed)
         afterChange();
@@ -354,24 +347,29 @@ void CanvasWidget::sendPointer(const PointerEvent& event)
 
 void CanvasWidget::showTip(QPoint globalPosition)
 {
-    m_data->tip = tipNow();
-    if (m_data->tip.empty())
-        return QToolTip::hideText();
-    const QString text = plainTip(m_data->tip);
+    const std::string text = tipNow();
+    if (text.empty())
+        return hideTip();
+    std::optional<QRect> about;
     if (const auto clear = m_data->view.tooltipKeepsClearOf()) {
-        const QRect screen = this->screen()->availableGeometry();
-        constexpr int kFrame = 8, kBelowPointer = 24; // as QToolTip places it
-        QFont font = QToolTip::font();                // larger where an audience reads it
-        font.setPixelSize(qRound(QFontInfo(font).pixelSize() * m_data->magnification));
-        const int height = QFontMetrics(font).boundingRect(screen, 0, text).height() + kFrame;
-        const int below = mapToGlobal(QPoint(0, qRound(clear->bottom))).y();
-        const int above = mapToGlobal(QPoint(0, qRound(clear->top))).y() - height;
-        if (below + kFrame + height <= screen.bottom())
-            globalPosition.setY(std::max(globalPosition.y(), below + kFrame - kBelowPointer));
-        else if (above >= screen.top())
-            globalPosition.setY(above - kBelowPointer);
+        const qreal by = m_data->magnification;
+        const QRectF inWidget(clear->left * by, clear->top * by, clear->width() * by, clear->height() * by);
+        about = QRect(mapToGlobal(inWidget.topLeft()).toPoint(), inWidget.size().toSize());
     }
-    QToolTip::showText(globalPosition, text, this);
+    if (m_data->tip == nullptr)
+        m_data->tip = new CanvasTip(*this);
+    m_data->tip->tell(QString::fromStdString(text), globalPosition, about);
+}
+
+void CanvasWidget::hideTip()
+{
+    if (m_data->tip != nullptr)
+        m_data->tip->hide();
+}
+
+QString CanvasWidget::tip() const
+{
+    return m_data->tip != nullptr && m_data->tip->isVisible() ? m_data->tip->text() : QString();
 }
 
 bool CanvasWidget::hasFocusRing() const
@@ -407,15 +405,18 @@ bool CanvasWidget::event(QEvent* event)
     case QEvent::MouseMove:
         return mouse(PointerEvent::Kind::move);
     case QEvent::MouseButtonPress:
+        hideTip();
         return mouse(PointerEvent::Kind::press); // Qt gives the focus
     case QEvent::MouseButtonRelease:
         return mouse(PointerEvent::Kind::release);
     case QEvent::MouseButtonDblClick:
         return mouse(PointerEvent::Kind::doubleClick);
     case QEvent::Leave:
+        hideTip();
         sendPointer({.kind = PointerEvent::Kind::leave});
         break;
     case QEvent::Wheel: {
+        hideTip();
         const auto& source = *static_cast<QWheelEvent*>(event);
         const Point notches = notchesOf(source);
         return send({.kind = PointerEvent::Kind::wheel, .wheelX = notches.x, .wheelY = notches.y}, source);
@@ -431,6 +432,10 @@ bool CanvasWidget::event(QEvent* event)
     }
     case QEvent::FocusOut:
         setFocusRing(false);
+        break;
+    case QEvent::WindowDeactivate:
+    case QEvent::Hide:
+        hideTip();
         break;
     case QEvent::PaletteChange:
         requestFrame();

@@ -34,6 +34,7 @@ public:
     /// Around a view that has the keyboard: shown where it came by a key.
     void setFocusRing(bool visible);
     bool hasFocusRing() const;
+    QString tip() const; ///< that stands beside the pointer; empty: none
 
 Q_SIGNALS:
     void viewChanged(); ///< pointer or key changed the view (hover, selection, zoom)
@@ -56,6 +57,7 @@ private:
     void afterChange();
     void sendPointer(const PointerEvent&);
     void showTip(QPoint globalPosition);
+    void hideTip();
     std::unique_ptr<Data> m_data;
 };
 

@@ -332,7 +332,7 @@ void Presentation::fit()
     sized(*m_heading, text * 4 / 3, QFont::DemiBold);
     sized(*m_count, text, QFont::Normal);
     sized(*m_caption, text * 7 / 6, QFont::Normal);
-    const QString tips = QStringLiteral("QToolTip { font-size: %1px; }").arg(text);
+    const QString tips = QStringLiteral("QToolTip, QLabel[role=\"tip\"] { font-size: %1px; }").arg(text);
     if (styleSheet() != tips)
         setStyleSheet(tips); // tooltips are styled as what they are about
     m_black->setGeometry(rect());

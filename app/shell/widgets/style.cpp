@@ -23,7 +23,7 @@ constexpr const char* kSheet = R"(
 * { outline: none; }
 QMainWindow, QDialog { background: @window; }
 QDialog[role="popup"] { background: @panel; border: 1px solid @faint; }
-QToolTip { background: @panel; color: @text; border: 1px solid @border; padding: 6px 8px; }
+QToolTip, QLabel[role="tip"] { background: @panel; color: @text; border: 1px solid @border; padding: 6px 8px; }
 
 QMenuBar { background: @panel; border-bottom: 1px solid @border; padding: 2px 8px; }
 QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }

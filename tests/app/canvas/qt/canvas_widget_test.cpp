@@ -1,5 +1,6 @@
 #include "app/canvas/qt/canvas_widget.h"
 
+#include "app/canvas/qt/canvas_tip.h"
 #include "tests/app/canvas/qt/environment.h"
 #include "tests/app/canvas/qt/sample_view.h"
 
@@ -7,7 +8,6 @@
 #include <QElapsedTimer>
 #include <QHelpEvent>
 #include <QImage>
-#include <QToolTip>
 #include <QVBoxLayout>
 #include <QWheelEvent>
 
@@ -206,15 +206,37 @@ TEST(CanvasWidget, ShowsTheTipOfWhatThePointerIsOver)
     widget.show();
     QHelpEvent help(QEvent::ToolTip, {5, 5}, widget.mapToGlobal(QPoint(5, 5)));
     QCoreApplication::sendEvent(&widget, &help);
-    EXPECT_TRUE(QToolTip::isVisible());
-    EXPECT_EQ(QToolTip::text(), QStringLiteral("tip"));
+    EXPECT_EQ(widget.tip(), QStringLiteral("tip"));
+    const auto* tip = widget.findChild<CanvasTip*>();
+    ASSERT_NE(tip, nullptr);
+    EXPECT_TRUE(tip->isWindow());
+    EXPECT_TRUE(tip->windowFlags().testFlag(Qt::WindowTransparentForInput)) << "the picture is not left for its tip";
     view.tip = "kernel<b>(half)";
     sendMouse(widget, QEvent::MouseMove, {30, 20}, Qt::NoButton, Qt::NoButton);
-    EXPECT_TRUE(QToolTip::text().contains(QStringLiteral("kernel&lt;b&gt;"))) << "follows, as plain text";
+    EXPECT_EQ(widget.tip(), QStringLiteral("kernel<b>(half)")) << "follows";
+    EXPECT_EQ(tip->textFormat(), Qt::PlainText);
     view.tip.clear();
     sendMouse(widget, QEvent::MouseMove, {60, 20}, Qt::NoButton, Qt::NoButton);
-    processEventsFor(400); // Qt fades it
-    EXPECT_FALSE(QToolTip::isVisible());
+    EXPECT_EQ(widget.tip(), QString());
+}
+
+TEST(CanvasTip, IsNeverOverThePointerAndBesideWhatItTellsAboutWhereThereIsRoom)
+{
+    const QRect screen(0, 0, 1024, 640);
+    for (const QSize size : {QSize(180, 40), QSize(480, 130), QSize(480, 300)})
+        for (int x = 0; x < screen.width(); x += 61)
+            for (int y = 0; y < screen.height(); y += 29)
+                for (const QRect about : {QRect(), QRect(430, 380, 590, 150), QRect(430, 330, 40, 200), QRect(0, 0, 1024, 640)}) {
+                    const QPoint pointer(x, y);
+                    const QRect tip(placeOfTip(size, pointer, about.isValid() ? std::optional(about) : std::nullopt, screen),
+                                    size);
+                    ASSERT_FALSE(tip.contains(pointer)) << x << ", " << y;
+                    ASSERT_TRUE(screen.contains(tip)) << x << ", " << y;
+                    const bool hasRoom = about.top() - size.height() >= 16 || about.left() - size.width() >= 16;
+                    if (hasRoom && about.contains(pointer)) {
+                        ASSERT_FALSE(tip.intersects(about)) << x << ", " << y;
+                    }
+                }
 }
 
 TEST(CanvasWidget, ShowsWhoHasTheKeyboard)

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -137,6 +140,24 @@ OpFilter oncePerKind(const Trace& trace, std::function<bool(const Track&, std::s
 }
 
 } // namespace
+
+OpQueryExamples opQueryExamples(const Trace& trace, const OpTable& table)
+{
+    if (table.all.count == 0)
+        return {};
+    const Track& track = trace.tracks[table.all.longestTrack];
+    const SpanKind& kind = kindOf(trace, track, table.all.longestSpan);
+    const auto isOfWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    const auto begin = std::find_if(kind.name.begin(), kind.name.end(), isOfWord);
+    // Half of what it takes, to one digit.
+    const double half = std::max(0.002, microseconds(track.durationNs[table.all.longestSpan]) / 2);
+    const double digit = std::pow(10, std::floor(std::log10(half)));
+    std::array<char, 40> limit{};
+    std::snprintf(limit.data(), limit.size(), "%.*f", digit < 1 ? 3 : 0, std::floor(half / digit) * digit);
+    return {.part = {begin, std::find_if_not(begin, kind.name.end(), isOfWord)},
+            .expression =
+                std::string("duration_us > ") + limit.data() + (isCommunication(kind.opClass) ? " and comm" : " and not comm")};
+}
 
 std::span<const OpQueryName> opQueryNames()
 {

@@ -34,4 +34,11 @@ private:
     std::shared_ptr<const Expression> m_expression; ///< nullptr: there is none
 };
 
+/// Two questions that find something among the ops of a table: a part of a name (empty where names hold no word), and an
+/// expression. Both find its longest op.
+struct OpQueryExamples {
+    std::string part, expression;
+};
+OpQueryExamples opQueryExamples(const Trace&, const OpTable&);
+
 } // namespace sim

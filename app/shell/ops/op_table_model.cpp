@@ -21,6 +21,7 @@ void OpTableModel::setTable(std::shared_ptr<const sim::OpTable> table)
 {
     beginResetModel();
     m_table = std::move(table);
+    m_units = m_table ? opUnits(*m_table) : OpUnits();
     endResetModel();
 }
 
@@ -47,7 +48,7 @@ QVariant OpTableModel::data(const QModelIndex& index, int role) const
     const OpColumn column = columnAt(index.column());
     switch (role) {
     case Qt::DisplayRole:
-        return QString::fromStdString(opCell(*m_table, of, column));
+        return QString::fromStdString(opCell(*m_table, of, column, m_units));
     case kSortRole: // ranks and stages keep their order, other names go by the alphabet
         if (column == OpColumn::name &&
             (m_table->grouping == sim::OpGrouping::rank || m_table->grouping == sim::OpGrouping::stage))
@@ -75,7 +76,7 @@ QVariant OpTableModel::headerData(int section, Qt::Orientation orientation, int 
         return {};
     const OpColumnInfo& info = opColumns()[static_cast<std::size_t>(section)];
     if (role == Qt::DisplayRole)
-        return tr(info.title);
+        return tr(info.title) + QString::fromStdString(opUnitText(info.column, m_units));
     if (role == Qt::ToolTipRole)
         return tr(info.what);
     const bool isText = info.column == OpColumn::name || info.column == OpColumn::durations;

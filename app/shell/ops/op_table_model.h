@@ -29,6 +29,7 @@ public:
 
 private:
     std::shared_ptr<const sim::OpTable> m_table;
+    OpUnits m_units; ///< of its columns
     const Theme* m_theme = &lightTheme();
 };
 

@@ -8,7 +8,6 @@
 #include "app/step/op_selection.h"
 #include "app/views/common/labels.h"
 #include "sim/error.h"
-#include "sim/lesson/op_query.h"
 #include "sim/scenario/files.h"
 
 #include <QClipboard>
@@ -40,10 +39,12 @@ QToolButton* button(const QString& text, const QString& what)
     return out;
 }
 
-QString queryHelp()
+/// `examples`: that find something in what is shown.
+QString queryHelp(const sim::OpQueryExamples& examples)
 {
-    QString out = OpsPanel::tr("A part of a name, such as attn; or an expression, such as duration_us > 50 and comm.\n"
-                               "and, or, not, + - * /, contains(name, \"attn\"), and of each op:");
+    QString out = OpsPanel::tr("A part of a name, such as %1; or an expression, such as %2.\n"
+                               "and, or, not, + - * /, contains(name, \"attn\"), and of each op:")
+                      .arg(QString::fromStdString(examples.part), QString::fromStdString(examples.expression));
     for (const sim::OpQueryName& name : sim::opQueryNames())
         out += QStringLiteral("\n%1: %2").arg(QString::fromLatin1(name.name), QString::fromUtf8(name.what));
     return out;
@@ -85,9 +86,7 @@ OpsPanel::OpsPanel(QWidget* parent)
                                          {sim::OpGrouping::stage, tr("By stage")}})
         m_grouping->addItem(text, static_cast<int>(grouping));
     m_grouping->setAccessibleName(tr("What ops are added up by"));
-    m_query->setPlaceholderText(tr("attn, or duration_us > 50 and comm"));
     m_query->setAccessibleName(tr("Only these ops"));
-    m_query->setToolTip(queryHelp());
     m_query->setClearButtonEnabled(true);
     m_kernels->setToolTip(tr("Every kernel and collective, not only the passes they are in"));
     m_kernels->hide();
@@ -122,18 +121,21 @@ OpsPanel::OpsPanel(QWidget* parent)
     header.setMinimumSectionSize(56);
     m_view->verticalHeader()->setDefaultSectionSize(m_view->fontMetrics().height() + 8);
 
-    auto* head = new QHBoxLayout;
-    head->setSpacing(8);
-    head->addWidget(m_grouping);
-    head->addWidget(m_query, 1);
-    head->addWidget(m_summary, 1);
-    head->addWidget(m_kernels);
-    head->addWidget(m_copy);
-    head->addWidget(m_save);
+    auto* asked = new QHBoxLayout;
+    asked->setSpacing(8);
+    asked->addWidget(m_query, 1);
+    asked->addWidget(m_grouping);
+    auto* found = new QHBoxLayout;
+    found->setSpacing(8);
+    found->addWidget(m_summary, 1);
+    found->addWidget(m_kernels);
+    found->addWidget(m_copy);
+    found->addWidget(m_save);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(12, 6, 12, 6);
     column->setSpacing(4);
-    column->addLayout(head);
+    column->addLayout(asked);
+    column->addLayout(found);
     column->addWidget(m_failure);
     column->addWidget(m_view, 1);
 
@@ -207,17 +209,15 @@ void OpsPanel::refresh()
     m_worker.dropAll();
     m_isAsked = false;
     if (!m_desk->step().trace) {
-        m_summary->setText({});
         m_kernels->hide();
-        m_model->setTable({});
-        tellFailure(m_desk->whyNoStep());
+        showNothing(m_desk->whyNoStep());
         return;
     }
     auto query = std::make_shared<const sim::OpQuery>();
     try {
         query = std::make_shared<const sim::OpQuery>(sim::OpQuery::parse(m_query->text().toStdString()));
-    } catch (const sim::ExpressionError& error) { // what is shown goes on being shown while it is typed
-        tellFailure(QString::fromUtf8(error.what()));
+    } catch (const sim::ExpressionError& error) {
+        showNothing(QString::fromUtf8(error.what()));
         return;
     }
     m_isAsked = true;
@@ -227,23 +227,41 @@ void OpsPanel::refresh()
         [step = m_desk->step(), selection = m_shownSelection, query, grouping] {
             sim::OpSelection ops = opSelection(step.simulation.get(), *step.trace, selection);
             ops.filter = query->filterOf(*step.trace);
-            return std::make_shared<const sim::OpTable>(sim::opTable(*step.trace, grouping, ops));
+            const auto table = std::make_shared<const sim::OpTable>(sim::opTable(*step.trace, grouping, ops));
+            return std::pair{table, sim::opQueryExamples(*step.trace, *table)};
         },
-        [this](const std::shared_ptr<const sim::OpTable>& table) { show(table); },
+        [this](const auto& made) { show(made.first, made.second); },
         [this](const QString& why) {
             m_isAsked = false;
-            tellFailure(why);
+            showNothing(why);
         });
 }
 
-void OpsPanel::show(const std::shared_ptr<const sim::OpTable>& table)
+void OpsPanel::show(const std::shared_ptr<const sim::OpTable>& table, const sim::OpQueryExamples& examples)
 {
     m_isAsked = false;
     m_model->setTable(table);
     m_summary->setText(summaryText(*table, m_shownSelection.range.has_value()));
     m_kernels->setVisible(!table->ofKernels && m_desk->simulation());
+    if (!examples.expression.empty()) {
+        m_query->setPlaceholderText(
+            examples.part.empty()
+                ? QString::fromStdString(examples.expression)
+                : tr("%1, or %2").arg(QString::fromStdString(examples.part), QString::fromStdString(examples.expression)));
+        m_query->setToolTip(queryHelp(examples));
+    }
+    for (const OpColumn column : {OpColumn::bytes, OpColumn::flopRate}) // passes have none
+        m_view->setColumnHidden(static_cast<int>(column), opValue(*table, table->all, column) == 0);
     fitDurations();
     tellFailure({});
+}
+
+/// Rows beside an error would be read as what it asked for.
+void OpsPanel::showNothing(const QString& why)
+{
+    m_summary->setText({});
+    m_model->setTable({});
+    tellFailure(why);
 }
 
 /// They have what the other columns leave, and never less than can be told apart.

@@ -5,6 +5,7 @@
 #include "app/session/desk.h"
 #include "app/session/worker.h"
 #include "app/shell/ops/op_table_model.h"
+#include "sim/lesson/op_query.h"
 
 #include <QTimer>
 #include <QWidget>
@@ -53,7 +54,8 @@ protected:
 private:
     void refreshSoon() { m_soon.start(); }
     void refresh();
-    void show(const std::shared_ptr<const sim::OpTable>&);
+    void show(const std::shared_ptr<const sim::OpTable>&, const sim::OpQueryExamples&);
+    void showNothing(const QString& why);
     void tellFailure(const QString&);
     void fitDurations();
     void goToLongest(const QModelIndex&);

@@ -1,11 +1,11 @@
 #include "app/views/common/op_columns.h"
 
 #include "app/views/common/labels.h"
-#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 
 namespace app {
 namespace {
@@ -18,10 +18,49 @@ constexpr std::array kOpColumns{
                  "of the time of the selected ranks; streams run at once, so that shares may sum to more than 100 %"},
     OpColumnInfo{OpColumn::mean, "Mean", "how long one takes"},
     OpColumnInfo{OpColumn::longest, "Longest", "Enter or a double click goes to it"},
+    OpColumnInfo{OpColumn::bytes, "Moved", "by transfers and collectives, each rank its own"},
+    OpColumnInfo{OpColumn::flopRate, "Rate", "of computing, while it computes; what is computed again counted too"},
     OpColumnInfo{OpColumn::durations, "Durations",
-                 "how many take how long, on one logarithmic axis for all rows; left of the bars how many the highest one is"},
-    OpColumnInfo{OpColumn::bytes, "Bytes", "moved by transfers and collectives, each rank its own"},
-    OpColumnInfo{OpColumn::flopRate, "FLOP/s", "while it computes, what is computed again counted too"}};
+                 "how many take how long, on one logarithmic axis for all rows; left of the bars how many the highest one is"}};
+
+constexpr std::array kTimeUnits{OpUnit{"ns", 1}, OpUnit{"µs", 1e3}, OpUnit{"ms", 1e6}, OpUnit{"s", 1e9}};
+constexpr std::array kByteUnits{OpUnit{"B", 1}, OpUnit{"KiB", 0x1p10}, OpUnit{"MiB", 0x1p20}, OpUnit{"GiB", 0x1p30},
+                                OpUnit{"TiB", 0x1p40}};
+constexpr std::array kFlopRateUnits{OpUnit{"FLOP/s", 1}, OpUnit{"KFLOP/s", 1e3}, OpUnit{"MFLOP/s", 1e6}, OpUnit{"GFLOP/s", 1e9},
+                                    OpUnit{"TFLOP/s", 1e12}};
+constexpr std::array kPercentUnits{OpUnit{"%", 0.01}};
+
+/// That numbers of a column may be in, smallest first; none where they are bare.
+std::span<const OpUnit> unitsFor(OpColumn column)
+{
+    switch (column) {
+    case OpColumn::total:
+    case OpColumn::mean:
+    case OpColumn::longest:
+        return kTimeUnits;
+    case OpColumn::share:
+        return kPercentUnits;
+    case OpColumn::bytes:
+        return kByteUnits;
+    case OpColumn::flopRate:
+        return kFlopRateUnits;
+    default:
+        return {};
+    }
+}
+
+/// Three digits; of small numbers what three decimals say.
+std::string shortNumber(double value)
+{
+    constexpr double kLeast = 0.0005; // reads 0.001
+    if (value >= 0.0995 || value == 0)
+        return threeDigits(value);
+    if (value < kLeast)
+        return "<0.001";
+    std::array<char, 16> out{};
+    std::snprintf(out.data(), out.size(), "%.3f", value);
+    return out.data();
+}
 
 /// The shortest that reads back as the same number, without an exponent.
 std::string exact(double value)
@@ -69,28 +108,51 @@ double opValue(const sim::OpTable& table, const sim::OpGroup& group, OpColumn co
     return 0;
 }
 
-std::string opCell(const sim::OpTable& table, const sim::OpGroup& group, OpColumn column)
+OpUnits opUnits(const sim::OpTable& table)
 {
-    const double value = opValue(table, group, column);
+    OpUnits out;
+    for (const OpColumnInfo& info : opColumns()) {
+        const auto units = unitsFor(info.column);
+        double smallest = 0, largest = 0;
+        for (const sim::OpGroup& group : table.groups)
+            if (const double value = opValue(table, group, info.column); value > 0) {
+                smallest = smallest > 0 ? std::min(smallest, value) : value;
+                largest = std::max(largest, value);
+            }
+        // The largest unit that does not make the largest number a fraction; smaller ones while they tell the smallest.
+        constexpr double kTold = 0.01, kLong = 1e5;
+        std::size_t unit = units.empty() ? 0 : units.size() - 1;
+        while (unit > 0 &&
+               (largest < units[unit].size || (smallest < kTold * units[unit].size && largest < kLong * units[unit - 1].size)))
+            --unit;
+        out.push_back(units.empty() ? OpUnit{} : units[unit]);
+    }
+    return out;
+}
+
+std::string opUnitText(OpColumn column, const OpUnits& units)
+{
+    const auto at = static_cast<std::size_t>(column);
+    const std::string unit = at < units.size() ? units[at].name : "";
+    return unit.empty() ? unit : " (" + unit + ")";
+}
+
+std::string opCell(const sim::OpTable& table, const sim::OpGroup& group, OpColumn column, const OpUnits& units)
+{
+    const double value = opValue(table, group, column) / units[static_cast<std::size_t>(column)].size;
     switch (column) {
     case OpColumn::name:
         return group.name;
     case OpColumn::count:
         return countText(group.count);
-    case OpColumn::share:
-        return percentText(value);
-    case OpColumn::total:
-    case OpColumn::mean:
-    case OpColumn::longest:
-        return durationText(value);
     case OpColumn::durations:
         return {};
     case OpColumn::bytes:
-        return value > 0 ? bytesText(value) : std::string();
     case OpColumn::flopRate:
-        return value > 0 ? sim::numberText(value, sim::Unit::flopRate) : std::string();
+        return value > 0 ? shortNumber(value) : std::string();
+    default:
+        return shortNumber(value);
     }
-    return {};
 }
 
 DurationBars durationBars(const sim::OpTable& table, const sim::OpGroup& group, int mostBars)

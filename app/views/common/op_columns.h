@@ -11,17 +11,29 @@
 
 namespace app {
 
-enum class OpColumn : std::uint8_t { name, count, total, share, mean, longest, durations, bytes, flopRate };
+/// The widest last: it takes what the others leave.
+enum class OpColumn : std::uint8_t { name, count, total, share, mean, longest, bytes, flopRate, durations };
 
 struct OpColumnInfo {
     OpColumn column;
-    const char* title; ///< over the column
+    const char* title; ///< over the column, before its unit
     const char* what;  ///< one line
 };
 
 std::span<const OpColumnInfo> opColumns();
-/// "12.3 ms"; nothing where a group has none of it, and of durations, which are drawn.
-std::string opCell(const sim::OpTable&, const sim::OpGroup&, OpColumn);
+
+/// The unit of all numbers of a column: said once, over it.
+struct OpUnit {
+    const char* name = ""; ///< empty: it has none
+    double size = 1;       ///< of one, in what opValue counts
+};
+using OpUnits = std::vector<OpUnit>; ///< [column]
+/// In which the columns of a table are short and their smallest numbers not 0.
+OpUnits opUnits(const sim::OpTable&);
+/// Behind the title: " (ms)"
+std::string opUnitText(OpColumn, const OpUnits&);
+/// "12.3"; nothing where a group has none of it, and of durations, which are drawn.
+std::string opCell(const sim::OpTable&, const sim::OpGroup&, OpColumn, const OpUnits&);
 /// What rows are sorted by; of durations the longest.
 double opValue(const sim::OpTable&, const sim::OpGroup&, OpColumn);
 

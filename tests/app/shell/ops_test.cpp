@@ -1,6 +1,7 @@
 // The table of ops beside the pictures: it follows the selection, says what is wrong with a query, and keeps out of the way.
 #include "app/shell/ops/ops_panel.h"
 
+#include "app/shell/widgets/scenario_header.h"
 #include "app/step/op_selection.h"
 #include "app/views/timeline/timeline_view.h"
 #include "tests/app/shell/window_fixture.h"
@@ -9,6 +10,7 @@
 #include <QClipboard>
 #include <QComboBox>
 #include <QGuiApplication>
+#include <QLineEdit>
 #include <QTableView>
 #include <QToolButton>
 
@@ -85,7 +87,7 @@ TEST_F(OpsWindow, SortsByNumbersAndCopiesWhatIsSelected)
     EXPECT_EQ(QGuiApplication::clipboard()->text().toStdString(), tabbedText(panel().shownTable()));
 }
 
-TEST_F(OpsWindow, AQueryNarrowsItAndABadOneIsToldAndLeavesWhatIsShown)
+TEST_F(OpsWindow, AQueryNarrowsItAndOfABadOneTheErrorIsShownAndNoRows)
 {
     window.run(CommandId::showKernels);
     settle();
@@ -96,15 +98,48 @@ TEST_F(OpsWindow, AQueryNarrowsItAndABadOneIsToldAndLeavesWhatIsShown)
     panel().setQuery(QStringLiteral("duration > 5"));
     settle();
     EXPECT_TRUE(panel().failure().contains(QStringLiteral("nearest: \"duration_us\""))) << panel().failure().toStdString();
-    EXPECT_EQ(model().rowCount(), 3);
+    EXPECT_EQ(model().rowCount(), 0) << "they would be read as what it asked for";
+    EXPECT_EQ(panel().summary(), QString());
     panel().setQuery(QStringLiteral("name > 5")); // found out on the way
     settle();
     EXPECT_TRUE(panel().failure().contains(QStringLiteral("only numbers have an order"))) << panel().failure().toStdString();
+    EXPECT_EQ(model().rowCount(), 0);
     panel().setQuery(QStringLiteral("comm and duration_us > 300"));
     settle();
     EXPECT_EQ(panel().failure(), QString());
     EXPECT_GT(model().rowCount(), 0);
     EXPECT_LT(model().rowCount(), all);
+}
+
+TEST_F(OpsWindow, ItsExamplesFindSomethingInWhatIsShownNow)
+{
+    auto* query = panel().findChild<QLineEdit*>();
+    for (const CommandId next : {CommandId::showOps, CommandId::showKernels}) {
+        if (next == CommandId::showKernels)
+            window.run(next);
+        settle();
+        const QStringList examples = query->placeholderText().split(QStringLiteral(", or "));
+        ASSERT_EQ(examples.size(), 2) << query->placeholderText().toStdString();
+        for (const QString& example : examples) {
+            panel().setQuery(example);
+            settle();
+            EXPECT_GT(model().rowCount(), 0) << example.toStdString() << ": " << panel().failure().toStdString();
+        }
+        panel().setQuery({});
+    }
+}
+
+TEST_F(OpsWindow, HasRoomForAQueryItsCountAndAllColumns)
+{
+    window.run(CommandId::showKernels);
+    window.resize(1280, 800);
+    settle();
+    EXPECT_GE(panel().findChild<QLineEdit*>()->width(), 200);
+    const auto* summary = panel().findChild<ElidedLabel*>();
+    EXPECT_GE(summary->width(), summary->fontMetrics().horizontalAdvance(panel().summary())) << "the count is whole";
+    const QTableView& view = panel().view();
+    const auto rate = static_cast<int>(OpColumn::flopRate);
+    EXPECT_LE(view.columnViewportPosition(rate) + view.columnWidth(rate), view.viewport()->width()) << "and nothing falls off";
 }
 
 TEST_F(OpsWindow, GoesToTheLongest)

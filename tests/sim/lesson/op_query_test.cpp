@@ -109,4 +109,16 @@ TEST(OpQuery, NamesAreSaidWithTheirMeaning)
     }
 }
 
+TEST(OpQuery, ExamplesFindSomethingInWhatIsShown)
+{
+    const Trace trace = handWritten();
+    for (const OpClass c : {OpClass::forward, OpClass::tpComm}) {
+        const OpTable table = opTable(trace, OpGrouping::opClass, {.classes = [c](OpClass of) { return of == c; }});
+        const OpQueryExamples examples = opQueryExamples(trace, table);
+        EXPECT_FALSE(found(examples.part).empty()) << examples.part;
+        EXPECT_TRUE(found(examples.expression).contains(table.all.longestSpan)) << examples.expression;
+    }
+    EXPECT_EQ(opQueryExamples(trace, opTable(trace, OpGrouping::name)).expression, "duration_us > 20 and comm");
+}
+
 } // namespace

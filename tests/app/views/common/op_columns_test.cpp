@@ -31,16 +31,33 @@ sim::OpTable handWritten()
 TEST(OpColumns, SayWhatThereIsAndNothingWhereThereIsNone)
 {
     const sim::OpTable table = handWritten();
-    const auto cell = [&](std::size_t group, OpColumn column) { return opCell(table, table.groups[group], column); };
+    const OpUnits units = opUnits(table);
+    const auto cell = [&](std::size_t group, OpColumn column) { return opCell(table, table.groups[group], column, units); };
     EXPECT_EQ(cell(0, OpColumn::count), "4");
-    EXPECT_EQ(cell(0, OpColumn::total), "400 µs");
-    EXPECT_EQ(cell(0, OpColumn::share), "20.0 %"); // of two ranks for a millisecond
-    EXPECT_EQ(cell(0, OpColumn::mean), "100 µs");
-    EXPECT_EQ(cell(0, OpColumn::longest), "128 µs");
-    EXPECT_EQ(cell(0, OpColumn::flopRate), "100 TFLOP/s");
+    EXPECT_EQ(cell(0, OpColumn::total), "400");
+    EXPECT_EQ(cell(0, OpColumn::share), "20.0"); // of two ranks for a millisecond
+    EXPECT_EQ(cell(0, OpColumn::mean), "100");
+    EXPECT_EQ(cell(0, OpColumn::longest), "128");
+    EXPECT_EQ(cell(0, OpColumn::flopRate), "100");
     EXPECT_EQ(cell(0, OpColumn::bytes), "");
-    EXPECT_EQ(cell(1, OpColumn::bytes), "1.00 MiB");
+    EXPECT_EQ(cell(1, OpColumn::bytes), "1.00");
     EXPECT_EQ(cell(1, OpColumn::flopRate), "");
+}
+
+TEST(OpColumns, AUnitIsSaidOnceOverItsColumnAndFitsItsNumbers)
+{
+    sim::OpTable table = handWritten();
+    EXPECT_EQ(opUnitText(OpColumn::count, opUnits(table)), "");
+    EXPECT_EQ(opUnitText(OpColumn::total, opUnits(table)), " (µs)");
+    EXPECT_EQ(opUnitText(OpColumn::share, opUnits(table)), " (%)");
+    EXPECT_EQ(opUnitText(OpColumn::bytes, opUnits(table)), " (MiB)");
+    EXPECT_EQ(opUnitText(OpColumn::flopRate, opUnits(table)), " (TFLOP/s)");
+    EXPECT_EQ(opUnitText(OpColumn::total, {}), "") << "of nothing";
+    table.groups[0].totalNs = 2.5e9; // beside 8 µs: in milliseconds both can be read
+    const OpUnits units = opUnits(table);
+    EXPECT_EQ(opUnitText(OpColumn::total, units), " (ms)");
+    EXPECT_EQ(opCell(table, table.groups[0], OpColumn::total, units), "2,500");
+    EXPECT_EQ(opCell(table, table.groups[1], OpColumn::total, units), "0.008");
 }
 
 TEST(OpColumns, BarsOfAllRowsStandOnOneAxis)

@@ -113,6 +113,7 @@ struct WaitChains::Data {
 
     std::optional<Blocker> blockerOnRank(OpPlace at, std::int64_t untilNs);
     std::optional<Blocker> blockerOf(OpPlace at, std::int64_t untilNs);
+    std::vector<OpPlace> membersOf(OpPlace collective);
     OpPlace lastMember(OpPlace collective);
     OpPlace senderOf(OpPlace receive);
     OpPlace lastOfAll();
@@ -124,8 +125,12 @@ struct WaitChains::Data {
     bool isInsidePass(const Gap&);
     bool isOnePass(int c, std::size_t a, std::size_t b);
 
+    std::int64_t besideKernelsNs(int c, std::int64_t beginNs, std::int64_t endNs);
+    std::int64_t computedNs(int c, std::size_t step);
+
     std::string rankText(int c) const;
     std::string actionName(const Step&, int c) const;
+    std::string aboutCollective(const WaitLink&);
 };
 
 WaitChains::WaitChains(const Simulation& simulation) : m_data(std::make_unique<Data>(simulation)) {}
@@ -230,21 +235,27 @@ std::optional<Blocker> WaitChains::Data::blockerOf(OpPlace at, std::int64_t unti
     return found;
 }
 
-/// The last to arrive, of those that a collective joins.
-OpPlace WaitChains::Data::lastMember(OpPlace at)
+/// The classes that a collective joins, its own first, each with its op.
+std::vector<OpPlace> WaitChains::Data::membersOf(OpPlace at)
 {
     const auto role = asIndex(op(at).group);
     const int group = classes.groups[asIndex(at.classIndex)][role];
     if (group < 0)
-        return at;
+        return {at};
     const std::size_t ordinal = of(at.classIndex).ordinalOfCollective.at(at.op);
-    OpPlace last = at;
-    for (const int member : classes.classGroups[asIndex(group)].classes) {
-        const auto& theirs = of(member).collectives[role];
-        if (ordinal < theirs.size() && times.opStartNs[theirs[ordinal]] > start(last))
-            last = {member, theirs[ordinal]};
-    }
-    return last;
+    std::vector<OpPlace> members{at};
+    for (const int member : classes.classGroups[asIndex(group)].classes)
+        if (const auto& theirs = of(member).collectives[role]; member != at.classIndex && ordinal < theirs.size())
+            members.push_back({member, theirs[ordinal]});
+    return members;
+}
+
+/// The last to arrive.
+OpPlace WaitChains::Data::lastMember(OpPlace at)
+{
+    const std::vector<OpPlace> members = membersOf(at);
+    return *std::max_element(members.begin(), members.end(),
+                             [this](const OpPlace& a, const OpPlace& b) { return start(a) < start(b); });
 }
 
 OpPlace WaitChains::Data::senderOf(OpPlace at)
@@ -275,6 +286,29 @@ OpPlace WaitChains::Data::lastOfAll()
     const auto last = asIndex(std::max_element(times.opEndNs.begin(), times.opEndNs.end()) - times.opEndNs.begin());
     const auto after = std::upper_bound(times.firstOp.begin(), times.firstOp.end(), last);
     return {static_cast<int>(after - times.firstOp.begin()) - 1, last};
+}
+
+/// Of a stretch of time, as long as kernels of the class run.
+std::int64_t WaitChains::Data::besideKernelsNs(int c, std::int64_t beginNs, std::int64_t endNs)
+{
+    const std::vector<std::size_t>& kernels = of(c).kernels;
+    std::int64_t sum = 0;
+    for (auto kernel = std::upper_bound(kernels.begin(), kernels.end(), beginNs,
+                                        [this](std::int64_t ns, std::size_t place) { return ns < times.opEndNs[place]; });
+         kernel != kernels.end() && times.opStartNs[*kernel] < endNs; ++kernel)
+        sum += std::min(endNs, times.opEndNs[*kernel]) - std::max(beginNs, times.opStartNs[*kernel]);
+    return sum;
+}
+
+/// For how long kernels of a step run.
+std::int64_t WaitChains::Data::computedNs(int c, std::size_t step)
+{
+    const ClassIndex& ops = of(c);
+    std::int64_t sum = 0;
+    for (const std::size_t kernel : ops.kernels)
+        if (kernel >= ops.firstOfStep[step] && kernel < ops.firstOfStep[step + 1])
+            sum += times.opEndNs[kernel] - times.opStartNs[kernel];
+    return sum;
 }
 
 bool WaitChains::Data::isInsidePass(const Gap& gap)
@@ -392,6 +426,37 @@ std::string WaitChains::Data::actionName(const Step& of, int c) const
     return name;
 }
 
+/// Of one outside the passes: who comes last, and what it hides behind or could.
+std::string WaitChains::Data::aboutCollective(const WaitLink& link)
+{
+    const auto duration = [](std::int64_t ns) { return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds); };
+    const OpPlace last{link.classIndex, link.place};
+    const std::vector<OpPlace> members = membersOf(last);
+    std::int64_t firstNs = start(last);
+    for (const OpPlace& member : members)
+        firstNs = std::min(firstNs, start(member));
+    const std::string who = firstNs == start(last) ? std::string("its members come at the same time")
+                                                   : "its last member is " + rankText(link.classIndex) + ", " +
+                                                         duration(start(last) - firstNs) + " after the first";
+    const auto s = asIndex(link.step);
+    const std::vector<Step>& steps = programOf(link.classIndex).steps;
+    const ClassIndex& ops = of(link.classIndex);
+    if (steps[s].action < 0) { // begun after all passes: with the last of them it could
+        const auto pass = std::find_if(steps.rbegin() + static_cast<std::ptrdiff_t>(steps.size() - s), steps.rend(),
+                                       [](const Step& before) { return before.action >= 0; });
+        if (pass == steps.rend())
+            return who;
+        return who + "; it could hide behind " + actionName(*pass, link.classIndex) + ", which computes for " +
+               duration(computedNs(link.classIndex, static_cast<std::size_t>(steps.rend() - pass) - 1));
+    }
+    std::int64_t hiddenNs = 0;
+    for (const std::size_t place : ops.collectives[asIndex(op(last).group)])
+        if (place >= ops.firstOfStep[s] && place < ops.firstOfStep[s + 1])
+            hiddenNs += besideKernelsNs(link.classIndex, times.opStartNs[place], times.opEndNs[place]);
+    return who + "; it can hide behind " + actionName(steps[s], link.classIndex) +
+           (hiddenNs > 0 ? ", where another " + duration(hiddenNs) + " of such are hidden" : ", where none of it does");
+}
+
 std::string WaitChains::linkText(const WaitLink& link) const
 {
     Data& d = *m_data;
@@ -472,6 +537,13 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
         }
         out.push_back((!out.empty() ? "which waits for " : gap.next ? "waits for " : "the step ends with ") + told[i].text);
     }
+    // Inside a pass it is told as a part of that.
+    const auto collective = std::find_if(chain.links.rbegin(), chain.links.rend(), [&](const WaitLink& link) {
+        return link.kind == WaitLink::Kind::collective &&
+               (kInsidePass & maskOf(m_data->op({link.classIndex, link.place}).stream)) == 0;
+    });
+    if (collective != chain.links.rend())
+        out.push_back(m_data->aboutCollective(*collective));
     if (chain.unexplainedNs > 0)
         out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
     const int size = d.classes.size[asIndex(gap.classIndex)];

@@ -86,6 +86,38 @@ std::string textBefore(const Simulation& simulation, int c, const std::string& a
     return "no such gap";
 }
 
+std::string inWords(std::int64_t ns)
+{
+    return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds);
+}
+
+const Track& trackOf(const Trace& trace, int process, TrackRole role)
+{
+    return *std::find_if(trace.tracks.begin(), trace.tracks.end(),
+                         [&](const Track& t) { return t.process == process && t.role == role && t.size() > 0; });
+}
+
+/// The last pass of a class, as its trace has it.
+struct LastPass {
+    std::int64_t computesNs = 0, endNs = 0;
+};
+LastPass lastPassOf(const Simulation& simulation, int c)
+{
+    const Trace trace = simulation.trace(TraceDetail::kernels);
+    const Track &passes = trackOf(trace, c, TrackRole::actions), &kernels = trackOf(trace, c, TrackRole::compute);
+    std::size_t last = passes.size() - 1;
+    while (passes.microbatch[last] < 0)
+        --last;
+    LastPass out;
+    for (std::size_t k = 0; k < kernels.size(); ++k)
+        if (const std::int64_t end = kernels.startNs[k] + kernels.durationNs[k];
+            kernels.startNs[k] >= passes.startNs[last] && end <= passes.startNs[last] + passes.durationNs[last]) {
+            out.computesNs += kernels.durationNs[k];
+            out.endNs = end;
+        }
+    return out;
+}
+
 } // namespace
 
 TEST(WaitChain, LinksOfRandomScenariosTelescopeToTheGapAndEndAtWhatRanWhenItBegan)
@@ -139,11 +171,33 @@ TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
     EXPECT_THAT(late, HasSubstr("waits for the all-reduce of gradients in dp, "));
     EXPECT_THAT(late, HasSubstr("on each of 2 ranks"));
     EXPECT_THAT(late, HasSubstr("try: overlapped gradient reduction"));
+    EXPECT_THAT(late, HasSubstr("\nits members come at the same time; it could hide behind B3, which computes for " +
+                                inWords(lastPassOf(*simulate(scenario), 0).computesNs) + "\n"));
     scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 1.5});
     const std::string slow = textBefore(*simulate(scenario), 0, "the optimizer");
     EXPECT_THAT(slow, HasSubstr("waits for the all-reduce of gradients in dp, "));
     EXPECT_THAT(slow, HasSubstr("which waits for B3 of rank 1, "));
+    const auto slowed = simulate(scenario);
+    EXPECT_THAT(slow,
+                HasSubstr("its last member is rank 1, " + inWords(lastPassOf(*slowed, 1).endNs - lastPassOf(*slowed, 0).endNs) +
+                          " after the first; it could hide behind B3, "));
     EXPECT_THAT(slow, HasSubstr("try: another GPU for rank 1, which is slow"));
+}
+
+TEST(WaitChain, SaysHowMuchOfACollectiveAlreadyHides)
+{
+    const auto simulation = simulate(test::smallScenario(1, 1, 2));
+    const Trace trace = simulation->trace(TraceDetail::kernels);
+    const Track &kernels = trackOf(trace, 0, TrackRole::compute), &reductions = trackOf(trace, 0, TrackRole::communication);
+    std::int64_t hidden = 0;
+    for (std::size_t r = 0; r < reductions.size(); ++r)
+        for (std::size_t k = 0; k < kernels.size(); ++k)
+            hidden += std::max<std::int64_t>(
+                0, std::min(reductions.startNs[r] + reductions.durationNs[r], kernels.startNs[k] + kernels.durationNs[k]) -
+                       std::max(reductions.startNs[r], kernels.startNs[k]));
+    ASSERT_GT(hidden, 0);
+    EXPECT_THAT(textBefore(*simulation, 0, "the optimizer"),
+                HasSubstr("; it can hide behind B3, where another " + inWords(hidden) + " of such are hidden\n"));
 }
 
 TEST(WaitChain, NamesTheSlowRankOfAStageThatOthersOfItWaitedFor)

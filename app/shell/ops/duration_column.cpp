@@ -70,6 +70,18 @@ OpTableHeader::OpTableHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, pare
 {
     setSectionsClickable(true);
     setHighlightSections(false);
+    connect(this, &QHeaderView::sortIndicatorChanged, this, [this] { resizeSections(); });
+}
+
+QSize OpTableHeader::sectionSizeFromContents(int section) const
+{
+    const QSize roomy = QHeaderView::sectionSizeFromContents(section);
+    if (section == sortIndicatorSection() || model() == nullptr)
+        return roomy;
+    const QString title = model()->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString();
+    constexpr int kPadding = 8; // as the style sheet has it
+    const int width = QFontMetrics(uiFont(kScaleText)).horizontalAdvance(title) + 2 * kPadding + 2;
+    return {std::min(width, roomy.width()), roomy.height()};
 }
 
 void OpTableHeader::paintSection(QPainter* painter, const QRect& rect, int section) const

@@ -22,6 +22,8 @@ public:
 
 protected:
     void paintSection(QPainter*, const QRect&, int section) const override;
+    /// As wide as its title; what stands beside it, that rows are sorted by it, only where they are.
+    QSize sectionSizeFromContents(int section) const override;
 };
 
 /// Wide enough for the title between both ends of the axis.

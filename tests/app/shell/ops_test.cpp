@@ -57,7 +57,8 @@ TEST_F(OpsWindow, ShowsWhatTheSelectionHolds)
     const sim::OpTable narrowed = expected(sim::OpGrouping::name);
     EXPECT_EQ(narrowed.ranks, 2);
     EXPECT_TRUE(panel().summary().contains(QStringLiteral("ops of 2 ranks in the selected"))) << panel().summary().toStdString();
-    EXPECT_EQ(cell(0, OpColumn::count), QString::fromStdString(opCell(narrowed, narrowed.groups[0], OpColumn::count)));
+    EXPECT_EQ(cell(0, OpColumn::count),
+              QString::fromStdString(opCell(narrowed, narrowed.groups[0], OpColumn::count, opUnits(narrowed))));
     EXPECT_EQ(panel().shownTable().rows, tableOf(narrowed).rows);
 }
 

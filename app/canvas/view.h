@@ -88,6 +88,9 @@ public:
     virtual ~View() = default;
     virtual std::string title() const = 0;
     virtual void draw(Canvas&) = 0;
+    /// Before an audience, or on paper: nobody can point or click there, so nothing invites to; the colours' names come first.
+    void setForAudience(bool on) { m_isForAudience = on; }
+    bool isForAudience() const { return m_isForAudience; }
     /// Both return true if something changed that must be drawn.
     virtual bool pointer(const PointerEvent&, Rect area)
     {
@@ -113,6 +116,14 @@ public:
     virtual std::optional<Rect> tooltipKeepsClearOf() const { return std::nullopt; }
     /// True while something moves by itself: the widget then draws the next frame too.
     virtual bool animating() const { return false; }
+
+private:
+    bool m_isForAudience = false;
 };
+
+/// A view as a figure or a frame of a film.
+void drawOnPaper(View&, Canvas&);
+/// A view that is a part of another: on paper where that is.
+void drawPart(const View& whole, View& part, Canvas&);
 
 } // namespace app

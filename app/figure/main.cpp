@@ -104,7 +104,7 @@ std::string drawn(const Arguments& arguments)
         height = static_cast<int>(*all);
     app::SvgCanvas canvas({0, 0, static_cast<float>(arguments.width.value_or(kWidth)), static_cast<float>(height)},
                           app::tabledType());
-    view->draw(canvas);
+    drawOnPaper(*view, canvas);
     return canvas.document(view->title());
 }
 

@@ -27,7 +27,7 @@ Rect areaOf(QSize size)
 QByteArray svgOf(View& view, const FigureShape& shape)
 {
     SvgCanvas canvas(areaOf(shape.logical), printedType());
-    view.draw(canvas);
+    drawOnPaper(view, canvas);
     const std::string document = canvas.document(view.title(), static_cast<float>(shape.pointsPerPixel));
     return QString::fromStdString(document).toUtf8(); // broken UTF-8 in a name would break the whole file
 }
@@ -37,7 +37,7 @@ void paint(View& view, QPaintDevice& device, QSize size, qreal scale)
     QPainter painter(&device);
     painter.scale(scale, scale);
     QPainterCanvas canvas(painter, areaOf(size));
-    view.draw(canvas);
+    drawOnPaper(view, canvas);
 }
 
 QByteArray pdfOf(View& view, const FigureShape& shape)

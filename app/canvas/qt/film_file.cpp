@@ -96,7 +96,7 @@ public:
         const float scale = m_list.atlas().scale();
         ImGuiCanvas canvas(m_list,
                            {0, 0, static_cast<float>(m_pixels.width()) / scale, static_cast<float>(m_pixels.height()) / scale});
-        view.draw(canvas);
+        drawOnPaper(view, canvas);
         rasterise(m_list, image);
         return [this, image] {
             told(m_path,

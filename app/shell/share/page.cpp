@@ -47,7 +47,7 @@ QByteArray svgOf(const PictureInfo& picture, const ShownStep& step, const Theme&
     view->setStep(step);
     const float height = view->contentHeight(kPageWidth).value_or(heightOf(picture, *step.trace));
     SvgCanvas canvas({0, 0, kPageWidth, height}, printedType(), std::string(picture.name) + "-clip");
-    view->draw(canvas);
+    drawOnPaper(*view, canvas);
     const QByteArray file = QString::fromStdString(canvas.document(view->title())).toUtf8();
     return file.mid(file.indexOf("<svg")); // within a page without its XML declaration
 }

@@ -54,7 +54,7 @@ void CaptionedView::draw(Canvas& canvas)
     if (rest.height() < 1)
         return;
     AreaCanvas inside(canvas, rest);
-    m_picture.draw(inside);
+    drawPart(*this, m_picture, inside);
 }
 
 } // namespace app

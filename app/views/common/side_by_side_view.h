@@ -28,7 +28,7 @@ public:
             AreaCanvas part(canvas,
                             {left, area.top, i + 1 == m_parts.size() ? area.right : std::round(left + width), area.bottom},
                             kNodesOfPart * i);
-            m_parts[i]->draw(part);
+            drawPart(*this, *m_parts[i], part);
         }
     }
 

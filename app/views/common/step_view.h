@@ -20,8 +20,6 @@ public:
     virtual void setTheme(const Theme&) = 0;
     /// The step is played: a picture that can show a moment does from now on. True if it did not before.
     virtual bool showNow() { return false; }
-    /// Before an audience, or on paper: nobody can point or click there, so nothing invites to; the colours' names come first.
-    void setForAudience(bool on) { m_isForAudience = on; }
     /// How high all of the picture is at that width, of a picture that scrolls what it has no room for: figures cut nothing.
     virtual std::optional<float> contentHeight(float width)
     {
@@ -40,11 +38,9 @@ public:
 protected:
     virtual void take(const ShownStep&, PictureModelPtr) = 0;
     const std::string& hint() const { return m_hint; }
-    bool isForAudience() const { return m_isForAudience; }
 
 private:
     std::string m_hint = "Open a scenario, or choose one in the gallery.";
-    bool m_isForAudience = false;
 };
 
 } // namespace app

@@ -7,7 +7,7 @@
 
 namespace app {
 
-CompareFrame::CompareFrame(Rect area)
+CompareFrame::CompareFrame(Rect area, bool hasControls)
 {
     constexpr float kTop = 8, kControls = 34;
     constexpr float kLowestWithTimelines = 330, kLowestWaterfall = 110, kHighestWaterfall = 176;
@@ -30,7 +30,7 @@ CompareFrame::CompareFrame(Rect area)
         memory.bottom = memory.top + kMemoryBelow;
         top = memory.bottom + 6;
     }
-    controls = {area.left, top, area.right, withTimelines ? top + kControls : top};
+    controls = {area.left, top, area.right, withTimelines && hasControls ? top + kControls : top};
     timelines = {area.left, controls.bottom, area.right, withTimelines ? area.bottom : controls.bottom};
 }
 

@@ -8,7 +8,8 @@ namespace app {
 struct CompareFrame {
     Rect waterfall, memory, controls, timelines; ///< no height: there is no room for it
 
-    explicit CompareFrame(Rect area);
+    /// Without controls where nobody can click.
+    explicit CompareFrame(Rect area, bool hasControls = true);
 };
 
 } // namespace app

@@ -11,6 +11,7 @@
 namespace app {
 namespace {
 
+constexpr std::array<const char*, kTrafficModeCount> kModes{"Matrix", "Diagram", "Load"};
 constexpr float kSpace = 16, kSwatch = 11, kPadding = 9, kLowest = 150;
 
 double exposedOf(const TrafficScene& scene, sim::Dimension purpose)
@@ -47,7 +48,10 @@ public:
         constexpr float kChipRow = 32;
         m_header.bottom = area.top + kChipRow;
         const Rect row{area.left + kMargin, area.top + 5, area.right - kMargin, area.top + kChipRow - 5};
-        const float end = chips(row);
+        const float end = m_choice.onlyTold ? textInside(m_canvas, row, kModes[static_cast<std::size_t>(m_choice.mode)],
+                                                         m_theme.text, FontFace::bold) +
+                                                  row.left
+                                            : chips(row);
         total({end + kSpace, row.top, row.right, row.bottom});
         if (area.height() >= kLowest)
             strip({row.left, m_header.bottom, row.right, area.bottom});
@@ -87,7 +91,6 @@ float TrafficHeaderPainter::chip(float x, Rect row, const std::string& text, boo
 
 float TrafficHeaderPainter::chips(Rect row)
 {
-    constexpr std::array<const char*, kTrafficModeCount> kModes{"Matrix", "Diagram", "Load"};
     const std::array<std::string, kTrafficLevelCount> levels{"ranks", m_scene.model.boxName() + "s", "pipeline"};
     float x = row.left;
     for (int mode = 0; mode < kTrafficModeCount; ++mode)

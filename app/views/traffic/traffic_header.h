@@ -12,6 +12,7 @@ namespace app {
 struct TrafficChoice {
     TrafficMode mode = TrafficMode::matrix;
     TrafficLevel level = TrafficLevel::ranks; ///< of the matrix
+    bool onlyTold = false;                    ///< nobody can click: the mode is named, nothing offered
 };
 
 /// Where the header's parts were drawn last.

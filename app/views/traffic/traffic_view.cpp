@@ -326,8 +326,10 @@ void TrafficView::draw(Canvas& canvas)
     d.marks.clear();
     const Rect area = canvas.area();
     canvas.fillRect(area, d.theme.canvas);
-    const TrafficScene scene = d.scene();
-    d.header = paintTrafficHeader(canvas, scene, {d.mode, d.shownLevel()});
+    TrafficScene scene = d.scene();
+    if (isForAudience())
+        scene.marks = nullptr;
+    d.header = paintTrafficHeader(canvas, scene, {d.mode, d.shownLevel(), isForAudience()});
     d.body = {area.left, d.header.bottom, area.right, area.bottom};
     canvas.pushClip(d.body);
     switch (d.mode) {

@@ -158,8 +158,9 @@ TimelineFrame::TimelineFrame(Rect area, Parts parts)
 {
     constexpr float kScrollBar = 12;
     const bool low = area.height() < 150;
-    const float headerHeight = low || !parts.legend ? 0.0F : 28.0F, rulerHeight = parts.ruler ? 22.0F : 0.0F,
-                overviewHeight = low || !parts.overview ? 0.0F : 26.0F;
+    constexpr float kLegend = 28, kLegendLine = 22; // the first line, and each below it
+    const float headerHeight = low || !parts.legend ? 0.0F : kLegend + kLegendLine * static_cast<float>(parts.legendLines - 1),
+                rulerHeight = parts.ruler ? 22.0F : 0.0F, overviewHeight = low || !parts.overview ? 0.0F : 26.0F;
     const float gutterWidth = std::floor(std::clamp(area.width() * 0.16F, 64.0F, 168.0F));
     const float left = area.left + gutterWidth, right = std::max(left + 1, area.right - kScrollBar);
     header = {area.left + kMargin, area.top, area.right - kMargin, area.top + headerHeight};

@@ -87,6 +87,7 @@ struct TimelineFrame {
     Rect overview; ///< the whole trace in small
     struct Parts {
         bool memory = false, story = false, overview = true, legend = true, ruler = true, marks = false;
+        int legendLines = 1;
     };
     explicit TimelineFrame(Rect area) : TimelineFrame(area, Parts{}) {}
     TimelineFrame(Rect area, Parts);

@@ -64,6 +64,7 @@ struct CompareView::Data {
     bool pointerInside = false;
     enum class Held : std::uint8_t { nothing, controls, timelines } held = Held::nothing;
     Rect laidOutFor{};
+    bool isForAudience = false;
 
     Data(Selection& s, const Theme& t) : theme(t), selection(s), several(t), stacked(s, t), blended(blendSelection, t)
     {
@@ -77,7 +78,7 @@ struct CompareView::Data {
     bool isComplete() const { return comparison.has_value(); }
     ComparedSteps steps() const { return {a.simulation, b.simulation}; }
     std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
-    CompareFrame frame() const { return CompareFrame(laidOutFor); }
+    CompareFrame frame() const { return CompareFrame(laidOutFor, !isForAudience); }
 
     std::optional<SpanRef> partnerOf(SpanRef span, bool ofA) const
     {
@@ -187,9 +188,10 @@ struct CompareView::Data {
         blended.setOpacityOfKinds(std::move(made.opacityOfKind));
     }
 
-    void prepare(Rect area)
+    void prepare(Rect area, bool forAudience)
     {
         laidOutFor = area;
+        isForAudience = forAudience;
         const Rect timelines = frame().timelines;
         stacked.setBetween(ribbonsHeight(timelines.height()),
                            [this](Canvas& canvas, Rect band, const TimeAxis&, const TimeAxis& lower) {
@@ -384,11 +386,11 @@ void CompareView::draw(Canvas& canvas)
         d.bars.paint(canvas, d.theme, frame.bars);
         if (frame.timelines.height() > 0) {
             AreaCanvas part(canvas, frame.timelines);
-            d.several.draw(part);
+            drawPart(*this, d.several, part);
         }
         return;
     }
-    d.prepare(area);
+    d.prepare(area, isForAudience());
     canvas.fillRect(area, d.theme.canvas);
     const CompareFrame f = d.frame();
     beginNumbers(d.pointed(), 2);
@@ -397,9 +399,10 @@ void CompareView::draw(Canvas& canvas)
         paintMemoryPair(canvas, d.theme, *d.comparison, f.memory, &numbers(), d.steps());
     if (f.timelines.height() <= 0)
         return;
-    d.controls.paint(canvas, d.theme, f.controls);
+    if (!d.isForAudience)
+        d.controls.paint(canvas, d.theme, f.controls);
     AreaCanvas part(canvas, f.timelines);
-    d.timelines().draw(part);
+    drawPart(*this, d.timelines(), part);
 }
 
 bool CompareView::pointer(const PointerEvent& event, Rect area)
@@ -414,7 +417,7 @@ bool CompareView::pointer(const PointerEvent& event, Rect area)
         d.laidOutFor = area;
         return timelines.height() > 0 && d.several.pointer(event, timelines);
     }
-    d.prepare(area);
+    d.prepare(area, isForAudience());
     const bool wasOnNumber = isNumberAt(d.pointed());
     d.pointerAt = event.at;
     d.pointerInside = event.kind != PointerEvent::Kind::leave;
@@ -447,7 +450,7 @@ bool CompareView::command(ViewCommand command, bool fast, Rect area)
         return false;
     if (d.isSeveral())
         return d.several.command(command, fast, d.severalFrame(area).timelines);
-    d.prepare(area);
+    d.prepare(area, isForAudience());
     if (d.controls.isBlending() && (command == ViewCommand::next || command == ViewCommand::previous)) {
         const double step = fast ? kFastBlendStep : kBlendStep;
         const double before = d.controls.blend();
@@ -499,6 +502,16 @@ std::string CompareView::tooltip() const
         if (const Rect band = d.stacked.betweenArea(f.timelines); band.contains(d.pointerAt))
             return d.ribbons.describe(band, d.stacked.axis(false, f.timelines), d.pointerAt);
     return f.timelines.contains(d.pointerAt) ? d.timelines().tooltip() : std::string();
+}
+
+std::optional<Rect> CompareView::tooltipKeepsClearOf() const
+{
+    const Data& d = *m_data;
+    if (!d.isComplete() || !d.pointerInside)
+        return std::nullopt;
+    if (d.isSeveral())
+        return d.several.tooltipKeepsClearOf();
+    return d.frame().timelines.contains(d.pointerAt) ? d.timelines().tooltipKeepsClearOf() : std::nullopt;
 }
 
 } // namespace app

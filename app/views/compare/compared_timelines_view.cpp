@@ -116,6 +116,14 @@ struct ComparedTimelinesView::Data {
     Half& at(Point point, Rect area) { return showsUpper() && point.y < areas(area).lowerCaption.top ? upper : lower; }
 
     static double lengthOf(const Half& half) { return half.isEmpty() ? 0 : static_cast<double>(half.side.trace->endNs); }
+    /// One legend tells what is in both.
+    void shareLegend()
+    {
+        TimelineView::Legend both = lower.view.legend();
+        if (showsUpper())
+            both.add(upper.view.legend());
+        lower.view.setLegend(std::move(both));
+    }
     void setAxes()
     {
         const auto up = static_cast<std::int64_t>(showsUpper() ? lengthOf(upper) : 0);
@@ -198,7 +206,6 @@ struct ComparedTimelinesView::Data {
         const Rect inner{area.left + kMargin, area.top, area.right - kMargin, area.bottom};
         const float used = textInside(canvas, inner, side.caption, theme.text, FontFace::bold);
         Rect rest{inner.left + used + kMargin, inner.top, inner.right, inner.bottom};
-        // The measurement has all classes of the prediction, and waiting.
         if (&side == &lower.side && !lower.isEmpty()) {
             const float note = canvas.textWidth(side.note, FontFace::small) + 2 * kMargin;
             rest.right -=
@@ -214,13 +221,13 @@ struct ComparedTimelinesView::Data {
                          .name = side.caption + ": " + (side.note.empty() ? side.message : side.note),
                          .rect = area});
     }
-    void half(Canvas& canvas, Half& half, Rect area, std::uint64_t nodeIds) const
+    void half(Canvas& canvas, const View& whole, Half& half, Rect area, std::uint64_t nodeIds) const
     {
         AreaCanvas part(canvas, area, nodeIds);
         if (half.isEmpty())
             drawEmpty(part, theme, "Nothing to show yet", half.side.message);
         else
-            half.view.draw(part);
+            drawPart(whole, half.view, part);
     }
 };
 
@@ -249,6 +256,7 @@ void ComparedTimelinesView::setUpper(Side side)
     if (d.upper.side.trace != side.trace)
         d.upper.view.setStep({side.simulation, side.trace}, side.model);
     d.upper.side = std::move(side);
+    d.shareLegend();
     d.setAxes();
 }
 
@@ -258,6 +266,7 @@ void ComparedTimelinesView::setLower(Side side)
     if (d.lower.side.trace != side.trace)
         d.lower.view.setStep({side.simulation, side.trace}, side.model);
     d.lower.side = std::move(side);
+    d.shareLegend();
     d.setAxes();
     d.follow(d.lower);
 }
@@ -265,6 +274,7 @@ void ComparedTimelinesView::setLower(Side side)
 void ComparedTimelinesView::setUpperVisible(bool visible)
 {
     m_data->upperVisible = visible;
+    m_data->shareLegend();
     m_data->setAxes();
 }
 
@@ -337,11 +347,11 @@ void ComparedTimelinesView::draw(Canvas& canvas)
     const Data::Areas areas = d.areas(canvas.area());
     if (d.showsUpper()) {
         d.caption(canvas, areas.upperCaption, d.upper.side, numbers());
-        d.half(canvas, d.upper, areas.upper, kUpperNodes);
+        d.half(canvas, *this, d.upper, areas.upper, kUpperNodes);
         if (areas.between.height() > 0)
             d.between(canvas, areas.between, axis(true, canvas.area()), axis(false, canvas.area()));
     }
-    d.half(canvas, d.lower, areas.lower, 0); // laid out before its legend is drawn
+    d.half(canvas, *this, d.lower, areas.lower, 0); // laid out before its legend is drawn
     d.caption(canvas, areas.lowerCaption, d.lower.side, numbers());
 }
 
@@ -390,6 +400,11 @@ std::string ComparedTimelinesView::tooltip() const
     if (m_data->pointed && isNumberAt(m_data->pointerAt))
         return kAskNumber;
     return m_data->pointed ? m_data->pointed->view.tooltip() : std::string();
+}
+
+std::optional<Rect> ComparedTimelinesView::tooltipKeepsClearOf() const
+{
+    return m_data->pointed ? m_data->pointed->view.tooltipKeepsClearOf() : std::nullopt;
 }
 
 } // namespace app

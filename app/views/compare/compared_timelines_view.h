@@ -57,6 +57,7 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
+    std::optional<Rect> tooltipKeepsClearOf() const override;
 
 protected:
     Becauses becauseOf(std::optional<Point>) const override;

@@ -4,6 +4,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
+#include "app/views/common/timeline_geometry.h"
 #include "app/views/timeline/timeline_view.h"
 #include "sim/text/number_text.h"
 
@@ -35,7 +36,7 @@ struct StackedTimelinesView::Data {
     Theme theme;
     AskBecause ask;
     std::vector<std::unique_ptr<Part>> parts;
-    std::vector<std::int64_t> starts; ///< of all actions of all steps, ascending
+    std::vector<std::int64_t> boundaries; ///< where actions of any step begin or end, ascending
     std::int64_t endNs = 0;
     Part* held = nullptr;
     Part* pointed = nullptr;
@@ -171,6 +172,16 @@ struct StackedTimelinesView::Data {
                 to.keepBelow(part->step.step.simulation->mesh().worldSize());
         }
     }
+    /// So far apart boundaries are seen apart: a few pixels, as messages between ranks shift most of them by less.
+    std::int64_t leastSeenNs() const
+    {
+        constexpr float kSeenApart = 3;
+        if (parts.empty() || drawnIn.width() <= 0)
+            return 1;
+        const TimeRange seen = parts.front()->view.visibleRange();
+        const float width = TimelineFrame(drawnIn).rows.width();
+        return std::max<std::int64_t>(1, std::llround(static_cast<double>(seen.endNs - seen.beginNs) * kSeenApart / width));
+    }
     void setCursor(std::int64_t ns)
     {
         for (const auto& part : parts)
@@ -186,18 +197,20 @@ void StackedTimelinesView::setSteps(std::vector<Step> steps)
     Data& d = *m_data;
     d.held = d.pointed = nullptr;
     d.parts.clear();
-    d.starts.clear();
+    d.boundaries.clear();
     d.endNs = 0;
     for (Step& step : steps) {
         const sim::Trace& trace = *step.step.trace;
         d.endNs = std::max(d.endNs, trace.endNs);
         for (const sim::Track& track : trace.tracks)
             if (track.role == sim::TrackRole::actions)
-                d.starts.insert(d.starts.end(), track.startNs.begin(), track.startNs.end());
+                for (std::size_t i = 0; i < track.size(); ++i)
+                    for (const std::int64_t ns : {track.startNs[i], track.startNs[i] + track.durationNs[i]})
+                        d.boundaries.push_back(ns);
         d.parts.push_back(std::make_unique<Data::Part>(std::move(step), d.theme));
     }
-    std::sort(d.starts.begin(), d.starts.end());
-    d.starts.erase(std::unique(d.starts.begin(), d.starts.end()), d.starts.end());
+    std::sort(d.boundaries.begin(), d.boundaries.end());
+    d.boundaries.erase(std::unique(d.boundaries.begin(), d.boundaries.end()), d.boundaries.end());
     for (const auto& part : d.parts) {
         part->view.setDense(true);
         part->view.setStep(part->step.step, part->step.model);
@@ -241,19 +254,23 @@ void StackedTimelinesView::setCursor(std::int64_t ns)
     m_data->setCursor(ns);
 }
 
-bool StackedTimelinesView::stepCursor(bool forward, int actions)
+bool StackedTimelinesView::stepCursor(bool forward, int changes)
 {
     Data& d = *m_data;
-    const std::int64_t now = cursorNs();
-    auto next = forward ? std::upper_bound(d.starts.begin(), d.starts.end(), now)
-                        : std::lower_bound(d.starts.begin(), d.starts.end(), now);
-    if (forward ? next == d.starts.end() : next == d.starts.begin())
+    const std::int64_t before = cursorNs();
+    std::int64_t now = before;
+    for (int i = 0; i < changes; ++i) {
+        if (forward) {
+            const auto next = std::lower_bound(d.boundaries.begin(), d.boundaries.end(), now + d.leastSeenNs());
+            now = next == d.boundaries.end() ? now : *next;
+        } else {
+            const auto next = std::upper_bound(d.boundaries.begin(), d.boundaries.end(), now - d.leastSeenNs());
+            now = next == d.boundaries.begin() ? now : *(next - 1);
+        }
+    }
+    if (now == before)
         return false;
-    if (forward)
-        next += std::min<std::ptrdiff_t>(actions - 1, d.starts.end() - next - 1);
-    else
-        next -= std::min<std::ptrdiff_t>(actions, next - d.starts.begin());
-    d.setCursor(*next);
+    d.setCursor(now);
     for (const auto& part : d.parts)
         part->view.keepCursorInSight();
     if (!d.parts.empty())
@@ -304,7 +321,7 @@ void StackedTimelinesView::draw(Canvas& canvas)
         Data::Part& part = *d.parts[i];
         {
             AreaCanvas area(canvas, where[i].timeline, kNodesOfStacked * i);
-            part.view.draw(area);
+            drawPart(*this, part.view, area);
         }
         const Rect caption = where[i].caption;
         canvas.fillRect(caption, d.theme.panel);
@@ -391,6 +408,11 @@ CursorShape StackedTimelinesView::cursor() const
 std::string StackedTimelinesView::tooltip() const
 {
     return m_data->pointed ? m_data->pointed->view.tooltip() : std::string();
+}
+
+std::optional<Rect> StackedTimelinesView::tooltipKeepsClearOf() const
+{
+    return m_data->pointed ? m_data->pointed->view.tooltipKeepsClearOf() : std::nullopt;
 }
 
 } // namespace app

@@ -28,8 +28,9 @@ public:
 
     std::int64_t cursorNs() const;
     void setCursor(std::int64_t ns);
-    /// To where the next action begins (or the one before did) in any of them. False: there is none.
-    bool stepCursor(bool forward, int actions);
+    /// To the next place (or the one before) where an action of any of them begins or ends and that can be told from this one
+    /// at the present zoom; so many times. False: there is none.
+    bool stepCursor(bool forward, int changes);
     /// "3 of 4 ranks compute" at the cursor; empty at rest.
     std::string atCursor(std::size_t step) const;
     TimeRange visibleRange() const;
@@ -40,6 +41,7 @@ public:
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
     std::string tooltip() const override;
+    std::optional<Rect> tooltipKeepsClearOf() const override;
 
 protected:
     Becauses becauseOf(std::optional<Point>) const override;

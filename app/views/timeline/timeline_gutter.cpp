@@ -260,18 +260,18 @@ void GutterPainter::groupName(int line, int index)
     const float top = m_scene.rows.lineTop(line),
                 bottom = top + m_scene.rows.placeOf(line).bottom - m_scene.rows.placeOf(line).top;
     const float y = std::floor((top + bottom) / 2), x = m_gutter.left - 2;
-    const auto count = static_cast<std::int64_t>(group.rows.size());
     m_canvas.fillRect({m_gutter.left - kBeforeName, top, m_scene.frame.rows.left - 2, bottom},
                       mix(m_theme.canvas, m_theme.text, 0.05F));
     if (group.open)
         m_canvas.fillConvex({{x - 4, y - 2}, {x + 4, y - 2}, {x, y + 3}}, m_theme.mutedText);
     else
         m_canvas.fillConvex({{x - 2, y - 4}, {x + 3, y}, {x - 2, y + 4}}, m_theme.mutedText);
-    const std::string rows = countText(count) + (count == 1 ? " row" : " rows");
+    const std::string rows = group.countedRows();
+    const std::string first = group.name.substr(0, group.name.find(',')) + " …";
     const Rect text{m_gutter.left + kIndent, top, m_gutter.right, bottom};
     const float small = m_canvas.textHeight(FontFace::small);
     if (inSight(line, (top + bottom - small) / 2, small)) {
-        const float width = textInside(m_canvas, text, fitting(m_canvas, {group.name}, text.width(), FontFace::small),
+        const float width = textInside(m_canvas, text, fitting(m_canvas, {group.name, first}, text.width(), FontFace::small),
                                        m_theme.text, FontFace::small);
         const Rect rest{text.left + width + 8, top, text.right, bottom};
         textInside(m_canvas, rest, fitting(m_canvas, {rows}, rest.width(), FontFace::small), m_theme.mutedText, FontFace::small,

@@ -31,35 +31,65 @@ public:
     {
     }
 
+    /// So many lines its classes take, each by its letter, and beside the last of them how long the step is.
+    int legendLines(Rect area)
+    {
+        const ChipFlow flow = chips(area, true, false, true);
+        const float step = m_canvas.textWidth(stepText(), FontFace::bold) + kSpace;
+        return flow.lines + (flow.line.width() < step && !m_scene.surroundings.isForAudience ? 1 : 0);
+    }
+
     void header()
     {
-        const Rect area = m_scene.frame.header;
+        Rect area = m_scene.frame.header;
         if (area.height() <= 0)
             return;
+        if (m_scene.legendLines > 1 && m_range == nullptr)
+            return severalLines(area);
+        area.bottom = area.top + area.height() / static_cast<float>(m_scene.legendLines);
         if (m_range != nullptr && rangeHeader(area))
             return;
-        const Color color = m_range != nullptr || !m_found.empty() ? m_theme.accent : m_theme.text;
-        const float besideChips = std::min(area.width() * kRightShare, area.width() - chips(area, true, false) - kSpace);
+        const float besideChips = std::min(area.width() * kRightShare, area.width() - chips(area, true, false).width() - kSpace);
         const std::vector<std::string> texts = rightTexts();
-        std::string right = fitting(m_canvas, texts, besideChips, FontFace::bold);
-        if (right.empty() && !m_scene.surroundings.isForAudience) // it tells more than the colours
-            right = fitting(m_canvas, texts, area.width(), FontFace::bold);
+        float rightWidth = rightText({area.right - std::max(0.0F, besideChips), area.top, area.right, area.bottom}, texts);
+        if (rightWidth <= 0 && !m_scene.surroundings.isForAudience) // it tells more than the colours
+            rightWidth = rightText(area, texts);
+        const Rect left{area.left, area.top, area.right - (rightWidth > 0 ? rightWidth + kSpace : 0), area.bottom};
+        if (chips(left, false, false).width() <= left.width())
+            chips(left, false, true);
+        else if (chips(left, true, false).width() <= left.width())
+            chips(left, true, true);
+    }
+
+    /// The longest of the texts that fits, at the right. Returns its width.
+    float rightText(Rect area, const std::vector<std::string>& texts)
+    {
+        const std::string right = fitting(m_canvas, texts, area.width(), FontFace::bold);
+        const Color color = m_range != nullptr || !m_found.empty() ? m_theme.accent : m_theme.text;
         GiveBecauses why;
         if (m_range != nullptr)
             why = m_scene.ofRange(becauseOfRange);
         else if (right.starts_with("step ") && m_scene.hasBecause(0))
             why = [because = m_scene.becauseOfStep()] { return because; };
-        const float rightWidth =
+        const float width =
             writeNumber(m_scene.numbers, m_canvas, m_theme, area, right, color, FontFace::bold, Align::right, std::move(why));
-        if (m_path != nullptr && m_range == nullptr && rightWidth > 0)
-            node(TimelineNode::path, "critical path", right, {area.right - rightWidth, area.top, area.right, area.bottom});
-        if (!m_found.empty())
-            node(TimelineNode::found, "search", m_found, {area.right - rightWidth, area.top, area.right, area.bottom});
-        const Rect left{area.left, area.top, area.right - rightWidth - kSpace, area.bottom};
-        if (chips(left, false, false) <= left.width())
-            chips(left, false, true);
-        else if (chips(left, true, false) <= left.width())
-            chips(left, true, true);
+        const Rect place{area.right - width, area.top, area.right, area.bottom};
+        if (m_path != nullptr && m_range == nullptr && width > 0)
+            node(TimelineNode::path, "critical path", right, place);
+        if (!m_found.empty() && width > 0)
+            node(TimelineNode::found, "search", m_found, place);
+        return width;
+    }
+
+    /// The classes on lines below each other, and what else there is beside the last.
+    void severalLines(Rect area)
+    {
+        const float height = area.height() / static_cast<float>(m_scene.legendLines);
+        const ChipFlow flow = chips({area.left, area.top, area.right, area.top + height}, true, true, true);
+        Rect rest = flow.line;
+        if (flow.lines < m_scene.legendLines)
+            rest = {area.left, rest.bottom, area.right, rest.bottom + height};
+        rightText({rest.left + (rest.left > area.left ? kSpace : 0), rest.top, rest.right, rest.bottom}, rightTexts());
     }
 
     float legend(Rect area)
@@ -70,8 +100,8 @@ public:
                                m_scene.ofRange(becauseOfRange));
         }
         for (const bool letters : {false, true})
-            if (const float width = chips(area, letters, false); width <= area.width())
-                return chips({area.right - width, area.top, area.right, area.bottom}, letters, true);
+            if (const float width = chips(area, letters, false).width(); width <= area.width())
+                return chips({area.right - width, area.top, area.right, area.bottom}, letters, true).width();
         return 0;
     }
 
@@ -92,13 +122,13 @@ private:
             return rangeTexts();
         if (!m_found.empty())
             return {m_found};
-        const std::string step = "step " + durationText(m_scene.lengthNs());
         if (m_path == nullptr)
-            return {step};
+            return {stepText()};
         std::vector<std::string> texts = criticalPathTexts(m_model, m_path->path);
-        texts.push_back(step);
+        texts.push_back(stepText());
         return texts;
     }
+    std::string stepText() const { return "step " + durationText(m_scene.lengthNs()); }
     std::string lengthText() const { return durationText(static_cast<double>(m_range->lengthNs())) + " selected"; }
     std::string nameOf(sim::OpClass c) const
     {
@@ -173,7 +203,7 @@ private:
         const std::string length = lengthText();
         const float lengthWidth = m_canvas.textWidth(length, FontFace::bold);
         const Rect middle{area.left + lengthWidth + kSpace, area.top, area.right, area.bottom};
-        const float chipsWidth = chips(middle, true, false);
+        const float chipsWidth = chips(middle, true, false).width();
         const Rect rest{middle.left + chipsWidth + kSpace, area.top, area.right, area.bottom};
         const std::vector<Detail> details = rangeDetails();
         if (!paintDetails(rest, details, false))
@@ -190,7 +220,24 @@ private:
         node(TimelineNode::range, "range", all, area);
         return true;
     }
-    float chips(Rect area, bool letters, bool draw);
+    /// Where chips stand one after the other, on lines below each other where they may.
+    struct ChipFlow {
+        Rect line;  ///< what is left of it
+        float left; ///< where lines begin
+        bool wraps = false;
+        int lines = 1;
+        static constexpr float kBetween = 14;
+        float width() const { return std::max(0.0F, line.left - kBetween - left); }
+        void makeRoom(float chip)
+        {
+            if (!wraps || line.left <= left || chip <= line.width())
+                return;
+            line = {left, line.bottom, line.right, line.bottom + line.height()};
+            ++lines;
+        }
+        void take(float chip) { line.left += chip + kBetween; }
+    };
+    ChipFlow chips(Rect area, bool letters, bool draw, bool wraps = false);
     float phaseChips(const TimelineSteps::Story&, Rect);
 
     Canvas& m_canvas;
@@ -203,16 +250,16 @@ private:
 };
 
 /// Swatch and name of each class, with its share where a range is selected. One that does not count is an empty box.
-float HeaderPainter::chips(Rect area, bool letters, bool draw)
+HeaderPainter::ChipFlow HeaderPainter::chips(Rect whole, bool letters, bool draw, bool wraps)
 {
-    constexpr float kSwatch = 11, kBetween = 14;
-    float x = area.left;
-    const float middle = std::floor((area.top + area.bottom) / 2);
+    constexpr float kSwatch = 11, kToName = kSwatch + 5;
+    ChipFlow flow{.line = whole, .left = whole.left, .wraps = wraps};
     const auto& legend = m_scene.legend;
-    for (const sim::OpClass c : legend&& m_range == nullptr ? legend->classes : m_model.classesPresent()) {
+    const bool withShares = m_range != nullptr && !wraps; // lines stay as many while a range is dragged
+    for (const sim::OpClass c : legend && !withShares ? legend->classes : m_model.classesPresent()) {
         const std::string letter = opClassLetter(c);
         std::string name = letters ? nameOf(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c), share;
-        if (m_range != nullptr) {
+        if (withShares) {
             const double part = m_range->share[static_cast<std::size_t>(c)];
             if (part < kWorthTelling && m_scene.selection.shows(c))
                 continue;
@@ -222,13 +269,16 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
         const float nameWidth = m_canvas.textWidth(name, FontFace::small);
         const float width = nameWidth + m_canvas.textWidth(share, FontFace::small);
         const bool shown = m_scene.selection.shows(c);
+        flow.makeRoom(kToName + width);
+        const Rect area = flow.line;
+        const float x = area.left, middle = std::floor((area.top + area.bottom) / 2);
         if (draw) {
             const Rect swatch{x, middle - 5, x + kSwatch, middle + 6};
             if (shown)
                 m_canvas.fillRect(swatch, m_theme.fill(c));
             else
                 m_canvas.strokeRect(swatch, m_theme.mutedText);
-            const float left = x + kSwatch + 5;
+            const float left = x + kToName;
             const bool drawn = textInside(m_canvas, {left, area.top, left + nameWidth + 1, area.bottom}, name, m_theme.mutedText,
                                           FontFace::small) > 0;
             writeNumber(m_scene.numbers, m_canvas, m_theme, {left + nameWidth, area.top, left + width + 1, area.bottom}, share,
@@ -251,25 +301,28 @@ float HeaderPainter::chips(Rect area, bool letters, bool draw)
                                .rect = target,
                                .selected = shown});
         }
-        x += kSwatch + 5 + width + kBetween;
+        flow.take(kToName + width);
     }
-    if (const auto names = legend ? legend->bands : m_model.bandNames(); !names.empty() && m_range == nullptr) {
+    if (const auto names = (legend ? legend->bands : m_model.bands()).names(); !names.empty() && !withShares) {
         const std::string& name = letters ? names.back() : names.front();
         const float width = m_canvas.textWidth(name, FontFace::small);
+        flow.makeRoom(kToName + width);
+        const Rect area = flow.line;
+        const float x = area.left, middle = std::floor((area.top + area.bottom) / 2);
         if (draw) {
             const Rect swatch{x, middle - 5, x + kSwatch, middle + 6};
             m_canvas.fillRect(swatch, mix(m_theme.canvas, m_theme.text, 0.2F));
             m_canvas.fillRect({swatch.left, swatch.top, swatch.right, swatch.top + 4}, kChunkColor);
-            const Rect text{x + kSwatch + 5, area.top, x + kSwatch + 5 + width + 1, area.bottom};
+            const Rect text{x + kToName, area.top, x + kToName + width + 1, area.bottom};
             textInside(m_canvas, text, name, m_theme.mutedText, FontFace::small);
             m_scene.targets.push_back({.kind = TimelineTarget::Kind::none,
                                        .rect = {x - 4, area.top, text.right + 4, area.bottom},
                                        .tip = "a band along the top: " + names.front()});
             node(TimelineNode::band, "legend", names.front(), {x - 4, area.top, text.right + 4, area.bottom});
         }
-        x += kSwatch + 5 + width + kBetween;
+        flow.take(kToName + width);
     }
-    return std::max(0.0F, x - kBetween - area.left);
+    return flow;
 }
 
 void HeaderPainter::story()
@@ -374,6 +427,11 @@ std::vector<std::string> criticalPathTexts(const TimelineModel& model, const sim
 void paintHeader(Canvas& canvas, const TimelineScene& scene)
 {
     HeaderPainter(canvas, scene).header();
+}
+
+int legendLines(Canvas& canvas, const TimelineScene& scene)
+{
+    return HeaderPainter(canvas, scene).legendLines(TimelineFrame(canvas.area()).header);
 }
 
 float paintLegend(Canvas& canvas, const TimelineScene& scene, Rect area)

@@ -206,14 +206,19 @@ bool TimelineModel::knowsKernels(int row) const
     return !of.tracks.empty() && m_trace->tracks[of.work].role != sim::TrackRole::actions;
 }
 
-std::optional<sim::WaitChain> TimelineModel::longestWaitIn(int row, std::int64_t fromNs, std::int64_t toNs) const
+std::optional<sim::WaitChain> TimelineModel::longestWaitIn(const std::vector<int>& rows, std::int64_t fromNs,
+                                                           std::int64_t toNs) const
 {
-    if (!isSimulated(row))
-        return std::nullopt;
-    if (!m_waits)
-        m_waits = std::make_unique<sim::WaitChains>(*m_simulation);
-    const auto gap = m_waits->longestGapIn(row, fromNs, toNs);
-    return gap ? std::optional(m_waits->chain(*gap)) : std::nullopt;
+    std::optional<sim::Gap> longest;
+    for (const int row : rows) {
+        if (!isSimulated(row))
+            continue;
+        if (!m_waits)
+            m_waits = std::make_unique<sim::WaitChains>(*m_simulation);
+        if (const auto gap = m_waits->longestGapIn(row, fromNs, toNs); gap && (!longest || gap->lengthNs() > longest->lengthNs()))
+            longest = gap;
+    }
+    return longest ? std::optional(m_waits->chain(*longest)) : std::nullopt;
 }
 
 std::string TimelineModel::waitText(const sim::WaitChain& chain) const
@@ -450,14 +455,10 @@ std::optional<std::uint32_t> TimelineModel::spanAt(std::uint32_t trackIndex, dou
     return best;
 }
 
-std::vector<std::string> TimelineModel::bandNames() const
+SpanBands TimelineModel::bands() const
 {
-    if (m_chunks < 2)
-        return {};
-    if (m_simulation && m_simulation->scenario().modelCopies() > 1)
-        return {"the other direction", "other way"};
-    return m_chunks == 2 ? std::vector<std::string>{"second chunk", "chunk 2"}
-                         : std::vector<std::string>{"later chunks, up to " + std::to_string(m_chunks), "chunks"};
+    const bool isOfDirections = m_chunks > 1 && m_simulation && m_simulation->scenario().modelCopies() > 1;
+    return {.chunks = isOfDirections ? 1 : m_chunks, .otherDirection = isOfDirections};
 }
 
 std::vector<KindColors> TimelineModel::colors(const Theme& theme) const

@@ -6,6 +6,7 @@
 #include "app/views/common/counter_levels.h"
 #include "app/views/common/theme.h"
 #include "app/views/timeline/exposed_waits.h"
+#include "app/views/timeline/span_bands.h"
 #include "app/views/timeline/track_levels.h"
 #include "sim/analysis/wait_chain.h"
 #include "sim/simulate/memory.h"
@@ -72,9 +73,9 @@ public:
     bool knowsKernels(int row) const;
     /// Transfers its rank waits for; nullptr where lanes of their own show them, and of rows that were not simulated.
     const ExposedWaits* exposed(int row) const { return m_exposed[static_cast<std::size_t>(row)].get(); }
-    /// Why the row's rank computes nothing for a while: the longest wait that lies in a stretch of time or goes on when it
-    /// begins. Nothing where it computes all along, and of rows that were not simulated.
-    std::optional<sim::WaitChain> longestWaitIn(int row, std::int64_t fromNs, std::int64_t toNs) const;
+    /// Why a rank computes nothing for a while: the longest wait of any of the rows that lies in a stretch of time or goes on
+    /// when it begins. Nothing where they compute all along, and of rows that were not simulated.
+    std::optional<sim::WaitChain> longestWaitIn(const std::vector<int>& rows, std::int64_t fromNs, std::int64_t toNs) const;
     /// For how long, for what, and what it costs, line by line.
     std::string waitText(const sim::WaitChain&) const;
     /// Time of all rows' lanes of work, each counted as often as it has ranks, as shares of the range.
@@ -107,8 +108,8 @@ public:
     {
         return m_chunks > 1 ? static_cast<float>(m_chunkOfKind[kind]) / static_cast<float>(m_chunks - 1) : 0;
     }
-    /// What the band says, longest first; empty where each rank holds one stage.
-    std::vector<std::string> bandNames() const;
+    /// What the band says.
+    SpanBands bands() const;
 
 private:
     /// What a simulated rank holds, to the kernel.

@@ -24,6 +24,8 @@ constexpr std::uint64_t nodeId(TimelineNode node, int value = 0)
 void paintTimeline(Canvas&, const TimelineScene&);
 
 void paintHeader(Canvas&, const TimelineScene&);
+/// So many lines the colours in use take above the rows.
+int legendLines(Canvas&, const TimelineScene&);
 /// The colours in use, or what the selected range holds, right-aligned; nothing where it does not fit. Returns the width drawn.
 float paintLegend(Canvas&, const TimelineScene&, Rect);
 /// What starts now and why; where the rank in focus stands.

@@ -19,17 +19,25 @@ std::string textAboutRow(const TimelineRow& row)
     return row.exposedShare ? text + "\nbusy: kernels run; exposed: only a transfer runs; bubble: neither" : text;
 }
 
-/// Of a lane where nothing is for a while, and nobody knows why.
+/// Of a lane where nothing is for a while, and nobody knows why: until when, and where the lane has something.
 std::string emptyText(const TimelineModel& model, std::uint32_t track, std::int64_t ns)
 {
     const sim::Track& lane = model.trace().tracks[track];
+    const bool isOneOfMany = model.rows()[static_cast<std::size_t>(model.rowOf(track))].tracks.size() > 1;
+    const std::string name = isOneOfMany ? lane.name + ": " : std::string();
+    if (lane.size() == 0)
+        return name + "nothing in the whole step";
     const auto next =
         static_cast<std::size_t>(std::upper_bound(lane.startNs.begin(), lane.startNs.end(), ns) - lane.startNs.begin());
     const std::int64_t begin = next > 0 ? model.endNs({track, static_cast<std::uint32_t>(next - 1)}) : 0;
     const bool isLast = next == lane.size();
     const std::int64_t end = isLast ? model.trace().endNs : lane.startNs[next];
-    return "nothing here for " + durationText(static_cast<double>(end - begin)) +
-           (isLast ? ", to the end" : ", until " + model.spanLabels(track, next).front());
+    const auto at = [](std::int64_t time) { return durationText(static_cast<double>(time)); };
+    const std::string all = lane.size() == 1 ? "the only one" : "all " + countText(static_cast<std::int64_t>(lane.size()));
+    return name + "nothing here for " + at(end - begin) +
+           (isLast ? std::string(", to the end") : ", until " + model.spanLabels(track, next).front()) + "\n" + all +
+           " of this lane: from " + at(lane.startNs.front()) + " to " +
+           at(model.endNs({track, static_cast<std::uint32_t>(lane.size() - 1)})) + " of the step";
 }
 
 } // namespace
@@ -298,6 +306,7 @@ std::string TimelinePointer::tooltip() const
         return {};
     const auto whole = static_cast<double>(end - begin);
     std::array<double, sim::kOpClassCount> share{};
+    std::string text;
     if (track) {
         const sim::BusyByClass busy = m_scene.model().busy(*track).busyNs(begin, end);
         for (std::size_t c = 0; c < busy.size(); ++c)
@@ -308,10 +317,10 @@ std::string TimelinePointer::tooltip() const
                 share[c] += static_cast<double>(waited[c]) / whole;
         }
     } else {
-        const auto group = static_cast<std::size_t>(m_scene.rows.line(line).group);
-        share = m_scene.model().shares(m_scene.rows.arrangement().groups[group].rows, std::array{begin, end}).front();
+        const RowGroup& group = *m_scene.groupUnder(m_at);
+        share = m_scene.model().shares(group.rows, std::array{begin, end}).front();
+        text = group.name + ", " + group.countedRows() + "\n";
     }
-    std::string text;
     double sum = 0;
     for (std::size_t c = 0; c < share.size(); ++c) {
         if (share[c] <= 0)
@@ -328,7 +337,12 @@ std::string TimelinePointer::tooltip() const
     if (sum < kWhole)
         text += (isLink ? "nothing on the way " : "idle ") + percentText(1 - sum) + "\n";
     text += "in " + durationText(whole) + " at " + durationText(static_cast<double>(begin));
-    return m_scene.wait ? text + "\n\nlongest: " + m_scene.model().waitText(*m_scene.wait) : text;
+    if (!m_scene.wait)
+        return text;
+    // Of several rows, whose it is.
+    const std::vector<std::string>& names = m_scene.model().rows()[static_cast<std::size_t>(m_scene.wait->gap.classIndex)].names;
+    const std::string whose = track || names.empty() ? std::string() : ", of " + names.front();
+    return text + "\n\nlongest" + whose + ": " + m_scene.model().waitText(*m_scene.wait);
 }
 
 } // namespace app

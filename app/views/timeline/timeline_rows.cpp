@@ -48,7 +48,16 @@ std::vector<RowGrouping> usefulGroupings(const std::vector<RowFacts>& facts)
     return out;
 }
 
-std::string groupName(const std::vector<RowFacts>& facts, RowGrouping grouping, int number, const std::vector<int>& rows)
+/// Each row is a pipeline rank of its own.
+bool isRowAPipelineRank(const std::vector<RowFacts>& facts)
+{
+    const auto ranks = gathered(facts, RowGrouping::pipeline);
+    return ranks.size() == facts.size() && ranks.begin()->first >= 0;
+}
+
+/// Blocks are called by their pipeline ranks where each row is one (`byPipeline`), else by their ranks.
+std::string groupName(const std::vector<RowFacts>& facts, RowGrouping grouping, int number, const std::vector<int>& rows,
+                      bool byPipeline)
 {
     switch (grouping) {
     case RowGrouping::pipeline:
@@ -62,10 +71,12 @@ std::string groupName(const std::vector<RowFacts>& facts, RowGrouping grouping, 
     case RowGrouping::tensor:
         return "tp " + countText(number);
     default: {
-        std::vector<int> ranks;
+        std::vector<int> numbers;
         for (const int row : rows)
-            ranks.push_back(facts[asIndex(row)].rank);
-        return "ranks " + rankListText(ranks);
+            numbers.push_back(byPipeline ? facts[asIndex(row)].groupOf[asIndex(RowGrouping::pipeline)]
+                                         : facts[asIndex(row)].rank);
+        std::sort(numbers.begin(), numbers.end());
+        return byPipeline ? "pp " + runsText(numbers) : "ranks " + rankListText(numbers);
     }
     }
 }
@@ -110,6 +121,11 @@ std::vector<RowFacts> rowFacts(const TimelineModel& model)
     return out;
 }
 
+std::string RowGroup::countedRows() const
+{
+    return countText(static_cast<std::int64_t>(rows.size())) + (rows.size() == 1 ? " row" : " rows");
+}
+
 RowArrangement arrangeRows(const std::vector<RowFacts>& facts, const RowWishes& wishes, const std::vector<int>& selected)
 {
     RowArrangement out;
@@ -151,9 +167,10 @@ RowArrangement arrangeRows(const std::vector<RowFacts>& facts, const RowWishes& 
             place(row);
         return out;
     }
+    const bool byPipeline = isRowAPipelineRank(facts);
     const bool startOpen = out.rowsShown <= kManyRows;
     for (const auto& [number, all] : gathered(facts, out.grouping)) {
-        RowGroup group{.name = groupName(facts, out.grouping, number, all), .rows = stay(all)};
+        RowGroup group{.name = groupName(facts, out.grouping, number, all, byPipeline), .rows = stay(all)};
         if (group.rows.empty())
             continue;
         group.open = startOpen != wishes.turnedOver.contains(group.name);

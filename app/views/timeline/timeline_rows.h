@@ -26,6 +26,7 @@ struct RowGroup {
     std::string name; ///< "pp 3"
     std::vector<int> rows;
     bool open = true;
+    std::string countedRows() const; ///< "8 rows"
 };
 
 /// One line of the picture: a row of the model, or the header of a group.

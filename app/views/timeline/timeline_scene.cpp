@@ -46,7 +46,8 @@ void TimelineScene::prepare(Rect canvas)
               .overview = surroundings.overview,
               .legend = surroundings.legend,
               .ruler = surroundings.ruler,
-              .marks = surroundings.ruler && !marks.all().empty()}};
+              .marks = surroundings.ruler && !marks.all().empty(),
+              .legendLines = legendLines}};
     rows.place(frame.rows, dense ? kLowestDenseRow : kLowestRow, selection.ranks);
 }
 
@@ -86,6 +87,13 @@ int TimelineScene::rowUnder(Point at) const
     return line < 0 ? -1 : rows.line(line).row;
 }
 
+const RowGroup* TimelineScene::groupUnder(Point at) const
+{
+    const int line = lineUnder(at);
+    return line >= 0 && rows.line(line).isHeader() ? &rows.arrangement().groups[static_cast<std::size_t>(rows.line(line).group)]
+                                                   : nullptr;
+}
+
 std::optional<std::uint32_t> TimelineScene::trackUnder(Point at) const
 {
     const TimeAxis a = axis();
@@ -107,8 +115,15 @@ std::optional<SpanRef> TimelineScene::spanUnder(Point at) const
 
 std::optional<sim::WaitChain> TimelineScene::waitUnder(Point at) const
 {
+    if (steps || at.x < frame.rows.left) // while actions are revealed one by one, what is not there yet is no wait
+        return std::nullopt;
+    const TimeAxis a = axis();
+    const double left = a.ns(std::floor(at.x - a.left) + a.left);
+    const std::int64_t begin = std::llround(left), end = std::llround(left + a.nsPerPixel());
+    if (const RowGroup* group = groupUnder(at))
+        return model().longestWaitIn(group->rows, begin, end);
     const auto track = trackUnder(at);
-    if (!track || steps || at.x < frame.rows.left) // while actions are revealed one by one, what is not there yet is no wait
+    if (!track)
         return std::nullopt;
     const int row = model().rowOf(*track);
     const bool overTransfer = model().trace().tracks[*track].role == sim::TrackRole::communication;
@@ -117,26 +132,29 @@ std::optional<sim::WaitChain> TimelineScene::waitUnder(Point at) const
         !overTransfer && model().exposed(row) != nullptr && at.y >= lane.bottom - footOfWaits(lane.height()); // inside an action
     if (overTransfer != spanUnder(at).has_value() && !overFoot)
         return std::nullopt;
-    const TimeAxis a = axis();
     // Where a pixel holds many passes and many waits, the longest.
-    const double begin = a.ns(std::floor(at.x - a.left) + a.left);
-    return model().longestWaitIn(row, std::llround(begin), std::llround(begin + a.nsPerPixel()));
+    return model().longestWaitIn({row}, begin, end);
 }
 
 std::optional<Rect> TimelineScene::placeOfWait() const
 {
     if (!wait)
         return std::nullopt;
+    const TimeAxis a = axis();
     std::optional<Rect> place;
-    const auto add = [&](int row) {
+    const auto add = [&](int row, std::int64_t beginNs, std::int64_t endNs) {
         const Rect lane = rows.laneOf(model().rows()[static_cast<std::size_t>(row)].work);
         if (lane.height() <= 0)
             return;
-        place = place ? Rect{lane.left, std::min(place->top, lane.top), lane.right, std::max(place->bottom, lane.bottom)} : lane;
+        const float left = std::clamp(a.x(static_cast<double>(beginNs)), a.left, a.right);
+        const float right = std::clamp(a.x(static_cast<double>(endNs)), a.left, a.right);
+        place = place ? Rect{std::min(place->left, left), std::min(place->top, lane.top), std::max(place->right, right),
+                             std::max(place->bottom, lane.bottom)}
+                      : Rect{left, lane.top, right, lane.bottom};
     };
-    add(wait->gap.classIndex);
+    add(wait->gap.classIndex, wait->gap.beginNs, wait->gap.endNs);
     for (const sim::WaitLink& link : wait->links)
-        add(link.classIndex);
+        add(link.classIndex, link.beginNs, link.endNs);
     return place;
 }
 

@@ -31,6 +31,7 @@ struct TimelineScene {
     TimelineMarks marks;
     TimelineView::Surroundings surroundings;
     std::optional<TimelineView::Legend> legend; ///< nothing: of the trace alone
+    int legendLines = 1;                        ///< that the colours in use take
     bool dense = false, pathShown = false;
     std::string searchText;
     std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to
@@ -66,6 +67,7 @@ struct TimelineScene {
     TimeRange timesBetween(float x, float otherX) const; ///< the same, in order, not empty
     int lineUnder(Point) const;                          ///< -1: none
     int rowUnder(Point) const;                           ///< -1: none, or the header of a group
+    const RowGroup* groupUnder(Point) const;             ///< whose header is there; nullptr: none's
     std::optional<std::uint32_t> trackUnder(Point) const;
     std::optional<SpanRef> spanUnder(Point) const;
     /// Why nothing is computed there: over idle time of a lane of work, and over a transfer for which a rank waits.

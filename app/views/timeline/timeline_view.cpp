@@ -195,14 +195,13 @@ void TimelineView::Legend::add(const Legend& other)
     classes.insert(classes.end(), other.classes.begin(), other.classes.end());
     std::sort(classes.begin(), classes.end());
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
-    if (bands.empty())
-        bands = other.bands;
+    bands.add(other.bands);
 }
 
 TimelineView::Legend TimelineView::legend() const
 {
     const TimelineScene& scene = m_data->scene;
-    return scene.trace ? Legend{scene.model().classesPresent(), scene.model().bandNames()} : Legend{};
+    return scene.trace ? Legend{scene.model().classesPresent(), scene.model().bands()} : Legend{};
 }
 
 void TimelineView::setLegend(Legend of)
@@ -233,6 +232,8 @@ void TimelineView::draw(Canvas& canvas)
         return;
     }
     scene.surroundings.isForAudience = isForAudience();
+    constexpr float kRoomForLines = 240;
+    scene.legendLines = canvas.area().height() < kRoomForLines || !scene.surroundings.legend ? 1 : legendLines(canvas, scene);
     scene.prepare(canvas.area());
     beginNumbers(m_data->pointer.at());
     scene.numbers = &numbers();

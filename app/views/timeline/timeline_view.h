@@ -6,6 +6,7 @@
 #include "app/step/timeline_state.h"
 #include "app/views/common/step_view.h"
 #include "app/views/timeline/range_statistics.h"
+#include "app/views/timeline/span_bands.h"
 
 #include <memory>
 #include <string_view>
@@ -77,10 +78,10 @@ public:
     void setSurroundings(Surroundings);
     /// Rows may become as low as text can be before they scroll.
     void setDense(bool);
-    /// What the legend explains: the classes of spans, and what bands along their tops mean, longest text first.
+    /// What the legend explains: the classes of spans, and what bands along their tops mean.
     struct Legend {
         std::vector<sim::OpClass> classes; ///< in their order
-        std::vector<std::string> bands;
+        SpanBands bands;
         void add(const Legend&);
     };
     Legend legend() const;     ///< of its own trace

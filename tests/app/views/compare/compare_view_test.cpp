@@ -24,7 +24,7 @@ sim::Scenario pipeline(const char* kind, int stages = 4)
 {
     sim::Scenario scenario = test::smallScenario(1, stages, 1, 8);
     scenario.name = kind;
-    scenario.schedule = {.kind = kind};
+    scenario.schedule = {.kind = kind, .virtualStages = sim::findScheduleFamily(kind)->chunks.least};
     test::resolve(scenario);
     return scenario;
 }
@@ -437,6 +437,22 @@ TEST(SeveralCompared, OneLegendTellsWhatIsInAnyOfThem)
         EXPECT_NE(all.find(name), std::string::npos) << name << " in " << all;
 }
 
+TEST(SeveralCompared, TheLegendTellsWhatBandsMeanInAnyOfThem)
+{
+    const auto bands = [](Compare& compare) {
+        std::string all;
+        for (const Node& node : compare.draw().nodesOf("legend"))
+            all += node.name;
+        return all;
+    };
+    Compare two(pipeline("dualpipe"), pipeline("1f1b"));
+    EXPECT_EQ(bands(two), "the other direction") << "of the upper one, too";
+    Compare several(pipeline("zb-v"), pipeline("1f1b"));
+    EXPECT_EQ(bands(several), "second chunk");
+    several.view.setFurther(furtherOf(several.a, {"dualpipe"}));
+    EXPECT_EQ(bands(several), "second chunk, or the other direction");
+}
+
 TEST(SeveralCompared, RowsKeepTheirNamesWhereSixDoNotFit)
 {
     Compare compare;
@@ -471,7 +487,8 @@ TEST(SeveralCompared, OneCursorStepsThroughAll)
     EXPECT_EQ(before, 0);
     for (int i = 0; i < 5; ++i) {
         EXPECT_TRUE(compare.view.command(ViewCommand::next, false, kCompareArea));
-        EXPECT_GT(compare.view.cursorNs(), before) << "the next action of any of them";
+        const double onePixel = static_cast<double>(compare.view.visibleRange().endNs) / static_cast<double>(kCompareArea.right);
+        EXPECT_GT(static_cast<double>(compare.view.cursorNs() - before), onePixel) << "the next change that can be seen";
         before = compare.view.cursorNs();
     }
     const auto captions = compare.draw().nodesOf("caption");
@@ -481,7 +498,7 @@ TEST(SeveralCompared, OneCursorStepsThroughAll)
     EXPECT_LT(compare.view.cursorNs(), before);
     while (compare.view.command(ViewCommand::next, true, kCompareArea)) {
     }
-    EXPECT_FALSE(compare.view.command(ViewCommand::next, false, kCompareArea)) << "there is no action after the last";
+    EXPECT_FALSE(compare.view.command(ViewCommand::next, false, kCompareArea)) << "there is nothing after the last";
 }
 
 TEST(SeveralCompared, ZoomTogetherAndFitSmallPlaces)

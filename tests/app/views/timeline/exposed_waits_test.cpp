@@ -135,11 +135,11 @@ TEST(ExposedWaits, SayWhyWherePixelsHoldManyOfThem)
 {
     Timeline timeline(fourStages());
     timeline.area = {0, 0, 160, 420};
-    timeline.draw();
+    const float top = timeline.draw().nodesOf("row").front().rect.top; // the legend takes several lines
     const Rect rows = TimelineFrame(timeline.area).rows;
     int mixed = 0;
     for (float x = rows.left + 1; x < rows.right; ++x) {
-        timeline.move({x, rows.top + 10});
+        timeline.move({x, top + 10});
         const std::string tip = timeline.view.tooltip();
         if (!tip.starts_with("forward") && !tip.starts_with("backward") && !tip.starts_with("idle "))
             continue;

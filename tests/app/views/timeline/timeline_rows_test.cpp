@@ -210,6 +210,24 @@ TEST(TimelineRows, GroupsOpenAndCloseByAClick)
     EXPECT_TRUE(seen.contains("") && seen.contains("pp") && seen.contains("node") && seen.contains("dp"));
 }
 
+TEST(TimelineRows, FoldedOnesAreNamedAndSayWhyTheOneWaitsThatWaitsLongest)
+{
+    sim::Scenario deep = ::test::smallScenario(1, 40, 2, 2);
+    deep.model.numHiddenLayers = 40;
+    deep.schedule.layersPerStage.clear();
+    ::test::resolve(deep);
+    Timeline timeline(deep);
+    const auto groups = timeline.draw().nodesOf("group");
+    ASSERT_FALSE(groups.empty());
+    EXPECT_THAT(groups.back().name, testing::StartsWith("pp 32–39, 8 rows"));
+    const Rect& last = groups.back().rect;
+    timeline.move({timeline.rows().left + 4, (last.top + last.bottom) / 2});
+    const std::string told = timeline.view.tooltip();
+    EXPECT_THAT(told, testing::StartsWith("pp 32–39, 8 rows\n"));
+    EXPECT_THAT(told, testing::HasSubstr("longest, of pp 39 · 2 ranks: ")) << "the last stage waits longest for the first F0";
+    EXPECT_THAT(told, testing::HasSubstr("\nwaits for F0 of pp 38, ")) << told;
+}
+
 TEST(TimelineRows, AChipFiltersByTheSelectedRanks)
 {
     Timeline timeline(fourStages());

@@ -110,6 +110,30 @@ TEST(TimelineView, EverySpanOfASmallPipelineIsDrawnAndNamed)
     expectCleanText(canvas);
 }
 
+TEST(TimelineView, TheLegendTakesLinesWhereOneHasNoRoomForAllColours)
+{
+    Timeline timeline(test::smallScenario(2, 2, 2));
+    const std::size_t classes = TimelineModel({timeline.simulation, timeline.trace}).classesPresent().size();
+    ASSERT_GE(classes, 6U);
+    for (const bool forAudience : {false, true}) {
+        timeline.view.setForAudience(forAudience);
+        for (const float width : {1100.0F, 420.0F, 260.0F, 200.0F}) {
+            timeline.area = {0, 0, width, 420};
+            const RecorderCanvas canvas = timeline.draw();
+            const auto legend = canvas.nodesOf("class");
+            ASSERT_EQ(legend.size(), classes) << width;
+            for (const Node& node : legend) {
+                EXPECT_LE(node.rect.right, width);
+                EXPECT_LE(node.rect.bottom, canvas.nodesOf("row").front().rect.top) << width;
+            }
+            EXPECT_TRUE(width > 200 || legend.front().rect.top < legend.back().rect.top) << width;
+            if (!forAudience) {
+                EXPECT_THAT(canvas.texts(), testing::Contains(testing::StartsWith("step "))) << width;
+            }
+        }
+    }
+}
+
 TEST(TimelineView, LabelsLieInsideTheirSpans)
 {
     Timeline timeline(fourStages());
@@ -303,6 +327,20 @@ TEST(TimelineView, EmptyPlacesOfAMeasuredTraceSayHowLongAndUntilWhat)
         EXPECT_THAT(timeline.view.tooltip(),
                     testing::StartsWith("nothing here for " + durationText(static_cast<double>(gap)) + ", until "));
     }
+}
+
+TEST(TimelineView, EmptyPlacesOfLanesAmongKernelsSayWhereTheyHaveSomething)
+{
+    Timeline timeline(test::smallScenario(1, 1, 2, 4), sim::TraceDetail::kernels);
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    const std::uint32_t gradients = model.rows()[0].tracks.back();
+    const sim::Track& lane = timeline.trace->tracks[gradients];
+    ASSERT_EQ(lane.role, sim::TrackRole::communication);
+    ASSERT_GT(lane.startNs.front(), timeline.trace->endNs / 10) << "gradients are reduced late";
+    timeline.move({timeline.rows().left + 2, timeline.centreOfSpan(gradients, 0).y});
+    EXPECT_THAT(timeline.view.tooltip(), testing::StartsWith(lane.name + ": nothing here for "));
+    EXPECT_THAT(timeline.view.tooltip(),
+                testing::HasSubstr("of this lane: from " + durationText(static_cast<double>(lane.startNs.front())) + " to "));
 }
 
 TEST(TimelineView, PointingAtASpanTellsAllAboutIt)

@@ -80,7 +80,7 @@ QSize OpTableHeader::sectionSizeFromContents(int section) const
         return roomy;
     const QString title = model()->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString();
     constexpr int kPadding = 8; // as the style sheet has it
-    const int width = QFontMetrics(uiFont(kScaleText)).horizontalAdvance(title) + 2 * kPadding + 2;
+    const int width = QFontMetrics(uiFont(kScaleText)).size(0, title).width() + 2 * kPadding + 2;
     return {std::min(width, roomy.width()), roomy.height()};
 }
 

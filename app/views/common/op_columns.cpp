@@ -134,7 +134,7 @@ std::string opUnitText(OpColumn column, const OpUnits& units)
 {
     const auto at = static_cast<std::size_t>(column);
     const std::string unit = at < units.size() ? units[at].name : "";
-    return unit.empty() ? unit : " (" + unit + ")";
+    return unit.empty() ? unit : "\n(" + unit + ")";
 }
 
 std::string opCell(const sim::OpTable& table, const sim::OpGroup& group, OpColumn column, const OpUnits& units)

@@ -48,14 +48,14 @@ TEST(OpColumns, AUnitIsSaidOnceOverItsColumnAndFitsItsNumbers)
 {
     sim::OpTable table = handWritten();
     EXPECT_EQ(opUnitText(OpColumn::count, opUnits(table)), "");
-    EXPECT_EQ(opUnitText(OpColumn::total, opUnits(table)), " (µs)");
-    EXPECT_EQ(opUnitText(OpColumn::share, opUnits(table)), " (%)");
-    EXPECT_EQ(opUnitText(OpColumn::bytes, opUnits(table)), " (MiB)");
-    EXPECT_EQ(opUnitText(OpColumn::flopRate, opUnits(table)), " (TFLOP/s)");
+    EXPECT_EQ(opUnitText(OpColumn::total, opUnits(table)), "\n(µs)");
+    EXPECT_EQ(opUnitText(OpColumn::share, opUnits(table)), "\n(%)");
+    EXPECT_EQ(opUnitText(OpColumn::bytes, opUnits(table)), "\n(MiB)");
+    EXPECT_EQ(opUnitText(OpColumn::flopRate, opUnits(table)), "\n(TFLOP/s)");
     EXPECT_EQ(opUnitText(OpColumn::total, {}), "") << "of nothing";
     table.groups[0].totalNs = 2.5e9; // beside 8 µs: in milliseconds both can be read
     const OpUnits units = opUnits(table);
-    EXPECT_EQ(opUnitText(OpColumn::total, units), " (ms)");
+    EXPECT_EQ(opUnitText(OpColumn::total, units), "\n(ms)");
     EXPECT_EQ(opCell(table, table.groups[0], OpColumn::total, units), "2,500");
     EXPECT_EQ(opCell(table, table.groups[1], OpColumn::total, units), "0.008");
 }

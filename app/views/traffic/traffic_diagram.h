@@ -36,7 +36,9 @@ struct TrafficDiagramFrame {
     std::optional<int> rankAt(Point) const;
     std::optional<TrafficPair> pairAt(Point) const;
     const Gpu* gpuOf(int rank) const;
-    /// From GPU to GPU: below them within a node, else from edge to edge. Purposes lie beside each other.
+    const Strand* strandOf(TrafficPair, sim::Dimension) const; ///< nullptr: none is drawn
+    /// From GPU to GPU: below them within a node, else from edge to edge; over other nodes' heads along the arc of both nodes.
+    /// Purposes lie beside each other.
     std::vector<Point> curveBetween(const Gpu& from, const Gpu& to, sim::Dimension) const;
 };
 

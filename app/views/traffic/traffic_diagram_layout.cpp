@@ -185,6 +185,9 @@ std::optional<TrafficPair> TrafficDiagramFrame::pairAt(Point at) const
 
 std::vector<Point> TrafficDiagramFrame::curveBetween(const Gpu& from, const Gpu& to, sim::Dimension purpose) const
 {
+    if (std::abs(from.part - to.part) > 1)
+        if (const Strand* strand = strandOf({from.part, to.part}, purpose))
+            return strand->curve;
     // Purposes leave and arrive beside each other, so that two between the same GPUs stay apart.
     const auto middleOf = [](const Gpu& gpu) { return (gpu.rect.left + gpu.rect.right) / 2; };
     const float width = std::min(from.rect.width() * 0.7F, 30.0F), lane = static_cast<float>(purpose);
@@ -195,7 +198,8 @@ std::vector<Point> TrafficDiagramFrame::curveBetween(const Gpu& from, const Gpu&
     };
     const Point a{middleOf(from) + aside, isBeside || down ? from.rect.bottom : topOf(from)};
     const Point b{middleOf(to) + aside, isBeside || !down ? to.rect.bottom : topOf(to)};
-    const float depth = isBeside ? 12 + 4 * lane : 0, lean = isBeside ? 0 : 10 + 4 * lane; // lean: apart from the rail
+    const bool isNext = std::abs(middleOf(from) - middleOf(to)) < 1.5F * from.rect.width(); // a ring's way back hangs below
+    const float depth = isBeside ? 12 + 4 * lane + (isNext ? 0.0F : 6.0F) : 0, lean = isBeside ? 0 : 10 + 4 * lane; // lean: apart from the rail
     std::vector<Point> curve;
     constexpr int kPieces = 16;
     for (int i = 0; i <= kPieces; ++i) {
@@ -203,6 +207,13 @@ std::vector<Point> TrafficDiagramFrame::curveBetween(const Gpu& from, const Gpu&
         curve.push_back({a.x + (b.x - a.x) * t + lean * hump, a.y + (b.y - a.y) * t + depth * hump});
     }
     return curve;
+}
+
+const TrafficDiagramFrame::Strand* TrafficDiagramFrame::strandOf(TrafficPair pair, sim::Dimension purpose) const
+{
+    const auto found =
+        std::find_if(strands.begin(), strands.end(), [&](const Strand& s) { return s.pair == pair && s.purpose == purpose; });
+    return found == strands.end() ? nullptr : &*found;
 }
 
 const TrafficDiagramFrame::Gpu* TrafficDiagramFrame::gpuOf(int rank) const

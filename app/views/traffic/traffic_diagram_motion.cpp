@@ -99,10 +99,8 @@ private:
                                           static_cast<float>(sim::kDimensions.size());
             return {{box.left + box.width() * kNameShare, y}, {box.right - 4, y}};
         }
-        const auto strand = std::find_if(m_frame.strands.begin(), m_frame.strands.end(), [&](const auto& s) {
-            return s.pair == TrafficPair{packet.from, packet.to} && s.purpose == packet.purpose;
-        });
-        return strand == m_frame.strands.end() ? std::vector<Point>{} : strand->curve;
+        const auto* strand = m_frame.strandOf({packet.from, packet.to}, packet.purpose);
+        return strand == nullptr ? std::vector<Point>{} : strand->curve;
     }
 
     /// What passed lately, the brighter and wider the fuller the ports of its sender.

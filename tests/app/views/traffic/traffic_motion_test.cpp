@@ -200,6 +200,35 @@ TEST(TrafficMotion, MessagesGoFromGpuToGpu)
     }
 }
 
+TEST(TrafficMotion, NothingMovesOverANodeThatItDoesNotConcern)
+{
+    // FSDP over four nodes: the ring's way back from the last node to the first.
+    const auto simulation = sim::simulate(::test::smallScenario(1, 1, 32, 1));
+    Selection selection;
+    TrafficView view(selection, lightTheme());
+    view.setStep({simulation, nullptr});
+    view.showNow();
+    int drawn = 0;
+    for (int tenth = 1; tenth < 10; ++tenth) {
+        selection.cursorNs = simulation->times().endNs * tenth / 10;
+        RecorderCanvas canvas({0, 0, 900, 600});
+        view.draw(canvas);
+        std::vector<Rect> nodes;
+        for (const Node& node : canvas.nodesOf("node"))
+            nodes.push_back(node.rect);
+        ASSERT_EQ(nodes.size(), 4U);
+        for (const Primitive& p : canvas.primitives()) {
+            if (p.kind != Primitive::Kind::polyline)
+                continue;
+            ++drawn;
+            for (const Rect& node : nodes)
+                for (const Point& at : p.points)
+                    EXPECT_FALSE(node.inset(14).contains(at)) << tenth;
+        }
+    }
+    EXPECT_GT(drawn, 0);
+}
+
 TEST(TrafficMotion, AtTheEndsOfTheStepNothingMoves)
 {
     Playing playing;

@@ -240,7 +240,8 @@ void DiagramPainter::gpus()
         gpu(m_frame.gpus[i], sent[i], most);
 }
 
-/// A GPU with its rank and what that sends: in words and a bar below, or where it is high as a column of its purposes.
+/// A GPU with its rank and what that sends in the step: in words and a bar below, or where it is high as a column of its
+/// purposes. While the step plays what is sent now is drawn over it.
 void DiagramPainter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesByDimension& sent, std::int64_t most)
 {
     constexpr float kBar = 4, kHigh = 34;
@@ -249,7 +250,7 @@ void DiagramPainter::gpu(const TrafficDiagramFrame::Gpu& gpu, const sim::BytesBy
     const std::string number = m_numberWidth <= rect.width() ? countText(gpu.rank) : "",
                       bytes = bytesText(static_cast<double>(shownBytes(sent, m_scene.selection)));
     if (rect.height() >= kHigh) {
-        const bool two = rect.height() >= kHigh + m_small && m_bytesWidth + 2 <= rect.width();
+        const bool two = !m_moves && rect.height() >= kHigh + m_small && m_bytesWidth + 2 <= rect.width();
         const float top = rect.top + 1 + m_small;
         textInside(m_canvas, {rect.left, rect.top + 1, rect.right, top}, number, m_theme.text, FontFace::small, Align::center);
         if (two)

@@ -213,6 +213,7 @@ TEST(TrafficMotion, NothingMovesOverANodeThatItDoesNotConcern)
         selection.cursorNs = simulation->times().endNs * tenth / 10;
         RecorderCanvas canvas({0, 0, 900, 600});
         view.draw(canvas);
+        EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains("0 B"))) << "what is not told is not nothing";
         std::vector<Rect> nodes;
         for (const Node& node : canvas.nodesOf("node"))
             nodes.push_back(node.rect);

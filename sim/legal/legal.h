@@ -40,6 +40,12 @@ public:
 std::vector<Reason> judge(const Scenario&, const Provenance& = {});
 
 /// Whether `judge` would only warn. Some hundred nanoseconds; allocates nothing unless ranks are placed by a list or perturbed.
+/// Where both halves below hold, and nowhere else.
 bool isLegal(const Scenario&);
+/// All but the pipeline's own rules. Of the schedule they look at nothing but into how many slices it cuts a sequence.
+bool isLegalBesidePipeline(const Scenario&);
+/// Kind of schedule, stages and micro-batches: the same for jobs of one model with the same schedule, as many pipeline ranks and
+/// micro-batches, and the same recomputation.
+bool hasLegalPipeline(const Scenario&);
 
 } // namespace sim

@@ -4,16 +4,37 @@
 
 namespace sim {
 
-bool Rules::isLegal()
+bool Rules::isLegal(RulesOf asked)
 {
+    struct Rule {
+        void (Rules::*look)();
+        RulesOf of;
+    };
     // The first two are what the others count on.
-    constexpr std::array kRules{&Rules::sizes,         &Rules::kind,      &Rules::model,          &Rules::cluster,
-                                &Rules::profile,       &Rules::world,     &Rules::tensorParallel, &Rules::experts,
-                                &Rules::order,         &Rules::sharding,  &Rules::placement,      &Rules::stages,
-                                &Rules::scheduleKind,  &Rules::sequences, &Rules::batch,          &Rules::precisionAndOverlap,
-                                &Rules::perturbations, &Rules::magnitudes};
+    constexpr std::array<Rule, 20> kRules{{{&Rules::sizes, RulesOf::all},
+                                           {&Rules::kind, RulesOf::all},
+                                           {&Rules::model, RulesOf::others},
+                                           {&Rules::cluster, RulesOf::others},
+                                           {&Rules::profile, RulesOf::others},
+                                           {&Rules::world, RulesOf::others},
+                                           {&Rules::tensorParallel, RulesOf::others},
+                                           {&Rules::experts, RulesOf::others},
+                                           {&Rules::order, RulesOf::others},
+                                           {&Rules::sharding, RulesOf::others},
+                                           {&Rules::placement, RulesOf::others},
+                                           {&Rules::stages, RulesOf::pipeline},
+                                           {&Rules::scheduleKind, RulesOf::pipeline},
+                                           {&Rules::sequences, RulesOf::others},
+                                           {&Rules::batch, RulesOf::others},
+                                           {&Rules::microbatches, RulesOf::pipeline},
+                                           {&Rules::precisionAndOverlap, RulesOf::others},
+                                           {&Rules::recomputedLayers, RulesOf::pipeline},
+                                           {&Rules::perturbations, RulesOf::others},
+                                           {&Rules::magnitudes, RulesOf::others}}};
     for (std::size_t i = 0; i < kRules.size(); ++i) {
-        (this->*kRules[i])();
+        if (asked != RulesOf::all && kRules[i].of != RulesOf::all && kRules[i].of != asked)
+            continue;
+        (this->*kRules[i].look)();
         if (!m_isLegal && (!isTold() || i < 2))
             break;
     }
@@ -40,6 +61,16 @@ std::vector<Reason> judge(const Scenario& scenario, const Provenance& provenance
 bool isLegal(const Scenario& scenario)
 {
     return Rules(scenario, {}, nullptr).isLegal();
+}
+
+bool isLegalBesidePipeline(const Scenario& scenario)
+{
+    return Rules(scenario, {}, nullptr).isLegal(RulesOf::others);
+}
+
+bool hasLegalPipeline(const Scenario& scenario)
+{
+    return Rules(scenario, {}, nullptr).isLegal(RulesOf::pipeline);
 }
 
 } // namespace sim

@@ -13,6 +13,10 @@
 
 namespace sim {
 
+/// Those of the pipeline look at schedule, micro-batches, pipeline ranks, layers and recomputation; others at the whole job, but
+/// at nothing of the schedule except its slices.
+enum class RulesOf : std::uint8_t { all, pipeline, others };
+
 class Rules {
 public:
     /// Without somewhere to put `reasons` only whether there are any counts: messages are not made, warnings not looked for, and
@@ -21,7 +25,7 @@ public:
         : m_scenario(scenario), m_family(findScheduleFamily(scenario.schedule.kind)), m_provenance(provenance), m_reasons(reasons)
     {
     }
-    bool isLegal(); ///< runs them all
+    bool isLegal(RulesOf = RulesOf::all); ///< runs them
 
 private:
     using Keys = std::initializer_list<std::string_view>;
@@ -93,10 +97,10 @@ private:
     /// A multiple of `unit`, and at most `most`.
     std::string nearestBatches(std::int64_t unit, std::int64_t most) const;
     void slices(int length);
-    void microbatches(std::int64_t count, std::int64_t unit);
+    void microbatches();
     void precisionAndOverlap();
-    void recomputation();
     void recomputeModules();
+    void recomputedLayers();
     void documentsAndOffload();
     void lora();
     void perturbations();

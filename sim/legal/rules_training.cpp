@@ -252,7 +252,6 @@ void Rules::batch()
 {
     const Layout& l = m_scenario.layout;
     const Training& t = m_scenario.training;
-    const ScheduleSettings& s = m_scenario.schedule;
     if (!sound({"/training/global_batch_size", "/training/micro_batch_size", "/layout"}) || !m_worldIsSound)
         return;
     const std::int64_t unit = std::int64_t{t.microBatchSize} * l.dp;
@@ -266,25 +265,32 @@ void Rules::batch()
                    "; nearest: " + text(kMostSequences / l.dp);
         });
     if (t.globalBatchSize % unit != 0)
-        return error("/training/global_batch_size", [&] {
+        error("/training/global_batch_size", [&] {
             return text(t.globalBatchSize) + " is not a multiple of " + product() + nearestBatches(unit, kMostSequences);
         });
-    const std::int64_t microbatchCount = t.globalBatchSize / unit;
-    const double actions = 2.0 * static_cast<double>(microbatchCount) * l.pp * s.virtualStages * s.sequenceSlices;
-    if (actions > static_cast<double>(kMostActions))
-        return error("/training/global_batch_size", [&] {
-            return microbatchesText(microbatchCount) + " on " + text(std::int64_t{l.pp} * s.virtualStages) + " stages are " +
-                   (actions < 1e15 ? text(static_cast<std::int64_t>(actions)) : roughly(actions)) + " actions, more than " +
-                   text(kMostActions) + nearestBatches(unit, kMostSequences);
-        });
-    if (sound({"/schedule"}))
-        microbatches(microbatchCount, unit);
 }
 
 /// What the schedule asks of the batch; of ranks and chunks, scheduleKind has told.
-void Rules::microbatches(std::int64_t count, std::int64_t unit)
+void Rules::microbatches()
 {
+    const Training& t = m_scenario.training;
+    const ScheduleSettings& s = m_scenario.schedule;
+    if (!sound({"/training/global_batch_size", "/training/micro_batch_size", "/layout"}) || !m_worldIsSound)
+        return;
+    const std::int64_t unit = std::int64_t{t.microBatchSize} * m_scenario.layout.dp;
+    if (unit > kMostSequences || t.globalBatchSize % unit != 0)
+        return; // batch has told
+    const std::int64_t count = t.globalBatchSize / unit;
     const int pp = m_scenario.layout.pp;
+    const double actions = 2.0 * static_cast<double>(count) * pp * s.virtualStages * s.sequenceSlices;
+    if (actions > static_cast<double>(kMostActions))
+        return error("/training/global_batch_size", [&] {
+            return microbatchesText(count) + " on " + text(std::int64_t{pp} * s.virtualStages) + " stages are " +
+                   (actions < 1e15 ? text(static_cast<std::int64_t>(actions)) : roughly(actions)) + " actions, more than " +
+                   text(kMostActions) + nearestBatches(unit, kMostSequences);
+        });
+    if (!sound({"/schedule"}))
+        return;
     PipelineNumbers numbers = pipelineNumbers(m_scenario);
     numbers.chunks = m_family->chunks.least;
     numbers.lines = pp;
@@ -324,7 +330,8 @@ void Rules::precisionAndOverlap()
                    m_provenance.originOf("/training/precision") + "; it has " + supported;
         });
     }
-    recomputation();
+    recomputeModules();
+    documentsAndOffload();
     lora();
     const int zeroStage = m_scenario.layout.zeroStage;
     if (t.overlap.paramGather && !t.overlap.gradReduce && (zeroStage == 1 || zeroStage == 2))
@@ -476,10 +483,8 @@ void Rules::lora()
         });
 }
 
-void Rules::recomputation()
+void Rules::recomputedLayers()
 {
-    recomputeModules();
-    documentsAndOffload();
     const Training& t = m_scenario.training;
     const auto& layers = m_scenario.schedule.layersPerStage;
     if (t.recomputeLayers == 0 || layers.empty() || !sound({"/training/recompute", "/schedule", "/layout/pp", "/model"}))

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace sim {
 namespace {
@@ -400,44 +401,47 @@ Floors::HalfKey Floors::halfKey(HalfOfLayer half, const Choice& choice, const Sc
     return {half,
             half == HalfOfLayer::attention ? std::array<std::int64_t, 4>{grid.tp, grid.cp, choice.microBatch, 0}
                                            : std::array<std::int64_t, 4>{grid.tp, grid.ep, grid.etp, tokens},
-            choice.sequenceParallel, choice.recompute};
+            choice.sequenceParallel};
 }
 
 /// Kernels are priced one by one and bytes add up, so that the halves' sum is the layer's.
-Floors::LayerFloors Floors::priceHalf(HalfOfLayer half, Recompute recompute, const Scenario& given) const
+Floors::HalfFloors Floors::priceHalf(HalfOfLayer half, const Scenario& given) const
 {
     Scenario scenario = given;
     scenario.training.offload.activationLayers = 0;
-    scenario.training.recompute = recompute;
-    scenario.training.recomputeLayers = recompute == Recompute::full ? 1 : 0;
     const CostModel cost(scenario);
     const PassPricer price(given, cost, GroupGeometry{});
     const Sharding sharding = Sharding::of(scenario);
     Labels labels;
-    LayerFloors floors;
+    HalfFloors floors{{Recompute::none, {}}};
+    for (const Recompute recompute : m_space.recomputes())
+        floors[recompute];
     for (const LayerKind& kind : m_kinds) {
         StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
-        OperatorList& list = content.buckets.front().list;
-        const auto middle = list.operators.begin() + static_cast<std::ptrdiff_t>(list.secondHalf);
+        Bucket& layer = content.buckets.front();
+        const auto middle = layer.list.operators.begin() + static_cast<std::ptrdiff_t>(layer.list.secondHalf);
         if (half == HalfOfLayer::attention) {
-            list.operators.erase(middle, list.operators.end());
+            layer.list.operators.erase(middle, layer.list.operators.end());
         } else {
-            list.operators.erase(list.operators.begin(), middle);
-            list.inputBytes = 0; // the layer's comes in before attention
+            layer.list.operators.erase(layer.list.operators.begin(), middle);
+            layer.list.inputBytes = 0; // the layer's comes in before attention
         }
-        PassBuilder builder(scenario, labels);
-        const PassReplay forward = price.kernelsOf(builder.forward(content, {}, nullptr));
-        floors.kept.push_back(forward.keptBytes);
-        if (recompute == Recompute::full) // a layer need not be run again: its time is that of one that is not
-            floors.kernelNs.push_back(0);
-        else
-            floors.kernelNs.push_back(forward.kernelNs +
+        for (auto& [recompute, of] : floors) {
+            scenario.training.recompute = recompute;
+            layer.recomputed = recompute == Recompute::full;
+            scenario.training.recomputeLayers = layer.recomputed ? 1 : 0;
+            PassBuilder builder(scenario, labels);
+            const PassReplay forward = price.kernelsOf(builder.forward(content, {}, nullptr));
+            of.kept.push_back(forward.keptBytes);
+            if (!layer.recomputed) // a layer need not be run again: its time is that of one that is not
+                of.kernelNs.push_back(forward.kernelNs +
                                       price.kernelsOf(builder.backward(content, ActionKind::backward, {})).kernelNs);
+        }
     }
     return floors;
 }
 
-std::shared_ptr<const Floors::LayerFloors> Floors::halfOf(HalfOfLayer half, const Choice& choice, const Scenario& scenario) const
+const Floors::HalfFloors& Floors::halfOf(HalfOfLayer half, const Choice& choice, const Scenario& scenario) const
 {
     const HalfKey key = halfKey(half, choice, scenario);
     {
@@ -445,31 +449,34 @@ std::shared_ptr<const Floors::LayerFloors> Floors::halfOf(HalfOfLayer half, cons
         if (const auto found = m_halves.find(key); found != m_halves.end())
             return found->second;
     }
-    auto made = std::make_shared<const LayerFloors>(priceHalf(half, choice.recompute, scenario));
+    HalfFloors made = priceHalf(half, scenario);
     const std::lock_guard guard(m_lock);
     return m_halves.try_emplace(key, std::move(made)).first->second;
 }
 
-LayoutFloor Floors::leastOf(const Choice& choice, const Scenario& scenario) const
+std::map<Recompute, LayoutFloor> Floors::leastOf(const Choice& choice, const Scenario& scenario) const
 {
-    Choice plain = choice;
-    if (choice.recompute == Recompute::full)
-        plain.recompute = Recompute::none;
-    LayoutFloor floor;
-    std::vector<double> kept(m_kinds.size(), 0);
-    for (const HalfOfLayer half : {HalfOfLayer::attention, HalfOfLayer::rest}) {
-        const auto timed = halfOf(half, plain, scenario), held = halfOf(half, choice, scenario);
-        for (std::size_t k = 0; k < m_kinds.size(); ++k) {
-            floor.stepNs += m_layersTo[k].back() * timed->kernelNs[k];
-            kept[k] += held->kept[k];
-        }
-    }
-    floor.stepNs *= scenario.microbatches() / static_cast<double>(choice.grid.pp);
+    const std::array halves{&halfOf(HalfOfLayer::attention, choice, scenario), &halfOf(HalfOfLayer::rest, choice, scenario)};
     // Some rank has so many layers, all of which hold the activations of a micro-batch when its last forward pass ends.
     const int most = (scenario.model.numHiddenLayers + choice.grid.pp - 1) / choice.grid.pp;
-    if (scenario.training.offload.activationLayers == 0)
-        floor.bytes = most * *std::min_element(kept.begin(), kept.end());
-    return floor;
+    std::map<Recompute, LayoutFloor> floors;
+    for (const Recompute recompute : m_space.recomputes()) {
+        LayoutFloor& floor = floors[recompute];
+        double leastKept = std::numeric_limits<double>::infinity();
+        for (std::size_t k = 0; k < m_kinds.size(); ++k) {
+            double kernelNs = 0, kept = 0;
+            for (const HalfFloors* half : halves) {
+                kernelNs += half->at(recompute == Recompute::full ? Recompute::none : recompute).kernelNs[k];
+                kept += half->at(recompute).kept[k];
+            }
+            floor.stepNs += m_layersTo[k].back() * kernelNs;
+            leastKept = std::min(leastKept, kept);
+        }
+        floor.stepNs *= scenario.microbatches() / static_cast<double>(choice.grid.pp);
+        if (scenario.training.offload.activationLayers == 0)
+            floor.bytes = most * leastKept;
+    }
+    return floors;
 }
 
 std::shared_ptr<const PipelineGeometry> Floors::geometryOf(const ShardKey& key, const Scenario& scenario) const

@@ -125,9 +125,9 @@ public:
     std::shared_ptr<const PassOrder> orderOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const ShardFloors> shardsOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const PartFloors> partsOf(const Choice&, const Scenario&) const;
-    /// Of every layout with this grid, micro-batch, sequence parallelism and recomputation: its kernels, dealt evenly, and the
-    /// activations of one micro-batch.
-    LayoutFloor leastOf(const Choice&, const Scenario&) const;
+    /// Under each kind of recomputation that may be, of every layout with this grid, micro-batch and sequence parallelism: its
+    /// kernels, dealt evenly, and the activations of one micro-batch.
+    std::map<Recompute, LayoutFloor> leastOf(const Choice&, const Scenario&) const;
     int kindOfLayer(int layer) const { return m_kindOfLayer[asIndex(layer)]; }
 
 private:
@@ -145,14 +145,15 @@ private:
     struct LayerFloors {
         std::vector<double> kernelNs, kept;
     };
+    using HalfFloors = std::map<Recompute, LayerFloors>;
     /// A layer's attention and what follows it have little in common that they depend on: apart they are few.
     enum class HalfOfLayer : std::uint8_t { attention, rest };
     /// The half, split of tensors (attention's: tp, cp, sequences; the rest's: tp, ep, etp, tokens), sequence parallelism.
-    using HalfKey = std::tuple<HalfOfLayer, std::array<std::int64_t, 4>, bool, Recompute>;
+    using HalfKey = std::tuple<HalfOfLayer, std::array<std::int64_t, 4>, bool>;
     static HalfKey halfKey(HalfOfLayer, const Choice&, const Scenario&);
-    LayerFloors priceHalf(HalfOfLayer, Recompute, const Scenario&) const;
-    mutable std::map<HalfKey, std::shared_ptr<const LayerFloors>> m_halves;
-    std::shared_ptr<const LayerFloors> halfOf(HalfOfLayer, const Choice&, const Scenario&) const;
+    HalfFloors priceHalf(HalfOfLayer, const Scenario&) const;
+    mutable std::map<HalfKey, HalfFloors> m_halves;
+    const HalfFloors& halfOf(HalfOfLayer, const Choice&, const Scenario&) const;
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
     /// Parameters, dense and routed; copies of the model.

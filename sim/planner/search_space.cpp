@@ -18,14 +18,10 @@ void Search::eachShape(const Choice& choice, Scenario& scratch, const Take& take
     shape.zeroStage = m_space.zeroStages(choice.grid).front();
     shape.dpShard = m_space.shards(choice.grid, shape.zeroStage).front();
     shape.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
-    for (int kind = 0; kind < static_cast<int>(m_space.kinds.size()); ++kind) {
-        shape.kind = kind;
-        for (const int chunks : m_space.chunkCounts(choice.grid, kind)) {
-            shape.chunks = chunks;
-            m_space.applyTo(scratch, shape);
-            if (m_space.isLegalAllAlong(scratch))
-                take(shape);
-        }
+    for (const LegalPipeline& pipeline : m_space.legalPipelines(choice, scratch)) {
+        shape.kind = pipeline.kind;
+        shape.chunks = pipeline.chunks;
+        take(shape, pipeline.layersOfChunk);
     }
 }
 
@@ -58,6 +54,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
     choice.grid = record.grid;
     Scenario scratch = m_space.base;
     const bool filtered = !m_request.framework.empty();
+    const std::vector<Recompute> recomputes = m_space.recomputes();
     std::string refused;
     std::int64_t ways = 0; // of sharding
     for (const int zero : m_space.zeroStages(record.grid))
@@ -69,45 +66,47 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
             for (const bool sequenceParallel : m_space.sequenceParallels(record.grid)) {
                 choice.sequenceParallel = sequenceParallel;
                 std::map<Recompute, std::int64_t> legal;
-                choice.recompute = m_space.recomputes().front();
-                eachShape(choice, scratch, [&](const Choice& shape) {
-                    for (const Recompute recompute : m_space.recomputes()) {
-                        Choice of = shape;
-                        of.recompute = recompute;
+                choice.recompute = recomputes.front();
+                eachShape(choice, scratch, [&](const Choice& shape, int layersOfChunk) {
+                    for (const Recompute recompute : recomputes) {
                         const bool isDeep = recompute == Recompute::full && m_space.free.recompute;
-                        std::int64_t shardings = filtered ? 0 : ways;
+                        std::int64_t shardings = filtered ? 0 : ways, leastDepth = 1;
                         if (filtered) {
+                            Choice of = shape;
+                            of.recompute = recompute;
                             of.recomputeLayers = depthToJudge(of);
                             m_space.applyTo(scratch, of);
                             eachSharding(of, scratch, [&] { ++shardings; });
                             if (shardings == 0 && refused.empty())
                                 refused = frameworkLimit(m_request.framework, scratch);
+                            leastDepth = isDeep ? m_space.leastDepth(of) : 1;
                         }
-                        legal[recompute] +=
-                            shardings * (isDeep ? m_space.layersOfChunk(of) - (filtered ? m_space.leastDepth(of) : 1) + 1 : 1);
+                        legal[recompute] += shardings * (isDeep ? layersOfChunk - leastDepth + 1 : 1);
                     }
                 });
-                for (const Recompute recompute : m_space.recomputes()) {
+                if (std::all_of(legal.begin(), legal.end(), [](const auto& of) { return of.second == 0; }))
+                    continue;
+                Choice node = choice;
+                node.kind = 0;
+                node.chunks = scheduleFamily(m_space.kinds.front()).chunks.least;
+                node.zeroStage = 0;
+                node.dpShard = node.grid.dp * node.grid.cp;
+                m_space.applyTo(scratch, node);
+                for (const auto& [recompute, floor] : m_floors.leastOf(node, scratch)) {
                     record.legal += legal[recompute];
                     if (legal[recompute] == 0)
                         continue;
-                    choice.recompute = recompute;
-                    choice.recomputeLayers = recompute == Recompute::full ? 1 : 0;
-                    choice.kind = 0;
-                    choice.chunks = scheduleFamily(m_space.kinds.front()).chunks.least;
-                    choice.zeroStage = 0;
-                    choice.dpShard = choice.grid.dp * choice.grid.cp;
-                    m_space.applyTo(scratch, choice);
-                    const LayoutFloor floor = m_floors.leastOf(choice, scratch);
+                    node.recompute = recompute;
+                    node.recomputeLayers = recompute == Recompute::full ? 1 : 0;
                     const double ns = floor.stepNs;
                     if (floor.bytes > m_capacityBytes) {
-                        record.activations.note(floor.bytes, 0, choice);
+                        record.activations.note(floor.bytes, 0, node);
                         continue;
                     }
                     nodes.push_back({.key = byHeadroom() ? floor.bytes : ns,
                                      .rung = Rung::node,
                                      .grid = static_cast<std::int32_t>(index),
-                                     .choice = choice,
+                                     .choice = node,
                                      .floorNs = ns,
                                      .tightNs = ns,
                                      .second = byHeadroom() ? ns : 0});
@@ -164,15 +163,13 @@ void Search::expandNode(const Waiting& node, std::vector<Waiting>& shapes) const
         m_space.applyTo(scratch, shape);
         return shardings;
     };
-    eachShape(node.choice, scratch, [&](const Choice& legal) {
-        Choice shape = legal;
-        if (!m_space.free.recompute)
-            shape.recomputeLayers = m_space.held.recomputeLayers;
+    eachShape(node.choice, scratch, [&](Choice shape, int) {
         const bool filtered = !m_request.framework.empty();
-        if (filtered) {
+        if (filtered)
             shape.recomputeLayers = depthToJudge(shape);
-            m_space.applyTo(scratch, shape);
-        }
+        else if (!m_space.free.recompute)
+            shape.recomputeLayers = m_space.held.recomputeLayers;
+        m_space.applyTo(scratch, shape);
         if (!filtered || !shardingsOf(shape).empty())
             push(shape);
         if (!m_space.free.layersPerStage)

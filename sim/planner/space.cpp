@@ -422,18 +422,54 @@ void PlanSpace::hideTransfers(Scenario& scenario) const
     scenario.training.overlap = overlapOf(m_request.framework, scenario);
 }
 
-bool PlanSpace::isLegalAllAlong(Scenario& scenario) const
+template <typename IsLegal>
+bool PlanSpace::isLegalWithEachBatch(Scenario& scenario, const IsLegal& holds) const
 {
-    if (!isLegal(scenario))
+    if (!holds(scenario))
         return false;
     const int batch = scenario.training.globalBatchSize;
-    bool legal = true;
-    for (const int before : m_request.rampBatches) {
+    const bool legal = std::all_of(m_request.rampBatches.begin(), m_request.rampBatches.end(), [&](int before) {
         scenario.training.globalBatchSize = before;
-        legal = legal && isLegal(scenario);
-    }
+        return holds(scenario);
+    });
     scenario.training.globalBatchSize = batch;
     return legal;
+}
+
+bool PlanSpace::isLegalAllAlong(Scenario& scenario) const
+{
+    return isLegalWithEachBatch(scenario, isLegal);
+}
+
+const std::vector<LegalPipeline>& PlanSpace::legalPipelines(const Choice& choice, Scenario& scratch) const
+{
+    static const std::vector<LegalPipeline> none;
+    Choice of = choice;
+    of.zeroStage = zeroStages(choice.grid).front();
+    of.dpShard = shards(choice.grid, of.zeroStage).front();
+    of.kind = of.deal = 0;
+    of.chunks = scheduleFamily(kinds.front()).chunks.least;
+    of.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
+    applyTo(scratch, of);
+    // Where one cuts sequences, there is no other: what that asks of the rest of the job is asked of all.
+    if (!isLegalWithEachBatch(scratch, isLegalBesidePipeline))
+        return none;
+    const PipelineKey key{choice.grid.pp, std::int64_t{choice.microBatch} * choice.grid.dp, choice.recompute};
+    {
+        const std::lock_guard guard(m_lock);
+        if (const auto found = m_pipelines.find(key); found != m_pipelines.end())
+            return found->second;
+    }
+    std::vector<LegalPipeline> legal;
+    for (of.kind = 0; of.kind < static_cast<int>(kinds.size()); ++of.kind)
+        for (const int chunks : chunkCounts(choice.grid, of.kind)) {
+            of.chunks = chunks;
+            applyTo(scratch, of);
+            if (isLegalWithEachBatch(scratch, hasLegalPipeline))
+                legal.push_back({.kind = of.kind, .chunks = chunks, .layersOfChunk = layersOfChunk(of)});
+        }
+    const std::lock_guard guard(m_lock);
+    return m_pipelines.try_emplace(key, std::move(legal)).first->second;
 }
 
 bool PlanSpace::isOfFramework(const Scenario& scenario) const

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace sim {
@@ -33,6 +34,12 @@ struct FreeKeys {
     bool tp = true, cp = true, pp = true, dp = true, ep = true, etp = true, order = false, layersPerStage = false,
          microBatch = true, sequenceParallel = true, zeroStage = true, dpShard = true, kind = true, chunks = true,
          recompute = true;
+};
+
+/// A kind of schedule with so many chunks that pipelines of some length and number of micro-batches may have.
+struct LegalPipeline {
+    int kind = 0, chunks = 1;
+    int layersOfChunk = 0; ///< of the fullest
 };
 
 class PlanSpace {
@@ -63,7 +70,11 @@ public:
     Scenario scenarioOf(const Choice&) const;
     /// The same into a scenario that was made here before: nothing but what is searched is touched.
     void applyTo(Scenario&, const Choice&) const;
-    /// With the batch of the document, and with those that it begins with. The scenario is left as it was.
+    /// Kinds and chunks that are legal for a choice's grid, micro-batch, sequence parallelism and recomputation, with the batch
+    /// of the document and those that it begins with. Legal of one, they are of all that differ in neither length of the pipeline
+    /// nor micro-batches: looked for once. `scratch` is left as one of them. Thread-safe.
+    const std::vector<LegalPipeline>& legalPipelines(const Choice&, Scenario& scratch) const;
+    /// All of it. The scenario is left as it was.
     bool isLegalAllAlong(Scenario&) const;
     /// Whether the framework that was asked for runs it; true where none was.
     bool isOfFramework(const Scenario&) const;
@@ -92,8 +103,12 @@ private:
     bool m_reshardGiven = false;
     bool m_orderFollows = false;   ///< the framework has one alone
     int m_group = 0, m_slices = 0; ///< 0: as usual
+    template <typename IsLegal>
+    bool isLegalWithEachBatch(Scenario&, const IsLegal&) const;
     mutable std::mutex m_lock;
     mutable std::map<Choice, std::vector<std::vector<int>>> m_deals;
+    using PipelineKey = std::tuple<int, std::int64_t, Recompute>; ///< ranks, sequences of a micro-batch of all replicas
+    mutable std::map<PipelineKey, std::vector<LegalPipeline>> m_pipelines;
     int m_nodes = 0; ///< that the cluster is told to have; 0: nothing is said
 };
 

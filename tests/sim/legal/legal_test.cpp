@@ -136,6 +136,7 @@ TEST(Legal, IsWhatTheReaderTakes)
 {
     std::mt19937 random(11);
     int legal = 0, illegal = 0;
+    Scenario before = test::smallScenario(2, 2, 2);
     for (int round = 0; round < 2000; ++round) {
         Scenario scenario = test::randomScenario(random, 64);
         for (auto changes = random() % 4; changes > 0; --changes)
@@ -153,6 +154,22 @@ TEST(Legal, IsWhatTheReaderTakes)
         ASSERT_EQ(keysOf(judge(scenario)), read) << text;
         ASSERT_EQ(isLegal(scenario), resolved.scenario.has_value()) << text;
         ++(resolved.scenario ? legal : illegal);
+        // The two halves are all of it, and each looks at its own alone.
+        ASSERT_EQ(isLegalBesidePipeline(scenario) && hasLegalPipeline(scenario), isLegal(scenario)) << text;
+        Scenario otherPipeline = scenario, otherJob = before;
+        otherPipeline.schedule = before.schedule;
+        otherPipeline.schedule.sequenceSlices = scenario.schedule.sequenceSlices;
+        ASSERT_EQ(isLegalBesidePipeline(otherPipeline), isLegalBesidePipeline(scenario)) << text;
+        otherJob.schedule = scenario.schedule;
+        otherJob.model.numHiddenLayers = scenario.model.numHiddenLayers;
+        otherJob.layout.pp = scenario.layout.pp;
+        otherJob.layout.dp = scenario.layout.dp;
+        otherJob.training.globalBatchSize = scenario.training.globalBatchSize;
+        otherJob.training.microBatchSize = scenario.training.microBatchSize;
+        otherJob.training.recompute = scenario.training.recompute;
+        otherJob.training.recomputeLayers = scenario.training.recomputeLayers;
+        ASSERT_EQ(hasLegalPipeline(otherJob), hasLegalPipeline(scenario)) << text;
+        before = std::move(scenario);
     }
     EXPECT_GT(legal, 400);
     EXPECT_GT(illegal, 400);

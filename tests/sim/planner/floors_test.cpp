@@ -182,7 +182,7 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
         const double ns = step->metrics().stepTimeSeconds * 1e9;
         EXPECT_LE(floors.leastOfShape(choice, made, *parts), ns + 1);
         EXPECT_LE(floor.stepNs, ns + 1);
-        const LayoutFloor least = floors.leastOf(choice, made);
+        const LayoutFloor least = floors.leastOf(choice, made).at(choice.recompute);
         EXPECT_LE(least.stepNs, ns + 1);
         if (scenario.training.recompute != Recompute::full) {
             EXPECT_EQ(least.stepNs, kernelsOfLayersNs(made) * (made.microbatches() / static_cast<double>(made.layout.pp)));
@@ -220,7 +220,7 @@ TEST(Floor, IsTheSameWhateverWasPricedBefore)
         const Scenario scenario = space.scenarioOf(choice);
         const LayoutFloor floor =
             floors.floorOf(choice, scenario, *floors.partsOf(choice, scenario), *floors.shardsOf(choice, scenario));
-        const LayoutFloor least = floors.leastOf(choice, scenario);
+        const LayoutFloor least = floors.leastOf(choice, scenario).at(choice.recompute);
         return std::tuple(floor.stepNs, floor.bytes, floor.fullestRank, least.stepNs, least.bytes);
     };
     const Floors shared(space);

@@ -73,8 +73,9 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
     m_result.memory.resize(asIndex(classes.count()));
 }
 
-EngineResult EngineRun::run()
+EngineResult EngineRun::run(const EngineWatch& watch)
 {
+    auto look = watch.atNs.begin();
     for (int c = m_classes.count() - 1; c >= 0; --c)
         queue(c);
     for (;;) {
@@ -97,6 +98,11 @@ EngineResult EngineRun::run()
         if (m_events.empty())
             break;
         m_nowNs = m_events.nextNs();
+        if (look != watch.atNs.end() && m_nowNs >= *look) {
+            look = std::upper_bound(look, watch.atNs.end(), m_nowNs);
+            if (!goesOn(watch))
+                throw GivenUp();
+        }
         m_events.takeNext(m_now);
         for (std::size_t i = 0; i < m_now.size(); ++i) {
             if (i + kAhead < m_now.size())
@@ -117,6 +123,27 @@ EngineResult EngineRun::run()
     }
     std::sort(m_result.stretched.begin(), m_result.stretched.end());
     return std::move(m_result);
+}
+
+/// Where the first op of the compute stream stands whose end is not known.
+std::size_t EngineRun::kernelsTo(int c) const
+{
+    const Worker& worker = m_workers[asIndex(c)];
+    if ((worker.begun & maskOf(Stream::compute)) != 0)
+        return runningOn(c, Stream::compute).place;
+    const Fifo<WaitingOp>& waiting = m_waiting[asIndex(c)].ops;
+    for (std::size_t i = waiting.first(); i != waiting.next(); ++i)
+        if (!waiting[i].hasBegun && opOf(waiting[i].op).stream == Stream::compute)
+            return waiting[i].op.place;
+    return worker.place;
+}
+
+bool EngineRun::goesOn(const EngineWatch& watch) const
+{
+    EngineProgress progress{.times = m_result, .kernelsTo = {}};
+    for (int c = 0; c < m_classes.count(); ++c)
+        progress.kernelsTo.push_back(kernelsTo(c));
+    return watch.goesOn(progress);
 }
 
 /// What was scheduled before for the same transfer or kernel does not happen any more.
@@ -215,9 +242,9 @@ bool EngineResult::sameStretches(std::size_t classA, std::size_t classB) const
                       });
 }
 
-EngineResult runEngine(const Program& program, const RankClasses& classes, const PricedProgram& prices)
+EngineResult runEngine(const Program& program, const RankClasses& classes, const PricedProgram& prices, const EngineWatch& watch)
 {
-    return EngineRun(program, classes, prices).run();
+    return EngineRun(program, classes, prices).run(watch);
 }
 
 } // namespace sim

@@ -14,6 +14,8 @@
 #include "sim/program/program.h"
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <vector>
@@ -60,7 +62,23 @@ struct EngineResult {
     std::int64_t opCount() const { return static_cast<std::int64_t>(opEndNs.size()); }
 };
 
-/// Throws Deadlock if ranks wait for each other, saying who waits for what.
-EngineResult runEngine(const Program&, const RankClasses&, const PricedProgram&);
+/// Of a step that is still run.
+struct EngineProgress {
+    const EngineResult& times;          ///< of ops before these
+    std::vector<std::size_t> kernelsTo; ///< [class]: all ops of the compute stream up to this place have ended
+};
+/// Asked at such times of the step whether it need be run to its end.
+struct EngineWatch {
+    std::vector<std::int64_t> atNs; ///< ascending
+    std::function<bool(const EngineProgress&)> goesOn;
+};
+/// No Error: whoever watched knows why.
+class GivenUp : public std::exception {
+public:
+    const char* what() const noexcept override { return "given up"; }
+};
+
+/// Throws Deadlock if ranks wait for each other, saying who waits for what; GivenUp if the watch says so.
+EngineResult runEngine(const Program&, const RankClasses&, const PricedProgram&, const EngineWatch& = {});
 
 } // namespace sim

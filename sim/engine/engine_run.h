@@ -25,7 +25,7 @@ namespace sim {
 class EngineRun {
 public:
     EngineRun(const Program&, const RankClasses&, const PricedProgram&);
-    EngineResult run();
+    EngineResult run(const EngineWatch&);
 
 private:
     static constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
@@ -216,6 +216,8 @@ private:
     void besideChanges(int c, int by);
     void endKernel(int c);
     void happen(const Event&);
+    std::size_t kernelsTo(int c) const;
+    bool goesOn(const EngineWatch&) const;
 
     // Why nothing goes on (deadlock.cpp).
     struct Place {

@@ -371,7 +371,7 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
 
 std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Scenario& scenario) const
 {
-    const auto geometry = geometryOf({choice.grid, choice.order, 0, 1}, scenario);
+    const auto geometry = geometryOf({choice.grid, choice.order, 0}, scenario);
     const auto shapeOf = [&](CommunicatorRole role) { return geometry->groups.shapes[asIndex(role)]; };
     const PlanGrid& grid = choice.grid;
     const Key key{grid.tp,
@@ -479,7 +479,7 @@ std::map<Recompute, LayoutFloor> Floors::leastOf(const Choice& choice, const Sce
     return floors;
 }
 
-std::shared_ptr<const PipelineGeometry> Floors::geometryOf(const ShardKey& key, const Scenario& scenario) const
+std::shared_ptr<const PipelineGeometry> Floors::geometryOf(const GeometryKey& key, const Scenario& scenario) const
 {
     {
         const std::lock_guard guard(m_lock);
@@ -491,19 +491,17 @@ std::shared_ptr<const PipelineGeometry> Floors::geometryOf(const ShardKey& key, 
     return m_geometries.try_emplace(key, std::move(made)).first->second;
 }
 
-namespace {
-std::tuple<PlanGrid, int, int, int> shardKey(const Choice& choice)
+/// Stages of ZeRO that shard over as many ranks have the same groups.
+std::shared_ptr<const PipelineGeometry> Floors::geometryOfShards(const Choice& choice, const Scenario& scenario) const
 {
-    return {choice.grid, choice.order, choice.zeroStage, choice.dpShard};
+    return geometryOf({choice.grid, choice.order, communicatorSize(CommunicatorRole::dpShard, scenario)}, scenario);
 }
-} // namespace
 
-ShardFloors Floors::priceShards(const Scenario& given) const
+ShardFloors Floors::priceShards(const Scenario& given, const PipelineGeometry& geometry) const
 {
     Scenario scenario = given;
     scenario.training.recompute = Recompute::none;
     scenario.training.microBatchSize = 1;
-    const PipelineGeometry geometry = pipelineGeometry(scenario);
     const CostModel cost(scenario);
     const PassPricer price(given, cost, geometry.groups);
     Labels labels;
@@ -532,36 +530,34 @@ ShardFloors Floors::priceShards(const Scenario& given) const
 
 std::shared_ptr<const ShardFloors> Floors::shardsOf(const Choice& choice, const Scenario& scenario) const
 {
-    const ShardKey key = shardKey(choice);
+    const ShardKey key{choice.grid, choice.order, choice.zeroStage, choice.dpShard};
     {
         const std::lock_guard guard(m_lock);
         if (const auto found = m_shards.find(key); found != m_shards.end())
             return found->second;
     }
-    auto made = std::make_shared<const ShardFloors>(priceShards(scenario));
+    auto made = std::make_shared<const ShardFloors>(priceShards(scenario, *geometryOfShards(choice, scenario)));
     const std::lock_guard guard(m_lock);
     return m_shards.try_emplace(key, std::move(made)).first->second;
 }
 
-/// What comes after the last gradient is there.
-double Floors::updateNs(const Choice& choice, const Scenario& scenario, ParameterElements elements) const
+double Floors::updateNs(const Choice& choice, const Scenario& scenario, const ShardFloors& shards,
+                        ParameterElements elements) const
 {
-    const ShardKey key = shardKey(choice);
     const ParameterElements trained = elements.trained();
-    const UpdateKey size{trained.dense, trained.routed, scenario.modelCopies()};
+    const ShardFloors::UpdateKey key{trained.dense, trained.routed, scenario.modelCopies()};
     {
         const std::lock_guard guard(m_lock);
-        const auto& known = m_updates[key];
-        if (const auto found = known.find(size); found != known.end())
+        if (const auto found = shards.updates.find(key); found != shards.updates.end())
             return found->second;
     }
-    const auto geometry = geometryOf(key, scenario);
     const CostModel cost(scenario);
     Labels labels;
     PassBuilder builder(scenario, labels);
-    const double ns = PassPricer(scenario, cost, geometry->groups).updateNs(builder.finish(trained, false, 0));
+    const double ns =
+        PassPricer(scenario, cost, geometryOfShards(choice, scenario)->groups).updateNs(builder.finish(trained, false, 0));
     const std::lock_guard guard(m_lock);
-    return m_updates[key].try_emplace(size, ns).first->second;
+    return shards.updates.try_emplace(key, ns).first->second;
 }
 
 } // namespace sim

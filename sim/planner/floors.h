@@ -67,6 +67,9 @@ struct PartFloors {
 struct ShardFloors {
     std::vector<double> layerReduce, layerGather; ///< [kind], nanoseconds on the stream of data parallelism
     double embeddingReduce = 0, embeddingGather = 0, headReduce = 0, headGather = 0;
+    /// Of parameters, dense and routed, and copies of the model: what comes after the last gradient is there. Floors' own.
+    using UpdateKey = std::tuple<std::int64_t, std::int64_t, int>;
+    mutable std::map<UpdateKey, double> updates;
 };
 
 /// A choice's floor, and the memory it takes at least.
@@ -132,8 +135,8 @@ public:
 
 private:
     PartFloors priceParts(const Scenario&, const PipelineGeometry&) const;
-    ShardFloors priceShards(const Scenario&) const;
-    double updateNs(const Choice&, const Scenario&, ParameterElements) const;
+    ShardFloors priceShards(const Scenario&, const PipelineGeometry&) const;
+    double updateNs(const Choice&, const Scenario&, const ShardFloors&, ParameterElements) const;
     const PlanSpace& m_space;
     std::vector<LayerKind> m_kinds;
     std::vector<int> m_kindOfLayer;           ///< [layer]
@@ -156,13 +159,13 @@ private:
     const HalfFloors& halfOf(HalfOfLayer, const Choice&, const Scenario&) const;
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
-    /// Parameters, dense and routed; copies of the model.
-    using UpdateKey = std::tuple<std::int64_t, std::int64_t, int>;
-    mutable std::map<ShardKey, std::map<UpdateKey, double>> m_updates;
-    mutable std::map<ShardKey, std::shared_ptr<const PipelineGeometry>> m_geometries;
+    /// With the ranks of a group that shards; 0: nothing that depends on it is looked at.
+    using GeometryKey = std::tuple<PlanGrid, int, int>;
+    mutable std::map<GeometryKey, std::shared_ptr<const PipelineGeometry>> m_geometries;
     mutable std::map<std::array<int, 5>, std::shared_ptr<const PassOrder>> m_orders;
     mutable std::size_t m_orderedPasses = 0; ///< in m_orders
-    std::shared_ptr<const PipelineGeometry> geometryOf(const ShardKey&, const Scenario&) const;
+    std::shared_ptr<const PipelineGeometry> geometryOf(const GeometryKey&, const Scenario&) const;
+    std::shared_ptr<const PipelineGeometry> geometryOfShards(const Choice&, const Scenario&) const;
 };
 
 } // namespace sim

@@ -112,6 +112,7 @@ private:
     void expandShape(const Waiting&, std::vector<Waiting>& leaves, GridRecord&) const;
     void takeLaid(Waiting leaf, const Laid&);
     void simulateAll(const std::vector<Waiting>&);
+    double mostOfInterestNs(const Waiting&) const;
     bool canGoDeeper(const Choice& choice) const
     {
         return !byHeadroom() && choice.recompute == Recompute::full && m_space.free.recompute &&
@@ -158,6 +159,7 @@ private:
         Waiting from;
         PlannedLayout layout;
         std::shared_ptr<const Scenario> scenario;
+        double ns = 0, bytes = 0; ///< its step, and its fullest rank
     };
     std::vector<Found> m_found;
     double m_bestKey = kUnbounded, m_bestSecond = kUnbounded;

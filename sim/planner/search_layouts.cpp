@@ -6,6 +6,7 @@
 #include "sim/index.h"
 #include "sim/parallel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -224,10 +225,50 @@ PlannedLayout Search::planned(const Waiting& from, const Simulation& simulation)
     return layout;
 }
 
+namespace {
+
+/// Gives up a step once what the engine knows of it, and the closed form behind that, takes longer.
+StepWatch watchFor(double mostNs, double floorNs)
+{
+    StepWatch watch;
+    if (mostNs == kUnbounded)
+        return watch;
+    for (const double share : {0.125, 0.25, 0.5}) // most is lost while the pipeline fills
+        watch.atNs.push_back(static_cast<std::int64_t>(share * floorNs));
+    watch.goesOn = [mostNs, floor = std::shared_ptr<StepFloor>()](const PreparedStep& step,
+                                                                  const EngineProgress& progress) mutable {
+        if (!floor)
+            floor = std::make_shared<StepFloor>(step.scenario, step.program);
+        return floor->ns(step, progress) <= mostNs + 1; // a floor is a sum of rounded numbers
+    };
+    return watch;
+}
+
+} // namespace
+
+/// A layout whose step takes longer changes nothing that is told: it has none of the places, its grid has a better one, and one
+/// that leaves as much memory is faster. Infinite where it could.
+double Search::mostOfInterestNs(const Waiting& leaf) const
+{
+    const std::size_t places = asIndex(std::max(1, m_request.top));
+    if (byHeadroom() || m_found.size() < places ||
+        m_space.base.training.offload.isOn()) // the host's memory is the engine's alone
+        return kUnbounded;
+    std::vector<double> steps;
+    for (const Found& found : m_found)
+        steps.push_back(found.ns);
+    std::nth_element(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(places - 1), steps.end());
+    const double last = steps[places - 1];
+    const bool leavesNoMore = std::any_of(m_found.begin(), m_found.end(),
+                                          [&](const Found& found) { return found.ns <= last && found.bytes <= leaf.bytes; });
+    return leavesNoMore && m_grids[asIndex(leaf.grid)].bestKey <= last ? last : kUnbounded;
+}
+
 void Search::simulateAll(const std::vector<Waiting>& leaves)
 {
     std::vector<std::shared_ptr<const Simulation>> results(leaves.size());
     std::vector<std::string> problems(leaves.size()), refused(leaves.size());
+    std::vector<bool> isTooSlow(leaves.size(), false);
     forEachInParallel(leaves.size(), threads(), [&](std::size_t i) {
         const auto resolved = withSettings(m_request, m_space.settingsOf(leaves[i].choice)).resolve(m_catalogue);
         if (!resolved.scenario) { // perturbations of ranks that are not there, and the like: not legal for this job
@@ -240,7 +281,9 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
             if (refused[i] = exportProblem(*framework, *resolved.scenario, m_catalogue); !refused[i].empty())
                 return;
         try {
-            results[i] = simulate(*resolved.scenario);
+            results[i] = simulate(*resolved.scenario, {.watch = watchFor(mostOfInterestNs(leaves[i]), leaves[i].tightNs)});
+        } catch (const GivenUp&) {
+            isTooSlow[i] = true;
         } catch (const Error& error) {
             problems[i] = error.what();
         }
@@ -251,11 +294,13 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
             record.rule = refused[i];
             continue;
         }
-        if (!results[i]) {
+        if (!results[i] && !isTooSlow[i]) {
             leaveOpen(leaves[i], problems[i]);
             continue;
         }
         ++m_answer.simulated;
+        if (isTooSlow[i])
+            continue;
         const double bytes = results[i]->metrics().peakMemoryGib * kBytesPerGib;
         if (bytes > m_capacityBytes || !results[i]->metrics().hostFits) {
             record.laid.note(bytes, 0, leaves[i].choice);
@@ -263,9 +308,12 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
                 pushDeeper(leaves[i], bytes, floorDeeper(leaves[i].choice));
             continue;
         }
-        Found found{leaves[i], planned(leaves[i], *results[i]), std::make_shared<const Scenario>(results[i]->scenario())};
-        const double ns = std::round(found.layout.stepSeconds * 1e9);
-        const auto keys = byHeadroom() ? std::pair(bytes, ns) : std::pair(ns, bytes);
+        Found found{.from = leaves[i],
+                    .layout = planned(leaves[i], *results[i]),
+                    .scenario = std::make_shared<const Scenario>(results[i]->scenario()),
+                    .ns = std::round(results[i]->metrics().stepTimeSeconds * 1e9),
+                    .bytes = bytes};
+        const auto keys = byHeadroom() ? std::pair(bytes, found.ns) : std::pair(found.ns, bytes);
         if (keys < std::pair(m_bestKey, m_bestSecond))
             std::tie(m_bestKey, m_bestSecond) = keys;
         if (keys < std::pair(record.bestKey, record.bestSecond)) {

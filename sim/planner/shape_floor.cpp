@@ -100,7 +100,7 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
 {
     const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
     const Overlap& overlap = scenario.training.overlap;
-    const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0, 1}, scenario)->sendTier)];
+    const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0}, scenario)->sendTier)];
     const int ranks = choice.grid.pp, copies = family.modelCopies;
     const int microbatches = scenario.microbatches();
     const int stages = ranks * choice.chunks / copies;
@@ -271,7 +271,7 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
 {
     const int ranks = choice.grid.pp, copies = scenario.modelCopies(), stages = ranks * choice.chunks / copies;
     const PipelineOf pipeline = PipelineOf::of(scenario);
-    const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0, 1}, scenario)->sendTier)];
+    const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0}, scenario)->sendTier)];
     const double m = scenario.microbatches() / static_cast<double>(copies);
     struct Times {
         double forward = 0, backward = 0;
@@ -427,7 +427,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
     const ShapeFloor::Rank* before = nullptr;
     for (const ShapeFloor::Rank& rank : shape.ranks) {
         if (before == nullptr || !sameElements(before->held, rank.held)) {
-            update = updateNs(choice, scenario, rank.held);
+            update = updateNs(choice, scenario, shards, rank.held);
             states = statesBytes(scenario, rank.held);
         }
         double dp = rank.embeddings * (reductions * shards.embeddingReduce + gathers * shards.embeddingGather) +

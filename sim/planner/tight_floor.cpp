@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -19,6 +20,9 @@ namespace sim {
 namespace {
 
 constexpr double kNotYet = std::numeric_limits<double>::infinity();
+
+/// StepFloor's.
+using KnownEnds = std::function<std::span<const double>(int rank)>;
 
 /// What a pass keeps, and takes at most.
 struct PassBytes {
@@ -146,6 +150,26 @@ bool replicasAreAlike(const Scenario& scenario)
            domainsHoldBlocks(scenario);
 }
 
+/// [step]: when the last kernel of a class's program up to that step has ended, as far as is known.
+std::vector<double> kernelEnds(const PreparedStep& step, const EngineProgress& progress, int classIndex)
+{
+    const auto c = asIndex(classIndex);
+    std::vector<double> ends;
+    double end = 0;
+    std::size_t place = progress.times.firstOp[c];
+    for (const Step& of : step.program.ranks[asIndex(step.classes.pipelineRank[c])].steps) {
+        for (const Op& op : step.program.passes[of.pass].ops) {
+            if (place >= progress.kernelsTo[c])
+                return ends;
+            if (op.stream == Stream::compute)
+                end = static_cast<double>(progress.times.opEndNs[place]);
+            ++place;
+        }
+        ends.push_back(end);
+    }
+    return ends;
+}
+
 /// When the last op of a pipeline can have ended at the earliest.
 class PipelineWalk {
 public:
@@ -162,7 +186,7 @@ public:
     }
 
     double endNs(const PipelineRanks& pipeline, std::vector<PricedFor>& prices, const Placement& placement,
-                 StreamClock::Replicas replicas) const
+                 StreamClock::Replicas replicas, const KnownEnds& knownOf) const
     {
         struct Standing {
             StreamClock clock;
@@ -172,12 +196,16 @@ public:
             std::array<double, 2> joins{kNotYet, kNotYet}; ///< when it came to what it does with the last, the other copy
             int peer = -1;                                 ///< that it sent to last, and over which tier
             std::size_t tier = 0;
+            std::span<const double> known; ///< [step]
         };
         const std::size_t ranks = m_program.ranks.size();
         std::vector<Standing> standing(
             ranks, {.clock = StreamClock(m_besideTransfers, StreamClock::Begin::ofStep, replicas), .mailbox = {}});
-        for (std::size_t r = 0; r < ranks; ++r)
+        for (std::size_t r = 0; r < ranks; ++r) {
             standing[r].mailbox.assign(asIndex(m_program.ranks[r].slots), kNotYet);
+            if (knownOf)
+                standing[r].known = knownOf(pipeline.ranks[r]);
+        }
         // Whether all have come that do it together, and when the last has.
         const auto joint = [&](std::size_t r, CommunicatorRole role) {
             double latest = 0;
@@ -238,6 +266,8 @@ public:
                         sent = begin + alone.sent;
                         here.clock.append(alone.clock, arrival);
                     }
+                    if (here.step < here.known.size())
+                        here.clock.holdUntil(Stream::compute, here.known[here.step]);
                     if (sends)
                         standing[asIndex(step.sendTo)].mailbox[asIndex(step.sendSlot)] = sent + sendNs;
                     moved = true;
@@ -260,33 +290,62 @@ private:
 
 } // namespace
 
-TightFloor tightFloor(const Scenario& scenario, const PassCostsOf& costsOf)
+struct StepFloor::Parts {
+    Placement placement;
+    std::vector<PricedFor> prices; ///< [geometry]
+    std::vector<PipelineRanks> pipelines;
+    StreamClock::Replicas replicas = StreamClock::Replicas::differ;
+    PipelineWalk walk;
+};
+
+StepFloor::StepFloor(const Scenario& scenario, const Program& program)
 {
-    const Schedule schedule = planSchedule(scenario, costsOf);
-    const Program program = lowerProgram(scenario, schedule);
     const CostModel cost(scenario);
     const Mesh mesh(scenario.layout);
     const Placement placement(scenario.layout, scenario.cluster);
-
     std::vector<bool> reaches;
-    std::vector<PassBytes> bytes;
-    for (const Pass& pass : program.passes) {
+    for (const Pass& pass : program.passes)
         reaches.push_back(reachesOut(pass));
-        bytes.push_back(bytesOf(pass));
-    }
+    m_parts =
+        std::make_unique<Parts>(Parts{.placement = placement, .walk = PipelineWalk(scenario, cost, program, std::move(reaches))});
     std::vector<GroupGeometry> geometries;
-    const std::vector<PipelineRanks> pipelines = pipelinesOf(scenario, mesh, placement, geometries);
-    std::vector<PricedFor> prices;
-    prices.reserve(geometries.size());
+    m_parts->pipelines = pipelinesOf(scenario, mesh, placement, geometries);
+    m_parts->prices.reserve(geometries.size());
     for (const GroupGeometry& geometry : geometries)
-        prices.emplace_back(scenario, cost, program, geometry);
+        m_parts->prices.emplace_back(scenario, cost, program, geometry);
+    if (m_parts->pipelines.size() == 1 && replicasAreAlike(scenario))
+        m_parts->replicas = StreamClock::Replicas::areAlike;
+}
 
-    const auto replicas =
-        pipelines.size() == 1 && replicasAreAlike(scenario) ? StreamClock::Replicas::areAlike : StreamClock::Replicas::differ;
-    TightFloor floor;
-    const PipelineWalk walk(scenario, cost, program, std::move(reaches));
-    for (const PipelineRanks& pipeline : pipelines)
-        floor.stepNs = std::max(floor.stepNs, walk.endNs(pipeline, prices, placement, replicas));
+StepFloor::~StepFloor() = default;
+
+double StepFloor::ns(const KnownEnds& known)
+{
+    double ns = 0;
+    for (const PipelineRanks& pipeline : m_parts->pipelines)
+        ns = std::max(ns, m_parts->walk.endNs(pipeline, m_parts->prices, m_parts->placement, m_parts->replicas, known));
+    return ns;
+}
+
+double StepFloor::ns(const PreparedStep& step, const EngineProgress& progress)
+{
+    std::map<int, std::vector<double>> ends; // [class][step]
+    return ns([&](int rank) -> std::span<const double> {
+        const int c = step.classes.classOf[asIndex(rank)];
+        const auto [known, isNew] = ends.try_emplace(c);
+        if (isNew)
+            known->second = kernelEnds(step, progress, c);
+        return known->second;
+    });
+}
+
+TightFloor tightFloor(const Scenario& scenario, const PassCostsOf& costsOf)
+{
+    const Program program = lowerProgram(scenario, planSchedule(scenario, costsOf));
+    TightFloor floor{.stepNs = StepFloor(scenario, program).ns()};
+    std::vector<PassBytes> bytes;
+    for (const Pass& pass : program.passes)
+        bytes.push_back(bytesOf(pass));
     for (std::size_t r = 0; r < program.ranks.size(); ++r) {
         double held = 0, peak = 0;
         for (const Step& step : program.ranks[r].steps) {

@@ -4,8 +4,14 @@
 // what is left out only makes a step longer. Private to sim/planner.
 #pragma once
 
+#include "sim/program/program.h"
 #include "sim/scenario/scenario.h"
 #include "sim/simulate/plan_schedule.h"
+#include "sim/simulate/prepared_step.h"
+
+#include <functional>
+#include <memory>
+#include <span>
 
 namespace sim {
 
@@ -17,5 +23,23 @@ struct TightFloor {
 
 /// Throws what planSchedule and lowerProgram do. O(passes' ops, steps).
 TightFloor tightFloor(const Scenario&, const PassCostsOf& costsOf = measurePassCosts);
+
+/// The same of a program that is lowered already.
+class StepFloor {
+public:
+    StepFloor(const Scenario&, const Program&); ///< the program outlives it
+    ~StepFloor();
+    StepFloor(const StepFloor&) = delete;
+    double ns() { return ns(KnownEnds{}); }
+    /// Behind what the engine has found so far, in running this program.
+    double ns(const PreparedStep&, const EngineProgress&);
+
+private:
+    struct Parts;
+    /// Of a rank: when the last kernel up to a step of its program has ended, of as many steps as that is known of.
+    using KnownEnds = std::function<std::span<const double>(int rank)>;
+    double ns(const KnownEnds&);
+    std::unique_ptr<Parts> m_parts;
+};
 
 } // namespace sim

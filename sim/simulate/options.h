@@ -4,13 +4,25 @@
 #include "sim/memory_limit.h"
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 namespace sim {
+
+struct EngineProgress;
+struct PreparedStep;
+
+/// An EngineWatch that is told which step it is.
+struct StepWatch {
+    std::vector<std::int64_t> atNs;
+    std::function<bool(const PreparedStep&, const EngineProgress&)> goesOn;
+};
 
 struct SimulateOptions {
     bool full = false; ///< every rank one by one instead of one of each equivalence class: same numbers, bit for bit
     /// Rather than take more, simulate and Simulation::trace throw Error with the numbers.
     double memoryLimitBytes = kMemoryLimitBytes;
+    StepWatch watch; ///< simulate throws GivenUp if it says so
 };
 
 enum class TraceDetail : std::uint8_t {

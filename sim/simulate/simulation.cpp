@@ -32,13 +32,18 @@ bool sameTimes(const PreparedStep& step, const EngineResult& times, std::size_t 
            sameColumn(times.opEndNs) && times.sameStretches(a, b);
 }
 
+EngineWatch watchOf(const StepWatch& watch, const PreparedStep& step)
+{
+    return {.atNs = watch.atNs, .goesOn = [&](const EngineProgress& progress) { return watch.goesOn(step, progress); }};
+}
+
 /// Starting threads takes as long as tens of thousands of ops.
 constexpr std::int64_t kOpsWorthThreads = 200'000;
 
 } // namespace
 
 Simulation::Simulation(const Scenario& scenario, const SimulateOptions& options)
-    : m_step(scenario, options), m_times(runEngine(m_step.program, m_step.classes, m_step.prices))
+    : m_step(scenario, options), m_times(runEngine(m_step.program, m_step.classes, m_step.prices, watchOf(options.watch, m_step)))
 {
     const std::size_t threads = m_times.opCount() < kOpsWorthThreads ? 1 : 0;
     m_shares.resize(static_cast<std::size_t>(classCount()));

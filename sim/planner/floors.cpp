@@ -124,7 +124,7 @@ private:
 
 } // namespace
 
-GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const Placement& placement, int rank)
+GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const Placement& placement, int rank, GroupsOf of)
 {
     GroupGeometry geometry;
     const auto set = [&](CommunicatorRole role, const std::vector<int>& members) {
@@ -139,6 +139,8 @@ GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const 
     set(CommunicatorRole::cp, membersOf(ProcessGroup::cp));
     set(CommunicatorRole::ep, membersOf(ProcessGroup::ep));
     set(CommunicatorRole::exptTp, membersOf(ProcessGroup::expt_tp));
+    if (of == GroupsOf::layers)
+        return geometry;
     set(CommunicatorRole::exptDp, membersOf(ProcessGroup::expt_dp));
     set(CommunicatorRole::embd, membersOf(ProcessGroup::embd));
     const auto at = mesh.coordinates(rank); // with one copy of the model nobody asks for those of two
@@ -241,12 +243,12 @@ bool domainsHoldBlocks(const Scenario& scenario)
     });
 }
 
-PipelineGeometry pipelineGeometry(const Scenario& scenario)
+PipelineGeometry pipelineGeometry(const Scenario& scenario, GroupsOf of)
 {
     const Layout& layout = scenario.layout;
     const Mesh mesh(layout);
     const Placement placement(layout, scenario.cluster);
-    PipelineGeometry geometry{.groups = groupGeometryAt(scenario, mesh, placement, 0)};
+    PipelineGeometry geometry{.groups = groupGeometryAt(scenario, mesh, placement, 0, of)};
     int tier = static_cast<int>(scenario.cluster.tiers.size()) - 1;
     const bool repeats = layout.placement == PlacementRule::packed && domainsHoldBlocks(scenario);
     for (int p = 1; p < layout.pp; ++p) {
@@ -255,7 +257,7 @@ PipelineGeometry pipelineGeometry(const Scenario& scenario)
         const int stride = rank - before;
         if (repeats && stride % gpusTogether(scenario.cluster) == 0)
             continue; // lies on its nodes as the one before does
-        const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, rank);
+        const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, rank, of);
         for (std::size_t role = 0; role < here.shapes.size(); ++role) {
             const auto better = [](const GroupShape& a, const GroupShape& b) {
                 return std::pair(a.spanningTier(), a.domains) < std::pair(b.spanningTier(), b.domains);
@@ -278,6 +280,10 @@ Floors::Floors(const PlanSpace& space) : m_space(space)
         if (found == m_kinds.end())
             m_kinds.push_back(kind);
     }
+    m_alikeTo.assign(m_kindOfLayer.size(), model.numHiddenLayers);
+    for (int layer = model.numHiddenLayers - 2; layer >= 0; --layer)
+        m_alikeTo[asIndex(layer)] =
+            m_kindOfLayer[asIndex(layer)] == m_kindOfLayer[asIndex(layer + 1)] ? m_alikeTo[asIndex(layer + 1)] : layer + 1;
     m_layersTo.assign(m_kinds.size(), std::vector<int>(asIndex(model.numHiddenLayers + 1), 0));
     for (std::size_t kind = 0; kind < m_kinds.size(); ++kind)
         for (int layer = 0; layer < model.numHiddenLayers; ++layer)
@@ -486,7 +492,8 @@ std::shared_ptr<const PipelineGeometry> Floors::geometryOf(const GeometryKey& ke
         if (const auto found = m_geometries.find(key); found != m_geometries.end())
             return found->second;
     }
-    auto made = std::make_shared<const PipelineGeometry>(pipelineGeometry(scenario));
+    const GroupsOf of = std::get<2>(key) == 0 ? GroupsOf::layers : GroupsOf::all;
+    auto made = std::make_shared<const PipelineGeometry>(pipelineGeometry(scenario, of));
     const std::lock_guard guard(m_lock);
     return m_geometries.try_emplace(key, std::move(made)).first->second;
 }

@@ -42,14 +42,16 @@ struct PipelineGeometry {
     GroupGeometry groups;
     int sendTier = 0; ///< the innermost between neighbours
 };
-PipelineGeometry pipelineGeometry(const Scenario&);
+/// Groups that a layer's passes ask, or those of copies of the model, too.
+enum class GroupsOf : std::uint8_t { layers, all };
+PipelineGeometry pipelineGeometry(const Scenario&, GroupsOf);
 /// GPUs of a node, or of the domain of several that joins them as one.
 int gpusTogether(const Cluster&);
 /// Whether domains that are greater, but do not hold all, hold whole blocks of ranks: those that differ in nothing but the
 /// outermost axis. Then what lies like another on its nodes lies like it altogether, but for where it is along that axis.
 bool domainsHoldBlocks(const Scenario&);
 /// As one rank sees them.
-GroupGeometry groupGeometryAt(const Scenario&, const Mesh&, const Placement&, int rank);
+GroupGeometry groupGeometryAt(const Scenario&, const Mesh&, const Placement&, int rank, GroupsOf = GroupsOf::all);
 
 /// Parts of the model under one split: everything of a choice that a layer's passes depend on.
 struct PartFloors {
@@ -134,12 +136,18 @@ public:
     int kindOfLayer(int layer) const { return m_kindOfLayer[asIndex(layer)]; }
 
 private:
+    /// Of the layers from one on; -1 where they differ, or there is none.
+    int kindOfStage(int layer, int count) const
+    {
+        return count > 0 && m_alikeTo[asIndex(layer)] >= layer + count ? kindOfLayer(layer) : -1;
+    }
     PartFloors priceParts(const Scenario&, const PipelineGeometry&) const;
     ShardFloors priceShards(const Scenario&, const PipelineGeometry&) const;
     double updateNs(const Choice&, const Scenario&, const ShardFloors&, ParameterElements) const;
     const PlanSpace& m_space;
     std::vector<LayerKind> m_kinds;
     std::vector<int> m_kindOfLayer;           ///< [layer]
+    std::vector<int> m_alikeTo;               ///< [layer]: up to this one, layers from it on are of its kind
     std::vector<std::vector<int>> m_layersTo; ///< [kind][layer]: how many of the kind lie before it
     using Key = std::tuple<int, int, int, int, int, int, bool, bool, std::array<GroupShape, 4>>;
     mutable std::mutex m_lock;
@@ -159,7 +167,7 @@ private:
     const HalfFloors& halfOf(HalfOfLayer, const Choice&, const Scenario&) const;
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
-    /// With the ranks of a group that shards; 0: nothing that depends on it is looked at.
+    /// With the ranks of a group that shards; 0: of layers.
     using GeometryKey = std::tuple<PlanGrid, int, int>;
     mutable std::map<GeometryKey, std::shared_ptr<const PipelineGeometry>> m_geometries;
     mutable std::map<std::array<int, 5>, std::shared_ptr<const PassOrder>> m_orders;

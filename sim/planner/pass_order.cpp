@@ -136,7 +136,9 @@ PassOrder orderOf(const Schedule& schedule)
 std::vector<double> endsOfRanks(const PassOrder& order, std::span<const PartTimes> parts, double sendNs)
 {
     std::vector<double> ends(order.held.size(), 0);
-    std::vector<double> done(order.passes.size());
+    thread_local std::vector<double> done; // each is written before it is read
+    if (done.size() < order.passes.size())
+        done.resize(order.passes.size());
     const auto arrivalOf = [&](const OrderedPass& pass) {
         return pass.source < 0 ? 0 : done[asIndex(pass.source)] + (pass.crosses ? sendNs : 0);
     };

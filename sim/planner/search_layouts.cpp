@@ -233,7 +233,7 @@ StepWatch watchFor(double mostNs, double floorNs)
     StepWatch watch;
     if (mostNs == kUnbounded)
         return watch;
-    for (const double share : {0.125, 0.25, 0.5}) // most is lost while the pipeline fills
+    for (const double share : {0.125, 0.1875, 0.25, 0.5}) // most is lost while the pipeline fills
         watch.atNs.push_back(static_cast<std::int64_t>(share * floorNs));
     watch.goesOn = [mostNs, floor = std::shared_ptr<StepFloor>()](const PreparedStep& step,
                                                                   const EngineProgress& progress) mutable {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <span>
 
 namespace sim {
 namespace {
@@ -47,6 +48,23 @@ struct PipelineOf {
                           kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched};
     }
     int rankOf(int stage) const { return isV && stage >= ranks ? 2 * ranks - 1 - stage : stage % ranks; }
+};
+
+/// Whether a stage is made of the same layers as the one before it, and neither has an end of the model.
+class LikeBefore {
+public:
+    explicit LikeBefore(int stages) : m_stages(stages) {}
+    /// Of one after the other. `kind`: of all its layers, or -1.
+    bool operator()(int stage, int kind, int count)
+    {
+        const bool isLike = stage > 1 && stage < m_stages - 1 && kind >= 0 && kind == m_kind && count == m_count;
+        m_kind = kind;
+        m_count = count;
+        return isLike;
+    }
+
+private:
+    int m_stages, m_kind = -1, m_count = 0;
 };
 
 /// One part of the model.
@@ -112,15 +130,25 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
     const bool usesTwice = shape.usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
     const bool owning = usesTwice && (copies > 1 ? ranks == 1 || stages == ranks : rankOf(stages - 1) == 0);
 
-    std::vector<PartOfShape> all(asIndex(stages));
+    thread_local std::vector<PartOfShape> room; // most of the time would go to finding it
+    if (room.size() < asIndex(stages))
+        room.resize(asIndex(stages));
+    const std::span<PartOfShape> all(room.data(), asIndex(stages));
+    const PartOfShape nothing{.layers = std::vector<int>(m_kinds.size(), 0)};
     int layer = 0;
+    LikeBefore likeBefore(stages);
     for (int s = 0; s < stages; ++s) {
         PartOfShape& part = all[asIndex(s)];
         const int count = scenario.schedule.layersPerStage[asIndex(s)];
+        if (likeBefore(s, kindOfStage(layer, count), count)) {
+            part = all[asIndex(s - 1)];
+            layer += count;
+            continue;
+        }
+        part = nothing;
         const int again = choice.recompute != Recompute::full ? 0
                           : choice.recomputeLayers > 0        ? std::min(count, choice.recomputeLayers)
                                                               : count;
-        part.layers.resize(m_kinds.size());
         double keptBehind = 0; // of layers that are not run again: they are behind those that are
         for (std::size_t k = 0; k < m_kinds.size(); ++k) {
             const std::vector<int>& to = m_layersTo[k];
@@ -276,13 +304,14 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
     struct Times {
         double forward = 0, backward = 0;
     };
-    thread_local std::vector<Times> all;
-    thread_local std::vector<double> work;
-    all.assign(asIndex(stages), {});
-    work.assign(asIndex(ranks), 0);
+    thread_local std::vector<Times> roomForTimes;
+    thread_local std::vector<double> roomForWork;
+    roomForTimes.assign(asIndex(stages), {});
+    roomForWork.assign(asIndex(ranks), 0);
+    const std::span<Times> all = roomForTimes;
+    const std::span<double> work = roomForWork;
     double chain = 0;
-    int layer = 0;
-    for (int s = 0; s < stages; ++s) {
+    const auto timesOf = [&](int s, int layer, int count) {
         Times times;
         const auto add = [&](const PassFloors& of, double layers) {
             if (pipeline.blocks) {
@@ -293,7 +322,6 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
             times.forward += of.forward * layers;
             times.backward += (pipeline.splits ? std::min(of.backward, of.input + of.weight) : of.backward) * layers;
         };
-        const int count = scenario.schedule.layersPerStage[asIndex(s)];
         const int again = choice.recompute != Recompute::full ? 0
                           : choice.recomputeLayers > 0        ? std::min(count, choice.recomputeLayers)
                                                               : count;
@@ -316,8 +344,15 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
             add(parts.embedding, 1);
         if (count > 0 && s == stages - 1 && !scenario.model.tieWordEmbeddings && scenario.model.numNextnPredictLayers == 0)
             add(parts.head, 1);
+        return times;
+    };
+    int layer = 0;
+    LikeBefore likeBefore(stages);
+    for (int s = 0; s < stages; ++s) {
+        const int count = scenario.schedule.layersPerStage[asIndex(s)];
+        const Times times = all[asIndex(s)] =
+            likeBefore(s, kindOfStage(layer, count), count) ? all[asIndex(s - 1)] : timesOf(s, layer, count);
         layer += count;
-        all[asIndex(s)] = times;
         chain += pipeline.blocks || pipeline.splits ? 0 : times.forward;
         work[asIndex(pipeline.rankOf(s))] += m * (times.forward + times.backward);
         if (copies > 1 && stages - 1 - s < ranks)

@@ -509,22 +509,25 @@ int PlanSpace::stagesOf(const Choice& choice) const
     return std::max(1, choice.grid.pp * choice.chunks / scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies);
 }
 
-std::vector<int> PlanSpace::layersOfStages(const Choice& choice) const
+const std::vector<int>& PlanSpace::layersOfStages(const Choice& choice) const
 {
-    if (choice.deal > 0) {
-        const std::lock_guard guard(m_lock);
-        return m_deals.at(dealtOf(choice)).at(asIndex(choice.deal - 1));
-    }
     const int stages = stagesOf(choice);
-    return givenLayersPerStage.size() == asIndex(stages) ? givenLayersPerStage
-                                                         : balancedLayers(base.model.numHiddenLayers, stages);
+    const std::lock_guard guard(m_lock);
+    if (choice.deal > 0)
+        return m_deals.at(dealtOf(choice)).at(asIndex(choice.deal - 1));
+    if (givenLayersPerStage.size() == asIndex(stages))
+        return givenLayersPerStage;
+    const auto [balanced, isNew] = m_balanced.try_emplace(stages);
+    if (isNew)
+        balanced->second = balancedLayers(base.model.numHiddenLayers, stages);
+    return balanced->second;
 }
 
 int PlanSpace::layersOfChunk(const Choice& choice) const
 {
     const int stages = stagesOf(choice);
     if (choice.deal > 0 || givenLayersPerStage.size() == asIndex(stages)) {
-        const std::vector<int> layers = layersOfStages(choice);
+        const std::vector<int>& layers = layersOfStages(choice);
         return *std::max_element(layers.begin(), layers.end());
     }
     return (base.model.numHiddenLayers + stages - 1) / stages;

@@ -92,7 +92,7 @@ public:
 
 private:
     void readHeld();
-    std::vector<int> layersOfStages(const Choice&) const;
+    const std::vector<int>& layersOfStages(const Choice&) const;
     int stagesOf(const Choice&) const;
     /// As many as leave no chunk without a layer, or about so.
     int chunksThatHaveLayers(const PlanGrid&, const ScheduleFamily&) const;
@@ -107,6 +107,7 @@ private:
     bool isLegalWithEachBatch(Scenario&, const IsLegal&) const;
     mutable std::mutex m_lock;
     mutable std::map<Choice, std::vector<std::vector<int>>> m_deals;
+    mutable std::map<int, std::vector<int>> m_balanced;           ///< [stages]
     using PipelineKey = std::tuple<int, std::int64_t, Recompute>; ///< ranks, sequences of a micro-batch of all replicas
     mutable std::map<PipelineKey, std::vector<LegalPipeline>> m_pipelines;
     int m_nodes = 0; ///< that the cluster is told to have; 0: nothing is said

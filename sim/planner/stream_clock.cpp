@@ -159,6 +159,7 @@ double StreamClock::run(const PricedPass& priced, std::size_t from, std::size_t 
     double& compute = m_tails[asIndex(Stream::compute)];
     for (std::size_t i = from; i < to; ++i) {
         const PricedOp& op = priced.ops[i];
+        m_used |= maskOf(op.stream);
         double start = readyNs(op);
         if (op.stream == Stream::compute) {
             if (op.waits != 0)
@@ -198,7 +199,8 @@ void StreamClock::append(const StreamClock& alone, double arrivalNs)
 {
     double& compute = m_tails[asIndex(Stream::compute)];
     const double base = std::max(compute, arrivalNs);
-    for (std::size_t s = 0; s < m_tails.size(); ++s) {
+    for (unsigned left = alone.m_used; left != 0; left &= left - 1) {
+        const auto s = asIndex(std::countr_zero(left));
         m_tails[s] = std::max(m_tails[s], base + alone.m_tails[s]);
         m_besideFrom[s] = std::max(m_besideFrom[s], base + alone.m_besideFrom[s] - m_work - m_lost * m_beside[s]);
         m_beside[s] += alone.m_beside[s];

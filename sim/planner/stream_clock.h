@@ -85,8 +85,9 @@ private:
 
     double m_besideTransfers, m_lost; ///< lost: beta
     bool m_isFromBegin, m_hasKernel, m_areReplicasAlike;
-    std::vector<UnderWay> m_underWay; ///< collectives of data parallelism, where it is known when; one after the other
-    std::size_t m_firstUnderWay = 0;  ///< that had not ended when the last kernel began
+    std::vector<UnderWay> m_underWay;            ///< collectives of data parallelism, where it is known when; one after the other
+    std::size_t m_firstUnderWay = 0;             ///< that had not ended when the last kernel began
+    StreamMask m_used = maskOf(Stream::compute); ///< that something was issued on
     Tails m_tails{};
     /// How long after the last kernel's end streams go on with what waited for that: those of the mask.
     Tails m_sinceKernel{};

@@ -48,7 +48,7 @@ std::optional<std::string> refusal(const ScenarioState& state, std::string_view 
     if (rule == LayoutRule::keepGpus && number && std::fabs(*number) < 1e9 &&
         !keepsGpus(state.document(), &lastLegal, pointer, static_cast<int>(*number))) {
         return sim::countedText(lastLegal.layout.worldSize(), "GPU") + " cannot be shared out with " +
-               std::string(pointer.substr(pointer.rfind('/') + 1)) + " " + json + ": no whole dp is left";
+               std::string(pointer.substr(pointer.rfind('/') + 1)) + " " + json + ": dp would be no whole number";
     }
     sim::ScenarioDocument changed = state.document();
     apply(changed, makeEdit(state, pointer, json, rule));

@@ -36,7 +36,7 @@ Problems Lineup::add(const QString& name, const sim::ScenarioDocument& document,
     if (isFull())
         return {{{},
                  {},
-                 tr("six scenarios are compared already; nearest: Compare Only A and B, then add others").toStdString(),
+                 tr("Six scenarios are compared already. Compare Only A and B makes room for others").toStdString(),
                  sim::Severity::error}};
     auto resolved = document.resolve(catalogue);
     if (!resolved.scenario)

@@ -69,6 +69,16 @@ std::string plainWords(const std::string& text)
     return plainWords(QString::fromStdString(text)).toStdString();
 }
 
+QString asSentence(QString text)
+{
+    static const QRegularExpression kFirstWord(QStringLiteral("^[a-z]+(?=[ ,:']|$)"));
+    static const QRegularExpression kAxis(QStringLiteral("^(tp|cp|pp|dp|ep|etp)$"));
+    const QString first = kFirstWord.match(text).captured();
+    if (!first.isEmpty() && !kAxis.match(first).hasMatch())
+        text[0] = text[0].toUpper();
+    return text;
+}
+
 QString plainDescription(const QString& markdown)
 {
     static const QRegularExpression kCode(QStringLiteral("`([a-z_0-9.]+)`"));

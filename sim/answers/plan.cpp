@@ -252,9 +252,10 @@ std::string planProof(const Answer& answer)
         return digits(number) + " " + noun + (number == 1 ? "" : "s");
     };
     std::string text = counted("covered", "legal layout") + " on " + counted("gpus", "GPU");
-    if (answer.contains("simulated"))
+    if (answer.contains("simulated") && answer.at("covered").get<std::int64_t>() > 0)
         text += ", of which " + count("evaluated") + " had a floor worked out, " + count("tightened") +
-                " their passes laid out, and " + count("simulated") + " were simulated";
+                " their passes laid out, and " + count("simulated") +
+                (answer.at("simulated").get<std::int64_t>() == 1 ? " was simulated" : " were simulated");
     const bool proved = answer.at("proved").get<bool>();
     if (answer.at("best").empty())
         text += proved ? "; none fits" : "; none that was reached fits";

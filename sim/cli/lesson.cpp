@@ -60,7 +60,8 @@ void check(const LessonArguments& arguments)
 
 Paper paperOf(const std::string& file, std::uint64_t seed)
 {
-    return attributed(file, [&] { return Paper(readLesson(file, catalogue()), seed, catalogue()); });
+    const Lesson lesson = readLesson(file, catalogue()); // which names its file itself
+    return attributed(file, [&] { return Paper(lesson, seed, catalogue()); });
 }
 
 constexpr std::size_t kMostOfAnOption = 400;

@@ -34,7 +34,7 @@ int main(int argc, char** argv)
         app.parse(argc, argv); // runs the chosen command
         std::cout.flush();
         if (!std::cout)
-            throw sim::Error("standard output took only a part of the result");
+            throw sim::Error("Standard output took only a part of the result");
         return ExitCode::kGood;
     } catch (const CLI::RuntimeError& error) { // a command that has said all itself
         return error.get_exit_code();
@@ -48,7 +48,7 @@ int main(int argc, char** argv)
         std::cerr << sim::cli::linesForAPerson(error.what());
         return ExitCode::kCalledWrongly;
     } catch (const std::bad_alloc&) {
-        std::cerr << "there is not enough memory for this\n";
+        std::cerr << "There is not enough memory for this\n";
         return ExitCode::kBadInput;
     } catch (const std::exception& error) {
         std::cerr << sim::cli::linesForAPerson(error.what());

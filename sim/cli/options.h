@@ -146,15 +146,20 @@ inline std::string wordsFor(const CLI::Error& error)
     for (const std::string_view start :
          {"The following argument was not expected: ", "The following arguments were not expected: "})
         if (what.starts_with(start))
-            return "this command takes no " + quotedText(after(start));
+            return "This command takes no " + quotedText(after(start));
     if (constexpr std::string_view start = "Could not convert: "; what.starts_with(start))
         return shownText(after(start), kMostOfAll) + ": not what the option takes";
     if (const std::size_t at = what.find(": 1 required "); at != std::string_view::npos && what.ends_with(" missing"))
         return shownText(what.substr(0, at)) + " needs " +
                shownText(what.substr(at + std::string_view(": 1 required ").size(),
                                      what.size() - at - std::string_view(": 1 required  missing").size()));
+    if (constexpr std::string_view least = ": At least ", given = " required but received ";
+        what.find(least) != std::string_view::npos && what.find(given) != std::string_view::npos) {
+        const std::size_t at = what.find(least), then = what.find(given);
+        return shownText(what.substr(0, at)) + " are needed; given: " + shownText(what.substr(then + given.size()));
+    }
     if (what == "A subcommand is required")
-        return "a command is required";
+        return "A command is required";
     return shownText(what, kMostOfAll);
 }
 

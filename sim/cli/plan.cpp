@@ -495,7 +495,7 @@ void runPlan(const PlanArguments& arguments)
             if (!arguments.json)
                 print(merged, text);
         } catch (const Answer::exception&) {
-            throw Error("what is merged are answers of plan --part I/N --json; one of them lacks something");
+            throw Error("What is merged are answers of plan --part I/N --json; one of them lacks something");
         }
         std::cout << (arguments.json ? merged.dump() + "\n" : text.str());
         return;

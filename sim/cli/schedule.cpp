@@ -84,7 +84,7 @@ ScheduleRequest requestOf(const ScheduleArguments& arguments, const std::optiona
 {
     const bool byOptions = !arguments.request.kind.empty();
     if (byOptions != arguments.scenario.file.empty())
-        throw UsageError("give either a FILE, or --kind, --stages and --microbatches, or --import FILE");
+        throw UsageError("Give either a FILE, or --kind, --stages and --microbatches, or --import FILE");
     if (scenario)
         return attributed(arguments.scenario.file, [&] { return planningRequest(*scenario); });
     ScheduleRequest request = arguments.request;

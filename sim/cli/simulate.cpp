@@ -217,7 +217,7 @@ void run(const SimulateArguments& arguments)
     }
     if (arguments.explain)
         printBecause(*simulation, failing);
-    std::cerr << "simulated " << counted(metrics.simulatedOps, "op") << " in " << fixed(metrics.wallMs, 1) << " ms\n";
+    std::cerr << "Simulated " << counted(metrics.simulatedOps, "op") << " in " << fixed(metrics.wallMs, 1) << " ms\n";
 }
 
 } // namespace

@@ -236,7 +236,7 @@ void run(const SweepArguments& arguments)
                 std::cerr << linesForAPerson(settingsOf(axes, point) + ": " + point.missedCap);
     if (part.count == 1 &&
         std::none_of(points.begin(), points.end(), [](const Point& point) { return point.metrics() != nullptr; }))
-        throw Error("no combination can be simulated");
+        throw Error("No combination can be simulated");
     if (!arguments.csv)
         printBest(axes, points);
 }

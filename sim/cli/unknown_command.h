@@ -19,7 +19,7 @@ inline std::string unknownCommand(const CLI::App& app, int argc, const char* con
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
         names.push_back(command->get_name());
-    return "there is no command " + sim::quotedText(argv[1]) + sim::nearestWords(argv[1], names);
+    return "There is no command " + sim::quotedText(argv[1]) + sim::nearestWords(argv[1], names);
 }
 
 } // namespace sim::cli

@@ -112,9 +112,9 @@ void settleBatch(Job& job)
         job.globalBatch = static_cast<int>(std::min<long long>(step * *job.accumulation, 1 << 30));
     else if (job.globalBatch && job.accumulation && step * *job.accumulation != *job.globalBatch)
         job.reading.addNote("global batch", Became::contradictory,
-                            "global batch " + text(*job.globalBatch) + " is not micro-batch " + text(*job.microBatch) +
-                                " x accumulation " + text(*job.accumulation) + " x dp " + text(job.dp) + " = " +
-                                text(step * *job.accumulation) + ": the global batch counts",
+                            "a global batch of " + text(*job.globalBatch) + " is not " + text(step * *job.accumulation) +
+                                " = micro-batch " + text(*job.microBatch) + " x accumulation " + text(*job.accumulation) +
+                                " x dp " + text(job.dp) + ": the global batch counts",
                             "/training/global_batch_size");
     if (!job.globalBatch) {
         job.globalBatch = static_cast<int>(std::min<long long>(step, 1 << 30));
@@ -123,8 +123,8 @@ void settleBatch(Job& job)
     } else if (*job.globalBatch % step != 0) {
         const long long below = *job.globalBatch / step * step;
         job.reading.addNote("global batch", Became::contradictory,
-                            "global batch " + text(*job.globalBatch) + " is not a multiple of micro-batch " +
-                                text(*job.microBatch) + " x dp " + text(job.dp) + " = " + text(step) +
+                            "a global batch of " + text(*job.globalBatch) + " is not a multiple of " + text(step) +
+                                " = micro-batch " + text(*job.microBatch) + " x dp " + text(job.dp) +
                                 "; nearest: " + (below > 0 ? text(below) + ", " : "") + text(below + step),
                             "/training/global_batch_size");
     }

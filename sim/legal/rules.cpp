@@ -51,6 +51,11 @@ std::string Rules::named(std::string_view key, std::int64_t value) const
     return std::string(key.substr(key.rfind('/') + 1)) + " " + text(value) + m_provenance.originOf(key);
 }
 
+std::string Rules::valueOf(std::string_view key, std::int64_t value) const
+{
+    return std::string(key.substr(key.rfind('/') + 1)) + " is " + text(value) + m_provenance.originOf(key);
+}
+
 std::vector<Reason> judge(const Scenario& scenario, const Provenance& provenance)
 {
     std::vector<Reason> reasons;

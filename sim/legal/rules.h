@@ -43,6 +43,8 @@ private:
     static std::string counted(std::int64_t count, std::string_view noun);
     /// "num_attention_heads 128 (of llama3-405b)".
     std::string named(std::string_view key, std::int64_t value) const;
+    /// "virtual_stages is 8", with the same.
+    std::string valueOf(std::string_view key, std::int64_t value) const;
     /// `message()` makes the text, if anybody wants it.
     template <typename Message>
     void error(std::string_view key, Message&& message)

@@ -324,8 +324,10 @@ void Rules::world()
         });
     } else if (ranks < gpus && isWritten("/cluster/nodes") && gpus - ranks >= c.gpusPerNode) {
         warning("/cluster/nodes", [&] {
-            return text(gpus - ranks) + " GPUs stay idle: " + factors() + " = " + text(ranks) + " ranks, " + has() + "; nodes " +
-                   text(needed) + " are enough";
+            const std::int64_t idle = gpus - ranks;
+            return counted(idle, "GPU") + (idle == 1 ? " stays idle: " : " stay idle: ") + factors() + " = " +
+                   counted(ranks, "rank") + ", " + has() + "; " + counted(needed, "node") +
+                   (needed == 1 ? " is enough" : " are enough");
         });
     }
 }

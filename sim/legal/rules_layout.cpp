@@ -14,7 +14,7 @@ namespace {
 
 std::string domainText(const Tier& tier)
 {
-    return "the " + std::to_string(tier.span) + " GPUs of one " + quotedText(tier.name) + " domain";
+    return "the " + std::to_string(tier.span) + " GPUs of one " + shownText(tier.name) + " domain";
 }
 
 } // namespace
@@ -232,7 +232,7 @@ void Rules::expertsPlace()
     const std::string domain = domainText(c.tiers.front());
     const std::string groups = text(lie.across) + " of " + text(lie.groups) + " expert parallel groups lie in several domains";
     const std::string share = text(static_cast<std::int64_t>(lie.bytesAcross * 100 + 0.5)) +
-                              " % of what their all-to-alls send goes over the slower tier";
+                              " % of what the all-to-alls send goes over the slower tier";
     const std::string product = l.etp > 1 ? "ep " + text(l.ep) + " x etp " + text(l.etp) + " = " + text(block) : text(block);
     const std::string what = lie.apart ? "the ranks of an expert parallel group of " + text(l.ep) + " do not lie side by side: "
                              : block > span ? "an expert parallel group on " + product + " GPUs does not fit " + domain + ": "
@@ -337,7 +337,7 @@ void Rules::placement()
         const int gpu = l.explicitPlacement[static_cast<std::size_t>(rank)];
         const std::string at = "/layout/placement/" + text(rank);
         if (gpu < 0 || gpu >= gpus)
-            return error(at, [&] { return "there is no GPU " + text(gpu) + "; the cluster has 0 to " + text(gpus - 1); });
+            return error(at, [&] { return "there is no GPU " + text(gpu) + "; the cluster has GPUs 0 to " + text(gpus - 1); });
         const int holder = rankOf.try_emplace(gpu, rank).first->second;
         if (holder != rank)
             return error(at, [&] { return "GPU " + text(gpu) + " has rank " + text(holder) + " already"; });

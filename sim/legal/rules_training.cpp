@@ -87,7 +87,7 @@ void Rules::stages()
                                                       return m_family->holdsRanks(p) &&
                                                              hasLayersFor(p * s.virtualStages / copies);
                                                   }),
-                          "give layers_per_stage with zeros");
+                          "layers_per_stage with zeros");
         });
     }
 }
@@ -119,7 +119,7 @@ void Rules::scheduleKind()
         switch (demand.about) {
         case PipelineNumber::ranks:
             error("/schedule/kind", [&] {
-                return demand.says + ", and " + named("/layout/pp", pp) +
+                return demand.says + "; " + valueOf("/layout/pp", pp) +
                        orElse(nearestText(demand.nearest) + " pipeline ranks", demand.otherKind.empty() ? "" : kindInstead());
             });
             break;
@@ -127,7 +127,7 @@ void Rules::scheduleKind()
             error("/schedule/virtual_stages", [&] {
                 std::vector<std::int64_t> nearest = demand.nearest;
                 std::erase_if(nearest, [&](std::int64_t v) { return !hasLayersFor(pp * v / copies); });
-                return demand.says + ", and " + named("/schedule/virtual_stages", s.virtualStages) +
+                return demand.says + "; " + valueOf("/schedule/virtual_stages", s.virtualStages) +
                        orElse(nearestText(nearest), kindInstead());
             });
             break;
@@ -255,18 +255,19 @@ void Rules::batch()
     if (!sound({"/training/global_batch_size", "/training/micro_batch_size", "/layout"}) || !m_worldIsSound)
         return;
     const std::int64_t unit = std::int64_t{t.microBatchSize} * l.dp;
-    const auto product = [&] {
+    const auto factors = [&] {
         return "micro_batch_size " + text(t.microBatchSize) + m_provenance.originOf("/training/micro_batch_size") + " x dp " +
-               text(l.dp) + m_provenance.originOf("/layout/dp") + " = " + text(unit);
+               text(l.dp) + m_provenance.originOf("/layout/dp");
     };
     if (unit > kMostSequences)
         return error("/training/micro_batch_size", [&] {
-            return product() + " sequences are more than a step may have, " + text(kMostSequences) +
+            return factors() + " = " + text(unit) + " sequences are more than a step may have, " + text(kMostSequences) +
                    "; nearest: " + text(kMostSequences / l.dp);
         });
     if (t.globalBatchSize % unit != 0)
         error("/training/global_batch_size", [&] {
-            return text(t.globalBatchSize) + " is not a multiple of " + product() + nearestBatches(unit, kMostSequences);
+            return text(t.globalBatchSize) + " is not a multiple of " + text(unit) + " = " + factors() +
+                   nearestBatches(unit, kMostSequences);
         });
 }
 
@@ -310,7 +311,7 @@ void Rules::microbatches()
         UnmetDemand demand =
             *m_family->unmetDemand(numbers, text(numbers.group) + m_provenance.originOf("/schedule/microbatch_group"));
         if (isGroup)
-            return demand.says + ", and " + named("/schedule/microbatch_group", numbers.group) + nearestText(demand.nearest);
+            return demand.says + "; " + valueOf("/schedule/microbatch_group", numbers.group) + nearestText(demand.nearest);
         return text(count * unit) + " gives " + microbatchesText(count) + ", and " + demand.says +
                orElse(nearestBatches(unit, kMostSequences),
                       demand.groups.empty() ? "" : "microbatch_group " + numbersText(demand.groups));
@@ -513,7 +514,7 @@ void Rules::perturbations()
             failures(i, at);
         if (list[i].rank >= m_scenario.layout.worldSize())
             error(at + "/rank", [&] {
-                return "there is no rank " + text(list[i].rank) + "; the layout has 0 to " +
+                return "there is no rank " + text(list[i].rank) + "; the layout has ranks 0 to " +
                        text(m_scenario.layout.worldSize() - 1);
             });
     }

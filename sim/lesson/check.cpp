@@ -383,7 +383,7 @@ private:
         for (const LessonValue& rank : right)
             if (rank.get<double>() >= ranks)
                 report(question.pointer + "/answer",
-                       "there is no rank " + shownValue(rank) + "; the layout has 0 to " + std::to_string(ranks - 1));
+                       "there is no rank " + shownValue(rank) + "; the layout has ranks 0 to " + std::to_string(ranks - 1));
     }
 
     void checkOrders(const AskedQuestion& asked)

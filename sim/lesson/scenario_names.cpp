@@ -99,7 +99,7 @@ Names::Meaning ScenarioNames::call(std::string_view name, std::span<const double
     const int worldSize = simulation().metrics().worldSize;
     const double rank = arguments.front();
     if (rank != std::floor(rank) || rank < 0 || rank >= worldSize)
-        throw Error("there is no rank " + shownValue(rank) + "; the layout has 0 to " + std::to_string(worldSize - 1));
+        throw Error("there is no rank " + shownValue(rank) + "; the layout has ranks 0 to " + std::to_string(worldSize - 1));
     const int index = static_cast<int>(rank);
     constexpr std::size_t kMostMembers = 8'000'000; // of the groups that are kept for later
     if (m_members > kMostMembers)

@@ -18,7 +18,7 @@ double stepsOf(const Scenario& scenario)
 {
     const Training& training = scenario.training;
     if (training.tokens <= 0)
-        throw Error("/training/tokens: how long the run is has to be known for a deadline: --set training.tokens=15e12");
+        throw Error("/training/tokens: a deadline needs the tokens of the whole run: --set training.tokens=15e12");
     return std::ceil(training.tokens / (1.0 * training.globalBatchSize * training.sequenceLength));
 }
 

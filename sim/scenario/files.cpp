@@ -1,6 +1,7 @@
 #include "sim/scenario/files.h"
 
 #include "sim/error.h"
+#include "sim/text/number_text.h"
 #include "sim/text/quoted.h"
 
 #include <cerrno>
@@ -144,10 +145,11 @@ std::string readFile(const fs::path& path, std::size_t mostBytes, Pipes pipes, s
                                  : pipes == Pipes::refused ? ": is not an ordinary file"
                                                            : ": is a device; a file or a pipe can be read"));
     const auto tooLarge = [&](const std::string& size) {
-        return Error(shownPath + ": has " + size + " bytes; at most " + std::to_string(mostBytes) + " are read");
+        return Error(shownPath + ": has " + size + "; at most " + numberText(static_cast<double>(mostBytes), Unit::count) +
+                     " are read");
     };
     if (S_ISREG(facts.st_mode) && facts.st_size > 0 && static_cast<std::uint64_t>(facts.st_size) > mostBytes)
-        throw tooLarge(std::to_string(facts.st_size));
+        throw tooLarge(countedText(facts.st_size, "byte"));
     std::string text;
     constexpr std::size_t kPiece = 1U << 16U;
     // A writer that is never silent for long must come to an end as well.
@@ -167,7 +169,7 @@ std::string readFile(const fs::path& path, std::size_t mostBytes, Pipes pipes, s
         if (got < 0 && errno != EINTR && errno != EAGAIN)
             failSystem(path, "cannot be read");
         if (text.size() > mostBytes) // an ordinary one that grows, too
-            throw tooLarge("more than " + std::to_string(mostBytes));
+            throw tooLarge("more than " + countedText(static_cast<std::int64_t>(mostBytes), "byte"));
     }
 }
 

@@ -1,6 +1,8 @@
 #include "sim/scenario/json_text.h"
 
 #include "sim/scenario/document.h"
+#include "sim/text/characters.h"
+#include "sim/text/number_text.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -28,6 +30,23 @@ std::string placeOf(std::string_view text, std::size_t offset)
     return "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(offset - lineStart, 1));
 }
 
+/// The word, string or sign that a character belongs to, as the author wrote it.
+std::string_view tokenAt(std::string_view text, std::size_t at)
+{
+    constexpr std::string_view kEnds = " \t\r\n,:[]{}\"";
+    const auto isEnd = [&](std::size_t i) { return kEnds.find(text[i]) != std::string_view::npos; };
+    if (text[at] == '"') // strings are read as a whole: this is the end of one
+        for (std::size_t begin = at; begin > 0 && text[begin - 1] != '\n';)
+            if (text[--begin] == '"' && (begin == 0 || text[begin - 1] != '\\'))
+                return text.substr(begin, at + 1 - begin);
+    if (isEnd(at))
+        return text.substr(at, 1);
+    std::size_t begin = at;
+    while (begin > 0 && !isEnd(begin - 1))
+        --begin;
+    return text.substr(begin, std::min(text.find_first_of(kEnds, at), text.size()) - begin);
+}
+
 /// What is wrong at `position`, one past the character that could not be. The library says it in words of its own, which are for
 /// its developers; which of them they are tells what happened.
 std::string complaint(std::string_view text, std::size_t position, std::string ofLibrary)
@@ -49,21 +68,27 @@ std::string complaint(std::string_view text, std::size_t position, std::string o
             return meaning;
     if (says("unexpected end of input") || position > text.size())
         return "the text ends in the middle of a value; a }, ] or \" is missing";
+    const std::size_t at = position > 0 ? position - 1 : 0;
     constexpr std::size_t kMostRead = 20;
-    const std::size_t begin = position > 0 ? position - 1 : 0;
-    const std::size_t end = std::min(text.find_first_of("\n,]}", begin + 1), text.size());
-    const std::string found = quotedText(text.substr(begin, end - begin), kMostRead);
+    if (says("invalid string")) // at the letter after the backslash
+        return shownText(text.substr(at - std::min<std::size_t>(at, 1), 2), kMostRead) +
+               " is no escape that JSON has; a backslash itself is written \\\\";
+    // A number that breaks off does so at what comes after it.
+    const std::string_view token = tokenAt(text, says("invalid number") && tokenAt(text, at).size() == 1 && at > 0 ? at - 1 : at);
+    // Not in quotes, which are a part of the language here.
+    const std::string found = shownText(token, kMostRead);
+    const std::string_view digits = token.substr(token.starts_with('-') ? 1 : 0);
+    if (says("invalid number") || (digits.size() > 1 && digits[0] == '0' && isDigit(digits[1])))
+        return found + " is no way to write a number";
     for (const auto& [words, meaning] :
-         {std::pair{"invalid string", " is no escape that JSON has; a backslash itself is written \\\\"},
-          {"invalid number", " is no way to write a number"},
-          {"expected end of input", " stands after the end of the document"},
+         {std::pair{"expected end of input", " stands after the end of the document"},
           {"parsing object key", " stands where a key in double quotes, or the end of the object, is expected"},
           {"parsing object separator", " stands where : is expected"},
           {"parsing object", " stands where , or } is expected"},
           {"parsing array", " stands where , or ] is expected"}})
         if (says(words))
             return found + meaning;
-    return found + " stands where a value is expected; text needs double quotes";
+    return found + " stands where a value is expected" + (isLetter(token[0]) ? "; text needs double quotes" : "");
 }
 
 /// Reads the text and tells how far reading has come, which the parser's events do not.
@@ -163,16 +188,16 @@ private:
     bool add(Json value)
     {
         if (++m_values > kMaxValues)
-            return fail("holds more than " + std::to_string(kMaxValues) + " values", {});
+            return fail("it holds more than " + countedText(static_cast<std::int64_t>(kMaxValues), "value"), {});
         place(std::move(value));
         return true;
     }
     bool open(Json value)
     {
         if (m_open.size() >= kMaxDepth)
-            return fail("nested more than " + std::to_string(kMaxDepth) + " levels deep", {});
+            return fail("it is nested more than " + std::to_string(kMaxDepth) + " levels deep", {});
         if (++m_values > kMaxValues)
-            return fail("holds more than " + std::to_string(kMaxValues) + " values", {});
+            return fail("it holds more than " + countedText(static_cast<std::int64_t>(kMaxValues), "value"), {});
         m_open.push_back({place(std::move(value)), {}, {}});
         return true;
     }
@@ -273,7 +298,8 @@ Json parseStrict(std::string_view text, const std::string& file)
     if (text.size() > kMaxFileBytes)
         throw ScenarioError(
             {{file, "",
-              std::to_string(text.size()) + " bytes are more than a scenario may have (" + std::to_string(kMaxFileBytes) + ")"}});
+              countedText(static_cast<std::int64_t>(text.size()), "byte") + " are more than a scenario may have (" +
+                  numberText(static_cast<double>(kMaxFileBytes), Unit::count) + ")"}});
     TreeBuilder builder(text);
     if (!Json::sax_parse(builder.begin(), builder.end(), &builder))
         throw ScenarioError({{file, builder.pointer, builder.problem}});

@@ -2,6 +2,7 @@
 
 #include "sim/scenario/problem_list.h"
 #include "sim/text/nearest.h"
+#include "sim/text/number_text.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -98,12 +99,18 @@ std::string kindNamed(std::string_view type)
     return "a " + std::string(type);
 }
 
+/// A number without the ".0" that says to a program alone that it is no integer: 1000000.
+std::string plain(const Json& value)
+{
+    return value.is_number_float() ? number(value.get<double>()).dump() : value.dump();
+}
+
 /// The value as a person wrote it, not all of it if it is long.
 std::string shown(const Json& value)
 {
     if (value.is_structured())
         return kindOf(value);
-    return value.is_string() ? quotedText(value.get_ref<const std::string&>()) : value.dump();
+    return value.is_string() ? quotedText(value.get_ref<const std::string&>()) : plain(value);
 }
 
 /// "\"six\" is a string"; lists, objects and null are what they are.
@@ -196,7 +203,7 @@ struct Schema::Check {
     {
         const double number = value.get<double>();
         const auto refuse = [&](const char* why, const Json* limit) {
-            report(pointer, [&] { return shown(value) + why + (limit != nullptr ? limit->dump() : ""); });
+            report(pointer, [&] { return shown(value) + why + (limit != nullptr ? plain(*limit) : ""); });
         };
         const Json* least = memberOf(rule, "minimum");
         const Json* beyond = memberOf(rule, "exclusiveMinimum");
@@ -220,24 +227,25 @@ struct Schema::Check {
             text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }); // of UTF-8
         if (most != nullptr && characters > most->get<std::ptrdiff_t>())
             report(pointer, [&] {
-                return "the text has " + std::to_string(characters) + " characters; at most " + most->dump() + " are possible";
+                return "the text has " + numberText(static_cast<double>(characters), Unit::count) + " characters; at most " +
+                       numberText(most->get<double>(), Unit::count) + " are possible";
             });
     }
 
     void elements(const Json& value, const Json& rule, const std::string& pointer) const
     {
-        const auto refuse = [&](const char* limit, const Json& count, const char* verb) {
+        const auto refuse = [&](const char* limit, const Json& count, const char* what) {
             report(pointer, [&] {
                 return "the list has " + std::to_string(value.size()) + (value.size() == 1 ? " entry" : " entries") + limit +
-                       count.dump() + verb;
+                       count.dump() + (count == 1 ? " is " : " are ") + what;
             });
         };
         const Json* least = memberOf(rule, "minItems");
         const Json* most = memberOf(rule, "maxItems");
         if (least != nullptr && value.size() < least->get<std::size_t>())
-            refuse("; at least ", *least, " are needed");
+            refuse("; at least ", *least, "needed");
         if (most != nullptr && value.size() > most->get<std::size_t>())
-            return refuse("; at most ", *most, " are possible");
+            return refuse("; at most ", *most, "possible");
         if (const Json* items = memberOf(rule, "items"))
             for (std::size_t i = 0; i < value.size(); ++i)
                 (*this)(value[i], *items, pointer + "/" + std::to_string(i));

@@ -293,7 +293,7 @@ void ComparePage::showHeader()
         return;
     const auto a = static_cast<double>(comparison->stepNs.a), b = static_cast<double>(comparison->stepNs.b);
     m_difference->setText(a == b ? tr("No change") : QString::fromStdString(signedDurationText(b - a)));
-    m_ratio->setText(a == b ? tr("of the step time") : tr("%1 step time").arg(QString::fromStdString(ratioText(a, b))));
+    m_ratio->setText(a == b ? tr("in the step time") : tr("%1 step time").arg(QString::fromStdString(ratioText(a, b))));
 }
 
 void ComparePage::adopt(int change)
@@ -399,7 +399,11 @@ void ComparePage::showSeveral()
 
 QString ComparePage::headline() const
 {
-    return m_view.comparison() ? m_difference->text() + QStringLiteral(", ") + m_ratio->text() : QString();
+    const auto& comparison = m_view.comparison();
+    if (!comparison)
+        return {};
+    const bool isSame = !m_view.showsSeveral() && comparison->stepNs.a == comparison->stepNs.b; // one sentence
+    return m_difference->text() + (isSame ? QStringLiteral(" ") : QStringLiteral(", ")) + m_ratio->text();
 }
 
 QString ComparePage::csv() const

@@ -240,7 +240,7 @@ void FormRow::showProblem()
     std::vector<double> nearest;
     if (const auto now = m_json ? numberOf(*m_json) : std::nullopt; now && m_isError)
         nearest = m_legal.around(*now);
-    QString text = plainWords(nearest.empty() ? m_problemText : withoutNearest(m_problemText)).toHtmlEscaped();
+    QString text = asSentence(plainWords(nearest.empty() ? m_problemText : withoutNearest(m_problemText))).toHtmlEscaped();
     text.replace(QLatin1Char('\n'), QLatin1String("<br>"));
     QStringList links;
     for (const double value : nearest)
@@ -308,7 +308,7 @@ QString FormRow::whyText() const
                                           : tr("Not %1: %2").arg(name, why));
     }
     if (m_legal.refused.size() > kMostReasons)
-        lines << tr("and %1 more that cannot be chosen now").arg(m_legal.refused.size() - kMostReasons);
+        lines << tr("And %1 more that cannot be chosen now").arg(m_legal.refused.size() - kMostReasons);
     return plainWords(lines.join(QLatin1Char('\n')));
 }
 

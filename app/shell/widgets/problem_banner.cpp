@@ -1,5 +1,6 @@
 #include "app/shell/widgets/problem_banner.h"
 
+#include "app/session/plain_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -56,8 +57,8 @@ void ProblemBanner::tell(const QString& title, const Problems& problems)
     m_text = title;
     QString html;
     for (const sim::Problem& problem : problems) {
-        const QString message = beginningOf(problem.message);
-        const QString pointer = beginningOf(problem.pointer);
+        const QString pointer = beginningOf(problem.pointer), said = beginningOf(problem.message);
+        const QString message = pointer.isEmpty() ? asSentence(said) : said;
         m_text += QLatin1Char('\n') + (pointer.isEmpty() ? message : pointer + QStringLiteral(": ") + message);
         html += QStringLiteral("<p style=\"margin:0 0 4px 0\">%1%2</p>")
                     .arg(pointer.isEmpty() ? QString() : QStringLiteral("<b>%1</b>&nbsp; ").arg(pointer.toHtmlEscaped()),

@@ -31,7 +31,7 @@ QString saidPlainly(const sim::Problem& problem)
 {
     const QString message = beginningOf(problem.message);
     if (problem.pointer.empty())
-        return message;
+        return asSentence(message);
     constexpr std::string_view kBase = "/base"; // what a model or a cluster is chosen by
     std::string_view pointer = problem.pointer;
     if (pointer.ends_with(kBase))
@@ -42,7 +42,7 @@ QString saidPlainly(const sim::Problem& problem)
         const QString kUnknown = QStringLiteral("unknown key");
         if (!message.startsWith(kUnknown))
             return written + QStringLiteral(": ") + message;
-        return QObject::tr("there is no setting %1%2").arg(written, message.mid(kUnknown.size()));
+        return QObject::tr("There is no setting %1%2").arg(written, message.mid(kUnknown.size()));
     }
     const bool hasLetters = sentenceName(*key) == key->unit; // an axis: “Tensor tp”, as the form has it
     const QString name = QObject::tr(key->label) + (hasLetters ? QLatin1Char(' ') + QLatin1String(key->unit) : QString());
@@ -58,7 +58,7 @@ QFrame* makeCard(const sim::Problem& problem)
     auto* column = new QVBoxLayout(card);
     column->setContentsMargins(14, 10, 14, 10);
     column->setSpacing(4);
-    const QString place = problem.pointer.empty() ? QString() : QObject::tr("in the file: %1").arg(beginningOf(problem.pointer));
+    const QString place = problem.pointer.empty() ? QString() : QObject::tr("In the file: %1").arg(beginningOf(problem.pointer));
     QStringList spoken;
     for (const auto& [text, role] : {std::pair{saidPlainly(problem), ""}, {place, "small"}}) {
         if (text.isEmpty())

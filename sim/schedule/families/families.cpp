@@ -102,9 +102,9 @@ std::optional<std::string> sizeUnmet(const ScheduleFamily& family, const Schedul
 std::optional<std::string> choicesUnmet(const ScheduleFamily& family, const ScheduleRequest& request)
 {
     if (request.ranks < 1)
-        return request.kind + " needs at least 1 pipeline rank, it has " + std::to_string(request.ranks);
+        return request.kind + " needs at least 1 pipeline rank; it has " + std::to_string(request.ranks);
     if (request.microbatches < 1)
-        return request.kind + " needs at least 1 micro-batch, it has " + std::to_string(request.microbatches);
+        return request.kind + " needs at least 1 micro-batch; it has " + std::to_string(request.microbatches);
     const double stages = 1.0 * request.ranks * std::max(request.virtualStages, 1); // products that need not fit 64 bits
     if (3 * stages * request.microbatches * std::max(request.slices, 1) > static_cast<double>(kMostActions))
         return request.kind + " on " + std::to_string(request.ranks) + " pipeline ranks with " +
@@ -217,7 +217,7 @@ std::optional<std::string> ScheduleFamily::unmet(const ScheduleRequest& request)
         return unmetActions != nullptr ? unmetActions(request) : sizeUnmet(*this, request);
     if (demand->about == PipelineNumber::lines)
         return demand->says;
-    return demand->says + ", it has " + std::to_string(demand->has) + nearestText(demand->nearest) +
+    return demand->says + "; it has " + std::to_string(demand->has) + nearestText(demand->nearest) +
            (demand->groups.empty() ? "" : ", or groups of " + numbersText(demand->groups)) +
            (demand->otherKind.empty() ? "" : ", or " + std::string(demand->otherKind));
 }

@@ -160,6 +160,13 @@ TEST(ScenarioState, ReadsBackTheNumbersItWrites)
     EXPECT_EQ(unquoted("0.5"), "0.5");
 }
 
+TEST(PlainWords, StandAloneAsASentence)
+{
+    EXPECT_EQ(asSentence(QStringLiteral("has no effect with tp 1")), QStringLiteral("Has no effect with tp 1"));
+    for (const char* name : {"tp 1 is too small", "1f1b has exactly 1 chunk a rank", "round-robin puts ranks apart", ""})
+        EXPECT_EQ(asSentence(QString::fromLatin1(name)), QString::fromLatin1(name)) << "names stay as they are";
+}
+
 TEST(PlainWords, NameSettingsAsTheFormDoes)
 {
     EXPECT_EQ(plainWords(QStringLiteral("global_batch_size 60 is no multiple")),

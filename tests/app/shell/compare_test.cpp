@@ -244,7 +244,7 @@ TEST_F(CompareTest, AValueOfTheBaselineIsTakenOverAndUndone)
     settle();
     EXPECT_EQ(page().view().comparison()->deltaNs(), 0);
     EXPECT_EQ(page().tables().changes().rowCount(), 0);
-    EXPECT_EQ(page().headline(), QStringLiteral("No change, of the step time"));
+    EXPECT_EQ(page().headline(), QStringLiteral("No change in the step time"));
     window.run(CommandId::undo);
     settle();
     EXPECT_NE(page().view().comparison()->deltaNs(), 0);

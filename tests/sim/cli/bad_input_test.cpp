@@ -75,8 +75,8 @@ TEST(BadInput, ThatNeverEndsIsNotRead)
     }
     const std::string endless = test::write("endless.json", "");
     std::filesystem::resize_file(endless, std::uintmax_t{1} << 40U);
-    EXPECT_THAT(run("simulate " + endless).err, HasSubstr("has 1099511627776 bytes; at most 67108864 are read"));
-    EXPECT_THAT(run("schedule --import " + endless).err, HasSubstr("has 1099511627776 bytes; at most 268435456 are read"));
+    EXPECT_THAT(run("simulate " + endless).err, HasSubstr("has 1,099,511,627,776 bytes; at most 67,108,864 are read"));
+    EXPECT_THAT(run("schedule --import " + endless).err, HasSubstr("has 1,099,511,627,776 bytes; at most 268,435,456 are read"));
     EXPECT_THAT(run("schedule --import " + test::scratch().string()).err, HasSubstr("is a folder, not a file"));
 }
 
@@ -165,16 +165,17 @@ TEST(BadInput, OfJsonIsToldInWordsAndWithItsPlace)
     for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
              {"", "there is nothing in it"},
              {"{\"format\": ", "line 1, column 11: the text ends in the middle"},
-             {"{\"tp\": NaN}", "line 1, column 8: \"N"},
-             {"{\n\"tp\": 01}", "line 2, column 8: "},
-             {"{tp: 1}", "stands where a key in double quotes"},
+             {"{\"tp\": NaN}", "line 1, column 8: NaN stands where a value is expected; text needs double quotes"},
+             {"{\n\"tp\": 01}", "line 2, column 8: 01 is no way to write a number"},
+             {"{'tp': 1}", "'tp' stands where a key in double quotes"},
              {"{\"a\": 1e999}", "a number is too large"},
-             {"{\"a\": 1} {}", "\"{\" stands after the end of the document"},
+             {"{\"a\": 1} {}", ": { stands after the end of the document"},
              {"{\"a\": \"\xff\"}", "is not UTF-8"},
-             {"{\"a\" 1}", "stands where : is expected"},
+             {"{\"a\" \"\\\"b\"}", ": \"\\\"b\" stands where : is expected"},
+             {"{\"a\": 1.}", ": 1. is no way to write a number"},
              {"{\"a\": [1 2]}", "stands where , or ] is expected"},
              {"{\"a\": 1,}", "stands where a key in double quotes"},
-             {"{\"a\": \"\\q\"}", "is no escape that JSON has"},
+             {"{\"a\": \"\\q\"}", ": \\q is no escape that JSON has"},
              {"{\"a\": \"", "has no closing"},
              {"{\"a\": 1, \"a\": 2}", "/a: line 1, column 12: key \"a\" is given twice"},
              {"[]", "a scenario is a JSON object"},
@@ -200,7 +201,8 @@ TEST(BadOptions, AreAnsweredInWords)
               "--memory-cap: \"nan\" is not a number above 0"},
              {"schedule --kind 1f1b --stages 2 --microbatches 2 --format png", "--format: \"png\" is none of csv, csv-2024, "},
              {"simulate " + file + " --set", "--set needs POINTER=VALUE"},
-             {"simulate " + file + " --nonsense", "this command takes no \"--nonsense\""}}) {
+             {"trace compare one", "A B are needed; given: 1"},
+             {"simulate " + file + " --nonsense", "This command takes no \"--nonsense\""}}) {
         const Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.code, 2) << arguments;
         EXPECT_THAT(outcome.err, HasSubstr(told)) << arguments;

@@ -130,7 +130,7 @@ TEST(Program, OverridesKeysWhereverAFileIsRead)
     EXPECT_THAT(lines(run("schedule " + file + overrides).out), SizeIs(1));
     EXPECT_EQ(run("validate " + file + overrides).code, 0);
     EXPECT_THAT(run("sweep --csv --vary training.micro_batch_size=1 " + file + " --set layout.tp=3").err,
-                HasSubstr("no combination"));
+                HasSubstr("No combination"));
     EXPECT_EQ(runJson("describe --json " + file + " --set schedule.kind=gpipe").at("schedule").at("kind"), "gpipe");
 }
 

@@ -353,7 +353,7 @@ TEST(Simulate, RefusesNamesThatNobodyCouldRead)
 {
     const Outcome outcome = run("simulate " + gallery("58-") + " --set name=" + std::string(100'000, 'n'));
     EXPECT_EQ(outcome.code, 1);
-    EXPECT_THAT(outcome.err, HasSubstr("/name: the text has 100000 characters; at most 1000 are possible"));
+    EXPECT_THAT(outcome.err, HasSubstr("/name: the text has 100,000 characters; at most 1,000 are possible"));
     EXPECT_LT(outcome.err.size(), 1000U);
 }
 

@@ -137,7 +137,7 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
         {kDense, {"layout.placement=[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,3]"}, {"/layout/placement/15: GPU 3 has rank 3 already"}},
         {kDense,
          {"layout.placement=[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,16]"},
-         {"/layout/placement/15: there is no GPU 16; the cluster has 0 to 15"}},
+         {"/layout/placement/15: there is no GPU 16; the cluster has GPUs 0 to 15"}},
         // What tensor and expert parallelism cut.
         {kDense,
          {"layout.tp=3", "layout.dp=1"},
@@ -170,15 +170,14 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
         {kDense,
          {"layout.pp=64", "training.global_batch_size=256"},
          {"/layout/pp: num_hidden_layers 32 (of llama3-8b) cannot fill pp 64 x virtual_stages 1 = 64 stages; nearest: 34, or "
-          "give "
           "layers_per_stage with zeros"}},
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=1"},
-         {"/schedule/virtual_stages: interleaved-1f1b has at least 2 chunks a rank, and virtual_stages 1; nearest: 2, or kind "
+         {"/schedule/virtual_stages: interleaved-1f1b has at least 2 chunks a rank; virtual_stages is 1; nearest: 2, or kind "
           "1f1b"}},
         {kDense,
          {"schedule.kind=dualpipe", "layout.pp=3", "layout.dp=2"},
-         {"/schedule/kind: dualpipe enters from both ends and needs an even number of pipeline ranks, and pp 3; nearest: 2, 4 "
+         {"/schedule/kind: dualpipe enters from both ends and needs an even number of pipeline ranks; pp is 3; nearest: 2, 4 "
           "pipeline ranks"}},
         {kDense,
          {"schedule.kind=dualpipe-v", "training.global_batch_size=12"},
@@ -195,7 +194,7 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"/schedule/sequence_slices: slices of a sequence follow each other only where attention is causal; nearest: 1"}},
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "layout.pp=1"},
-         {"/schedule/kind: interleaved-1f1b needs at least 2 pipeline ranks, and pp 1; nearest: 2 pipeline ranks, or kind "
+         {"/schedule/kind: interleaved-1f1b needs at least 2 pipeline ranks; pp is 1; nearest: 2 pipeline ranks, or kind "
           "looped-bfs"}},
         {kDense,
          {"schedule.kind=1f1b-interleaved"},
@@ -208,7 +207,7 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2", "layout.pp=4", "layout.dp=2",
           "schedule.microbatch_group=3"},
-         {"/schedule/microbatch_group: interleaved-1f1b on pp 4 wants groups of at least 4, and microbatch_group 3; nearest: 4"}},
+         {"/schedule/microbatch_group: interleaved-1f1b on pp 4 wants groups of at least 4; microbatch_group is 3; nearest: 4"}},
         {kDense,
          {"schedule.kind=custom"},
          {"/schedule: custom needs \"actions\": one comma-separated line for each of the 2 pipeline ranks, such as 0F0,0B0"}},
@@ -255,7 +254,7 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
           "num_nextn_predict_layers 0"}},
         {kDense,
          {"training.global_batch_size=33"},
-         {"/training/global_batch_size: 33 is not a multiple of micro_batch_size 1 (default) x dp 4 = 4; nearest: 32, 36"}},
+         {"/training/global_batch_size: 33 is not a multiple of 4 = micro_batch_size 1 (default) x dp 4; nearest: 32, 36"}},
         {kDense,
          {"layout.cp=2", "layout.dp=2", "training.sequence_length=8190"},
          {"/training/sequence_length: 8190 is not a multiple of 4 = 2 x cp 2; nearest: 8188, 8192"}},
@@ -312,16 +311,20 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
         {kDense,
          {"cluster.nodes=4"},
          {"/cluster/nodes: warning: 16 GPUs stay idle: tp 2 x cp 1 x pp 2 x dp 4 = 16 ranks, the cluster has 4 nodes x 8 = 32; "
-          "nodes 2 are enough"}},
+          "2 nodes are enough"}},
+        {kDense,
+         {"layout.dp=2", "cluster.nodes=2"},
+         {"/cluster/nodes: warning: 8 GPUs stay idle: tp 2 x cp 1 x pp 2 x dp 2 = 8 ranks, the cluster has 2 nodes x 8 = 16; "
+          "1 node is enough"}},
         {kDense,
          {"layout.tp=16", "layout.dp=1"},
          {"/layout/tp: warning: 16 ranks share num_key_value_heads 8 (of llama3-8b): each head is kept by 2 of them; torchtitan "
           "refuses this",
-          "/layout/tp: warning: a tensor parallel group of 16 does not fit the 8 GPUs of one \"nvlink\" domain: its collectives "
+          "/layout/tp: warning: a tensor parallel group of 16 does not fit the 8 GPUs of one nvlink domain: its collectives "
           "run over the slower tier"}},
         {kDense,
          {"layout.tp=4", "cluster.gpus_per_node=6"},
-         {"/layout/tp: warning: 4 does not divide the 6 GPUs of one \"nvlink\" domain: some tensor parallel groups lie in two "
+         {"/layout/tp: warning: 4 does not divide the 6 GPUs of one nvlink domain: some tensor parallel groups lie in two "
           "domains, and their collectives run over the slower tier; nearest: 2"}},
         {kDense,
          {"layout.placement=round-robin"},
@@ -412,11 +415,10 @@ TEST(Rules, WarnOfExpertGroupsThatDoNotLieWithinADomain)
     };
     using Texts = std::vector<std::string>;
     EXPECT_EQ(said(rack, {}), Texts{});
-    EXPECT_EQ(
-        said(rack, {"layout.ep=64"}),
-        Texts{"/layout/ep: warning: 64 GPUs with a layer's experts do not divide the 72 GPUs of one \"nvlink\" domain: 7 of 9 "
-              "expert parallel groups lie in several domains, and 30 % of what their all-to-alls send goes over the slower "
-              "tier; nearest: 8"});
+    EXPECT_EQ(said(rack, {"layout.ep=64"}),
+              Texts{"/layout/ep: warning: 64 GPUs with a layer's experts do not divide the 72 GPUs of one nvlink domain: 7 of 9 "
+                    "expert parallel groups lie in several domains, and 30 % of what the all-to-alls send goes over the slower "
+                    "tier; nearest: 8"});
     // More of them, to the end of a period and beyond it: as many as when each rank's place is written out.
     for (const int dp : {1152, 1344, 1728 + 64}) {
         std::string list = "[0";
@@ -439,8 +441,8 @@ TEST(Rules, WarnOfExpertGroupsThatDoNotLieWithinADomain)
     EXPECT_EQ(said(kExperts, {}), Texts{}) << "four of eight";
     EXPECT_EQ(
         said(kExperts, {"layout.ep=8", "layout.etp=2"}),
-        Texts{"/layout/ep: warning: an expert parallel group on ep 8 x etp 2 = 16 GPUs does not fit the 8 GPUs of one \"nvlink\" "
-              "domain: 57 % of what their all-to-alls send goes over the slower tier; nearest: 4"});
+        Texts{"/layout/ep: warning: an expert parallel group on ep 8 x etp 2 = 16 GPUs does not fit the 8 GPUs of one nvlink "
+              "domain: 57 % of what the all-to-alls send goes over the slower tier; nearest: 4"});
     EXPECT_EQ(said(kExperts, {"layout.placement=round-robin"}).size(), 1U);
     EXPECT_EQ(said(kExperts, {"layout.order=tp-cp-dp-ep-pp"}).size(), 1U) << "members are as far apart as dp goes";
 }

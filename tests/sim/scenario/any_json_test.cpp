@@ -302,7 +302,7 @@ TEST(Problems, OfMoreValuesThanAnyScenarioHasComeBeforeTheyTakeMemory)
         ScenarioDocument::parse(text + "]}", "a.json");
         FAIL();
     } catch (const ScenarioError& error) {
-        EXPECT_NE(std::string(error.what()).find("holds more than 2097152 values"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("holds more than 2,097,152 values"), std::string::npos) << error.what();
     }
 }
 

@@ -70,7 +70,7 @@ TEST_F(Files, ThatAreTooLargeAreRefusedWithTheirSize)
     const fs::path sparse = path("sparse");
     std::ofstream(sparse) << "x";
     fs::resize_file(sparse, std::uintmax_t{1} << 40U); // takes no disk; would take a terabyte of memory
-    EXPECT_EQ(refusal(sparse, Pipes::read), sparse.string() + ": has 1099511627776 bytes; at most 1000 are read");
+    EXPECT_EQ(refusal(sparse, Pipes::read), sparse.string() + ": has 1,099,511,627,776 bytes; at most 1,000 are read");
     std::ofstream(path("fits")) << std::string(1000, 'x');
     EXPECT_EQ(readFile(path("fits"), 1000).size(), 1000U);
 }
@@ -98,7 +98,7 @@ TEST_F(Files, ThatArePipesWithoutEndAreGivenUp)
         }
         ::close(descriptor);
     });
-    EXPECT_EQ(refusal(fifo, Pipes::read), fifo.string() + ": has more than 1000 bytes; at most 1000 are read");
+    EXPECT_EQ(refusal(fifo, Pipes::read), fifo.string() + ": has more than 1,000 bytes; at most 1,000 are read");
     writer.join();
     fs::remove(fifo);
     std::thread dripping([fifo = pipe("q")] {

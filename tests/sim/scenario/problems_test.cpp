@@ -58,7 +58,7 @@ TEST(Problems, NameThePlaceTheNumbersAndWhatWouldBeRight)
         {kLlama, {"cluster.nodes=100"}, nullptr},
         {kLlama,
          {"training.global_batch_size=2000"},
-         "/training/global_batch_size: 2000 is not a multiple of micro_batch_size 1 x dp 128 = 128; nearest: 2048"},
+         "/training/global_batch_size: 2000 is not a multiple of 128 = micro_batch_size 1 x dp 128; nearest: 2048"},
         {kLlama, {"training.global_batch_size=2176"}, nullptr},
         {kLlama,
          {"training.sequence_length=8191"},
@@ -72,12 +72,12 @@ TEST(Problems, NameThePlaceTheNumbersAndWhatWouldBeRight)
          "/schedule/layers_per_stage: the list has 3 entries for pp 16 x virtual_stages 8 = 128 stages"},
         {kLlama,
          {"schedule.kind=1f1b"},
-         "/schedule/virtual_stages: 1f1b has exactly 1 chunk a rank, and virtual_stages 8; nearest: 1, or kind interleaved-1f1b"},
+         "/schedule/virtual_stages: 1f1b has exactly 1 chunk a rank; virtual_stages is 8; nearest: 1, or kind interleaved-1f1b"},
         {kLlama, {"schedule.virtual_stages=12"}, nullptr},
         {kLlama, {"layout.dp_shard=48"}, "/layout/dp_shard: 48 does not divide dp = 128; nearest: 32, 64"},
         {kLlama,
          {"perturbations=[{\"kind\":\"slow_gpu\",\"rank\":16384,\"factor\":2}]"},
-         "/perturbations/0/rank: there is no rank 16384; the layout has 0 to 16383"},
+         "/perturbations/0/rank: there is no rank 16384; the layout has ranks 0 to 16383"},
         {kLlama, {"perturbations=[{\"kind\":\"slow_gpu\",\"rank\":1}]"}, "/perturbations/0: slow_gpu needs \"factor\""},
         {kMixtral, {"layout.ep=3"}, nullptr},
         {kLlama, {"layout.ep=2"}, nullptr},
@@ -121,7 +121,7 @@ TEST(Problems, TellWhichNumberWasADefault)
                                      {});
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_EQ(problems[0],
-              "/training/global_batch_size: 4 is not a multiple of micro_batch_size 1 (default) x dp 3 = 3; nearest: 3, 6");
+              "/training/global_batch_size: 4 is not a multiple of 3 = micro_batch_size 1 (default) x dp 3; nearest: 3, 6");
 }
 
 TEST(Parser, IsStrictAndSaysWhere)
@@ -142,7 +142,7 @@ TEST(Parser, IsStrictAndSaysWhere)
     EXPECT_NE(message("{\n  \"a\": 1,\n  \"b\": }").find("line 3"), std::string::npos);
     EXPECT_EQ(message("{\n \"a\": [1, {\"b/c\": 1,\n  \"b/c\": 2}]}"),
               "f.json: /a/1/b~1c: line 3, column 7: key \"b/c\" is given twice");
-    EXPECT_EQ(message("{\"a\":" + std::string(64, '[')), "f.json: line 1, column 69: nested more than 64 levels deep");
+    EXPECT_EQ(message("{\"a\":" + std::string(64, '[')), "f.json: line 1, column 69: it is nested more than 64 levels deep");
     EXPECT_EQ(message("[1, 2]"), "f.json: a scenario is a JSON object: { \"format\": \"rankscope-scenario\", … }");
     EXPECT_LT(message("{\"a\":\"" + std::string(100000, 'x')).size(), 300U) << "the text is not repeated";
 }

@@ -118,6 +118,7 @@ TEST(Schema, TellsAlternativesAndRangesApart)
     EXPECT_EQ(messages(R"({"a":[]})"), "/a: a list where a whole number or a string is expected\n");
     EXPECT_EQ(messages(R"({"a":null})"), "/a: null where a whole number or a string is expected\n");
     EXPECT_EQ(messages(R"({"a":1,"b":[1]})"), "/b: the list has 1 entry; at least 2 are needed\n");
+    EXPECT_EQ(messages(R"({"a":1e9})"), "/a: 1000000000 is too large; nearest: 4\n") << "no .0";
     EXPECT_EQ(messages(R"({"a":1,"b":[1,2,3,4]})"), "/b: the list has 4 entries; at most 3 are possible\n");
     EXPECT_EQ(messages(R"({"a":1,"b":[1,0]})"), "/b/1: 0 is too small; it must be greater than 0\n");
     EXPECT_EQ(

@@ -144,14 +144,14 @@ TEST(ScheduleFamilies, NameTheNearestKindToAMisspeltOne)
 TEST(ScheduleFamilies, RefuseSizesThatCannotBe)
 {
     for (const char* kind : {"gpipe", "1f1b", "looped-bfs"}) {
-        EXPECT_THAT(refusal(request(kind, 0, 1, 4)), HasSubstr("needs at least 1 pipeline rank, it has 0"));
-        EXPECT_THAT(refusal(request(kind, 2, 1, 0)), HasSubstr("needs at least 1 micro-batch, it has 0"));
-        EXPECT_THAT(refusal(request(kind, 2, 0, 4)), HasSubstr("a rank, it has 0; nearest: 1"));
+        EXPECT_THAT(refusal(request(kind, 0, 1, 4)), HasSubstr("needs at least 1 pipeline rank; it has 0"));
+        EXPECT_THAT(refusal(request(kind, 2, 1, 0)), HasSubstr("needs at least 1 micro-batch; it has 0"));
+        EXPECT_THAT(refusal(request(kind, 2, 0, 4)), HasSubstr("a rank; it has 0; nearest: 1"));
         EXPECT_THAT(refusal(request(kind, 1 << 30, 1, 1 << 30)), HasSubstr("more than 100000000 actions"));
     }
     EXPECT_THAT(refusal(request("1f1b", 2, 3, 4)),
-                HasSubstr("1f1b has exactly 1 chunk a rank, it has 3; nearest: 1, or interleaved-1f1b"));
-    EXPECT_THAT(refusal(request("interleaved-1f1b", 2, 1, 4)), HasSubstr("a rank, it has 1; nearest: 2, or 1f1b"));
+                HasSubstr("1f1b has exactly 1 chunk a rank; it has 3; nearest: 1, or interleaved-1f1b"));
+    EXPECT_THAT(refusal(request("interleaved-1f1b", 2, 1, 4)), HasSubstr("a rank; it has 1; nearest: 2, or 1f1b"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, -8)), HasSubstr("it has -8"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, 8, -1)), HasSubstr("the interleaving group is -1"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 1 << 16, 1 << 16, 1 << 20)), HasSubstr("more than 100000000 actions"));
@@ -162,14 +162,14 @@ TEST(ScheduleFamilies, RefuseSizesThatCannotBe)
     ScheduleRequest sliced = request("1f1b", 2, 1, 4);
     sliced.slices = 2;
     EXPECT_THAT(refusal(sliced), HasSubstr("asked for 2 slices; nearest: 1, or seq-1f1b"));
-    EXPECT_THAT(refusal(request("dualpipe", 3, 2, 12)), HasSubstr("even number of pipeline ranks, it has 3; nearest: 2, 4"));
+    EXPECT_THAT(refusal(request("dualpipe", 3, 2, 12)), HasSubstr("even number of pipeline ranks; it has 3; nearest: 2, 4"));
     EXPECT_THAT(refusal(request("dualpipe", 4, 2, 6)),
-                HasSubstr("on pp 4 wants an even number, half for each direction, of at least 8, it has 6; nearest: 8"));
+                HasSubstr("on pp 4 wants an even number, half for each direction, of at least 8; it has 6; nearest: 8"));
     EXPECT_THAT(refusal(request("dualpipe", 4, 2, 9)), HasSubstr("it has 9; nearest: 8, 10"));
     EXPECT_THAT(refusal(request("dualpipe-v", 4, 2, 6)), HasSubstr("it has 6; nearest: 8"));
-    EXPECT_THAT(refusal(request("zb-v", 4, 1, 6)), HasSubstr("exactly 2 chunks a rank, it has 1; nearest: 2"));
+    EXPECT_THAT(refusal(request("zb-v", 4, 1, 6)), HasSubstr("exactly 2 chunks a rank; it has 1; nearest: 2"));
     EXPECT_THAT(refusal(request("interleaved-zb", 4, 2, 10, 4)),
-                HasSubstr("wants whole rounds of 4, it has 10; nearest: 8, 12, or groups of 5"));
+                HasSubstr("wants whole rounds of 4; it has 10; nearest: 8, 12, or groups of 5"));
     ScheduleRequest withActions = request("gpipe", 1, 1, 1);
     withActions.customActions = {"0F0,0B0"};
     EXPECT_THAT(refusal(withActions), HasSubstr("remove them, or use custom"));
@@ -179,21 +179,21 @@ TEST(InterleavedSchedule, RefusesOnePipelineRankAsMegatronDoes)
 {
     const std::string golden = golden::readFile("groups/megatron_error_w8_tp2_cp1_ep1_pp1_vpp2.json");
     ASSERT_THAT(golden, HasSubstr("size should be greater than 1 with interleaved schedule"));
-    EXPECT_THAT(refusal(request("interleaved-1f1b", 1, 2, 8)), HasSubstr("at least 2 pipeline ranks, it has 1"));
+    EXPECT_THAT(refusal(request("interleaved-1f1b", 1, 2, 8)), HasSubstr("at least 2 pipeline ranks; it has 1"));
 }
 
 TEST(InterleavedSchedule, SaysWhichGroupsAndMicrobatchesWouldDo)
 {
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 10)),
-              "interleaved-1f1b on pp 4 wants groups of 4 (default), the last one whole or of at least 4, it has 10; nearest: 8, "
+              "interleaved-1f1b on pp 4 wants groups of 4 (default), the last one whole or of at least 4; it has 10; nearest: 8, "
               "12, or groups of 5");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 2)),
-              "interleaved-1f1b on pp 4 wants groups of 4 (default), the last one whole or of at least 4, it has 2; nearest: 4");
+              "interleaved-1f1b on pp 4 wants groups of 4 (default), the last one whole or of at least 4; it has 2; nearest: 4");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 8, 3)),
-              "interleaved-1f1b on pp 4 wants groups of at least 4, it has 3; nearest: 4");
+              "interleaved-1f1b on pp 4 wants groups of at least 4; it has 3; nearest: 4");
     EXPECT_EQ(
         refusal(request("interleaved-1f1b", 4, 2, 8, 9)),
-        "interleaved-1f1b on pp 4 wants groups of 9, the last one whole or of at least 4, it has 8; nearest: 9, or groups of "
+        "interleaved-1f1b on pp 4 wants groups of 9, the last one whole or of at least 4; it has 8; nearest: 9, or groups of "
         "8");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 11, 7)), "accepted") << "the last group of 4 fills the pipeline";
 }

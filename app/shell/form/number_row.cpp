@@ -1,10 +1,10 @@
 #include "app/shell/form/number_row.h"
 
+#include "app/session/plain_words.h"
 #include "app/shell/form/groove_slider.h"
 #include "app/shell/widgets/style.h"
 
 #include <QContextMenuEvent>
-#include <QEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLineEdit>
@@ -83,9 +83,11 @@ void LegalSpinBox::setValue(double value)
 
 void LegalSpinBox::takeText()
 {
-    if (text() == m_shown)
+    const QString now = text();
+    lineEdit()->setText(now); // what was taken is the window's to undo, letters that were not are the field's
+    if (now == m_shown)
         return;
-    m_shown = text();
+    m_shown = now;
     Q_EMIT typed(m_shown);
 }
 
@@ -98,19 +100,6 @@ void LegalSpinBox::stepBy(int steps)
         m_value ? m_values->stepped(*m_value, steps) : (steps > 0 ? m_values->values.front() : m_values->values.back());
     if (next != m_value)
         Q_EMIT stepped(next);
-}
-
-/// Undo and redo mean the scenario, not the letters in the field.
-bool LegalSpinBox::event(QEvent* event)
-{
-    if (event->type() == QEvent::ShortcutOverride) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        if (key->matches(QKeySequence::Undo) || key->matches(QKeySequence::Redo)) {
-            event->ignore();
-            return false;
-        }
-    }
-    return QAbstractSpinBox::event(event);
 }
 
 std::unique_ptr<QMenu> LegalSpinBox::makeMenu() const
@@ -262,8 +251,8 @@ void NumberRow::showLegalValues()
     const bool canMore = !m_values.values.empty() && value < m_values.values.back();
     m_less->setEnabled(canLess);
     m_more->setEnabled(canMore);
-    m_less->setToolTip(canLess ? QString() : QString::fromStdString(m_values.whyNotLess()));
-    m_more->setToolTip(canMore ? QString() : QString::fromStdString(m_values.whyNotMore()));
+    m_less->setToolTip(canLess ? QString() : asSentence(plainWords(QString::fromStdString(m_values.whyNotLess()))));
+    m_more->setToolTip(canMore ? QString() : asSentence(plainWords(QString::fromStdString(m_values.whyNotMore()))));
     m_filling = true;
     m_slider->setEnabled(m_values.values.size() > 1);
     m_slider->setRange(0, std::max(0, static_cast<int>(m_values.values.size()) - 1));

@@ -37,7 +37,6 @@ Q_SIGNALS:
     void typed(const QString& text);
 
 protected:
-    bool event(QEvent*) override;
     void contextMenuEvent(QContextMenuEvent*) override;
     StepEnabled stepEnabled() const override;
 

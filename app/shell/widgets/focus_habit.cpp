@@ -30,6 +30,16 @@ bool liesInAPage(const QWidget& widget)
     return false;
 }
 
+/// What a field writes in: itself, the line of a spin box or of a box of choices; nullptr: nothing is written there.
+const QLineEdit* lineOf(const QObject& watched)
+{
+    if (const auto* box = qobject_cast<const QComboBox*>(&watched))
+        return box->lineEdit();
+    if (const auto* spin = qobject_cast<const QAbstractSpinBox*>(&watched))
+        return spin->findChild<QLineEdit*>(QString(), Qt::FindDirectChildrenOnly);
+    return qobject_cast<const QLineEdit*>(&watched);
+}
+
 } // namespace
 
 FocusHabit::FocusHabit(QObject* parent) : QObject(parent)
@@ -40,7 +50,7 @@ FocusHabit::FocusHabit(QObject* parent) : QObject(parent)
 bool FocusHabit::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::ShortcutOverride) {
-        const auto* edit = qobject_cast<const QLineEdit*>(watched);
+        const QLineEdit* edit = lineOf(*watched);
         const auto& key = static_cast<const QKeyEvent&>(*event);
         const bool isNothingToUndo = edit != nullptr && ((key.matches(QKeySequence::Undo) && !edit->isUndoAvailable()) ||
                                                          (key.matches(QKeySequence::Redo) && !edit->isRedoAvailable()));

@@ -8,7 +8,8 @@ namespace app {
 
 /// While it lives, the wheel scrolls the page that spin boxes, boxes of choices and sliders lie in, and never turns them, though
 /// one has the keyboard; beside no page it turns the one that has it. And Tab leaves tables and lists for what is beside them:
-/// the arrow keys go from cell to cell. And Undo and Redo are the window's where a field has nothing to undo or redo.
+/// the arrow keys go from cell to cell. And Undo and Redo are the window's where a field, be it
+/// a spin box's or that of a box of choices, has nothing to undo or redo.
 class FocusHabit : public QObject {
 public:
     explicit FocusHabit(QObject* parent = nullptr);

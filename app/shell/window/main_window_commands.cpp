@@ -311,6 +311,8 @@ void MainWindow::openPalette(const QString& typed)
         });
     const auto open = [this](const QString& path) { openFile(path); };
     palette->addSource([this, open, recent = m_options.reproducible ? QStringList() : recentFiles()](const QString& text) {
+        if (m_gallery->isEmpty()) // it has not been shown yet, or not since a lesson
+            refreshGallery();
         return findFiles(text, recent, m_gallery->entries(), open);
     });
     if (hasStep && !m_masksNumbers) {

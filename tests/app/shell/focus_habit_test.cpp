@@ -6,6 +6,7 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QLineEdit>
+#include <QMessageBox>
 #include <QPushButton>
 #include <QRadioButton>
 #include <QScrollArea>
@@ -122,11 +123,31 @@ TEST(FocusRing, IsSeenOnWhatIsChosenAndOnButtonsOfEveryKind)
     }
 }
 
+TEST(MessageBoxes, HaveTheProgramsOwnIconsAndNoneOnTheirButtons)
+{
+    const QString assets = QStringLiteral(RANKSCOPE_SOURCE_DIR "/assets");
+    applyStyle(lightTheme(), assets);
+    for (const auto& [kind, name] : {std::pair{QMessageBox::Question, "question"}, {QMessageBox::Warning, "warning"}}) {
+        QMessageBox box(kind, {}, QStringLiteral("Save the changes?"), QMessageBox::Save | QMessageBox::Cancel);
+        box.ensurePolished();
+        box.setIcon(kind);
+        const QPixmap shown = box.iconPixmap();
+        const QIcon own(assets + QStringLiteral("/icons/%1.svg").arg(QLatin1String(name)));
+        ASSERT_FALSE(shown.isNull());
+        EXPECT_EQ(shown.toImage(), own.pixmap(shown.deviceIndependentSize().toSize()).toImage()) << name;
+        for (const QAbstractButton* button : box.buttons())
+            EXPECT_TRUE(button->icon().isNull()) << button->text().toStdString();
+    }
+}
+
 TEST(FocusHabit, AFieldInWhichNothingWasWrittenLeavesUndoToTheWindow)
 {
     const FocusHabit habit;
     QWidget page;
     auto* edit = new QLineEdit(&page);
+    auto* spin = new QSpinBox(&page);
+    auto* choices = new QComboBox(&page);
+    choices->setEditable(true);
     int undone = 0;
     QAction undo;
     undo.setShortcut(QKeySequence::Undo);
@@ -134,16 +155,22 @@ TEST(FocusHabit, AFieldInWhichNothingWasWrittenLeavesUndoToTheWindow)
     page.addAction(&undo);
     page.show();
     QApplication::setActiveWindow(&page);
-    edit->setFocus();
-    const auto press = [&] { QTest::keyClick(edit, Qt::Key_Z, Qt::ControlModifier); };
-    press();
-    EXPECT_EQ(undone, 1);
-    QTest::keyClicks(edit, QStringLiteral("tp"));
-    press();
-    EXPECT_EQ(undone, 1) << "the letters come first";
-    EXPECT_EQ(edit->text(), QString());
-    press();
-    EXPECT_EQ(undone, 2);
+    for (const auto& [field, line] :
+         {std::pair<QWidget*, QLineEdit*>{edit, edit}, {spin, spin->findChild<QLineEdit*>()}, {choices, choices->lineEdit()}}) {
+        undone = 0;
+        const QString before = line->text();
+        field->setFocus();
+        const auto press = [field = field] { QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier); };
+        press();
+        EXPECT_EQ(undone, 1) << field->metaObject()->className();
+        QTest::keyClicks(field, QStringLiteral("12"));
+        ASSERT_NE(line->text(), before);
+        press();
+        EXPECT_EQ(undone, 1) << "the letters come first";
+        EXPECT_EQ(line->text(), before);
+        press();
+        EXPECT_EQ(undone, 2) << field->metaObject()->className();
+    }
 }
 
 TEST(FocusHabit, TabLeavesATable)

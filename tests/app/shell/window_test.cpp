@@ -134,6 +134,18 @@ TEST_F(WindowTest, UndoMeansTheScenarioWhileANumberIsEdited)
     QTest::keySequence(spin, QKeySequence::Undo);
     settle();
     EXPECT_EQ(shownLayout().tp, 2);
+    spin->selectAll();
+    QTest::keyClicks(spin, QStringLiteral("4"));
+    QTest::keySequence(spin, QKeySequence::Undo);
+    EXPECT_EQ(spin->text(), QStringLiteral("2")) << "letters that nobody took yet come first";
+    spin->selectAll();
+    QTest::keyClicks(spin, QStringLiteral("4"));
+    QTest::keyClick(spin, Qt::Key_Return);
+    settle();
+    EXPECT_EQ(shownLayout().tp, 4);
+    QTest::keySequence(spin, QKeySequence::Undo);
+    settle();
+    EXPECT_EQ(shownLayout().tp, 2) << "of what was taken there are no letters to undo";
 }
 
 TEST_F(WindowTest, CommonWhatIfsAreOneStepAndInThePalette)
@@ -168,6 +180,21 @@ TEST_F(WindowTest, ThePaletteOffersOnlyWhatCanBeRun)
     open(kSixteen);
     window.run(CommandId::palette);
     EXPECT_TRUE(offered().contains(QStringLiteral("Save")));
+}
+
+TEST(ThePalette, OpensScenariosOfAGalleryThatWasNeverShown)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.show();
+    ASSERT_TRUE(window.openFile(galleryFile(kTiny)).empty());
+    window.run(CommandId::palette);
+    auto* palette = window.findChild<CommandPalette*>();
+    palette->setFilter(QStringLiteral("deepseek"));
+    ASSERT_FALSE(palette->shown().isEmpty());
+    EXPECT_TRUE(palette->shown().front().contains(QStringLiteral("DeepSeek"))) << palette->shown().front().toStdString();
+    QTest::keyClick(palette->findChild<QLineEdit*>(), Qt::Key_Return);
+    QCoreApplication::processEvents();
+    EXPECT_TRUE(window.session().displayName().contains(QStringLiteral("DeepSeek")));
 }
 
 TEST_F(WindowTest, SlidersStopOnlyAtLegalValues)

@@ -5,6 +5,7 @@
 
 #include <QDir>
 #include <QFile>
+#include <QSysInfo>
 #include <QTimer>
 
 #include <utility>
@@ -144,6 +145,11 @@ void LiveRun::pin(std::optional<int> step)
         m_pinned = step;
     }
     wake();
+}
+
+qint64 processHere(const live::RunDescription& run)
+{
+    return run.host == QSysInfo::machineHostName().toStdString() ? run.processId : 0;
 }
 
 std::optional<int> LiveRun::pinned() const

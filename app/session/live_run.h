@@ -72,6 +72,9 @@ struct AttachOptions {
     std::chrono::milliseconds silence{2000};
 };
 
+/// The one process that trains, if it does so on this machine, whoever started it; 0: it is elsewhere, or there are several.
+qint64 processHere(const live::RunDescription&);
+
 class LiveRun : public QObject {
     Q_OBJECT
 public:

@@ -264,6 +264,7 @@ private:
             publish();
             return;
         }
+        description.processId = 0;
         const std::vector<ClockOffset> clocks = alignClocks(*m_store, 0);
         const KeyPair own = makeKeyPair();
         const bool local = isLocalEndpoint("tcp://" + m_store->address() + ":0");

@@ -70,6 +70,7 @@ std::string AttachedRun::rankName(int number) const
 void AttachedRun::describe(std::int64_t nowNs)
 {
     RunDescription run = describeHere();
+    run.processId = 0; // this one only listens
     run.name = m_options.name.empty() ? "attached job " + m_job : m_options.name;
     if (m_options.scenarioRanks == m_worldSize)
         run.scenarioJson = m_options.scenarioJson;

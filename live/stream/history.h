@@ -38,7 +38,7 @@ struct RunDescription {
     std::string scenarioJson; ///< resolved
     std::string device;       ///< "Intel Xeon …, 2 cores"
     std::string host;
-    std::int64_t processId = 0;
+    std::int64_t processId = 0; ///< of the one that trains all ranks; 0 where several do
     int worldSize = 0;
     int plannedSteps = 0;
     std::vector<std::string> rankNames;    ///< "rank 5 (dp0 pp1 cp0 tp1)", as the simulator's processes

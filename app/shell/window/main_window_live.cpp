@@ -79,8 +79,8 @@ void MainWindow::showUpdate(const LiveUpdate& update)
     const LivePhase before = m_live->status().phase;
     const bool first = !m_live->picture() && update.picture;
     m_live->show(update);
-    if (m_run->isOwn() && !m_options.reproducible)
-        if (const auto cores = m_load.othersCores(std::array{m_run->workerId(), QCoreApplication::applicationPid()}))
+    if (const qint64 trains = update.run ? processHere(*update.run) : 0; trains != 0 && !m_options.reproducible)
+        if (const auto cores = m_load.othersCores(std::array{trains, QCoreApplication::applicationPid()}))
             m_live->setOthersCores(*cores);
     if (isLiveShown())
         showStatus();

@@ -285,6 +285,15 @@ TEST(LiveRun, ThePredictionIsThereBeforeTheFirstStep)
     EXPECT_EQ(told.status.phase, LivePhase::starting);
 }
 
+/// What other programs take of a machine is told beside any run that trains on it, attached or started here.
+TEST(LiveRun, TheProcessThatTrainsIsKnownWhereItTrainsHere)
+{
+    live::RunDescription run = live::describeHere();
+    EXPECT_EQ(processHere(run), QCoreApplication::applicationPid());
+    run.host = "node7";
+    EXPECT_EQ(processHere(run), 0);
+}
+
 TEST(LiveRun, NoProcessStaysBehindEvenIfItDoesNotListen)
 {
     qint64 process = 0;

@@ -151,6 +151,7 @@ TEST(AttachedRun, IsDescribedByWhatItsRanksSay)
     job.join();
     ASSERT_TRUE(job.collector.isDescribed());
     const live::RunDescription& run = job.collector.description();
+    EXPECT_EQ(run.processId, 0) << "the ranks are processes of their own; this one listens";
     EXPECT_EQ(run.name, "a job");
     EXPECT_EQ(run.worldSize, 2);
     EXPECT_EQ(run.device, "CPU");

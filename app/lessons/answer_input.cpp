@@ -536,7 +536,8 @@ QString orderText(const sim::OrderOutcome& outcome)
 {
     if (!outcome.problem.empty())
         return QObject::tr("it does not run: %1").arg(QString::fromStdString(outcome.problem));
-    return QObject::tr("bubble %1 of the ideal time, at most %2 micro-batches held")
+    return (outcome.mostHeld == 1 ? QObject::tr("bubble %1 of the ideal time, at most %2 micro-batch held")
+                                  : QObject::tr("bubble %1 of the ideal time, at most %2 micro-batches held"))
         .arg(percentQuantity(outcome.bubbleOverIdeal).text())
         .arg(outcome.mostHeld);
 }

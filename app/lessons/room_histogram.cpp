@@ -111,7 +111,7 @@ void RoomHistogram::paintEvent(QPaintEvent*)
     }
     painter.setPen(ink);
     painter.drawText(QRectF(0, y, width(), m_text * 1.6), Qt::AlignVCenter | Qt::AlignLeft,
-                     hasSecond          ? tr("hatched: first %1 answers · full: then %2").arg(m_totals[0]).arg(m_totals[1])
+                     hasSecond ? tr("hatched: the first answers, %1 · full: the second, %2").arg(m_totals[0]).arg(m_totals[1])
                      : m_totals[0] == 1 ? tr("1 answer")
                                         : tr("%1 answers").arg(m_totals[0]));
 }

@@ -329,8 +329,8 @@ void Rules::placement()
     const std::int64_t gpus = std::int64_t{m_scenario.cluster.gpusPerNode} * m_scenario.cluster.nodes;
     if (l.explicitPlacement.size() != static_cast<std::size_t>(l.worldSize()))
         return error("/layout/placement", [&] {
-            return "the list has " + text(static_cast<std::int64_t>(l.explicitPlacement.size())) + " GPUs for " +
-                   text(l.worldSize()) + " ranks; it needs one a rank";
+            return "the list has " + counted(static_cast<std::int64_t>(l.explicitPlacement.size()), "GPU") + " for " +
+                   counted(l.worldSize(), "rank") + "; it needs one a rank";
         });
     std::unordered_map<int, int> rankOf; // in proportion to the ranks: a cluster may have a thousand times as many GPUs
     for (int rank = 0; rank < l.worldSize(); ++rank) {

@@ -189,7 +189,8 @@ private:
     {
         const double at = index.is_number() ? index.get<double>() : -1;
         if (at != std::floor(at) || at < 0 || at >= static_cast<double>(entries.size()))
-            fail(node.parts[1], "the list has " + std::to_string(entries.size()) + " entries, counted from 0");
+            fail(node.parts[1], "the list has " + std::to_string(entries.size()) + (entries.size() == 1 ? " entry" : " entries") +
+                                    ", counted from 0");
         return entries[static_cast<std::size_t>(at)];
     }
     /// traffic.groups["tp"]: the object whose first member is that word.

@@ -127,8 +127,9 @@ Json& descend(Json& parent, const std::string& segment, const std::string& point
     if (parent.is_array()) {
         std::size_t index = 0;
         if (!isIndex(segment, index) || index > parent.size())
-            throw Error(shownPlace(pointer) + ": the list has " + std::to_string(parent.size()) + " entries; " +
-                        quotedText(segment) + " is none of them, nor the next");
+            throw Error(shownPlace(pointer) + ": the list has " + std::to_string(parent.size()) +
+                        (parent.size() == 1 ? " entry; " : " entries; ") + quotedText(segment) +
+                        " is none of them, nor the next");
         if (index == parent.size())
             parent.push_back(nullptr);
         return parent[index];
@@ -215,7 +216,7 @@ void ScenarioDocument::set(std::string_view pointer, std::string_view value)
         parsed = std::string(value); // schedule.kind=1f1b
     }
     if (segments.size() + depthOf(parsed) > kMaxDepth)
-        throw Error(shownPlace(pointer) + ": nested more than " + std::to_string(kMaxDepth) + " levels deep");
+        throw Error(shownPlace(pointer) + ": it is nested more than " + std::to_string(kMaxDepth) + " levels deep");
     Json root = m_data->root; // a pointer that leads nowhere changes nothing
     Json* at = &root;
     std::string path;

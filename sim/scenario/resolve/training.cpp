@@ -151,7 +151,8 @@ void Resolver::readMoe(const Block& from)
         given.read("imbalance", tokens);
         const int experts = m_out.scenario.model.numExperts;
         if (static_cast<int>(tokens.size()) != experts)
-            report("/training/moe/imbalance", "the list has " + std::to_string(tokens.size()) + " entries, and the model has " +
+            report("/training/moe/imbalance", "the list has " + std::to_string(tokens.size()) +
+                                                  (tokens.size() == 1 ? " entry" : " entries") + ", and the model has " +
                                                   std::to_string(experts) + " experts");
         else if (std::all_of(tokens.begin(), tokens.end(), [](double of) { return of == 0; }))
             report("/training/moe/imbalance", "no expert has any tokens");

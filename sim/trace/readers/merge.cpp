@@ -190,9 +190,9 @@ void arrangeRanks(Recording& recording)
             }
             recording.problems.push_back(
                 file.path + ": says that it is rank " + std::to_string(rank.rank) + " as " + before.path + " does, " +
-                (isOtherWorld
-                     ? "of a world of " + std::to_string(rank.worldSize) + " ranks, not " + std::to_string(known.worldSize)
-                     : std::string("at the same time")) +
+                (isOtherWorld ? "of a world of " + std::to_string(rank.worldSize) +
+                                    (rank.worldSize == 1 ? " rank, not " : " ranks, not ") + std::to_string(known.worldSize)
+                              : std::string("at the same time")) +
                 "; it is kept as a worker of unknown rank");
             rank.rank = -1;
             rank.rankEvidence.clear();

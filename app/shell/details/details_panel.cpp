@@ -106,6 +106,8 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     setWidgetResizable(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFrameShape(QFrame::NoFrame);
+    setRole(this, "pane");
+    setAccessibleName(tr("Details"));
 
     m_stepTime = new MetricCard(tr("Step time"), Better::lower);
     m_tokens = new MetricCard(tr("Tokens/s"), Better::higher);

@@ -30,6 +30,7 @@ FindingsPanel::FindingsPanel(QWidget* parent)
     setWidgetResizable(true);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFrameShape(QFrame::NoFrame);
+    setRole(this, "pane");
     setAccessibleName(tr("Findings"));
     setRole(m_summary, "muted");
     m_summary->setWordWrap(true);

@@ -99,6 +99,7 @@ void ScenarioForm::build()
     m_area->setWidgetResizable(true);
     m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_area->setFrameShape(QFrame::NoFrame);
+    m_area->setFocusPolicy(Qt::NoFocus); // the rows in it have the keyboard, and it scrolls with them
     m_area->setWidget(page);
     column->setContentsMargins(kSideWithGutter, 4, kFormSide, kFormSide);
     column->setSpacing(kBetweenFormRows);

@@ -56,6 +56,16 @@ void tidyDockTabs(QMainWindow& window)
     }
 }
 
+bool isOutOfSight(const QWidget& widget)
+{
+    if (const auto* bar = qobject_cast<const QTabBar*>(&widget); bar != nullptr && bar->count() == 0)
+        return true;
+    for (const QWidget* in = &widget; in != nullptr; in = in->parentWidget())
+        if (const auto* dock = qobject_cast<const QDockWidget*>(in); dock != nullptr && dock->visibleRegion().isEmpty())
+            return true;
+    return false;
+}
+
 void bringForward(QDockWidget& dock)
 {
     dock.lower();

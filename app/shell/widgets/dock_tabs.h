@@ -12,5 +12,7 @@ void tidyDockTabs(QMainWindow&);
 /// In front of those it shares a place with. QWidget::raise() alone does nothing for what was raised last, wherever it lies
 /// since.
 void bringForward(QDockWidget&);
+/// Whether Qt shows it outside of the window: what lies in a dock whose tab is not in front, and tabs of a place without docks.
+bool isOutOfSight(const QWidget&);
 
 } // namespace app

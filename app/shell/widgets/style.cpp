@@ -22,6 +22,10 @@ namespace {
 constexpr const char* kSheet = R"(
 * { outline: none; }
 QMainWindow, QDialog { background: @window; }
+QMessageBox {
+    messagebox-question-icon: url(@question); messagebox-information-icon: url(@question);
+    messagebox-warning-icon: url(@warningIcon); messagebox-critical-icon: url(@warningIcon);
+}
 QDialog[role="popup"] { background: @panel; border: 1px solid @faint; }
 QToolTip, QLabel[role="tip"] { background: @panel; color: @text; border: 1px solid @border; padding: 6px 8px; }
 
@@ -97,6 +101,7 @@ QScrollBar::handle:horizontal { background: @border; border-radius: 3px; min-wid
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page { background: none; width: 0; height: 0; }
 
 QLabel { background: transparent; }
+QLabel:focus { background: @hover; border-radius: 3px; }
 QLabel[role="muted"] { color: @muted; }
 QLabel[role="cover"] { color: @muted; background: @panel; }
 QLabel[role="small"] { color: @muted; font-size: 11px; }
@@ -132,7 +137,8 @@ QFrame[role="stepper"][focused="true"] { border-color: @accent; }
 QFrame[role="stepper"][wrong="true"] { border-color: @error; }
 QFrame[role="header"] { background: @panel; border-bottom: 1px solid @border; }
 QFrame[role="transport"] { background: @panel; border-top: 1px solid @border; }
-QFrame[role="transport"] QComboBox { border: none; background: transparent; color: @muted; min-height: 18px; padding: 1px 4px; }
+QFrame[role="transport"] QComboBox { border-color: transparent; background: transparent; color: @muted; min-height: 18px; padding: 0 3px; }
+QFrame[role="transport"] QComboBox:focus { border-color: @accent; }
 QLabel[role="time"] { color: @muted; font-size: 12px; }
 QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
 QFrame[role="panel"] { background: @panel; border-left: 1px solid @border; }
@@ -180,8 +186,9 @@ QPushButton[role="primary"]:focus { border: 2px solid @text; padding: 4px 11px; 
 QPushButton:disabled, QPushButton[role="primary"]:disabled { background: @panel; border-color: @border; color: @faint; }
 
 QPushButton[role="try"] { padding: 0; text-align: left; }
-QPushButton[role="link"] { background: transparent; border: none; color: @accent; padding: 2px 4px; }
-QPushButton[role="link"]:hover, QPushButton[role="link"]:focus { text-decoration: underline; }
+QPushButton[role="link"] { background: transparent; border: 1px solid transparent; color: @accent; padding: 1px 3px; }
+QPushButton[role="link"]:hover { text-decoration: underline; }
+QPushButton[role="link"]:focus { border-color: @accent; }
 QPushButton[role="choice"] { background: transparent; border: 1px solid transparent; color: @muted; padding: 3px 8px; }
 QPushButton[role="choice"]:hover { background: @hover; }
 QPushButton[role="choice"]:checked { background: @hover; color: @accent; font-weight: 600; }
@@ -205,6 +212,8 @@ QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4
 QTableView[role="table"]::item { border: none; padding: 0 8px; }
 QTableView[role="table"] QHeaderView::section { padding: 4px 8px; }
 QAbstractScrollArea::corner { background: transparent; border: none; }
+QListView[role="plain"], QTableView[role="table"], QScrollArea[role="pane"], QScrollArea[role="clear"] { border: 1px solid transparent; }
+QListView[role="plain"]:focus, QTableView[role="table"]:focus, QScrollArea[role="pane"]:focus, QScrollArea[role="clear"]:focus { border-color: @accent; }
 QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
 QListView[role="plain"]::item:selected { background: @hover; color: @text; }
 QListView[role="plain"]::item:hover { background: @hover; }
@@ -235,6 +244,8 @@ QString styleSheet(const Theme& theme, const QString& assets)
     // Longest names first, so that no name is eaten by a shorter one it begins with.
     const std::vector<std::pair<QString, QString>> values{
         {QStringLiteral("@accentText"), accentText.name()},
+        {QStringLiteral("@warningIcon"), assets + QStringLiteral("/icons/warning.svg")},
+        {QStringLiteral("@question"), assets + QStringLiteral("/icons/question.svg")},
         {QStringLiteral("@bannerBack"), mixed(panel, error, 0.12).name()},
         {QStringLiteral("@upward"), assets + QStringLiteral("/icons/chevron-up.svg")},
         {QStringLiteral("@chevron"), assets + QStringLiteral("/icons/chevron.svg")},

@@ -677,8 +677,9 @@ void MainWindow::closeEvent(QCloseEvent* event)
         event->ignore();
         return;
     }
-    m_run.reset();          // no process stays behind
-    m_lesson->keepOpen();   // it goes on next time
+    m_run.reset();        // no process stays behind
+    m_lesson->keepOpen(); // it goes on next time
+    giveWidthBack();
     m_workspace->putBack(); // a lesson that goes on next time leaves no picture that was hidden
     writeSettings();
     m_session.disconnect(this);

@@ -23,6 +23,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 class QAction;
@@ -146,6 +148,7 @@ public:
 
 protected:
     bool event(QEvent*) override;
+    bool focusNextPrevChild(bool next) override;
     void keyPressEvent(QKeyEvent*) override;
     void closeEvent(QCloseEvent*) override;
     void contextMenuEvent(QContextMenuEvent*) override;
@@ -226,6 +229,7 @@ private:
     void buildLesson(); // these are in main_window_lessons.cpp
     void showLessonDock();
     void leaveLesson();
+    void giveWidthBack();
     void showScene(const LessonScene&);
     void expectScene(const LessonScene&);
     std::vector<Picture> picturesInFrontOf(const LessonScene&) const;
@@ -331,10 +335,13 @@ private:
     std::unique_ptr<LessonProgress> m_lessonProgress;
     QString m_recordedBusy; ///< what the status line says while a recording is worked on
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
-    bool m_showsScene = false;        ///< what is on screen is the lesson's
-    bool m_opensScene = false;        ///< just now
-    std::vector<Picture> m_frontNext; ///< pictures that a lesson speaks of, once its step is there
-    int m_lessonTalkStart = 0;        ///< slide of the step that the player is at
+    bool m_showsScene = false; ///< what is on screen is the lesson's
+    bool m_opensScene = false; ///< just now
+    /// The scenario that may go for the lesson's first case, as it was when that was asked.
+    std::optional<std::string> m_givenUp;
+    std::optional<std::pair<QDockWidget*, int>> m_widthBeforeLesson; ///< of the dock that the lesson came to lie on
+    std::vector<Picture> m_frontNext;                                ///< pictures that a lesson speaks of, once its step is there
+    int m_lessonTalkStart = 0;                                       ///< slide of the step that the player is at
     OpsPanel* m_ops = nullptr;
     PlanPanel* m_plan = nullptr;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr,
@@ -345,6 +352,7 @@ private:
     bool m_placesFindings = true;           ///< nobody has taken them away from the numbers
     QByteArray m_dockState;                 ///< of the workspace, while the gallery hides its docks
     std::optional<QByteArray> m_unfolded;   ///< the docks as they are in a wider window, while this one is narrow
+    std::optional<int> m_widthUnsqueezed;   ///< of docks that are as narrow as they can be, because the window is
     std::array<bool, 3> m_hiddenUnfolded{}; ///< form, numbers, findings, as they were then
     QString m_toldOfBaseline;               ///< by the status line, with a button that takes it back
     QString m_baselineOf;                   ///< path of the scenario that the baseline belongs to

@@ -12,6 +12,7 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QEvent>
+#include <QScrollArea>
 #include <QStatusBar>
 #include <QTimer>
 
@@ -184,9 +185,18 @@ void MainWindow::foldDocks()
     if (isWorkspaceShown() && isNarrow != m_unfolded.has_value())
         setFolded(isNarrow);
     foldBelow();
-    if (m_unfolded && width() < kVeryNarrow)
-        resizeDocks({m_formDock, m_detailsDock, m_findingsDock, m_lessonDock},
-                    {kNarrowestDock, kNarrowestDock, kNarrowestDock, kNarrowestDock}, Qt::Horizontal);
+    if (!m_unfolded)
+        return;
+    const auto resizeFolded = [this](int width) {
+        resizeDocks({m_formDock, m_detailsDock, m_findingsDock, m_lessonDock}, {width, width, width, width}, Qt::Horizontal);
+    };
+    if (width() < kVeryNarrow) {
+        if (!m_widthUnsqueezed)
+            m_widthUnsqueezed = std::max(m_formDock->width(), kFormWidth);
+        resizeFolded(kNarrowestDock);
+    } else if (m_widthUnsqueezed) { // or texts would stay shortened when large text is usual again
+        resizeFolded(*std::exchange(m_widthUnsqueezed, std::nullopt));
+    }
 }
 
 /// In a window that is low too, what lies below the pictures would leave nothing of them: it lies behind the others.
@@ -226,6 +236,7 @@ std::array<bool, 3> MainWindow::hiddenDocks() const
 void MainWindow::setFolded(bool on)
 {
     const auto hidden = hiddenDocks();
+    m_widthUnsqueezed.reset();
     if (on) {
         m_unfolded = saveState();
         m_hiddenUnfolded = hidden;
@@ -261,6 +272,24 @@ QByteArray MainWindow::dockState()
     const QByteArray state = saveState();
     foldDocks();
     return state;
+}
+
+/// Tab goes to what is in sight, or can be scrolled there.
+bool MainWindow::focusNextPrevChild(bool next)
+{
+    const QWidget* skipped = nullptr;
+    while (QMainWindow::focusNextPrevChild(next)) {
+        QWidget* const now = focusWidget();
+        if (now != nullptr && now != skipped && isOutOfSight(*now)) {
+            skipped = skipped == nullptr ? now : skipped; // once round is enough
+            continue;
+        }
+        for (QWidget* in = now; in != nullptr; in = in->parentWidget()) // a page does so by itself only for who was in it before
+            if (auto* page = qobject_cast<QScrollArea*>(in); page != nullptr && page != now)
+                page->ensureWidgetVisible(now);
+        return true;
+    }
+    return false;
 }
 
 /// Shows a dock and gives it the focus; only one that has it goes away.

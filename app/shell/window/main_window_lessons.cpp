@@ -33,11 +33,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace app {
 namespace {
 
-constexpr int kTellPreparingMs = 4000;
+constexpr int kTellPreparingMs = 4000, kTellLeftMs = 8000;
 constexpr double kLessonGib = 1024.0 * 1024 * 1024;
 
 /// As it is opened.
@@ -197,6 +198,7 @@ Problems MainWindow::startLesson(const QString& idOrPath)
         onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(*lesson);
     leaveLesson();
     m_isInLesson = true;
+    m_givenUp = m_session.isOpen() ? std::optional(m_session.document().text()) : std::nullopt;
     m_workspace->setLayoutAside();
     m_lesson->showPreparing(title);
     if (isVisible()) // before, the bar would write it over its own words
@@ -229,6 +231,8 @@ Problems MainWindow::startLesson(const QString& idOrPath)
 /// the width; its tab is the first, as the others would push it out.
 void MainWindow::showLessonDock()
 {
+    if (QDockWidget* const host = m_unfolded ? m_formDock : m_detailsDock; !m_widthBeforeLesson && !host->isHidden())
+        m_widthBeforeLesson = {host, host->width()};
     if (m_unfolded) {
         if (dockWidgetArea(m_lessonDock) != Qt::LeftDockWidgetArea ||
             (!m_formDock->isHidden() && !m_formDock->isFloating() && !tabifiedDockWidgets(m_lessonDock).contains(m_formDock))) {
@@ -255,6 +259,15 @@ void MainWindow::showLessonDock()
     bringForward(*m_lessonDock);
 }
 
+/// The lesson is wider than what lies behind it.
+void MainWindow::giveWidthBack()
+{
+    const auto before = std::exchange(m_widthBeforeLesson, std::nullopt);
+    const bool isThere = before && isWorkspaceShown() && (before->first == m_formDock) == m_unfolded.has_value();
+    if (isThere && !before->first->isHidden() && !before->first->isFloating())
+        resizeDocks({before->first}, {before->second}, Qt::Horizontal);
+}
+
 void MainWindow::leaveLesson()
 {
     if (!m_isInLesson)
@@ -271,6 +284,8 @@ void MainWindow::leaveLesson()
         storage->pointAt({});
     maskNumbers(false);
     m_lessonDock->hide();
+    giveWidthBack();
+    m_givenUp.reset();
     placeFindings();
     if (m_baseline.isPinned() && m_lessonPinned)
         m_baseline.unpin();
@@ -306,13 +321,22 @@ void MainWindow::showScene(const LessonScene& scene)
     }
     // What is on screen may be somebody's own: opened before the lesson was ready, or saved in the middle of it.
     const bool isOwn = !m_showsScene || !m_session.path().isEmpty();
-    if (scene.shown != nullptr && isOwn && !mayLoseChanges())
+    const bool isGivenUp = m_givenUp && *m_givenUp == m_session.document().text();
+    if (scene.shown != nullptr && isOwn && !isGivenUp && !mayLoseChanges()) {
+        if (m_presentation)
+            return;
+        // Beside what stays on screen it would speak of something else.
+        QMetaObject::invokeMethod(this, &MainWindow::leaveLesson, Qt::QueuedConnection);
+        statusBar()->showMessage(tr("The lesson is left, as its case cannot be shown. The gallery goes on with it."),
+                                 kTellLeftMs);
         return;
+    }
     if (m_baseline.isPinned() && (m_lessonPinned || scene.compared != nullptr || scene.shown != nullptr)) {
         m_baseline.unpin();
         m_lessonPinned = false;
     }
     if (scene.shown != nullptr) {
+        m_givenUp.reset();
         m_showsScene = true;
         m_opensScene = true;
         m_session.show(sceneDocument(scene));

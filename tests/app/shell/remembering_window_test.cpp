@@ -1,4 +1,5 @@
 // What a window knows of the one before it, and what it asks before it goes.
+#include "app/lessons/lesson_panel.h"
 #include "app/session/settings.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/form/scenario_form.h"
@@ -48,6 +49,9 @@ TEST_F(RememberingWindowTest, TextSizesThatAreChosenQuicklyAreOneChange)
     EXPECT_EQ(window.statusBar()->currentMessage(), QStringLiteral("Text, controls and pictures at 150 %"));
     EXPECT_EQ(window.devicePixelRatioF(), before) << "nothing is arranged anew in between";
     EXPECT_TRUE(waitFor([&] { return window.devicePixelRatioF() == before * 1.5; })) << window.devicePixelRatioF();
+    const auto* goes = window.statusBar()->findChild<QTimer*>();
+    ASSERT_TRUE(goes && goes->isActive());
+    EXPECT_LE(goes->interval(), 5000) << "what is told goes again";
 }
 
 TEST_F(RememberingWindowTest, ClosingAsksOnlyIfSomethingChanged)
@@ -60,6 +64,37 @@ TEST_F(RememberingWindowTest, ClosingAsksOnlyIfSomethingChanged)
     EXPECT_TRUE(window.isVisible());
     window.session().undoStack().undo();
     EXPECT_TRUE(window.close()) << "nothing to lose, nothing asked";
+}
+
+/// The first case comes when the engine has worked its answers out: what may go has been asked before.
+TEST_F(RememberingWindowTest, ALessonAsksOnceForWhatItReplacesAndLeavesTheDocksAsWideAsTheyWere)
+{
+    open(kSixteen);
+    const int width = window.details().width();
+    window.form().row(Control::tp)->spinBox()->stepBy(1);
+    settle();
+    int asked = 0;
+    QTimer answers;
+    QObject::connect(&answers, &QTimer::timeout, [&asked] {
+        if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget()))
+            box->button(++asked == 1 ? QMessageBox::Discard : QMessageBox::Cancel)->click();
+    });
+    answers.start(5);
+    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
+    ASSERT_TRUE(waitFor([this] { return window.lesson().isPlaying(); }));
+    settle();
+    EXPECT_EQ(asked, 1);
+    EXPECT_TRUE(window.session().path().isEmpty()) << "the lesson's own case";
+    Q_EMIT window.lesson().left();
+    open(kSixteen);
+    EXPECT_NEAR(window.details().width(), width, 2);
+
+    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
+    window.form().row(Control::tp)->spinBox()->stepBy(1); // while the engine works
+    ASSERT_TRUE(waitFor([&asked] { return asked == 2; }));
+    settle();
+    EXPECT_FALSE(window.lesson().isPlaying()) << "never beside another scenario than its own";
+    EXPECT_EQ(window.session().path(), galleryFile(kSixteen));
 }
 
 TEST_F(RememberingWindowTest, GivingUpChangesLeavesNothingToRestore)

@@ -87,6 +87,12 @@ TEST_F(ScreensTest, NarrowWindowsFoldTheirDocksAndWideOnesUnfoldThem)
     window.run(CommandId::showDetails);
     settle();
     EXPECT_FALSE(window.details().visibleRegion().isEmpty()) << "brought to the front";
+    const int folded = window.details().width();
+    window.setMinimumSize(512, 320); // as text of 200 % leaves it
+    resize({512, 320});
+    EXPECT_LT(window.details().width(), folded);
+    resize({1024, 640});
+    EXPECT_EQ(window.details().width(), folded);
     resize({1600, 900});
     expectSame(window.form().size(), form);
     expectSame(window.details().size(), details);
@@ -572,11 +578,52 @@ TEST_F(ScreensTest, MenusAreShortEnoughToBeRead)
     for (const QAction* top : window.menuBar()->actions()) {
         const QList<QAction*> entries = top->menu()->actions();
         const auto count = std::count_if(entries.begin(), entries.end(), [](const QAction* a) { return !a->isSeparator(); });
-        if (top->text().remove(QLatin1Char('&')) == QLatin1String("Navigate")) {
-            EXPECT_LE(count, 12);
+        const QString name = top->text().remove(QLatin1Char('&'));
+        if (name == QLatin1String("Navigate") || name == QLatin1String("View")) {
+            EXPECT_LE(count, 12) << name.toStdString();
         }
         EXPECT_GE(count, 3) << top->text().toStdString();
     }
+    for (const QMenu* menu : window.menuBar()->findChildren<QMenu*>()) {
+        QString letters;
+        for (const QAction* entry : menu->actions())
+            if (const qsizetype at = entry->text().indexOf(QLatin1Char('&')); at >= 0)
+                letters += entry->text()[at + 1].toLower();
+        for (const QChar letter : letters)
+            EXPECT_EQ(letters.count(letter), 1) << menu->title().toStdString() << ": " << QString(letter).toStdString();
+    }
+}
+
+/// Once round by Tab: each stop is in sight and looks otherwise with the keyboard than without.
+TEST_F(ScreensTest, EveryTabStopIsSeenToHaveTheKeyboard)
+{
+    open(kSixteen);
+    resize({1280, 720}); // numbers and findings are tabs of one place
+    QApplication::setActiveWindow(&window);
+    const auto look = [this](const QWidget& at) {
+        constexpr int kAround = 3; // of a stepper the frame shows it
+        return window.grab(QRect(at.mapTo(&window, QPoint(0, 0)), at.size()).adjusted(-kAround, -kAround, kAround, kAround))
+            .toImage();
+    };
+    std::set<const QWidget*> seen;
+    for (QWidget* at = window.focusWidget(); seen.insert(at).second; at = window.focusWidget()) {
+        QTest::keyClick(at, Qt::Key_Tab);
+        QWidget* const stop = window.focusWidget();
+        const std::string name = stop->metaObject()->className() + (" “" + stop->accessibleName() + "”").toStdString();
+        QCoreApplication::processEvents(); // what scrolls brings it into sight
+        EXPECT_FALSE(stop->visibleRegion().isEmpty()) << name;
+        const QImage with = look(*stop);
+        stop->clearFocus();
+        const QImage without = look(*stop);
+        stop->setFocus(Qt::TabFocusReason);
+        int differ = 0;
+        for (int y = 0; y < with.height(); ++y)
+            for (int x = 0; x < with.width(); ++x)
+                differ += with.pixel(x, y) != without.pixel(x, y) ? 1 : 0;
+        constexpr int kAHandle = 60; // of a slider, filled
+        EXPECT_GE(differ, kAHandle) << name;
+    }
+    EXPECT_GT(seen.size(), 40U);
 }
 
 TEST(FileKind, TellsPicturesAndTextsFromScenarios)

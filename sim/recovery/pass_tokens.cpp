@@ -132,7 +132,8 @@ TokenWords tokenWordsOf(const RunEvidence& evidence)
 
 namespace {
 
-/// A kernel counts when it ends, a send when it begins.
+/// A kernel counts when it ends, a send when it begins: a little later, as clocks of streams are not that exact and what is sent
+/// ended before.
 struct TokenEvent {
     std::int64_t ns = 0;
     PassToken token = 0;
@@ -176,6 +177,16 @@ public:
     Dealing(std::span<const TokenEvent> kernels, std::span<const Action> actions, const TokenWords& words)
         : m_kernels(kernels), m_actions(actions), m_words(words)
     {
+    }
+    /// A whole backward holds kernels of either gradient: beside a pass of one of them nothing tells which are whose.
+    bool areTold() const
+    {
+        for (std::size_t i = 1; i < m_actions.size(); ++i) {
+            const PassToken a = tokenOf(i - 1), b = tokenOf(i);
+            if (a != b && a != kForwardToken && b != kForwardToken && (a == kWholeBackwardToken || b == kWholeBackwardToken))
+                return false;
+        }
+        return true;
     }
     void addTo(std::vector<RecoveredPass>& passes) const
     {
@@ -286,14 +297,20 @@ std::vector<RecoveredPass> passesByTokens(const RankEvidence& rank, const Recove
         if (action == actions.size() || destinationOf(schedule, self, actions[action]) != event.token)
             return {};
         ++action;
-        Dealing(kernels, std::span(actions).subspan(first, action - first), words).addTo(passes);
+        const Dealing dealing(kernels, std::span(actions).subspan(first, action - first), words);
+        if (!dealing.areTold())
+            return {};
+        dealing.addTo(passes);
         kernels.clear();
         first = action;
     }
     for (std::size_t i = first; i < actions.size(); ++i)
         if (destinationOf(schedule, self, actions[i]) >= 0)
             return {};
-    Dealing(kernels, std::span(actions).subspan(first), words).addTo(passes);
+    const Dealing dealing(kernels, std::span(actions).subspan(first), words);
+    if (!dealing.areTold())
+        return {};
+    dealing.addTo(passes);
     return passes;
 }
 

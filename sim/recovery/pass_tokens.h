@@ -35,7 +35,8 @@ std::vector<PassToken> scheduleTokens(const Schedule&, int rank, const TokenWord
 
 /// The passes of a rank that has the tokens of that schedule: kernels between two sends are dealt to the actions between them, by
 /// letter, and among actions of one letter in equal numbers. Where a forward is run again ahead of a backward without a send
-/// between, it counts to the forward. Empty where the sends are not the schedule's.
+/// between, it counts to the forward. Empty where the sends are not the schedule's, or a whole backward runs right beside a
+/// gradient.
 std::vector<RecoveredPass> passesByTokens(const RankEvidence&, const RecoveredAxis& pipeline,
                                           const std::pair<std::int64_t, std::int64_t>& window, const TokenWords&,
                                           const Schedule&);

@@ -271,24 +271,28 @@ public:
     void all() const
     {
         const Recovered& recovered = m_digest.recovered;
-        require(recovered.clock.ranks.size() == m_ranks || recovered.clock.ranks.empty(), "clocks of other ranks");
-        constexpr int kMostRanks = 1 << 24;
-        require(recovered.axes.worldSize >= 0 && recovered.axes.worldSize <= kMostRanks, "a world of no size");
+        require(recovered.clock.ranks.size() == m_ranks || (recovered.clock.ranks.empty() && !recovered.clock.isAligned),
+                "clocks of other ranks");
         for (const RankEvidence& rank : recovered.evidence.ranks)
             require(rank.rank >= 0 && rank.rank < kMostRanks && rank.multiplicity >= 1, "a rank of no number");
         require(recovered.evidence.slices >= 1, "sequences in no parts");
-        for (const RecoveredAxis& axis : recovered.axes.axes) {
-            require(axis.size >= 1 && axis.stride >= 1, "an axis of no size");
-            for (const Digit& part : axis.parts)
-                require(part.size >= 1 && part.stride >= 1 && part.size <= kMostRanks && part.stride <= kMostRanks,
-                        "a part of an axis of no size");
-        }
+        axes(recovered.axes);
         for (const RecoveredStep& step : recovered.steps.steps) {
             require(step.rankStartNs.size() == m_ranks && step.rankEndNs.size() == m_ranks, "a step of other ranks");
             require(isTime(step.startNs) && isTime(step.endNs) && step.startNs <= step.endNs, "a step of no time");
+            require(std::all_of(step.rankStartNs.begin(), step.rankStartNs.end(), isTime) &&
+                        std::all_of(step.rankEndNs.begin(), step.rankEndNs.end(), isTime),
+                    "a rank's step of no time");
         }
         require(recovered.passes.ranks.size() == m_ranks && recovered.passes.pipelineRank.size() == m_ranks,
                 "passes of other ranks");
+        for (const auto& rank : recovered.passes.ranks)
+            for (const RecoveredPass& pass : rank) {
+                action(pass.action);
+                require(isTime(pass.startNs) && isTime(pass.endNs), "a pass of no time");
+            }
+        if (recovered.schedule)
+            schedule(*recovered.schedule);
         const RunAnswers& answers = m_digest.answers;
         require(answers.arrivals.ranks.size() == m_ranks, "arrivals of other ranks");
         require(answers.arrivals.straggler >= -1 && answers.arrivals.straggler < static_cast<int>(m_ranks),
@@ -306,8 +310,51 @@ public:
     }
 
 private:
+    static constexpr int kMostRanks = 1 << 24;
+
+    /// Sizes are multiplied and ranks divided by strides wherever axes are used.
+    static void axes(const RecoveredAxes& of)
+    {
+        require(of.worldSize >= 0 && of.worldSize <= kMostRanks, "a world of no size");
+        const std::int64_t world = std::max(1, of.worldSize);
+        std::int64_t dense = 1;
+        for (const RecoveredAxis& axis : of.axes) {
+            require(axis.size >= 1 && axis.size <= world && axis.stride >= 1 && axis.stride <= world, "an axis of no size");
+            if (axis.name != "ep") // which lies across the others
+                dense *= axis.size;
+            std::int64_t all = 1;
+            for (const Digit& part : axis.parts) {
+                require(part.size >= 1 && part.stride >= 1 && part.size <= world && part.stride <= world,
+                        "a part of an axis of no size");
+                all *= part.size;
+                require(all <= axis.size, "parts larger than their axis");
+            }
+            require(dense <= world, "axes of more ranks than there are");
+        }
+        for (const Digit& atom : of.atoms)
+            require(atom.size >= 1 && atom.stride >= 1 && atom.size <= world && atom.stride <= world, "a digit of no size");
+    }
+    static void action(const Action& of)
+    {
+        require(of.kind <= ActionKind::backwardWeight && of.stage >= 0 && of.microbatch >= -1, "a pass of no kind");
+    }
+    static void schedule(const RecoveredSchedule& of)
+    {
+        constexpr int kMost = 1 << 24;
+        for (const int count : {of.pipelineRanks, of.stages, of.virtualStages, of.slices})
+            require(count >= 1 && count <= kMost, "a schedule of no size");
+        require(of.microbatches >= 0 && of.microbatches <= kMost && of.microbatchGroup >= 0, "a schedule of no batch");
+        for (const auto& [rank, row] : of.rows) {
+            require(rank >= 0 && rank < of.pipelineRanks, "passes of no pipeline rank");
+            for (const Action& one : row)
+                action(one);
+        }
+    }
     void path(const RankPath& of) const
     {
+        require(of.rankNs.size() == m_ranks || of.rankNs.empty(), "a path through other ranks");
+        for (const auto& [part, ns] : of.ns)
+            require(part <= PathPart::idling && isTime(ns), "a part of a path that is none");
         const RunEvidence& evidence = m_digest.recovered.evidence;
         require(of.segments.empty() || of.step < m_digest.recovered.steps.steps.size(), "a path through no step");
         for (const PathSegment& segment : of.segments)
@@ -334,7 +381,8 @@ private:
         }
         for (const Counter& counter : of.counters)
             require(isProcess(counter.process) && counter.timeNs.size() == counter.value.size() &&
-                        std::is_sorted(counter.timeNs.begin(), counter.timeNs.end()),
+                        std::is_sorted(counter.timeNs.begin(), counter.timeNs.end()) &&
+                        std::all_of(counter.timeNs.begin(), counter.timeNs.end(), isTime),
                     "a counter of no process");
     }
 

@@ -389,25 +389,28 @@ void recogniseByPasses(const RecoveredPasses& passes, RecoveredSchedule& result)
 }
 
 /// Without annotations: what each rank computes and whom it sends to, one after the other.
-bool recogniseByTokens(const RunEvidence& evidence, const RecoveredAxis& pipeline,
-                       const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredSchedule& result)
+/// Why it is not told; "" where it is.
+std::string recogniseByTokens(const RunEvidence& evidence, const RecoveredAxis& pipeline,
+                              const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredSchedule& result)
 {
     const int p = pipeline.size;
     const TokenWords words = tokenWordsOf(evidence);
     std::map<int, std::vector<PassToken>> recorded; // by pipeline rank
-    std::size_t sends = 0;
+    std::size_t sends = 0, mostOfRank = 0;
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         const int self = RecoveredAxes::coordinate(pipeline, evidence.ranks[r].rank);
         if (recorded.contains(self))
             continue;
         std::vector<PassToken> tokens = recordedTokens(evidence.ranks[r], pipeline, stepWindow[r], words);
-        const auto own = std::count_if(tokens.begin(), tokens.end(), [](PassToken token) { return token >= 0; });
+        const auto own =
+            static_cast<std::size_t>(std::count_if(tokens.begin(), tokens.end(), [](PassToken token) { return token >= 0; }));
         if (own > 0)
             recorded[self] = std::move(tokens);
-        sends += static_cast<std::size_t>(own);
+        sends += own;
+        mostOfRank = std::max(mostOfRank, own);
     }
     if (static_cast<int>(recorded.size()) != p)
-        return false;
+        return "sends and receives are not told apart by peer";
 
     const auto likeness = [&](const Schedule& schedule) {
         double sum = 0;
@@ -417,11 +420,9 @@ bool recogniseByTokens(const RunEvidence& evidence, const RecoveredAxis& pipelin
     };
     // Recordings of many steps that nothing parts would be one of millions of passes: no order is made for them.
     constexpr std::size_t kMostSendsOfAStep = 200'000, kMostOfARank = 3'000;
-    std::size_t longest = 0;
-    for (const auto& [rank, tokens] : recorded)
-        longest = std::max(longest, tokens.size());
-    if (sends > kMostSendsOfAStep || longest > kMostOfARank)
-        return false;
+    if (sends > kMostSendsOfAStep || mostOfRank > kMostOfARank)
+        return "a rank sends " + numberText(static_cast<double>(mostOfRank), Unit::count) +
+               " times: more than a step's order is looked for in";
     Recogniser recogniser(result);
     constexpr int kMostChunks = 8, kMostSlices = 8;
     constexpr std::size_t kMostSends = 20'000; // of larger jobs the first order that fits is taken
@@ -445,7 +446,7 @@ bool recogniseByTokens(const RunEvidence& evidence, const RecoveredAxis& pipelin
         }
     }
     if (result.alike < 0.75)
-        return false;
+        return "no known schedule has ranks send in this order";
     // Orders that several schedules share leave them open: as sure of each as of the others.
     result.sure = (words.tellsGradients ? 0.85 : 0.75) * result.alike / static_cast<double>(1 + result.alsoPossible.size());
     result.evidence =
@@ -456,7 +457,7 @@ bool recogniseByTokens(const RunEvidence& evidence, const RecoveredAxis& pipelin
         (result.alike >= 1 ? " in the order of " : " nearly in the order of ") + result.kind;
     if (!result.alsoPossible.empty())
         result.evidence += " (" + possibleText(result.alsoPossible) + " would do so in the same order)";
-    return true;
+    return {};
 }
 
 } // namespace
@@ -486,10 +487,11 @@ std::optional<RecoveredSchedule> recoverSchedule(const RunEvidence& evidence, co
     const RecoveredAxis* pipeline = axes.find("pp");
     if (pipeline == nullptr || pipeline->size < 2 || stepWindow.size() != evidence.ranks.size())
         return std::nullopt;
-    if (recogniseByTokens(evidence, *pipeline, stepWindow, result))
+    const std::string whyNot = recogniseByTokens(evidence, *pipeline, stepWindow, result);
+    if (whyNot.empty())
         return result;
     result = {.kind = {}, .pipelineRanks = pipeline->size, .stages = pipeline->size};
-    result.evidence = "no annotation tells passes apart, and sends and receives are not told apart by peer";
+    result.evidence = "no annotation tells passes apart, and " + whyNot;
     return result;
 }
 

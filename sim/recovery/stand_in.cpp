@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace sim {
@@ -29,8 +30,8 @@ nlohmann::ordered_json standInScenario(const Recovered& recovered)
     std::vector<UnknownKey> unknown;
     nlohmann::ordered_json scenario = scenarioOf(recovered, nlohmann::ordered_json::object(), unknown);
     nlohmann::ordered_json& layout = scenario["layout"];
-    const int tp = layout.value("tp", 1), cp = layout.value("cp", 1), pp = layout.value("pp", 1), dp = layout.value("dp", 1);
-    const int ep = layout.value("ep", 1), etp = layout.value("etp", 1);
+    const auto size = [&layout](const char* axis) { return layout.value(axis, std::int64_t{1}); };
+    const std::int64_t tp = size("tp"), cp = size("cp"), pp = size("pp"), dp = size("dp"), ep = size("ep"), etp = size("etp");
     constexpr int kHead = 16, kWidth = 64;
     nlohmann::ordered_json model{{"num_hidden_layers", pp},
                                  {"hidden_size", kHead * tp * cp},

@@ -139,18 +139,22 @@ bool areAlikeInWork(const RankEvidence& rank, const std::vector<std::int64_t>& b
 }
 
 /// Whether each rank sends and receives as often after one of `begins` as after another: micro-batches come and go in a step.
-/// Also where no rank does at all.
+/// The recorder may have stopped within the last of them, and begun within what precedes the first. Also where no rank does at
+/// all.
 bool haveTransfersAlike(const RunEvidence& evidence, const std::vector<std::vector<std::int64_t>>& begins)
 {
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         std::vector<std::size_t> counts(begins[r].size(), 0);
-        for (const CommSpan& span : evidence.ranks[r].comms)
-            if (span.exchange == Exchange::send || span.exchange == Exchange::receive) {
-                const auto next = std::upper_bound(begins[r].begin(), begins[r].end(), span.startNs);
-                if (!counts.empty())
-                    ++counts[static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, next - begins[r].begin() - 1))];
-            }
-        if (std::any_of(counts.begin(), counts.end(), [&counts](std::size_t count) { return count != counts.front(); }))
+        for (const CommSpan& span : evidence.ranks[r].comms) {
+            const auto next = std::upper_bound(begins[r].begin(), begins[r].end(), span.startNs);
+            if (isTransfer(span.exchange) && next != begins[r].begin())
+                ++counts[static_cast<std::size_t>(next - begins[r].begin() - 1)];
+        }
+        if (counts.empty())
+            continue;
+        const auto last = std::prev(counts.end());
+        if (std::any_of(counts.begin(), last, [&](std::size_t count) { return count != counts.front(); }) ||
+            *last > counts.front())
             return false;
     }
     return true;

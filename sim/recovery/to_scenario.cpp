@@ -116,14 +116,14 @@ nlohmann::ordered_json scenarioOf(const Recovered& recovered, nlohmann::ordered_
     for (const char* key : {"/model", "/training/sequence_length", "/training/micro_batch_size"})
         unknown.push_back({key, "a trace does not say it"});
     nlohmann::ordered_json layout = nlohmann::ordered_json::object();
-    int named = 1;
+    std::int64_t named = 1;
     for (const char* name : {"tp", "cp", "pp"}) {
         layout[name] = axes.sizeOf(name);
         named *= axes.sizeOf(name);
         if (const RecoveredAxis* axis = axes.find(name); axis != nullptr && axis->sure < 0.7)
             unknown.push_back({"/layout/" + std::string(name), "not sure: " + axis->evidence});
     }
-    const int data = std::max(1, axes.worldSize / named);
+    const int data = std::max(1, static_cast<int>(axes.worldSize / named));
     layout["dp"] = data;
     if (data != axes.sizeOf("dp"))
         unknown.push_back({"/layout/dp", "what the axes with names leave of " + std::to_string(axes.worldSize) + " ranks"});
@@ -184,7 +184,7 @@ nlohmann::ordered_json scenarioOf(const Recovered& recovered, nlohmann::ordered_
     const auto& training = scenario["training"];
     const int microBatch = training.is_object() ? training.value("micro_batch_size", 1) : 1;
     if (microbatches > 0)
-        scenario["training"]["global_batch_size"] = microbatches * data * microBatch;
+        scenario["training"]["global_batch_size"] = std::int64_t{microbatches} * data * microBatch;
     else
         unknown.push_back({"/training/global_batch_size", "how many micro-batches a step has was not recorded"});
 

@@ -6,6 +6,7 @@
 #include "sim/recovery/recover.h"
 #include "sim/recovery/run_answers.h"
 #include "sim/recovery/run_digest.h"
+#include "sim/recovery/stand_in.h"
 #include "sim/trace/recorded_trace.h"
 
 #include <nlohmann/json.hpp>
@@ -28,6 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             if (const auto kept = cache.attachment(sim::kDigestName)) {
                 const sim::RunDigest digest = sim::readDigest(*kept);
                 static_cast<void>(sim::answersText(digest.recovered, digest.answers));
+                static_cast<void>(sim::standInScenario(digest.recovered)); // the window's grid
             }
         } catch (const sim::Error&) {
         }

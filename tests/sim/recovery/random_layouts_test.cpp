@@ -102,6 +102,7 @@ TEST(UnannotatedPasses, AreToldBySendsAloneWhereKernelsTellNothingAndBetterWhere
 /// Beside the annotations of the same run: of passes that were found without them, how many are those.
 TEST(UnannotatedPasses, AreThoseThatAnnotationsWouldHaveNamed)
 {
+    int plain = 0, recomputed = 0;
     for (const char* kind : {"1f1b", "gpipe", "interleaved-1f1b", "zb-h1", "zb-v", "v-half"})
         for (const bool recomputes : {false, true}) {
             SCOPED_TRACE(std::string(kind) + (recomputes ? " recomputes" : ""));
@@ -117,6 +118,7 @@ TEST(UnannotatedPasses, AreThoseThatAnnotationsWouldHaveNamed)
             ASSERT_TRUE(found.schedule);
             if (recomputes && found.schedule->alike < 1)
                 continue; // then none are claimed
+            ++(recomputes ? recomputed : plain);
             EXPECT_EQ(found.schedule->kind, kind) << found.schedule->evidence;
             EXPECT_THAT(found.passes.evidence, testing::StartsWith("no annotations"));
             EXPECT_LT(found.passes.sure, told.passes.sure);
@@ -133,6 +135,24 @@ TEST(UnannotatedPasses, AreThoseThatAnnotationsWouldHaveNamed)
             }
             EXPECT_EQ(same, all);
             EXPECT_GE(near * 100, all * (recomputes ? 60 : 95)) << near << " of " << all;
+        }
+    EXPECT_EQ(plain, 6);
+    EXPECT_GE(recomputed, 3);
+}
+
+TEST(UnannotatedPasses, AreNotClaimedWhereAWholeBackwardRunsRightBesideOneOfItsHalves)
+{
+    sim::Scenario scenario = test::smallScenario(1, 4, 1, 8);
+    scenario.schedule.kind = "dualpipe-v";
+    scenario.schedule.virtualStages = 2;
+    scenario.schedule.layersPerStage.clear();
+    test::resolve(scenario);
+    const auto simulation = sim::simulate(scenario, {.full = true});
+    const sim::Recovered told = sim::recover(test::recordingOf(*simulation)),
+                         found = sim::recover(test::recordingOf(*simulation, {.annotations = false}));
+    for (std::size_t r = 0; r < told.passes.ranks.size(); ++r)
+        if (!found.passes.ranks[r].empty()) {
+            EXPECT_EQ(found.passes.ranks[r].size(), told.passes.ranks[r].size()) << "none is lost";
         }
 }
 

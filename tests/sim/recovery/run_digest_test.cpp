@@ -109,6 +109,47 @@ TEST(RunDigests, OfDamagedBytesAreRefusedOrSound)
     EXPECT_GT(refused, 100);
 }
 
+/// Hashes can be made to fit: what nobody of ours wrote is refused before it is used as a place, a divisor or a word.
+TEST(RunDigests, ThatNobodyOfOursWroteAreRefused)
+{
+    const DigestedRun run;
+    const auto isRefused = [&run](const auto& change) {
+        sim::Recovered recovered = run.recovered;
+        sim::RunAnswers answers = run.answers;
+        change(recovered, answers);
+        const std::string bytes = sim::digestBytes(recovered, answers, run.steps);
+        try {
+            sim::readDigest(std::as_bytes(std::span(bytes)));
+        } catch (const sim::Error&) {
+            return true;
+        }
+        return false;
+    };
+    EXPECT_FALSE(isRefused([](sim::Recovered&, sim::RunAnswers&) {}));
+    EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) {
+        of.axes.axes = {{.name = "tp", .size = 65536, .parts = {}, .evidence = {}, .partNames = {}},
+                        {.name = "cp", .size = 65536, .parts = {}, .evidence = {}, .partNames = {}}};
+    })) << "65,536 x 65,536 ranks of 8";
+    EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) {
+        of.axes.axes = {{.name = "tp", .size = 4, .parts = {}, .evidence = {}, .partNames = {}},
+                        {.name = "pp", .size = 4, .parts = {}, .evidence = {}, .partNames = {}}};
+    })) << "16 ranks of 8";
+    EXPECT_TRUE(isRefused([](sim::Recovered&, sim::RunAnswers& of) { of.path.ns[static_cast<sim::PathPart>(200)] = 1; }));
+    EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) {
+        of.passes.ranks[0] = {{.action = {.kind = static_cast<sim::ActionKind>(255)}, .startNs = 0, .endNs = 1}};
+    }));
+    EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) {
+        of.schedule = sim::RecoveredSchedule{};
+        of.schedule->kind = "custom";
+        of.schedule->rows[0] = {{.kind = static_cast<sim::ActionKind>(255)}};
+    }));
+    EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) { of.steps.steps[0].rankEndNs[0] = INT64_MIN; }));
+    EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) {
+        of.clock.isAligned = true;
+        of.clock.ranks.clear();
+    }));
+}
+
 TEST(StepTrace, OfMoreSpansThanAreDrawnHasStreamsAroundTheRankThatWasAskedFor)
 {
     const DigestedRun run;

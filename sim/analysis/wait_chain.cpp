@@ -435,8 +435,8 @@ std::string WaitChains::Data::aboutCollective(const WaitLink& link)
     std::int64_t firstNs = start(last);
     for (const OpPlace& member : members)
         firstNs = std::min(firstNs, start(member));
-    const std::string who = firstNs == start(last) ? std::string("its members come at the same time")
-                                                   : "its last member is " + rankText(link.classIndex) + ", " +
+    const std::string who = firstNs == start(last) ? std::string("the collective's members come at the same time")
+                                                   : "the collective's last member is " + rankText(link.classIndex) + ", " +
                                                          duration(start(last) - firstNs) + " after the first";
     const auto s = asIndex(link.step);
     const std::vector<Step>& steps = programOf(link.classIndex).steps;
@@ -537,13 +537,13 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
         }
         out.push_back((!out.empty() ? "which waits for " : gap.next ? "waits for " : "the step ends with ") + told[i].text);
     }
-    // Inside a pass it is told as a part of that.
-    const auto collective = std::find_if(chain.links.rbegin(), chain.links.rend(), [&](const WaitLink& link) {
+    // Of what is waited for itself; of several in a row the first.
+    const auto isOutside = [&](const WaitLink& link) {
         return link.kind == WaitLink::Kind::collective &&
                (kInsidePass & maskOf(m_data->op({link.classIndex, link.place}).stream)) == 0;
-    });
-    if (collective != chain.links.rend())
-        out.push_back(m_data->aboutCollective(*collective));
+    };
+    if (const auto other = std::find_if_not(chain.links.begin(), chain.links.end(), isOutside); other != chain.links.begin())
+        out.push_back(m_data->aboutCollective(*(other - 1)));
     if (chain.unexplainedNs > 0)
         out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
     const int size = d.classes.size[asIndex(gap.classIndex)];

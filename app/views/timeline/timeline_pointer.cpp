@@ -33,11 +33,13 @@ std::string emptyText(const TimelineModel& model, std::uint32_t track, std::int6
     const bool isLast = next == lane.size();
     const std::int64_t end = isLast ? model.trace().endNs : lane.startNs[next];
     const auto at = [](std::int64_t time) { return durationText(static_cast<double>(time)); };
-    const std::string all = lane.size() == 1 ? "the only one" : "all " + countText(static_cast<std::int64_t>(lane.size()));
+    const std::string before = "the last one ended at " + at(begin), after = "the next begins at " + at(end);
     return name + "nothing here for " + at(end - begin) +
-           (isLast ? std::string(", to the end") : ", until " + model.spanLabels(track, next).front()) + "\n" + all +
-           " of this lane: from " + at(lane.startNs.front()) + " to " +
-           at(model.endNs({track, static_cast<std::uint32_t>(lane.size() - 1)})) + " of the step";
+           (isLast ? std::string(", to the end") : ", until " + model.spanLabels(track, next).front()) + "\n" +
+           countText(static_cast<std::int64_t>(lane.size())) + " in the whole step; " +
+           (isLast      ? before
+            : next == 0 ? "the first begins at " + at(end)
+                        : before + ", " + after);
 }
 
 } // namespace
@@ -328,13 +330,12 @@ std::string TimelinePointer::tooltip() const
         sum += share[c];
         text += m_scene.model().className(static_cast<sim::OpClass>(c)) + " " + percentText(share[c]) + "\n";
     }
-    constexpr double kWhole = 0.9995; // reads 100.0 %
     const bool isOneWait = track && m_scene.wait && m_scene.wait->gap.beginNs <= begin && m_scene.wait->gap.endNs >= end;
     if (isOneWait || (sum == 0 && track))
         return m_scene.wait ? m_scene.model().waitText(*m_scene.wait) : emptyText(m_scene.model(), *track, begin);
     // A link that carries nothing waits for nobody.
     const bool isLink = track && m_scene.model().trace().tracks[*track].role == sim::TrackRole::communication;
-    if (sum < kWhole)
+    if (sum < kWholeShare)
         text += (isLink ? "nothing on the way " : "idle ") + percentText(1 - sum) + "\n";
     text += "in " + durationText(whole) + " at " + durationText(static_cast<double>(begin));
     if (!m_scene.wait)

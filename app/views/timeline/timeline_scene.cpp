@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace app {
 namespace {
@@ -120,8 +121,11 @@ std::optional<sim::WaitChain> TimelineScene::waitUnder(Point at) const
     const TimeAxis a = axis();
     const double left = a.ns(std::floor(at.x - a.left) + a.left);
     const std::int64_t begin = std::llround(left), end = std::llround(left + a.nsPerPixel());
-    if (const RowGroup* group = groupUnder(at))
-        return model().longestWaitIn(group->rows, begin, end);
+    if (const RowGroup* group = groupUnder(at)) {
+        const auto busy = model().shares(group->rows, std::array{begin, std::max(begin + 1, end)}).front();
+        const bool isIdle = std::accumulate(busy.begin(), busy.end(), 0.0) < kWholeShare; // waits inside passes are theirs
+        return isIdle ? model().longestWaitIn(group->rows, begin, end) : std::nullopt;
+    }
     const auto track = trackUnder(at);
     if (!track)
         return std::nullopt;

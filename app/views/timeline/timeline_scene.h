@@ -11,6 +11,8 @@
 
 namespace app {
 
+inline constexpr double kWholeShare = 0.9995; ///< of a stretch of time: reads 100 %
+
 /// Something drawn that answers to a click.
 struct TimelineTarget {
     enum class Kind : std::uint8_t { opClass, filter, sort, grouping, pin, group, mark, none };

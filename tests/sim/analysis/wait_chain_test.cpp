@@ -171,16 +171,16 @@ TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
     EXPECT_THAT(late, HasSubstr("waits for the all-reduce of gradients in dp, "));
     EXPECT_THAT(late, HasSubstr("on each of 2 ranks"));
     EXPECT_THAT(late, HasSubstr("try: overlapped gradient reduction"));
-    EXPECT_THAT(late, HasSubstr("\nits members come at the same time; it could hide behind B3, which computes for " +
+    EXPECT_THAT(late, HasSubstr("\nthe collective's members come at the same time; it could hide behind B3, which computes for " +
                                 inWords(lastPassOf(*simulate(scenario), 0).computesNs) + "\n"));
     scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 1.5});
     const std::string slow = textBefore(*simulate(scenario), 0, "the optimizer");
     EXPECT_THAT(slow, HasSubstr("waits for the all-reduce of gradients in dp, "));
     EXPECT_THAT(slow, HasSubstr("which waits for B3 of rank 1, "));
     const auto slowed = simulate(scenario);
-    EXPECT_THAT(slow,
-                HasSubstr("its last member is rank 1, " + inWords(lastPassOf(*slowed, 1).endNs - lastPassOf(*slowed, 0).endNs) +
-                          " after the first; it could hide behind B3, "));
+    EXPECT_THAT(slow, HasSubstr("the collective's last member is rank 1, " +
+                                inWords(lastPassOf(*slowed, 1).endNs - lastPassOf(*slowed, 0).endNs) +
+                                " after the first; it could hide behind B3, "));
     EXPECT_THAT(slow, HasSubstr("try: another GPU for rank 1, which is slow"));
 }
 

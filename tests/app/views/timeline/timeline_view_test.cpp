@@ -339,8 +339,8 @@ TEST(TimelineView, EmptyPlacesOfLanesAmongKernelsSayWhereTheyHaveSomething)
     ASSERT_GT(lane.startNs.front(), timeline.trace->endNs / 10) << "gradients are reduced late";
     timeline.move({timeline.rows().left + 2, timeline.centreOfSpan(gradients, 0).y});
     EXPECT_THAT(timeline.view.tooltip(), testing::StartsWith(lane.name + ": nothing here for "));
-    EXPECT_THAT(timeline.view.tooltip(),
-                testing::HasSubstr("of this lane: from " + durationText(static_cast<double>(lane.startNs.front())) + " to "));
+    EXPECT_THAT(timeline.view.tooltip(), testing::HasSubstr(" in the whole step; the first begins at " +
+                                                            durationText(static_cast<double>(lane.startNs.front()))));
 }
 
 TEST(TimelineView, PointingAtASpanTellsAllAboutIt)

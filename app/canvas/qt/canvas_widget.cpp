@@ -16,7 +16,6 @@
 #include <QOpenGLContext>
 #include <QOpenGLFunctions>
 #include <QPainter>
-#include <QScreen>
 #include <QTimer>
 #include <QWheelEvent>
 

@@ -76,7 +76,7 @@ QVariant OpTableModel::headerData(int section, Qt::Orientation orientation, int 
         return {};
     const OpColumnInfo& info = opColumns()[static_cast<std::size_t>(section)];
     if (role == Qt::DisplayRole)
-        return tr(info.title) + QString::fromStdString(opUnitText(info.column, m_units));
+        return QString::fromStdString(opHeading(tr(info.title).toStdString(), info.column, m_units));
     if (role == Qt::ToolTipRole)
         return tr(info.what);
     const bool isText = info.column == OpColumn::name || info.column == OpColumn::durations;

@@ -18,8 +18,8 @@ constexpr std::array kOpColumns{
                  "of the time of the selected ranks; streams run at once, so that shares may sum to more than 100 %"},
     OpColumnInfo{OpColumn::mean, "Mean", "how long one takes"},
     OpColumnInfo{OpColumn::longest, "Longest", "Enter or a double click goes to it"},
-    OpColumnInfo{OpColumn::bytes, "Moved", "by transfers and collectives, each rank its own"},
-    OpColumnInfo{OpColumn::flopRate, "Rate", "of computing, while it computes; what is computed again counted too"},
+    OpColumnInfo{OpColumn::bytes, "Bytes", "moved by transfers and collectives, each rank its own"},
+    OpColumnInfo{OpColumn::flopRate, "FLOP/s", "while it computes, what is computed again counted too"},
     OpColumnInfo{OpColumn::durations, "Durations",
                  "how many take how long, on one logarithmic axis for all rows; left of the bars how many the highest one is"}};
 
@@ -130,11 +130,11 @@ OpUnits opUnits(const sim::OpTable& table)
     return out;
 }
 
-std::string opUnitText(OpColumn column, const OpUnits& units)
+std::string opHeading(const std::string& title, OpColumn column, const OpUnits& units)
 {
     const auto at = static_cast<std::size_t>(column);
     const std::string unit = at < units.size() ? units[at].name : "";
-    return unit.empty() ? unit : "\n(" + unit + ")";
+    return unit.ends_with(title) ? unit : unit.empty() ? title : title + "\n(" + unit + ")";
 }
 
 std::string opCell(const sim::OpTable& table, const sim::OpGroup& group, OpColumn column, const OpUnits& units)

@@ -30,8 +30,8 @@ struct OpUnit {
 using OpUnits = std::vector<OpUnit>; ///< [column]
 /// In which the columns of a table are short and their smallest numbers not 0.
 OpUnits opUnits(const sim::OpTable&);
-/// Below the title: "\n(ms)"
-std::string opUnitText(OpColumn, const OpUnits&);
+/// "Total\n(ms)"; a unit that says what the title does stands alone: "TFLOP/s".
+std::string opHeading(const std::string& title, OpColumn, const OpUnits&);
 /// "12.3"; nothing where a group has none of it, and of durations, which are drawn.
 std::string opCell(const sim::OpTable&, const sim::OpGroup&, OpColumn, const OpUnits&);
 /// What rows are sorted by; of durations the longest.

@@ -47,15 +47,18 @@ TEST(OpColumns, SayWhatThereIsAndNothingWhereThereIsNone)
 TEST(OpColumns, AUnitIsSaidOnceOverItsColumnAndFitsItsNumbers)
 {
     sim::OpTable table = handWritten();
-    EXPECT_EQ(opUnitText(OpColumn::count, opUnits(table)), "");
-    EXPECT_EQ(opUnitText(OpColumn::total, opUnits(table)), "\n(µs)");
-    EXPECT_EQ(opUnitText(OpColumn::share, opUnits(table)), "\n(%)");
-    EXPECT_EQ(opUnitText(OpColumn::bytes, opUnits(table)), "\n(MiB)");
-    EXPECT_EQ(opUnitText(OpColumn::flopRate, opUnits(table)), "\n(TFLOP/s)");
-    EXPECT_EQ(opUnitText(OpColumn::total, {}), "") << "of nothing";
+    const auto heading = [&](OpColumn column) {
+        return opHeading(opColumns()[static_cast<std::size_t>(column)].title, column, opUnits(table));
+    };
+    EXPECT_EQ(heading(OpColumn::count), "Count");
+    EXPECT_EQ(heading(OpColumn::total), "Total\n(µs)");
+    EXPECT_EQ(heading(OpColumn::share), "Share\n(%)");
+    EXPECT_EQ(heading(OpColumn::bytes), "Bytes\n(MiB)");
+    EXPECT_EQ(heading(OpColumn::flopRate), "TFLOP/s");
+    EXPECT_EQ(opHeading("Total", OpColumn::total, {}), "Total") << "of nothing";
     table.groups[0].totalNs = 2.5e9; // beside 8 µs: in milliseconds both can be read
+    EXPECT_EQ(heading(OpColumn::total), "Total\n(ms)");
     const OpUnits units = opUnits(table);
-    EXPECT_EQ(opUnitText(OpColumn::total, units), "\n(ms)");
     EXPECT_EQ(opCell(table, table.groups[0], OpColumn::total, units), "2,500");
     EXPECT_EQ(opCell(table, table.groups[1], OpColumn::total, units), "0.008");
 }

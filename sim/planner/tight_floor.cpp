@@ -98,6 +98,8 @@ private:
 struct PipelineRanks {
     std::vector<int> ranks;
     std::vector<std::size_t> geometry; ///< [pipeline coordinate]
+    std::vector<int> tiers;            ///< [pipeline coordinate]: between it and the next
+    bool liesLike(const PipelineRanks& other) const { return geometry == other.geometry && tiers == other.tiers; }
 };
 
 /// Pipelines that lie differently on their nodes: as many as there are, or so many of them.
@@ -123,6 +125,7 @@ std::vector<PipelineRanks> pipelinesOf(const Scenario& scenario, const Mesh& mes
                 continue;
             for (int p = 0; p < layout.pp; ++p) {
                 const int rank = of.ranks[asIndex(p)];
+                of.tiers.push_back(placement.tierBetween(rank, of.ranks[asIndex((p + 1) % layout.pp)]));
                 if (p > 0 && repeats && (rank - of.ranks[asIndex(p - 1)]) % perNode == 0) {
                     of.geometry.push_back(of.geometry.back()); // lies on its nodes as the one before does
                     continue;
@@ -133,8 +136,7 @@ std::vector<PipelineRanks> pipelinesOf(const Scenario& scenario, const Mesh& mes
                 if (known == geometries.end())
                     geometries.push_back(here);
             }
-            if (std::none_of(pipelines.begin(), pipelines.end(),
-                             [&](const PipelineRanks& other) { return other.geometry == of.geometry; }))
+            if (std::none_of(pipelines.begin(), pipelines.end(), [&](const PipelineRanks& other) { return other.liesLike(of); }))
                 pipelines.push_back(std::move(of));
         }
     return pipelines;

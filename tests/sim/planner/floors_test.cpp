@@ -149,6 +149,26 @@ TEST(TightFloor, IsNoMoreThanTheStepOfLayoutsOfARealJob)
     EXPECT_LT(errors[errors.size() * 95 / 100], 0.03);
 }
 
+/// Two replicas whose ranks have the same neighbours in every group, and messages that leave a node at different stages.
+TEST(TightFloor, TakesPipelinesWhoseMessagesLieDifferentlyForNoReplicasAlike)
+{
+    constexpr const char* kJob = R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"num_hidden_layers": 9, "hidden_size": 512, "intermediate_size": 1536, "num_attention_heads": 16,
+                "vocab_size": 4096},
+      "cluster": {"gpu": {"peak_tflops": {"bf16": 989}, "memory_gib": 80, "memory_bandwidth_gbs": 3350, "multiprocessors": 132},
+                  "gpus_per_node": 4,
+                  "tiers": [{"name": "nvlink", "span": 4, "bandwidth_gbs": 450, "latency_us": 3},
+                            {"name": "network", "span": "all", "bandwidth_gbs": 50, "latency_us": 10}],
+                  "efficiency": {"beside_transfers": 1.5}},
+      "layout": {"tp": 2, "pp": 3, "dp": 4, "order": "tp-cp-pp-dp", "zero_stage": 1, "dp_shard": 4},
+      "schedule": {"kind": "v-half", "virtual_stages": 2},
+      "training": {"sequence_length": 256, "micro_batch_size": 1, "global_batch_size": 12, "attention": "unfused",
+                   "stack": {"gathers_chunks": false}}})";
+    const Scenario scenario = resolvedScenario(ScenarioDocument::parse(kJob), test::catalogue());
+    EXPECT_LE(tightFloor(scenario).stepNs, simulate(scenario)->metrics().stepTimeSeconds * 1e9 + 1);
+}
+
 /// Of both passes of all layers of a micro-batch, each layer lowered whole.
 double kernelsOfLayersNs(const Scenario& scenario)
 {

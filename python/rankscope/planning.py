@@ -27,6 +27,14 @@ def _assignment(pointer: str, value: Any) -> str:
     return f"{pointer.replace('__', '.')}={value if isinstance(value, str) else json.dumps(value)}"
 
 
+def _numbers(name: str, shape: str, given: Any, least: int, most: int) -> str:
+    """8192 or (8192, 2048) as the program takes it."""
+    numbers = [given] if isinstance(given, int) else list(given)
+    if not least <= len(numbers) <= most or not all(isinstance(number, int) and number > 0 for number in numbers):
+        raise TypeError(f"{name} takes {shape} in whole numbers, not {given!r}")
+    return ":".join(str(number) for number in numbers)
+
+
 def plan(
     scenario: Scenario,
     *,
@@ -40,6 +48,8 @@ def plan(
     top: Optional[int] = None,
     why: Optional[Mapping[str, Any]] = None,
     robust: bool = False,
+    ramp_batch: Optional[Tuple[int, int]] = None,
+    phases: Sequence[Union[int, Tuple[int, int]]] = (),
     jobs: Optional[int] = None,
     **overrides: Any,
 ) -> Result:
@@ -47,7 +57,11 @@ def plan(
 
     `fix` holds keys at a value, `free` searches keys that are not searched otherwise, `framework` keeps to what one can run, `why`
     asks for the best layout with such keys beside the winner, `robust` for the nearest layouts where not all goes as planned and
-    the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate()."""
+    the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
+
+    `ramp_batch`, (first, step): the run begins with global batches of `first` and adds `step` up to the scenario's; a layout has to
+    be legal with each of them. `phases`, a sequence length or (sequence length, global batch) each: a run whose sequences grow; the
+    result's `phases` are a plan each, with a `phase` that tells what changes before it and what the last one's layout would take."""
     document, folder = changed(scenario, overrides)
     options: List[str] = ["--objective", objective]
     numbers = {"--gpus": gpus, "--price": price, "--margin": margin_gib, "--for": framework, "--top": top, "--jobs": jobs}
@@ -59,6 +73,11 @@ def plan(
             options += ["--" + name, _assignment(pointer, value)]
     if robust:
         options.append("--robust")
+    if ramp_batch is not None:
+        options += ["--ramp-batch", _numbers("ramp_batch", "(first, step)", ramp_batch, 2, 2)]
+    if phases:
+        shape = "sequence lengths or (sequence length, global batch)"
+        options += ["--phases", ",".join(_numbers("phases", shape, phase, 1, 2) for phase in phases)]
     for pointer in [free] if isinstance(free, str) else free:
         options += ["--free", pointer]
     try:

@@ -33,14 +33,16 @@ Answer layoutOf(const PlannedLayout& layout, bool hasPrice)
             use[factsOf(part).name] = 1e-9 * static_cast<double>(layout.use[part]);
     Answer answer{{"settings", settings},
                   {"step_time_s", layout.stepSeconds},
-                  {"closed_form_s", layout.closedFormSeconds},
-                  {"floor_s", layout.floorSeconds},
                   {"tokens_per_second", layout.tokensPerSecond},
                   {"peak_memory_gib", layout.peakMemoryGib},
                   {"headroom_gib", layout.headroomGib},
                   {"gpu_hours", layout.gpuHours},
                   {"tie_with_first", layout.tieWithFirst},
                   {"use_s", use}};
+    if (layout.floorSeconds > 0) { // else it was not searched for
+        answer["closed_form_s"] = layout.closedFormSeconds;
+        answer["floor_s"] = layout.floorSeconds;
+    }
     if (hasPrice)
         answer["cost"] = layout.cost;
     return answer;
@@ -177,7 +179,7 @@ Answer phasesAnswer(const std::vector<PlannedPhase>& phases, const PlanRequest& 
         Answer phase{{"sequence_length", each.phase.sequenceLength}, {"changes", each.changes}, {"read_gib", each.readGib}};
         if (each.phase.batch > 0)
             phase["global_batch_size"] = each.phase.batch;
-        phase["kept"] = each.kept ? layoutOf(*each.kept, false) : Answer(nullptr);
+        phase["kept"] = each.kept ? layoutOf(*each.kept, request.price > 0) : Answer(nullptr);
         if (!each.whyNotKept.empty())
             phase["why_not_kept"] = each.whyNotKept;
         answer["phase"] = std::move(phase);

@@ -17,6 +17,13 @@
 
 namespace sim::cli {
 
+/// Anything but nothing, which an unset variable of a shell is.
+inline CLI::Validator something()
+{
+    return CLI::Validator([](const std::string& text) { return text.empty() ? std::string("nothing is given") : std::string(); },
+                          "");
+}
+
 /// A whole number from `least` on that an int holds.
 inline CLI::Validator wholeNumberFrom(int least)
 {

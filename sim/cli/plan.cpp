@@ -1,4 +1,5 @@
 #include "sim/cli/command.h"
+#include "sim/cli/number_lists.h"
 #include "sim/cli/options.h"
 #include "sim/cli/part.h"
 #include "sim/cli/table.h"
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -60,23 +60,6 @@ PlanSetting settingOf(const std::string& assignment, const char* option)
 
 constexpr int kMostNumber = 1 << 20;
 
-/// Whole numbers from 1 on; throws with `usage` where one is none.
-std::vector<int> splitNumbers(const std::string& list, char between, const std::string& usage)
-{
-    std::vector<int> numbers;
-    if (list.empty() || list.back() == between)
-        throw UsageError(usage + "; it got " + shownText(list));
-    std::istringstream words(list);
-    for (std::string word; std::getline(words, word, between);) {
-        int number = 0;
-        const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-        if (problem != std::errc() || end != word.data() + word.size() || number < 1 || number > kMostNumber)
-            throw UsageError(usage + "; it got " + shownText(word));
-        numbers.push_back(number);
-    }
-    return numbers;
-}
-
 PlanRequest requestOf(const PlanArguments& arguments)
 {
     PlanRequest request{.document = arguments.scenario.document()};
@@ -97,7 +80,7 @@ PlanRequest requestOf(const PlanArguments& arguments)
         if (numbers.size() != 2)
             throw UsageError("--ramp-batch takes FIRST:STEP, as 16:16; it got " + shownText(arguments.rampBatch));
         attributed(arguments.scenario.file,
-                   [&] { request.rampBatches = rampedBatches(withSettings(request, {}), catalogue(), numbers[0], numbers[1]); });
+                   [&] { request.rampBatches = rampedBatches(request, catalogue(), numbers[0], numbers[1]); });
     }
     request.framework = arguments.framework;
     request.top = arguments.top;
@@ -352,7 +335,7 @@ std::string overridesOf(const SuggestedEdit& edit)
 std::vector<int> numbersOf(const std::string& list)
 {
     std::vector<int> numbers =
-        splitNumbers(list, ',', "--sizes takes numbers of GPUs from 1 to " + grouped(kMostNumber) + ", as 8,16,32");
+        splitNumbers(list, ',', "--sizes takes numbers of GPUs from 1 to " + grouped(kMostNumber) + ", as 8,16,32", kMostNumber);
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
@@ -363,15 +346,14 @@ std::vector<Phase> phasesOf(const std::string& list)
 {
     const std::string usage = "--phases takes SEQUENCE or SEQUENCE:BATCH of each phase, as 8192:2048,131072:128";
     std::vector<Phase> phases;
-    std::istringstream words(list);
-    for (std::string word; std::getline(words, word, ',');) {
+    for (const std::string& word : splitWords(list, ',')) {
+        if (word.empty())
+            throw UsageError(usage + "; it got " + shownText(list));
         const std::vector<int> numbers = splitNumbers(word, ':', usage);
-        if (numbers.empty() || numbers.size() > 2)
+        if (numbers.size() > 2)
             throw UsageError(usage + "; it got " + shownText(word));
         phases.push_back({.sequenceLength = numbers[0], .batch = numbers.size() > 1 ? numbers[1] : 0});
     }
-    if (phases.empty())
-        throw UsageError(usage);
     return phases;
 }
 
@@ -629,10 +611,13 @@ void addPlan(CLI::App& app)
     command->add_option("--fix", arguments->fixed, "POINTER=VALUE: held there, as layout.tp=8; repeatable")->take_all();
     command->add_option("--free", arguments->freed, "POINTER: searched as well, as layout.order; repeatable")->take_all();
     command->add_option("--margin", arguments->margin, "GiB of each GPU that stay free")->check(positiveNumber(Zero::taken));
-    CLI::Option* ramp = command->add_option("--ramp-batch", arguments->rampBatch,
-                                            "FIRST:STEP: the run begins with batches of FIRST and adds STEP up to the file's, as "
-                                            "Megatron's --rampup-batch-size; a layout has to be legal with each of them");
-    command->add_option("--for", arguments->framework, "Only what this framework can do: megatron, torchtitan, ...");
+    CLI::Option* ramp = command
+                            ->add_option("--ramp-batch", arguments->rampBatch,
+                                         "FIRST:STEP: the run begins with batches of FIRST and adds STEP up to the file's, as "
+                                         "Megatron's --rampup-batch-size; a layout has to be legal with each of them")
+                            ->check(something());
+    command->add_option("--for", arguments->framework, "Only what this framework can do: megatron, torchtitan, ...")
+        ->check(something());
     command->add_option("--top", arguments->top, "So many of the best")->check(wholeNumber(1, 1000));
     command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")
         ->take_all();
@@ -655,13 +640,16 @@ void addPlan(CLI::App& app)
             ->excludes(sensitivity)
             ->excludes(robust);
     CLI::Option* bySize =
-        command->add_option("--sizes", arguments->sizes, "N,N,...: the best layout of each number of GPUs, a row each");
+        command->add_option("--sizes", arguments->sizes, "N,N,...: the best layout of each number of GPUs, a row each")
+            ->check(something());
     for (const char* other : {"--why", "--top", "--gpus", "--sensitivity", "--robust", "--days"})
         bySize->excludes(command->get_option(other));
-    CLI::Option* phases = command->add_option(
-        "--phases", arguments->phases,
-        "SEQUENCE[:BATCH],...: a run whose sequences grow: the best layout of each phase, what changes between them, and what "
-        "each takes with the last one's");
+    CLI::Option* phases = command
+                              ->add_option("--phases", arguments->phases,
+                                           "SEQUENCE[:BATCH],...: a run whose sequences grow: the best layout of each phase, "
+                                           "what changes between them, and what "
+                                           "each takes with the last one's")
+                              ->check(something());
     for (const char* other : {"--why", "--top", "--sensitivity", "--robust", "--days", "--sizes"})
         phases->excludes(command->get_option(other));
     phases->excludes(ramp);
@@ -679,8 +667,10 @@ void addPlan(CLI::App& app)
     const std::vector<CLI::Option*> others = command->get_options([](const CLI::Option* option) {
         return option->get_name() != "--top" && option->get_name() != "--help" && !option->get_positional();
     });
-    CLI::Option* part = command->add_option("--part", arguments->part,
-                                            "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says");
+    CLI::Option* part = command
+                            ->add_option("--part", arguments->part,
+                                         "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says")
+                            ->check(something());
     part->excludes(days)->excludes(sensitivity)->excludes(robust)->excludes(least)->excludes(bySize)->excludes(phases);
     command
         ->add_option(

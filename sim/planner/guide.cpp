@@ -6,6 +6,7 @@
 #include "sim/error.h"
 #include "sim/index.h"
 #include "sim/memory_limit.h"
+#include "sim/planner/planned_layout.h"
 #include "sim/planner/space.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/simulate/simulation.h"
@@ -360,15 +361,9 @@ private:
             m_guide.end = "with the job's batch it does not fit: " + shortGib(job->peakGib);
             return;
         }
-        PlannedLayout layout{
-            .grid = {.tp = copy.tp, .cp = copy.cp, .pp = copy.pp, .dp = dp, .ep = copy.ep, .etp = scenario.layout.etp},
-            .settings = settingsOf(copy, dp),
-            .stepSeconds = metrics.stepTimeSeconds,
-            .tokensPerSecond = metrics.tokensPerSecond,
-            .peakMemoryGib = metrics.peakMemoryGib,
-            .headroomGib = m_base.cluster.gpu.memoryGib - metrics.peakMemoryGib,
-            .use = metrics.use};
-        m_guide.layout = std::move(layout);
+        m_guide.layout =
+            plannedLayout({.tp = copy.tp, .cp = copy.cp, .pp = copy.pp, .dp = dp, .ep = copy.ep, .etp = scenario.layout.etp},
+                          settingsOf(copy, dp), *job->simulation, m_request.price);
         noteTraffic(*job->simulation);
     }
 

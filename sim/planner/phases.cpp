@@ -1,9 +1,13 @@
 #include "sim/planner/phases.h"
 
+#include "sim/cancel.h"
+#include "sim/error.h"
 #include "sim/memory_limit.h"
+#include "sim/planner/planned_layout.h"
 #include "sim/planner/sensitivity.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/simulate/simulation.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -24,16 +28,24 @@ void keep(PlannedPhase& of, const PlanRequest& request, const Catalogue& catalog
     }
     const auto step = simulate(*resolved.scenario);
     const Metrics& metrics = step->metrics();
-    if (metrics.peakMemoryGib > resolved.scenario->cluster.gpu.memoryGib - request.marginGib) {
+    if (metrics.peakMemoryGib > resolved.scenario->cluster.gpu.memoryGib - request.marginGib || !metrics.hostFits)
         of.whyNotKept = "does not fit";
-        return;
-    }
-    of.kept = layout;
-    of.kept->stepSeconds = metrics.stepTimeSeconds;
-    of.kept->tokensPerSecond = metrics.tokensPerSecond;
-    of.kept->peakMemoryGib = metrics.peakMemoryGib;
-    of.kept->headroomGib = resolved.scenario->cluster.gpu.memoryGib - metrics.peakMemoryGib;
-    of.kept->use = metrics.use;
+    else
+        of.kept = plannedLayout(layout.grid, layout.settings, *step, request.price);
+}
+
+/// What is held cannot be another in each phase.
+void requireFree(const PlanRequest& request, const std::vector<Phase>& phases)
+{
+    for (const auto& [pointer, value] : request.fixed)
+        for (const Phase& phase : phases) {
+            const int wanted = dotted(pointer) == "training.sequence_length"     ? phase.sequenceLength
+                               : dotted(pointer) == "training.global_batch_size" ? phase.batch
+                                                                                 : 0;
+            if (wanted > 0 && value != std::to_string(wanted))
+                throw Error(shownText(pointer) + " is to be held at " + shownText(value) + ", and a phase has " +
+                            std::to_string(wanted) + "; say one of them");
+        }
 }
 
 /// Whether parameters and optimizer lie elsewhere in one than in the other.
@@ -72,24 +84,28 @@ PlanRequest ofPhase(const PlanRequest& request, const Phase& phase)
 
 std::vector<PlannedPhase> planPhases(const PlanRequest& request, const Catalogue& catalogue, const std::vector<Phase>& phases)
 {
-    std::vector<PlannedPhase> planned;
+    requireFree(request, phases);
     for (const Phase& phase : phases)
         requirePlannable(ofPhase(request, phase), catalogue);
-    for (const Phase& phase : phases) {
-        const PlanRequest of = ofPhase(request, phase);
-        PlannedPhase& made = planned.emplace_back(PlannedPhase{.phase = phase, .answer = plan(of, catalogue)});
-        if (made.answer.stopped)
-            return planned;
-        if (planned.size() < 2 || made.answer.best.empty() || planned[planned.size() - 2].answer.best.empty())
-            continue;
-        const PlannedLayout &best = made.answer.best.front(), &before = planned[planned.size() - 2].answer.best.front();
-        made.changes = differenceText(best, before);
-        if (movesStates(best, before))
-            made.readGib = statesGib(of, catalogue, best);
+    std::vector<PlannedPhase> planned;
+    try {
+        for (const Phase& phase : phases) {
+            const PlanRequest of = ofPhase(request, phase);
+            PlannedPhase& made = planned.emplace_back(PlannedPhase{.phase = phase, .answer = plan(of, catalogue)});
+            if (made.answer.stopped)
+                return planned;
+            if (planned.size() < 2 || made.answer.best.empty() || planned[planned.size() - 2].answer.best.empty())
+                continue;
+            const PlannedLayout &best = made.answer.best.front(), &before = planned[planned.size() - 2].answer.best.front();
+            made.changes = differenceText(best, before);
+            if (movesStates(best, before))
+                made.readGib = statesGib(of, catalogue, best);
+        }
+        if (!planned.empty() && !planned.back().answer.best.empty())
+            for (PlannedPhase& each : planned)
+                keep(each, ofPhase(request, each.phase), catalogue, planned.back().answer.best.front());
+    } catch (const Cancelled&) { // what was found is told
     }
-    if (!planned.empty() && !planned.back().answer.best.empty())
-        for (PlannedPhase& each : planned)
-            keep(each, ofPhase(request, each.phase), catalogue, planned.back().answer.best.front());
     return planned;
 }
 

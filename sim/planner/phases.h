@@ -30,7 +30,8 @@ struct PlannedPhase {
 /// The request with a phase's sequences and batch.
 PlanRequest ofPhase(const PlanRequest&, const Phase&);
 
-/// Each phase searched by itself; as many of them as there was time for. Throws as plan() does.
+/// Each phase searched by itself; as many of them as there was time for. Throws as plan() does, and where something is held that
+/// a phase changes.
 std::vector<PlannedPhase> planPhases(const PlanRequest&, const Catalogue&, const std::vector<Phase>&);
 
 } // namespace sim

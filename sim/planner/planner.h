@@ -125,8 +125,8 @@ PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(c
 std::vector<std::string_view> plannedKeys();
 /// Names that a request's framework may have.
 std::vector<std::string_view> plannedFrameworks();
-/// Batches from `first` on, each `step` more, before the document's own. Throws Error where they do not lead to that.
-std::vector<int> rampedBatches(const ScenarioDocument&, const Catalogue&, int first, int step);
+/// Batches from `first` on, each `step` more, before the request's own. Throws Error where they do not lead to that.
+std::vector<int> rampedBatches(const PlanRequest&, const Catalogue&, int first, int step);
 
 /// The document with settings in it, as they are searched with: gpus included.
 ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>&);

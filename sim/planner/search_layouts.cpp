@@ -5,6 +5,7 @@
 #include "sim/frameworks/limits.h"
 #include "sim/index.h"
 #include "sim/parallel.h"
+#include "sim/planner/planned_layout.h"
 
 #include <algorithm>
 #include <cmath>
@@ -207,21 +208,9 @@ GridRecord::Least Search::leanestOf(const PlanGrid& grid) const
 
 PlannedLayout Search::planned(const Waiting& from, const Simulation& simulation) const
 {
-    const Metrics& metrics = simulation.metrics();
-    PlannedLayout layout{.grid = from.choice.grid,
-                         .settings = m_space.settingsOf(from.choice),
-                         .stepSeconds = metrics.stepTimeSeconds,
-                         .closedFormSeconds = from.tightNs * 1e-9,
-                         .floorSeconds = from.floorNs * 1e-9,
-                         .tokensPerSecond = metrics.tokensPerSecond,
-                         .peakMemoryGib = metrics.peakMemoryGib,
-                         .headroomGib = simulation.scenario().cluster.gpu.memoryGib - metrics.peakMemoryGib,
-                         .use = metrics.use};
-    const Training& training = simulation.scenario().training;
-    const double steps =
-        training.tokens > 0 ? std::ceil(training.tokens / (1.0 * training.globalBatchSize * training.sequenceLength)) : 1;
-    layout.gpuHours = steps * layout.stepSeconds * m_space.gpus / 3600;
-    layout.cost = layout.gpuHours * m_request.price;
+    PlannedLayout layout = plannedLayout(from.choice.grid, m_space.settingsOf(from.choice), simulation, m_request.price);
+    layout.closedFormSeconds = from.tightNs * 1e-9;
+    layout.floorSeconds = from.floorNs * 1e-9;
     return layout;
 }
 

@@ -638,9 +638,9 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     return all;
 }
 
-std::vector<int> rampedBatches(const ScenarioDocument& document, const Catalogue& catalogue, int first, int step)
+std::vector<int> rampedBatches(const PlanRequest& request, const Catalogue& catalogue, int first, int step)
 {
-    const int last = resolvedScenario(document, catalogue).training.globalBatchSize;
+    const int last = PlanSpace(request, catalogue).base.training.globalBatchSize; // what is held beside it need be no job alone
     if (first < 1 || step < 1 || first >= last || (last - first) % step != 0) {
         const int steps = std::max(1, step >= 1 ? (last - first) / step : 1);
         throw Error("a ramp of the batch from " + std::to_string(first) + " in steps of " + std::to_string(step) +

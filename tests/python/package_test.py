@@ -193,6 +193,17 @@ class Planning(unittest.TestCase):
         self.assertTrue(answer.proved)
         self.assertEqual(rankscope.simulate(TINY, **best.settings).step_time_s, best.step_time_s)
 
+    def test_batches_and_sequences_may_grow(self):
+        held = {"layout.cp": 1, "layout.pp": 1}
+        ramped = rankscope.plan(TINY, gpus=4, fix=held, ramp_batch=(1, 1))
+        self.assertEqual(ramped.best[0].settings["/layout/dp"], 1, "the first batch is one sequence")
+        phases = rankscope.plan(TINY, gpus=4, fix=held, phases=[64, (128, 8)]).phases
+        self.assertEqual([each.phase.sequence_length for each in phases], [64, 128])
+        self.assertEqual(phases[1].phase.kept.step_time_s, phases[1].best[0].step_time_s)
+        for wrong in ({"ramp_batch": 16}, {"ramp_batch": (1.5, 1)}, {"phases": [(1, 2, 3)]}, {"phases": [0]}):
+            with self.assertRaisesRegex(TypeError, "in whole numbers"):
+                rankscope.plan(TINY, gpus=4, **wrong)
+
     def test_says_what_is_wrong_with_a_question(self):
         with self.assertRaisesRegex(TypeError, "fix is a dict"):
             rankscope.plan(TINY, fix=["layout.tp"])

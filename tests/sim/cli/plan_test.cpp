@@ -136,8 +136,13 @@ TEST(PlanCommand, KeepsToTheRampOfABatchAndPlansPhasesOfGrowingSequences)
     EXPECT_EQ(phases.at(1).at("phase").at("changes"), "micro_batch_size 2");
     EXPECT_EQ(phases.at(1).at("phase").at("read_gib"), 0) << "what each GPU holds stays where it is";
     EXPECT_EQ(phases.at(1).at("phase").at("kept").at("step_time_s"), phases.at(1).at("best").at(0).at("step_time_s"));
+    EXPECT_EQ(phases.at(1).at("phase").at("kept").at("gpu_hours"), phases.at(1).at("best").at(0).at("gpu_hours"));
     EXPECT_THAT(run(job + "--phases 2048:128,4096:64").out, HasSubstr("with the last one's"));
-    EXPECT_THAT(run(job + "--phases 2048:").err, HasSubstr("--phases takes SEQUENCE"));
+    for (const char* wrong : {"2048:", "2048,", ",2048", "2048:0", "2048:1:1", "x"})
+        EXPECT_THAT(run(job + "--phases " + wrong).err, HasSubstr("--phases takes SEQUENCE")) << wrong;
+    EXPECT_THAT(run(job + "--phases ''").err, HasSubstr("nothing is given"));
+    EXPECT_THAT(run(job + "--phases 2048 --fix training.sequence_length=4096").err,
+                HasSubstr("training.sequence_length is to be held at 4096, and a phase has 2048"));
     EXPECT_EQ(run(job + "--phases 2048 --sizes 8").code, 2);
 }
 

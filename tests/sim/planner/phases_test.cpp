@@ -43,6 +43,7 @@ TEST(Phases, EachHasItsOwnBestAndSaysWhatTheLastOnesWouldTake)
         EXPECT_EQ(planned[i].answer.best.front().stepSeconds, plan(of, test::catalogue()).best.front().stepSeconds);
         ASSERT_TRUE(planned[i].kept.has_value()) << planned[i].whyNotKept;
         EXPECT_EQ(planned[i].kept->stepSeconds, stepOf(of, planned.back().answer.best.front()));
+        EXPECT_EQ(planned[i].kept->gpuHours, planned[i].kept->stepSeconds * 8 / 3600);
         EXPECT_GE(planned[i].kept->stepSeconds, planned[i].answer.best.front().stepSeconds);
     }
     EXPECT_EQ(planned[0].changes, "");

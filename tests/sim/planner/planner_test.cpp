@@ -341,7 +341,7 @@ TEST(Planner, TakesNoLayoutThatTheRampOfItsBatchDoesNotReach)
     };
     PlanRequest request = tinyJob({{"schedule.kind", "\"1f1b\""}, {"training.recompute", "\"none\""}});
     const PlanAnswer whole = plan(request, test::catalogue());
-    request.rampBatches = rampedBatches(request.document, test::catalogue(), 2, 2);
+    request.rampBatches = rampedBatches(request, test::catalogue(), 2, 2);
     EXPECT_EQ(request.rampBatches, (std::vector<int>{2, 4, 6}));
     const PlanAnswer ramped = plan(request, test::catalogue());
     ASSERT_FALSE(ramped.best.empty());
@@ -370,9 +370,12 @@ TEST(Planner, TakesNoLayoutThatTheRampOfItsBatchDoesNotReach)
             EXPECT_THAT(rejected.text, testing::HasSubstr("while the batch is 2"));
         }
     EXPECT_THAT(ramped.heldFixed.at("/training/global_batch_size"), testing::HasSubstr("from 2 to 8 in 3 steps"));
-    EXPECT_THROW(rampedBatches(request.document, test::catalogue(), 3, 2), Error);
-    EXPECT_THROW(rampedBatches(request.document, test::catalogue(), 8, 2), Error);
-    EXPECT_THROW(rampedBatches(request.document, test::catalogue(), 2, 0), Error);
+    EXPECT_THROW(rampedBatches(request, test::catalogue(), 3, 2), Error);
+    EXPECT_THROW(rampedBatches(request, test::catalogue(), 8, 2), Error);
+    EXPECT_THROW(rampedBatches(request, test::catalogue(), 2, 0), Error);
+    PlanRequest held = request; // what is held need be no job beside the rest of the file
+    held.fixed.emplace_back("layout.dp", "64");
+    EXPECT_EQ(rampedBatches(held, test::catalogue(), 2, 2), request.rampBatches);
 }
 
 TEST(Planner, LeavesOpenWhatIsTooLargeToBeSimulatedHere)

@@ -1,0 +1,27 @@
+#include "sim/planner/planned_layout.h"
+
+#include <cmath>
+#include <utility>
+
+namespace sim {
+
+PlannedLayout plannedLayout(const PlanGrid& grid, std::vector<PlanSetting> settings, const Simulation& simulation, double price)
+{
+    const Metrics& metrics = simulation.metrics();
+    const Scenario& scenario = simulation.scenario();
+    PlannedLayout layout{.grid = grid,
+                         .settings = std::move(settings),
+                         .stepSeconds = metrics.stepTimeSeconds,
+                         .tokensPerSecond = metrics.tokensPerSecond,
+                         .peakMemoryGib = metrics.peakMemoryGib,
+                         .headroomGib = scenario.cluster.gpu.memoryGib - metrics.peakMemoryGib,
+                         .use = metrics.use};
+    const Training& training = scenario.training;
+    const double steps =
+        training.tokens > 0 ? std::ceil(training.tokens / (1.0 * training.globalBatchSize * training.sequenceLength)) : 1;
+    layout.gpuHours = steps * layout.stepSeconds * static_cast<double>(scenario.layout.worldSize()) / 3600;
+    layout.cost = layout.gpuHours * price;
+    return layout;
+}
+
+} // namespace sim

@@ -1,0 +1,14 @@
+// A layout's numbers from its simulation. Private to sim/planner.
+#pragma once
+
+#include "sim/planner/planner.h"
+#include "sim/simulate/simulation.h"
+
+#include <vector>
+
+namespace sim {
+
+/// All but its floors. `price`: of a GPU for an hour.
+PlannedLayout plannedLayout(const PlanGrid&, std::vector<PlanSetting>, const Simulation&, double price);
+
+} // namespace sim

@@ -12,6 +12,7 @@
 #include "sim/simulate/simulation.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -120,6 +121,7 @@ private:
     }
     TightFloor laidOut(Choice, int layers, Laid&) const;
     PassCosts passCostsOf(Choice, const Scenario&) const;
+    std::shared_ptr<const Schedule> scheduleOf(const Choice&, const Scenario&) const;
     Laid layOut(const Waiting&) const;
     LayoutFloor floorDeeper(const Choice&) const;
     void pushDeeper(const Waiting&, double bytes, const LayoutFloor& deeper);
@@ -149,6 +151,10 @@ private:
     };
     mutable std::mutex m_passCostsMutex;
     mutable std::map<Choice, std::shared_ptr<MeasuredOnce>> m_passCosts;
+    using ScheduleKey = std::pair<std::array<int, 7>, std::vector<double>>; ///< sizes, costs
+    mutable std::mutex m_schedulesMutex;
+    mutable std::map<ScheduleKey, std::shared_ptr<const Schedule>> m_schedules;
+    mutable std::size_t m_keptActions = 0; ///< in m_schedules
     std::vector<GridRecord> m_grids;
     /// A heap that can be looked through.
     struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, Later> {

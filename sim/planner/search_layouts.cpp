@@ -63,11 +63,46 @@ PassCosts Search::passCostsOf(Choice choice, const Scenario& scenario) const
     return here->costs;
 }
 
+/// Layouts that differ in nothing but how they are sharded mostly have the same: some kinds take longer to plan than all the
+/// rest.
+std::shared_ptr<const Schedule> Search::scheduleOf(const Choice& choice, const Scenario& scenario) const
+{
+    constexpr std::size_t kMostKept = 4 << 20; // actions
+    const auto costsOf = [&](const Scenario& of) { return passCostsOf(choice, of); };
+    const ScheduleRequest request = planningRequest(scenario, costsOf);
+    if (isSearched(request)) // by what else is in memory, too
+        return std::make_shared<const Schedule>(planSchedule(scenario, costsOf));
+    ScheduleKey key{{choice.kind, request.ranks, request.virtualStages, request.microbatches, request.microbatchGroup,
+                     request.overlapExpertComm ? 1 : 0, request.slices},
+                    {}};
+    for (const PassTimes& of : request.times)
+        key.second.insert(key.second.end(), {of.forward, of.backwardInput, of.backwardWeight, of.comm, of.overlapped, of.fused});
+    for (const PassMemory& of : request.memory)
+        key.second.insert(key.second.end(), {of.full, of.weight});
+    {
+        const std::lock_guard lock(m_schedulesMutex);
+        if (const auto found = m_schedules.find(key); found != m_schedules.end())
+            return found->second;
+    }
+    auto made = std::make_shared<const Schedule>(makeScheduleOf(request));
+    std::size_t actions = 0;
+    for (const std::vector<Action>& ofRank : made->actions)
+        actions += ofRank.size();
+    const std::lock_guard lock(m_schedulesMutex);
+    m_keptActions += actions;
+    if (m_keptActions > kMostKept) { // they are made again
+        m_schedules.clear();
+        m_keptActions = actions;
+    }
+    return m_schedules.try_emplace(std::move(key), std::move(made)).first->second;
+}
+
 TightFloor Search::laidOut(Choice choice, int layers, Laid& laid) const
 {
     choice.recomputeLayers = layers;
     ++laid.tries;
-    return tightFloor(m_space.scenarioOf(choice), [&](const Scenario& scenario) { return passCostsOf(choice, scenario); });
+    const Scenario scenario = m_space.scenarioOf(choice);
+    return tightFloor(scenario, *scheduleOf(choice, scenario));
 }
 
 /// The layout, or of those with as many or more layers run again the one with the fewest that fits. Layers save what they save:

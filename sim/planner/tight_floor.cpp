@@ -341,9 +341,9 @@ double StepFloor::ns(const PreparedStep& step, const EngineProgress& progress)
     });
 }
 
-TightFloor tightFloor(const Scenario& scenario, const PassCostsOf& costsOf)
+TightFloor tightFloor(const Scenario& scenario, const Schedule& schedule)
 {
-    const Program program = lowerProgram(scenario, planSchedule(scenario, costsOf));
+    const Program program = lowerProgram(scenario, schedule);
     TightFloor floor{.stepNs = StepFloor(scenario, program).ns()};
     std::vector<PassBytes> bytes;
     for (const Pass& pass : program.passes)

@@ -21,8 +21,13 @@ struct TightFloor {
     int fullestRank = 0;  ///< pipeline coordinate
 };
 
-/// Throws what planSchedule and lowerProgram do. O(passes' ops, steps).
-TightFloor tightFloor(const Scenario&, const PassCostsOf& costsOf = measurePassCosts);
+/// Throws what lowerProgram does. O(passes' ops, steps).
+TightFloor tightFloor(const Scenario&, const Schedule&);
+/// With its own schedule; throws what planSchedule does, too.
+inline TightFloor tightFloor(const Scenario& scenario)
+{
+    return tightFloor(scenario, planSchedule(scenario));
+}
 
 /// The same of a program that is lowered already.
 class StepFloor {

@@ -120,7 +120,7 @@ LessonPanel::LessonPanel(Desk& desk, LessonProgress& progress, QWidget* parent)
     m_scroll->setFrameShape(QFrame::NoFrame);
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_scroll->setFocusPolicy(Qt::TabFocus); // a click beside the words takes the keys from nobody
-    setRole(m_scroll, "clear");
+    setRole(m_scroll, "clearPane");
     setRole(m_next, "primary");
     connect(m_back, &QPushButton::clicked, this, &LessonPanel::back);
     connect(m_next, &QPushButton::clicked, this, &LessonPanel::next);

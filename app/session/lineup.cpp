@@ -36,7 +36,7 @@ Problems Lineup::add(const QString& name, const sim::ScenarioDocument& document,
     if (isFull())
         return {{{},
                  {},
-                 tr("Six scenarios are compared already. Compare Only A and B makes room for others").toStdString(),
+                 tr("six scenarios are compared already; Compare Only A and B makes room for others").toStdString(),
                  sim::Severity::error}};
     auto resolved = document.resolve(catalogue);
     if (!resolved.scenario)

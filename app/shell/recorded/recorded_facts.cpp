@@ -55,7 +55,7 @@ RecordedFacts::RecordedFacts(QWidget* parent)
 {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
-    setRole(this, "clear");
+    setRole(this, "clearPane");
     auto* inside = new QWidget;
     auto* column = new QVBoxLayout(inside);
     column->setContentsMargins(12, 8, 12, 12);

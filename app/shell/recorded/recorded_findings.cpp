@@ -22,7 +22,7 @@ RecordedFindings::RecordedFindings(QWidget* parent) : QScrollArea(parent), m_row
     setWidget(all);
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
-    setRole(this, "clear");
+    setRole(this, "clearPane");
 }
 
 void RecordedFindings::add(const QString& title, const QString& detail, std::optional<std::size_t> finding)

@@ -145,7 +145,8 @@ QFrame[role="panel"] { background: @panel; border-left: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
 QWidget[role="form"] { background: @panel; }
 QFrame[role="page"] { background: @window; }
-QScrollArea[role="clear"], QScrollArea[role="clear"] > QWidget > QWidget { background: transparent; }
+QScrollArea[role="clear"], QScrollArea[role="clear"] > QWidget > QWidget,
+QScrollArea[role="clearPane"], QScrollArea[role="clearPane"] > QWidget > QWidget { background: transparent; }
 
 QLineEdit, QComboBox { background: @field; border: 1px solid @border; border-radius: 4px; padding: 3px 8px; min-height: 20px; selection-background-color: @accent; selection-color: @accentText; }
 QLineEdit:focus, QComboBox:focus, QFrame[role="stepper"]:focus { border-color: @accent; }
@@ -212,8 +213,8 @@ QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4
 QTableView[role="table"]::item { border: none; padding: 0 8px; }
 QTableView[role="table"] QHeaderView::section { padding: 4px 8px; }
 QAbstractScrollArea::corner { background: transparent; border: none; }
-QListView[role="plain"], QTableView[role="table"], QScrollArea[role="pane"], QScrollArea[role="clear"] { border: 1px solid transparent; }
-QListView[role="plain"]:focus, QTableView[role="table"]:focus, QScrollArea[role="pane"]:focus, QScrollArea[role="clear"]:focus { border-color: @accent; }
+QListView[role="plain"], QTableView[role="table"], QScrollArea[role="pane"], QScrollArea[role="clearPane"] { border: 1px solid transparent; }
+QListView[role="plain"]:focus, QTableView[role="table"]:focus, QScrollArea[role="pane"]:focus, QScrollArea[role="clearPane"]:focus { border-color: @accent; }
 QListView[role="plain"]::item { padding: 6px 8px; border-radius: 4px; }
 QListView[role="plain"]::item:selected { background: @hover; color: @text; }
 QListView[role="plain"]::item:hover { background: @hover; }

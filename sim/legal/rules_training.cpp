@@ -25,10 +25,11 @@ std::string microbatchesText(std::int64_t count)
     return std::to_string(count) + (count == 1 ? " micro-batch" : " micro-batches");
 }
 
-/// Adds to "; nearest: 2" what else would be right.
+/// Adds to "; nearest: 2" what else would be right: "kind 1f1b", or what to do: "give …".
 std::string orElse(const std::string& numbers, const std::string& other)
 {
-    return numbers + (other.empty() ? "" : numbers.empty() ? "; nearest: " + other : ", or " + other);
+    const char* const alone = other.starts_with("give ") ? "; " : "; nearest: ";
+    return numbers + (other.empty() ? "" : (numbers.empty() ? alone : ", or ") + other);
 }
 
 } // namespace
@@ -87,7 +88,7 @@ void Rules::stages()
                                                       return m_family->holdsRanks(p) &&
                                                              hasLayersFor(p * s.virtualStages / copies);
                                                   }),
-                          "layers_per_stage with zeros");
+                          "give layers_per_stage with zeros");
         });
     }
 }

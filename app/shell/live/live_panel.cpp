@@ -1,5 +1,6 @@
 #include "app/shell/live/live_panel.h"
 
+#include "app/session/plain_words.h"
 #include "app/shell/live/difference_table.h"
 #include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
@@ -481,13 +482,13 @@ void LivePanel::showTimelines()
                     (picture->complete ? QString() : tr(", still running")) + (m_pinned ? tr(", kept") : QString());
             side.note = note.toStdString();
         }
-        side.message = shown.problem.toStdString();
+        side.message = asSentence(shown.problem).toStdString();
         if (shown.difference)
             m_differences->show(tr("STEP %1, %2").arg(picture->step).arg(clockText.toUpper()), *shown.difference);
         else if (m_prediction && !m_prediction->simulation)
             m_differences->showNothing(tr("There is no prediction: %1").arg(m_prediction->problem));
         else
-            m_differences->showNothing(!shown.problem.isEmpty() ? shown.problem
+            m_differences->showNothing(!shown.problem.isEmpty() ? asSentence(shown.problem)
                                        : m_run && m_run->scenarioJson.empty()
                                            ? tr("There is no prediction: the job told no scenario.")
                                            : tr("The first whole step tells."));

@@ -119,7 +119,7 @@ PlanPicture::PlanPicture(std::shared_ptr<const sim::PlanAnswer> answer, sim::Pla
             PlanCell cell{.tp = tp, .pp = pp, .kind = PlanCellKind::none, .best = {}, .reason = {}};
             const auto found = telling.find({pp, tp});
             if (found == telling.end()) {
-                cell.reason = "no grid of " + sim::countedText(m_answer->gpus, "GPU") + " has tp " + countText(tp) + " and pp " +
+                cell.reason = "No grid of " + sim::countedText(m_answer->gpus, "GPU") + " has tp " + countText(tp) + " and pp " +
                               countText(pp);
                 m_cells.push_back(std::move(cell));
                 continue;

@@ -170,7 +170,7 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
         {kDense,
          {"layout.pp=64", "training.global_batch_size=256"},
          {"/layout/pp: num_hidden_layers 32 (of llama3-8b) cannot fill pp 64 x virtual_stages 1 = 64 stages; nearest: 34, or "
-          "layers_per_stage with zeros"}},
+          "give layers_per_stage with zeros"}},
         {kDense,
          {"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=1"},
          {"/schedule/virtual_stages: interleaved-1f1b has at least 2 chunks a rank; virtual_stages is 1; nearest: 2, or kind "

@@ -182,14 +182,12 @@ RecordedStepPicturePtr pictureOf(const RecoveredRun& run, std::size_t step, Reco
     sim::StepTraceOptions options{.hostThreads = rows == RecordedRows::hostThreads};
     options.around = placeOfRank(run.recovered.evidence, aroundRank);
     sim::StepTrace made = sim::stepTrace(*run.recording, run.recovered, run.answers.arrivals, step, options);
-    const bool isWhole = made.drawnRanks == run.recovered.evidence.ranks.size();
+    const bool isWhole = std::find(made.isDrawn.begin(), made.isDrawn.end(), false) == made.isDrawn.end();
     out->step = step;
     out->hostThreads = options.hostThreads;
     out->originNs = made.originNs;
     out->streams = std::make_shared<const sim::Trace>(std::move(made.trace));
-    out->hasStreams.assign(out->streams->processes.size(), false);
-    for (const sim::Track& track : out->streams->tracks)
-        out->hasStreams[sim::asIndex(track.process)] = true;
+    out->hasStreams = std::move(made.isDrawn);
     out->timeUse = std::make_shared<const sim::Trace>(
         isWhole ? timeUseTrace(*out->streams)
                 : sim::timeUseOfStep(*run.recording, run.recovered, run.answers.arrivals, step).trace);
@@ -235,15 +233,8 @@ RecordedPredictionPtr predictionOf(const RecoveredRun& run, const QString& name,
 
 } // namespace
 
-struct RecordedRun::Whole {
-    std::vector<std::filesystem::path> files;
-    sim::Catalogue catalogue;
-    RecoveredRunPtr run;
-};
-
 RecordedRun::RecordedRun(QStringList paths, sim::Catalogue catalogue, PrepareFunction prepare, QObject* parent)
-    : QObject(parent), m_paths(std::move(paths)), m_catalogue(std::move(catalogue)), m_prepare(std::move(prepare)),
-      m_whole(std::make_shared<Whole>(Whole{filesOf(m_paths), m_catalogue, nullptr}))
+    : QObject(parent), m_paths(std::move(paths)), m_catalogue(std::move(catalogue)), m_prepare(std::move(prepare))
 {
     read();
 }
@@ -251,16 +242,39 @@ RecordedRun::RecordedRun(QStringList paths, sim::Catalogue catalogue, PrepareFun
 RecordedRun::~RecordedRun()
 {
     m_worker.stop();
+    m_wholeReader.stop();
 }
 
-RecoveredRunPtr RecordedRun::wholeOf(const RecoveredRunPtr& run, const std::shared_ptr<Whole>& whole)
+void RecordedRun::withWhole(int kind, const QString& failed, AskOfWhole ask)
 {
-    if (!run->isDigest)
-        return run;
-    if (!whole->run)
-        whole->run = recoverRun(std::make_shared<const sim::Recording>(sim::readRecordingOrCache(whole->files).recording), {},
-                                whole->catalogue);
-    return whole->run;
+    if (!m_run->isDigest || m_whole)
+        return ask(m_run->isDigest ? m_whole : m_run);
+    const bool isFirst = m_waiting.empty();
+    m_waiting.insert_or_assign(kind, Waiting{failed, std::move(ask)});
+    if (isFirst && !m_wholeReader.isBusy())
+        readWhole();
+}
+
+void RecordedRun::readWhole()
+{
+    m_wholeReader.ask(
+        kRecordedRead,
+        [paths = filesOf(m_paths), origin = m_cacheOrigin, catalogue = m_catalogue] {
+            sim::CachedReading read = sim::readRecordingOrCache(paths);
+            if (read.origin != origin)
+                throw sim::Error("the files have changed since they were opened: open them again");
+            requireSpans(read.recording);
+            return recoverRun(std::make_shared<const sim::Recording>(std::move(read.recording)), {}, catalogue);
+        },
+        [this](const RecoveredRunPtr& whole) {
+            m_whole = whole;
+            for (const auto& [kind, waiting] : std::exchange(m_waiting, {}))
+                waiting.ask(whole);
+        },
+        [this](const QString& why) {
+            for (const auto& [kind, waiting] : std::exchange(m_waiting, {}))
+                Q_EMIT failed(waiting.failed, why);
+        });
 }
 
 QString RecordedRun::name() const
@@ -299,7 +313,10 @@ void RecordedRun::read()
                  requireSpans(*recording);
                  task.tell([this] { Q_EMIT progressed(tr("Recovering who is who…"), -1); });
                  task.tell([this, run = recoverRun(std::move(recording), {}, m_catalogue), isFromCache = read.isFromCache,
-                            origin = std::move(read.origin)] { takeRead(run, origin, isFromCache); });
+                            origin = std::move(read.origin)] {
+                     takeRead(run, origin, isFromCache);
+                     m_isCached = false; // or of a version that kept less: it may be kept anew
+                 });
              },
          .failed =
              [this](const QString& why) {
@@ -332,6 +349,8 @@ void RecordedRun::giveUp(std::unique_ptr<RecordedRun> run)
         return;
     run->disconnect();
     run->m_worker.dropAll();
+    run->m_wholeReader.dropAll();
+    run->m_waiting.clear();
     if (!run->isBusy())
         return;
     constexpr int kLooksMs = 50;
@@ -348,89 +367,107 @@ void RecordedRun::showStep(std::size_t step, RecordedRows rows, int aroundRank)
 {
     if (!m_run || step >= m_run->steps().steps.size())
         return;
-    m_worker.ask(
-        kRecordedPicture,
-        [run = m_run, whole = m_whole, step, rows, aroundRank, prepare = m_prepare] {
-            if (rows == RecordedRows::timeUse)
-                if (const sim::DigestedStep* kept = digestedStep(*run, step))
-                    return digestedPicture(*run, *kept, prepare);
-            return pictureOf(*wholeOf(run, whole), step, rows, aroundRank, prepare);
-        },
-        [this](const RecordedStepPicturePtr& picture) {
-            m_picture = picture;
-            Q_EMIT pictureReady();
-        },
-        [this](const QString& why) { Q_EMIT failed(tr("The step cannot be drawn"), why); });
+    const QString what = tr("The step cannot be drawn");
+    const auto show = [this](const RecordedStepPicturePtr& picture) {
+        m_picture = picture;
+        Q_EMIT pictureReady();
+    };
+    const auto tellFailure = [this, what](const QString& why) { Q_EMIT failed(what, why); };
+    m_waiting.erase(kRecordedPicture);
+    if (rows == RecordedRows::timeUse && digestedStep(*m_run, step)) {
+        m_worker.ask(
+            kRecordedPicture,
+            [run = m_run, step, prepare = m_prepare] { return digestedPicture(*run, *digestedStep(*run, step), prepare); }, show,
+            tellFailure);
+        return;
+    }
+    m_worker.drop(kRecordedPicture);
+    withWhole(kRecordedPicture, what, [=, this](const RecoveredRunPtr& whole) {
+        m_worker.ask(
+            kRecordedPicture,
+            [whole, step, rows, aroundRank, prepare = m_prepare] { return pictureOf(*whole, step, rows, aroundRank, prepare); },
+            show, tellFailure);
+    });
 }
 
 void RecordedRun::sayGrid(std::vector<sim::NamedAxis> grid)
 {
     if (!m_run)
         return;
-    m_worker.ask(
-        kRecordedRecover,
-        [run = m_run, whole = m_whole, grid = std::move(grid), catalogue = m_catalogue] {
-            return recoverRun(wholeOf(run, whole)->recording, grid, catalogue);
-        },
-        [this](const RecoveredRunPtr& run) {
-            for (const int ofTheOldGrid : {kRecordedPicture, kRecordedPredict, kRecordedCompare})
-                m_worker.drop(ofTheOldGrid);
-            m_run = run;
-            m_picture.reset();
-            m_prediction.reset(); // of another layout
-            Q_EMIT recovered();
-        },
-        [this](const QString& why) { Q_EMIT failed(tr("The ranks cannot lie so"), why); });
+    const QString what = tr("The ranks cannot lie so");
+    withWhole(kRecordedRecover, what, [this, what, grid = std::move(grid)](const RecoveredRunPtr& whole) {
+        m_worker.ask(
+            kRecordedRecover, [whole, grid, catalogue = m_catalogue] { return recoverRun(whole->recording, grid, catalogue); },
+            [this](const RecoveredRunPtr& run) {
+                for (const int ofTheOldGrid : {kRecordedPicture, kRecordedPredict, kRecordedCompare}) {
+                    m_worker.drop(ofTheOldGrid);
+                    m_waiting.erase(ofTheOldGrid);
+                }
+                m_run = run;
+                m_picture.reset();
+                m_prediction.reset(); // of another layout
+                Q_EMIT recovered();
+            },
+            [this, what](const QString& why) { Q_EMIT failed(what, why); });
+    });
 }
 
 void RecordedRun::predict(const QString& name, const std::string& text)
 {
     if (!m_run)
         return;
-    m_worker.ask(
-        kRecordedPredict,
-        [run = m_run, whole = m_whole, name, text, catalogue = m_catalogue, prepare = m_prepare] {
-            return predictionOf(*wholeOf(run, whole), name, text, catalogue, prepare);
-        },
-        [this](const RecordedPredictionPtr& prediction) {
-            m_prediction = prediction;
-            Q_EMIT predicted();
-        },
-        [this](const QString& why) { Q_EMIT failed(tr("The run cannot be predicted"), why); });
+    const QString what = tr("The run cannot be predicted");
+    withWhole(kRecordedPredict, what, [=, this](const RecoveredRunPtr& whole) {
+        m_worker.ask(
+            kRecordedPredict,
+            [whole, name, text, catalogue = m_catalogue, prepare = m_prepare] {
+                return predictionOf(*whole, name, text, catalogue, prepare);
+            },
+            [this](const RecordedPredictionPtr& prediction) {
+                m_prediction = prediction;
+                Q_EMIT predicted();
+            },
+            [this, what](const QString& why) { Q_EMIT failed(what, why); });
+    });
 }
 
 void RecordedRun::compareWith(const QStringList& paths)
 {
     if (!m_run)
         return;
-    m_worker.ask(
-        kRecordedCompare,
-        [run = m_run, whole = m_whole, paths] {
-            const sim::Recording read = sim::readRecordingOrCache(filesOf(paths)).recording;
-            requireSpans(read);
-            const sim::Recovered other = sim::recover(read);
-            return sim::differenceOf(wholeOf(run, whole)->recovered, other);
-        },
-        [this, paths](const sim::RunDifference& difference) { Q_EMIT compared(traceName(paths), difference); },
-        [this](const QString& why) { Q_EMIT failed(tr("The runs cannot be compared"), why); });
+    const QString what = tr("The runs cannot be compared");
+    withWhole(kRecordedCompare, what, [=, this](const RecoveredRunPtr& whole) {
+        m_worker.ask(
+            kRecordedCompare,
+            [whole, paths] {
+                const sim::Recording read = sim::readRecordingOrCache(filesOf(paths)).recording;
+                requireSpans(read);
+                return sim::differenceOf(whole->recovered, sim::recover(read));
+            },
+            [this, paths](const sim::RunDifference& difference) { Q_EMIT compared(traceName(paths), difference); },
+            [this, what](const QString& why) { Q_EMIT failed(what, why); });
+    });
 }
 
 void RecordedRun::save(const QString& path)
 {
     if (!m_run)
         return;
-    m_worker.ask(
-        kRecordedSave,
-        [run = m_run, whole = m_whole, path, paths = m_paths] {
-            for (const QString& in : paths)
-                for (const std::filesystem::path& file : sim::traceFiles(in.toStdString()))
-                    if (std::error_code none; std::filesystem::equivalent(file, path.toStdString(), none))
-                        throw sim::Error(path.toStdString() + " is one of the files that were read: write to another name");
-            sim::saveTrace(sim::traceToWrite(*wholeOf(run, whole)->recording), path.toStdString());
-            return path;
-        },
-        [this](const QString& written) { Q_EMIT saved(written); },
-        [this](const QString& why) { Q_EMIT failed(tr("The trace cannot be saved"), why); });
+    const QString what = tr("The trace cannot be saved");
+    withWhole(kRecordedSave, what, [=, this](const RecoveredRunPtr& whole) {
+        m_worker.ask(
+            kRecordedSave,
+            [whole, path, paths = m_paths] {
+                for (const QString& in : paths)
+                    for (const std::filesystem::path& file : sim::traceFiles(in.toStdString()))
+                        if (std::error_code none; std::filesystem::equivalent(file, path.toStdString(), none))
+                            throw sim::Error(path.toStdString() + " is one of the files that were read: write to another name");
+                sim::saveTrace(sim::traceToWrite(*whole->recording), path.toStdString());
+                return path;
+            },
+            [this](const QString& written) { Q_EMIT saved(written); },
+            [this, what](const QString& why) { Q_EMIT failed(what, why); });
+    });
 }
 
 bool RecordedRun::isLarge() const

@@ -16,7 +16,8 @@
 #include <QString>
 #include <QStringList>
 
-#include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -49,7 +50,7 @@ struct RecordedStepPicture {
     /// As of a StepPicture: one lane a rank; every stream, of as many ranks as are drawn at once, and nullptr where nobody asked
     /// for streams and the lanes were at hand without them.
     TracePtr timeUse, streams;
-    std::vector<bool> hasStreams;         ///< [process of streams]
+    std::vector<bool> hasStreams;         ///< [process of streams] is drawn
     InstantsPtr instants;                 ///< of timeUse
     PictureModelPtr ofTimeUse, ofStreams; ///< as the timeline prepares them
     std::vector<MeasuredRank> ranks;      ///< [rank] of the world
@@ -80,7 +81,7 @@ public:
     const QStringList& paths() const { return m_paths; }
     QString name() const;
     bool isReading() const { return m_isReading; }
-    bool isBusy() const { return m_worker.isBusy(); }
+    bool isBusy() const { return m_worker.isBusy() || m_wholeReader.isBusy(); }
     const RecoveredRunPtr& run() const { return m_run; }                     ///< nullptr until it is read
     const RecordedStepPicturePtr& picture() const { return m_picture; }      ///< newest
     const RecordedPredictionPtr& prediction() const { return m_prediction; } ///< nullptr while nobody said what was trained
@@ -119,10 +120,13 @@ Q_SIGNALS:
     void failed(const QString& what, const QString& why); ///< one thing of many; the run stays
 
 private:
-    struct Whole; ///< of a digest: the run itself, read when it is first needed
+    using AskOfWhole = std::function<void(const RecoveredRunPtr& whole)>;
     void read();
     void takeRead(const RecoveredRunPtr&, const std::optional<sim::CacheOrigin>&, bool isFromCache);
-    static RecoveredRunPtr wholeOf(const RecoveredRunPtr&, const std::shared_ptr<Whole>&);
+    /// With the run's spans: of a digest once they are read, which the first who asks begins. Who asked the same before is not
+    /// wanted any more; `failed` begins what is told where they cannot be read.
+    void withWhole(int kind, const QString& failed, AskOfWhole);
+    void readWhole();
 
     const QStringList m_paths;
     const sim::Catalogue m_catalogue;
@@ -131,10 +135,16 @@ private:
     bool m_isFromCache = false, m_isCached = false; ///< read from one; one is there, or being written
     std::optional<sim::CacheOrigin> m_cacheOrigin;  ///< the files as they were read
     RecoveredRunPtr m_run;
-    std::shared_ptr<Whole> m_whole; ///< looked at by the worker's tasks alone
+    RecoveredRunPtr m_whole; ///< of a digest, once somebody needed it
+    struct Waiting {
+        QString failed;
+        AskOfWhole ask;
+    };
+    std::map<int, Waiting> m_waiting; ///< for it, by kind of job
     RecordedStepPicturePtr m_picture;
     RecordedPredictionPtr m_prediction;
-    Worker m_worker; ///< last: ends before what it uses
+    Worker m_wholeReader; ///< what it reads for a minute is not given up for a picture
+    Worker m_worker;      ///< last: end before what they use
 };
 
 } // namespace app

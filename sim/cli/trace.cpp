@@ -89,6 +89,20 @@ void keep(const CachedReading& read, const std::vector<std::filesystem::path>& p
     }
 }
 
+/// Whether a cache is there from which the window opens at once: one of an earlier version knows less.
+bool hasDigest(const std::vector<std::filesystem::path>& paths, const ReadOptions& options)
+{
+    try {
+        const OpenedCache kept = openCache(paths, options);
+        const auto bytes = kept.cache ? kept.cache->attachment(kDigestName) : std::nullopt;
+        if (bytes)
+            readDigest(*bytes);
+        return bytes.has_value();
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 Recording readFiles(const std::vector<std::string>& files, const TraceArguments& arguments)
 {
     const std::vector<std::filesystem::path> paths(files.begin(), files.end());
@@ -102,7 +116,7 @@ Recording readFiles(const std::vector<std::string>& files, const TraceArguments&
     }
     if (!read.whyNot.empty())
         std::cerr << linesForAPerson(read.whyNot);
-    if (arguments.cache && !read.isFromCache)
+    if (arguments.cache && (!read.isFromCache || !hasDigest(paths, options)))
         keep(read, paths, options);
     return std::move(read.recording);
 }

@@ -108,7 +108,7 @@ public:
 
     StepTrace trace()
     {
-        const std::vector<bool> isDrawn = ranksThatFit();
+        std::vector<bool> isDrawn = ranksThatFit();
         describe();
         for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
             checkCancelled();
@@ -119,9 +119,7 @@ public:
             if (from != m_placeOf.end() && to != m_placeOf.end())
                 m_trace.flows.push_back({from->second.first, from->second.second, to->second.first, to->second.second});
         }
-        return {.trace = std::move(m_trace),
-                .originNs = m_step.startNs,
-                .drawnRanks = static_cast<std::size_t>(std::count(isDrawn.begin(), isDrawn.end(), true))};
+        return {.trace = std::move(m_trace), .originNs = m_step.startNs, .isDrawn = std::move(isDrawn)};
     }
 
     StepTrace timeUse()
@@ -136,7 +134,8 @@ public:
             m_placeOf.clear();
         }
         m_trace.tracks = std::move(lanes);
-        return {.trace = std::move(m_trace), .originNs = m_step.startNs, .drawnRanks = m_evidence.ranks.size()};
+        return {
+            .trace = std::move(m_trace), .originNs = m_step.startNs, .isDrawn = std::vector<bool>(m_evidence.ranks.size(), true)};
     }
 
 private:

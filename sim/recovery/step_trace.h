@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace sim {
 
@@ -21,9 +22,9 @@ struct StepTraceOptions {
 };
 
 struct StepTrace {
-    Trace trace;                ///< process i is RunEvidence::ranks[i]
-    std::int64_t originNs = 0;  ///< what the recording's one clock says at 0
-    std::size_t drawnRanks = 0; ///< that have rows; fewer than there are where all would be too many spans
+    Trace trace;               ///< process i is RunEvidence::ranks[i]
+    std::int64_t originNs = 0; ///< what the recording's one clock says at 0
+    std::vector<bool> isDrawn; ///< [process] has rows; not all where these would be too many spans
 };
 
 /// `step` is an index into RecoveredSteps::steps. Only what begins within a rank's own step is in it. A kernel is of the pass

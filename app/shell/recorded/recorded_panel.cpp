@@ -254,10 +254,11 @@ void RecordedPanel::setRows(RecordedRows rows)
     const bool hadThreads = m_wantedRows == RecordedRows::hostThreads;
     m_wantedRows = rows;
     m_rowsBox->setCurrentIndex(static_cast<int>(rows));
-    if (!m_run || !m_run->picture())
+    if (!m_run || !m_run->run())
         return;
-    const bool lacksStreams = rows != RecordedRows::timeUse && !hasStreamsOf(m_selection.selectedRank);
-    if (hadThreads != (rows == RecordedRows::hostThreads) || lacksStreams)
+    const bool isOfStep = m_run->picture() && m_run->picture()->step == m_step; // else the step's own picture is on its way
+    const bool lacksStreams = rows != RecordedRows::timeUse && isOfStep && !hasStreamsOf(m_selection.selectedRank);
+    if (!isOfStep || hadThreads != (rows == RecordedRows::hostThreads) || lacksStreams)
         requestPicture(m_step);
     else
         showTimelines();

@@ -181,6 +181,38 @@ TEST_F(RecordedRunTest, IsSavedAsOneTraceButNeverOverWhatWasRead)
     EXPECT_EQ(read({saved})->run()->recovered.axes.sizeOf("pp"), 2);
 }
 
+TEST_F(RecordedRunTest, OfACacheReadsSpansOnceSomebodyAsksAndOnlyOfTheSameFiles)
+{
+    auto first = read({path});
+    first->keepCache();
+    ASSERT_TRUE(waitFor([&] { return !first->isBusy(); }));
+    ASSERT_TRUE(failed.isEmpty()) << failed.toStdString();
+    auto cached = read({path});
+    ASSERT_TRUE(cached->run()) << notRead.toStdString();
+    ASSERT_TRUE(cached->run()->isDigest);
+    EXPECT_FALSE(cached->mayKeepCache());
+    cached->showStep(0, RecordedRows::streams); // and somebody thinks better of it while the run is read
+    cached->showStep(0, RecordedRows::timeUse);
+    ASSERT_TRUE(waitFor([&] { return !cached->isBusy(); }));
+    ASSERT_TRUE(cached->picture()) << failed.toStdString();
+    EXPECT_FALSE(cached->picture()->streams);
+    cached->showStep(0, RecordedRows::streams);
+    ASSERT_TRUE(waitFor([&] { return !cached->isBusy(); }));
+    ASSERT_TRUE(cached->picture()->streams);
+    EXPECT_GT(cached->picture()->streams->spanCount(), 0U);
+
+    auto late = read({path});
+    ASSERT_TRUE(late->run()) << notRead.toStdString();
+    ASSERT_TRUE(late->run()->isDigest);
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::Append));
+    file.write(" ");
+    file.close();
+    late->showStep(0, RecordedRows::streams);
+    ASSERT_TRUE(waitFor([&] { return !late->isBusy(); }));
+    EXPECT_THAT(failed.toStdString(), testing::HasSubstr("the files have changed since they were opened"));
+}
+
 TEST_F(RecordedRunTest, SaysInWordsWhatIsWrongWithHostileFiles)
 {
     const QString empty = folder.filePath(QStringLiteral("empty"));

@@ -92,7 +92,7 @@ struct PlanAnswer {
     std::int64_t covered = 0;   ///< legal layouts: evaluated, or cut by a bound
     std::int64_t evaluated = 0; ///< had their floor worked out
     std::int64_t tightened = 0; ///< had their passes lowered and laid end to end
-    std::int64_t simulated = 0; ///< by the engine
+    std::int64_t simulated = 0; ///< by the engine, as long as they could be among what is told
     std::int64_t tooLarge = 0;  ///< legal, but could not be laid out or simulated here: they count as open
     std::string tooLargeText;   ///< why the first of them could not
     bool proved = false;        ///< no layout that was not simulated can be better than the first; without a first: none fits

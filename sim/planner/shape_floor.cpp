@@ -47,7 +47,9 @@ struct PipelineOf {
                 .splits = family.modelCopies > 1 || kind == "dualpipe-v" || scenario.training.overlap.epComm ||
                           kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched};
     }
-    int rankOf(int stage) const { return isV && stage >= ranks ? 2 * ranks - 1 - stage : stage % ranks; }
+    int rankOf(int stage) const { return rankOf(stage, stage % ranks); }
+    /// `remainder`: of the stage by the ranks. Dividing takes longer than all else that is done with a stage.
+    int rankOf(int stage, int remainder) const { return isV && stage >= ranks ? 2 * ranks - 1 - stage : remainder; }
 };
 
 /// Whether a stage is made of the same layers as the one before it, and neither has an end of the model.
@@ -348,13 +350,13 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
     };
     int layer = 0;
     LikeBefore likeBefore(stages);
-    for (int s = 0; s < stages; ++s) {
+    for (int s = 0, remainder = 0; s < stages; ++s, remainder = remainder + 1 < ranks ? remainder + 1 : 0) {
         const int count = scenario.schedule.layersPerStage[asIndex(s)];
         const Times times = all[asIndex(s)] =
             likeBefore(s, kindOfStage(layer, count), count) ? all[asIndex(s - 1)] : timesOf(s, layer, count);
         layer += count;
         chain += pipeline.blocks || pipeline.splits ? 0 : times.forward;
-        work[asIndex(pipeline.rankOf(s))] += m * (times.forward + times.backward);
+        work[asIndex(pipeline.rankOf(s, remainder))] += m * (times.forward + times.backward);
         if (copies > 1 && stages - 1 - s < ranks)
             work[asIndex(stages - 1 - s)] += m * (times.forward + times.backward);
     }

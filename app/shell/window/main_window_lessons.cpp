@@ -259,13 +259,14 @@ void MainWindow::showLessonDock()
     bringForward(*m_lessonDock);
 }
 
-/// The lesson is wider than what lies behind it.
+/// The lesson is wider than what lies behind it, which comes to the front: docks are resized by the one that is there.
 void MainWindow::giveWidthBack()
 {
     const auto before = std::exchange(m_widthBeforeLesson, std::nullopt);
-    const bool isThere = before && isWorkspaceShown() && (before->first == m_formDock) == m_unfolded.has_value();
-    if (isThere && !before->first->isHidden() && !before->first->isFloating())
-        resizeDocks({before->first}, {before->second}, Qt::Horizontal);
+    if (!before || !isWorkspaceShown() || (before->first == m_formDock) != m_unfolded.has_value())
+        return;
+    bringForward(*before->first);
+    resizeDocks({before->first}, {before->second}, Qt::Horizontal);
 }
 
 void MainWindow::leaveLesson()

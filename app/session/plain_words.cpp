@@ -1,6 +1,7 @@
 #include "app/session/plain_words.h"
 
 #include "app/session/scenario_keys.h"
+#include "sim/schedule/families/families.h"
 
 #include <QRegularExpression>
 
@@ -74,7 +75,7 @@ QString asSentence(QString text)
     static const QRegularExpression kFirstWord(QStringLiteral("^[a-z]+(?=[ ,:']|$)"));
     static const QRegularExpression kAxis(QStringLiteral("^(tp|cp|pp|dp|ep|etp)$"));
     const QString first = kFirstWord.match(text).captured();
-    if (!first.isEmpty() && !kAxis.match(first).hasMatch())
+    if (!first.isEmpty() && !kAxis.match(first).hasMatch() && sim::findScheduleFamily(first.toStdString()) == nullptr)
         text[0] = text[0].toUpper();
     return text;
 }

@@ -441,7 +441,12 @@ std::string WaitChains::Data::aboutCollective(const WaitLink& link)
     const auto s = asIndex(link.step);
     const std::vector<Step>& steps = programOf(link.classIndex).steps;
     const ClassIndex& ops = of(link.classIndex);
-    if (steps[s].action < 0) { // begun after all passes: with the last of them it could
+    if (steps[s].action < 0) { // outside the passes
+        const std::string& label = program.labels[op(last).label];
+        if (label.starts_with("param.")) // what the optimizer has made
+            return who + "; it could hide behind the first forward of the next step";
+        if (!label.starts_with("grad."))
+            return who;
         const auto pass = std::find_if(steps.rbegin() + static_cast<std::ptrdiff_t>(steps.size() - s), steps.rend(),
                                        [](const Step& before) { return before.action >= 0; });
         if (pass == steps.rend())

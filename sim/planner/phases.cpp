@@ -10,7 +10,6 @@
 #include "sim/text/quoted.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 namespace sim {
@@ -48,18 +47,16 @@ void requireFree(const PlanRequest& request, const std::vector<Phase>& phases)
         }
 }
 
-/// Whether parameters and optimizer lie elsewhere in one than in the other.
-bool movesStates(const PlannedLayout& a, const PlannedLayout& b)
+/// Whether parameters and optimizer lie elsewhere in one than in the other. What schedules call themselves moves nothing: where
+/// they put stages does.
+bool movesStates(const PlanRequest& request, const Catalogue& catalogue, const PlannedLayout& a, const PlannedLayout& b)
 {
-    constexpr std::array kPlaces{"layout.order",  "layout.zero_stage",       "layout.dp_shard",
-                                 "schedule.kind", "schedule.virtual_stages", "schedule.layers_per_stage"};
-    const auto valueOf = [](const PlannedLayout& layout, const char* key) {
-        const auto found = std::find_if(layout.settings.begin(), layout.settings.end(),
-                                        [&](const PlanSetting& setting) { return dotted(setting.first) == key; });
-        return found == layout.settings.end() ? std::string() : found->second;
-    };
-    return a.grid != b.grid ||
-           std::any_of(kPlaces.begin(), kPlaces.end(), [&](const char* key) { return valueOf(a, key) != valueOf(b, key); });
+    const auto a1 = simulate(resolvedScenario(withSettings(request, a.settings), catalogue)),
+               b1 = simulate(resolvedScenario(withSettings(request, b.settings), catalogue));
+    const Layout &x = a1->scenario().layout, &y = b1->scenario().layout;
+    return a.grid != b.grid || x.order != y.order || x.zeroStage != y.zeroStage || x.dpShard != y.dpShard ||
+           a1->schedule().stageToRank != b1->schedule().stageToRank ||
+           a1->scenario().schedule.layersPerStage != b1->scenario().schedule.layersPerStage;
 }
 
 double statesGib(const PlanRequest& request, const Catalogue& catalogue, const PlannedLayout& layout)
@@ -98,7 +95,7 @@ std::vector<PlannedPhase> planPhases(const PlanRequest& request, const Catalogue
                 continue;
             const PlannedLayout &best = made.answer.best.front(), &before = planned[planned.size() - 2].answer.best.front();
             made.changes = differenceText(best, before);
-            if (movesStates(best, before))
+            if (movesStates(of, catalogue, best, before))
                 made.readGib = statesGib(of, catalogue, best);
         }
         if (!planned.empty() && !planned.back().answer.best.empty())

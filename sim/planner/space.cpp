@@ -642,12 +642,14 @@ std::vector<int> rampedBatches(const PlanRequest& request, const Catalogue& cata
 {
     const int last = PlanSpace(request, catalogue).base.training.globalBatchSize; // what is held beside it need be no job alone
     if (first < 1 || step < 1 || first >= last || (last - first) % step != 0) {
-        const int steps = std::max(1, step >= 1 ? (last - first) / step : 1);
+        std::string nearest = ": it begins below that, and grows";
+        if (step >= last - first && first >= 1 && first < last)
+            nearest = "; from " + std::to_string(first) + " one step of " + std::to_string(last - first) + " does";
+        else if (step >= 1 && first >= 1 && first < last)
+            nearest =
+                "; " + std::to_string(last - (last - first) / step * step) + " in steps of " + std::to_string(step) + " does";
         throw Error("a ramp of the batch from " + std::to_string(first) + " in steps of " + std::to_string(step) +
-                    " does not lead to the global batch of " + std::to_string(last) +
-                    (step >= 1 && first >= 1 && first < last
-                         ? "; " + std::to_string(last - steps * step) + " in steps of " + std::to_string(step) + " does"
-                         : ": it begins below that, and grows"));
+                    " does not lead to the global batch of " + std::to_string(last) + nearest);
     }
     constexpr int kMostBatches = 10'000;
     if ((last - first) / step > kMostBatches)

@@ -75,15 +75,16 @@ public:
         StreamClock clock;
         double sent = 0; ///< when its message is ready
         double sendNs = 0;
+        OpPorts sendPorts{};
     };
-    /// From its beginning on, with a message that takes so long.
+    /// From its beginning on, with a message that takes so long and uses those ports.
     const Alone& alone(std::size_t p, double sendNs, const OpPorts& sendPorts)
     {
         std::vector<Alone>& known = m_alone[p];
         for (const Alone& of : known)
-            if (of.sendNs == sendNs)
+            if (of.sendNs == sendNs && of.sendPorts == sendPorts)
                 return of;
-        Alone& made = known.emplace_back(Alone{StreamClock(m_besideTransfers, StreamClock::Begin::ofPass), 0, sendNs});
+        Alone& made = known.emplace_back(Alone{StreamClock(m_besideTransfers, StreamClock::Begin::ofPass), 0, sendNs, sendPorts});
         made.sent = made.clock.run(m_passes[p], 0, m_passes[p].ops.size(), sendNs, sendPorts);
         return made;
     }

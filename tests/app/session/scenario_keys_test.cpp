@@ -163,7 +163,8 @@ TEST(ScenarioState, ReadsBackTheNumbersItWrites)
 TEST(PlainWords, StandAloneAsASentence)
 {
     EXPECT_EQ(asSentence(QStringLiteral("has no effect with tp 1")), QStringLiteral("Has no effect with tp 1"));
-    for (const char* name : {"tp 1 is too small", "1f1b has exactly 1 chunk a rank", "round-robin puts ranks apart", ""})
+    for (const char* name : {"tp 1 is too small", "1f1b has exactly 1 chunk a rank", "round-robin puts ranks apart",
+                             "gpipe has exactly 1 chunk a rank", "dualpipe wants an even pp", ""})
         EXPECT_EQ(asSentence(QString::fromLatin1(name)), QString::fromLatin1(name)) << "names stay as they are";
 }
 

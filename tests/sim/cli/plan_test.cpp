@@ -128,6 +128,7 @@ TEST(PlanCommand, KeepsToTheRampOfABatchAndPlansPhasesOfGrowingSequences)
     EXPECT_THAT(ramped.at("held_fixed").at("/training/global_batch_size"), HasSubstr("from 8 to 64 in 7 steps"));
     EXPECT_THAT(run(job + "--ramp-batch 16").err, HasSubstr("--ramp-batch takes FIRST:STEP"));
     EXPECT_THAT(run(job + "--ramp-batch 16:17").err, HasSubstr("30 in steps of 17 does"));
+    EXPECT_THAT(run(job + "--ramp-batch 10:100").err, HasSubstr("from 10 one step of 54 does"));
 
     const json phases = runJson(job + "--phases 2048:128,4096:64 --json").at("phases");
     ASSERT_EQ(phases.size(), 2U);

@@ -49,14 +49,17 @@ void requireFree(const PlanRequest& request, const std::vector<Phase>& phases)
 
 /// Whether parameters and optimizer lie elsewhere in one than in the other. What schedules call themselves moves nothing: where
 /// they put stages does.
-bool movesStates(const PlanRequest& request, const Catalogue& catalogue, const PlannedLayout& a, const PlannedLayout& b)
+bool movesStates(const PlanRequest& request, const PlannedLayout& layout, const PlanRequest& before, const PlannedLayout& was,
+                 const Catalogue& catalogue)
 {
-    const auto a1 = simulate(resolvedScenario(withSettings(request, a.settings), catalogue)),
-               b1 = simulate(resolvedScenario(withSettings(request, b.settings), catalogue));
-    const Layout &x = a1->scenario().layout, &y = b1->scenario().layout;
-    return a.grid != b.grid || x.order != y.order || x.zeroStage != y.zeroStage || x.dpShard != y.dpShard ||
-           a1->schedule().stageToRank != b1->schedule().stageToRank ||
-           a1->scenario().schedule.layersPerStage != b1->scenario().schedule.layersPerStage;
+    if (layout.grid != was.grid)
+        return true;
+    const auto now = simulate(resolvedScenario(withSettings(request, layout.settings), catalogue)),
+               then = simulate(resolvedScenario(withSettings(before, was.settings), catalogue));
+    const Layout &a = now->scenario().layout, &b = then->scenario().layout;
+    return a.order != b.order || a.zeroStage != b.zeroStage || a.dpShard != b.dpShard ||
+           now->schedule().stageToRank != then->schedule().stageToRank ||
+           now->scenario().schedule.layersPerStage != then->scenario().schedule.layersPerStage;
 }
 
 double statesGib(const PlanRequest& request, const Catalogue& catalogue, const PlannedLayout& layout)
@@ -95,7 +98,7 @@ std::vector<PlannedPhase> planPhases(const PlanRequest& request, const Catalogue
                 continue;
             const PlannedLayout &best = made.answer.best.front(), &before = planned[planned.size() - 2].answer.best.front();
             made.changes = differenceText(best, before);
-            if (movesStates(of, catalogue, best, before))
+            if (movesStates(of, best, ofPhase(request, planned[planned.size() - 2].phase), before, catalogue))
                 made.readGib = statesGib(of, catalogue, best);
         }
         if (!planned.empty() && !planned.back().answer.best.empty())

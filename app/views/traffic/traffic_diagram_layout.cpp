@@ -199,7 +199,8 @@ std::vector<Point> TrafficDiagramFrame::curveBetween(const Gpu& from, const Gpu&
     const Point a{middleOf(from) + aside, isBeside || down ? from.rect.bottom : topOf(from)};
     const Point b{middleOf(to) + aside, isBeside || !down ? to.rect.bottom : topOf(to)};
     const bool isNext = std::abs(middleOf(from) - middleOf(to)) < 1.5F * from.rect.width(); // a ring's way back hangs below
-    const float depth = isBeside ? 12 + 4 * lane + (isNext ? 0.0F : 6.0F) : 0, lean = isBeside ? 0 : 10 + 4 * lane; // lean: apart from the rail
+    const float depth = isBeside ? 12 + 4 * lane + (isNext ? 0.0F : 6.0F) : 0,
+                lean = isBeside ? 0 : 10 + 4 * lane; // lean: apart from the rail
     std::vector<Point> curve;
     constexpr int kPieces = 16;
     for (int i = 0; i <= kPieces; ++i) {

@@ -112,7 +112,7 @@ TEST(Program, SaysWhenItsOutputCannotBeWritten)
 {
     const Outcome outcome = run("describe --json " + gallery("01-") + " >/dev/full");
     EXPECT_EQ(outcome.code, 1);
-    EXPECT_THAT(outcome.err, HasSubstr("standard output"));
+    EXPECT_THAT(outcome.err, HasSubstr("Standard output"));
 }
 
 TEST(Program, OverridesKeysWhereverAFileIsRead)

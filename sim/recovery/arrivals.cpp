@@ -199,10 +199,17 @@ void ArrivalFinder::explain()
     const auto index = static_cast<std::size_t>(worst - m_result.ranks.begin());
     const RankEvidence& rank = m_evidence.ranks[index];
     const double share = static_cast<double>(worst->causedNs) / static_cast<double>(m_result.causedNs);
-    if (share >= 1.0 / 3 && share >= 2.0 / static_cast<double>(ranks))
+    // Of many ranks most wait for others' reasons: there it is clear where a rank is last in most of what it takes part in, as it
+    // computes longer than its peers.
+    constexpr double kClearlyLonger = 0.1, kTimesTheMean = 10;
+    const bool isMuch = share >= 1.0 / 3 && share >= 2.0 / static_cast<double>(ranks);
+    const bool isSlow = worst->why == Lateness::computes && worst->longerBy >= kClearlyLonger &&
+                        2 * worst->last >= worst->meetings && share >= kTimesTheMean / static_cast<double>(ranks);
+    if (isMuch || isSlow)
         m_result.straggler = static_cast<int>(index);
     m_result.text = "rank " + std::to_string(rank.rank) + (rank.host.empty() ? "" : " on " + rank.host) + " comes last in " +
-                    std::to_string(worst->last) + " of " + std::to_string(worst->meetings) + " collectives and causes " +
+                    numberText(static_cast<double>(worst->last), Unit::count) + " of " +
+                    numberText(static_cast<double>(worst->meetings), Unit::count) + " collectives and causes " +
                     percentText(share) + " of the waiting, " +
                     numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) + " of all ranks' time";
     if (worst->why != Lateness::none) {

@@ -86,6 +86,17 @@ TEST(PlantedStraggler, IsFoundWithItsCause)
     EXPECT_EQ(sim::arrivalsOf(healthy).straggler, -1);
 }
 
+TEST(PlantedStraggler, IsFoundAmongManyRanksThatWaitForOtherReasonsToo)
+{
+    sim::Scenario scenario = test::smallScenario(2, 4, 16, 4);
+    scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.3});
+    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulated(scenario)));
+    const sim::Arrivals arrivals = sim::arrivalsOf(recovered);
+    ASSERT_EQ(arrivals.straggler, 5) << arrivals.text;
+    EXPECT_LT(static_cast<double>(arrivals.ranks[5].causedNs), static_cast<double>(arrivals.causedNs) / 3)
+        << "little of all waiting";
+}
+
 TEST(TimeOfARecordedRank, AddsUpAndIsTheSimulators)
 {
     for (const int pp : {1, 4}) {

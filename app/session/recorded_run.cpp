@@ -104,6 +104,7 @@ RecoveredRunPtr digestedRun(const sim::RecordingCache& cache, const sim::Catalog
         run->answers = std::move(digest.answers);
         run->digested = std::move(digest.steps);
         run->recording = std::make_shared<const sim::Recording>(cache.outline());
+        requireSpans(*run->recording);
     } catch (const sim::Error&) {
         return nullptr;
     }

@@ -80,6 +80,8 @@ std::string jobOf(const PlanRequest& request)
     for (const std::string& pointer : request.freed)
         add(pointer);
     add(request.framework);
+    for (const int batch : request.rampBatches)
+        add(std::to_string(batch));
     for (const double number : {1.0 * request.gpus, 1.0 * static_cast<int>(request.objective), request.price, request.marginGib})
         add(Answer(number).dump());
     std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a

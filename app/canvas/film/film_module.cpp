@@ -142,8 +142,10 @@ public:
         check(av_frame_make_writable(m_frame.get()), "no memory for a frame");
         if (m_isGif) {
             m_palette.map(pixels, stride, m_frame->width, m_frame->height, m_frame->data[0], m_frame->linesize[0]);
-            std::memset(m_frame->data[1], 0, AVPALETTE_SIZE);
-            std::memcpy(m_frame->data[1], m_palette.colors().data(), m_palette.colors().size() * sizeof(std::uint32_t));
+            // No place is left transparent: later pictures have colours there.
+            std::vector<std::uint32_t> colors = m_palette.colors();
+            colors.resize(FilmPalette::kMost, 0xFF000000);
+            std::memcpy(m_frame->data[1], colors.data(), colors.size() * sizeof(std::uint32_t));
         } else {
             const auto* const rows = reinterpret_cast<const std::uint8_t*>(pixels);
             const int strides = static_cast<int>(stride);

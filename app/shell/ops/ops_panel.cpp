@@ -253,7 +253,9 @@ void OpsPanel::show(const std::shared_ptr<const sim::OpTable>& table, const sim:
     for (const OpColumn column : {OpColumn::bytes, OpColumn::flopRate}) // passes have none
         m_view->setColumnHidden(static_cast<int>(column), opValue(*table, table->all, column) == 0);
     fitDurations();
-    tellFailure({});
+    tellFailure(table->all.count == 0 && !table->ofKernels && !m_query->text().isEmpty()
+                    ? tr("No pass is so. Kernels and collectives have names of their own: show them first.")
+                    : QString());
 }
 
 /// Rows beside an error would be read as what it asked for.

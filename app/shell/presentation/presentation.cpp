@@ -294,12 +294,13 @@ bool Presentation::isBlack() const
 void Presentation::setBlack(bool black)
 {
     m_black->setVisible(black);
+    m_spot->setVisible(m_hasSpot && !black);
 }
 
 void Presentation::setSpot(bool on)
 {
     m_hasSpot = on;
-    m_spot->setVisible(on);
+    m_spot->setVisible(on && !isBlack());
     moveSpot(QCursor::pos());
 }
 

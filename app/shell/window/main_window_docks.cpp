@@ -98,6 +98,9 @@ void MainWindow::buildPlan()
     connect(m_plan, &PlanPanel::compareRequested, this, &MainWindow::compareWithPlan);
     connect(m_plan, &PlanPanel::opened, this, [this](const QString& layout) {
         statusBar()->showMessage(tr("The scenario is now %1. Ctrl+Z brings back what it was.").arg(layout), kTellPlanMs);
+        connect(
+            &m_session.undoStack(), &QUndoStack::indexChanged, this, [this] { statusBar()->clearMessage(); },
+            Qt::SingleShotConnection); // then it is another
     });
 }
 

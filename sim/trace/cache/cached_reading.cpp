@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -143,6 +144,10 @@ std::uint64_t keepCache(const Recording& recording, const std::optional<CacheOri
     if (!now || *now != *origin)
         throw Error(path.string() + ": is not written: the files changed while they were read" +
                     (now ? ": " + changeOf(*origin, *now, opened) : std::string()));
+    std::string begin(8, '\0');
+    if (std::ifstream there(path, std::ios::binary);
+        there.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin != "RKSCACHE")
+        throw Error(path.string() + ": is no cache, and is not written over: move it away first");
     return writeRecordingCache(recording, *origin, opened, path, attachments);
 }
 

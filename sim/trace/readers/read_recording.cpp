@@ -175,7 +175,8 @@ std::vector<fs::path> traceFiles(const fs::path& path)
         if (at->is_directory(none)) {
             if (isHidden || at.depth() >= kMostDepth)
                 at.disable_recursion_pending();
-        } else if (!isHidden && at->path().extension() != kEndingOfCaches && at->is_regular_file(none)) {
+        } else if (!isHidden && at->path().filename().string().find(kEndingOfCaches) == std::string::npos &&
+                   at->is_regular_file(none)) {
             files.push_back(at->path());
         }
         if (files.size() > kMostFiles)

@@ -213,6 +213,20 @@ TEST_F(RecordedRunTest, OfACacheReadsSpansOnceSomebodyAsksAndOnlyOfTheSameFiles)
     EXPECT_THAT(failed.toStdString(), testing::HasSubstr("the files have changed since they were opened"));
 }
 
+TEST_F(RecordedRunTest, WithoutSpansIsRefusedFromItsCacheToo)
+{
+    const QString empty = folder.filePath(QStringLiteral("empty.json"));
+    write(empty, R"({"distributedInfo": {"rank": 0, "world_size": 2}, "traceEvents": []})");
+    const std::vector<std::filesystem::path> files{empty.toStdString()};
+    const sim::CachedReading plain = sim::readRecordingOrCache(files);
+    const sim::Recovered recovered = sim::recover(plain.recording);
+    const sim::RunAnswers answers = sim::answersOf(plain.recording, recovered, catalogue());
+    sim::keepCache(plain.recording, plain.origin, files, {},
+                   {{std::string(sim::kDigestName), sim::digestBytes(recovered, answers, {})}});
+    EXPECT_FALSE(read({empty})->run());
+    EXPECT_THAT(notRead.toStdString(), testing::HasSubstr("holds no span"));
+}
+
 TEST_F(RecordedRunTest, SaysInWordsWhatIsWrongWithHostileFiles)
 {
     const QString empty = folder.filePath(QStringLiteral("empty"));

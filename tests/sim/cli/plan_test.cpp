@@ -223,6 +223,9 @@ TEST(PlanCommand, MergesNothingThatIsNoAnswer)
     EXPECT_EQ(merged["proved"], true);
     EXPECT_THAT(run("plan" + files).out, HasSubstr("the first is proved best"));
     json answer = runJson(kPlan + "--top 1 --json --fix schedule.kind=1f1b");
+    EXPECT_NE(runJson("plan --json --part 1/2 --ramp-batch 4:4 " + gallery("60-"))["job"],
+              runJson("plan --json --part 1/2 " + gallery("60-"))["job"])
+        << "parts of different ramps are no whole";
     EXPECT_EQ(run("plan --merge " + write("whole.json", answer.dump())).code, 1) << "it is in one piece";
     const json first = json::parse(test::read(test::scratch() / "part1.json"));
     for (const char* key : {"best", "order", "rejected", "covered", "open", "gpus", "held_fixed", "objective", "seconds"})

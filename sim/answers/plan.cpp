@@ -261,10 +261,13 @@ std::string planProof(const Answer& answer)
                 " their passes laid out, and " + count("simulated") +
                 (answer.at("simulated").get<std::int64_t>() == 1 ? " was simulated" : " were simulated");
     const bool proved = answer.at("proved").get<bool>();
+    const std::string ofPart = answer.contains("part") ? " of part " + digits(answer.at("part").at(0).get<std::int64_t>()) +
+                                                             " of " + digits(answer.at("part").at(1).get<std::int64_t>())
+                                                       : std::string();
     if (answer.at("best").empty())
-        text += proved ? "; none fits" : "; none that was reached fits";
+        text += (proved ? "; none" : "; none that was reached") + ofPart + " fits";
     else if (proved)
-        text += "; the first is proved best";
+        text += "; the first is proved best" + ofPart;
     else
         text += std::string("; not proved: another may ") +
                 (answer.at("objective") == "headroom" ? "hold less by " : "be faster by ") +

@@ -221,7 +221,9 @@ TEST(PlanCommand, MergesNothingThatIsNoAnswer)
     }
     const json merged = runJson("plan --json" + files);
     EXPECT_EQ(merged["proved"], true);
-    EXPECT_THAT(run("plan" + files).out, HasSubstr("the first is proved best"));
+    EXPECT_THAT(run("plan" + files).out, HasSubstr("the first is proved best\n"));
+    EXPECT_THAT(run(kPlan + "--top 1 --fix schedule.kind=1f1b --part 2/2").out,
+                HasSubstr("the first is proved best of part 2 of 2\n"));
     json answer = runJson(kPlan + "--top 1 --json --fix schedule.kind=1f1b");
     EXPECT_NE(runJson("plan --json --part 1/2 --ramp-batch 4:4 " + gallery("60-"))["job"],
               runJson("plan --json --part 1/2 " + gallery("60-"))["job"])

@@ -169,7 +169,7 @@ void Presentation::askForNotes()
         QMessageBox::Yes | QMessageBox::Cancel, this);
     question->setAttribute(Qt::WA_DeleteOnClose);
     question->setDefaultButton(QMessageBox::Cancel);
-    question->setStyleSheet(QStringLiteral("font-size: %1px;").arg(kSmallestText));
+    question->setStyleSheet(QStringLiteral("font-size: %1px;").arg(m_smallestText));
     connect(question, &QMessageBox::finished, this, [this](int answer) {
         if (answer == QMessageBox::Yes)
             showNotes(true);
@@ -181,7 +181,7 @@ void Presentation::askRoom()
 {
     constexpr int kNotesText = 18; // read at arm's length
     QWidget* const reader = m_notes ? static_cast<QWidget*>(m_notes) : this;
-    if (m_talk->askRoom(m_place, reader, m_notes ? kNotesText : kSmallestText, [this] { goTo(m_place); }))
+    if (m_talk->askRoom(m_place, reader, m_notes ? kNotesText : m_smallestText, [this] { goTo(m_place); }))
         return;
     m_caption->setText(tr("Nothing is asked here. A asks the room on a slide with a question."));
     m_caption->show();
@@ -286,6 +286,12 @@ QString Presentation::caption() const
     return m_caption->text();
 }
 
+void Presentation::setTextPercent(int percent)
+{
+    m_smallestText = std::max(1, kSmallestText * 100 / percent);
+    fit();
+}
+
 bool Presentation::isBlack() const
 {
     return !m_black->isHidden();
@@ -312,7 +318,7 @@ void Presentation::moveSpot(QPointF global)
 /// As large as it can be read from afar: texts grow with the screen, pictures with their smallest text.
 void Presentation::fit()
 {
-    int text = std::max(kSmallestText, height() / kLinesOnScreen);
+    int text = std::max(m_smallestText, height() / kLinesOnScreen);
     m_isSplit = false;
     if (m_panel != nullptr)
         text = fitPanel(text);
@@ -375,7 +381,7 @@ int Presentation::fitPanel(int text)
             shown.canvas->hide();
     };
     for (const double share : kShares)
-        for (const int pixels : {text * 3 / 2, text * 4 / 3, text * 7 / 6, text, kSmallestText}) {
+        for (const int pixels : {text * 3 / 2, text * 4 / 3, text * 7 / 6, text, m_smallestText}) {
             if (m_shown.empty())
                 break;
             m_panel->setTextPixels(pixels);
@@ -394,7 +400,7 @@ int Presentation::fitPanel(int text)
         }
     m_panel->setTextPixels(text);
     if (m_panel->neededHeight(width()) > room)
-        m_panel->setTextPixels(kSmallestText);
+        m_panel->setTextPixels(m_smallestText);
     return text;
 }
 

@@ -24,7 +24,7 @@ class Workspace;
 class Presentation : public QWidget {
     Q_OBJECT
 public:
-    /// Nothing an audience has to read is smaller, in logical pixels.
+    /// Nothing an audience has to read is smaller, in logical pixels of a window whose text is not enlarged.
     static constexpr int kSmallestText = 24;
 
     /// Shows the workspace's own pictures, with their zoom, lens and selection; the workspace draws none meanwhile. All but the
@@ -32,6 +32,8 @@ public:
     Presentation(Desk&, Workspace&, std::unique_ptr<Talk>, Renderer, const Theme&, QWidget* parent = nullptr);
     ~Presentation() override;
 
+    /// The window's text is as large as that: what is large already is not enlarged twice, and pictures keep their room.
+    void setTextPercent(int);
     int place() const { return m_place; } ///< of the slide that is shown
     void goTo(int place);                 ///< beyond the first and the last: nothing happens
     std::vector<CanvasWidget*> canvases() const;
@@ -76,6 +78,7 @@ private:
     const std::unique_ptr<Talk> m_talk;
     const Renderer m_renderer;
     int m_place = -1;
+    int m_smallestText = kSmallestText;
     Slide m_slide; ///< that is shown
     SlidePanel* m_panel = nullptr;
     QPointer<NotesWindow> m_notes;

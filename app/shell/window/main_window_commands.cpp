@@ -227,6 +227,7 @@ void MainWindow::present(bool fromItsBegin)
         new Presentation(m_desk, *m_workspace, std::move(talk), m_options.renderer, themeFor(m_settings.theme), this);
     if (place > 0)
         m_presentation->goTo(place);
+    m_presentation->setTextPercent(m_textSize.percent());
     m_presentation->setGeometry(geometry()); // so that it fills the screen that the window is on
     m_presentation->showFullScreen();
     connect(m_presentation, &Presentation::left, m_lesson, [this] { m_lesson->setSuspended(false); });

@@ -131,6 +131,20 @@ TEST_F(PresentationTest, NoTextIsSmallerThanTheBackRowCanRead)
     }
 }
 
+TEST_F(PresentationTest, LargeTextIsNotEnlargedTwice)
+{
+    Presentation& presentation = start();
+    presentation.showNormal();
+    presentation.setTextPercent(200); // 1280 x 720 of such a screen
+    presentation.resize(640, 360);
+    settle();
+    for (const CanvasWidget* canvas : presentation.canvases()) {
+        EXPECT_GE(2 * canvas->magnification() * static_cast<qreal>(fontPixels(FontFace::small)),
+                  Presentation::kSmallestText - 1e-9);
+        EXPECT_GE(canvas->height(), presentation.height() / 2);
+    }
+}
+
 TEST_F(PresentationTest, PicturesComeAndGoByTheirDigits)
 {
     const Presentation& presentation = start();

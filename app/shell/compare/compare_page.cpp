@@ -79,7 +79,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     m_problem->setObjectName(QStringLiteral("compareProblem"));
 
     constexpr int kNarrowestTables = 300, kUsualTables = 380, kUsualCanvas = 1220;
-    constexpr QSize kLeastCanvas{300, 200};
+    constexpr QSize kLeastCanvas{300, 440}; // causes above, a timeline of each below: in lower windows the page scrolls
     m_tables->setMinimumWidth(kNarrowestTables);
     m_canvas->setMinimumSize(kLeastCanvas);
     m_canvas->setFocusPolicy(Qt::StrongFocus);

@@ -20,6 +20,7 @@
 #include <csignal>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <unistd.h>
 
@@ -33,6 +34,19 @@ extern "C" void interruptPlan(int)
 {
     isInterrupted = true;
 }
+
+/// While it lives Ctrl-C ends what is searched, and what was found by then is told.
+class UntilInterrupted {
+public:
+    UntilInterrupted() : m_before((isInterrupted = false, std::signal(SIGINT, interruptPlan))) {}
+    ~UntilInterrupted() { std::signal(SIGINT, m_before); }
+    UntilInterrupted(const UntilInterrupted&) = delete;
+    UntilInterrupted& operator=(const UntilInterrupted&) = delete;
+
+private:
+    void (*m_before)(int);
+    CancelScope m_scope{isInterrupted};
+};
 
 struct PlanArguments {
     ScenarioArguments scenario;
@@ -361,13 +375,12 @@ std::vector<Phase> phasesOf(const std::string& list)
 void runPhases(const PlanArguments& arguments, PlanRequest request)
 {
     const std::vector<Phase> phases = phasesOf(arguments.phases);
-    isInterrupted = false;
-    const auto before = std::signal(SIGINT, interruptPlan);
-    const CancelScope scope(isInterrupted);
     request.top = 1;
     std::vector<PlannedPhase> planned;
-    attributed(arguments.scenario.file, [&] { planned = planPhases(request, catalogue(), phases); });
-    std::signal(SIGINT, before);
+    attributed(arguments.scenario.file, [&] {
+        const UntilInterrupted search;
+        planned = planPhases(request, catalogue(), phases);
+    });
     if (arguments.json) {
         std::cout << phasesAnswer(planned, request).dump() << "\n";
         return;
@@ -408,12 +421,10 @@ void runPhases(const PlanArguments& arguments, PlanRequest request)
 void runSizes(const PlanArguments& arguments, PlanRequest request)
 {
     const std::vector<int> sizes = numbersOf(arguments.sizes);
-    isInterrupted = false;
-    const auto before = std::signal(SIGINT, interruptPlan);
-    const CancelScope scope(isInterrupted);
     request.top = 1;
     Answer all = Answer::array();
     Table table({"GPUs", "step", "tokens a day", "GiB", "", "layout"});
+    std::optional<UntilInterrupted> search(std::in_place);
     for (const int gpus : sizes) {
         request.gpus = gpus;
         PlanAnswer answer;
@@ -431,7 +442,7 @@ void runSizes(const PlanArguments& arguments, PlanRequest request)
         if (answer.stopped)
             break;
     }
-    std::signal(SIGINT, before);
+    search.reset();
     if (arguments.json)
         std::cout << Answer{{"sizes", all}}.dump() << "\n";
     else
@@ -441,17 +452,13 @@ void runSizes(const PlanArguments& arguments, PlanRequest request)
 /// The fewest settings to change so that it fits.
 void runLeastChange(const PlanArguments& arguments, const PlanRequest& request)
 {
-    isInterrupted = false;
-    const auto before = std::signal(SIGINT, interruptPlan);
-    const CancelScope scope(isInterrupted);
     LeastChange change;
     try {
+        const UntilInterrupted search;
         attributed(arguments.scenario.file, [&] { change = leastChange(request, catalogue()); });
     } catch (const Cancelled&) {
-        std::signal(SIGINT, before);
         throw Error(arguments.scenario.file + ": stopped before a change was found with which it fits");
     }
-    std::signal(SIGINT, before);
     if (arguments.json) {
         std::cout << leastChangeAnswer(change).dump() << "\n";
     } else if (change.found() || change.fitsAlready) {
@@ -502,9 +509,7 @@ void runPlan(const PlanArguments& arguments)
         runLeastChange(arguments, request);
         return;
     }
-    isInterrupted = false;
-    const auto before = std::signal(SIGINT, interruptPlan);
-    const CancelScope scope(isInterrupted);
+    std::optional<UntilInterrupted> search(std::in_place);
     const bool isTerminal = isatty(STDERR_FILENO) == 1;
     auto toldAt = std::chrono::steady_clock::now();
     bool told = false;
@@ -556,7 +561,7 @@ void runPlan(const PlanArguments& arguments)
             answer.stopped = true;
         }
     });
-    std::signal(SIGINT, before);
+    search.reset();
     if (told)
         std::cerr << "\n";
     Answer json = arguments.days > 0 ? sizeAnswer(sizes, request) : planAnswer(answer, request);

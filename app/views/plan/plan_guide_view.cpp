@@ -3,7 +3,6 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
-#include "app/views/common/wrapped_lines.h"
 #include "app/views/plan/plan_picture.h"
 #include "sim/simulate/action_class.h"
 
@@ -19,18 +18,6 @@ namespace {
 
 constexpr float kGuideWide = 620, kGuideSide = 0.44F, kGuideGap = 10, kGateBar = 8, kVerdict = 34;
 
-/// Returns where the next line would begin; what is wider than its line is left out.
-float drawWrapped(Canvas& canvas, Rect area, std::string_view text, Color color, FontFace face)
-{
-    float y = area.top;
-    for (const std::string& line : wrappedLines(canvas, text, area.width(), face)) {
-        if (canvas.textWidth(line, face) <= area.width())
-            canvas.text({area.left, y}, line, color, face);
-        y += canvas.textHeight(face);
-    }
-    return y;
-}
-
 std::string guideDigits(const char* format, double value)
 {
     std::array<char, 48> text{};
@@ -40,50 +27,31 @@ std::string guideDigits(const char* format, double value)
 
 } // namespace
 
-PlanGuideView::PlanGuideView(const Theme& theme) : m_theme(theme) {}
+PlanGuideView::PlanGuideView(const Theme& theme) : PlanPageView(theme, "No guide yet") {}
 
 void PlanGuideView::set(std::shared_ptr<const sim::PlanGuide> guide, std::optional<sim::PlannedLayout> planned)
 {
     if (guide != m_guide)
-        m_scroll = 0;
+        scrollToTop();
     m_guide = std::move(guide);
     m_planned = std::move(planned);
     m_cards.clear(); // of what was drawn before: a press ahead of the next frame would take one that is gone
     m_hovered.reset();
 }
 
-void PlanGuideView::setHint(std::string title, std::string hint)
+float PlanGuideView::drawPage(Canvas& canvas, Rect area)
 {
-    m_title = std::move(title);
-    m_hint = std::move(hint);
-}
-
-void PlanGuideView::draw(Canvas& canvas)
-{
-    const Rect area = canvas.area();
-    canvas.fillRect(area, m_theme.canvas);
-    m_cards.clear();
-    if (!m_guide) {
-        drawEmpty(canvas, m_theme, m_title, m_hint);
-        return;
-    }
-    canvas.pushClip(area);
-    const float top = area.top + 6 - m_scroll;
-    float end = top;
     if (area.width() >= kGuideWide) {
         const float split = std::floor(area.right - area.width() * kGuideSide);
-        end = drawGates(canvas, {area.left + kMargin, top, split - kMargin, area.bottom});
-        const Rect side{split, top, area.right - kMargin, area.bottom};
+        const float gates = drawGates(canvas, {area.left + kMargin, area.top, split - kMargin, area.bottom});
+        const Rect side{split, area.top, area.right - kMargin, area.bottom};
         const float cards = drawCards(canvas, side);
-        end = std::max(end, drawTraffic(canvas, {side.left, cards + kGuideGap, side.right, side.bottom}));
-    } else {
-        const Rect column{area.left + kMargin, top, area.right - kMargin, area.bottom};
-        end = drawGates(canvas, column);
-        end = drawCards(canvas, {column.left, end + kGuideGap, column.right, column.bottom});
-        end = drawTraffic(canvas, {column.left, end + kGuideGap, column.right, column.bottom});
+        return std::max(gates, drawTraffic(canvas, {side.left, cards + kGuideGap, side.right, side.bottom}));
     }
-    canvas.popClip();
-    m_height = end + 6 - top;
+    const Rect column{area.left + kMargin, area.top, area.right - kMargin, area.bottom};
+    const float gates = drawGates(canvas, column);
+    const float cards = drawCards(canvas, {column.left, gates + kGuideGap, column.right, column.bottom});
+    return drawTraffic(canvas, {column.left, cards + kGuideGap, column.right, column.bottom});
 }
 
 float PlanGuideView::drawGates(Canvas& canvas, Rect area) const
@@ -234,19 +202,12 @@ std::optional<bool> PlanGuideView::cardAt(Point at) const
     return std::nullopt;
 }
 
-bool PlanGuideView::scrollBy(float pixels, Rect area)
-{
-    const float before = m_scroll;
-    m_scroll = std::clamp(m_scroll + pixels, 0.0F, std::max(0.0F, m_height - area.height()));
-    return m_scroll != before;
-}
-
 bool PlanGuideView::pointer(const PointerEvent& event, Rect area)
 {
     if (!m_guide)
         return false;
     if (event.kind == PointerEvent::Kind::wheel)
-        return scrollBy(-event.wheelY * kScrollPixels, area);
+        return scrollByWheel(event, area);
     const auto before = m_hovered;
     m_hovered = event.kind == PointerEvent::Kind::leave ? std::nullopt : cardAt(event.at);
     if (event.kind == PointerEvent::Kind::press && event.button == PointerButton::left && m_hovered && m_chosen) {
@@ -260,14 +221,9 @@ bool PlanGuideView::command(ViewCommand command, bool fast, Rect area)
 {
     if (!m_guide)
         return false;
-    const float pixels = kScrollPixels * (fast ? kFastPresses : 1);
+    if (const auto moved = scrollByCommand(command, fast, area))
+        return *moved;
     switch (command) {
-    case ViewCommand::stepUp:
-    case ViewCommand::panUp:
-        return scrollBy(-pixels, area);
-    case ViewCommand::stepDown:
-    case ViewCommand::panDown:
-        return scrollBy(pixels, area);
     case ViewCommand::next:
     case ViewCommand::previous: {
         const bool isPath = command == ViewCommand::previous;

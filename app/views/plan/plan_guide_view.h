@@ -2,8 +2,7 @@
 // dimension sends and over which links; and the planner's answer beside where the path leads.
 #pragma once
 
-#include "app/canvas/view.h"
-#include "app/views/common/theme.h"
+#include "app/views/plan/plan_page_view.h"
 #include "sim/planner/guide.h"
 
 #include <functional>
@@ -14,19 +13,15 @@
 
 namespace app {
 
-class PlanGuideView final : public View {
+class PlanGuideView final : public PlanPageView {
 public:
     explicit PlanGuideView(const Theme&);
     /// `planned`: the best that a search found, if there is one. No guide: the hint is shown.
     void set(std::shared_ptr<const sim::PlanGuide>, std::optional<sim::PlannedLayout> planned);
-    void setHint(std::string title, std::string hint);
-    const std::string& hintTitle() const { return m_title; }
-    void setTheme(const Theme& theme) { m_theme = theme; }
     /// Either of the two layouts was pressed.
     void setChosen(std::function<void(const sim::PlannedLayout&, bool isPath)> chosen) { m_chosen = std::move(chosen); }
 
     std::string title() const override { return "Guide: the path to a layout"; }
-    void draw(Canvas&) override;
     bool pointer(const PointerEvent&, Rect area) override;
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override;
@@ -40,16 +35,15 @@ private:
     float drawTraffic(Canvas&, Rect) const;
     float drawCards(Canvas&, Rect);
     std::optional<bool> cardAt(Point) const;
-    bool scrollBy(float pixels, Rect area);
+    bool hasPage() const override { return m_guide != nullptr; }
+    void forgetDrawn() override { m_cards.clear(); }
+    float drawPage(Canvas&, Rect) override;
 
-    Theme m_theme;
     std::shared_ptr<const sim::PlanGuide> m_guide;
     std::optional<sim::PlannedLayout> m_planned;
-    std::string m_title = "No guide yet", m_hint;
     std::function<void(const sim::PlannedLayout&, bool)> m_chosen;
-    float m_scroll = 0, m_height = 0; ///< of all of it, as it was drawn last
-    std::vector<Card> m_cards;        ///< likewise
-    std::optional<bool> m_hovered;    ///< the card: the path's, or the planner's
+    std::vector<Card> m_cards;     ///< as they were drawn last
+    std::optional<bool> m_hovered; ///< the card: the path's, or the planner's
 };
 
 } // namespace app

@@ -3,7 +3,6 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
-#include "app/views/common/wrapped_lines.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -14,17 +13,6 @@ namespace {
 
 constexpr float kRobustRow = 20, kNarrowestStep = 54, kWidestStep = 96, kRobustGap = 8;
 constexpr double kDarkestRegret = 0.1; ///< from there on a cell is as dark as can be
-
-float drawLines(Canvas& canvas, Rect area, std::string_view text, Color color)
-{
-    float y = area.top;
-    for (const std::string& line : wrappedLines(canvas, text, area.width(), FontFace::body)) {
-        if (canvas.textWidth(line, FontFace::body) <= area.width())
-            canvas.text({area.left, y}, line, color, FontFace::body);
-        y += canvas.textHeight(FontFace::body);
-    }
-    return y;
-}
 
 std::string behindText(double regret)
 {
@@ -44,12 +32,12 @@ std::string robustCellText(const sim::RobustChoice& choice, std::size_t layout, 
            sim::numberText(choice.seconds[layout][of], sim::Unit::seconds) + ", " + behindText(choice.regret(layout, of));
 }
 
-PlanRobustView::PlanRobustView(const Theme& theme) : m_theme(theme) {}
+PlanRobustView::PlanRobustView(const Theme& theme) : PlanPageView(theme, "No plan yet") {}
 
 void PlanRobustView::set(std::shared_ptr<const sim::RobustChoice> choice)
 {
     if (choice != m_choice) {
-        m_scroll = 0;
+        scrollToTop();
         m_marked = choice ? choice->best : 0;
     }
     m_choice = std::move(choice);
@@ -57,29 +45,17 @@ void PlanRobustView::set(std::shared_ptr<const sim::RobustChoice> choice)
     m_hovered.reset();
 }
 
-void PlanRobustView::setHint(std::string title, std::string hint)
+bool PlanRobustView::hasPage() const
 {
-    m_title = std::move(title);
-    m_hint = std::move(hint);
+    return m_choice && !m_choice->layouts.empty();
 }
 
-void PlanRobustView::draw(Canvas& canvas)
+float PlanRobustView::drawPage(Canvas& canvas, Rect area)
 {
-    const Rect area = canvas.area();
-    canvas.fillRect(area, m_theme.canvas);
-    m_columns.clear();
-    if (!m_choice || m_choice->layouts.empty()) {
-        drawEmpty(canvas, m_theme, m_title, m_hint);
-        return;
-    }
-    canvas.pushClip(area);
-    const float top = area.top + 6 - m_scroll;
-    const Rect column{area.left + kMargin, top, area.right - kMargin, area.bottom};
-    float end = drawLines(canvas, column, sim::robustText(*m_choice), m_theme.text);
+    const Rect column{area.left + kMargin, area.top, area.right - kMargin, area.bottom};
+    float end = drawWrapped(canvas, column, sim::robustText(*m_choice), m_theme.text, FontFace::body);
     end = drawTable(canvas, {column.left, end + kRobustGap, column.right, column.bottom});
-    end = drawNames(canvas, {column.left, end + kRobustGap, column.right, column.bottom});
-    canvas.popClip();
-    m_height = end + 6 - top;
+    return drawNames(canvas, {column.left, end + kRobustGap, column.right, column.bottom});
 }
 
 /// What the letters stand for.
@@ -88,8 +64,8 @@ float PlanRobustView::drawNames(Canvas& canvas, Rect area)
     float y = area.top;
     for (std::size_t i = 0; i < m_choice->layouts.size(); ++i) {
         const bool isBest = i == m_choice->best;
-        y = drawLines(canvas, {area.left, y, area.right, area.bottom}, robustLetter(i) + "  " + m_choice->names[i],
-                      isBest ? m_theme.text : m_theme.mutedText);
+        y = drawWrapped(canvas, {area.left, y, area.right, area.bottom}, robustLetter(i) + "  " + m_choice->names[i],
+                        isBest ? m_theme.text : m_theme.mutedText, FontFace::body);
     }
     return y;
 }
@@ -159,19 +135,12 @@ void PlanRobustView::choose(std::size_t layout)
         m_chosen(m_choice->layouts[layout]);
 }
 
-bool PlanRobustView::scrollBy(float pixels, Rect area)
-{
-    const float before = m_scroll;
-    m_scroll = std::clamp(m_scroll + pixels, 0.0F, std::max(0.0F, m_height - area.height()));
-    return m_scroll != before;
-}
-
 bool PlanRobustView::pointer(const PointerEvent& event, Rect area)
 {
     if (!m_choice)
         return false;
     if (event.kind == PointerEvent::Kind::wheel)
-        return scrollBy(-event.wheelY * kScrollPixels, area);
+        return scrollByWheel(event, area);
     const auto before = m_hovered;
     m_hovered = event.kind == PointerEvent::Kind::leave ? std::nullopt : layoutAt(event.at);
     if (event.kind == PointerEvent::Kind::press && event.button == PointerButton::left && m_hovered) {
@@ -183,16 +152,11 @@ bool PlanRobustView::pointer(const PointerEvent& event, Rect area)
 
 bool PlanRobustView::command(ViewCommand command, bool fast, Rect area)
 {
-    if (!m_choice || m_choice->layouts.empty())
+    if (!hasPage())
         return false;
-    const float pixels = kScrollPixels * (fast ? kFastPresses : 1);
+    if (const auto moved = scrollByCommand(command, fast, area))
+        return *moved;
     switch (command) {
-    case ViewCommand::stepUp:
-    case ViewCommand::panUp:
-        return scrollBy(-pixels, area);
-    case ViewCommand::stepDown:
-    case ViewCommand::panDown:
-        return scrollBy(pixels, area);
     case ViewCommand::next:
     case ViewCommand::stepRight:
         if (m_marked + 1 >= m_choice->layouts.size())

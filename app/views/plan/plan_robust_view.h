@@ -2,8 +2,7 @@
 // the best of them at worst.
 #pragma once
 
-#include "app/canvas/view.h"
-#include "app/views/common/theme.h"
+#include "app/views/plan/plan_page_view.h"
 #include "sim/planner/robust.h"
 
 #include <cstddef>
@@ -15,19 +14,15 @@
 
 namespace app {
 
-class PlanRobustView final : public View {
+class PlanRobustView final : public PlanPageView {
 public:
     explicit PlanRobustView(const Theme&);
     /// No choice: the hint is shown.
     void set(std::shared_ptr<const sim::RobustChoice>);
-    void setHint(std::string title, std::string hint);
-    const std::string& hintTitle() const { return m_title; }
-    void setTheme(const Theme& theme) { m_theme = theme; }
     /// A layout was pressed, or chosen by a key.
     void setChosen(std::function<void(const sim::PlannedLayout&)> chosen) { m_chosen = std::move(chosen); }
 
     std::string title() const override { return "Plan: where not all goes as planned"; }
-    void draw(Canvas&) override;
     bool pointer(const PointerEvent&, Rect area) override;
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override { return m_hovered ? CursorShape::pointingHand : CursorShape::arrow; }
@@ -42,15 +37,14 @@ private:
     float drawTable(Canvas&, Rect);
     void choose(std::size_t layout);
     std::optional<std::size_t> layoutAt(Point) const;
-    bool scrollBy(float pixels, Rect area);
+    bool hasPage() const override;
+    void forgetDrawn() override { m_columns.clear(); }
+    float drawPage(Canvas&, Rect) override;
 
-    Theme m_theme;
     std::shared_ptr<const sim::RobustChoice> m_choice;
-    std::string m_title = "No plan yet", m_hint;
     std::function<void(const sim::PlannedLayout&)> m_chosen;
-    float m_scroll = 0, m_height = 0; ///< of all of it, as it was drawn last
-    std::vector<Column> m_columns;    ///< likewise
-    std::size_t m_marked = 0;         ///< the layout that keys stand at
+    std::vector<Column> m_columns; ///< as they were drawn last
+    std::size_t m_marked = 0;      ///< the layout that keys stand at
     std::optional<std::size_t> m_hovered;
 };
 

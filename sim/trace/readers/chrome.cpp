@@ -5,6 +5,7 @@
 #include "sim/index.h"
 #include "sim/trace/readers/chrome_event.h"
 #include "sim/trace/readers/json_scan.h"
+#include "sim/trace/readers/named_groups.h"
 #include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
 

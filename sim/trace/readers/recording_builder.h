@@ -133,8 +133,4 @@ private:
 /// What follows from the spans: annotations, first and last time, events where none were counted.
 void describeRank(RankRecording&);
 
-/// Of a whole file: calls that name their group and not its members are of the group of that name and size that the file lists
-/// with the rank in it, where there is one such.
-void joinNamedGroups(Recording&);
-
 } // namespace sim

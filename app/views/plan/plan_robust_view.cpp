@@ -14,6 +14,11 @@ namespace {
 constexpr float kRobustRow = 20, kNarrowestStep = 54, kWidestStep = 96, kRobustGap = 8;
 constexpr double kDarkestRegret = 0.1; ///< from there on a cell is as dark as can be
 
+std::string caseNumber(std::size_t row)
+{
+    return "case " + std::to_string(row);
+}
+
 std::string behindText(double regret)
 {
     return regret == 0 ? std::string("the best of these") : percentText(regret) + " behind the best of these";
@@ -58,7 +63,7 @@ float PlanRobustView::drawPage(Canvas& canvas, Rect area)
     return drawNames(canvas, {column.left, end + kRobustGap, column.right, column.bottom});
 }
 
-/// What the letters stand for.
+/// What the letters stand for, and the numbers of cases where their names had no room.
 float PlanRobustView::drawNames(Canvas& canvas, Rect area)
 {
     float y = area.top;
@@ -67,6 +72,9 @@ float PlanRobustView::drawNames(Canvas& canvas, Rect area)
         y = drawWrapped(canvas, {area.left, y, area.right, area.bottom}, robustLetter(i) + "  " + m_choice->names[i],
                         isBest ? m_theme.text : m_theme.mutedText, FontFace::body);
     }
+    for (std::size_t row = 1; m_areNumbered && row < m_choice->cases.size(); ++row)
+        y = drawWrapped(canvas, {area.left, y, area.right, area.bottom}, caseNumber(row) + "  " + m_choice->cases[row].name,
+                        m_theme.mutedText, FontFace::body);
     return y;
 }
 
@@ -103,10 +111,10 @@ float PlanRobustView::drawTable(Canvas& canvas, Rect area)
         const bool isWorst = row == choice.cases.size();
         const std::string name = isWorst ? "most behind the best of them" : choice.cases[row].name;
         const Rect label{area.left, rowAt(row), left - 6, rowAt(row) + kRobustRow};
-        textInside(
-            canvas, label,
-            fitting(canvas, {name, isWorst ? "most behind" : "case " + std::to_string(row)}, label.width(), FontFace::small),
-            isWorst ? m_theme.text : m_theme.mutedText, FontFace::small);
+        const std::string shown =
+            fitting(canvas, {name, isWorst ? "most behind" : caseNumber(row)}, label.width(), FontFace::small);
+        m_areNumbered = m_areNumbered || (!isWorst && shown != name);
+        textInside(canvas, label, shown, isWorst ? m_theme.text : m_theme.mutedText, FontFace::small);
         for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
             const double regret = isWorst ? choice.worstRegret(i) : choice.regret(i, row);
             drawCell(i, row, regret, isWorst ? percentText(regret) : sim::numberText(choice.seconds[i][row], sim::Unit::seconds),

@@ -38,12 +38,17 @@ private:
     void choose(std::size_t layout);
     std::optional<std::size_t> layoutAt(Point) const;
     bool hasPage() const override;
-    void forgetDrawn() override { m_columns.clear(); }
+    void forgetDrawn() override
+    {
+        m_columns.clear();
+        m_areNumbered = false;
+    }
     float drawPage(Canvas&, Rect) override;
 
     std::shared_ptr<const sim::RobustChoice> m_choice;
     std::function<void(const sim::PlannedLayout&)> m_chosen;
     std::vector<Column> m_columns; ///< as they were drawn last
+    bool m_areNumbered = false;    ///< cases: their names had no room
     std::size_t m_marked = 0;      ///< the layout that keys stand at
     std::optional<std::size_t> m_hovered;
 };

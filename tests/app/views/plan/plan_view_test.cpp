@@ -471,9 +471,13 @@ TEST(PlanRobustView, ShowsEachStepAndHowFarItIsBehind)
         area);
     EXPECT_EQ(chosen, choice->layouts[1].grid);
     // So narrow that names of cases do not fit: numbers still do.
-    const RecorderCanvas narrow = drawn(view, {0, 0, 160, 320});
+    const RecorderCanvas narrow = drawn(view, {0, 0, 160, 640});
     EXPECT_TRUE(narrow.cutTexts().empty());
     EXPECT_THAT(narrow.texts(), testing::Contains("1.30 s"));
+    // They are numbered then, and told below.
+    const RecorderCanvas numbered = drawn(view, {0, 0, 260, 640});
+    EXPECT_THAT(numbered.texts(), testing::Contains("case 1"));
+    EXPECT_THAT(numbered.texts(), testing::Contains(testing::StartsWith("case 1  one GPU computes")));
 }
 
 } // namespace

@@ -61,6 +61,26 @@ struct Heads {
     }
 };
 
+/// Which rows of which head each block of a one-dimensional grid works on. Blocks begin in the order of their numbers, and where
+/// queries see only earlier keys some have many times the work of others: the longest of all heads begin first, so that none is
+/// left for the end. Heads side by side come one after another, as they may share keys.
+struct HeadOrder {
+    std::int64_t blocksPerHead = 1;
+    int heads = 1;
+    std::int64_t sequences = 1;
+
+    struct Place {
+        std::int64_t block = 0; ///< 0: the longest
+        int head = 0;
+        std::int64_t sequence = 0;
+    };
+    __device__ Place place() const
+    {
+        const std::int64_t ofAllHeads = heads * sequences, index = blockIdx.x, column = index % ofAllHeads;
+        return {index / ofAllHeads, static_cast<int>(column % heads), column / heads};
+    }
+};
+
 /// One number a row and head: the log-sum-exp, or rowsum(dO * O).
 template <class T>
 struct HeadValues {

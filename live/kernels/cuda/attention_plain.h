@@ -67,14 +67,14 @@ __device__ __forceinline__ void storePlainRow(const float (&sum)[kPlainColumns],
 
 template <class T, class OutputT>
 __global__ void __launch_bounds__(kPlainWarps* kWarp)
-    attentionPlainKernel(Visibility visibility, int keyHeads, float scale, Heads<const T> q, Heads<const T> k, Heads<const T> v,
-                         Heads<OutputT> o, HeadValues<float> logSumExp)
+    attentionPlainKernel(Visibility visibility, HeadOrder order, int keyHeads, float scale, Heads<const T> q, Heads<const T> k,
+                         Heads<const T> v, Heads<OutputT> o, HeadValues<float> logSumExp)
 {
     const int headDim = q.headDim, valueDim = v.headDim, keyStride = plainStride(headDim), valueStride = plainStride(valueDim);
     const int stride = keyStride > valueStride ? keyStride : valueStride;
-    const auto head = static_cast<int>(blockIdx.y), keyHead = head * keyHeads / static_cast<int>(gridDim.y);
-    const std::int64_t sequence = blockIdx.z;
-    const std::int64_t firstQuery = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * kPlainWarps;
+    const HeadOrder::Place place = order.place();
+    const int head = place.head, keyHead = head * keyHeads / order.heads;
+    const std::int64_t sequence = place.sequence, firstQuery = (order.blocksPerHead - 1 - place.block) * kPlainWarps;
     const auto warp = static_cast<int>(threadIdx.x / kWarp), lane = static_cast<int>(threadIdx.x % kWarp);
     const std::int64_t query = firstQuery + warp;
     auto* const owned = reinterpret_cast<float*>(sharedMemory());
@@ -112,15 +112,16 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
 
 template <class T, class GradientT>
 __global__ void __launch_bounds__(kPlainWarps* kWarp)
-    attentionPlainQueryGradientKernel(Visibility visibility, int keyHeads, float scale, Heads<const T> q, Heads<const T> k,
-                                      Heads<const T> v, Heads<const T> dOutput, HeadValues<const float> logSumExp,
-                                      HeadValues<const float> delta, Heads<GradientT> dq, bool accumulate)
+    attentionPlainQueryGradientKernel(Visibility visibility, HeadOrder order, int keyHeads, float scale, Heads<const T> q,
+                                      Heads<const T> k, Heads<const T> v, Heads<const T> dOutput,
+                                      HeadValues<const float> logSumExp, HeadValues<const float> delta, Heads<GradientT> dq,
+                                      bool accumulate)
 {
     const int headDim = q.headDim, valueDim = v.headDim, keyStride = plainStride(headDim), valueStride = plainStride(valueDim);
     const int stride = keyStride > valueStride ? keyStride : valueStride;
-    const auto head = static_cast<int>(blockIdx.y), keyHead = head * keyHeads / static_cast<int>(gridDim.y);
-    const std::int64_t sequence = blockIdx.z;
-    const std::int64_t firstQuery = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * kPlainWarps;
+    const HeadOrder::Place place = order.place();
+    const int head = place.head, keyHead = head * keyHeads / order.heads;
+    const std::int64_t sequence = place.sequence, firstQuery = (order.blocksPerHead - 1 - place.block) * kPlainWarps;
     const auto warp = static_cast<int>(threadIdx.x / kWarp), lane = static_cast<int>(threadIdx.x % kWarp);
     const std::int64_t query = firstQuery + warp;
     auto* const ownedQueries = reinterpret_cast<float*>(sharedMemory());
@@ -152,15 +153,15 @@ __global__ void __launch_bounds__(kPlainWarps* kWarp)
 
 template <class T, class GradientT>
 __global__ void __launch_bounds__(kPlainWarps* kWarp)
-    attentionPlainKeyGradientKernel(Visibility visibility, int heads, float scale, Heads<const T> q, Heads<const T> k,
-                                    Heads<const T> v, Heads<const T> dOutput, HeadValues<const float> logSumExp,
+    attentionPlainKeyGradientKernel(Visibility visibility, HeadOrder order, int heads, float scale, Heads<const T> q,
+                                    Heads<const T> k, Heads<const T> v, Heads<const T> dOutput, HeadValues<const float> logSumExp,
                                     HeadValues<const float> delta, Heads<GradientT> dk, Heads<GradientT> dv, bool accumulate)
 {
     const int headDim = q.headDim, valueDim = v.headDim, keyStride = plainStride(headDim), valueStride = plainStride(valueDim);
     const int stride = keyStride > valueStride ? keyStride : valueStride;
-    const auto keyHead = static_cast<int>(blockIdx.y), sharing = heads / static_cast<int>(gridDim.y);
-    const std::int64_t sequence = blockIdx.z;
-    const std::int64_t firstKey = static_cast<std::int64_t>(blockIdx.x) * kPlainWarps;
+    const HeadOrder::Place place = order.place();
+    const int keyHead = place.head, sharing = heads / order.heads;
+    const std::int64_t sequence = place.sequence, firstKey = place.block * kPlainWarps;
     const auto warp = static_cast<int>(threadIdx.x / kWarp), lane = static_cast<int>(threadIdx.x % kWarp);
     const std::int64_t key = firstKey + warp;
     auto* const ownedKeys = reinterpret_cast<float*>(sharedMemory());

@@ -127,16 +127,15 @@ struct ForwardTiling {
 
 template <int kDim, class OutputT>
 __global__ void __launch_bounds__(ForwardTiling<kDim>::kThreads)
-    attentionTensorKernel(Visibility visibility, int keyHeads, float scale, Heads<const Bfloat16> q, Heads<const Bfloat16> k,
-                          Heads<const Bfloat16> v, Heads<OutputT> o, HeadValues<float> logSumExp)
+    attentionTensorKernel(Visibility visibility, HeadOrder order, int keyHeads, float scale, Heads<const Bfloat16> q,
+                          Heads<const Bfloat16> k, Heads<const Bfloat16> v, Heads<OutputT> o, HeadValues<float> logSumExp)
 {
     using Tiling = ForwardTiling<kDim>;
     constexpr int kRowTiles = Tiling::kRowTiles, kInner = Tiling::kInner, kThreads = Tiling::kThreads;
-    const auto head = static_cast<int>(blockIdx.y), heads = static_cast<int>(gridDim.y);
-    const int keyHead = head * keyHeads / heads;
-    const std::int64_t sequence = blockIdx.z;
-    // Late queries see most keys: they begin first.
-    const std::int64_t firstQuery = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * Tiling::kOwned;
+    const HeadOrder::Place place = order.place();
+    const int head = place.head, keyHead = head * keyHeads / order.heads;
+    const std::int64_t sequence = place.sequence;
+    const std::int64_t firstQuery = (order.blocksPerHead - 1 - place.block) * Tiling::kOwned; // late queries see most keys
     const std::int64_t seen = visibility.seenBy(firstQuery + Tiling::kOwned - 1);
     const std::int64_t tiles = ceilDivide(seen, kInner);
     const auto warp = static_cast<int>(threadIdx.x / kWarp), lane = static_cast<int>(threadIdx.x % kWarp);
@@ -266,14 +265,16 @@ struct BackwardTiling {
 /// dK and dV of a block of keys, over all queries of the heads that share them. `scale` is that of the scores times log2(e).
 template <class Tiling, class GradientT>
 __global__ void __launch_bounds__(Tiling::kThreads)
-    attentionKeyGradientKernel(Visibility visibility, int heads, float scale, Heads<const Bfloat16> q, Heads<const Bfloat16> k,
-                               Heads<const Bfloat16> v, Heads<const Bfloat16> dOutput, HeadValues<const float> logSumExp,
-                               HeadValues<const float> delta, Heads<GradientT> dk, Heads<GradientT> dv, bool accumulate)
+    attentionKeyGradientKernel(Visibility visibility, HeadOrder order, int heads, float scale, Heads<const Bfloat16> q,
+                               Heads<const Bfloat16> k, Heads<const Bfloat16> v, Heads<const Bfloat16> dOutput,
+                               HeadValues<const float> logSumExp, HeadValues<const float> delta, Heads<GradientT> dk,
+                               Heads<GradientT> dv, bool accumulate)
 {
     constexpr int kDim = Tiling::kDim, kRowTiles = Tiling::kRowTiles, kInner = Tiling::kInner, kThreads = Tiling::kThreads;
-    const auto keyHead = static_cast<int>(blockIdx.y), sharing = heads / static_cast<int>(gridDim.y);
-    const std::int64_t sequence = blockIdx.z;
-    const std::int64_t firstKey = static_cast<std::int64_t>(blockIdx.x) * Tiling::kOwned;
+    const HeadOrder::Place place = order.place();
+    const int keyHead = place.head, sharing = heads / order.heads;
+    const std::int64_t sequence = place.sequence;
+    const std::int64_t firstKey = place.block * Tiling::kOwned; // early keys are seen by most queries
     const std::int64_t firstTile = visibility.firstSeeing(firstKey) / kInner;
     const std::int64_t allTiles = ceilDivide(visibility.queries, kInner);
     const std::int64_t tilesPerHead = allTiles > firstTile ? allTiles - firstTile : 0, tiles = tilesPerHead * sharing;
@@ -360,16 +361,16 @@ __global__ void __launch_bounds__(Tiling::kThreads)
 /// dQ of a block of queries, over all keys it sees.
 template <class Tiling, class GradientT>
 __global__ void __launch_bounds__(Tiling::kThreads)
-    attentionQueryGradientKernel(Visibility visibility, int keyHeads, float scale, Heads<const Bfloat16> q,
+    attentionQueryGradientKernel(Visibility visibility, HeadOrder order, int keyHeads, float scale, Heads<const Bfloat16> q,
                                  Heads<const Bfloat16> k, Heads<const Bfloat16> v, Heads<const Bfloat16> dOutput,
                                  HeadValues<const float> logSumExp, HeadValues<const float> delta, Heads<GradientT> dq,
                                  bool accumulate)
 {
     constexpr int kDim = Tiling::kDim, kRowTiles = Tiling::kRowTiles, kInner = Tiling::kInner, kThreads = Tiling::kThreads;
-    const auto head = static_cast<int>(blockIdx.y), heads = static_cast<int>(gridDim.y);
-    const int keyHead = head * keyHeads / heads;
-    const std::int64_t sequence = blockIdx.z;
-    const std::int64_t firstQuery = static_cast<std::int64_t>(gridDim.x - 1 - blockIdx.x) * Tiling::kOwned;
+    const HeadOrder::Place place = order.place();
+    const int head = place.head, keyHead = head * keyHeads / order.heads;
+    const std::int64_t sequence = place.sequence;
+    const std::int64_t firstQuery = (order.blocksPerHead - 1 - place.block) * Tiling::kOwned;
     const std::int64_t tiles = ceilDivide(visibility.seenBy(firstQuery + Tiling::kOwned - 1), kInner);
     const auto warp = static_cast<int>(threadIdx.x / kWarp), lane = static_cast<int>(threadIdx.x % kWarp);
 

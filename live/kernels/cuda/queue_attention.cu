@@ -28,10 +28,14 @@ float scoreScale(const AttentionShape& shape)
     return static_cast<float>(shape.scoreFactor());
 }
 
-Grid headGrid(std::int64_t positions, int owned, int heads, const AttentionShape& shape)
+HeadOrder headOrder(std::int64_t positions, int owned, int heads, const AttentionShape& shape)
 {
-    return {static_cast<unsigned>(ceilDivide(positions, owned)), static_cast<unsigned>(heads),
-            static_cast<unsigned>(shape.sequences)};
+    return {ceilDivide(positions, owned), heads, shape.sequences};
+}
+
+Grid gridOf(const HeadOrder& order)
+{
+    return {static_cast<unsigned>(order.blocksPerHead * order.heads * order.sequences)};
 }
 
 /// bf16 whose heads are whole groups of 16 bytes, values as long as keys, and no window.
@@ -59,9 +63,6 @@ void check(const AttentionShape& shape)
     if (const int largest = std::max(shape.headDim, shape.valueSize()); largest > kPlainMaxDim)
         throw sim::Error("Attention heads of " + std::to_string(largest) + " elements are too long for the GPU's kernels, " +
                          "which take " + std::to_string(kPlainMaxDim) + " at most. Use more heads, or the CPU.");
-    if (shape.sequences > kMaxGridY || shape.heads > kMaxGridY)
-        throw sim::Error("Attention over " + std::to_string(shape.sequences) + " sequences of " + std::to_string(shape.heads) +
-                         " heads: the GPU's kernels take " + std::to_string(kMaxGridY) + " at most of either.");
 }
 
 } // namespace
@@ -84,18 +85,19 @@ void CudaQueue::attention(const AttentionShape& shape, const Tensor& q, const Te
             using T = Bfloat16;
             withHeadDim(shape.headDim, [&]<int kDim>(std::integral_constant<int, kDim>) {
                 using Tiling = ForwardTiling<kDim>;
-                launch(stream, headGrid(visibility.queries, Tiling::kOwned, shape.heads, shape), Tiling::kThreads,
-                       Tiling::kSharedBytes, attentionTensorKernel<kDim, OutputT>, visibility, shape.keyValueHeads,
-                       scoreScale(shape) * kLog2E, Heads<const T>(q, shape, dim), Heads<const T>(k, shape, dim),
-                       Heads<const T>(v, shape, dim), Heads<OutputT>(o, shape, dim), log);
+                const HeadOrder order = headOrder(visibility.queries, Tiling::kOwned, shape.heads, shape);
+                launch(stream, gridOf(order), Tiling::kThreads, Tiling::kSharedBytes, attentionTensorKernel<kDim, OutputT>,
+                       visibility, order, shape.keyValueHeads, scoreScale(shape) * kLog2E, Heads<const T>(q, shape, dim),
+                       Heads<const T>(k, shape, dim), Heads<const T>(v, shape, dim), Heads<OutputT>(o, shape, dim), log);
             });
             return;
         }
         withType(q.type, [&]<class T>(T) {
-            launch(stream, headGrid(visibility.queries, kPlainWarps, shape.heads, shape), kPlainWarps * kWarp,
-                   plainSharedBytes(std::max(dim, valueDim)), attentionPlainKernel<T, OutputT>, visibility, shape.keyValueHeads,
-                   scoreScale(shape), Heads<const T>(q, shape, dim), Heads<const T>(k, shape, dim),
-                   Heads<const T>(v, shape, valueDim), Heads<OutputT>(o, shape, valueDim), log);
+            const HeadOrder order = headOrder(visibility.queries, kPlainWarps, shape.heads, shape);
+            launch(stream, gridOf(order), kPlainWarps * kWarp, plainSharedBytes(std::max(dim, valueDim)),
+                   attentionPlainKernel<T, OutputT>, visibility, order, shape.keyValueHeads, scoreScale(shape),
+                   Heads<const T>(q, shape, dim), Heads<const T>(k, shape, dim), Heads<const T>(v, shape, valueDim),
+                   Heads<OutputT>(o, shape, valueDim), log);
         });
     });
 }
@@ -141,14 +143,17 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
     const auto run = [&]<class T, class GradientT>(auto keyKernel, const Cut& ofKeys, auto queryKernel, const Cut& ofQueries,
                                                    float scale, T, GradientT) {
         const Heads<const T> qs(q, shape, dim), ks(k, shape, dim), vs(v, shape, valueDim), slopes(slope, shape, valueDim);
-        if (visibility.keys > 0)
-            launch(stream, headGrid(visibility.keys, ofKeys.owned, shape.keyValueHeads, shape), ofKeys.threads,
-                   ofKeys.sharedBytes, keyKernel, visibility, shape.heads, scale, qs, ks, vs, slopes, log, delta,
-                   Heads<GradientT>(dk, shape, dim), Heads<GradientT>(dv, shape, valueDim), accumulate);
-        if (visibility.queries > 0)
-            launch(stream, headGrid(visibility.queries, ofQueries.owned, shape.heads, shape), ofQueries.threads,
-                   ofQueries.sharedBytes, queryKernel, visibility, shape.keyValueHeads, scale, qs, ks, vs, slopes, log, delta,
-                   Heads<GradientT>(dq, shape, dim), accumulate);
+        if (visibility.keys > 0) {
+            const HeadOrder order = headOrder(visibility.keys, ofKeys.owned, shape.keyValueHeads, shape);
+            launch(stream, gridOf(order), ofKeys.threads, ofKeys.sharedBytes, keyKernel, visibility, order, shape.heads, scale,
+                   qs, ks, vs, slopes, log, delta, Heads<GradientT>(dk, shape, dim), Heads<GradientT>(dv, shape, valueDim),
+                   accumulate);
+        }
+        if (visibility.queries > 0) {
+            const HeadOrder order = headOrder(visibility.queries, ofQueries.owned, shape.heads, shape);
+            launch(stream, gridOf(order), ofQueries.threads, ofQueries.sharedBytes, queryKernel, visibility, order,
+                   shape.keyValueHeads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dq, shape, dim), accumulate);
+        }
     };
     withType(dq.type, [&]<class GradientT>(GradientT gradient) {
         if (fitsTensorCores(shape, q, k, v, slope, dq, dk, dv)) {

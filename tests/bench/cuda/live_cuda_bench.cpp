@@ -1,6 +1,6 @@
 // What a GPU makes of its peak, for hardware profiles and docs/measurements.md: products, attention, and a whole transformer
-// block forward and backward. Run by hand: live_cuda_bench [peak bf16 TFLOP/s, dense; 989 for H100 and H200] ["experts": these
-// alone].
+// block forward and backward. Run by hand: live_cuda_bench [peak bf16 TFLOP/s, dense; 989 for H100 and H200] ["experts" or
+// "attention": these alone].
 //
 // MFU counts the model's own work: a product 2 m n k, attention half its square where causal, the backward pass twice the
 // forward.
@@ -155,7 +155,8 @@ void benchAttention(Bench& bench, const std::string& how)
         std::int64_t length, sequences;
         int heads, keyValueHeads, headDim;
     };
-    for (const Case& c : {Case{1024, 16, 12, 12, 64}, Case{1024, 8, 25, 25, 64}, Case{8192, 1, 32, 8, 128}}) {
+    for (const Case& c : {Case{1024, 16, 12, 12, 64}, Case{1024, 8, 25, 25, 64}, Case{2048, 4, 32, 8, 64},
+                          Case{2048, 4, 32, 32, 64}, Case{2048, 2, 24, 8, 128}, Case{8192, 1, 32, 8, 128}}) {
         const AttentionShape shape{
             .sequences = c.sequences, .heads = c.heads, .keyValueHeads = c.keyValueHeads, .headDim = c.headDim};
         const std::int64_t rows = c.length * c.sequences, width = static_cast<std::int64_t>(c.heads) * c.headDim,
@@ -164,7 +165,8 @@ void benchAttention(Bench& bench, const std::string& how)
                      o = bench.make(rows, width), log = bench.make(rows, c.heads, DType::f32), dq = bench.make(rows, width),
                      dk = bench.make(rows, keyWidth), dv = bench.make(rows, keyWidth);
         const std::string name = "attention " + std::to_string(c.length) + " x " + std::to_string(c.sequences) + ", " +
-                                 std::to_string(c.heads) + " heads of " + std::to_string(c.headDim) + how;
+                                 std::to_string(c.heads) + " heads of " + std::to_string(c.headDim) + " on " +
+                                 std::to_string(c.keyValueHeads) + how;
         const double flops = attentionFlops(shape, c.length);
         bench.report(name.c_str(), flops, [&] { bench.queue().attention(shape, q, k, v, o, log); });
         bench.report((name + ", backward").c_str(), 2.5 * flops,
@@ -232,11 +234,17 @@ int main(int argc, char** argv)
 {
     const double peak = argc > 1 ? std::atof(argv[1]) : 989;
     if (peak <= 0) {
-        std::fputs("usage: live_cuda_bench [peak bf16 TFLOP/s [experts]]\n", stderr);
+        std::fputs("usage: live_cuda_bench [peak bf16 TFLOP/s [experts|attention]]\n", stderr);
         return 2;
     }
     try {
-        const bool onlyExperts = argc > 2 && std::string_view(argv[2]) == "experts";
+        const std::string_view only = argc > 2 ? argv[2] : "";
+        if (only == "attention") {
+            const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
+            Bench bench(*choice.device, peak);
+            benchAttention(bench, "");
+            return 0;
+        }
         for (const auto& [value, how] : {std::pair{"0", "one by one"}, std::pair{"1", "in one launch"}}) {
             setenv("RANKSCOPE_CUDA_GROUPED", value, 1); // NOLINT(concurrency-mt-unsafe): before there are threads
             const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
@@ -246,7 +254,7 @@ int main(int argc, char** argv)
                 benchChangingRows(bench);
         }
         unsetenv("RANKSCOPE_CUDA_GROUPED"); // NOLINT(concurrency-mt-unsafe)
-        if (onlyExperts)
+        if (only == "experts")
             return 0;
         const live::DeviceChoice choice = live::chooseDevice("cuda", live::DType::bf16, nullptr);
         std::printf("%s; shares of %.0f TFLOP/s\n\n", choice.device->info().name.c_str(), peak);

@@ -125,7 +125,9 @@ PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(c
 std::vector<std::string_view> plannedKeys();
 /// Names that a request's framework may have.
 std::vector<std::string_view> plannedFrameworks();
-/// Batches from `first` on, each `step` more, before the request's own. Throws Error where they do not lead to that.
+/// Batches from `first` on, each `step` more, before `last`. Throws Error where they do not lead to that.
+std::vector<int> rampedBatches(int last, int first, int step);
+/// The same before the request's own batch.
 std::vector<int> rampedBatches(const PlanRequest&, const Catalogue&, int first, int step);
 
 /// The document with settings in it, as they are searched with: gpus included.

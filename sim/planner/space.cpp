@@ -640,7 +640,12 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
 
 std::vector<int> rampedBatches(const PlanRequest& request, const Catalogue& catalogue, int first, int step)
 {
-    const int last = PlanSpace(request, catalogue).base.training.globalBatchSize; // what is held beside it need be no job alone
+    // Of the space: what is held beside the batch need be no job alone.
+    return rampedBatches(PlanSpace(request, catalogue).base.training.globalBatchSize, first, step);
+}
+
+std::vector<int> rampedBatches(int last, int first, int step)
+{
     if (first < 1 || step < 1 || first >= last || (last - first) % step != 0) {
         std::string nearest = ": it begins below that, and grows";
         if (step >= last - first && first >= 1 && first < last)

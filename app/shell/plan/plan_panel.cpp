@@ -1,13 +1,10 @@
 #include "app/shell/plan/plan_panel.h"
 
-#include "app/session/scenario_keys.h"
 #include "app/shell/plan/searched_keys.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
-#include "sim/scenario/pointer_text.h"
 #include "sim/text/number_text.h"
 
-#include <QActionGroup>
 #include <QButtonGroup>
 #include <QClipboard>
 #include <QComboBox>
@@ -19,7 +16,6 @@
 #include <QMouseEvent>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScreen>
 #include <QScrollArea>
 #include <QSlider>
 #include <QSpinBox>
@@ -38,12 +34,6 @@ namespace {
 constexpr int kSoonAfterGpusMs = 250;
 constexpr int kNarrowestObjective = 96, kNarrowestPlan = 200, kLowestPlan = 140; ///< from there on it scrolls
 constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSizesHeight = 62, kRoomForWords = 400;
-
-QString keyName(const std::string& pointer)
-{
-    const ScenarioKey* key = findScenarioKey(sim::slashed(pointer));
-    return QString::fromStdString(key ? sentenceName(*key) : pointer.substr(pointer.find('.') + 1));
-}
 
 QToolButton* segment(const QString& text, const char* role)
 {
@@ -121,7 +111,8 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_gpuSlider->setMinimumWidth(90);
     m_options->setText(tr("All may change"));
     m_options->setAccessibleName(tr("What is held, and limits"));
-    m_options->setToolTip(tr("Settings that stay as they are, what else is searched, whose framework, memory left free"));
+    m_options->setToolTip(
+        tr("Settings that stay as they are, what else is searched, whose framework, memory left free, a batch that grows"));
     m_options->setMenu(m_optionsMenu); // said to screen readers; it is opened where it has room (menuPlace)
     m_options->setPopupMode(QToolButton::InstantPopup);
     m_options->setFocusPolicy(Qt::StrongFocus);
@@ -569,26 +560,6 @@ void PlanPanel::refreshDetail()
     m_compare->setEnabled(can);
 }
 
-/// What is held and which limits there are, as far as there is room.
-QString PlanPanel::optionsText() const
-{
-    QStringList held;
-    for (const char* key : kSearchedKeys)
-        if (m_held.contains(key))
-            held << keyName(key);
-    QStringList parts;
-    if (!held.isEmpty())
-        parts << (held.size() <= 2 ? tr("Held: %1").arg(held.join(QStringLiteral(", "))) : tr("%1 held").arg(held.size()));
-    if (!m_framework.empty())
-        parts << QString::fromStdString(m_framework);
-    if (m_marginGib > 0)
-        parts << tr("%1 GiB free").arg(m_marginGib);
-    for (const BesidesFree& key : kBesidesFree)
-        if (m_freed.contains(key.pointer))
-            parts << tr(key.brief);
-    return parts.isEmpty() ? tr("All may change") : parts.join(QStringLiteral(" · "));
-}
-
 std::vector<int> PlanPanel::gpuStops() const
 {
     const sim::Scenario* scenario = m_desk.session().scenario();
@@ -630,76 +601,6 @@ void PlanPanel::refreshFrames()
         Q_EMIT ready();
     for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_robustCanvas, m_sizesCanvas})
         canvas->requestFrame();
-}
-
-/// Filled first: a menu is placed by its size, and a tool button would place it before.
-void PlanPanel::showOptions()
-{
-    fillOptions();
-    if (m_optionsMenu->isEmpty())
-        return;
-    const QRect button(m_options->mapToGlobal(QPoint(0, 0)), m_options->size());
-    m_optionsMenu->popup(menuPlace(button, m_optionsMenu->sizeHint(), m_options->screen()->availableGeometry()));
-}
-
-void PlanPanel::fillOptions()
-{
-    m_optionsMenu->clear();
-    const Session& session = m_desk.session();
-    if (!session.isOpen())
-        return;
-    const ScenarioState state(session.document(), session.scenario(), session.catalogue());
-    m_optionsMenu->addSection(tr("Held as it is"));
-    for (const char* key : kSearchedKeys) {
-        const std::string pointer = key;
-        const auto value = state.at(sim::slashed(pointer));
-        if (!value)
-            continue;
-        QAction* action = m_optionsMenu->addAction(tr("%1 = %2").arg(keyName(pointer), QString::fromStdString(unquoted(*value))));
-        action->setCheckable(true);
-        action->setChecked(m_held.contains(pointer));
-        connect(action, &QAction::toggled, this, [this, pointer](bool on) { setHeld(pointer, on); });
-    }
-    m_optionsMenu->addSection(tr("Searched besides"));
-    for (const BesidesFree& key : kBesidesFree) {
-        QAction* action = m_optionsMenu->addAction(tr(key.text));
-        action->setCheckable(true);
-        action->setChecked(m_freed.contains(key.pointer));
-        connect(action, &QAction::toggled, this, [this, pointer = std::string(key.pointer)](bool on) {
-            if (on)
-                m_freed.insert(pointer);
-            else
-                m_freed.erase(pointer);
-            askedForOther();
-        });
-    }
-    QMenu* framework = m_optionsMenu->addMenu(tr("Only What a Framework Can Do"));
-    auto* frameworks = new QActionGroup(framework);
-    const auto addFramework = [&](const QString& text, const std::string& name) {
-        QAction* action = framework->addAction(text);
-        action->setCheckable(true);
-        action->setChecked(m_framework == name);
-        frameworks->addAction(action);
-        connect(action, &QAction::triggered, this, [this, name] {
-            m_framework = name;
-            askedForOther();
-        });
-    };
-    addFramework(tr("Any"), {});
-    for (const std::string_view name : sim::plannedFrameworks())
-        addFramework(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())), std::string(name));
-    QMenu* margin = m_optionsMenu->addMenu(tr("Memory Left Free"));
-    auto* margins = new QActionGroup(margin);
-    for (const int gib : {0, 1, 2, 4, 8, 16}) {
-        QAction* action = margin->addAction(gib == 0 ? tr("None") : tr("%1 GiB of each GPU").arg(gib));
-        action->setCheckable(true);
-        action->setChecked(m_marginGib == gib);
-        margins->addAction(action);
-        connect(action, &QAction::triggered, this, [this, gib] {
-            m_marginGib = gib;
-            askedForOther();
-        });
-    }
 }
 
 void PlanPanel::copyTable()

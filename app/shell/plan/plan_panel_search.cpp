@@ -51,6 +51,8 @@ sim::PlanRequest PlanPanel::requestNow() const
     request.price = m_price;
     request.framework = m_framework;
     request.marginGib = m_marginGib;
+    if (const int step = rampStep(m_rampParts); step > 0)
+        request.rampBatches = sim::rampedBatches(step * m_rampParts, step, step);
     const ScenarioState state(session.document(), session.scenario(), session.catalogue());
     for (const std::string& pointer : m_held) {
         std::optional<std::string> value = session.document().get(pointer);
@@ -71,6 +73,7 @@ void PlanPanel::forget()
     m_byGpus.clear();
     m_held.clear();
     m_freed.clear();
+    m_rampParts = 1;
     m_plannedOf.clear();
     m_openedOf.clear();
     m_hasPlanned = false;

@@ -489,6 +489,33 @@ TEST_F(PlanWindow, TheButtonOfLimitsSaysThemAndThatItHasAMenu)
     EXPECT_FALSE(panel().options().isDown());
 }
 
+TEST_F(PlanWindow, ABatchThatGrowsIsPlannedWithEachOfItsSizes)
+{
+    const auto chooseRamp = [&](qsizetype place) {
+        QTest::mouseClick(&panel().options(), Qt::LeftButton);
+        for (QAction* action : panel().options().menu()->actions())
+            if (action->menu() && action->text() == QStringLiteral("Batch at the Start"))
+                action->menu()->actions().at(place < 0 ? action->menu()->actions().size() + place : place)->trigger();
+        panel().options().menu()->close();
+        settle();
+    };
+    plan();
+    EXPECT_TRUE(panel().state()->request.rampBatches.empty());
+    const int batch = window.desk().session().scenario()->training.globalBatchSize;
+    chooseRamp(-1);
+    const std::vector<int> batches = panel().state()->request.rampBatches;
+    ASSERT_FALSE(batches.empty());
+    const int smallest = batches.front();
+    EXPECT_EQ(batches.back() + smallest, batch);
+    EXPECT_TRUE(panel().options().text().contains(QStringLiteral("batch from %1").arg(smallest)))
+        << panel().options().text().toStdString();
+    for (const sim::PlannedLayout& layout : panel().state()->answer->best)
+        EXPECT_EQ(smallest % layout.grid.dp, 0) << "legal with the smallest";
+    chooseRamp(0);
+    EXPECT_TRUE(panel().state()->request.rampBatches.empty());
+    EXPECT_EQ(panel().options().text(), QStringLiteral("All may change"));
+}
+
 TEST_F(PlanWindow, MarksTheScenarioAsItIsAndTellsWhatItCosts)
 {
     plan();

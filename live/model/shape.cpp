@@ -46,7 +46,13 @@ void checkSupported(const sim::Scenario& scenario)
 
 sim::RecomputeModules droppedModules(const sim::Training& training)
 {
-    return training.recompute == sim::Recompute::selective ? training.recomputeModules : sim::RecomputeModules();
+    using Module = sim::RecomputeModule;
+    if (training.recompute != sim::Recompute::selective)
+        return {};
+    // Single operators are no parts of their own here: nearest is what holds most of those that run again.
+    if (training.recomputes(Module::operators))
+        return {Module::layernorm, Module::mlp, Module::moe};
+    return training.recomputeModules;
 }
 
 std::int64_t Shape::validTokens() const

@@ -92,6 +92,10 @@ bool isSelective(const Scenario& s)
 {
     return s.training.recompute == Recompute::selective;
 }
+bool isByOperators(const Scenario& s)
+{
+    return s.training.recomputes(RecomputeModule::operators);
+}
 bool isOddlySelective(const Scenario& s)
 {
     return isSelective(s) && s.training.recomputeModules != RecomputeModules{RecomputeModule::coreAttention};
@@ -187,6 +191,11 @@ const std::array kLayoutLimits{
     // Megatron-LM, training/arguments.py and core/parallel_state.py
     LayoutLimit{"megatron", Breach::refused, [](const Scenario& s) { return isOtherKind(kMegatronKinds, s); },
                 [](const Scenario& s) { return scheduleText("Megatron Core", kMegatronKinds, s); }},
+    LayoutLimit{"megatron", Breach::otherwise, isByOperators,
+                [](const Scenario&) {
+                    return std::string("/training/recompute: Megatron Core runs modules again, not single operators; nearest: "
+                                       "selective with the modules layernorm and mlp");
+                }},
     LayoutLimit{"megatron", Breach::refused, [](const Scenario& s) { return s.layout.zeroStage == 2 && isSplitInReplicas(s); },
                 [](const Scenario&) {
                     return std::string("/layout/zero_stage: Megatron's data parallelism has no ZeRO-2; take ZeRO-1 "
@@ -268,7 +277,7 @@ const std::array kLayoutLimits{
                 [](const Scenario& s) { return shardText("torchtitan", "shards over whole context-parallel groups", s); }},
     LayoutLimit{"torchtitan", Breach::otherwise, isPartlyRecomputed,
                 [](const Scenario& s) { return partlyText("torchtitan", s); }},
-    LayoutLimit{"torchtitan", Breach::otherwise, isOddlySelective,
+    LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return isOddlySelective(s) && !isByOperators(s); },
                 [](const Scenario&) {
                     return std::string("/training/recompute: torchtitan's selective checkpoints have operators of their own");
                 }},

@@ -430,6 +430,8 @@ void Rules::recomputeModules()
                        shownText(m.name) + " has none: " + named(need.why, need.value) + "; nearest: [" +
                        (nearest.empty() ? std::string("\"core_attn\"") : nearest) + "]";
             });
+    if (t.recomputeModules.has(RecomputeModule::operators) && t.recomputeModules != RecomputeModules{RecomputeModule::operators})
+        warning(key, [&] { return std::string("no other module has an effect beside operators, which covers the whole layer"); });
     for (const RecomputeModule module : {RecomputeModule::moeActivation, RecomputeModule::sharedExperts})
         if (t.recomputeModules.has(module) && t.recomputeModules.has(RecomputeModule::moe))
             warning(key, [&] {

@@ -1,6 +1,7 @@
 #include "sim/model/flops.h"
 
 #include "sim/model/attention_pairs.h"
+#include "sim/model/operator_policy.h"
 #include "sim/model/operators.h"
 #include "sim/model/tensors.h"
 
@@ -42,7 +43,14 @@ double unreadWeights(const Scenario& scenario, ModelPart part)
 double recomputedWeights(const Scenario& scenario, ModelPart part)
 {
     double weights = 0;
-    for (const Tensor& tensor : tensorsOf(scenario.model, part)) {
+    const std::vector<Tensor> tensors = tensorsOf(scenario.model, part);
+    if (scenario.training.recomputes(RecomputeModule::operators)) {
+        const std::vector<bool> again = productsRunAgain(tensors);
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            weights += again[i] && part != ModelPart::embedding && part != ModelPart::head ? tensors[i].weights() : 0;
+        return weights;
+    }
+    for (const Tensor& tensor : tensors) {
         const RecomputeModules modules = modulesOf(tensor.usedBy);
         const bool isAgain = std::any_of(kRecomputeModules.begin(), kRecomputeModules.end(), [&](RecomputeModule module) {
             return modules.has(module) && scenario.training.recomputes(module) && !isUnread(tensor.usedBy, scenario);

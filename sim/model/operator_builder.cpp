@@ -1,6 +1,7 @@
 #include "sim/model/operator_builder.h"
 
 #include "sim/model/attention_pairs.h"
+#include "sim/model/operator_policy.h"
 
 namespace sim {
 
@@ -8,6 +9,8 @@ namespace sim {
 OperatorList OperatorBuilder::take()
 {
     std::vector<Operator>& operators = m_list.operators;
+    if (m_isLayer)
+        assignOperatorPolicy(m_list, m_sharding, m_tensors);
     const auto isIdle = [](const Operator& op) { return !op.needsInputGradient; };
     for (const RecomputeModule module : kRecomputeModules)
         if (std::all_of(operators.begin(), operators.end(),
@@ -18,7 +21,7 @@ OperatorList OperatorBuilder::take()
             }
     for (Operator& op : operators)
         if (isIdle(op)) {
-            op.savedBytes = op.savedHeadBytes = 0;
+            op.savedBytes = op.savedHeadBytes = op.rerunBytes = 0;
             op.inputFrom.reset();
         }
     m_list.endsBackward = !m_asked;

@@ -38,9 +38,9 @@ inline constexpr AdapterOperators kDownAdapter{"mlp.down.lora_a", "mlp.down.lora
 class OperatorBuilder {
 public:
     OperatorBuilder(const Model& model, const Sharding& sharding, ModelPart part, LayerKind kind = {})
-        : m_model(model), m_sharding(sharding), m_kind(kind), m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize),
-          m_tokens(sharding.tokens()), m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement),
-          m_asked(!sharding.beginsTraining)
+        : m_model(model), m_sharding(sharding), m_kind(kind), m_isLayer(part != ModelPart::embedding && part != ModelPart::head),
+          m_tensors(tensorsOf(model, part)), m_hidden(model.hiddenSize), m_tokens(sharding.tokens()),
+          m_local(sharding.localTokens()), m_bytes(sharding.bytesPerElement), m_asked(!sharding.beginsTraining)
     {
         m_list.inputBytes = activation();
     }
@@ -236,6 +236,7 @@ public:
     const Model& m_model;
     const Sharding& m_sharding;
     const LayerKind m_kind;
+    const bool m_isLayer; ///< its operators may run again
     const std::vector<Tensor> m_tensors;
     Checked m_hidden, m_tokens, m_local, m_bytes;
     bool m_asked = true; ///< for the gradient of what the next operator reads

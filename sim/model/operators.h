@@ -88,6 +88,9 @@ struct Operator {
     std::optional<RecomputeModule> inputFrom; ///< the module that makes savedInputBytes again
     /// Where a product keeps none of its input, as it is frozen, or a narrower copy: what a module keeps that begins with it.
     std::int64_t moduleInputBytes = 0;
+    /// RecomputeModule::operators: of its work the share that runs again, and of what it keeps what is made again.
+    double rerunShare = 0;
+    std::int64_t rerunBytes = 0;
     /// Scores, softmax and weighted values, and what brings their keys.
     bool isAttentionCore() const { return modules.has(RecomputeModule::coreAttention); }
 };

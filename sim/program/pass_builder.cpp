@@ -304,8 +304,11 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
     const bool reduces = first.kind == OperatorKind::gemm && second.kind == OperatorKind::leaveTensorParallel;
     if (!gathers && !reduces)
         return 0;
-    const Operator& gemm = gathers ? second : first;
     const Operator& collective = gathers ? first : second;
+    if (m_rerunModule && !collective.modules.has(*m_rerunModule))
+        return 0;
+    Operator part;
+    const Operator& gemm = asRun(gathers ? second : first, part);
     OpShape piece =
         gemmShape(gemm, KernelPass::forward, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.n, gemm.k);
     piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
@@ -344,9 +347,11 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         }
         if (op.overlapsRing)
             m_nextWaits |= maskOf(Stream::cp);
-        OpShape shape = forwardShape(op);
+        Operator part;
+        const Operator& run = asRun(op, part);
+        OpShape shape = forwardShape(run);
         shape.narrowedBy = narrowedBy(bucket, gatheringOf(operators, index));
-        compute(op, "", purpose, shape);
+        compute(run, "", purpose, shape);
         if (keep)
             m_pass.ops.back().allocBytes = allocatedBytes(op);
         break;

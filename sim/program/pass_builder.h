@@ -111,6 +111,8 @@ private:
     /// Kept from the forward pass on; when it runs again, what its module makes again.
     std::int64_t allocatedBytes(const Operator&) const;
     bool dropsUnread(const Operator&);
+    /// As it runs now: of a product that is kept in part the rest, which is made in `part`.
+    const Operator& asRun(const Operator&, Operator& part) const;
 
     // offload.cpp: what goes to the host and comes back
     bool isOffloaded(const Bucket&) const;

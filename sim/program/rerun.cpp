@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace sim {
@@ -43,6 +44,8 @@ std::int64_t PassBuilder::moduleInputBytes(const Operator& op) const
 /// Bytes of the operator that the forward pass drops and this module makes again.
 std::int64_t PassBuilder::remadeBytes(const Operator& op, RecomputeModule module) const
 {
+    if (module == RecomputeModule::operators)
+        return m_scenario.training.recomputes(module) ? op.rerunBytes : 0;
     const auto whole = wholeModuleOf(op);
     const bool keepsInput = whole && op.keepsInputOf.has(*whole);
     const std::int64_t moduleInput = moduleInputBytes(op);
@@ -82,6 +85,16 @@ bool PassBuilder::dropsUnread(const Operator& op)
     return true;
 }
 
+const Operator& PassBuilder::asRun(const Operator& op, Operator& part) const
+{
+    if (m_rerunModule != RecomputeModule::operators || op.rerunShare >= 1)
+        return op;
+    part = op;
+    part.n = std::max<std::int64_t>(1, std::llround(static_cast<double>(op.n) * op.rerunShare));
+    part.flops = op.flops * op.rerunShare;
+    return part;
+}
+
 /// In the order in which they run, where several come before the same operator.
 std::vector<PassBuilder::Rerun> PassBuilder::rerunsOf(const Bucket& bucket) const
 {
@@ -103,6 +116,10 @@ std::vector<PassBuilder::Rerun> PassBuilder::rerunsOf(const Bucket& bucket) cons
                     rerun.before = isCompute(operators[k]) ? k : rerun.before;
             } else if (module == RecomputeModule::moeActivation) {
                 rerun.before = i + 1;
+            } else if (module == RecomputeModule::operators) { // of the whole layer, before anything of its backward pass
+                for (std::size_t k = i; k < operators.size(); ++k)
+                    rerun.last = has(k, module) ? k : rerun.last;
+                rerun.before = operators.size() - 1;
             } else {
                 for (std::size_t k = i; k < operators.size(); ++k) {
                     const bool isRead =
@@ -145,8 +162,9 @@ void PassBuilder::runAgain(const Bucket& bucket, const Rerun& rerun)
     }
     m_rerunModule.reset();
     if (!isWhole(rerun.module)) // its output, as what others keep of it
-        for (std::size_t i = rerun.last + 1; i <= rerun.before; ++i)
-            if (const std::int64_t bytes = remadeBytes(operators[i], rerun.module); bytes > 0) {
+        for (std::size_t i = rerun.first; i <= rerun.before; ++i)
+            if (const std::int64_t bytes = remadeBytes(operators[i], rerun.module);
+                bytes > 0 && !operators[i].modules.has(rerun.module)) {
                 waitFor(0);
                 m_pass.ops.back().label = m_labels.intern(operators[i].name);
                 m_pass.ops.back().allocBytes = bytes;

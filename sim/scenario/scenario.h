@@ -2,6 +2,7 @@
 // assets/scenario.schema.json. Read from and written to JSON by document.h, checked by sim/legal.
 #pragma once
 
+#include "sim/scenario/recompute.h"
 #include "sim/scenario/stack.h"
 #include "sim/schedule/families/families.h"
 
@@ -42,34 +43,6 @@ struct LayerKind {
     LayerType type = LayerType::full;
     bool rope = true; ///< queries and keys are rotated, if those of the model are
     auto operator<=>(const LayerKind&) const = default;
-};
-
-enum class Recompute : std::uint8_t { none, selective, full };
-/// What `selective` runs again: Megatron Core's recompute_modules. Three of them keep their inputs and make their outputs a
-/// second time (moe_act, layernorm, mla_up_proj), the others run a whole part of the layer.
-enum class RecomputeModule : std::uint8_t { coreAttention, moeActivation, layernorm, mlaUpProjection, mlp, moe, sharedExperts };
-inline constexpr std::array kRecomputeModules = {RecomputeModule::coreAttention, RecomputeModule::moeActivation,
-                                                 RecomputeModule::layernorm,     RecomputeModule::mlaUpProjection,
-                                                 RecomputeModule::mlp,           RecomputeModule::moe,
-                                                 RecomputeModule::sharedExperts};
-
-class RecomputeModules {
-public:
-    constexpr RecomputeModules() = default;
-    constexpr RecomputeModules(std::initializer_list<RecomputeModule> modules)
-    {
-        for (const RecomputeModule module : modules)
-            add(module);
-    }
-    constexpr void add(RecomputeModule module) { m_bits = static_cast<std::uint8_t>(m_bits | bit(module)); }
-    constexpr void remove(RecomputeModule module) { m_bits = static_cast<std::uint8_t>(m_bits & ~bit(module)); }
-    constexpr bool has(RecomputeModule module) const { return (m_bits & bit(module)) != 0; }
-    constexpr bool empty() const { return m_bits == 0; }
-    constexpr bool operator==(const RecomputeModules&) const = default;
-
-private:
-    static constexpr unsigned bit(RecomputeModule module) { return 1U << static_cast<unsigned>(module); }
-    std::uint8_t m_bits = 0;
 };
 
 /// How rotary frequencies are changed in a model for longer sequences than it was first trained on, in the words of Hugging Face.
@@ -383,7 +356,7 @@ struct Training {
     Precision precision = Precision::bf16;
     Recompute recompute = Recompute::none;
     int recomputeLayers = 0; ///< for full: layers of each chunk that are recomputed; resolved: all of them unless given (0 = all)
-    RecomputeModules recomputeModules = {RecomputeModule::coreAttention}; ///< for selective
+    RecomputeModules recomputeModules = {RecomputeModule::coreAttention}; ///< for selective; resolved: the stack's unless given
     Optimizer optimizer = Optimizer::adamw;
     bool causal = true;
     bool flashAttention = true;
@@ -401,7 +374,8 @@ struct Training {
     {
         const bool isInMoe = module == RecomputeModule::moeActivation || module == RecomputeModule::sharedExperts;
         return recompute == Recompute::selective && recomputeModules.has(module) &&
-               !(isInMoe && recomputeModules.has(RecomputeModule::moe));
+               !(isInMoe && recomputeModules.has(RecomputeModule::moe)) &&
+               (module == RecomputeModule::operators || !recomputeModules.has(RecomputeModule::operators));
     }
     bool operator==(const Training&) const = default;
 };

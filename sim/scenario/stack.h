@@ -3,6 +3,8 @@
 // (assets/stacks); a measured hardware profile beats them where it has measured.
 #pragma once
 
+#include "sim/scenario/recompute.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -66,6 +68,7 @@ struct Stack {
     /// Recomputation runs a dense MLP's last product too, whose result no backward pass reads (it went into a sum, and the next
     /// layer keeps its own input). A compiler drops it as dead code.
     bool rerunsUnread = true;
+    RecomputeModules selective = {RecomputeModule::coreAttention}; ///< what selective recomputation runs again, unless said
     bool sendsShards = false;   ///< ZeRO 1 and 2: each shard is reduced and broadcast by itself, not scattered and gathered
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
     /// ZeRO 1 and 2, several chunks a rank: all parameters of a chunk are gathered while the chunk before it runs, on all stages

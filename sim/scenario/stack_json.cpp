@@ -48,6 +48,12 @@ void readStack(const Json& json, Stack& stack)
     stack.narrowSaved = memberOr(json, "narrow_saved", stack.narrowSaved);
     stack.gathersAfterReduction = memberOr(json, "gathers_after_reduction", stack.gathersAfterReduction);
     stack.rerunsUnread = memberOr(json, "reruns_unread", stack.rerunsUnread);
+    if (const Json* modules = memberOf(json, "selective"); modules != nullptr && modules->is_array()) {
+        stack.selective = {};
+        for (const Json& word : *modules)
+            stack.selective.add(
+                fromWord(kRecomputeModuleWords, valueAs<std::string>(word).value_or(""), RecomputeModule::coreAttention));
+    }
     stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
     stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
     stack.gathersChunks = memberOr(json, "gathers_chunks", stack.gathersChunks);
@@ -76,6 +82,10 @@ Json toJson(const Stack& stack)
     json["narrow_saved"] = stack.narrowSaved;
     json["gathers_after_reduction"] = stack.gathersAfterReduction;
     json["reruns_unread"] = stack.rerunsUnread;
+    json["selective"] = Json::array();
+    for (const auto& [word, module] : kRecomputeModuleWords)
+        if (stack.selective.has(module))
+            json["selective"].push_back(word);
     json["sends_shards"] = stack.sendsShards;
     json["scatters_sends"] = stack.scattersSends;
     json["gathers_chunks"] = stack.gathersChunks;

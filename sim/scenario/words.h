@@ -43,7 +43,8 @@ inline constexpr Words<RecomputeModule, kRecomputeModules.size()> kRecomputeModu
      {"mla_up_proj", RecomputeModule::mlaUpProjection},
      {"mlp", RecomputeModule::mlp},
      {"moe", RecomputeModule::moe},
-     {"shared_experts", RecomputeModule::sharedExperts}}};
+     {"shared_experts", RecomputeModule::sharedExperts},
+     {"operators", RecomputeModule::operators}}};
 inline constexpr Words<LoraTarget, 7> kLoraTargetWords{{{"q_proj", LoraTarget::query},
                                                         {"k_proj", LoraTarget::key},
                                                         {"v_proj", LoraTarget::value},

@@ -302,6 +302,9 @@ void readTorchtitan(Job& job)
     else
         job.training["gradient_dtype"] = "fp32";
 
+    const char* const compile = reading.hasPrefix("training.compile") ? "training.compile" : "compile.enable";
+    job.training["stack"] = reading.flagOr(compile, "/training/stack", false) ? "pytorch-compiled" : "pytorch-eager";
+
     std::string mode = reading.wordOr("activation_checkpoint.mode", "/training/recompute", "selective");
     std::transform(mode.begin(), mode.end(), mode.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const std::optional<std::string> option = reading.word("activation_checkpoint.selective_ac_option", "/training/recompute");
@@ -325,8 +328,7 @@ void readTorchtitan(Job& job)
         } else {
             job.training["recompute"] = "selective";
             reading.addNote("activation_checkpoint.selective_ac_option", Became::used,
-                            "a list of operators that keeps matrix products and attention: selective is nearest",
-                            "/training/recompute");
+                            "attention and every other matrix product are kept, all else runs again", "/training/recompute");
         }
     } else {
         job.training["recompute"] = mode == "none" || mode == "false" ? "none" : "full";

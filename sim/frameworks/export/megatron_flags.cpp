@@ -206,7 +206,9 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("grad_reduce_in_bf16", true);
     if (t.recompute == Recompute::selective) {
         add("recompute_granularity", "selective");
-        std::string modules = wordsOf(t.recomputeModules);
+        const bool isByOperators = t.recomputes(RecomputeModule::operators); // it has no such list (limits.cpp says so)
+        std::string modules =
+            wordsOf(isByOperators ? RecomputeModules{RecomputeModule::layernorm, RecomputeModule::mlp} : t.recomputeModules);
         std::erase(modules, ',');
         add("recompute_modules", modules);
     } else if (t.recompute == Recompute::full) {

@@ -104,6 +104,8 @@ std::string writeTorchtitan(const Scenario& s)
     text += std::string("\n[activation_checkpoint]\nmode = \"") + std::string(toWord(kRecomputeWords, t.recompute)) + "\"\n";
     if (t.recompute == Recompute::selective)
         text += "selective_ac_option = \"op\"\n";
+    if (t.stack.id.starts_with("pytorch-compiled"))
+        text += "\n[compile]\nenable = true\n";
     if (t.optimizer == Optimizer::sgd)
         text += "\n[optimizer]\nname = \"SGD\"\n";
     return text;

@@ -25,6 +25,7 @@ void Resolver::readTraining(const Block& top)
             break;
         }
     from.read("precision", kPrecisionWords, training.precision);
+    bool saysModules = false;
     if (const Json* recompute = from.find("recompute")) {
         if (recompute->is_string()) {
             from.read("recompute", kRecomputeWords, training.recompute);
@@ -33,7 +34,8 @@ void Resolver::readTraining(const Block& top)
             settings.read("kind", kRecomputeWords, training.recompute);
             settings.read("layers", training.recomputeLayers);
             std::vector<std::string> words;
-            if (settings.read("modules", words) && training.recompute == Recompute::selective) {
+            saysModules = settings.read("modules", words) && training.recompute == Recompute::selective;
+            if (saysModules) {
                 training.recomputeModules = {};
                 for (const std::string& word : words)
                     training.recomputeModules.add(fromWord(kRecomputeModuleWords, word, RecomputeModule::coreAttention));
@@ -44,6 +46,8 @@ void Resolver::readTraining(const Block& top)
     from.read("optimizer", kOptimizerWords, training.optimizer);
     from.read("causal", training.causal);
     readStackOf(from);
+    if (!saysModules)
+        training.recomputeModules = training.stack.selective;
     readAttention(from);
     readMoe(from);
     readDocuments(block(from, "documents"));

@@ -245,6 +245,38 @@ TEST(Rerun, OfACompilerLeavesOutWhatNobodyReads)
     EXPECT_EQ(again(test::programOf(compiled(Recompute::full, false, 2))).count("mlp.reduce"), 0U) << "nor its reduction";
 }
 
+/// torchtitan's list of operators: of query, key, value, output, gate, up and down every second product runs again.
+TEST(Rerun, OfOperatorsKeepsAttentionAndEveryOtherProduct)
+{
+    const auto dense = [](bool isOn, int tp = 1) {
+        Scenario scenario = test::smallScenario(tp);
+        scenario.training.recompute = isOn ? Recompute::selective : Recompute::none;
+        scenario.training.recomputeModules = {Module::operators};
+        return scenario;
+    };
+    constexpr std::int64_t kKeys = kHidden / 2, kLayers = 8;
+    std::map<std::string, int> names;
+    for (const char* name : {"attn.norm", "attn.qkv", "attn.rope", "attn.out", "attn.residual", "mlp.norm", "mlp.up", "mlp.act"})
+        names[name] = kLayers;
+    const Program program = test::programOf(dense(true));
+    EXPECT_EQ(again(program), names) << "no attention, no product whose result only leaves the layer";
+    // Dropped: keys, what norms and the activation make, the sum after attention, what up made.
+    EXPECT_EQ(keptBytes(test::programOf(dense(false))) - keptBytes(program),
+              kLayers * kTokens * 2 * (kHidden + kKeys + kHidden + kHidden + kWidth + kWidth));
+    const StepFlops flops = stepFlops(dense(true));
+    EXPECT_NEAR(flops.hardware - flops.modelCausal,
+                2.0 * kLayers * kHidden * (kKeys + kHidden + kWidth) * dense(true).training.globalBatchSize * kTokens, 1e6);
+    // Under sequence parallelism a reduce-scatter's result is kept, gatherings come again for what runs again.
+    std::map<std::string, int> collectives;
+    const Program cut = test::programOf(dense(true, 2)), whole = test::programOf(dense(false, 2));
+    for (const auto& [sign, of] : {std::pair{1, &cut}, {-1, &whole}})
+        for (const Op& op : of->passes[of->ranks[0].steps[1].pass].ops)
+            if (op.kind == OpKind::collective)
+                collectives[of->labels[op.label]] += sign;
+    std::erase_if(collectives, [](const auto& one) { return one.second == 0; });
+    EXPECT_EQ(collectives, (std::map<std::string, int>{{"attn.gather", kLayers}, {"mlp.gather", kLayers}}));
+}
+
 TEST(Rerun, ComesBeforeTheFirstThatReadsWhatItMakes)
 {
     // A product's weight gradient reads its input: the activation function's, a norm's, the router's and what it gives on.

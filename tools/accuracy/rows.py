@@ -55,6 +55,7 @@ STACKS = [
     (r"Megatron-Bridge|NeMo 2[56]|NeMo 25|Megatron-LM .*TE|Megatron-MoE", "megatron-te-2025"),
     (r"NeMo|Megatron-Core|mcore|Megatron", "megatron-te-2024"),
     (r"MaxText|PaxML|JAX", "xla"),
+    (r"torchtitan eager", "pytorch-eager"),
     (r"torchtitan|torch\.compile|compile", "pytorch-compiled"),
     (r"llm-foundry|Composer", "composer-2023"),
     (r"InternEvo", "internevo"),
@@ -155,6 +156,8 @@ def recompute_of(row):
     if "every other block" in text:
         stages = row["par"]["pp"] * (row["par"].get("vpp") or 1)
         return {"kind": "full", "layers": max(1, row["model"]["layers"] // stages // 2)}, True
+    if "operators" in text:  # the stack's own selective recomputation
+        return "selective", True
     if text.startswith("selective"):
         # Of what is fused nothing is left to make again.
         return ("selective" if row["flash_attention"] is False else "none"), True
@@ -324,7 +327,7 @@ def scenario_of(row, tiers):
         "recompute": recompute,
         "overlap": {"grad_reduce": overlaps, "param_gather": overlaps and not re.search(NO_PREFETCH, row["id"]),
                     "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and
-                    bool(re.search("NeMo|Megatron-Core|Megatron-Bridge", row.get("software") or "")),
+                    bool(re.search("NeMo|Megatron-Core|Megatron-Bridge|AsyncTP", row.get("software") or "")),
                     "p2p": overlaps or kind.startswith("zb")},
     }
     if re.search(NARROW_GRADIENTS, row["id"]) and not re.search("JAX", row.get("software") or ""):

@@ -10,7 +10,8 @@ import rows as published  # noqa: E402
 import score  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATA = [os.path.join(ROOT, "tests", "data", "published", name) for name in ("core.json", "vtrain_single_node.json")]
+DATA = [os.path.join(ROOT, "tests", "data", "published", name) 
+        for name in ("core.json", "torchtitan.json", "vtrain_single_node.json")]
 
 
 def report(rows):

@@ -67,6 +67,14 @@ std::string hundredths(double value)
 
 constexpr double kNothingOpen = std::numeric_limits<double>::infinity();
 
+Answer phaseOf(const Phase& phase)
+{
+    Answer answer{{"sequence_length", phase.sequenceLength}};
+    if (phase.batch > 0)
+        answer["global_batch_size"] = phase.batch;
+    return answer;
+}
+
 /// Equal for two parts if they are parts of the same search.
 std::string jobOf(const PlanRequest& request)
 {
@@ -140,7 +148,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"rejected", rejected}};
     if (plan.tooLarge > 0)
         answer["too_large_text"] = plan.tooLargeText;
-    if (request.parts > 1 || request.isPart) { // what putting the parts together takes
+    if (request.isOfPart()) { // what putting the parts together takes
         answer["part"] = {request.part + 1, request.parts};
         answer["job"] = jobOf(request);
         answer["order"] = plan.firstOrder;
@@ -173,21 +181,24 @@ Answer sizeAnswer(const SizeAnswer& sizes, const PlanRequest& request)
     return answer;
 }
 
-Answer phasesAnswer(const std::vector<PlannedPhase>& phases, const PlanRequest& request)
+Answer phasesAnswer(const std::vector<PlannedPhase>& phases, const std::vector<Phase>& asked, const PlanRequest& request)
 {
     Answer all = Answer::array();
     for (const PlannedPhase& each : phases) {
         Answer answer = planAnswer(each.answer, ofPhase(request, each.phase));
-        Answer phase{{"sequence_length", each.phase.sequenceLength}, {"changes", each.changes}, {"read_gib", each.readGib}};
-        if (each.phase.batch > 0)
-            phase["global_batch_size"] = each.phase.batch;
+        Answer phase = phaseOf(each.phase);
+        phase["changes"] = each.changes;
+        phase["read_gib"] = each.readGib;
         phase["kept"] = each.kept ? layoutOf(*each.kept, request.price > 0) : Answer(nullptr);
         if (!each.whyNotKept.empty())
             phase["why_not_kept"] = each.whyNotKept;
         answer["phase"] = std::move(phase);
         all.push_back(std::move(answer));
     }
-    return {{"phases", all}};
+    Answer notBegun = Answer::array();
+    for (std::size_t i = phases.size(); i < asked.size(); ++i)
+        notBegun.push_back(phaseOf(asked[i]));
+    return {{"phases", all}, {"not_begun", notBegun}};
 }
 
 Answer leastChangeAnswer(const LeastChange& change)
@@ -261,10 +272,12 @@ std::string planProof(const Answer& answer)
                 " their passes laid out, and " + count("simulated") +
                 (answer.at("simulated").get<std::int64_t>() == 1 ? " was simulated" : " were simulated");
     const bool proved = answer.at("proved").get<bool>();
-    const std::string ofPart = answer.contains("part") ? " of part " + digits(answer.at("part").at(0).get<std::int64_t>()) +
-                                                             " of " + digits(answer.at("part").at(1).get<std::int64_t>())
+    const std::string ofPart = answer.contains("part") ? partText(answer.at("part").at(0).get<std::int64_t>(),
+                                                                  answer.at("part").at(1).get<std::int64_t>())
                                                        : std::string();
-    if (answer.at("best").empty())
+    if (!ofPart.empty() && proved && answer.at("best").empty() && answer.at("rejected").empty())
+        text += "; nothing is" + ofPart + ": there are fewer grids than parts";
+    else if (answer.at("best").empty())
         text += (proved ? "; none" : "; none that was reached") + ofPart + " fits";
     else if (proved)
         text += "; the first is proved best" + ofPart;

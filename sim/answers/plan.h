@@ -21,8 +21,9 @@ Answer whyAnswer(const PlanWhy&);
 /// The plan of the fewest GPUs that meet the deadline, with `deadline`: what was tried on the way; `gpus` 0: none does.
 Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);
 
-/// A plan for each phase, with `phase`: its sequences, what changes before it and what the last phase's layout would take.
-Answer phasesAnswer(const std::vector<PlannedPhase>&, const PlanRequest&);
+/// A plan for each phase, with `phase`: its sequences, what changes before it and what the last phase's layout would take; and
+/// those of the phases that were `asked` for to which the search did not come.
+Answer phasesAnswer(const std::vector<PlannedPhase>&, const std::vector<Phase>& asked, const PlanRequest&);
 Answer leastChangeAnswer(const LeastChange&);
 Answer planSensitivityAnswer(const std::vector<PlanSensitivity>&);
 Answer robustAnswer(const RobustChoice&);

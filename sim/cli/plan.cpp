@@ -2,6 +2,7 @@
 #include "sim/cli/number_lists.h"
 #include "sim/cli/options.h"
 #include "sim/cli/part.h"
+#include "sim/cli/plan_print.h"
 #include "sim/cli/table.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/pointer_text.h"
@@ -107,218 +108,6 @@ PlanRequest requestOf(const PlanArguments& arguments)
     return request;
 }
 
-std::string valueIn(const Answer& settings, const char* pointer)
-{
-    if (!settings.contains(pointer))
-        return "-";
-    const Answer& value = settings.at(pointer);
-    return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-std::string gridIn(const Answer& grid)
-{
-    std::string text;
-    for (const char* key : {"tp", "cp", "pp", "dp", "ep"})
-        text += (text.empty() ? "" : ", ") + std::string(key) + " " + std::to_string(grid.at(key).get<int>());
-    return text;
-}
-
-/// Grids that are not legal, by the key whose rule they break, with one of each.
-void printRules(const Answer& answer, std::ostream& out)
-{
-    std::map<std::string, std::pair<int, const Answer*>> byKey;
-    for (const Answer& grid : answer.at("rejected"))
-        if (grid.at("reason") == "rule") {
-            const std::string text = grid.at("text").get<std::string>();
-            auto& [count, first] = byKey[text.substr(0, text.find(':'))];
-            if (count++ == 0)
-                first = &grid;
-        }
-    for (const auto& [key, of] : byKey)
-        out << "  " << countedText(of.first, "grid") << (of.first > 1 ? ", as " : ", ") << gridIn(*of.second)
-            << ": rule: " << of.second->at("text").get<std::string>() << "\n";
-}
-
-/// Why there is no layout: the rule that forbids most, or what the leanest holds.
-std::string whyNothing(const Answer& answer)
-{
-    const Answer& rejected = answer.at("rejected");
-    if (rejected.empty())
-        return "; no sizes of tp, cp, pp, dp have this product with what is held: fewer --fix, or another --gpus";
-    const Answer* leanest = nullptr;
-    std::map<std::string, int> rules;
-    for (const Answer& grid : rejected) {
-        if (grid.at("reason") == "rule")
-            ++rules[grid.at("text").get<std::string>().substr(0, grid.at("text").get<std::string>().find(':'))];
-        if (grid.contains("need_gib") &&
-            (leanest == nullptr || grid.at("need_gib").get<double>() < leanest->at("need_gib").get<double>()))
-            leanest = &grid;
-    }
-    if (leanest != nullptr)
-        return "; the leanest that was laid out, " + gridIn(*leanest) + ", holds " +
-               fixed(leanest->at("need_gib").get<double>(), 1) +
-               " GiB on its fullest GPU: more GPUs (--gpus), a smaller --margin or "
-               "fewer --fix may help";
-    if (answer.at("covered").get<std::int64_t>() > 0)
-        return "; more GPUs (--gpus), a smaller --margin or fewer --fix may help";
-    const auto most =
-        std::max_element(rules.begin(), rules.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    for (const Answer& grid : rejected)
-        if (most != rules.end() && grid.at("text").get<std::string>().starts_with(most->first))
-            return "; a rule forbids each, as of " + gridIn(grid) + ": " + grid.at("text").get<std::string>();
-    return {};
-}
-
-/// From the JSON, so that what is merged prints like what was searched.
-void print(const Answer& answer, std::ostream& out)
-{
-    const Answer& best = answer.at("best");
-    out << planProof(answer) << "\n";
-    if (!best.empty()) {
-        out << "\n";
-        Table table({"", "tp", "cp", "pp", "dp", "ep", "schedule", "v", "micro-batch", "zero", "shard", "sp", "recompute", "step",
-                     "closed form", "GiB", ""});
-        int place = 0;
-        for (const Answer& layout : best) {
-            const Answer& settings = layout.at("settings");
-            const auto value = [&](const char* pointer) { return valueIn(settings, pointer); };
-            table.add({std::to_string(++place), value("/layout/tp"), value("/layout/cp"), value("/layout/pp"),
-                       value("/layout/dp"), value("/layout/ep"), value("/schedule/kind"), value("/schedule/virtual_stages"),
-                       value("/training/micro_batch_size"), value("/layout/zero_stage"), value("/layout/dp_shard"),
-                       value("/layout/sequence_parallel"), value("/training/recompute"),
-                       seconds(layout.at("step_time_s").get<double>()), seconds(layout.at("closed_form_s").get<double>()),
-                       fixed(layout.at("peak_memory_gib").get<double>(), 1),
-                       layout.at("tie_with_first").get<bool>() ? "tie with the first" : ""});
-        }
-        table.print(out);
-        if (best.size() > 1)
-            out << "Places after the first are of what was simulated; others between them may not have been.\n";
-        place = 0;
-        for (const Answer& layout : best)
-            if (++place; layout.at("settings").contains("/schedule/layers_per_stage"))
-                out << "Layers of each stage of " << place << ": " << valueIn(layout.at("settings"), "/schedule/layers_per_stage")
-                    << "\n";
-    }
-    std::map<std::string, int> reasons;
-    for (const Answer& grid : answer.at("rejected"))
-        ++reasons[grid.at("reason").get<std::string>()];
-    out << "\nGrids not chosen:";
-    for (const auto& [reason, number] : reasons)
-        out << " " << number << " " << reason;
-    out << "\n";
-    printRules(answer, out);
-    for (const Answer& grid : answer.at("rejected")) {
-        if (grid.at("reason") == "rule")
-            continue;
-        out << "  tp " << grid.at("tp") << ", cp " << grid.at("cp") << ", pp " << grid.at("pp") << ", dp " << grid.at("dp");
-        if (grid.at("ep") != 1)
-            out << ", ep " << grid.at("ep") << ", etp " << grid.at("etp");
-        out << ": " << grid.at("reason").get<std::string>() << ": " << grid.at("text").get<std::string>() << "\n";
-    }
-    out << "\nHeld:";
-    for (const auto& [pointer, value] : answer.at("held_fixed").items())
-        out << " " << pointer << "=" << value.dump();
-    out << "\n";
-}
-
-std::string threeDigits(double value)
-{
-    return numberText(value, Unit::number);
-}
-
-/// What was tried on the way to the fewest GPUs in time.
-void printSizes(const Answer& answer, std::ostream& out)
-{
-    const Answer& deadline = answer.at("deadline");
-    const std::string days = threeDigits(deadline.at("days").get<double>()) + " days";
-    for (const Answer& size : deadline.at("tried")) {
-        out << "  " << countedText(size.at("gpus").get<std::int64_t>(), "GPU") << ": ";
-        if (size.at("meets").get<bool>())
-            out << "in time\n";
-        else if (size.contains("problem"))
-            out << size.at("problem").get<std::string>() << "\n";
-        else if (size.at("least_days").is_null())
-            out << "nothing fits\n";
-        else
-            out << (size.at("proved").get<bool>() ? "takes " : "not known to be in time: takes ")
-                << threeDigits(size.at("least_days").get<double>()) << " days at least\n";
-    }
-    const std::int64_t gpus = answer.at("gpus").get<std::int64_t>();
-    const std::string tokens = threeDigits(deadline.at("tokens").get<double>() / 1e9) + " billion tokens in " + days;
-    if (gpus == 0)
-        out << "None of these trains " << tokens << (answer.at("stopped").get<bool>() ? ", as far as was looked\n\n" : "\n\n");
-    else
-        out << (deadline.at("fewest").get<bool>() ? "The fewest of these that train " : "The fewest that were found to train ")
-            << tokens << ": " << grouped(gpus) << ", in " << threeDigits(deadline.at("run_days").get<double>())
-            << " days of steps\n\n";
-}
-
-void printRobust(const RobustChoice& choice)
-{
-    if (choice.layouts.empty())
-        return;
-    const auto letter = [](std::size_t i) { return std::string(1, static_cast<char>('A' + i)); };
-    std::cout << "\nWhere not all goes as planned, of the layouts near the first:\n";
-    std::vector<std::string> header{"case"};
-    for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
-        std::cout << "  " << letter(i) << "  " << choice.names[i] << "\n";
-        header.push_back(letter(i));
-    }
-    std::cout << "\n";
-    Table table(header);
-    for (std::size_t of = 0; of < choice.cases.size(); ++of) {
-        std::vector<std::string> row{choice.cases[of].name};
-        for (const std::vector<double>& ofLayout : choice.seconds)
-            row.push_back(seconds(ofLayout[of]));
-        table.add(std::move(row));
-    }
-    std::vector<std::string> worst{"most behind the best of them"};
-    for (std::size_t i = 0; i < choice.layouts.size(); ++i)
-        worst.push_back(percent(choice.worstRegret(i)));
-    table.add(std::move(worst));
-    table.print(std::cout);
-    std::cout << "\n" << robustText(choice) << "\n";
-}
-
-void printWhy(const Answer& why)
-{
-    std::cout << "\nWhy not " << why.at("asked").at("pointer").get<std::string>() << " = " << why.at("asked").at("value").dump()
-              << "? ";
-    if (why.at("best").is_null()) {
-        std::cout << why.at("text").get<std::string>() << "\n";
-        return;
-    }
-    if (const double tokens = why.at("tokens_ratio").get<double>(); tokens != 1) { // a step of other work: per token
-        std::cout << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
-                  << seconds(why.at("best").at("step_time_s").get<double>()) << " for " << threeDigits(tokens)
-                  << " times the tokens of a step: per token "
-                  << threeDigits(std::abs(why.at("per_token").get<double>() - 1) * 100) << " % "
-                  << (why.at("per_token").get<double>() >= 1 ? "more" : "less") << "\n";
-        return;
-    }
-    const double delta = why.at("delta_s").get<double>();
-    std::cout << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
-              << seconds(why.at("best").at("step_time_s").get<double>()) << ", " << seconds(std::abs(delta))
-              << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>() << "):\n";
-    for (const Answer& term : why.at("terms")) {
-        const double seconds_ = term.at("delta_s").get<double>();
-        std::cout << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " -") << seconds(std::abs(seconds_))
-                  << "\n";
-    }
-}
-
-/// "best 9.802 s, floor 9.363 s", or of bytes where those are made least.
-std::string standing(const PlanProgress& now)
-{
-    const auto either = [&](double ofSeconds, double ofBytes) {
-        return ofBytes > 0     ? fixed(ofBytes / kBytesPerGib, 1) + " GiB"
-               : ofSeconds > 0 ? seconds(ofSeconds)
-                               : std::string("none yet");
-    };
-    return "best " + either(now.floorBytes > 0 ? 0 : now.bestSeconds, now.bestBytes) + ", floor " +
-           either(now.floorSeconds, now.floorBytes);
-}
-
 Answer mergedOf(const PlanArguments& arguments)
 {
     std::vector<Answer> parts;
@@ -371,34 +160,42 @@ std::vector<Phase> phasesOf(const std::string& list)
     return phases;
 }
 
-/// The best layout of each phase of a run whose sequences grow.
-void runPhases(const PlanArguments& arguments, PlanRequest request)
+/// "131,072 tokens, 8 sequences a step"
+std::string phaseText(const Phase& phase)
 {
-    const std::vector<Phase> phases = phasesOf(arguments.phases);
-    request.top = 1;
-    std::vector<PlannedPhase> planned;
-    attributed(arguments.scenario.file, [&] {
-        const UntilInterrupted search;
-        planned = planPhases(request, catalogue(), phases);
-    });
-    if (arguments.json) {
-        std::cout << phasesAnswer(planned, request).dump() << "\n";
-        return;
-    }
+    return counted(phase.sequenceLength, "token") + (phase.batch > 0 ? ", " + counted(phase.batch, "sequence") + " a step" : "");
+}
+
+/// Whether the first of a search is the best; nothing where there is none, which stands where it would.
+std::string proofOf(const PlanAnswer& answer)
+{
+    return answer.stopped ? "stopped" : answer.best.empty() ? "-" : answer.proved ? "proved" : "not proved";
+}
+
+/// What was asked for after what a search was stopped at.
+void printNotBegun(const std::vector<std::string>& names, const char* between)
+{
+    for (std::size_t i = 0; i < names.size(); ++i)
+        std::cout << (i == 0 ? "Stopped; not begun: " : between) << names[i];
+    if (!names.empty())
+        std::cout << "\n";
+}
+
+void printPhases(const std::vector<PlannedPhase>& planned, const std::vector<Phase>& asked)
+{
     Table table({"sequence", "batch", "step", "tokens a day", "GiB", "", "layout", "with the last one's"});
     for (const PlannedPhase& each : planned) {
         const PlanAnswer& answer = each.answer;
-        const std::string proof = answer.stopped ? "stopped" : answer.proved ? "proved" : "not proved";
         const std::string batch = each.phase.batch > 0 ? grouped(each.phase.batch) : "as given";
         if (answer.best.empty()) {
-            table.add({grouped(each.phase.sequenceLength), batch, "-", "-", "-", proof,
+            table.add({grouped(each.phase.sequenceLength), batch, "-", "-", "-", proofOf(answer),
                        answer.proved ? "nothing fits" : "none found that fits", "-"});
             continue;
         }
         const PlannedLayout& best = answer.best.front();
         table.add({grouped(each.phase.sequenceLength), batch, seconds(best.stepSeconds),
-                   numberText(best.tokensPerSecond * 86400 / 1e9, Unit::number) + " billion", fixed(best.peakMemoryGib, 1), proof,
-                   best.grid.text(),
+                   numberText(best.tokensPerSecond * 86400 / 1e9, Unit::number) + " billion", fixed(best.peakMemoryGib, 1),
+                   proofOf(answer), best.grid.text(),
                    each.kept                 ? seconds(each.kept->stepSeconds)
                    : each.whyNotKept.empty() ? "-"
                                              : "not possible"});
@@ -415,6 +212,30 @@ void runPhases(const PlanArguments& arguments, PlanRequest request)
             std::cout << "The last phase's layout in that of " << grouped(each.phase.sequenceLength) << ": " << each.whyNotKept
                       << "\n";
     }
+    std::vector<std::string> notBegun;
+    for (std::size_t i = planned.size(); i < asked.size(); ++i)
+        notBegun.push_back(phaseText(asked[i]));
+    printNotBegun(notBegun, "; ");
+}
+
+/// The best layout of each phase of a run whose sequences grow.
+void runPhases(const PlanArguments& arguments, PlanRequest request)
+{
+    const std::vector<Phase> phases = phasesOf(arguments.phases);
+    request.top = 1;
+    std::vector<PlannedPhase> planned;
+    attributed(arguments.scenario.file, [&] {
+        const UntilInterrupted search;
+        planned = planPhases(request, catalogue(), phases);
+    });
+    if (arguments.json)
+        std::cout << phasesAnswer(planned, phases, request).dump() << "\n";
+    else
+        printPhases(planned, phases);
+    for (const PlannedPhase& each : planned) // a run that cannot go all the way
+        if (each.answer.best.empty())
+            throw Error(arguments.scenario.file + ": the phase of " + phaseText(each.phase) + ": " +
+                        nothingFits(planAnswer(each.answer, ofPhase(request, each.phase))));
 }
 
 /// The winner of each number of GPUs.
@@ -422,31 +243,40 @@ void runSizes(const PlanArguments& arguments, PlanRequest request)
 {
     const std::vector<int> sizes = numbersOf(arguments.sizes);
     request.top = 1;
-    Answer all = Answer::array();
+    std::vector<Answer> answers;
+    bool anyFits = false;
     Table table({"GPUs", "step", "tokens a day", "GiB", "", "layout"});
     std::optional<UntilInterrupted> search(std::in_place);
     for (const int gpus : sizes) {
         request.gpus = gpus;
         PlanAnswer answer;
         attributed(arguments.scenario.file, [&] { answer = plan(request, catalogue()); });
-        all.push_back(planAnswer(answer, request));
-        const std::string proof = answer.stopped ? "stopped" : answer.proved ? "proved" : "not proved";
+        answers.push_back(planAnswer(answer, request));
+        anyFits = anyFits || !answer.best.empty();
         if (answer.best.empty()) {
-            table.add({grouped(gpus), "-", "-", "-", proof, answer.proved ? "nothing fits" : "none found that fits"});
+            table.add({grouped(gpus), "-", "-", "-", proofOf(answer), answer.proved ? "nothing fits" : "none found that fits"});
         } else {
             const PlannedLayout& best = answer.best.front();
             table.add({grouped(gpus), seconds(best.stepSeconds),
                        numberText(best.tokensPerSecond * 86400 / 1e9, Unit::number) + " billion", fixed(best.peakMemoryGib, 1),
-                       proof, best.grid.text()});
+                       proofOf(answer), best.grid.text()});
         }
         if (answer.stopped)
             break;
     }
     search.reset();
-    if (arguments.json)
-        std::cout << Answer{{"sizes", all}}.dump() << "\n";
-    else
+    const std::vector<int> notBegun(sizes.begin() + static_cast<std::ptrdiff_t>(answers.size()), sizes.end());
+    if (arguments.json) {
+        std::cout << Answer{{"sizes", answers}, {"not_begun", notBegun}}.dump() << "\n";
+    } else {
         table.print(std::cout);
+        std::vector<std::string> names;
+        for (const int gpus : notBegun)
+            names.push_back(countedText(gpus, "GPU"));
+        printNotBegun(names, ", ");
+    }
+    if (!anyFits)
+        throw Error(arguments.scenario.file + ": " + nothingFits(answers.back()));
 }
 
 /// The fewest settings to change so that it fits.
@@ -482,11 +312,13 @@ void runPlan(const PlanArguments& arguments)
         std::ostringstream text;
         try {
             if (!arguments.json)
-                print(merged, text);
+                printPlan(merged, text);
         } catch (const Answer::exception&) {
             throw Error("What is merged are answers of plan --part I/N --json; one of them lacks something");
         }
         std::cout << (arguments.json ? merged.dump() + "\n" : text.str());
+        if (merged.at("best").empty())
+            throw Error("Of all parts: " + nothingFits(merged));
         return;
     }
     if (arguments.scenario.file.empty())
@@ -580,25 +412,23 @@ void runPlan(const PlanArguments& arguments)
         if (arguments.days > 0)
             printSizes(json, std::cout);
         if (arguments.days <= 0 || sizes.gpus > 0)
-            print(json, std::cout);
+            printPlan(json, std::cout);
         for (const Answer& why : whys)
-            printWhy(why);
+            printWhy(why, request.partText(), std::cout);
         if (arguments.sensitivity)
             std::cout << "\nThe first beside the " << compared
                       << " nearest layouts, itself among them, while one constant moves:\n";
         for (const PlanSensitivity& turn : turns)
             std::cout << "  " << sensitivityText(turn) << "\n";
         if (arguments.robust)
-            printRobust(robust);
+            printRobust(robust, std::cout);
     }
     if (arguments.days > 0) {
         if (sizes.gpus == 0)
             throw Error(arguments.scenario.file + ": no number of GPUs that was tried is done in " + threeDigits(arguments.days) +
                         " days; more GPUs (--gpus), more --days or fewer --fix may help");
-    } else if (answer.best.empty())
-        throw Error(arguments.scenario.file + ": no layout on " + std::to_string(answer.gpus) +
-                    (answer.gpus == 1 ? " GPU" : " GPUs") + " was found that is legal and fits" +
-                    (answer.stopped ? " before it was stopped" : "") + whyNothing(json));
+    } else if (answer.best.empty() && !request.isOfPart()) // a part is a whole answer, whatever the others find
+        throw Error(arguments.scenario.file + ": " + nothingFits(json));
 }
 
 } // namespace

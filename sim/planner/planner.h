@@ -49,7 +49,11 @@ struct PlanRequest {
     int jobs = 0;             ///< threads; 0: as many as there are cores. Changes no number of the answer
     int part = 0, parts = 1;  ///< of the grids, every parts-th from the part-th
     bool isPart = false;      ///< its answer is to be merged, were it the only part
+    bool isOfPart() const { return parts > 1 || isPart; }
+    std::string partText() const; ///< " of part 2 of 3"; empty where it is of the whole
 };
+/// " of part 2 of 3": counted from 1.
+std::string partText(std::int64_t number, std::int64_t parts);
 
 /// The sizes of the parallel dimensions.
 struct PlanGrid {

@@ -3,6 +3,7 @@
 #include "sim/legal/legal.h"
 #include "sim/memory_limit.h"
 #include "sim/scenario/pointer_text.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <array>
@@ -152,6 +153,17 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
                                            gibText(record.activations.bytes) + of);
 }
 
+std::string partText(std::int64_t number, std::int64_t parts)
+{
+    return " of part " + numberText(static_cast<double>(number), Unit::count) + " of " +
+           numberText(static_cast<double>(parts), Unit::count);
+}
+
+std::string PlanRequest::partText() const
+{
+    return isOfPart() ? sim::partText(part + 1, parts) : std::string();
+}
+
 namespace {
 /// The request with one more setting held, whatever was said of it before.
 PlanRequest withAsked(const PlanRequest& request, const PlanSetting& asked)
@@ -191,7 +203,7 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
         return why;
     }
     if (other.best.empty()) {
-        why.text = other.rejected.empty() ? "no grid of " + std::to_string(answer.gpus) + " GPUs has it"
+        why.text = other.rejected.empty() ? "no grid" + request.partText() + " has it on " + countedText(answer.gpus, "GPU")
                                           : other.rejected.front().grid.text() + ": " + other.rejected.front().text;
         return why;
     }

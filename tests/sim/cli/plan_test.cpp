@@ -19,6 +19,8 @@ using test::Outcome;
 using test::run;
 using test::runJson;
 using test::write;
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -145,6 +147,63 @@ TEST(PlanCommand, KeepsToTheRampOfABatchAndPlansPhasesOfGrowingSequences)
     EXPECT_THAT(run(job + "--phases 2048 --fix training.sequence_length=4096").err,
                 HasSubstr("training.sequence_length is to be held at 4096, and a phase has 2048"));
     EXPECT_EQ(run(job + "--phases 2048 --sizes 8").code, 2);
+}
+
+/// What plan says when Ctrl-C comes as soon as it can be told.
+Outcome interrupted(const std::string& arguments)
+{
+    const std::string program = RANKSCOPE_BIN_DIR "/rankscope-sim ";
+    // The signals that a process catches, as the kernel writes them: SIGINT is the second bit.
+    return test::shell(program + arguments +
+                       " & pid=$!; until grep -q rankscope /proc/$pid/comm && grep -q 'SigCgt:.*[2367abef]$' /proc/$pid/status; "
+                       "do sleep 0.01; done;"
+                       " kill -INT $pid; wait $pid");
+}
+
+TEST(PlanCommand, NamesWhatItDidNotComeToWhenItIsStopped)
+{
+    const std::string job = "plan " + gallery("42-") + " -j 1 ";
+    const Outcome sizes = interrupted(job + "--sizes 4096,8192,16384");
+    EXPECT_EQ(sizes.code, 1) << "none was found";
+    EXPECT_THAT(sizes.err, EndsWith("no layout on 4,096 GPUs was found that is legal and fits before it was stopped\n"));
+    EXPECT_THAT(sizes.out, HasSubstr("Stopped; not begun: 8,192 GPUs, 16,384 GPUs\n"));
+    EXPECT_EQ(json::parse(interrupted(job + "--sizes 4096,8192 --json").out).at("not_begun"), json({8192}));
+    EXPECT_THAT(interrupted(job + "--phases 4096,8192,131072:128").out,
+                HasSubstr("Stopped; not begun: 8,192 tokens; 131,072 tokens, 128 sequences a step\n"));
+    EXPECT_EQ(json::parse(interrupted(job + "--phases 4096,8192:64 --json").out).at("not_begun"),
+              json({{{"sequence_length", 8192}, {"global_batch_size", 64}}}));
+}
+
+TEST(PlanCommand, SaysWhyNothingFitsAPhase)
+{
+    const std::string job = "plan " + gallery("60-") + " -j 1 --set cluster.gpu.memory_gib=0.001 --fix schedule.kind=1f1b ";
+    for (const char* asked : {"--phases 128,64", "--sizes 8"}) {
+        const Outcome outcome = run(job + asked);
+        EXPECT_EQ(outcome.code, 1) << asked;
+        EXPECT_THAT(outcome.out, AllOf(HasSubstr("nothing fits"), Not(HasSubstr("proved")))) << asked;
+        EXPECT_THAT(outcome.err, HasSubstr("no layout on 8 GPUs was found that is legal and fits; the leanest")) << asked;
+    }
+}
+
+TEST(PlanCommand, TakesAPartWithoutGridsForAnAnswer)
+{
+    const std::string job = "plan " + gallery("04-") + " --gpus 2 -j 1 --fix schedule.kind=1f1b --fix training.recompute=none ";
+    const Outcome empty = run(job + "--part 5/5");
+    EXPECT_EQ(empty.code, 0) << empty.err;
+    EXPECT_EQ(empty.err, "");
+    EXPECT_THAT(empty.out, HasSubstr("nothing is of part 5 of 5: there are fewer grids than parts"));
+    EXPECT_THAT(run(job + "--part 1/3 --why layout.tp=4").out,
+                HasSubstr("Why not /layout/tp = 4 of part 1 of 3? no grid of part 1 of 3 has it on 2 GPUs"));
+    std::string files;
+    for (const char* part : {"1", "2", "3", "4", "5"})
+        files += " --merge " + write("of5_" + std::string(part) + ".json", run(job + "--json --part " + part + "/5").out);
+    EXPECT_EQ(runJson("plan --json" + files)["best"][0], runJson(job + "--json")["best"][0]);
+    // No part can tell what the others find; all of them together can.
+    const std::string tooLittle = job + "--set cluster.gpu.memory_gib=0.002 --json --part ";
+    EXPECT_EQ(run(tooLittle + "1/1").code, 0);
+    const Outcome none = run("plan --merge " + write("none.json", run(tooLittle + "1/1").out));
+    EXPECT_EQ(none.code, 1);
+    EXPECT_THAT(none.err, HasSubstr("no layout on 2 GPUs was found that is legal and fits; the leanest"));
 }
 
 TEST(PlanCommand, CountsNoMoreThanThereIs)

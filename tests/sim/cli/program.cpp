@@ -52,8 +52,13 @@ std::string write(const std::string& name, const std::string& text)
 
 Outcome run(const std::string& arguments)
 {
+    return shell(RANKSCOPE_BIN_DIR "/rankscope-sim " + arguments);
+}
+
+Outcome shell(const std::string& line)
+{
     const fs::path errors = scratch() / "stderr";
-    const std::string command = std::string(RANKSCOPE_BIN_DIR "/rankscope-sim ") + arguments + " 2>" + errors.string();
+    const std::string command = "{ " + line + "\n} 2>" + errors.string();
     Outcome outcome;
     FILE* pipe = ::popen(command.c_str(), "r"); // NOLINT(cert-env33-c): the shell is what is tested through
     std::array<char, 65536> buffer{};

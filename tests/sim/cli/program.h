@@ -18,6 +18,8 @@ struct Outcome {
 
 /// `arguments` as in a shell, without the program's name.
 Outcome run(const std::string& arguments);
+/// A line of a shell, for what more than the program takes.
+Outcome shell(const std::string& line);
 /// Standard output of a run that must succeed, as one JSON document with nothing around it.
 nlohmann::json runJson(const std::string& arguments);
 

@@ -1,0 +1,254 @@
+#include "sim/cli/plan_print.h"
+
+#include "sim/answers/plan.h"
+#include "sim/cli/table.h"
+#include "sim/memory_limit.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+namespace sim::cli {
+namespace {
+
+std::string valueIn(const Answer& settings, const char* pointer)
+{
+    if (!settings.contains(pointer))
+        return "-";
+    const Answer& value = settings.at(pointer);
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string gridIn(const Answer& grid)
+{
+    std::string text;
+    for (const char* key : {"tp", "cp", "pp", "dp", "ep"})
+        text += (text.empty() ? "" : ", ") + std::string(key) + " " + std::to_string(grid.at(key).get<int>());
+    return text;
+}
+
+/// Grids that are not legal, by the key whose rule they break, with one of each.
+void printRules(const Answer& answer, std::ostream& out)
+{
+    std::map<std::string, std::pair<int, const Answer*>> byKey;
+    for (const Answer& grid : answer.at("rejected"))
+        if (grid.at("reason") == "rule") {
+            const std::string text = grid.at("text").get<std::string>();
+            auto& [count, first] = byKey[text.substr(0, text.find(':'))];
+            if (count++ == 0)
+                first = &grid;
+        }
+    for (const auto& [key, of] : byKey)
+        out << "  " << countedText(of.first, "grid") << (of.first > 1 ? ", as " : ", ") << gridIn(*of.second)
+            << ": rule: " << of.second->at("text").get<std::string>() << "\n";
+}
+
+/// Grids that have no place in it; of a merged one those of all parts, which say more.
+std::vector<const Answer*> rejectedOf(const Answer& answer)
+{
+    std::vector<const Answer*> grids;
+    const auto addOf = [&](const Answer& of) {
+        for (const Answer& grid : of.at("rejected"))
+            grids.push_back(&grid);
+    };
+    if (answer.contains("parts"))
+        std::for_each(answer.at("parts").begin(), answer.at("parts").end(), addOf);
+    else
+        addOf(answer);
+    return grids;
+}
+
+/// Why there is no layout: the rule that forbids most, or what the leanest holds.
+std::string whyNothing(const Answer& answer)
+{
+    const std::vector<const Answer*> rejected = rejectedOf(answer);
+    if (rejected.empty())
+        return "; no sizes of tp, cp, pp, dp have this product with what is held: fewer --fix, or another --gpus";
+    const Answer* leanest = nullptr;
+    std::map<std::string, std::pair<int, const Answer*>> rules; // with one of each
+    for (const Answer* grid : rejected) {
+        if (grid->at("reason") == "rule") {
+            const std::string text = grid->at("text").get<std::string>();
+            auto& [count, one] = rules.try_emplace(text.substr(0, text.find(':')), 0, grid).first->second;
+            ++count;
+        }
+        if (grid->contains("need_gib") &&
+            (leanest == nullptr || grid->at("need_gib").get<double>() < leanest->at("need_gib").get<double>()))
+            leanest = grid;
+    }
+    if (leanest != nullptr)
+        return "; the leanest that was laid out, " + gridIn(*leanest) + ", holds " +
+               fixed(leanest->at("need_gib").get<double>(), 1) +
+               " GiB on its fullest GPU: more GPUs (--gpus), a smaller --margin or "
+               "fewer --fix may help";
+    if (answer.at("covered").get<std::int64_t>() > 0)
+        return "; more GPUs (--gpus), a smaller --margin or fewer --fix may help";
+    const auto most = std::max_element(rules.begin(), rules.end(),
+                                       [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+    if (most == rules.end())
+        return {};
+    const Answer& grid = *most->second.second;
+    return "; a rule forbids each, as of " + gridIn(grid) + ": " + grid.at("text").get<std::string>();
+}
+
+} // namespace
+
+void printPlan(const Answer& answer, std::ostream& out)
+{
+    const Answer& best = answer.at("best");
+    out << planProof(answer) << "\n";
+    if (!best.empty()) {
+        out << "\n";
+        Table table({"", "tp", "cp", "pp", "dp", "ep", "schedule", "v", "micro-batch", "zero", "shard", "sp", "recompute", "step",
+                     "closed form", "GiB", ""});
+        int place = 0;
+        for (const Answer& layout : best) {
+            const Answer& settings = layout.at("settings");
+            const auto value = [&](const char* pointer) { return valueIn(settings, pointer); };
+            table.add({std::to_string(++place), value("/layout/tp"), value("/layout/cp"), value("/layout/pp"),
+                       value("/layout/dp"), value("/layout/ep"), value("/schedule/kind"), value("/schedule/virtual_stages"),
+                       value("/training/micro_batch_size"), value("/layout/zero_stage"), value("/layout/dp_shard"),
+                       value("/layout/sequence_parallel"), value("/training/recompute"),
+                       seconds(layout.at("step_time_s").get<double>()), seconds(layout.at("closed_form_s").get<double>()),
+                       fixed(layout.at("peak_memory_gib").get<double>(), 1),
+                       layout.at("tie_with_first").get<bool>() ? "tie with the first" : ""});
+        }
+        table.print(out);
+        if (best.size() > 1)
+            out << "Places after the first are of what was simulated; others between them may not have been.\n";
+        place = 0;
+        for (const Answer& layout : best)
+            if (++place; layout.at("settings").contains("/schedule/layers_per_stage"))
+                out << "Layers of each stage of " << place << ": " << valueIn(layout.at("settings"), "/schedule/layers_per_stage")
+                    << "\n";
+    }
+    std::map<std::string, int> reasons;
+    for (const Answer& grid : answer.at("rejected"))
+        ++reasons[grid.at("reason").get<std::string>()];
+    if (!reasons.empty()) {
+        out << "\nGrids not chosen:";
+        for (const auto& [reason, number] : reasons)
+            out << " " << number << " " << reason;
+        out << "\n";
+    }
+    printRules(answer, out);
+    for (const Answer& grid : answer.at("rejected")) {
+        if (grid.at("reason") == "rule")
+            continue;
+        out << "  tp " << grid.at("tp") << ", cp " << grid.at("cp") << ", pp " << grid.at("pp") << ", dp " << grid.at("dp");
+        if (grid.at("ep") != 1)
+            out << ", ep " << grid.at("ep") << ", etp " << grid.at("etp");
+        out << ": " << grid.at("reason").get<std::string>() << ": " << grid.at("text").get<std::string>() << "\n";
+    }
+    out << "\nHeld:";
+    for (const auto& [pointer, value] : answer.at("held_fixed").items())
+        out << " " << pointer << "=" << value.dump();
+    out << "\n";
+}
+
+std::string nothingFits(const Answer& answer)
+{
+    const bool stopped = answer.at("stopped").get<bool>(); // then what was not come to may hold one
+    return "no layout on " + countedText(answer.at("gpus").get<std::int64_t>(), "GPU") + " was found that is legal and fits" +
+           (stopped ? " before it was stopped" : whyNothing(answer));
+}
+
+std::string threeDigits(double value)
+{
+    return numberText(value, Unit::number);
+}
+
+void printSizes(const Answer& answer, std::ostream& out)
+{
+    const Answer& deadline = answer.at("deadline");
+    const std::string days = threeDigits(deadline.at("days").get<double>()) + " days";
+    for (const Answer& size : deadline.at("tried")) {
+        out << "  " << countedText(size.at("gpus").get<std::int64_t>(), "GPU") << ": ";
+        if (size.at("meets").get<bool>())
+            out << "in time\n";
+        else if (size.contains("problem"))
+            out << size.at("problem").get<std::string>() << "\n";
+        else if (size.at("least_days").is_null())
+            out << "nothing fits\n";
+        else
+            out << (size.at("proved").get<bool>() ? "takes " : "not known to be in time: takes ")
+                << threeDigits(size.at("least_days").get<double>()) << " days at least\n";
+    }
+    const std::int64_t gpus = answer.at("gpus").get<std::int64_t>();
+    const std::string tokens = threeDigits(deadline.at("tokens").get<double>() / 1e9) + " billion tokens in " + days;
+    if (gpus == 0)
+        out << "None of these trains " << tokens << (answer.at("stopped").get<bool>() ? ", as far as was looked\n\n" : "\n\n");
+    else
+        out << (deadline.at("fewest").get<bool>() ? "The fewest of these that train " : "The fewest that were found to train ")
+            << tokens << ": " << grouped(gpus) << ", in " << threeDigits(deadline.at("run_days").get<double>())
+            << " days of steps\n\n";
+}
+
+void printRobust(const RobustChoice& choice, std::ostream& out)
+{
+    if (choice.layouts.empty())
+        return;
+    const auto letter = [](std::size_t i) { return std::string(1, static_cast<char>('A' + i)); };
+    out << "\nWhere not all goes as planned, of the layouts near the first:\n";
+    std::vector<std::string> header{"case"};
+    for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
+        out << "  " << letter(i) << "  " << choice.names[i] << "\n";
+        header.push_back(letter(i));
+    }
+    out << "\n";
+    Table table(header);
+    for (std::size_t of = 0; of < choice.cases.size(); ++of) {
+        std::vector<std::string> row{choice.cases[of].name};
+        for (const std::vector<double>& ofLayout : choice.seconds)
+            row.push_back(seconds(ofLayout[of]));
+        table.add(std::move(row));
+    }
+    std::vector<std::string> worst{"most behind the best of them"};
+    for (std::size_t i = 0; i < choice.layouts.size(); ++i)
+        worst.push_back(percent(choice.worstRegret(i)));
+    table.add(std::move(worst));
+    table.print(out);
+    out << "\n" << robustText(choice) << "\n";
+}
+
+void printWhy(const Answer& why, const std::string& ofPart, std::ostream& out)
+{
+    out << "\nWhy not " << why.at("asked").at("pointer").get<std::string>() << " = " << why.at("asked").at("value").dump()
+        << ofPart << "? ";
+    if (why.at("best").is_null()) {
+        out << why.at("text").get<std::string>() << "\n";
+        return;
+    }
+    if (const double tokens = why.at("tokens_ratio").get<double>(); tokens != 1) { // a step of other work: per token
+        out << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
+            << seconds(why.at("best").at("step_time_s").get<double>()) << " for " << threeDigits(tokens)
+            << " times the tokens of a step: per token " << threeDigits(std::abs(why.at("per_token").get<double>() - 1) * 100)
+            << " % " << (why.at("per_token").get<double>() >= 1 ? "more" : "less") << "\n";
+        return;
+    }
+    const double delta = why.at("delta_s").get<double>();
+    out << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
+        << seconds(why.at("best").at("step_time_s").get<double>()) << ", " << seconds(std::abs(delta))
+        << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>() << "):\n";
+    for (const Answer& term : why.at("terms")) {
+        const double seconds_ = term.at("delta_s").get<double>();
+        out << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " -") << seconds(std::abs(seconds_)) << "\n";
+    }
+}
+
+std::string standing(const PlanProgress& now)
+{
+    const auto either = [&](double ofSeconds, double ofBytes) {
+        return ofBytes > 0     ? fixed(ofBytes / kBytesPerGib, 1) + " GiB"
+               : ofSeconds > 0 ? seconds(ofSeconds)
+                               : std::string("none yet");
+    };
+    return "best " + either(now.floorBytes > 0 ? 0 : now.bestSeconds, now.bestBytes) + ", floor " +
+           either(now.floorSeconds, now.floorBytes);
+}
+
+} // namespace sim::cli

@@ -1,0 +1,25 @@
+// What plan says on a terminal. From the JSON, so that what is merged prints like what was searched.
+#pragma once
+
+#include "sim/answers/answers.h"
+#include "sim/planner/planner.h"
+#include "sim/planner/robust.h"
+
+#include <iosfwd>
+#include <string>
+
+namespace sim::cli {
+
+void printPlan(const Answer&, std::ostream&);
+/// The sentence of an answer without a layout, with why there is none.
+std::string nothingFits(const Answer&);
+/// What was tried on the way to the fewest GPUs in time.
+void printSizes(const Answer&, std::ostream&);
+void printRobust(const RobustChoice&, std::ostream&);
+/// `ofPart`: " of part 2 of 3", where the answer is of one.
+void printWhy(const Answer&, const std::string& ofPart, std::ostream&);
+/// "best 9.802 s, floor 9.363 s", or of bytes where those are made least.
+std::string standing(const PlanProgress&);
+std::string threeDigits(double);
+
+} // namespace sim::cli

@@ -4,6 +4,7 @@
 #include "sim/cli/part.h"
 #include "sim/cli/plan_print.h"
 #include "sim/cli/table.h"
+#include "sim/cli/until_interrupted.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/pointer_text.h"
 
@@ -15,10 +16,8 @@
 #include "sim/text/number_text.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -29,25 +28,6 @@ namespace sim::cli {
 namespace {
 
 constexpr std::chrono::seconds kBetweenLines{30}; // of progress in a log
-
-std::atomic<bool> isInterrupted{false};
-extern "C" void interruptPlan(int)
-{
-    isInterrupted = true;
-}
-
-/// While it lives Ctrl-C ends what is searched, and what was found by then is told.
-class UntilInterrupted {
-public:
-    UntilInterrupted() : m_before((isInterrupted = false, std::signal(SIGINT, interruptPlan))) {}
-    ~UntilInterrupted() { std::signal(SIGINT, m_before); }
-    UntilInterrupted(const UntilInterrupted&) = delete;
-    UntilInterrupted& operator=(const UntilInterrupted&) = delete;
-
-private:
-    void (*m_before)(int);
-    CancelScope m_scope{isInterrupted};
-};
 
 struct PlanArguments {
     ScenarioArguments scenario;

@@ -1,6 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
+#include "sim/cli/until_interrupted.h"
 
 #include "sim/answers/recording.h"
 #include "sim/calibration/calibrate.h"
@@ -12,6 +13,7 @@
 #include "sim/scenario/files.h"
 #include "sim/text/number_text.h"
 #include "sim/trace/cache/cached_reading.h"
+#include "sim/trace/cache/mapped_file.h"
 #include "sim/trace/export.h"
 #include "sim/trace/readers/read_recording.h"
 #include "sim/trace/recorded_trace.h"
@@ -72,23 +74,6 @@ private:
     bool m_isShown = false;
 };
 
-/// What was read is answered from, whether or not it can be kept.
-void keep(const CachedReading& read, const std::vector<std::filesystem::path>& paths, const ReadOptions& options)
-{
-    try {
-        const Recovered recovered = recover(read.recording);
-        const RunAnswers answers = answersOf(read.recording, recovered, catalogue());
-        const std::vector<DigestedStep> steps = digestSteps(read.recording, recovered, answers);
-        const std::uint64_t bytes = keepCache(read.recording, read.origin, paths, options,
-                                              {{std::string(kDigestName), digestBytes(recovered, answers, steps)}});
-        std::cerr << linesForAPerson(cachePathOf(paths).string() + " keeps what was read, in " +
-                                     numberText(static_cast<double>(bytes), Unit::bytes) +
-                                     ": it is read instead of the files for as long as they stay as they are");
-    } catch (const Error& error) {
-        std::cerr << linesForAPerson("no cache was kept: " + std::string(error.what()));
-    }
-}
-
 /// Whether a cache is there from which the window opens at once: one of an earlier version knows less.
 bool hasDigest(const std::vector<std::filesystem::path>& paths, const ReadOptions& options)
 {
@@ -103,33 +88,63 @@ bool hasDigest(const std::vector<std::filesystem::path>& paths, const ReadOption
     }
 }
 
-Recording readFiles(const std::vector<std::string>& files, const TraceArguments& arguments)
-{
-    const std::vector<std::filesystem::path> paths(files.begin(), files.end());
-    ReadOptions options;
-    CachedReading read;
+/// Files of a run, read; and kept where that was asked for, once what was asked of them is answered.
+class ReadRun {
+public:
+    ReadRun(const std::vector<std::string>& files, const TraceArguments& arguments) : m_paths(files.begin(), files.end())
     {
-        ProgressLine line;
-        options = line.options(arguments);
-        read = readRecordingOrCache(paths, options);
-        options.progress = nullptr; // of the line that is gone
+        {
+            ProgressLine line;
+            m_options = line.options(arguments);
+            m_read = readRecordingOrCache(m_paths, m_options);
+            m_options.progress = nullptr; // of the line that is gone
+        }
+        if (!m_read.whyNot.empty())
+            std::cerr << linesForAPerson(m_read.whyNot);
+        m_isToBeKept = arguments.cache && (!m_read.isFromCache || !hasDigest(m_paths, m_options));
     }
-    if (!read.whyNot.empty())
-        std::cerr << linesForAPerson(read.whyNot);
-    if (arguments.cache && (!read.isFromCache || !hasDigest(paths, options)))
-        keep(read, paths, options);
-    return std::move(read.recording);
-}
+    explicit ReadRun(const TraceArguments& arguments) : ReadRun(arguments.files, arguments) {}
+
+    const Recording& recording() const { return m_read.recording; }
+    bool isToBeKept() const { return m_isToBeKept; }
+
+    /// To be called last, when the answer is out: that takes time, may fail and may be stopped. `answers`: of the usual step.
+    void keep(const Recovered& recovered, const RunAnswers& answers) const
+    {
+        if (!m_isToBeKept)
+            return;
+        std::cout.flush();
+        try {
+            const UntilInterrupted writing;
+            const std::vector<DigestedStep> steps = digestSteps(recording(), recovered, answers);
+            const std::uint64_t bytes = keepCache(recording(), m_read.origin, m_paths, m_options,
+                                                  {{std::string(kDigestName), digestBytes(recovered, answers, steps)}});
+            std::cerr << linesForAPerson(cachePathOf(m_paths).string() + " keeps what was read, in " +
+                                         numberText(static_cast<double>(bytes), Unit::bytes) +
+                                         ": it is read instead of the files for as long as they stay as they are");
+        } catch (const Error& error) {
+            std::cerr << linesForAPerson("no cache was kept: " + std::string(error.what()));
+        } catch (const Cancelled&) {
+            std::cerr << "no cache was kept: it was stopped\n";
+        }
+    }
+    void keep(const Recovered& recovered) const
+    {
+        if (m_isToBeKept)
+            keep(recovered, answersOf(recording(), recovered, catalogue()));
+    }
+
+private:
+    std::vector<std::filesystem::path> m_paths;
+    ReadOptions m_options;
+    CachedReading m_read;
+    bool m_isToBeKept = false;
+};
 
 void addCache(CLI::App& command, TraceArguments& arguments)
 {
     command.add_flag("--cache", arguments.cache,
                      "Keep what was read beside the files (run.rankscope-cache), to be read instead of them from then on");
-}
-
-Recording readFor(const TraceArguments& arguments)
-{
-    return readFiles(arguments.files, arguments);
 }
 
 void warn(const Recording& recording)
@@ -227,7 +242,8 @@ std::size_t stepNumbered(const RecoveredSteps& steps, std::int64_t number)
 
 void info(const TraceArguments& arguments)
 {
-    const Recording recording = readFor(arguments);
+    const ReadRun run(arguments);
+    const Recording& recording = run.recording();
     const Recovered recovered = recover(recording);
     std::optional<std::size_t> step;
     if (arguments.step)
@@ -239,11 +255,17 @@ void info(const TraceArguments& arguments)
         // Names in a trace need not be UTF-8.
         std::cout << traceInfoAnswer(recording, &parts).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
                   << "\n";
-        return;
+    } else {
+        printInfo(recording);
+        std::cout << "\n"
+                  << linesForAPerson(recoveredText(recovered)) << "\n"
+                  << linesForAPerson(answersText(recovered, answers));
+        warn(recording);
     }
-    printInfo(recording);
-    std::cout << "\n" << linesForAPerson(recoveredText(recovered)) << "\n" << linesForAPerson(answersText(recovered, answers));
-    warn(recording);
+    if (step)
+        run.keep(recovered);
+    else
+        run.keep(recovered, answers);
 }
 
 void convert(TraceArguments arguments)
@@ -263,19 +285,25 @@ void convert(TraceArguments arguments)
                     quotedText(arguments.out) + " is one of the files to read" +
                     (file == in ? "" : ", of the folder " + quotedText(in)) + ": write to another name, e.g. " +
                     quotedText(std::filesystem::path(arguments.out).replace_extension("").string() + "-converted" + ending));
-    const Recording recording = readFor(arguments);
-    warn(recording);
-    saveTrace(traceToWrite(recording), arguments.out);
+    const ReadRun run(arguments);
+    warn(run.recording());
+    saveTrace(traceToWrite(run.recording()), arguments.out);
+    if (run.isToBeKept())
+        run.keep(recover(run.recording()));
 }
 
 void compare(const TraceArguments& arguments)
 {
     std::vector<Recovered> runs;
+    std::vector<std::optional<ReadRun>> toBeKept; // others need not stay in memory
     std::vector<std::string> problems;
     for (const std::string& file : arguments.files) {
-        const Recording recording = readFiles({file}, arguments);
-        warn(recording);
-        runs.push_back(recover(recording));
+        std::optional<ReadRun> run(std::in_place, std::vector{file}, arguments);
+        warn(run->recording());
+        runs.push_back(recover(run->recording()));
+        if (!run->isToBeKept())
+            run.reset();
+        toBeKept.push_back(std::move(run));
         if (std::all_of(runs.back().evidence.ranks.begin(), runs.back().evidence.ranks.end(),
                         [](const RankEvidence& rank) { return rank.work.empty() && rank.comms.empty(); }))
             problems.push_back(quotedText(file) + ": holds no kernel and no collective of a rank that is known, so it cannot be "
@@ -292,6 +320,9 @@ void compare(const TraceArguments& arguments)
         std::cout << differenceJson(difference).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
     else
         std::cout << linesForAPerson(differenceText(difference));
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (toBeKept[i])
+            toBeKept[i]->keep(runs[i]);
 }
 
 struct CalibrateArguments {
@@ -302,13 +333,13 @@ struct CalibrateArguments {
 
 void calibrateRun(const CalibrateArguments& arguments)
 {
-    const Recording recording = readFor(arguments.trace);
-    warn(recording);
-    const Recovered recovered = recover(recording);
+    const ReadRun run(arguments.trace);
+    warn(run.recording());
+    const Recovered recovered = recover(run.recording());
     std::vector<UnknownKey> unknown;
     const Scenario base = arguments.scenario.read();
     const RunCalibration calibration = attributed(arguments.scenario.file, [&] {
-        return calibrate(recording, recovered, scenarioOfRun(recovered, base, catalogue(), unknown));
+        return calibrate(run.recording(), recovered, scenarioOfRun(recovered, base, catalogue(), unknown));
     });
     if (!arguments.out.empty())
         replaceFile(arguments.out, calibratedProfileText(std::filesystem::path(arguments.out).stem().string(), calibration));
@@ -316,11 +347,21 @@ void calibrateRun(const CalibrateArguments& arguments)
         nlohmann::ordered_json json = calibrationJson(calibration, unknown);
         json["profile"]["file"] = arguments.out.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(arguments.out);
         std::cout << json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
-        return;
+    } else {
+        std::cout << linesForAPerson(calibrationText(calibration, unknown));
+        if (!arguments.out.empty())
+            std::cout << quotedText(arguments.out) << " holds what was measured: name it in a scenario's cluster.efficiency\n";
     }
-    std::cout << linesForAPerson(calibrationText(calibration, unknown));
-    if (!arguments.out.empty())
-        std::cout << quotedText(arguments.out) << " holds what was measured: name it in a scenario's cluster.efficiency\n";
+    run.keep(recovered);
+}
+
+/// What was read from a cache that somebody cut off meanwhile was not what it had held.
+void requireWholeCaches()
+{
+    std::cout.flush();
+    if (MappedFile::wasAnyCutOff())
+        throw Error(
+            "a cache was cut off while it was read: what was told of it is not what it held; the next call reads the files");
 }
 
 } // namespace
@@ -336,7 +377,10 @@ void addTrace(CLI::App& app)
         CLI::App* command = trace->add_subcommand(name, help);
         command->add_flag("--python-functions", arguments->pythonFunctions, "Keep the frames of Python stacks");
         addCache(*command, *arguments);
-        command->callback([arguments, run] { run(*arguments); });
+        command->callback([arguments, run] {
+            run(*arguments);
+            requireWholeCaches();
+        });
         return std::pair(command, arguments);
     };
     const auto [infoCommand, infoArguments] =
@@ -376,7 +420,10 @@ void addTrace(CLI::App& app)
     addBeside(*calibrateCommand, calibrateArguments->scenario.beside);
     addCache(*calibrateCommand, calibrateArguments->trace);
     calibrateCommand->add_flag("--json", calibrateArguments->trace.json, "One JSON document");
-    calibrateCommand->callback([calibrateArguments] { calibrateRun(*calibrateArguments); });
+    calibrateCommand->callback([calibrateArguments] {
+        calibrateRun(*calibrateArguments);
+        requireWholeCaches();
+    });
 }
 
 } // namespace sim::cli

@@ -42,6 +42,8 @@ inline bool isDeviceWork(RecordedKind kind)
     return kind <= RecordedKind::memset;
 }
 
+/// Times lie within ± this (126.8 years), ends of spans as well, and nothing lasts longer: sums and differences fit 64 bits.
+inline constexpr std::int64_t kMostTraceNs = 4'000'000'000'000'000'000;
 inline constexpr std::uint32_t kNoSpan = std::numeric_limits<std::uint32_t>::max();
 
 /// Strings by number. Number 0 is "".

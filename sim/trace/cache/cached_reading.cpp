@@ -36,6 +36,14 @@ bool describeSource(const fs::path& path, CacheSource& source)
     return true;
 }
 
+/// Whether it is a name of something that is open already, as "<(command)" of a shell and /dev/stdin are: nothing lies beside it,
+/// and the next time it is another.
+bool isOpenedBefore(const fs::path& path)
+{
+    const std::string name = fs::absolute(path).lexically_normal().string();
+    return name == "/dev/stdin" || name.starts_with("/dev/fd/") || name.starts_with("/proc/");
+}
+
 /// What of `was` is not so `now`.
 std::string changeOf(const CacheOrigin& was, const CacheOrigin& now, const std::vector<fs::path>& opened)
 {
@@ -73,6 +81,8 @@ fs::path cachePathOf(const std::vector<fs::path>& opened)
 std::optional<CacheOrigin> cacheOriginOf(const std::vector<fs::path>& opened, const ReadOptions& options)
 {
     CacheOrigin origin{.sources = {}, .pythonFunctions = options.pythonFunctions};
+    if (std::any_of(opened.begin(), opened.end(), isOpenedBefore))
+        return {};
     for (std::uint32_t i = 0; i < opened.size(); ++i) {
         std::error_code none;
         const bool isFolder = fs::is_directory(opened[i], none);
@@ -137,9 +147,9 @@ CachedReading readRecordingOrCache(const std::vector<fs::path>& opened, const Re
 std::uint64_t keepCache(const Recording& recording, const std::optional<CacheOrigin>& origin, const std::vector<fs::path>& opened,
                         const ReadOptions& options, const std::vector<CacheAttachment>& attachments)
 {
-    const fs::path path = cachePathOf(opened);
     if (!origin)
-        throw Error(path.string() + ": no cache is kept of what can be read only once");
+        throw Error("a run that comes through a pipe is read only once, and has no place for one beside it");
+    const fs::path path = cachePathOf(opened);
     const std::optional<CacheOrigin> now = cacheOriginOf(opened, options);
     if (!now || *now != *origin)
         throw Error(path.string() + ": is not written: the files changed while they were read" +

@@ -20,7 +20,8 @@ inline constexpr const char* kCacheEnding = ".rankscope-cache";
 /// together "rank0.json.gz+7.rankscope-cache" beside the first.
 std::filesystem::path cachePathOf(const std::vector<std::filesystem::path>& opened);
 
-/// The files as they are now. Nothing where one is no ordinary file: a pipe can be read only once. Throws Error as traceFiles().
+/// The files as they are now. Nothing where one is no ordinary file, or named as what is open already (/dev/stdin): a pipe can be
+/// read only once. Throws Error as traceFiles().
 std::optional<CacheOrigin> cacheOriginOf(const std::vector<std::filesystem::path>& opened, const ReadOptions&);
 
 struct CachedReading {

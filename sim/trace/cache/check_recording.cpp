@@ -9,9 +9,6 @@
 namespace sim {
 namespace {
 
-/// Sums and differences of what is within these bounds fit 64 bits.
-constexpr std::int64_t kMostCachedNs = 4'000'000'000'000'000'000;
-
 void must(bool isSo, const char* what)
 {
     if (!isSo)
@@ -20,7 +17,7 @@ void must(bool isSo, const char* what)
 
 bool isTime(std::int64_t ns)
 {
-    return ns >= -kMostCachedNs && ns <= kMostCachedNs;
+    return ns >= -kMostTraceNs && ns <= kMostTraceNs;
 }
 
 bool isRank(int rank)
@@ -40,11 +37,12 @@ void checkColumns(const RecordedSpans& spans, const Recording& shared)
          "its columns are of different lengths");
     must(spans.meaning.size() == spans.microbatch.size() && (spans.meaning.empty() || spans.meaning.size() == count),
          "its columns are of different lengths");
+    must(spans.meaning.empty() || !shared.meanings.empty(), "spans have meanings, and there is none"); // 0 is one
     bool isWhole = true; // in one go, without a branch a span
     const std::size_t names = shared.names.size(), meanings = shared.meanings.size();
     for (std::size_t i = 0; i < count; ++i) {
         const std::int64_t start = spans.startNs[i], duration = spans.durationNs[i];
-        isWhole &= (start >= -kMostCachedNs) & (start <= kMostCachedNs) & (duration >= 0) & (duration <= kMostCachedNs);
+        isWhole &= (start >= -kMostTraceNs) & (start <= kMostTraceNs) & (duration >= 0) & (duration <= kMostTraceNs);
         isWhole &= spans.name[i] < names;
         isWhole &= static_cast<int>(spans.kind[i]) < kRecordedKindCount;
     }
@@ -74,14 +72,14 @@ void checkTracks(const RankRecording& rank)
 void checkCollectives(const RankRecording& rank, const Recording& shared)
 {
     const auto isSpan = [&](std::uint32_t span) { return span == kNoSpan || span < rank.spans.size(); };
-    std::int64_t before = -kMostCachedNs;
+    std::int64_t before = -kMostTraceNs;
     for (const RecordedCollective& of : rank.collectives) {
         must(isSpan(of.span) && isSpan(of.hostSpan), "a collective is of no span");
         must(of.name < shared.names.size() && of.dtype < shared.names.size(), "a collective has no name");
         must(of.group == -1 || isPlace(of.group, shared.groups.size()), "a collective is of no group");
         must(isRank(of.sourceRank) && isRank(of.destinationRank), "a transfer is from or to no rank");
         must(of.inElements >= -1 && of.outElements >= -1 && of.bytes >= -1 && of.sequence >= -1, "a collective is of no size");
-        must(isTime(of.startNs) && of.startNs >= before && of.durationNs >= -1 && of.durationNs <= kMostCachedNs,
+        must(isTime(of.startNs) && of.startNs >= before && of.durationNs >= -1 && of.durationNs <= kMostTraceNs,
              "collectives are out of order");
         before = of.startNs;
     }

@@ -9,12 +9,7 @@
 #include "sim/trace/cache/check_recording.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace sim {
 namespace {
@@ -54,7 +49,12 @@ public:
     {
         align();
         m_hashes.push_back(hashOfBytes(bytes));
-        m_out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+        constexpr std::size_t kAtOnce = std::size_t{4} << 20; // then it may be stopped
+        for (std::size_t from = 0; from < bytes.size(); from += kAtOnce) {
+            checkCancelled();
+            const auto block = bytes.subspan(from, std::min(kAtOnce, bytes.size() - from));
+            m_out.write(reinterpret_cast<const char*>(block.data()), static_cast<std::streamsize>(block.size()));
+        }
         m_at += bytes.size();
     }
     void align()
@@ -115,38 +115,6 @@ struct CacheHeader {
 };
 static_assert(sizeof(CacheHeader) == kHeader);
 constexpr std::size_t kHashed = offsetof(CacheHeader, hash);
-
-/// A file's bytes as memory, and the file's end with it.
-struct MappedFile {
-    explicit MappedFile(const std::filesystem::path& path)
-    {
-        const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        if (file < 0)
-            throw Error(std::string("cannot be read: ") + std::strerror(errno));
-        struct stat about {};
-        const bool isFile = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
-        if (isFile && about.st_size > 0) {
-            size = static_cast<std::size_t>(about.st_size);
-            data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-        }
-        ::close(file);
-        if (!isFile)
-            throw Error("is no ordinary file");
-        if (size == 0)
-            throw Error("is empty");
-        if (data == MAP_FAILED)
-            throw Error("cannot be mapped into memory");
-    }
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
-    ~MappedFile()
-    {
-        if (data != MAP_FAILED)
-            ::munmap(data, size);
-    }
-    void* data = MAP_FAILED;
-    std::size_t size = 0;
-};
 
 } // namespace
 
@@ -227,9 +195,9 @@ std::uint64_t writeRecordingCache(const Recording& recording, const CacheOrigin&
 
 RecordingCache::RecordingCache(const std::filesystem::path& cache, const std::vector<std::filesystem::path>& opened)
 {
-    const auto file = std::make_shared<const MappedFile>(cache);
-    m_bytes = std::span(static_cast<const std::byte*>(file->data), file->size);
-    m_keeper = file;
+    m_file = std::make_shared<const MappedFile>(cache);
+    m_bytes = m_file->bytes();
+    m_keeper = m_file;
     readContents(opened);
 }
 
@@ -323,6 +291,8 @@ RankRecording RecordingCache::rank(std::size_t index) const
         if (!reader.isAtEnd())
             throw Error("it is longer than it says");
         checkRank(rank, *m_shared);
+        if (m_file && m_file->isCutOff())
+            throw Error("bytes are gone: somebody cut the file off while it was read");
         return rank;
     } catch (const Error& error) {
         const int number = section.about.rank;

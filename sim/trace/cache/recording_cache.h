@@ -22,6 +22,7 @@
 // enumerations as they lie in memory, texts and lists after their length (8).
 #pragma once
 
+#include "sim/trace/cache/mapped_file.h"
 #include "sim/trace/recording.h"
 
 #include <cstddef>
@@ -58,8 +59,9 @@ struct CacheAttachment {
     std::string bytes;
 };
 
-/// Writes the file whole or not at all. `opened`: the files and folders as they were named; texts that begin with such a name are
-/// kept so that another spelling of it can stand there. Throws Error if it cannot. Returns the file's bytes.
+/// Writes the file whole or not at all, also where it is cancelled. `opened`: the files and folders as they were named; texts
+/// that begin with such a name are kept so that another spelling of it can stand there. Throws Error if it cannot. Returns the
+/// file's bytes.
 std::uint64_t writeRecordingCache(const Recording&, const CacheOrigin&, const std::vector<std::filesystem::path>& opened,
                                   const std::filesystem::path& cache, const std::vector<CacheAttachment>& attachments = {});
 
@@ -99,7 +101,8 @@ private:
     };
     void readContents(const std::vector<std::filesystem::path>& opened);
 
-    std::shared_ptr<const void> m_keeper; ///< of the bytes
+    std::shared_ptr<const MappedFile> m_file; ///< null: bytes in memory
+    std::shared_ptr<const void> m_keeper;     ///< of the bytes
     std::span<const std::byte> m_bytes;
     bool m_checksHashes = true;
     CacheOrigin m_origin;

@@ -152,8 +152,7 @@ private:
             m_devices = parsed();
         } else if (name == "baseTimeNanoseconds") {
             const auto base = wholeNumber(value);
-            constexpr std::int64_t kMost = 4'000'000'000'000'000'000;
-            if (base && *base >= 0 && *base <= kMost)
+            if (base && *base >= 0 && *base <= kMostTraceNs)
                 m_baseNs = *base;
             else
                 m_builder.recording.problems.push_back(m_file.path + ": its baseTimeNanoseconds " +

@@ -200,11 +200,10 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
         const json* isP2p = memberOf(entry, "is_p2p");
         collective.isPointToPoint = isP2p != nullptr && isP2p->is_boolean() ? isP2p->get<bool>() : isPointToPointName(name);
         collective.sequence = numberOf(entry, collective.isPointToPoint ? "p2p_seq_id" : "collective_seq_id", -1);
-        constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
-        const std::int64_t created = std::clamp<std::int64_t>(numberOf(entry, "time_created_ns", 0), 0, kMostNs);
-        const std::int64_t started = std::clamp<std::int64_t>(numberOf(entry, "time_discovered_started_ns", 0), 0, kMostNs);
-        const std::int64_t completed =
-            std::clamp<std::int64_t>(std::max(numberOf(entry, "time_discovered_completed_ns", 0), endWithOthers), 0, kMostNs);
+        const std::int64_t created = std::clamp<std::int64_t>(numberOf(entry, "time_created_ns", 0), 0, kMostTraceNs);
+        const std::int64_t started = std::clamp<std::int64_t>(numberOf(entry, "time_discovered_started_ns", 0), 0, kMostTraceNs);
+        const std::int64_t completed = std::clamp<std::int64_t>(
+            std::max(numberOf(entry, "time_discovered_completed_ns", 0), endWithOthers), 0, kMostTraceNs);
         const std::string state = endWithOthers > 0 ? "completed" : textOf(entry, "state");
         collective.startNs = started > 0 ? started : created;
         collective.isEnqueuedOnly = state == "scheduled";

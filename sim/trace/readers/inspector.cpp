@@ -173,11 +173,10 @@ private:
     /// Of Rankscope's plugin: whole nanoseconds, the kernel's own where there is one, and what of it is waiting for peers.
     void takeOwn(const json& transfer, const json& own, const std::string& start, bool isPointToPoint)
     {
-        constexpr std::int64_t kMostNs = 4'000'000'000'000'000'000;
         const auto nanoseconds = [&own](const char* key) {
             const auto found = own.find(key);
             const bool isTime = found != own.end() && found->is_number_unsigned() &&
-                                found->get<std::uint64_t>() <= static_cast<std::uint64_t>(kMostNs);
+                                found->get<std::uint64_t>() <= static_cast<std::uint64_t>(kMostTraceNs);
             return isTime ? found->get<std::int64_t>() : std::int64_t{-1};
         };
         m_builder.file().format = "NCCL profiler (Rankscope)";

@@ -1,6 +1,7 @@
 #include "sim/trace/readers/json_scan.h"
 
 #include "sim/cancel.h"
+#include "sim/trace/recording.h"
 
 #include <algorithm>
 #include <bit>
@@ -320,7 +321,6 @@ std::string meantText(std::string_view written)
 
 std::optional<std::int64_t> microsecondsAsNs(std::string_view written)
 {
-    constexpr std::int64_t kMost = 4'000'000'000'000'000'000;
     constexpr int kNsDigits = 3;
     std::string_view text = withoutQuotes(written);
     const bool isNegative = text.starts_with('-');
@@ -355,7 +355,7 @@ std::optional<std::int64_t> microsecondsAsNs(std::string_view written)
         hasDigits = true;
         if (place < places) {
             ns = ns * 10 + (c - '0');
-            if (ns > kMost)
+            if (ns > kMostTraceNs)
                 return std::nullopt;
         } else if (place == places && c >= '5') {
             ++ns;
@@ -366,7 +366,7 @@ std::optional<std::int64_t> microsecondsAsNs(std::string_view written)
         return std::nullopt;
     for (; place < places && ns != 0; ++place) {
         ns *= 10;
-        if (ns > kMost)
+        if (ns > kMostTraceNs)
             return std::nullopt;
     }
     return isNegative ? -ns : ns;

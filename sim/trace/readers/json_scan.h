@@ -60,7 +60,7 @@ std::string meantText(std::string_view written);
 /// Bytes of any sort, without escapes, as UTF-8: what is none is replaced by U+FFFD.
 std::string meantBytes(std::string_view bytes);
 /// Microseconds as written ("4458677009853.422", also in quotes, also "1.5e3") in ns, never through a double; digits beyond the
-/// nanosecond round half up. Empty where it is no number or beyond ±4e18 ns.
+/// nanosecond round half up. Empty where it is no number or beyond ±kMostTraceNs.
 std::optional<std::int64_t> microsecondsAsNs(std::string_view written);
 /// A whole number as written, also in quotes.
 std::optional<std::int64_t> wholeNumber(std::string_view written);

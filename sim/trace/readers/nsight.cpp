@@ -23,7 +23,6 @@ struct Closes {
 };
 
 constexpr std::int64_t kProcessOfThread = static_cast<std::int64_t>(0xFFFFFFFFFF000000ULL);
-constexpr std::int64_t kMostNsightNs = 4'000'000'000'000'000'000;
 
 class NsightReader {
 public:
@@ -147,7 +146,7 @@ private:
     {
         ++m_builder.file().events;
         m_poll();
-        if (start < -kMostNsightNs || end > kMostNsightNs || end < start) {
+        if (start < -kMostTraceNs || end > kMostTraceNs || end < start) {
             m_builder.skip("damaged event", "it ends before it starts, or never ends");
             return std::nullopt;
         }
@@ -290,7 +289,7 @@ private:
         if (has("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")) {
             const Statement start = prepare("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1");
             if (step(start))
-                base = std::clamp<std::int64_t>(number(start, 0), 0, kMostNsightNs);
+                base = std::clamp<std::int64_t>(number(start, 0), 0, kMostTraceNs);
         }
         RankRecording& about = m_builder.about;
         if (has("TARGET_INFO_GPU", "name")) {

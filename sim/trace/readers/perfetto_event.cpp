@@ -37,7 +37,7 @@ void takeAnnotation(PerfettoEvent& event, Message reader, const PerfettoSequence
             name = textOf(reader.get_view());
             break;
         case 3:
-            number = static_cast<std::int64_t>(std::min(reader.get_uint64(), static_cast<std::uint64_t>(kMostPerfettoNs)));
+            number = static_cast<std::int64_t>(std::min(reader.get_uint64(), static_cast<std::uint64_t>(kMostTraceNs)));
             break;
         case 4:
             number = reader.get_int64();
@@ -85,22 +85,22 @@ void PerfettoSequence::clearState()
 
 std::optional<std::int64_t> PerfettoTime::absoluteNs(std::uint64_t timestamp, std::uint32_t clock, PerfettoSequence& sequence)
 {
-    if (timestamp > static_cast<std::uint64_t>(kMostPerfettoNs))
+    if (timestamp > static_cast<std::uint64_t>(kMostTraceNs))
         return std::nullopt;
     auto ns = static_cast<std::int64_t>(timestamp);
     const auto own = sequence.clocks.find(clock), shared = clocks.find(clock);
     if (PerfettoClock* of = own != sequence.clocks.end() ? &own->second : shared != clocks.end() ? &shared->second : nullptr) {
-        if (ns > kMostPerfettoNs / of->unitNs)
+        if (ns > kMostTraceNs / of->unitNs)
             return std::nullopt;
         ns *= of->unitNs;
         if (of->isIncremental) {
-            if (of->nowNs > kMostPerfettoNs - ns)
+            if (of->nowNs > kMostTraceNs - ns)
                 return std::nullopt;
             ns = of->nowNs += ns;
         }
         ns += of->offsetNs;
     }
-    return ns >= -kMostPerfettoNs && ns <= kMostPerfettoNs ? std::optional(ns) : std::nullopt;
+    return ns >= -kMostTraceNs && ns <= kMostTraceNs ? std::optional(ns) : std::nullopt;
 }
 
 void PerfettoTime::takeSnapshot(std::string_view snapshot, PerfettoSequence& sequence)
@@ -126,7 +126,7 @@ void PerfettoTime::takeSnapshot(std::string_view snapshot, PerfettoSequence& seq
                 one.id = clock.get_uint32();
                 break;
             case 2:
-                one.ns = static_cast<std::int64_t>(std::min(clock.get_uint64(), static_cast<std::uint64_t>(kMostPerfettoNs)));
+                one.ns = static_cast<std::int64_t>(std::min(clock.get_uint64(), static_cast<std::uint64_t>(kMostTraceNs)));
                 break;
             case 3:
                 one.isIncremental = clock.get_bool();
@@ -146,7 +146,7 @@ void PerfettoTime::takeSnapshot(std::string_view snapshot, PerfettoSequence& seq
         if (one.id == kRealtime && !realtimeNs)
             realtimeNs = one.ns - boot->ns;
         const bool isOfSequence = one.id >= kFirstOfSequences && one.id < kFirstAfterThem;
-        if (one.id == kPerfettoBoottime || one.ns > kMostPerfettoNs / one.unitNs)
+        if (one.id == kPerfettoBoottime || one.ns > kMostTraceNs / one.unitNs)
             continue;
         const std::int64_t now = one.ns * one.unitNs;
         const PerfettoClock clock{boot->ns - now, now, one.unitNs, one.isIncremental};

@@ -16,7 +16,6 @@
 
 namespace sim {
 
-inline constexpr std::int64_t kMostPerfettoNs = 4'000'000'000'000'000'000;
 inline constexpr std::uint32_t kPerfettoBoottime = 6;
 
 struct PerfettoClock {

@@ -394,7 +394,7 @@ private:
             m_builder.file().format = "Rankscope";
         m_builder.setSlices(m_slices, m_sliceOf);
         m_builder.recording.isEpoch = m_time.realtimeNs.has_value();
-        Recording recording = m_builder.finish(std::clamp(m_time.realtimeNs.value_or(0), -kMostPerfettoNs, kMostPerfettoNs));
+        Recording recording = m_builder.finish(std::clamp(m_time.realtimeNs.value_or(0), -kMostTraceNs, kMostTraceNs));
         m_job.settle(recording);
         return recording;
     }

@@ -71,7 +71,7 @@ std::uint32_t RecordingBuilder::addSpan(std::uint32_t track, std::int64_t startN
     if (m_spans.size() >= kNoSpan - 1)
         throw Error(file().path + ": holds more than 4294967293 spans; record fewer steps");
     m_spans.startNs.push_back(startNs);
-    m_spans.durationNs.push_back(durationNs);
+    m_spans.durationNs.push_back(lasting(startNs, durationNs));
     m_spans.name.push_back(name);
     m_spans.kind.push_back(kind);
     m_trackOf.push_back(track);
@@ -82,9 +82,17 @@ std::uint32_t RecordingBuilder::addSpan(std::uint32_t track, std::int64_t startN
     return static_cast<std::uint32_t>(m_spans.size() - 1);
 }
 
+std::int64_t RecordingBuilder::lasting(std::int64_t startNs, std::int64_t durationNs)
+{
+    const std::int64_t most = std::min(kMostTraceNs, kMostTraceNs - startNs);
+    if (durationNs > most)
+        skip("end of a span", "times go up to 4e18 ns, 126.8 years: it was cut off there");
+    return std::min(durationNs, most);
+}
+
 void RecordingBuilder::setEnd(std::uint32_t span, std::int64_t endNs)
 {
-    m_spans.durationNs[span] = std::max<std::int64_t>(0, endNs - m_spans.startNs[span]);
+    m_spans.durationNs[span] = lasting(m_spans.startNs[span], std::max<std::int64_t>(0, endNs - m_spans.startNs[span]));
 }
 
 void RecordingBuilder::setMeaning(std::uint32_t span, const RecordedMeaning& meaning, std::int32_t microbatch)
@@ -149,6 +157,7 @@ std::int64_t RecordingBuilder::lastNs() const
 
 void RecordingBuilder::addExtent(std::int64_t startNs, std::int64_t endNs)
 {
+    endNs = std::min(endNs, kMostTraceNs);
     m_extent =
         m_extent ? std::pair(std::min(m_extent->first, startNs), std::max(m_extent->second, endNs)) : std::pair(startNs, endNs);
 }
@@ -449,17 +458,31 @@ void RecordingBuilder::addShape(std::uint32_t span, const std::string& written, 
     about.shapeOf.emplace_back(span, known->second);
 }
 
+bool RecordingBuilder::canShiftBy(std::int64_t ns) const
+{
+    bool canAll = true;
+    const auto look = [&](std::int64_t time) { canAll &= time + ns >= -kMostTraceNs && time + ns <= kMostTraceNs; };
+    for (std::size_t span = 0; ns != 0 && span < m_spans.size(); ++span) {
+        look(m_spans.startNs[span]);
+        look(m_spans.endNs(span));
+    }
+    for (const auto& [collective, externalId] : m_collectives)
+        look(collective.startNs);
+    for (const auto& [key, of] : m_counters)
+        std::for_each(of.counter.timeNs.begin(), of.counter.timeNs.end(), look);
+    if (m_extent) {
+        look(m_extent->first);
+        look(m_extent->second);
+    }
+    return canAll;
+}
+
 Recording RecordingBuilder::finish(std::int64_t baseNs)
 {
-    // Sums and differences of what is within these bounds fit 64 bits.
-    constexpr std::int64_t kMost = 4'000'000'000'000'000'000;
-    if (baseNs != 0 && m_spans.size() > 0) {
-        const auto [least, most] = std::minmax_element(m_spans.startNs.begin(), m_spans.startNs.end());
-        if ((baseNs > 0 && *most > kMost - baseNs) || (baseNs < 0 && *least < -kMost - baseNs)) {
-            recording.problems.push_back(file().path + ": its times and their base " + std::to_string(baseNs) +
-                                         " ns do not go together; they are kept as they stand");
-            baseNs = 0;
-        }
+    if (!canShiftBy(baseNs)) {
+        recording.problems.push_back(file().path + ": its times and their base " + std::to_string(baseNs) +
+                                     " ns do not go together; they are kept as they stand");
+        baseNs = 0;
     }
     {
         const std::vector<std::uint32_t> order = sortedSpans();

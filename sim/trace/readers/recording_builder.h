@@ -93,6 +93,9 @@ private:
     void joinCollectives(const std::vector<std::uint32_t>& placeOf);
     void nameCollectivesByAnnotations();
     void splitIntoRanks();
+    /// What a span lasts of what a file says that it does.
+    std::int64_t lasting(std::int64_t startNs, std::int64_t durationNs);
+    bool canShiftBy(std::int64_t ns) const; ///< all times stay times
     std::uint32_t spanAt(std::uint32_t track, std::int64_t ns) const;
 
     struct PairHash {

@@ -98,8 +98,13 @@ TEST(TraceCommand, KeepsACacheWhereAskedAndSaysTheSameFromIt)
     const test::Outcome damaged = test::run("trace info --json " + run.string());
     EXPECT_EQ(damaged.out, read.out);
     EXPECT_THAT(damaged.err, HasSubstr("cached-run.rankscope-cache: is cut off: it has 100 bytes"));
-    test::run("trace info --cache " + run.string());
+    const std::string both = test::run("trace info --cache " + run.string() + " 2>&1").out;
+    EXPECT_LT(both.find("findings"), both.find("keeps what was read")) << "the answer does not wait for the cache";
     EXPECT_GT(fs::file_size(cache), 100U);
+    const test::Outcome piped =
+        test::run("trace info --cache /dev/stdin < " + std::string(RANKSCOPE_TEST_DATA) + "/slow-rank/run.json.gz");
+    EXPECT_EQ(piped.code, 0) << piped.err;
+    EXPECT_THAT(piped.err, HasSubstr("no cache was kept: a run that comes through a pipe is read only once"));
     // Where none can be written the answer is there all the same.
     fs::remove(cache);
     fs::create_directory(cache);

@@ -1,4 +1,5 @@
 // What a cache gives back is what was read; what is damaged, forged or of other files is refused, and nothing is written unasked.
+#include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/trace/cache/cached_reading.h"
 #include "sim/trace/export.h"
@@ -7,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -250,6 +252,44 @@ TEST_F(RecordingCacheTest, RefusesWhatIsDamagedAndReadsTheFiles)
     fs::remove(m_cache);
     fs::create_directory(m_cache);
     EXPECT_EQ(refusal(), ""); // nothing of ours
+}
+
+/// Somebody else writes over it in place; our own writing puts another file in its place.
+TEST_F(RecordingCacheTest, OutlivesAFileThatIsCutOffWhileItIsRead)
+{
+    kept();
+    const std::size_t rankAt = 64; // the first section
+    {
+        const sim::RecordingCache cache(m_cache, {m_run});
+        const std::span<const std::int64_t> times(cache.outline().ranks[0].spans.startNs.data(), 2);
+        fs::resize_file(m_cache, rankAt);
+        try {
+            static_cast<void>(cache.recording());
+            FAIL() << "its pages are gone";
+        } catch (const sim::Error& error) {
+            EXPECT_THAT(error.what(), HasSubstr("is damaged: of rank "));
+        }
+        static_cast<void>(times[1]); // whoever still looks finds nothing, and goes on
+        EXPECT_EQ(cache.outline().ranks.back().spans.startNs.back(), 0);
+    }
+    EXPECT_TRUE(sim::MappedFile::wasAnyCutOff());
+    kept();
+    const sim::MappedFile whole(m_cache);
+    EXPECT_EQ(static_cast<char>(whole.bytes()[0]), 'R');
+    EXPECT_FALSE(whole.isCutOff());
+    EXPECT_TRUE(sim::readRecordingOrCache({m_run}).isFromCache);
+}
+
+TEST_F(RecordingCacheTest, IsOfNoPipeAndLeavesNothingWhereItIsStopped)
+{
+    for (const char* name : {"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+        EXPECT_FALSE(sim::cacheOriginOf({name}, {})) << name;
+    const sim::CachedReading read = sim::readRecordingOrCache({m_run});
+    EXPECT_THROW(sim::keepCache(read.recording, std::nullopt, {"/dev/stdin"}), sim::Error);
+    const std::atomic<bool> stopped = true;
+    const sim::CancelScope scope(stopped);
+    EXPECT_THROW(sim::writeRecordingCache(read.recording, *read.origin, {m_run}, m_cache), sim::Cancelled);
+    EXPECT_EQ(std::distance(fs::directory_iterator(m_folder), fs::directory_iterator()), 1) << "the run alone";
 }
 
 /// Any byte flipped: refused, or it was one that lies between sections.

@@ -1,5 +1,6 @@
 // Files that were made to do harm, or are damaged as if they were: small ones that would take all memory, all time or the stack.
 #include "sim/error.h"
+#include "sim/trace/cache/check_recording.h"
 #include "sim/trace/readers/merge.h"
 #include "sim/trace/readers/read_recording.h"
 
@@ -136,6 +137,29 @@ TEST(Numbers, OfElementsWhoseProductIsNoneAreNotSaid)
     EXPECT_EQ(elementsOf("[[4,8],[2]]"), 34);
     EXPECT_EQ(elementsOf("[[1099511627776,1099511627776]]"), -1);
     EXPECT_EQ(elementsOf("[1099511627776,1099511627776,0]"), -1);
+}
+
+TEST(Times, AtTheEndOfAllTimeAreCutOffThereAndMakeARecordingThatIsWhole)
+{
+    const auto span = [](const std::string& start, const std::string& length, const std::string& more = "") {
+        return R"({"ph":"X","pid":1,"tid":1,"name":"a","cat":"kernel","ts":)" + start + R"(,"dur":)" + length + more + "}";
+    };
+    const std::string frame = R"({"ph":"X","pid":1,"tid":1,"name":"f","cat":"python_function","ts":4e15,"dur":4e15})",
+                      pair = R"({"ph":"B","pid":1,"tid":1,"name":"a","ts":-4e15},{"ph":"E","pid":1,"tid":1,"ts":4e15})",
+                      counter = R"({"ph":"C","pid":1,"tid":1,"name":"c","ts":4e15,"args":{"x":1}})", usual = span("10", "5");
+    for (const std::string& list : {span("4e15", "5"), span("4e15", "4e15"), span("-4e15", "4e15"), pair, frame, counter})
+        for (const char* base : {"", R"("baseTimeNanoseconds":4000000000000000000,)", R"("baseTimeNanoseconds":1,)"}) {
+            SCOPED_TRACE(list + base);
+            const Recording recording = readBytes(events(list + "," + usual, base));
+            ASSERT_EQ(recording.ranks.size(), 1U);
+            EXPECT_NO_THROW(sim::checkRank(recording.ranks[0], recording));
+        }
+    const Recording cut = readBytes(events(span("4e15", "5") + "," + usual));
+    EXPECT_EQ(cut.ranks[0].lastNs, sim::kMostTraceNs);
+    ASSERT_EQ(cut.skipped.size(), 1U);
+    EXPECT_EQ(cut.skipped[0].what, "end of a span");
+    EXPECT_THAT(cut.skipped[0].why, HasSubstr("126.8 years"));
+    EXPECT_NEAR(1e-9 * sim::kMostTraceNs / 86400 / 365.25, 126.8, 0.05);
 }
 
 TEST(GroupsOfFewBytes, HaveABudgetOfMembersAndThenASize)

@@ -4,12 +4,38 @@
 #include "sim/cli/options.h"
 #include "sim/cli/unknown_command.h"
 
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
+#include <string_view>
+#include <unistd.h>
+
+namespace {
+
+constexpr std::string_view kOutOfMemory = "There is not enough memory for this\n";
+
+/// nlohmann::json takes memory to destroy itself; where there is none that is an exception out of a destructor, which no catch
+/// below can see.
+[[noreturn]] void endedByException()
+{
+    try {
+        if (const std::exception_ptr error = std::current_exception())
+            std::rethrow_exception(error);
+    } catch (const std::bad_alloc&) {
+        if (::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size()) >= 0)
+            ::_exit(sim::cli::ExitCode::kBadInput);
+    } catch (...) { // a mistake of this program: to be looked at where it is
+    }
+    std::abort();
+}
+
+} // namespace
 
 int main(int argc, char** argv)
 {
     using sim::cli::ExitCode;
+    std::set_terminate(endedByException);
     CLI::App app("Simulates hybrid-parallel training: layouts, schedules, time, memory.", "rankscope-sim");
     app.set_version_flag("--version", "rankscope-sim " RANKSCOPE_VERSION);
     app.set_help_all_flag("--help-all", "Help of every command");
@@ -48,7 +74,7 @@ int main(int argc, char** argv)
         std::cerr << sim::cli::linesForAPerson(error.what());
         return ExitCode::kCalledWrongly;
     } catch (const std::bad_alloc&) {
-        std::cerr << "There is not enough memory for this\n";
+        std::cerr << kOutOfMemory;
         return ExitCode::kBadInput;
     } catch (const std::exception& error) {
         std::cerr << sim::cli::linesForAPerson(error.what());

@@ -269,4 +269,23 @@ TEST(Describe, PutsWhatIsNoPartOfTheFileUnderDerived)
     EXPECT_THAT(asked.out, HasSubstr("/world_size: is what `describe` prints"));
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they take all addresses there are
+/// A list of so many numbers takes memory to be destroyed, too.
+TEST(BadInput, ThatDoesNotFitIntoMemoryIsSaid)
+{
+    std::string list = "1.5";
+    for (int i = 0; i < 900'000; ++i)
+        list += ",1.5";
+    const std::string file = test::write("long.json", R"({"format":"rankscope-scenario","version":1,"model":[)" + list + "]}");
+    int said = 0;
+    for (const char* kib : {"30000", "40000", "60000"}) {
+        const test::Outcome outcome =
+            test::shell(std::string("ulimit -v ") + kib + "; " RANKSCOPE_BIN_DIR "/rankscope-sim validate " + file);
+        EXPECT_TRUE(outcome.code == 1 || outcome.code == 127) << outcome.code << " " << kib << outcome.err; // not even loaded
+        said += outcome.err.find("not enough memory") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(said, 0);
+}
+#endif
+
 } // namespace

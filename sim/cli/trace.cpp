@@ -24,6 +24,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <unistd.h>
@@ -390,7 +391,8 @@ void addTrace(CLI::App& app)
         ->check(notEmpty());
     infoCommand->add_flag("--json", infoArguments->json, "One JSON document");
     infoCommand->add_option("--step", infoArguments->step, "Number of the step whose critical path is told; else the middle one")
-        ->type_name("NUMBER");
+        ->type_name("NUMBER")
+        ->check(wholeNumber(0, std::numeric_limits<std::int64_t>::max()));
     const auto [convertCommand, convertArguments] =
         add("convert", "Writes what the files hold as one trace", [](const TraceArguments& arguments) { convert(arguments); });
     convertCommand->add_option("IN OUT", convertArguments->files, "Files or folders to read, then the .pftrace or .json to write")

@@ -80,7 +80,7 @@ void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& p
     share(*m_exposed, exposed,
           comm > 0 ? tr("%1 of communication hidden").arg(percentQuantity(1 - exposed / comm).text()) : tr("none"));
     share(*m_idle, idle,
-          idle > 0 ? (host > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("between kernels"))
+          idle > 0 ? (host > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("nothing is running"))
                    : tr("never"));
     const sim::Arrivals& arrivals = run.answers.arrivals;
     if (arrivals.straggler >= 0) {

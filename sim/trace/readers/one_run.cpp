@@ -5,6 +5,9 @@
 #include <tuple>
 
 namespace sim {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr std::int64_t kFarApartNs = std::int64_t{3600} * 1'000'000'000;
@@ -35,17 +38,27 @@ bool saysWorld(const Recording& file)
     return file.worldSize > 0 && !file.files.empty() && !file.files.front().format.starts_with("NCCL");
 }
 
-std::string fileName(const std::string& path)
+/// The folder that all of the files lie in.
+fs::path commonFolder(const std::vector<std::string>& names)
 {
-    return std::filesystem::path(path).filename().string();
+    fs::path common = fs::path(names.front()).parent_path();
+    for (const std::string& name : names) {
+        const fs::path folder = fs::path(name).parent_path();
+        fs::path shared;
+        for (auto a = common.begin(), b = folder.begin(); a != common.end() && b != folder.end() && *a == *b; ++a, ++b)
+            shared /= *a;
+        common = shared;
+    }
+    return common;
 }
 
-std::string listed(const std::vector<std::string>& names)
+/// Names as they are told apart: from the folder that all lie in.
+std::string listed(const std::vector<std::string>& names, const fs::path& folder)
 {
     constexpr std::size_t kMostNamed = 4;
     std::string text;
     for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
-        text += (i > 0 ? ", " : "") + fileName(names[i]);
+        text += (i > 0 ? ", " : "") + (folder.empty() ? names[i] : fs::path(names[i]).lexically_relative(folder).string());
     return text + (names.size() > kMostNamed ? " and " + std::to_string(names.size() - kMostNamed) + " more" : "");
 }
 
@@ -120,11 +133,15 @@ Recording RunSorter::finish()
         }
     if (kept.otherRuns.empty())
         return kept;
+    std::vector<std::string> all;
+    for (const Run& run : m_runs)
+        all.insert(all.end(), run.names.begin(), run.names.end());
+    const fs::path folder = commonFolder(all);
     std::string text = "these files are not of one run: " + counted(largest->names.size(), "file") + " that can be (" +
-                       listed(largest->names) + ") " + (largest->names.size() == 1 ? "is" : "are") +
+                       listed(largest->names, folder) + ") " + (largest->names.size() == 1 ? "is" : "are") +
                        " opened. Left out, to be opened by themselves:";
     for (const OtherRun& other : kept.otherRuns)
-        text += " " + listed(other.files) + " (" + other.why + "),";
+        text += " " + listed(other.files, folder) + " (" + other.why + "),";
     text.pop_back();
     kept.problems.insert(kept.problems.begin(), text);
     return kept;

@@ -175,6 +175,20 @@ TEST(FolderOfSeveralJobs, OpensTheLargestRunAndNamesTheOthersWithTheirReason)
     EXPECT_THAT(said, HasSubstr("sampled_rank-0.json.gz"));
     EXPECT_THAT(said, HasSubstr("mi250_minitoy_train"));
     EXPECT_EQ(recording.otherRuns.size(), 4U);
+
+    // Files of equal names are told apart by their folders.
+    namespace fs = std::filesystem;
+    const fs::path folder = fs::temp_directory_path() / ("rankscope-runs-" + std::to_string(::getpid()));
+    for (const char* const day : {"monday", "tuesday"}) {
+        fs::create_directories(folder / day);
+        std::ofstream(folder / day / "rank0.json")
+            << document(kernel("a", "1", "1"),
+                        std::string(R"("distributedInfo":{"rank":0,"world_size":)") + (day[0] == 'm' ? "8" : "4") + "},");
+    }
+    const Recording days = sim::readRecording({folder / "monday", folder / "tuesday"});
+    fs::remove_all(folder);
+    EXPECT_THAT(days.problems.front(), HasSubstr("(monday/rank0.json) is opened. Left out, to be opened by themselves: "
+                                                 "tuesday/rank0.json (of a world of 4 ranks, not 8)"));
 }
 
 TEST(ChromeReader, TimesAreExactToTheNanosecondAtAnyDistance)

@@ -157,8 +157,11 @@ std::vector<NamedPass> passesOf(const RunEvidence& evidence, const RankEvidence&
 {
     std::vector<NamedPass> named, others;
     RootPasses roots;
-    for (const MarkSpan& mark : rank.marks) {
-        if (mark.onDevice != asked.onDevice || mark.startNs < asked.fromNs || mark.startNs >= asked.toNs)
+    auto from = std::lower_bound(rank.marks.begin(), rank.marks.end(), asked.fromNs,
+                                 [](const MarkSpan& mark, std::int64_t at) { return mark.startNs < at; });
+    for (; from != rank.marks.end() && from->startNs < asked.toNs; ++from) {
+        const MarkSpan& mark = *from;
+        if (mark.onDevice != asked.onDevice)
             continue;
         const std::string_view name = evidence.names[mark.name];
         for (const Action& action : actionsFromMark(name, mark.microbatch, evidence.slices))

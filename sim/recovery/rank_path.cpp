@@ -1,5 +1,7 @@
 #include "sim/recovery/rank_path.h"
 
+#include "sim/cancel.h"
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -17,10 +19,20 @@ struct DeviceSpan {
 
 class PathFinder {
 public:
-    explicit PathFinder(const Recovered& recovered) : m_recovered(recovered), m_evidence(recovered.evidence) {}
+    explicit PathFinder(const Recovered& recovered) : m_recovered(recovered), m_evidence(recovered.evidence)
+    {
+        for (const Meeting& meeting : recovered.meetings.meetings)
+            if (endsForAll(m_evidence, meeting))
+                for (const Part& part : meeting.parts)
+                    m_meetingOf[keyOf(part.rank, part.span)] = &meeting;
+        for (const Meeting& transfer : recovered.meetings.transfers)
+            m_receiveOf[keyOf(transfer.parts[1].rank, transfer.parts[1].span)] = &transfer;
+    }
 
     RankPath find(std::size_t step)
     {
+        m_spans.clear();
+        m_result = {};
         m_result.step = step;
         m_result.rankNs.assign(m_evidence.ranks.size(), 0);
         const auto window = m_recovered.windowOf(step);
@@ -52,26 +64,25 @@ void PathFinder::collect(const std::vector<std::pair<std::int64_t, std::int64_t>
 {
     for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
         std::vector<DeviceSpan>& spans = m_spans.emplace_back();
-        const auto inside = [&](const auto& span) { return span.startNs >= window[r].first && span.startNs <= window[r].second; };
-        for (const WorkSpan& span : m_evidence.ranks[r].work)
-            if (inside(span))
-                spans.push_back({.startNs = span.startNs, .endNs = span.endNs, .launchNs = span.launchNs, .name = span.name});
-        for (std::size_t i = 0; i < m_evidence.ranks[r].comms.size(); ++i) {
-            const CommSpan& span = m_evidence.ranks[r].comms[i];
-            if (inside(span))
-                spans.push_back(
-                    {.startNs = span.startNs, .endNs = span.endNs, .name = span.name, .comm = static_cast<std::int32_t>(i)});
-        }
+        const auto inside = [&](const auto& list) { // they are by start
+            const auto first = std::lower_bound(list.begin(), list.end(), window[r].first,
+                                                [](const auto& span, std::int64_t at) { return span.startNs < at; });
+            const auto last = std::upper_bound(first, list.end(), window[r].second,
+                                               [](std::int64_t at, const auto& span) { return at < span.startNs; });
+            return std::pair(first, last);
+        };
+        const RankEvidence& rank = m_evidence.ranks[r];
+        for (auto [span, last] = inside(rank.work); span != last; ++span)
+            spans.push_back({.startNs = span->startNs, .endNs = span->endNs, .launchNs = span->launchNs, .name = span->name});
+        for (auto [span, last] = inside(rank.comms); span != last; ++span)
+            spans.push_back({.startNs = span->startNs,
+                             .endNs = span->endNs,
+                             .name = span->name,
+                             .comm = static_cast<std::int32_t>(span - rank.comms.begin())});
         std::sort(spans.begin(), spans.end(), [](const DeviceSpan& a, const DeviceSpan& b) {
             return a.endNs != b.endNs ? a.endNs < b.endNs : a.startNs < b.startNs;
         });
     }
-    for (const Meeting& meeting : m_recovered.meetings.meetings)
-        if (endsForAll(m_evidence, meeting))
-            for (const Part& part : meeting.parts)
-                m_meetingOf[keyOf(part.rank, part.span)] = &meeting;
-    for (const Meeting& transfer : m_recovered.meetings.transfers)
-        m_receiveOf[keyOf(transfer.parts[1].rank, transfer.parts[1].span)] = &transfer;
 }
 
 const DeviceSpan* PathFinder::before(std::size_t rank, std::int64_t at) const
@@ -200,6 +211,17 @@ std::vector<PathStretch> stretchesOf(const RankPath& path)
 RankPath criticalPathOver(const Recovered& recovered, std::size_t step)
 {
     return PathFinder(recovered).find(step);
+}
+
+std::vector<RankPath> criticalPathsOver(const Recovered& recovered, const std::vector<std::size_t>& steps)
+{
+    PathFinder finder(recovered);
+    std::vector<RankPath> paths;
+    for (const std::size_t step : steps) {
+        checkCancelled();
+        paths.push_back(finder.find(step));
+    }
+    return paths;
 }
 
 RankPath criticalPathOver(const Recovered& recovered)

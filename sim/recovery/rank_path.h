@@ -49,6 +49,8 @@ struct RankPath {
 /// before on the rank (stream order and event waits look alike in a trace), to the launch where that came later. On one clock
 /// only; empty without. O(spans log spans).
 RankPath criticalPathOver(const Recovered&, std::size_t step);
+/// The same through several: what joins ranks is looked up once.
+std::vector<RankPath> criticalPathsOver(const Recovered&, const std::vector<std::size_t>& steps);
 /// The same through the step in the middle.
 RankPath criticalPathOver(const Recovered&);
 

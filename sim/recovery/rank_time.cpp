@@ -198,6 +198,21 @@ const std::string& AxesOfGroups::of(std::int32_t group, Exchange exchange) const
     return (exchange == Exchange::allToAll ? m_ofAllToAlls : m_axes)[static_cast<std::size_t>(group)];
 }
 
+std::vector<std::vector<RankTime>> timesOfSteps(const Recovered& recovered, const std::vector<std::size_t>& steps)
+{
+    const AxesOfGroups axes(recovered);
+    const std::size_t ranks = recovered.evidence.ranks.size();
+    std::vector<std::vector<RankTime>> times(steps.size(), std::vector<RankTime>(ranks));
+    forEachInParallel(ranks, 0, [&](std::size_t r) {
+        const RankBusy busy(recovered, axes, r);
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            const RecoveredStep& of = recovered.steps.steps[steps[i]];
+            times[i][r] = busy.within(of.rankStartNs[r], of.rankEndNs[r]);
+        }
+    });
+    return times;
+}
+
 std::vector<RankTime> meanTimesOf(const Recovered& recovered, const std::vector<std::size_t>& steps)
 {
     const AxesOfGroups axes(recovered);

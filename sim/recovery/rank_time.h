@@ -61,6 +61,8 @@ private:
 
 RunTimes timesOf(const Recovered&);
 
+/// Of each of the steps named by itself: [as named][as RunEvidence::ranks]. A rank's spans are gone over once.
+std::vector<std::vector<RankTime>> timesOfSteps(const Recovered&, const std::vector<std::size_t>& steps);
 /// Mean over the steps named (indices into RecoveredSteps::steps), as RunEvidence::ranks.
 std::vector<RankTime> meanTimesOf(const Recovered&, const std::vector<std::size_t>& steps);
 

@@ -401,26 +401,34 @@ const DigestedStep* RunDigest::find(std::size_t step) const
 std::vector<DigestedStep> digestSteps(const Recording& recording, const Recovered& recovered, const RunAnswers& answers,
                                       std::size_t mostSpans)
 {
-    std::vector<DigestedStep> out;
     const std::size_t count = recovered.steps.steps.size(), middle = recovered.steps.middle();
+    std::vector<std::size_t> order; // the middle, the one after it, the one before it, and so on
+    for (std::size_t away = 0; order.size() < count; ++away) {
+        if (away > 0 && middle + away < count)
+            order.push_back(middle + away);
+        if (away <= middle)
+            order.push_back(middle - away);
+    }
+    // Each time twice as many: the run is gone over for all of them together, and there may be room for a few only.
+    std::vector<DigestedStep> out;
+    std::vector<std::size_t> steps;
     std::size_t spans = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        // The middle, the one after it, the one before it, and so on.
-        const std::size_t away = (i + 1) / 2;
-        const bool isLater = i % 2 == 1;
-        if (isLater ? middle + away >= count : away > middle)
-            continue;
-        checkCancelled();
-        const std::size_t step = isLater ? middle + away : middle - away;
-        StepTrace made = timeUseOfStep(recording, recovered, answers.arrivals, step);
-        spans += made.trace.spanCount();
-        if (!out.empty() && spans > mostSpans)
-            break;
-        out.push_back({.step = step,
-                       .originNs = made.originNs,
-                       .timeUse = std::move(made.trace),
-                       .ranks = meanTimesOf(recovered, {step}),
-                       .path = answers.path.step == step ? answers.path : criticalPathOver(recovered, step)});
+    for (std::size_t from = 0, next = 1; from < count && spans <= mostSpans; from += next, next *= 2) {
+        const std::vector<std::size_t> batch(order.begin() + static_cast<std::ptrdiff_t>(from),
+                                             order.begin() + static_cast<std::ptrdiff_t>(std::min(from + next, count)));
+        for (StepTrace& made : timeUseOfSteps(recording, recovered, answers.arrivals, batch)) {
+            spans += made.trace.spanCount();
+            if (!out.empty() && spans > mostSpans)
+                break;
+            steps.push_back(order[out.size()]);
+            out.push_back({.step = steps.back(), .originNs = made.originNs, .timeUse = std::move(made.trace)});
+        }
+    }
+    std::vector<std::vector<RankTime>> times = timesOfSteps(recovered, steps);
+    std::vector<RankPath> paths = criticalPathsOver(recovered, steps);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i].ranks = std::move(times[i]);
+        out[i].path = std::move(paths[i]);
     }
     return out;
 }

@@ -87,23 +87,59 @@ private:
     std::vector<std::int64_t> m_lastEnd; ///< of all passes up to this one
 };
 
-class StepTracer {
-public:
-    StepTracer(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals, std::size_t step,
-               const StepTraceOptions& options)
-        : m_recording(recording), m_recovered(recovered), m_evidence(recovered.evidence), m_step(recovered.steps.steps.at(step)),
-          m_options(options), m_axes(recovered), m_launchNames(recording)
+std::uint64_t keyOf(const Part& part)
+{
+    return std::uint64_t{part.rank} << 32 | part.span;
+}
+
+/// What is looked up of a run for each of its steps: made once.
+struct TracedRun {
+    TracedRun(const Recording& of, const Recovered& found, const Arrivals& arrivals)
+        : recording(of), recovered(found), axes(found), launchNames(of)
     {
-        for (const RankRecording& rank : recording.ranks)
+        for (const RankRecording& rank : of.ranks)
             if (rank.rank >= 0)
-                m_recordingOf.try_emplace(rank.rank, &rank);
-        for (std::size_t i = 0; i < recovered.meetings.meetings.size(); ++i)
-            for (const Part& part : recovered.meetings.meetings[i].parts)
-                m_meetingOf[key(part)] = i + 1;
+                recordingOf.try_emplace(rank.rank, &rank);
+        for (std::size_t i = 0; i < found.meetings.meetings.size(); ++i)
+            for (const Part& part : found.meetings.meetings[i].parts)
+                meetingOf[keyOf(part)] = i + 1;
         for (const Arrival& arrival : arrivals.list)
             for (std::size_t p = 0; p < arrival.waitNs.size(); ++p)
                 if (arrival.waitNs[p] >= kShortestWaitNs)
-                    m_waitOf[key(recovered.meetings.meetings[arrival.meeting].parts[p])] = arrival.waitNs[p];
+                    waitOf[keyOf(found.meetings.meetings[arrival.meeting].parts[p])] = arrival.waitNs[p];
+    }
+    const RankRecording* find(int rank) const
+    {
+        const auto recorded = recordingOf.find(rank);
+        return recorded == recordingOf.end() ? nullptr : recorded->second;
+    }
+    /// `r`: as RunEvidence::ranks. Nothing where nobody recorded it. O(its spans).
+    std::optional<ClassOfStart> classesOf(std::size_t r) const
+    {
+        const RankRecording* const rank = find(recovered.evidence.ranks[r].rank);
+        std::optional<ClassOfStart> classes;
+        if (rank != nullptr) {
+            classes.emplace(recording, *rank, launchNames);
+            classes->align(recovered.clock, r);
+        }
+        return classes;
+    }
+
+    const Recording& recording;
+    const Recovered& recovered;
+    AxesOfGroups axes;
+    LaunchNames launchNames;
+    std::map<int, const RankRecording*> recordingOf;
+    std::unordered_map<std::uint64_t, std::uint64_t> meetingOf; ///< and one more
+    std::unordered_map<std::uint64_t, std::int64_t> waitOf;
+};
+
+class StepTracer {
+public:
+    StepTracer(const TracedRun& run, std::size_t step, const StepTraceOptions& options)
+        : m_run(run), m_recovered(run.recovered), m_evidence(run.recovered.evidence), m_step(run.recovered.steps.steps.at(step)),
+          m_options(options)
+    {
     }
 
     StepTrace trace()
@@ -112,28 +148,33 @@ public:
         describe();
         for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
             checkCancelled();
-            addRank(r, isDrawn[r]);
+            if (isDrawn[r])
+                addRank(r, m_run.classesOf(r));
+            else
+                addProcess(r);
         }
         for (const Meeting& transfer : m_recovered.meetings.transfers) {
-            const auto from = m_placeOf.find(key(transfer.parts[0])), to = m_placeOf.find(key(transfer.parts[1]));
+            const auto from = m_placeOf.find(keyOf(transfer.parts[0])), to = m_placeOf.find(keyOf(transfer.parts[1]));
             if (from != m_placeOf.end() && to != m_placeOf.end())
                 m_trace.flows.push_back({from->second.first, from->second.second, to->second.first, to->second.second});
         }
         return {.trace = std::move(m_trace), .originNs = m_step.startNs, .isDrawn = std::move(isDrawn)};
     }
 
+    /// The next rank as one lane.
+    void addLane(std::size_t r, const std::optional<ClassOfStart>& classes)
+    {
+        checkCancelled();
+        addRank(r, classes);
+        m_lanes.push_back(timeUseTrack(m_trace, static_cast<int>(r), m_step.endNs - m_step.startNs));
+        m_trace.tracks.clear();
+        m_placeOf.clear();
+    }
+    /// Of the lanes.
     StepTrace timeUse()
     {
         describe();
-        std::vector<Track> lanes;
-        for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
-            checkCancelled();
-            addRank(r, true);
-            lanes.push_back(timeUseTrack(m_trace, static_cast<int>(r), m_step.endNs - m_step.startNs));
-            m_trace.tracks.clear();
-            m_placeOf.clear();
-        }
-        m_trace.tracks = std::move(lanes);
+        m_trace.tracks = std::move(m_lanes);
         return {
             .trace = std::move(m_trace), .originNs = m_step.startNs, .isDrawn = std::vector<bool>(m_evidence.ranks.size(), true)};
     }
@@ -141,7 +182,6 @@ public:
 private:
     using Place = std::pair<std::uint32_t, std::uint32_t>; ///< track and span
 
-    static std::uint64_t key(const Part& part) { return std::uint64_t{part.rank} << 32 | part.span; }
     std::int64_t aligned(std::size_t r, std::int64_t ns) const
     {
         return m_recovered.clock.isAligned ? m_recovered.clock.aligned(r, ns) : ns;
@@ -168,11 +208,11 @@ private:
         const auto [firstWork, lastWork] = within(r, m_evidence.ranks[r].work);
         const auto [firstComm, lastComm] = within(r, m_evidence.ranks[r].comms);
         std::size_t spans = lastWork - firstWork + lastComm - firstComm;
-        const auto recorded = m_recordingOf.find(m_evidence.ranks[r].rank);
-        if (m_options.hostThreads && recorded != m_recordingOf.end())
-            for (const RecordedTrack& thread : recorded->second->tracks)
+        const RankRecording* const recorded = m_run.find(m_evidence.ranks[r].rank);
+        if (m_options.hostThreads && recorded != nullptr)
+            for (const RecordedTrack& thread : recorded->tracks)
                 for (std::uint32_t i = thread.first; !thread.isDevice && i < thread.last; ++i)
-                    spans += isWithin(r, aligned(r, recorded->second->spans.startNs[i])) ? 1 : 0;
+                    spans += isWithin(r, aligned(r, recorded->spans.startNs[i])) ? 1 : 0;
         return spans;
     }
 
@@ -217,7 +257,7 @@ private:
                                       .evidence = group.evidence,
                                       .ranks = group.ranks,
                                       .size = static_cast<int>(group.ranks.size())});
-        m_trace.isEpoch = m_recording.isEpoch;
+        m_trace.isEpoch = m_run.recording.isEpoch;
         m_trace.originNs = m_step.startNs;
         m_trace.endNs = m_step.endNs - m_step.startNs;
     }
@@ -307,12 +347,10 @@ private:
         return inferred;
     }
 
-    /// `hasRows`: else only who it is.
-    void addRank(std::size_t r, bool hasRows)
+    /// Who a rank is.
+    void addProcess(std::size_t r)
     {
         const RankEvidence& rank = m_evidence.ranks[r];
-        const auto process = static_cast<int>(m_trace.processes.size());
-        const auto recorded = m_recordingOf.find(rank.rank);
         m_trace.processes.push_back({.rank = rank.rank,
                                      .multiplicity = rank.multiplicity,
                                      .name = nameOf(rank.rank),
@@ -320,8 +358,12 @@ private:
                                      .deviceName = {},
                                      .backend = {},
                                      .rankEvidence = {}});
-        if (!hasRows)
-            return;
+    }
+
+    void addRank(std::size_t r, const std::optional<ClassOfStart>& classes)
+    {
+        const auto process = static_cast<int>(m_trace.processes.size());
+        addProcess(r);
         const std::vector<Pass> passes = passesOf(r);
         Row actions{.name = "actions", .role = TrackRole::actions, .rows = {}};
         for (const Pass& pass : passes)
@@ -333,21 +375,17 @@ private:
                  .microbatch = pass.action.microbatch},
                 m_step.startNs);
         finish(actions);
-        std::optional<ClassOfStart> byStart;
-        if (recorded != m_recordingOf.end()) {
-            byStart.emplace(m_recording, *recorded->second, m_launchNames);
-            byStart->align(m_recovered.clock, r);
-        }
-        addWork(r, process, passes, byStart ? &*byStart : nullptr);
+        addWork(r, process, passes, classes ? &*classes : nullptr);
         addComms(r, process);
-        if (recorded == m_recordingOf.end())
+        const RankRecording* const recorded = m_run.find(m_evidence.ranks[r].rank);
+        if (recorded == nullptr)
             return;
         if (m_options.hostThreads)
-            addThreads(r, process, *recorded->second);
-        addCounters(r, process, *recorded->second);
+            addThreads(r, process, *recorded);
+        addCounters(r, process, *recorded);
     }
 
-    void addWork(std::size_t r, int process, const std::vector<Pass>& passes, const ClassOfStart* byStart)
+    void addWork(std::size_t r, int process, const std::vector<Pass>& passes, const ClassOfStart* classes)
     {
         const RankEvidence& rank = m_evidence.ranks[r];
         std::map<std::pair<bool, std::uint32_t>, Row> rows; // kernels before copies
@@ -361,7 +399,7 @@ private:
                 row.name = isCopy ? "copies" : "compute";
                 row.role = isCopy ? TrackRole::other : TrackRole::compute;
             }
-            OpClass opClass = isCopy ? OpClass::hostTransfer : byStart != nullptr ? byStart->of(span.startNs) : OpClass::other;
+            OpClass opClass = isCopy ? OpClass::hostTransfer : classes != nullptr ? classes->of(span.startNs) : OpClass::other;
             int stage = -1;
             std::int32_t microbatch = -1;
             const std::int64_t at =
@@ -396,7 +434,7 @@ private:
         const auto [first, last] = within(r, rank.comms);
         for (std::size_t i = first; i < last; ++i) {
             const CommSpan& span = rank.comms[i];
-            const std::string& axes = m_axes.of(span.group, span.exchange);
+            const std::string& axes = m_run.axes.of(span.group, span.exchange);
             const OpClass opClass = classOfAxes(axes, span.exchange);
             const std::string word = axes.empty() ? (isTransfer(span.exchange) ? "pp" : "comm") : axes;
             const auto rowKey = std::pair(word, span.stream);
@@ -405,12 +443,12 @@ private:
                 row.name = word == "comm" ? "communication" : word + " comm";
                 row.role = TrackRole::communication;
             }
-            const std::uint64_t part = key({static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(i)});
-            const auto waits = m_waitOf.find(part);
+            const std::uint64_t part = keyOf({static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(i)});
+            const auto waits = m_run.waitOf.find(part);
             // Members that are recorded tell it exactly; else what the rank's own network saw.
-            const std::int64_t waited = waits != m_waitOf.end()      ? waits->second
-                                        : m_meetingOf.contains(part) ? 0
-                                                                     : std::max<std::int64_t>(0, span.waitNs);
+            const std::int64_t waited = waits != m_run.waitOf.end()      ? waits->second
+                                        : m_run.meetingOf.contains(part) ? 0
+                                                                         : std::max<std::int64_t>(0, span.waitNs);
             const std::int64_t readyNs = std::min(span.endNs, span.startNs + waited);
             if (readyNs > span.startNs)
                 due.push_back({rowKey,
@@ -421,12 +459,12 @@ private:
                                std::nullopt});
             const std::string name =
                 span.exchange == Exchange::unknown ? m_evidence.names[span.name] : std::string(exchangeName(span.exchange));
-            const auto meeting = m_meetingOf.find(part);
+            const auto meeting = m_run.meetingOf.find(part);
             due.push_back({rowKey,
                            {.startNs = readyNs,
                             .endNs = span.endNs,
                             .kind = kindOf(name, opClass, -1, word, span.bytes),
-                            .correlation = meeting == m_meetingOf.end() ? 0 : meeting->second,
+                            .correlation = meeting == m_run.meetingOf.end() ? 0 : meeting->second,
                             .group = span.group,
                             .peer = span.peer},
                            part});
@@ -455,7 +493,7 @@ private:
             Row row{.name = thread.name, .role = TrackRole::other, .rows = {}};
             for (std::uint32_t i = thread.first; i < thread.last; ++i) {
                 const std::int64_t startNs = aligned(r, rank.spans.startNs[i]);
-                const std::string& name = m_recording.names[rank.spans.name[i]];
+                const std::string& name = m_run.recording.names[rank.spans.name[i]];
                 const std::int32_t microbatch = rank.spans.microbatch.empty() ? -1 : rank.spans.microbatch[i];
                 if (isWithin(r, startNs) && !isMarkOfPass(name, microbatch, m_evidence.slices))
                     put(row, process,
@@ -476,18 +514,24 @@ private:
             if (recorded.unit != "bytes" || recorded.name == "host memory")
                 continue;
             Counter counter{.process = process, .name = recorded.name, .unit = recorded.unit};
-            for (std::size_t i = 0; i < recorded.timeNs.size(); ++i) {
-                const std::int64_t at = aligned(r, recorded.timeNs[i]) - m_step.startNs;
-                if (at > m_trace.endNs || recorded.value[i] < 0 || recorded.value[i] > kMost)
-                    continue;
-                if (at < 0) { // the last one before holds at the begin
-                    counter.timeNs.assign(1, 0);
-                    counter.value.assign(1, std::llround(recorded.value[i]));
-                    continue;
-                }
-                counter.timeNs.push_back(at);
-                counter.value.push_back(std::llround(recorded.value[i]));
+            const auto timeAt = [&](std::size_t i) { return aligned(r, recorded.timeNs[i]) - m_step.startNs; };
+            const auto isBytes = [&](std::size_t i) { return recorded.value[i] >= 0 && recorded.value[i] <= kMost; };
+            const auto first =
+                static_cast<std::size_t>(std::partition_point(recorded.timeNs.begin(), recorded.timeNs.end(),
+                                                              [&](std::int64_t ns) { return aligned(r, ns) < m_step.startNs; }) -
+                                         recorded.timeNs.begin());
+            std::size_t before = first;
+            while (before > 0 && !isBytes(before - 1))
+                --before;
+            if (before > 0) { // the last one before holds at the begin
+                counter.timeNs.push_back(0);
+                counter.value.push_back(std::llround(recorded.value[before - 1]));
             }
+            for (std::size_t i = first; i < recorded.timeNs.size() && timeAt(i) <= m_trace.endNs; ++i)
+                if (isBytes(i)) {
+                    counter.timeNs.push_back(timeAt(i));
+                    counter.value.push_back(std::llround(recorded.value[i]));
+                }
             if (!counter.timeNs.empty())
                 m_trace.counters.push_back(std::move(counter));
         }
@@ -517,19 +561,15 @@ private:
         }
     }
 
-    const Recording& m_recording;
+    const TracedRun& m_run;
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
     const RecoveredStep& m_step;
     const StepTraceOptions& m_options;
-    AxesOfGroups m_axes;
-    std::map<int, const RankRecording*> m_recordingOf;
-    LaunchNames m_launchNames;
-    std::unordered_map<std::uint64_t, std::uint64_t> m_meetingOf;
-    std::unordered_map<std::uint64_t, std::int64_t> m_waitOf;
     std::unordered_map<std::uint64_t, Place> m_placeOf;
     std::map<std::tuple<std::string, OpClass, int, std::string, std::int64_t>, std::uint32_t> m_kinds;
     Trace m_trace;
+    std::vector<Track> m_lanes; ///< [rank], of timeUse()
 };
 
 } // namespace
@@ -537,13 +577,31 @@ private:
 StepTrace stepTrace(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals, std::size_t step,
                     const StepTraceOptions& options)
 {
-    return StepTracer(recording, recovered, arrivals, step, options).trace();
+    return StepTracer(TracedRun(recording, recovered, arrivals), step, options).trace();
 }
 
 StepTrace timeUseOfStep(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals, std::size_t step)
 {
+    return std::move(timeUseOfSteps(recording, recovered, arrivals, {step}).front());
+}
+
+std::vector<StepTrace> timeUseOfSteps(const Recording& recording, const Recovered& recovered, const Arrivals& arrivals,
+                                      const std::vector<std::size_t>& steps)
+{
+    const TracedRun run(recording, recovered, arrivals);
     const StepTraceOptions options;
-    return StepTracer(recording, recovered, arrivals, step, options).timeUse();
+    std::vector<StepTracer> tracers;
+    for (const std::size_t step : steps)
+        tracers.emplace_back(run, step, options);
+    for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
+        const std::optional<ClassOfStart> classes = run.classesOf(r);
+        for (StepTracer& tracer : tracers)
+            tracer.addLane(r, classes);
+    }
+    std::vector<StepTrace> made;
+    for (StepTracer& tracer : tracers)
+        made.push_back(tracer.timeUse());
+    return made;
 }
 
 } // namespace sim

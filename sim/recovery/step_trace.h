@@ -35,5 +35,7 @@ StepTrace stepTrace(const Recording&, const Recovered&, const Arrivals&, std::si
 
 /// The same as one lane a rank (sim/trace/time_use.h), of any number of spans: made rank by rank, of which no streams are kept.
 StepTrace timeUseOfStep(const Recording&, const Recovered&, const Arrivals&, std::size_t step);
+/// The same of several: the run is gone over once.
+std::vector<StepTrace> timeUseOfSteps(const Recording&, const Recovered&, const Arrivals&, const std::vector<std::size_t>& steps);
 
 } // namespace sim

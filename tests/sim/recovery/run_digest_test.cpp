@@ -5,6 +5,7 @@
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/step_trace.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/trace/readers/read_recording.h"
 #include "sim/trace/time_use.h"
 
 #include "tests/support/recorded.h"
@@ -15,6 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <random>
 
 namespace {
@@ -82,6 +84,36 @@ TEST(RunDigests, HaveTheLanesThatAllStreamsTogetherHave)
         EXPECT_EQ(lanes.tracks[t].startNs, run.steps[0].timeUse.tracks[t].startNs);
         EXPECT_EQ(lanes.tracks[t].durationNs, run.steps[0].timeUse.tracks[t].durationNs);
     }
+}
+
+TEST(RunDigests, HaveOfSeveralStepsWhatEachHasByItself)
+{
+    const sim::Recording recording = sim::readRecording({std::string(RANKSCOPE_TEST_DATA) + "/torch-parallel/pp2-dp2"});
+    const sim::Recovered recovered = sim::recover(recording);
+    const sim::RunAnswers answers = sim::answersOf(recording, recovered, sim::Catalogue());
+    const std::vector<sim::DigestedStep> steps = sim::digestSteps(recording, recovered, answers);
+    ASSERT_EQ(steps.size(), recovered.steps.steps.size());
+    ASSERT_GE(steps.size(), 2U);
+    EXPECT_EQ(steps[0].step, recovered.steps.middle());
+    std::vector<std::size_t> found;
+    for (const sim::DigestedStep& of : steps) {
+        found.push_back(of.step);
+        const sim::StepTrace alone = sim::timeUseOfStep(recording, recovered, answers.arrivals, of.step);
+        EXPECT_EQ(of.originNs, alone.originNs);
+        ASSERT_EQ(of.timeUse.tracks.size(), alone.trace.tracks.size());
+        for (std::size_t t = 0; t < alone.trace.tracks.size(); ++t)
+            EXPECT_EQ(of.timeUse.tracks[t].startNs, alone.trace.tracks[t].startNs);
+        const std::vector<sim::RankTime> times = sim::meanTimesOf(recovered, {of.step});
+        ASSERT_EQ(of.ranks.size(), times.size());
+        for (std::size_t r = 0; r < times.size(); ++r) {
+            EXPECT_EQ(of.ranks[r].computingNs, times[r].computingNs);
+            EXPECT_EQ(of.ranks[r].exposedByAxis, times[r].exposedByAxis);
+        }
+        EXPECT_EQ(of.path.rankNs, sim::criticalPathOver(recovered, of.step).rankNs);
+    }
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(std::unique(found.begin(), found.end()), found.end()) << "each once";
+    EXPECT_EQ(sim::digestSteps(recording, recovered, answers, 1).size(), 1U) << "the middle one always";
 }
 
 TEST(RunDigests, OfDamagedBytesAreRefusedOrSound)

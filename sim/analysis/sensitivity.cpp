@@ -47,6 +47,8 @@ std::vector<double*> fusedTraffic(Scenario& s)
         Fusion& fusion = s.training.stack.parts[static_cast<std::size_t>(part)];
         out.insert(out.end(), {&fusion.traffic, &fusion.backwardTraffic});
     }
+    Fusion& inSteps = s.training.stack.softmaxInSteps; // instead of softmax, where that is not fused
+    out.insert(out.end(), {&inSteps.traffic, &inSteps.backwardTraffic});
     return out;
 }
 

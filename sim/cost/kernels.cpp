@@ -50,12 +50,6 @@ double alignmentRate(std::int64_t elements, int elementBytes, bool isOfBoth, boo
     return (bytes % 8 == 0 || !isForward ? 0.6 : 0.4) * std::min(1.0, kPeakOfA100 / peakFlops);
 }
 
-/// What a fused softmax does not take is put into single precision, scaled, masked, made a softmax and narrowed again, each by a
-/// kernel of its own (Megatron-LM, megatron/model/fused_softmax.py, is_kernel_available and forward_torch_softmax): 28 bytes for
-/// an element's 4, and 32 for 6 in the backward pass. BigScience's chronicles: with 14 heads a rank and one sequence a
-/// micro-batch (112 heads, TP 8) 116 TFLOP/s, with 8 and 16 heads 134 and 129; with 28 (TP 4) nothing is lost.
-constexpr Fusion kSoftmaxInSteps{.traffic = 7, .backwardTraffic = 5.3, .launches = 5, .backwardLaunches = 4};
-
 double peak(const Gpu& gpu, Precision precision)
 {
     const auto found = gpu.peakTflops.find(precision);
@@ -90,7 +84,7 @@ CostModel::CostModel(const Scenario& scenario)
         m_stack.castBytes *= 1.35;
     const Checked headsOfRank = ceilDivide(scenario.model.numAttentionHeads, scenario.layout.tp);
     if (static_cast<std::int64_t>(headsOfRank * scenario.training.microBatchSize) % m_stack.softmaxMultiple != 0)
-        m_stack.parts[static_cast<std::size_t>(StackPart::softmax)] = kSoftmaxInSteps;
+        m_stack.parts[static_cast<std::size_t>(StackPart::softmax)] = m_stack.softmaxInSteps;
     m_lowFlopsPerSecond = peak(gpu, precision);
     m_casts = isNarrow(precision);
     m_wideFlopsPerSecond = m_casts && gpu.peakTflops.contains(Precision::bf16)

@@ -30,4 +30,10 @@ void requireFramework(std::string_view id)
                 "; known: " + all);
 }
 
+std::string frameworkProblem(const PlanRequest& request, const Scenario& scenario, const Catalogue& catalogue)
+{
+    const Framework* const framework = findFramework(request.framework);
+    return framework == nullptr ? std::string() : exportProblem(*framework, scenario, catalogue);
+}
+
 } // namespace sim

@@ -5,6 +5,7 @@
 #include "sim/memory_limit.h"
 #include "sim/planner/planned_layout.h"
 #include "sim/planner/sensitivity.h"
+#include "sim/planner/space.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/quoted.h"
@@ -25,6 +26,8 @@ void keep(PlannedPhase& of, const PlanRequest& request, const Catalogue& catalog
                 of.whyNotKept = problem.pointer + ": " + problem.message;
         return;
     }
+    if (of.whyNotKept = frameworkProblem(request, *resolved.scenario, catalogue); !of.whyNotKept.empty())
+        return;
     const auto step = simulate(*resolved.scenario);
     const Metrics& metrics = step->metrics();
     if (metrics.peakMemoryGib > resolved.scenario->cluster.gpu.memoryGib - request.marginGib || !metrics.hostFits)

@@ -2,7 +2,6 @@
 #include "sim/planner/search.h"
 
 #include "sim/cancel.h"
-#include "sim/frameworks/limits.h"
 #include "sim/index.h"
 #include "sim/parallel.h"
 #include "sim/planner/planned_layout.h"
@@ -178,8 +177,8 @@ void Search::layOutLeanest()
 {
     constexpr std::size_t kMost = 256;
     std::vector<bool> mayFit(m_grids.size(), false);
-    for (const std::vector<Waiting>& open : {m_queue.all(), m_tooLarge})
-        for (const Waiting& waiting : open)
+    for (const std::vector<Waiting>* open : {&m_queue.all(), &std::as_const(m_tooLarge)}) // millions: not to be copied
+        for (const Waiting& waiting : *open)
             mayFit[asIndex(waiting.grid)] = true;
     std::vector<std::size_t> grids;
     for (std::size_t i = 0; i < m_grids.size() && grids.size() < kMost; ++i)
@@ -301,9 +300,8 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
                     refused[i] = problem.pointer + ": " + problem.message;
             return;
         }
-        if (const Framework* const framework = findFramework(m_request.framework)) // its export has the last word
-            if (refused[i] = exportProblem(*framework, *resolved.scenario, m_catalogue); !refused[i].empty())
-                return;
+        if (refused[i] = frameworkProblem(m_request, *resolved.scenario, m_catalogue); !refused[i].empty())
+            return;
         try {
             results[i] = simulate(*resolved.scenario, {.watch = watchFor(mostOfInterestNs(leaves[i]), leaves[i].tightNs)});
         } catch (const GivenUp&) {

@@ -115,5 +115,7 @@ private:
 
 /// Throws Error, with those there are, if there is none of that name.
 void requireFramework(std::string_view);
+/// Why a request's framework does not run it: its export has the last word. Empty where it does, or none was asked for.
+std::string frameworkProblem(const PlanRequest&, const Scenario&, const Catalogue&);
 
 } // namespace sim

@@ -60,6 +60,11 @@ struct Stack {
     /// A fused softmax of unfused attention takes multiples of so many heads of a micro-batch (Megatron-LM: of 4, four to a block
     /// of threads); of other numbers it runs in steps.
     int softmaxMultiple = 1;
+    /// Then it is put into single precision, scaled, masked, made a softmax and narrowed again, each by a kernel of its own
+    /// (Megatron-LM, megatron/model/fused_softmax.py, is_kernel_available and forward_torch_softmax): 28 bytes for an element's
+    /// 4, and 32 for 6 in the backward pass. BigScience's chronicles: with 14 heads a rank and one sequence a micro-batch (112
+    /// heads, TP 8) 116 TFLOP/s, with 8 and 16 heads 134 and 129; with 28 (TP 4) nothing is lost.
+    Fusion softmaxInSteps{.traffic = 7, .backwardTraffic = 5.3, .launches = 5, .backwardLaunches = 4};
     bool padsVocabulary = true; ///< a rank's part of it, to what tensor cores want; otherwise cut as it is
     bool narrowGather = false;  ///< fp8: sequence parallelism gathers operands that are narrow already
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold

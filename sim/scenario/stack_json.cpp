@@ -2,8 +2,6 @@
 
 #include "sim/scenario/words.h"
 
-#include <algorithm>
-
 namespace sim {
 namespace {
 
@@ -42,7 +40,7 @@ void readStack(const Json& json, Stack& stack)
     stack.date = memberOr(json, "date", stack.date);
     stack.attention = fromWord(kAttentionWords, memberOr<std::string>(json, "attention", {}), stack.attention);
     stack.gradientDtype = memberOr(json, "gradient_dtype", stack.gradientDtype);
-    stack.softmaxMultiple = std::max(1, memberOr(json, "softmax_multiple", stack.softmaxMultiple));
+    stack.softmaxMultiple = memberOr(json, "softmax_multiple", stack.softmaxMultiple);
     stack.padsVocabulary = memberOr(json, "pads_vocabulary", stack.padsVocabulary);
     stack.narrowGather = memberOr(json, "narrow_gather", stack.narrowGather);
     stack.narrowSaved = memberOr(json, "narrow_saved", stack.narrowSaved);

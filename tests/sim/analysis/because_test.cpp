@@ -113,6 +113,17 @@ TEST(Sensitivity, OfAnIdealMachineIsTheInverseOfItsProducts)
     EXPECT_NEAR(products + attention, 1 / (1 + kSensitivityChange) - 1, 2e-3);
 }
 
+TEST(Sensitivity, OfASoftmaxThatRunsInStepsIsThatOfItsSteps)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.training.attention = AttentionKernel::unfused;
+    Stack& stack = scenario.training.stack;
+    for (Fusion& part : stack.parts)
+        part.traffic = part.backwardTraffic = 0; // of nothing else
+    stack.softmaxMultiple = 1 << 20;
+    EXPECT_GT(changeBy(explained(scenario), "training.stack"), 0);
+}
+
 TEST(Sensitivity, IsToldInWordsTheWeightiestFirst)
 {
     EXPECT_EQ(sensitivityText({}), "");

@@ -54,6 +54,19 @@ class Published(unittest.TestCase):
         self.assertLessEqual(self.answer["bubble_points"]["mean"], 0.1)
         self.assertTrue(70 <= self.answer["inside_interval"] <= 90, self.answer["inside_interval"])
 
+    def test_order_of_layouts_on_one_node(self):
+        of = self.answer["one_node"]
+        self.assertEqual((of["groups"], of["rows"], of["kinds"]), (40, 664, 32))
+        self.assertGreaterEqual(of["engine"]["spearman_median"], 0.93)
+        self.assertGreaterEqual(of["engine"]["spearman_min"], 0.7)
+        self.assertLessEqual(of["engine"]["regret_median"], 5)
+        self.assertLessEqual(of["engine"]["regret_max"], 30)
+        # How a step is put together from its layers loses nothing of the order.
+        self.assertGreaterEqual(of["with_factors"]["spearman_median"], 0.97)
+        self.assertGreaterEqual(of["with_factors"]["spearman_min"], 0.9)
+        self.assertLessEqual(of["with_factors"]["regret_median"], 1)
+        self.assertLessEqual(of["with_factors"]["regret_max"], 5)
+
     def test_the_ratio_of_two_steps_is_as_sure_as_is_said(self):
         with open(ROOT / "assets" / "residuals.json", encoding="utf-8") as file:
             said = json.load(file)["ratio"]["share"]

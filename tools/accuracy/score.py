@@ -233,6 +233,63 @@ def sweeps(rows):
     return out
 
 
+def kind_of_layer(row):
+    return row["model"]["hidden"], row["par"]["tp"], row["batch"]["mbs"]
+
+
+def one_node(rows):
+    """vTrain's sweeps over layouts of one node: how well their order is told, and how well with one factor a kind of layer that is
+    fitted to these very rows. The second says what of the first is wrong in how a step is put together from its layers."""
+    gpus, fewest = 8, 9
+    groups, errors = defaultdict(list), defaultdict(list)
+    for row, error in time_errors(rows):
+        if published.source(row) == "vtrain single node" and row["hw"]["gpus"] == gpus:
+            groups[sweep_key(row)].append(row)
+            errors[kind_of_layer(row)].append(math.log1p(error))
+    groups = [of for of in groups.values() if len(of) >= fewest]
+    if not groups:
+        return None
+    factors = {kind: math.exp(mean(logs)) for kind, logs in errors.items()}
+
+    def order(factor_of):
+        correlations, regrets = [], []
+        for of in groups:
+            measured = [published.step_seconds(row) for row in of]
+            predicted = [row["predicted"]["step_s"] / factor_of(row) for row in of]
+            correlations.append(spearman(measured, predicted))
+            regrets.append(100 * (measured[min(range(len(of)), key=lambda i: predicted[i])] / min(measured) - 1))
+        return {"spearman_median": median(correlations), "spearman_min": min(correlations), "regret_median": median(regrets),
+                "regret_max": max(regrets)}
+
+    kinds = sorted(factors.items(), key=lambda entry: entry[1])
+    return {"gpus": gpus, "groups": len(groups), "rows": sum(map(len, groups)), "fewest": fewest, "kinds": len(factors),
+            "shortest": {"kind": kinds[0][0], "percent": 100 * (kinds[0][1] - 1)},
+            "longest": {"kind": kinds[-1][0], "percent": 100 * (kinds[-1][1] - 1)},
+            "engine": order(lambda row: 1), "with_factors": order(lambda row: factors[kind_of_layer(row)])}
+
+
+def corners(rows):
+    """Where predictions are known to be off: {name: summary}."""
+    errors = time_errors(rows)
+
+    def of(chosen):
+        found = [error for row, error in errors if chosen(row)]
+        return summary(found) if found else None
+
+    def maxtext(gpus):
+        return of(lambda row: f"maxtext-llama2-70b/fp8/H100x{gpus}" == "/".join(row["id"].split("/")[-3:]))
+
+    def interleaved(row):
+        return (published.source(row) == "dgxc" and row["hw"]["gpu"].startswith("H100") and (row["par"].get("vpp") or 1) > 1 and
+                str(row["precision"]).startswith("fp8") and "llama3.1" in row["id"] and row["role"] != "calibration")
+
+    return {"tp8": of(lambda row: published.source(row) == "vtrain single node" and row["par"]["tp"] == 8),
+            "zero3": of(lambda row: "ZeRO-3" in row["id"] and published.source(row) == "megatron21" and row["batch"]["mbs"] == 4),
+            "paxml": of(lambda row: "paxml-gpt3-5b" in row["id"]),
+            "maxtext_few": maxtext(64), "maxtext_many": maxtext(512),
+            "interleaved": of(interleaved)}
+
+
 def settings_apart(a, b):
     """In how many settings two rows of a sweep differ; dp and the number of micro-batches follow from the others."""
     par = sum((a["par"].get(key) or 1) != (b["par"].get(key) or 1)

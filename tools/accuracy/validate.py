@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rows as published  # noqa: E402
 import score  # noqa: E402
+import winners  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATA = [os.path.join(ROOT, "tests", "data", "published", name) 
@@ -50,6 +51,8 @@ def report(rows):
         "spearman_mean": score.mean(entry[1] for entry in swept) if swept else None,
         "regret_median": score.median([entry[2] for entry in swept]) if swept else None,
         "sweeps": len(swept),
+        "one_node": score.one_node(rows),
+        "corners": score.corners(rows),
         "bubble_points": {"mean": 100 * score.mean(bubbles), "max": 100 * max(bubbles)} if bubbles else None,
         "layer_percent": [100 * error for error in layers],
         "inside_interval": 100 * score.mean(inside) if inside else None,
@@ -82,6 +85,10 @@ def print_table(answer):
     print(f"fits or not             {number(answer['oom_right'])} % of {answer['verdicts']} right")
     print(f"order inside {answer['sweeps']} sweeps  Spearman median {number(answer['spearman_median'], 3)}, mean "
           f"{number(answer['spearman_mean'], 3)}; regret median {number(answer['regret_median'], 2)} %")
+    if answer["one_node"]:
+        of = answer["one_node"]["engine"]
+        print(f"vTrain, {answer['one_node']['groups']} sweeps of a node  Spearman median {number(of['spearman_median'], 3)}, least "
+              f"{number(of['spearman_min'], 3)}; regret median {number(of['regret_median'], 1)} %, most {number(of['regret_max'], 1)} %")
     if answer["bubble_points"]:
         print(f"bubbles                 mean {number(answer['bubble_points']['mean'], 2)}, max {number(answer['bubble_points']['max'], 2)} points")
     if answer["inside_interval"] is not None:
@@ -106,11 +113,15 @@ def main():
     answer = report(rows)
     if arguments.write and arguments.files:
         parser.error("--write is for the project's own rows")
+    chosen = None
+    if (arguments.write or arguments.json) and not arguments.files:
+        chosen = winners.report(arguments.program, arguments.assets, os.path.join(ROOT, "scenarios"), rows)
+    answer["winners"] = chosen
     if arguments.write:
         import page  # pylint: disable=import-outside-toplevel
         page.write(ROOT, arguments.assets, rows, answer)
         score.predict(arguments.program, arguments.assets, rows)  # intervals are new
-        answer = report(rows)
+        answer = report(rows) | {"winners": chosen}
         page.write(ROOT, arguments.assets, rows, answer)
     if arguments.json:
         print(json.dumps(answer))

@@ -5,6 +5,7 @@
 #include "sim/scenario/pointer_text.h"
 
 #include "sim/frameworks/frameworks.h"
+#include "sim/frameworks/limits.h"
 #include "sim/frameworks/read/setting.h"
 #include "sim/scenario/json_text.h"
 
@@ -107,6 +108,33 @@ void runImport(const ImportArguments& arguments)
         std::cerr << linesForAPerson("scenario: " + problem.text());
 }
 
+std::vector<std::string> idsOfFrameworks(bool onlyExported)
+{
+    std::vector<std::string> ids;
+    for (const FrameworkKind& kind : frameworkKinds())
+        if (!onlyExported || kind.isExported)
+            ids.emplace_back(kind.id);
+    return ids;
+}
+
+/// What --to names: a kind, or a framework as plan --for has it.
+std::string kindNamed(const std::string& word)
+{
+    const auto kinds = frameworkKinds();
+    const bool isKind = std::any_of(kinds.begin(), kinds.end(), [&](const FrameworkKind& kind) { return kind.id == word; });
+    const Framework* const framework = isKind ? nullptr : findFramework(word);
+    return framework == nullptr ? word : std::string(framework->kind);
+}
+
+std::vector<std::string> wordsOfKinds()
+{
+    std::vector<std::string> words = idsOfFrameworks(true);
+    for (const Framework& framework : frameworkList())
+        if (std::find(words.begin(), words.end(), framework.id) == words.end())
+            words.emplace_back(framework.id);
+    return words;
+}
+
 struct ExportArguments {
     ScenarioArguments scenario;
     std::string to;
@@ -117,7 +145,7 @@ void runExport(const ExportArguments& arguments)
 {
     const Scenario scenario = arguments.scenario.read();
     const Exported exported =
-        attributed(arguments.scenario.file, [&] { return exportSettings(scenario, arguments.to, catalogue()); });
+        attributed(arguments.scenario.file, [&] { return exportSettings(scenario, kindNamed(arguments.to), catalogue()); });
     if (arguments.json) {
         Json notes = Json::array();
         for (const Note& note : exported.notes)
@@ -128,15 +156,6 @@ void runExport(const ExportArguments& arguments)
     std::cout << exported.text;
     for (const Note& note : exported.notes)
         std::cerr << linesForAPerson(noteLine(note, exported.kind));
-}
-
-std::vector<std::string> idsOfFrameworks(bool onlyExported)
-{
-    std::vector<std::string> ids;
-    for (const FrameworkKind& kind : frameworkKinds())
-        if (!onlyExported || kind.isExported)
-            ids.emplace_back(kind.id);
-    return ids;
 }
 
 } // namespace
@@ -167,10 +186,10 @@ void addExport(CLI::App& app)
     CLI::App* command = app.add_subcommand("export", "The settings that produce this layout in another framework");
     auto arguments = std::make_shared<ExportArguments>();
     arguments->scenario.addTo(*command);
-    command->add_option("--to", arguments->to, "The kind to write")
+    command->add_option("--to", arguments->to, "The kind to write, or a framework: megatron, torchtitan, ...")
         ->type_name("KIND")
         ->required()
-        ->check(oneOf(idsOfFrameworks(true)));
+        ->check(oneOf(wordsOfKinds()));
     command->add_flag("--json", arguments->json, "One JSON document: kind, text, notes");
     command->callback([arguments] { runExport(*arguments); });
 }

@@ -116,6 +116,7 @@ TEST(Sensitivity, OfAnIdealMachineIsTheInverseOfItsProducts)
 TEST(Sensitivity, OfASoftmaxThatRunsInStepsIsThatOfItsSteps)
 {
     Scenario scenario = test::smallScenario();
+    scenario.training.flashAttention = false;
     scenario.training.attention = AttentionKernel::unfused;
     Stack& stack = scenario.training.stack;
     for (Fusion& part : stack.parts)

@@ -273,4 +273,14 @@ TEST(Describe, SpeaksToPeople)
         EXPECT_THAT(text, HasSubstr(part));
 }
 
+TEST(Export, TakesAFrameworkForItsKind)
+{
+    for (const auto& [framework, kind] : {std::pair{"megatron", "megatron-args"}, {"torchtitan", "torchtitan-toml"}}) {
+        const Outcome named = run("export " + gallery("62-") + " --to " + framework);
+        EXPECT_EQ(named.code, 0) << named.err;
+        EXPECT_EQ(named.out, run("export " + gallery("62-") + " --to " + kind).out);
+    }
+    EXPECT_THAT(run("export " + gallery("62-") + " --to megatro").err, HasSubstr("maxtext"));
+}
+
 } // namespace

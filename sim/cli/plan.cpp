@@ -104,15 +104,29 @@ Answer mergedOf(const PlanArguments& arguments)
 }
 
 /// What to type for it: "--set layout.zero_stage=1".
-std::string overridesOf(const SuggestedEdit& edit)
+std::string overridesOf(const std::vector<Change>& changes)
 {
     std::string words;
-    for (const Change& change : edit.changes) {
+    for (const Change& change : changes) {
         const std::string assignment = dotted(change.pointer) + (change.json ? "=" + *change.json : std::string());
         words += (words.empty() ? "" : " ") + std::string("--set ") +
                  (assignment.find_first_of("{\"[ ") == std::string::npos ? assignment : "'" + assignment + "'");
     }
     return words;
+}
+
+/// What the file does not say of a layout already.
+std::vector<Change> changesTo(const PlannedLayout& layout, const PlanRequest& request)
+{
+    std::vector<Change> changes;
+    const ScenarioDocument document = withSettings(request, layout.settings);
+    for (const std::vector<PlanSetting>* settings : {&request.fixed, &layout.settings})
+        for (const auto& [pointer, value] : *settings)
+            if (const auto json = document.get(dotted(pointer)); json != request.document.get(dotted(pointer)))
+                changes.push_back({slashed(pointer), json});
+    if (request.document.get("schedule.actions") && !document.get("schedule.actions"))
+        changes.push_back({"/schedule/actions", std::nullopt});
+    return changes;
 }
 
 std::vector<int> numbersOf(const std::string& list)
@@ -276,7 +290,7 @@ void runLeastChange(const PlanArguments& arguments, const PlanRequest& request)
         if (change.found())
             std::cout << (change.proved ? "No fewer settings are enough, and of as many none are faster, of " : "Not proved, of ")
                       << countedText(change.setsTried, "set") << " of settings that were tried with all their values\n"
-                      << overridesOf(change.edit) << "\n";
+                      << overridesOf(change.edit.changes) << "\n";
     }
     if (!change.found() && !change.fitsAlready)
         throw Error(arguments.scenario.file + ": " + change.text());
@@ -393,6 +407,9 @@ void runPlan(const PlanArguments& arguments)
             printSizes(json, std::cout);
         if (arguments.days <= 0 || sizes.gpus > 0)
             printPlan(json, std::cout);
+        if (!answer.best.empty())
+            if (const auto changes = changesTo(answer.best.front(), request); !changes.empty())
+                std::cout << "\nThe first, for any command that reads the file:\n" << overridesOf(changes) << "\n";
         for (const Answer& why : whys)
             printWhy(why, request.partText(), std::cout);
         if (arguments.sensitivity)

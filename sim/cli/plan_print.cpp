@@ -120,6 +120,14 @@ void printPlan(const Answer& answer, std::ostream& out)
         table.print(out);
         if (best.size() > 1)
             out << "Places after the first are of what was simulated; others between them may not have been.\n";
+        if (const Answer& frontier = answer.value("pareto", Answer::array()); frontier.size() > 1) {
+            constexpr std::size_t kMostOfFrontier = 8;
+            out << "Faster or leaner, of what was simulated:";
+            for (std::size_t i = 0; i < std::min(kMostOfFrontier, frontier.size()); ++i)
+                out << (i == 0 ? " " : ", ") << seconds(frontier[i].at("step_time_s").get<double>()) << " in "
+                    << fixed(frontier[i].at("peak_memory_gib").get<double>(), 1) << " GiB";
+            out << (frontier.size() > kMostOfFrontier ? ", …\n" : "\n");
+        }
         place = 0;
         for (const Answer& layout : best)
             if (++place; layout.at("settings").contains("/schedule/layers_per_stage"))
@@ -162,6 +170,17 @@ std::string threeDigits(double value)
     return numberText(value, Unit::number);
 }
 
+namespace {
+/// What a size takes at least; where that reads like the deadline, more than it.
+std::string tooSlow(const Answer& size, const std::string& deadline)
+{
+    const std::string least = threeDigits(size.at("least_days").get<double>()) + " days";
+    if (!size.at("proved").get<bool>())
+        return "not known to be in time: takes " + least + " at least\n";
+    return least == deadline ? "takes more than " + least + "\n" : "takes " + least + " at least\n";
+}
+} // namespace
+
 void printSizes(const Answer& answer, std::ostream& out)
 {
     const Answer& deadline = answer.at("deadline");
@@ -175,8 +194,7 @@ void printSizes(const Answer& answer, std::ostream& out)
         else if (size.at("least_days").is_null())
             out << "nothing fits\n";
         else
-            out << (size.at("proved").get<bool>() ? "takes " : "not known to be in time: takes ")
-                << threeDigits(size.at("least_days").get<double>()) << " days at least\n";
+            out << tooSlow(size, days);
     }
     const std::int64_t gpus = answer.at("gpus").get<std::int64_t>();
     const std::string tokens = threeDigits(deadline.at("tokens").get<double>() / 1e9) + " billion tokens in " + days;

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -185,6 +189,20 @@ TEST(PlanCommand, SaysWhyNothingFitsAPhase)
     }
 }
 
+TEST(PlanCommand, SaysWhatToTypeForTheFirst)
+{
+    const std::string job = gallery("60-");
+    const Outcome text = run("plan " + job + " -j 1 --gpus 4 --fix layout.pp=1 --fix training.recompute=none");
+    const std::vector<std::string> all = test::lines(text.out);
+    const auto at = std::find(all.begin(), all.end(), "The first, for any command that reads the file:");
+    ASSERT_NE(at, all.end()) << text.out;
+    const json answer = runJson("plan " + job + " -j 1 --gpus 4 --fix layout.pp=1 --fix training.recompute=none --json");
+    EXPECT_EQ(runJson("simulate " + job + " " + *std::next(at) + " --json").at("step_time_s"),
+              answer.at("best").at(0).at("step_time_s"));
+    ASSERT_GT(answer.at("pareto").size(), 1U);
+    EXPECT_THAT(text.out, HasSubstr("Faster or leaner, of what was simulated: "));
+}
+
 TEST(PlanCommand, TakesAPartWithoutGridsForAnAnswer)
 {
     const std::string job = "plan " + gallery("04-") + " --gpus 2 -j 1 --fix schedule.kind=1f1b --fix training.recompute=none ";
@@ -239,6 +257,43 @@ TEST(PlanCommand, ReadsItsPartFromWhatStartedIt)
     const Outcome outcome = run(kPlan + "--part auto");
     EXPECT_EQ(outcome.code, 2);
     EXPECT_THAT(outcome.err, HasSubstr("PMI_RANK and PMI_SIZE say 2 of 2"));
+}
+
+/// What to type after the line that says so.
+std::string lastLine(const std::string& text)
+{
+    const std::vector<std::string> all = test::lines(text);
+    return all.empty() ? std::string() : all.back();
+}
+
+/// Both examples of docs/manual.md, as they stand there.
+TEST(PlanCommand, AnswersAsTheManualHasIt)
+{
+    const std::string manual = test::read(RANKSCOPE_SOURCE_DIR "/docs/manual.md");
+    const auto twoDigits = [](const json& seconds) {
+        std::array<char, 32> text{};
+        std::snprintf(text.data(), text.size(), "%.2f s", seconds.get<double>());
+        return std::string(text.data());
+    };
+    const auto isTold = [&](const std::string& text) { EXPECT_THAT(manual, HasSubstr(text)); };
+    const json inTime = runJson("plan " + gallery("05-") + " --days 20 --set training.tokens=1e11 --gpus 256 --json");
+    EXPECT_EQ(inTime.at("gpus"), 24);
+    isTold("24 do it in 19.9, with pp 3, dp 8 in " + twoDigits(inTime.at("best").at(0).at("step_time_s")) + " a step");
+    EXPECT_NEAR(inTime.at("deadline").at("run_days").get<double>(), 19.9, 0.05);
+    EXPECT_NEAR(inTime.at("deadline").at("tried").at(7).at("least_days").get<double>(), 26.5, 0.05);
+
+    const std::size_t begin = manual.find("```sh\n", manual.find("save this as `job.sh`")) + 6;
+    const std::string script = write("job.sh", manual.substr(begin, manual.find("```", begin) - begin));
+    const std::string job = write("job.json", run("import " + script + " --set cluster.base=h100-sxm-ib400").out);
+    isTold("`simulate job.json`: " + twoDigits(runJson("simulate " + job + " --json").at("step_time_s")) + ".");
+    const Outcome plan = run("plan " + job + " --for megatron");
+    const std::string typed = lastLine(plan.out);
+    const json step = runJson("simulate " + job + " " + typed + " --json");
+    isTold("dp 16 with ZeRO 3 and micro-batches of 2 takes " + twoDigits(step.at("step_time_s")));
+    EXPECT_THAT(plan.out, HasSubstr("proved best"));
+    EXPECT_THAT(typed,
+                AllOf(HasSubstr("layout.dp=16"), HasSubstr("layout.zero_stage=3"), HasSubstr("training.micro_batch_size=2")));
+    EXPECT_THAT(run("export " + job + " --to megatron " + typed).out, HasSubstr("--micro-batch-size 2"));
 }
 
 /// The sentence of docs/manual.md.

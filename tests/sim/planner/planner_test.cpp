@@ -174,6 +174,22 @@ TEST(Planner, GivesEveryGridOneReason)
     EXPECT_EQ(seen.size(), 10U); // of 4 = tp x cp x pp x dp
 }
 
+TEST(Planner, IsNeverWorseWithFasterLinks)
+{
+    double before = std::numeric_limits<double>::infinity();
+    for (const int times : {1, 2, 8}) {
+        PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+        request.document.set("cluster.tiers", R"([{"name": "nvlink", "span": 2, "latency_us": 2, "bandwidth_gbs": )" +
+                                                  std::to_string(20 * times) +
+                                                  R"(}, {"name": "network", "span": "all", "latency_us": 5, "bandwidth_gbs": )" +
+                                                  std::to_string(times) + "}]");
+        const PlanAnswer answer = plan(request, test::catalogue());
+        EXPECT_TRUE(answer.proved);
+        EXPECT_LT(answer.best.front().stepSeconds, before) << times;
+        before = answer.best.front().stepSeconds;
+    }
+}
+
 TEST(Planner, IsNeverWorseWithMoreMemoryOrMoreToChooseFrom)
 {
     const auto bestOf = [](const PlanRequest& request) { return plan(request, test::catalogue()).best.front().stepSeconds; };

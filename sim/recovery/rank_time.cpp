@@ -198,6 +198,11 @@ const std::string& AxesOfGroups::of(std::int32_t group, Exchange exchange) const
     return (exchange == Exchange::allToAll ? m_ofAllToAlls : m_axes)[static_cast<std::size_t>(group)];
 }
 
+bool anyRan(const std::vector<RankTime>& ranks)
+{
+    return std::any_of(ranks.begin(), ranks.end(), [](const RankTime& rank) { return rank.idleNs < rank.windowNs; });
+}
+
 std::vector<std::vector<RankTime>> timesOfSteps(const Recovered& recovered, const std::vector<std::size_t>& steps)
 {
     const AxesOfGroups axes(recovered);

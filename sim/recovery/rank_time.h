@@ -25,6 +25,9 @@ struct RankTime {
     double overlap() const { return commNs > 0 ? 1 - static_cast<double>(exposedCommNs) / static_cast<double>(commNs) : 0; }
 };
 
+/// Whether any device ran anything: of recordings of hosts alone nothing is known of their devices, idle ones neither.
+bool anyRan(const std::vector<RankTime>&);
+
 struct KernelTime {
     std::string name;
     std::size_t count = 0;

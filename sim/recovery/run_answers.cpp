@@ -361,7 +361,10 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
             copy += static_cast<double>(rank.copyNs);
             idle += static_cast<double>(rank.idleNs);
         }
-        if (window > 0)
+        if (window > 0 && !anyRan(answers.times.ranks))
+            text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
+                    "\n  no kernels were recorded: nothing is known of their GPUs\n";
+        else if (window > 0)
             text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
                     "\n  computing " + percentText(computing / window) + ", exposed communication " + percentText(comm / window) +
                     ", copies " + percentText(copy / window) + ", idle " + percentText(idle / window) + "\n";

@@ -72,6 +72,8 @@ void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& p
         host += static_cast<double>(rank.hostBoundNs);
         comm += static_cast<double>(rank.commNs);
     }
+    if (!sim::anyRan(run.answers.times.ranks))
+        window = 0;
     const auto share = [&](MetricCard& card, double part, const QString& note) {
         card.setValue(window > 0 ? percentQuantity(part / window) : Quantity{QStringLiteral("–"), {}});
         card.setNote(window > 0 ? note : tr("no kernels were recorded"));
@@ -80,7 +82,7 @@ void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& p
     share(*m_exposed, exposed,
           comm > 0 ? tr("%1 of communication hidden").arg(percentQuantity(1 - exposed / comm).text()) : tr("none"));
     share(*m_idle, idle,
-          idle > 0 ? (host > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("nothing is running"))
+          idle > 0 ? (host > 0 ? tr("%1 of it for the host").arg(percentQuantity(host / idle).text()) : tr("between kernels"))
                    : tr("never"));
     const sim::Arrivals& arrivals = run.answers.arrivals;
     if (arrivals.straggler >= 0) {

@@ -119,6 +119,23 @@ TEST(TraceCommand, KeepsACacheWhereAskedAndSaysTheSameFromIt)
     fs::remove_all(cache);
 }
 
+TEST(TraceCommand, CallsNoGpuIdleOfWhichNothingWasRecorded)
+{
+    std::string events;
+    for (int step = 0; step < 3; ++step)
+        events += (step > 0 ? "," : "") +
+                  std::string(R"({"ph":"X","pid":1,"tid":1,"cat":"user_annotation","dur":990,"name":"ProfilerStep#)") +
+                  std::to_string(step) + R"(","ts":)" + std::to_string(1000 * step) +
+                  R"(},{"ph":"X","pid":1,"tid":1,"cat":"cpu_op","dur":300,"name":"aten::mm","ts":)" +
+                  std::to_string(1000 * step + 9) + "}";
+    const std::string file =
+        test::write("host_only_rank0.json", R"({"distributedInfo":{"rank":0,"world_size":1},"traceEvents":[)" + events + "]}");
+    const test::Outcome outcome = test::run("trace info " + file);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("no kernels were recorded"));
+    EXPECT_THAT(outcome.out, testing::Not(HasSubstr("idle")));
+}
+
 TEST(TraceCommand, ConvertsToWhatSaysTheSame)
 {
     const json info = test::runJson("trace info --json " + kKineto + "nccl_data.json.gz");

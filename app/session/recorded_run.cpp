@@ -172,13 +172,18 @@ RecordedStepPicturePtr digestedPicture(const RecoveredRun& run, const sim::Diges
     out->ranks = measuredRanks(run.recovered, of.ranks, *out->timeUse);
     out->path = of.path;
     if (prepare)
-        out->ofTimeUse = prepare({.simulation = nullptr, .trace = out->timeUse});
+        out->ofTimeUse =
+            prepare({.simulation = nullptr,
+                     .trace = out->timeUse,
+                     .whyNoWaits = "why: the cache keeps what each rank did, not what led to it; choose every stream "
+                                   "of the step, for which the files are read"});
     return out;
 }
 
-RecordedStepPicturePtr pictureOf(const RecoveredRun& run, std::size_t step, RecordedRows rows, int aroundRank,
+RecordedStepPicturePtr pictureOf(const RecoveredRunPtr& of, std::size_t step, RecordedRows rows, int aroundRank,
                                  const PrepareFunction& prepare)
 {
+    const RecoveredRun& run = *of;
     auto out = std::make_shared<RecordedStepPicture>();
     sim::StepTraceOptions options{.hostThreads = rows == RecordedRows::hostThreads};
     options.around = placeOfRank(run.recovered.evidence, aroundRank);
@@ -196,8 +201,9 @@ RecordedStepPicturePtr pictureOf(const RecoveredRun& run, std::size_t step, Reco
     out->ranks = measuredRanks(run.recovered, sim::meanTimesOf(run.recovered, {step}), *out->timeUse);
     out->path = run.answers.path.step == step ? run.answers.path : sim::criticalPathOver(run.recovered, step);
     if (prepare) {
-        out->ofTimeUse = prepare({.simulation = nullptr, .trace = out->timeUse});
-        out->ofStreams = prepare({.simulation = nullptr, .trace = out->streams});
+        const auto waits = std::make_shared<sim::RecordedWaits>(std::shared_ptr<const sim::Recovered>(of, &run.recovered), step);
+        out->ofTimeUse = prepare({.simulation = nullptr, .trace = out->timeUse, .waits = waits});
+        out->ofStreams = prepare({.simulation = nullptr, .trace = out->streams, .waits = waits});
     }
     return out;
 }
@@ -386,7 +392,7 @@ void RecordedRun::showStep(std::size_t step, RecordedRows rows, int aroundRank)
     withWhole(kRecordedPicture, what, [=, this](const RecoveredRunPtr& whole) {
         m_worker.ask(
             kRecordedPicture,
-            [whole, step, rows, aroundRank, prepare = m_prepare] { return pictureOf(*whole, step, rows, aroundRank, prepare); },
+            [whole, step, rows, aroundRank, prepare = m_prepare] { return pictureOf(whole, step, rows, aroundRank, prepare); },
             show, tellFailure);
     });
 }

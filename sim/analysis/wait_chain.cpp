@@ -5,6 +5,7 @@
 #include "sim/mesh/spoken_group.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
+#include "sim/text/wait_lines.h"
 
 #include <algorithm>
 #include <array>
@@ -129,7 +130,7 @@ struct WaitChains::Data {
     std::int64_t computedNs(int c, std::size_t step);
 
     std::string rankText(int c) const;
-    std::string actionName(const Step&, int c) const;
+    std::string stepName(const Step&, int c) const;
     std::string aboutCollective(const WaitLink&);
 };
 
@@ -409,21 +410,14 @@ std::string WaitChains::Data::rankText(int c) const
     return "pp " + std::to_string(pp) + (alike == 1 ? "" : " (" + rank + ")");
 }
 
-std::string WaitChains::Data::actionName(const Step& of, int c) const
+std::string WaitChains::Data::stepName(const Step& of, int c) const
 {
     const Schedule& schedule = simulation.schedule();
     if (of.action < 0)
         return of.stage < 0 ? "the optimizer" : "its first transfers";
     const auto& actions = schedule.actions[asIndex(classes.pipelineRank[asIndex(c)])];
     const Action& action = actions[asIndex(of.action)];
-    std::string name(1, actionLetter(action.kind));
-    const int slices = std::max(1, schedule.slices);
-    name += std::to_string(action.microbatch / slices);
-    if (slices > 1)
-        name += "." + std::to_string(action.microbatch % slices);
-    if (schedule.stagesOfRank(classes.pipelineRank[asIndex(c)]).size() > 1)
-        name += " (stage " + std::to_string(action.stage) + ")";
-    return name;
+    return actionName(action, schedule.slices, schedule.stagesOfRank(classes.pipelineRank[asIndex(c)]).size() > 1);
 }
 
 /// Of one outside the passes: who comes last, and what it hides behind or could.
@@ -451,14 +445,14 @@ std::string WaitChains::Data::aboutCollective(const WaitLink& link)
                                        [](const Step& before) { return before.action >= 0; });
         if (pass == steps.rend())
             return who;
-        return who + "; it could hide behind " + actionName(*pass, link.classIndex) + ", which computes for " +
+        return who + "; it could hide behind " + stepName(*pass, link.classIndex) + ", which computes for " +
                duration(computedNs(link.classIndex, static_cast<std::size_t>(steps.rend() - pass) - 1));
     }
     std::int64_t hiddenNs = 0;
     for (const std::size_t place : ops.collectives[asIndex(op(last).group)])
         if (place >= ops.firstOfStep[s] && place < ops.firstOfStep[s + 1])
             hiddenNs += besideKernelsNs(link.classIndex, times.opStartNs[place], times.opEndNs[place]);
-    return who + "; it can hide behind " + actionName(steps[s], link.classIndex) +
+    return who + "; it can hide behind " + stepName(steps[s], link.classIndex) +
            (hiddenNs > 0 ? ", where another " + duration(hiddenNs) + " of such are hidden" : ", where none of it does");
 }
 
@@ -468,7 +462,7 @@ std::string WaitChains::linkText(const WaitLink& link) const
     const OpPlace at{link.classIndex, link.place};
     const Step& step = d.step(at);
     const Op& op = d.op(at);
-    const std::string action = d.actionName(step, link.classIndex), rank = d.rankText(link.classIndex);
+    const std::string action = d.stepName(step, link.classIndex), rank = d.rankText(link.classIndex);
     switch (link.kind) {
     case WaitLink::Kind::pass:
         return action + " of " + rank;
@@ -494,7 +488,7 @@ std::string WaitChains::linkText(const WaitLink& link) const
 
 std::string WaitChains::nextText(const Gap& gap) const
 {
-    return gap.next ? m_data->actionName(m_data->step({gap.classIndex, *gap.next}), gap.classIndex) : "the next step";
+    return gap.next ? m_data->stepName(m_data->step({gap.classIndex, *gap.next}), gap.classIndex) : "the next step";
 }
 
 std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
@@ -503,11 +497,7 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
     const auto duration = [](std::int64_t ns) { return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds); };
     const Gap& gap = chain.gap;
     // A pass and the message that brings its result are told as one.
-    struct Told {
-        std::string text;
-        std::int64_t ns = 0;
-    };
-    std::vector<Told> told;
+    std::vector<WaitedFor> told;
     for (std::size_t i = 0; i < chain.links.size(); ++i) {
         const WaitLink& link = chain.links[i];
         const WaitLink* made = i + 1 < chain.links.size() ? &chain.links[i + 1] : nullptr;
@@ -530,18 +520,7 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
             told.push_back({(isRest ? "the rest of " : "") + linkText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
         }
     }
-    std::vector<std::string> out;
-    constexpr std::size_t kMostTold = 6;
-    for (std::size_t i = 0; i < told.size(); ++i) {
-        if (told.size() > kMostTold && i == kMostTold - 2) {
-            const std::size_t more = told.size() - kMostTold + 1;
-            std::int64_t between = 0;
-            for (std::size_t k = 0; k < more; ++k, ++i)
-                between += told[i].ns;
-            out.push_back("… and " + std::to_string(more) + " more, " + duration(between));
-        }
-        out.push_back((!out.empty() ? "which waits for " : gap.next ? "waits for " : "the step ends with ") + told[i].text);
-    }
+    std::vector<std::string> out = waitLines(told, !gap.next);
     // Of what is waited for itself; of several in a row the first.
     const auto isOutside = [&](const WaitLink& link) {
         return link.kind == WaitLink::Kind::collective &&

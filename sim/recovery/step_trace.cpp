@@ -4,6 +4,7 @@
 #include "sim/error.h"
 #include "sim/recovery/launch_class.h"
 #include "sim/recovery/rank_time.h"
+#include "sim/recovery/step_passes.h"
 #include "sim/trace/time_use.h"
 
 #include <algorithm>
@@ -50,42 +51,6 @@ OpClass classOfAxes(const std::string& axes, Exchange exchange)
         return OpClass::ppComm;
     return axes.empty() && exchange == Exchange::allToAll ? OpClass::epComm : OpClass::dpComm;
 }
-
-struct Pass {
-    std::int64_t startNs = 0, endNs = 0;
-    Action action;
-    bool onDevice = false;
-};
-
-/// Streams run out of the order in which the host asked: each span looks for itself.
-class PassesByTime {
-public:
-    /// By start.
-    explicit PassesByTime(const std::vector<Pass>& passes) : m_passes(passes)
-    {
-        std::int64_t end = INT64_MIN;
-        for (const Pass& pass : passes)
-            m_lastEnd.push_back(end = std::max(end, pass.endNs));
-    }
-    /// The innermost that runs then; of two that overlap as one block the first. O(log passes + passes within passes).
-    const Pass* at(std::int64_t ns) const
-    {
-        auto i = static_cast<std::size_t>(std::upper_bound(m_passes.begin(), m_passes.end(), ns,
-                                                           [](std::int64_t t, const Pass& pass) { return t < pass.startNs; }) -
-                                          m_passes.begin());
-        while (i > 0 && m_lastEnd[i - 1] > ns)
-            if (m_passes[--i].endNs > ns) {
-                while (i > 0 && m_passes[i - 1].startNs == m_passes[i].startNs && m_passes[i - 1].endNs > ns)
-                    --i;
-                return &m_passes[i];
-            }
-        return nullptr;
-    }
-
-private:
-    const std::vector<Pass>& m_passes;
-    std::vector<std::int64_t> m_lastEnd; ///< of all passes up to this one
-};
 
 std::uint64_t keyOf(const Part& part)
 {
@@ -137,8 +102,8 @@ struct TracedRun {
 class StepTracer {
 public:
     StepTracer(const TracedRun& run, std::size_t step, const StepTraceOptions& options)
-        : m_run(run), m_recovered(run.recovered), m_evidence(run.recovered.evidence), m_step(run.recovered.steps.steps.at(step)),
-          m_options(options)
+        : m_run(run), m_recovered(run.recovered), m_evidence(run.recovered.evidence), m_stepIndex(step),
+          m_step(run.recovered.steps.steps.at(step)), m_options(options)
     {
     }
 
@@ -324,29 +289,6 @@ private:
         return {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(track.size() - 1)};
     }
 
-    /// Of the device where it has them: these say when kernels ran, the host's when they were asked for.
-    std::vector<Pass> passesOf(std::size_t r) const
-    {
-        for (const bool onDevice : {true, false}) {
-            std::vector<Pass> passes;
-            for (const RecoveredPass& pass : passesOfMarks(m_evidence, m_evidence.ranks[r],
-                                                           {.onDevice = onDevice,
-                                                           .pipelineRank = m_recovered.passes.pipelineRank[r],
-                                                           .fromNs = m_step.rankStartNs[r],
-                                                           .toNs = m_step.rankEndNs[r]}))
-                passes.push_back({pass.startNs, pass.endNs, pass.action, onDevice});
-            if (!passes.empty())
-                return passes;
-        }
-        // Inferred without marks, of the step in the middle.
-        std::vector<Pass> inferred;
-        if (&m_step == &m_recovered.steps.steps[m_recovered.steps.middle()])
-            for (const RecoveredPass& pass : m_recovered.passes.ranks[r])
-                inferred.push_back({pass.startNs, pass.endNs, pass.action, true});
-        std::sort(inferred.begin(), inferred.end(), [](const Pass& a, const Pass& b) { return a.startNs < b.startNs; });
-        return inferred;
-    }
-
     /// Who a rank is.
     void addProcess(std::size_t r)
     {
@@ -364,9 +306,9 @@ private:
     {
         const auto process = static_cast<int>(m_trace.processes.size());
         addProcess(r);
-        const std::vector<Pass> passes = passesOf(r);
+        const StepPasses passes(m_recovered, m_stepIndex, r);
         Row actions{.name = "actions", .role = TrackRole::actions, .rows = {}};
-        for (const Pass& pass : passes)
+        for (const StepPass& pass : passes.all())
             put(actions, process,
                 {.startNs = pass.startNs,
                  .endNs = pass.endNs,
@@ -385,11 +327,10 @@ private:
         addCounters(r, process, *recorded);
     }
 
-    void addWork(std::size_t r, int process, const std::vector<Pass>& passes, const ClassOfStart* classes)
+    void addWork(std::size_t r, int process, const StepPasses& passes, const ClassOfStart* classes)
     {
         const RankEvidence& rank = m_evidence.ranks[r];
         std::map<std::pair<bool, std::uint32_t>, Row> rows; // kernels before copies
-        const PassesByTime running(passes);
         const auto [first, last] = within(r, rank.work);
         for (std::size_t i = first; i < last; ++i) {
             const WorkSpan& span = rank.work[i];
@@ -402,9 +343,7 @@ private:
             OpClass opClass = isCopy ? OpClass::hostTransfer : classes != nullptr ? classes->of(span.startNs) : OpClass::other;
             int stage = -1;
             std::int32_t microbatch = -1;
-            const std::int64_t at =
-                !passes.empty() && !passes.front().onDevice && span.launchNs != INT64_MIN ? span.launchNs : span.startNs;
-            if (const Pass* pass = isCopy ? nullptr : running.at(at)) {
+            if (const StepPass* pass = isCopy ? nullptr : passes.of(span)) {
                 if (opClass == OpClass::other)
                     opClass = classOfPass(pass->action.kind);
                 stage = pass->action.stage;
@@ -564,6 +503,7 @@ private:
     const TracedRun& m_run;
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
+    const std::size_t m_stepIndex;
     const RecoveredStep& m_step;
     const StepTraceOptions& m_options;
     std::unordered_map<std::uint64_t, Place> m_placeOf;

@@ -11,10 +11,17 @@ char actionLetter(ActionKind kind)
 
 std::string actionText(const Action& action, int slices)
 {
-    std::string text = std::to_string(action.stage) + actionLetter(action.kind) + std::to_string(action.microbatch / slices);
+    return std::to_string(action.stage) + actionName(action, slices);
+}
+
+std::string actionName(const Action& action, int slices, bool withStage)
+{
+    std::string name = actionLetter(action.kind) + std::to_string(action.microbatch / slices);
     if (slices > 1)
-        text += '.' + std::to_string(action.microbatch % slices);
-    return text;
+        name += '.' + std::to_string(action.microbatch % slices);
+    if (withStage)
+        name += " (stage " + std::to_string(action.stage) + ")";
+    return name;
 }
 
 ActionBlock blockAt(const std::vector<Action>& actions, std::size_t index)

@@ -28,6 +28,8 @@ struct Action {
 };
 /// "0F1": stage 0, forward, micro-batch 1. With `slices` > 1, "0F1.2": its slice 2.
 std::string actionText(const Action&, int slices = 1);
+/// What people read, beside the rank that it is of: "F1", "F1.2"; `withStage`: of a rank with several, "F1 (stage 3)".
+std::string actionName(const Action&, int slices = 1, bool withStage = false);
 
 /// One action, or the two of an overlapped block: what a rank starts as one.
 using ActionBlock = std::span<const Action>;

@@ -33,7 +33,7 @@ private:
     float x(std::int64_t ns) const { return m_axis.x(static_cast<double>(ns)); }
     std::int64_t startNs(SpanRef ref) const { return m_model.trace().tracks[ref.track].startNs[ref.span]; }
     void criticalPath(const std::vector<sim::CriticalStep>&);
-    void wait(const sim::WaitChain&);
+    void wait(const TimelineWait&);
     void dependencies();
     void arrow(const Dependency&, Color);
     void hop(const Dependency&, Color);
@@ -91,31 +91,30 @@ void LinkPainter::criticalPath(const std::vector<sim::CriticalStep>& steps)
 }
 
 /// The gap in outline, and from what ran when it began, along what was waited for in turn, to its end.
-void LinkPainter::wait(const sim::WaitChain& chain)
+void LinkPainter::wait(const TimelineWait& chain)
 {
-    const auto laneOf = [&](int classIndex) {
-        return m_scene.rows.laneOf(m_model.rows()[static_cast<std::size_t>(classIndex)].work);
-    };
+    const auto laneOf = [&](int row) { return m_scene.rows.laneOf(m_model.rows()[static_cast<std::size_t>(row)].work); };
     constexpr float kBeyond = 8; ///< pixels drawn outside the window, where the clip cuts
     const auto clamped = [&](std::int64_t ns) { return std::clamp(x(ns), m_rows.left - kBeyond, m_rows.right + kBeyond); };
-    const Rect gap = laneOf(chain.gap.classIndex);
+    const Rect gap = laneOf(chain.gap.row);
     if (gap.height() <= 0)
         return;
     std::vector<Point> points;
     for (auto link = chain.links.rbegin(); link != chain.links.rend(); ++link) {
-        const Rect lane = laneOf(link->classIndex);
+        const Rect lane = laneOf(link->row);
         if (lane.height() <= 0) // its row is filtered out
             continue;
         const float y = std::floor((lane.top + lane.bottom) / 2);
-        points.push_back({clamped(link->beginNs), y});
-        points.push_back({clamped(link->endNs), y});
+        points.push_back({clamped(link->time.beginNs), y});
+        points.push_back({clamped(link->time.endNs), y});
     }
-    const Point end = {clamped(chain.gap.endNs), std::floor((gap.top + gap.bottom) / 2)};
+    const Point end = {clamped(chain.gap.time.endNs), std::floor((gap.top + gap.bottom) / 2)};
     points.push_back(end);
     stroke(points, m_theme.selection);
     m_canvas.fillConvex({{end.x + 1, end.y}, {end.x - 7, end.y - 4}, {end.x - 7, end.y + 4}}, m_theme.selection);
-    m_canvas.strokeRect({clamped(chain.gap.beginNs), gap.top, std::max(end.x, clamped(chain.gap.beginNs) + 2), gap.bottom},
-                        m_theme.selection, 1);
+    m_canvas.strokeRect(
+        {clamped(chain.gap.time.beginNs), gap.top, std::max(end.x, clamped(chain.gap.time.beginNs) + 2), gap.bottom},
+        m_theme.selection, 1);
 }
 
 /// Arrows of the span in focus: from what it needs in the colour of outlines, to what it feeds in the accent.

@@ -31,7 +31,8 @@ FlowEnd endOf(const sim::Trace& trace, std::uint32_t code)
 
 } // namespace
 
-TimelineModel::TimelineModel(const ShownStep& step) : m_trace(step.trace), m_simulation(step.simulation)
+TimelineModel::TimelineModel(const ShownStep& step)
+    : m_trace(step.trace), m_simulation(step.simulation), m_recordedWaits(step.waits), m_whyNoWaits(step.whyNoWaits)
 {
     for (const sim::Track& track : m_trace->tracks) {
         m_busy.push_back(std::make_unique<sim::BusyMipmap>(track, m_trace->kinds));
@@ -206,27 +207,57 @@ bool TimelineModel::knowsKernels(int row) const
     return !of.tracks.empty() && m_trace->tracks[of.work].role != sim::TrackRole::actions;
 }
 
-std::optional<sim::WaitChain> TimelineModel::longestWaitIn(const std::vector<int>& rows, std::int64_t fromNs,
-                                                           std::int64_t toNs) const
+std::optional<TimelineWait> TimelineModel::longestWaitIn(const std::vector<int>& rows, std::int64_t fromNs,
+                                                         std::int64_t toNs) const
 {
-    std::optional<sim::Gap> longest;
+    std::optional<sim::Gap> simulated;
+    std::optional<sim::RecordedWait> recorded;
     for (const int row : rows) {
-        if (!isSimulated(row))
-            continue;
-        if (!m_waits)
-            m_waits = std::make_unique<sim::WaitChains>(*m_simulation);
-        if (const auto gap = m_waits->longestGapIn(row, fromNs, toNs); gap && (!longest || gap->lengthNs() > longest->lengthNs()))
-            longest = gap;
+        if (isSimulated(row)) {
+            if (!m_waits)
+                m_waits = std::make_unique<sim::WaitChains>(*m_simulation);
+            if (const auto gap = m_waits->longestGapIn(row, fromNs, toNs);
+                gap && (!simulated || gap->lengthNs() > simulated->lengthNs()))
+                simulated = gap;
+        } else if (m_recordedWaits) {
+            if (auto wait = m_recordedWaits->longestIn(static_cast<std::uint32_t>(row), fromNs, toNs);
+                wait && (!recorded || wait->gap.lengthNs() > recorded->gap.lengthNs()))
+                recorded = std::move(wait);
+        }
     }
-    return longest ? std::optional(m_waits->chain(*longest)) : std::nullopt;
+    TimelineWait out;
+    const auto take = [&out](int row, const auto& gap, auto found, auto rowOfLink) {
+        out.gap = {row, {gap.beginNs, gap.endNs}};
+        for (const auto& link : found.links)
+            out.links.push_back({rowOfLink(link), {link.beginNs, link.endNs}});
+        out.found = std::move(found);
+    };
+    if (simulated)
+        take(simulated->classIndex, *simulated, m_waits->chain(*simulated),
+             [](const sim::WaitLink& link) { return link.classIndex; });
+    else if (recorded)
+        take(static_cast<int>(recorded->gap.rank), recorded->gap, *recorded,
+             [](const sim::RecordedWaitLink& link) { return static_cast<int>(link.rank); });
+    else
+        return std::nullopt;
+    return out;
 }
 
-std::string TimelineModel::waitText(const sim::WaitChain& chain) const
+std::string TimelineModel::waitText(const TimelineWait& wait) const
 {
+    const auto* simulated = std::get_if<sim::WaitChain>(&wait.found);
     std::string text;
-    for (const std::string& line : m_waits->lines(chain))
+    for (const std::string& line :
+         simulated != nullptr ? m_waits->lines(*simulated) : m_recordedWaits->lines(std::get<sim::RecordedWait>(wait.found)))
         text += (text.empty() ? "" : "\n") + line;
     return text;
+}
+
+std::string TimelineModel::whyNoWait(int row) const
+{
+    if (isSimulated(row))
+        return {};
+    return m_recordedWaits ? m_recordedWaits->whyNone(static_cast<std::uint32_t>(row)) : m_whyNoWaits;
 }
 
 int TimelineModel::pipelineRankOf(int row) const
@@ -315,6 +346,12 @@ std::string TimelineModel::className(sim::OpClass opClass) const
 sim::OpClass TimelineModel::opClass(std::uint32_t track, std::size_t span) const
 {
     return m_trace->kinds[m_trace->tracks[track].kind[span]].opClass;
+}
+
+bool TimelineModel::computes(SpanRef ref) const
+{
+    const std::size_t kind = m_trace->tracks[ref.track].kind[ref.span];
+    return !sim::isCommunication(m_trace->kinds[kind].opClass) && !m_trace->kinds[kind].name.starts_with("wait ");
 }
 
 std::int64_t TimelineModel::endNs(SpanRef ref) const

@@ -19,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace app {
@@ -39,6 +40,18 @@ struct TimelineRow {
     /// the step is bubble.
     std::optional<double> exposedShare;
     double bubbleShare() const { return std::max(0.0, 1 - busyShare - exposedShare.value_or(0)); }
+};
+
+/// A stretch in which a row computes nothing, and what went on meanwhile that it waited for.
+struct TimelineWait {
+    struct Part {
+        int row = 0;
+        TimeRange time;
+        bool operator==(const Part&) const = default;
+    };
+    Part gap;
+    std::vector<Part> links; ///< back from the gap's end
+    std::variant<sim::WaitChain, sim::RecordedWait> found;
 };
 
 /// Fill and label of spans of one kind: its class's colour, every second micro-batch a shade apart.
@@ -74,10 +87,12 @@ public:
     /// Transfers its rank waits for; nullptr where lanes of their own show them, and of rows that were not simulated.
     const ExposedWaits* exposed(int row) const { return m_exposed[static_cast<std::size_t>(row)].get(); }
     /// Why a rank computes nothing for a while: the longest wait of any of the rows that lies in a stretch of time or goes on
-    /// when it begins. Nothing where they compute all along, and of rows that were not simulated.
-    std::optional<sim::WaitChain> longestWaitIn(const std::vector<int>& rows, std::int64_t fromNs, std::int64_t toNs) const;
+    /// when it begins. Nothing where they compute all along, and where nobody knows: whyNoWait().
+    std::optional<TimelineWait> longestWaitIn(const std::vector<int>& rows, std::int64_t fromNs, std::int64_t toNs) const;
     /// For how long, for what, and what it costs, line by line.
-    std::string waitText(const sim::WaitChain&) const;
+    std::string waitText(const TimelineWait&) const;
+    /// What a recorded row lacks to say why it waits; empty where nothing is to be said.
+    std::string whyNoWait(int row) const;
     /// Time of all rows' lanes of work, each counted as often as it has ranks, as shares of the range.
     std::array<double, sim::kOpClassCount> shares(std::int64_t beginNs, std::int64_t endNs) const;
     /// The same of some rows, for each stretch between two edges.
@@ -92,6 +107,7 @@ public:
     int rankOf(int row, const Selection&) const;
 
     sim::OpClass opClass(std::uint32_t track, std::size_t span) const;
+    bool computes(SpanRef) const; ///< it is no transfer, and no wait
     std::int64_t endNs(SpanRef) const;
     /// "F12", or what fits of "attn.qkv"; longest first.
     std::vector<std::string> spanLabels(std::uint32_t track, std::size_t span) const;
@@ -139,7 +155,9 @@ private:
     std::vector<CounterLevels> m_counters;
     mutable std::vector<std::unique_ptr<HeldByKernel>> m_heldByKernel; ///< [counter]
     mutable std::unique_ptr<sim::WaitChains> m_waits;                  ///< made when first asked for
-    std::vector<std::unique_ptr<ExposedWaits>> m_exposed;              ///< [row]
+    RecordedWaitsPtr m_recordedWaits;
+    std::string m_whyNoWaits;
+    std::vector<std::unique_ptr<ExposedWaits>> m_exposed; ///< [row]
     std::vector<sim::OpClass> m_classes;
     std::vector<std::string> m_spokenNames; ///< [kind]
     std::vector<std::uint8_t> m_classOfKind;

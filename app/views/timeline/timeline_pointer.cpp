@@ -34,12 +34,15 @@ std::string emptyText(const TimelineModel& model, std::uint32_t track, std::int6
     const std::int64_t end = isLast ? model.trace().endNs : lane.startNs[next];
     const auto at = [](std::int64_t time) { return durationText(static_cast<double>(time)); };
     const std::string before = "the last one ended at " + at(begin), after = "the next begins at " + at(end);
+    const bool isOfWork = lane.role == sim::TrackRole::actions || lane.role == sim::TrackRole::compute;
+    const std::string whyNot = isOfWork ? model.whyNoWait(lane.process) : std::string();
     return name + "nothing here for " + at(end - begin) +
            (isLast ? std::string(", to the end") : ", until " + model.spanLabels(track, next).front()) + "\n" +
            countText(static_cast<std::int64_t>(lane.size())) + " in the whole step; " +
            (isLast      ? before
             : next == 0 ? "the first begins at " + at(end)
-                        : before + ", " + after);
+                        : before + ", " + after) +
+           (whyNot.empty() ? "" : "\n" + whyNot);
 }
 
 } // namespace
@@ -330,7 +333,8 @@ std::string TimelinePointer::tooltip() const
         sum += share[c];
         text += m_scene.model().className(static_cast<sim::OpClass>(c)) + " " + percentText(share[c]) + "\n";
     }
-    const bool isOneWait = track && m_scene.wait && m_scene.wait->gap.beginNs <= begin && m_scene.wait->gap.endNs >= end;
+    const bool isOneWait =
+        track && m_scene.wait && m_scene.wait->gap.time.beginNs <= begin && m_scene.wait->gap.time.endNs >= end;
     if (isOneWait || (sum == 0 && track))
         return m_scene.wait ? m_scene.model().waitText(*m_scene.wait) : emptyText(m_scene.model(), *track, begin);
     // A link that carries nothing waits for nobody.
@@ -341,7 +345,7 @@ std::string TimelinePointer::tooltip() const
     if (!m_scene.wait)
         return text;
     // Of several rows, whose it is.
-    const std::vector<std::string>& names = m_scene.model().rows()[static_cast<std::size_t>(m_scene.wait->gap.classIndex)].names;
+    const std::vector<std::string>& names = m_scene.model().rows()[static_cast<std::size_t>(m_scene.wait->gap.row)].names;
     const std::string whose = track || names.empty() ? std::string() : ", of " + names.front();
     return text + "\n\nlongest" + whose + ": " + m_scene.model().waitText(*m_scene.wait);
 }

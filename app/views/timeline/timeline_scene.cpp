@@ -114,7 +114,7 @@ std::optional<SpanRef> TimelineScene::spanUnder(Point at) const
     return length >= a.nsPerPixel() * static_cast<double>(kPointedSpan) ? std::optional(SpanRef{*track, *span}) : std::nullopt;
 }
 
-std::optional<sim::WaitChain> TimelineScene::waitUnder(Point at) const
+std::optional<TimelineWait> TimelineScene::waitUnder(Point at) const
 {
     if (steps || at.x < frame.rows.left) // while actions are revealed one by one, what is not there yet is no wait
         return std::nullopt;
@@ -130,11 +130,16 @@ std::optional<sim::WaitChain> TimelineScene::waitUnder(Point at) const
     if (!track)
         return std::nullopt;
     const int row = model().rowOf(*track);
-    const bool overTransfer = model().trace().tracks[*track].role == sim::TrackRole::communication;
+    const sim::Track& of = model().trace().tracks[*track];
+    if (of.role == sim::TrackRole::other) // a thread of the host, copies: nobody computes there
+        return std::nullopt;
+    const auto span = spanUnder(at);
+    // On a lane of its own, or between what its rank computes.
+    const bool overTransfer = of.role == sim::TrackRole::communication || (span && !model().computes(*span));
     const Rect lane = rows.laneOf(*track);
     const bool overFoot =
         !overTransfer && model().exposed(row) != nullptr && at.y >= lane.bottom - footOfWaits(lane.height()); // inside an action
-    if (overTransfer != spanUnder(at).has_value() && !overFoot)
+    if (overTransfer != span.has_value() && !overFoot)
         return std::nullopt;
     // Where a pixel holds many passes and many waits, the longest.
     return model().longestWaitIn({row}, begin, end);
@@ -146,8 +151,9 @@ std::optional<Rect> TimelineScene::placeOfWait() const
         return std::nullopt;
     const TimeAxis a = axis();
     std::optional<Rect> place;
-    const auto add = [&](int row, std::int64_t beginNs, std::int64_t endNs) {
-        const Rect lane = rows.laneOf(model().rows()[static_cast<std::size_t>(row)].work);
+    const auto add = [&](const TimelineWait::Part& part) {
+        const auto& [beginNs, endNs] = part.time;
+        const Rect lane = rows.laneOf(model().rows()[static_cast<std::size_t>(part.row)].work);
         if (lane.height() <= 0)
             return;
         const float left = std::clamp(a.x(static_cast<double>(beginNs)), a.left, a.right);
@@ -156,9 +162,9 @@ std::optional<Rect> TimelineScene::placeOfWait() const
                              std::max(place->bottom, lane.bottom)}
                       : Rect{left, lane.top, right, lane.bottom};
     };
-    add(wait->gap.classIndex, wait->gap.beginNs, wait->gap.endNs);
-    for (const sim::WaitLink& link : wait->links)
-        add(link.classIndex, link.beginNs, link.endNs);
+    add(wait->gap);
+    for (const TimelineWait::Part& link : wait->links)
+        add(link);
     return place;
 }
 

@@ -37,7 +37,7 @@ struct TimelineScene {
     bool dense = false, pathShown = false;
     std::string searchText;
     std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to
-    std::optional<sim::WaitChain> wait;          ///< of the idle time that is pointed at
+    std::optional<TimelineWait> wait;            ///< of the idle time that is pointed at
     Rect area{};                                 ///< drawn in last
     TimelineFrame frame{Rect{}};                 ///< of the area
     mutable std::vector<TimelineTarget> targets; ///< of the picture drawn last: told by painters
@@ -73,7 +73,7 @@ struct TimelineScene {
     std::optional<std::uint32_t> trackUnder(Point) const;
     std::optional<SpanRef> spanUnder(Point) const;
     /// Why nothing is computed there: over idle time of a lane of work, and over a transfer for which a rank waits.
-    std::optional<sim::WaitChain> waitUnder(Point) const;
+    std::optional<TimelineWait> waitUnder(Point) const;
     std::optional<Rect> placeOfWait() const;        ///< the rows that the way to what is waited for goes through
     const TimelineTarget* targetUnder(Point) const; ///< nullptr: none
 

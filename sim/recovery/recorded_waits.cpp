@@ -1,0 +1,475 @@
+#include "sim/recovery/recorded_waits.h"
+
+#include "sim/index.h"
+#include "sim/text/number_text.h"
+#include "sim/text/spoken_name.h"
+#include "sim/text/wait_lines.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+namespace {
+
+constexpr std::int64_t kShortestNs = 1000; ///< shorter gaps are how exactly clocks are aligned, and how fast kernels follow
+constexpr double kWorthALink = 0.05;       ///< of the gap: shorter waits for a host are told in sum
+constexpr double kWorthTelling = 0.01;     ///< of the gap, in sum
+
+constexpr std::string_view kNoClock = ": the ranks' clocks could not be laid over each other";
+
+std::string duration(std::int64_t ns)
+{
+    return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds);
+}
+
+/// Of a kernel's demangled name what tells it apart: without its template arguments and parameters.
+std::string briefName(std::string name)
+{
+    constexpr std::string_view kVoid = "void ", kNobodys = "(anonymous namespace)::";
+    constexpr std::size_t kLongest = 60;
+    if (name.starts_with(kVoid))
+        name.erase(0, kVoid.size());
+    for (std::size_t at = name.find(kNobodys); at != std::string::npos; at = name.find(kNobodys))
+        name.erase(at, kNobodys.size());
+    if (const std::size_t end = name.find_first_of("<("); end != std::string::npos && end > 0)
+        name.resize(end);
+    while (name.ends_with(' '))
+        name.pop_back();
+    return name.size() > kLongest ? name.substr(0, kLongest) + "…" : spokenOp(name);
+}
+
+std::string ranksText(const std::vector<int>& ranks)
+{
+    constexpr std::size_t kMost = 4;
+    if (ranks.size() > kMost)
+        return std::to_string(ranks.size()) + " ranks";
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
+    return text;
+}
+
+/// From what the walk tells to links: what kernels of one pass wait for inside it belongs to them, as do copies between them.
+class LinkMaker {
+public:
+    struct Work {
+        std::optional<Action> pass;
+        std::int64_t passStartNs = INT64_MAX;
+        bool isOptimizer = false, isCopy = false;
+        int pipelineRank = -1;
+        std::uint32_t rank = 0;
+        /// Of one pass of a stage, at which its ranks may have worked in turn; of no pass, of one rank.
+        bool isSame(const Work& o) const
+        {
+            return pass == o.pass && isOptimizer == o.isOptimizer && isCopy == o.isCopy &&
+                   (pass ? pipelineRank == o.pipelineRank : rank == o.rank);
+        }
+    };
+    LinkMaker(RecordedWait& out, std::int64_t originNs) : m_out(out), m_originNs(originNs) {}
+
+    void computing(const PathSegment& segment, const Work& work)
+    {
+        if (m_isOpen && m_work.isSame(work)) {
+            RecordedWaitLink& link = m_out.links.back();
+            for (const Pending& one : m_pending)
+                if (one.segment.part == PathPart::launching)
+                    link.hostNs += one.segment.endNs - one.segment.startNs;
+            m_pending.clear();
+            extend(segment, work);
+        } else if (m_isOpen && work.isCopy && !m_work.isCopy) {
+            m_pending.push_back({segment, 0});
+        } else {
+            flush();
+            open(segment, work);
+        }
+    }
+    /// `mayBeInside` of a pass: what axes do inside passes.
+    void communicating(const PathSegment& segment, std::uint32_t span, bool mayBeInside)
+    {
+        m_pending.push_back({segment, span});
+        if (!m_isOpen || m_work.isCopy || !mayBeInside)
+            flush();
+    }
+    void between(const PathSegment& segment)
+    {
+        m_pending.push_back({segment, 0});
+        if (!m_isOpen)
+            flush();
+    }
+    void flush()
+    {
+        for (const Pending& one : std::exchange(m_pending, {})) {
+            const std::int64_t took = one.segment.endNs - one.segment.startNs;
+            m_isOpen = false;
+            if (one.segment.part == PathPart::idling) {
+                m_out.unexplainedNs += took;
+            } else if (one.segment.part == PathPart::computing) {
+                open(one.segment, {.pass = {}, .isCopy = true, .rank = one.segment.rank});
+            } else if (one.segment.part == PathPart::communicating) {
+                m_out.links.push_back(linkOf(one.segment, RecordedWaitLink::Kind::communicating));
+                m_out.links.back().span = one.span;
+            } else if (static_cast<double>(took) < kWorthALink * static_cast<double>(m_out.gap.lengthNs())) {
+                m_out.hostNs += took;
+            } else {
+                m_out.links.push_back(linkOf(one.segment, RecordedWaitLink::Kind::launching));
+            }
+        }
+    }
+
+private:
+    struct Pending {
+        PathSegment segment;
+        std::uint32_t span = 0;
+    };
+    void open(const PathSegment& segment, const Work& work)
+    {
+        m_isOpen = true;
+        m_work = work;
+        m_out.links.push_back(linkOf(segment, RecordedWaitLink::Kind::computing));
+        m_out.links.back().pass = work.pass;
+        m_out.links.back().isOptimizer = work.isOptimizer;
+        m_out.links.back().isCopy = work.isCopy;
+        extend(segment, work);
+    }
+    void extend(const PathSegment& segment, const Work& work)
+    {
+        const std::int64_t took = segment.endNs - segment.startNs;
+        RecordedWaitLink& link = m_out.links.back();
+        link.beginNs = segment.startNs - m_originNs;
+        ++link.kernels;
+        link.isRest = work.passStartNs < segment.startNs - kShortestNs;
+        if (took > link.longest) {
+            link.longest = took;
+            link.name = segment.name;
+            link.rank = segment.rank;
+        }
+    }
+    RecordedWaitLink linkOf(const PathSegment& segment, RecordedWaitLink::Kind kind) const
+    {
+        return {.kind = kind,
+                .rank = segment.rank,
+                .beginNs = segment.startNs - m_originNs,
+                .endNs = segment.endNs - m_originNs,
+                .pass = {},
+                .name = segment.name};
+    }
+
+    RecordedWait& m_out;
+    std::int64_t m_originNs;
+    std::vector<Pending> m_pending; ///< of the pass that goes on behind them, or not
+    bool m_isOpen = false;          ///< the last link is of kernels, and may go on
+    Work m_work;
+};
+
+} // namespace
+
+RecordedWaits::RecordedWaits(std::shared_ptr<const Recovered> recovered, std::size_t step)
+    : m_recovered(std::move(recovered)), m_evidence(m_recovered->evidence), m_step(m_recovered->steps.steps.at(step)),
+      m_stepIndex(step), m_walk(*m_recovered, step), m_axes(*m_recovered), m_endNs(m_step.endNs - m_step.startNs),
+      m_ofRanks(m_evidence.ranks.size())
+{
+    if (const auto last = m_walk.lastEnd())
+        m_endNs = std::max(m_endNs, last->ns - m_step.startNs);
+}
+
+RecordedWaits::OfRank& RecordedWaits::of(std::uint32_t rank)
+{
+    std::unique_ptr<OfRank>& known = m_ofRanks[rank];
+    if (known)
+        return *known;
+    known = std::make_unique<OfRank>(OfRank{.passes = StepPasses(*m_recovered, m_stepIndex, rank), .gaps = {}});
+    for (const StepPass& pass : known->passes.all())
+        known->hasStages |= pass.action.stage != known->passes.all().front().action.stage;
+    const std::vector<WorkSpan>& work = m_evidence.ranks[rank].work;
+    const bool isOneClock = m_recovered->clock.isAligned; // else a rank's own time is all there is
+    std::int64_t busyUntil = isOneClock ? m_step.startNs : m_step.rankStartNs[rank];
+    const WorkSpan* last = nullptr;
+    for (auto span = std::lower_bound(work.begin(), work.end(), m_step.rankStartNs[rank],
+                                      [](const WorkSpan&of, std::int64_t ns) { return of.startNs < ns; });
+         span != work.end() && span->startNs < m_step.rankEndNs[rank]; ++span) {
+        if (span->work != DeviceWork::kernel)
+            continue;
+        if (span->startNs - busyUntil >= kShortestNs) {
+            const StepPass* pass = last == nullptr ? nullptr : known->passes.of(*last);
+            known->gaps.push_back({.rank = rank,
+                                   .beginNs = busyUntil - m_step.startNs,
+                                   .endNs = span->startNs - m_step.startNs,
+                                   .next = static_cast<std::uint32_t>(span - work.begin()),
+                                   .isInsidePass = pass != nullptr && pass == known->passes.of(*span)});
+            if (known->gaps.back().isInsidePass)
+                known->insidePassesNs += known->gaps.back().lengthNs();
+        }
+        if (last == nullptr || span->endNs > busyUntil)
+            last = &*span;
+        busyUntil = std::max(busyUntil, span->endNs);
+    }
+    const std::int64_t endNs = isOneClock ? m_endNs + m_step.startNs : m_step.rankEndNs[rank];
+    if (last != nullptr && endNs - busyUntil >= kShortestNs)
+        known->gaps.push_back({.rank = rank, .beginNs = busyUntil - m_step.startNs, .endNs = endNs - m_step.startNs, .next = {}});
+    return *known;
+}
+
+std::optional<RecordedWait> RecordedWaits::longestIn(std::uint32_t rank, std::int64_t fromNs, std::int64_t toNs)
+{
+    const std::vector<RecordedGap>& gaps = of(rank).gaps;
+    const RecordedGap* longest = nullptr;
+    auto gap = std::upper_bound(gaps.begin(), gaps.end(), fromNs,
+                                [](std::int64_t ns, const RecordedGap& one) { return ns < one.endNs; });
+    for (; gap != gaps.end() && (gap->beginNs <= fromNs || gap->beginNs < toNs); ++gap)
+        if (longest == nullptr || gap->lengthNs() > longest->lengthNs())
+            longest = &*gap;
+    return longest == nullptr ? std::nullopt : std::optional(waitOf(*longest));
+}
+
+std::string RecordedWaits::whyNone(std::uint32_t rank) const
+{
+    const std::vector<WorkSpan>& work = m_evidence.ranks[rank].work;
+    if (std::any_of(work.begin(), work.end(), [](const WorkSpan& span) { return span.work == DeviceWork::kernel; }))
+        return {};
+    return "why: of rank " + std::to_string(m_evidence.ranks[rank].rank) +
+           " no kernel was recorded, only communication, so when it computes and when it waits is not known";
+}
+
+RecordedWait RecordedWaits::waitOf(const RecordedGap& gap)
+{
+    RecordedWait wait{.gap = gap, .links = {}};
+    CauseWalk::End from{gap.rank, gap.endNs + m_step.startNs};
+    std::int64_t launchNs = INT64_MIN;
+    if (gap.next)
+        launchNs = m_evidence.ranks[gap.rank].work[*gap.next].launchNs;
+    else if (const auto last = m_recovered->clock.isAligned ? m_walk.lastEnd() : m_walk.lastEndOf(gap.rank))
+        from.rank = last->rank;
+    LinkMaker links(wait, m_step.startNs);
+    m_walk.back(from, launchNs, gap.beginNs + m_step.startNs, [&](const PathSegment& segment, const DeviceSpan* span) {
+        const RankEvidence& rank = m_evidence.ranks[segment.rank];
+        if (span == nullptr)
+            return links.between(segment);
+        if (span->isComm) {
+            const CommSpan& comm = rank.comms[span->place];
+            const std::string& axes = m_axes.of(comm.group, comm.exchange);
+            return links.communicating(segment, span->place, axes == "tp" || axes == "cp" || axes == "ep");
+        }
+        const WorkSpan& work = rank.work[span->place];
+        LinkMaker::Work made{.pass = {},
+                             .isOptimizer = isOptimizer(work),
+                             .isCopy = work.work == DeviceWork::copy,
+                             .pipelineRank = pipelineRankOf(segment.rank),
+                             .rank = segment.rank};
+        if (const StepPass* pass = made.isOptimizer || made.isCopy ? nullptr : of(segment.rank).passes.of(work)) {
+            made.pass = pass->action;
+            made.pass->overlapsNext = false;
+            if (of(segment.rank).passes.onDeviceAt(work.startNs) != nullptr)
+                made.passStartNs = pass->startNs;
+        }
+        links.computing(segment, made);
+    });
+    links.flush();
+    return wait;
+}
+
+// In words ----------------------------------------------------------------------------------------------------------------------
+
+/// As who launched it says, or the name in Rankscope's own files.
+bool RecordedWaits::isOptimizer(const WorkSpan& span) const
+{
+    return span.opClass == OpClass::optimizer || m_evidence.names[span.name] == "optimizer";
+}
+
+bool RecordedWaits::hasLaunches(std::uint32_t rank) const
+{
+    const std::vector<WorkSpan>& work = m_evidence.ranks[rank].work;
+    return std::any_of(work.begin(), work.end(), [](const WorkSpan& span) { return span.launchNs != INT64_MIN; });
+}
+
+/// -1 without a pipeline.
+int RecordedWaits::pipelineRankOf(std::uint32_t rank) const
+{
+    const RecoveredAxis* const pipeline = m_recovered->axes.find("pp");
+    return pipeline == nullptr || pipeline->size < 2 ? -1 : RecoveredAxes::coordinate(*pipeline, m_evidence.ranks[rank].rank);
+}
+
+std::string RecordedWaits::rankText(std::uint32_t rank) const
+{
+    const std::string name = "rank " + std::to_string(m_evidence.ranks[rank].rank);
+    const int pp = pipelineRankOf(rank);
+    return pp < 0 ? name : "pp " + std::to_string(pp) + " (" + name + ")";
+}
+
+std::string RecordedWaits::passText(std::uint32_t rank, const Action& pass)
+{
+    return actionName(pass, m_evidence.slices, of(rank).hasStages);
+}
+
+std::string RecordedWaits::linkText(const RecordedWaitLink& link)
+{
+    const std::string rank = rankText(link.rank);
+    if (link.kind == RecordedWaitLink::Kind::launching)
+        return "the host of " + rank + ", which has not asked for it yet";
+    if (link.kind == RecordedWaitLink::Kind::computing) {
+        const std::string rest = link.isRest ? "the rest of " : "";
+        if (link.pass)
+            return rest + passText(link.rank, *link.pass) + " of " + rank;
+        if (link.isOptimizer)
+            return "the optimizer of " + rank;
+        const std::string longest = briefName(m_evidence.names[link.name]);
+        return link.kernels == 1 ? longest + " of " + rank
+                                 : (link.isCopy ? std::to_string(link.kernels) + " copies"
+                                                : countedText(static_cast<std::int64_t>(link.kernels), "kernel")) +
+                                       " of " + rank + ", the longest " + longest;
+    }
+    const CommSpan& comm = m_evidence.ranks[link.rank].comms[link.span];
+    if (const Meeting* transfer = m_walk.transferOf(link.rank, link.span))
+        return "the message from " + rankText(transfer->parts[0].rank);
+    const std::string& axes = m_axes.of(comm.group, comm.exchange);
+    const std::string what =
+        comm.exchange == Exchange::unknown ? briefName(m_evidence.names[comm.name]) : std::string(exchangeName(comm.exchange));
+    return "the " + what + (axes.empty() ? " of " + rank : " in " + spokenGroup(axes));
+}
+
+/// Of the collective that the rank waits in: who came last. Of several in a row of that where it matters most, for after it all
+/// members come at once.
+std::string RecordedWaits::aboutMembers(const std::vector<RecordedWaitLink>& links) const
+{
+    const auto startOf = [this](const Part& part) { return m_evidence.ranks[part.rank].comms[part.span].startNs; };
+    std::pair<Part, Part> members; // the first and the last to come
+    std::int64_t mostApart = -1;
+    for (const RecordedWaitLink& link : links) {
+        const bool communicates = link.kind == RecordedWaitLink::Kind::communicating;
+        if (!communicates && mostApart >= 0)
+            break;
+        const Meeting* meeting = communicates ? m_walk.meetingOf(link.rank, link.span) : nullptr;
+        if (meeting == nullptr)
+            continue;
+        const auto [first, last] = std::minmax_element(meeting->parts.begin(), meeting->parts.end(),
+                                                       [&](const Part& a, const Part& b) { return startOf(a) < startOf(b); });
+        if (const std::int64_t apart = startOf(*last) - startOf(*first); apart > mostApart) {
+            mostApart = apart;
+            members = {*first, *last};
+        }
+    }
+    if (mostApart < kShortestNs)
+        return mostApart < 0 ? std::string() : "its members come at the same time";
+    return "its last member is " + rankText(members.second.rank) + ", " + duration(mostApart) + " after the first, " +
+           rankText(members.first.rank);
+}
+
+/// What was not recorded and would tell more of a communication; empty where all was.
+std::string RecordedWaits::missingOf(const RecordedWaitLink& link) const
+{
+    const CommSpan& comm = m_evidence.ranks[link.rank].comms[link.span];
+    const auto isRecorded = [this](int rank) {
+        return std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(), [=](const auto& of) { return of.rank == rank; });
+    };
+    const std::string own = "rank " + std::to_string(m_evidence.ranks[link.rank].rank);
+    const std::string seen =
+        comm.waitNs > 0 ? "; NCCL on " + own + " waited for its peers for " + duration(comm.waitNs) + " of it" : "";
+    if (isTransfer(comm.exchange)) {
+        if (m_walk.transferOf(link.rank, link.span) != nullptr || comm.exchange == Exchange::send)
+            return {};
+        if (comm.exchange == Exchange::sendReceive)
+            return "one kernel sends and receives here: who is late with what is not recorded" + seen;
+        if (comm.peer < 0)
+            return "who sends it is not recorded" + seen;
+        const std::string sender = "rank " + std::to_string(comm.peer);
+        if (!isRecorded(comm.peer))
+            return sender + ", which sends it, is not recorded" + seen;
+        return (m_recovered->clock.isAligned ? "its send on " + sender + " was not found"
+                                             : "when " + sender + " sends it cannot be told" + std::string(kNoClock)) +
+               seen;
+    }
+    if (comm.group < 0)
+        return "which ranks take part in it is not recorded, so who comes last is not known" + seen;
+    std::vector<int> absent;
+    const std::vector<int>& members = m_evidence.groups[asIndex(comm.group)].ranks;
+    std::copy_if(members.begin(), members.end(), std::back_inserter(absent), [&](int rank) { return !isRecorded(rank); });
+    if (m_walk.meetingOf(link.rank, link.span) != nullptr)
+        return absent.empty() ? std::string()
+                              : ranksText(absent) + " of its " + std::to_string(members.size()) + " members " +
+                                    (absent.size() == 1 ? "is" : "are") + " not recorded and may have come later" + seen;
+    if (absent.size() + 1 >= members.size())
+        return "of its " + countedText(static_cast<std::int64_t>(members.size()), "member") + " only " + own +
+               " is recorded, so who comes last is not known" + seen;
+    return (m_recovered->clock.isAligned
+                ? "it was not found among what its other members recorded, so who comes last is not known"
+                : "who comes last cannot be told" + std::string(kNoClock)) +
+           seen;
+}
+
+std::vector<std::string> RecordedWaits::lines(const RecordedWait& wait)
+{
+    const RecordedGap& gap = wait.gap;
+    const RankEvidence& rank = m_evidence.ranks[gap.rank];
+    std::vector<WaitedFor> told;
+    for (std::size_t i = 0; i < wait.links.size(); ++i) {
+        const RecordedWaitLink& link = wait.links[i];
+        const RecordedWaitLink* made = i + 1 < wait.links.size() ? &wait.links[i + 1] : nullptr;
+        const Meeting* transfer =
+            link.kind == RecordedWaitLink::Kind::communicating ? m_walk.transferOf(link.rank, link.span) : nullptr;
+        std::string text = linkText(link);
+        std::int64_t ns = link.lengthNs();
+        if (transfer != nullptr && made != nullptr && made->kind == RecordedWaitLink::Kind::computing && made->pass &&
+            pipelineRankOf(transfer->parts[0].rank) ==
+                pipelineRankOf(made->rank)) { // a pass and the message that brings its result are told as one
+            told.push_back({linkText(*made) + ", " + duration(made->lengthNs()) + ", and its message, " + duration(ns),
+                            made->lengthNs() + ns});
+            ++i;
+            continue;
+        }
+        int times = 1;
+        for (; link.kind == RecordedWaitLink::Kind::communicating && i + 1 < wait.links.size() &&
+               wait.links[i + 1].kind == link.kind && linkText(wait.links[i + 1]) == text;
+             ++i, ++times)
+            ns += wait.links[i + 1].lengthNs();
+        text += (times > 1 ? ", " + std::to_string(times) + " in a row, " : ", ") + duration(ns);
+        if (static_cast<double>(link.hostNs) > kWorthALink * static_cast<double>(ns))
+            text += ", " + duration(link.hostNs) + " of it until its host asked";
+        told.push_back({text, ns});
+    }
+    std::vector<std::string> out = waitLines(told, !gap.next);
+    const auto communicates = [](const RecordedWaitLink& link) { return link.kind == RecordedWaitLink::Kind::communicating; };
+    if (const std::string who = aboutMembers(wait.links); !who.empty())
+        out.push_back(who);
+    std::vector<std::string> missing;
+    for (const RecordedWaitLink& link : wait.links)
+        if (const std::string what = communicates(link) ? missingOf(link) : std::string();
+            !what.empty() && std::find(missing.begin(), missing.end(), what) == missing.end())
+            missing.push_back(what);
+    constexpr std::size_t kMostMissing = 2;
+    missing.resize(std::min(missing.size(), kMostMissing));
+    out.insert(out.end(), missing.begin(), missing.end());
+    const auto isWorthTelling = [&](std::int64_t ns) {
+        return static_cast<double>(ns) >= kWorthTelling * static_cast<double>(gap.lengthNs());
+    };
+    if (wait.links.empty())
+        out.push_back(gap.next && rank.work[*gap.next].launchNs != INT64_MIN
+                          ? "its host had asked for it before, and nothing else was recorded meanwhile"
+                          : "nothing was recorded meanwhile; when its host asked for it is not in the files either");
+    else if (wait.unexplainedNs > 0 && isWorthTelling(wait.unexplainedNs))
+        out.push_back("and " + duration(wait.unexplainedNs) + " in which nothing was recorded" +
+                      (hasLaunches(gap.rank) ? "" : "; when hosts ask for kernels is not in the files"));
+    if (wait.hostNs > 0 && isWorthTelling(wait.hostNs))
+        out.push_back("and " + duration(wait.hostNs) + " until hosts asked for kernels");
+    const auto nameOfPass = [&](std::uint32_t kernel) {
+        const StepPass* pass = of(gap.rank).passes.of(rank.work[kernel]);
+        return pass == nullptr ? std::string() : passText(gap.rank, pass->action);
+    };
+    std::string where = " to the end of the step: the rank is done";
+    if (gap.next) {
+        const WorkSpan& next = rank.work[*gap.next];
+        const std::string kernel = isOptimizer(next) ? "the optimizer" : briefName(m_evidence.names[next.name]);
+        const std::string pass = nameOfPass(*gap.next);
+        where =
+            gap.isInsidePass ? " idle inside " + pass + ", before " + kernel : " idle before " + (pass.empty() ? kernel : pass);
+    }
+    out.insert(out.begin(), duration(gap.lengthNs()) + where);
+    const auto ofStep = [&](std::int64_t ns) {
+        return percentText(static_cast<double>(ns) / static_cast<double>(m_endNs)) + " of the step";
+    };
+    const std::string each = rank.multiplicity > 1 ? " on each of " + countedText(rank.multiplicity, "rank") : std::string();
+    out.push_back(gap.isInsidePass ? "all waits inside passes together cost " + ofStep(of(gap.rank).insidePassesNs) + each +
+                                         ", this one " + ofStep(gap.lengthNs())
+                                   : "costs " + ofStep(gap.lengthNs()) + each);
+    return out;
+}
+
+} // namespace sim

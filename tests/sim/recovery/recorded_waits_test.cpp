@@ -1,0 +1,134 @@
+// Why a recorded rank waits: what ended the wait, who was late and with what, what it cost, and what is missing to say so.
+#include "sim/recovery/recorded_waits.h"
+
+#include "sim/analysis/wait_chain.h"
+#include "sim/trace/recording.h"
+#include "tests/support/recorded.h"
+#include "tests/support/scenarios.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace sim {
+namespace {
+
+/// Eight ranks of which the fifth computes slower by two fifths.
+std::shared_ptr<const Simulation> slowFifth()
+{
+    Scenario scenario = test::smallScenario(2, 2, 2);
+    scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+    return simulate(scenario, {.full = true});
+}
+
+struct Recorded {
+    explicit Recorded(
+        const Simulation& simulation, const std::function<void(Recording&)>& change = [](Recording&) {})
+        : recovered([&] {
+              Recording recording = test::recordingOf(simulation);
+              change(recording);
+              return std::make_shared<const Recovered>(recover(recording));
+          }()),
+          waits(recovered, 0)
+    {
+    }
+    std::string longestOf(std::uint32_t rank)
+    {
+        const auto wait = waits.longestIn(rank, 0, INT64_MAX);
+        std::string out;
+        for (const std::string& line : wait ? waits.lines(*wait) : std::vector<std::string>{"no wait"})
+            out += line + "\n";
+        return out;
+    }
+    std::shared_ptr<const Recovered> recovered;
+    RecordedWaits waits;
+};
+
+TEST(RecordedWaits, AreThoseOfTheSimulationThatWasRecordedAndAreExplainedWithoutARest)
+{
+    const auto simulation = slowFifth();
+    Recorded recorded(*simulation);
+    WaitChains simulated(*simulation);
+    for (std::uint32_t rank = 0; rank < 8; ++rank) {
+        const auto wait = recorded.waits.longestIn(rank, 0, INT64_MAX);
+        const auto gap = simulated.longestGapIn(simulation->classOf(static_cast<int>(rank)), 0, simulation->times().endNs);
+        ASSERT_TRUE(wait && gap) << rank;
+        EXPECT_EQ(wait->gap.beginNs, gap->beginNs) << rank;
+        EXPECT_EQ(wait->gap.endNs, gap->endNs) << rank;
+        std::int64_t sum = wait->hostNs + wait->unexplainedNs;
+        for (const RecordedWaitLink& link : wait->links)
+            sum += link.lengthNs();
+        EXPECT_EQ(sum, gap->lengthNs()) << rank;
+        EXPECT_EQ(wait->unexplainedNs, 0) << rank;
+        const auto ofRecorded = recorded.waits.lines(*wait), ofSimulated = simulated.lines(simulated.chain(*gap));
+        EXPECT_EQ(ofRecorded.front(), ofSimulated.front()) << rank;             // how long, and before what
+        EXPECT_THAT(ofSimulated, testing::Contains(ofRecorded.back())) << rank; // what it costs
+    }
+}
+
+TEST(RecordedWaits, NameTheLateMemberOfACollectiveAndWhatItDid)
+{
+    const auto simulation = slowFifth();
+    Recorded recorded(*simulation);
+    const std::vector<WorkSpan>& work = recorded.recovered->evidence.ranks[4].work; // beside rank 5 in tp
+    for (std::size_t i = 1; i < work.size(); ++i) {
+        const std::int64_t at = work[i].startNs - recorded.recovered->steps.steps[0].startNs - 1;
+        const auto wait = recorded.waits.longestIn(4, at, at + 1);
+        if (!wait || !wait->gap.isInsidePass)
+            continue;
+        ASSERT_EQ(wait->links.size(), 2U);
+        EXPECT_EQ(wait->links[0].kind, RecordedWaitLink::Kind::communicating);
+        EXPECT_EQ(wait->links[1].rank, 5U);
+        EXPECT_TRUE(wait->links[1].pass);
+        const std::string text = testing::PrintToString(recorded.waits.lines(*wait));
+        EXPECT_THAT(text, testing::HasSubstr(" idle inside " + actionName(*wait->links[1].pass)));
+        EXPECT_THAT(text, testing::HasSubstr("its last member is pp 1 (rank 5), "));
+        EXPECT_THAT(text, testing::HasSubstr("all waits inside passes together cost "));
+        return;
+    }
+    FAIL() << "rank 4 waits inside no pass";
+}
+
+TEST(RecordedWaits, SayWhatIsMissingToAnswer)
+{
+    const auto simulation = slowFifth();
+    const auto only = [](const std::vector<int>& ranks) {
+        return [ranks](Recording& recording) {
+            std::erase_if(recording.ranks,
+                          [&](const RankRecording& of) { return std::find(ranks.begin(), ranks.end(), of.rank) == ranks.end(); });
+        };
+    };
+    EXPECT_THAT(Recorded(*simulation, only({6})).longestOf(0), testing::HasSubstr("of its 2 members only rank 6 is recorded"));
+    EXPECT_THAT(Recorded(*simulation, only({0, 1})).longestOf(0), testing::HasSubstr("rank 4, which sends it, is not recorded"));
+    EXPECT_THAT(Recorded(*simulation,
+                         [](Recording& recording) {
+                             recording.groups.clear();
+                             for (RankRecording& rank : recording.ranks)
+                                 for (RecordedCollective& one : rank.collectives)
+                                     one.group = -1;
+                             std::erase_if(recording.ranks, [](const RankRecording& of) { return of.rank != 6; });
+                         })
+                    .longestOf(0),
+                testing::HasSubstr("which ranks take part in it is not recorded"));
+    const auto apart = [](Recording& recording) { // as if every host had a clock that runs as it likes
+        for (RankRecording& rank : recording.ranks)
+            for (std::size_t i = 0; i < rank.collectives.size(); ++i)
+                rank.collectives[i].startNs += static_cast<std::int64_t>(i % 3) * rank.rank * 200'000;
+    };
+    Recorded unaligned(*simulation, apart);
+    EXPECT_FALSE(unaligned.recovered->clock.isAligned);
+    EXPECT_THAT(unaligned.longestOf(6), testing::HasSubstr("the ranks' clocks could not be laid over each other"));
+    Recorded withoutKernels(*simulation, [](Recording& recording) {
+        for (RankRecording& rank : recording.ranks)
+            for (RecordedKind& kind : rank.spans.kind)
+                if (kind == RecordedKind::kernel)
+                    kind = RecordedKind::other;
+    });
+    EXPECT_EQ(withoutKernels.longestOf(3), "no wait\n");
+    EXPECT_THAT(withoutKernels.waits.whyNone(3), testing::HasSubstr("of rank 3 no kernel was recorded"));
+    EXPECT_EQ(Recorded(*simulation).waits.whyNone(3), "");
+}
+
+} // namespace
+} // namespace sim

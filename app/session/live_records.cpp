@@ -1,5 +1,8 @@
 #include "app/session/live_records.h"
 
+#include "sim/simulate/action_class.h"
+#include "sim/text/spoken_name.h"
+
 #include <algorithm>
 
 namespace app {
@@ -12,17 +15,11 @@ constexpr std::chrono::milliseconds kLateSpans{80};
 /// From here on a step is shown while it runs.
 constexpr std::chrono::milliseconds kLongStep{600};
 
-/// "F3" of the action 0F with micro-batch 3: its name without the stage.
-std::string actionText(const sim::SpanKind& kind, std::int32_t microbatch, int slices)
+std::string nameOf(const sim::SpanKind& kind, std::int32_t microbatch, int slices)
 {
-    const std::size_t letter = kind.name.find_first_not_of("0123456789");
-    std::string text = letter == std::string::npos ? kind.name : kind.name.substr(letter);
-    if (microbatch >= 0) {
-        text += std::to_string(microbatch / slices);
-        if (slices > 1)
-            text += "." + std::to_string(microbatch % slices);
-    }
-    return text;
+    const auto action = sim::actionKindOf(kind.opClass);
+    return action && microbatch >= 0 ? sim::actionName({.kind = *action, .stage = kind.stage, .microbatch = microbatch}, slices)
+                                     : sim::spokenOp(kind.name);
 }
 
 } // namespace
@@ -45,7 +42,7 @@ void LiveRecords::take(const live::ViewerUpdate& update, Time now)
         step.spans.push_back(span);
         if (span.span.track == live::SpanTrack::actions)
             m_ranks[static_cast<std::size_t>(span.rank)].lastAction =
-                actionText(m_kinds[span.span.kind], span.span.microbatch, m_run->slices);
+                nameOf(m_kinds[span.span.kind], span.span.microbatch, m_run->slices);
     }
     for (const live::RankMemory& value : update.memory) {
         RankReading& rank = m_ranks[static_cast<std::size_t>(value.rank)];

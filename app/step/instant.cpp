@@ -2,7 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/index.h"
-#include "sim/text/spoken_name.h"
+#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <map>
@@ -138,12 +138,7 @@ const char* opClassLetter(sim::OpClass c)
 
 std::string Instants::label(SpanRef ref) const
 {
-    const sim::Track& track = m_trace->tracks[ref.track];
-    const sim::SpanKind& kind = m_trace->kinds[track.kind[ref.span]];
-    const std::string letter = opClassLetter(kind.opClass);
-    if (track.role != sim::TrackRole::actions || letter.empty() || track.microbatch[ref.span] < 0)
-        return sim::spokenOp(kind.name);
-    return letter + m_trace->microbatchText(track.microbatch[ref.span]);
+    return sim::spanName(*m_trace, ref.track, ref.span);
 }
 
 /// The last action of that stage and micro-batch that has begun by then: it may send before it is over.

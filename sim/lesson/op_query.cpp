@@ -1,6 +1,7 @@
 #include "sim/lesson/op_query.h"
 
 #include "sim/text/nearest.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -192,7 +193,8 @@ OpFilter OpQuery::filterOf(const Trace& trace) const
         return {};
     if (!m_expression)
         return oncePerKind(trace, [part = m_part, &trace](const Track& track, std::size_t span) {
-            return lowered(kindOf(trace, track, span).name).find(part) != std::string::npos;
+            const std::string& name = kindOf(trace, track, span).name;
+            return lowered(name).find(part) != std::string::npos || lowered(spokenOp(name)).find(part) != std::string::npos;
         });
     const auto holds = [expression = m_expression, names = std::make_shared<OpNames>(trace)](const Track& track,
                                                                                              std::size_t span) {

@@ -1,6 +1,7 @@
 #include "sim/simulate/action_class.h"
 
 #include "sim/index.h"
+#include "sim/text/spoken_name.h"
 
 #include <array>
 
@@ -26,6 +27,26 @@ OpClass opClassOf(Dimension dimension)
     constexpr ByDimension<OpClass> kClasses{
         {OpClass::tpComm, OpClass::cpComm, OpClass::epComm, OpClass::ppComm, OpClass::dpComm}};
     return kClasses[dimension];
+}
+
+std::optional<ActionKind> actionKindOf(OpClass opClass)
+{
+    for (const ActionKind kind :
+         {ActionKind::forward, ActionKind::backward, ActionKind::backwardInput, ActionKind::backwardWeight})
+        if (opClassOf(kind) == opClass)
+            return kind;
+    return std::nullopt;
+}
+
+std::string spanName(const Trace& trace, std::uint32_t trackIndex, std::size_t span, bool withStage)
+{
+    const Track& track = trace.tracks[trackIndex];
+    const SpanKind& of = trace.kinds[track.kind[span]];
+    const std::optional<ActionKind> kind = actionKindOf(of.opClass);
+    if (track.role != TrackRole::actions || !kind || track.microbatch[span] < 0)
+        return spokenOp(of.name);
+    return actionName({.kind = *kind, .stage = of.stage, .microbatch = track.microbatch[span]}, trace.slices,
+                      withStage && of.stage >= 0);
 }
 
 } // namespace sim

@@ -78,12 +78,20 @@ std::string replaced(std::string_view text, char what, std::string_view instead)
 
 } // namespace
 
+std::string spokenPass(std::string_view name)
+{
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    const bool isPass =
+        digits > 0 && digits + 1 == name.size() && std::string_view("FBIW").find(name.back()) != std::string_view::npos;
+    return isPass ? std::string(1, name.back()) + " of stage " + std::string(name.substr(0, digits)) : std::string(name);
+}
+
 std::string spokenOp(std::string_view name)
 {
     const std::size_t dot = name.find('.');
     const std::string_view* const part = wordOf(kParts, name.substr(0, dot));
     if (dot == std::string_view::npos || part == nullptr)
-        return std::string(name);
+        return spokenPass(name);
     std::string out(*part);
     for (std::string_view rest = name.substr(dot + 1); !rest.empty();) {
         const std::string_view next = rest.substr(0, rest.find('.'));

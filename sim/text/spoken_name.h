@@ -7,9 +7,12 @@
 
 namespace sim {
 
-/// "attention QKV, weight gradient", "gradient reduction"; of a name that is not of the model's operators, such as a kernel's in
-/// a foreign trace, the name itself.
+/// "attention QKV, weight gradient", "gradient reduction", of all passes of a stage "F of stage 0"; of a name that is not of the
+/// model's operators, such as a kernel's in a foreign trace, the name itself.
 std::string spokenOp(std::string_view name);
+
+/// Of passes alone: "F of stage 0" for "0F"; other names as they are.
+std::string spokenPass(std::string_view name);
 
 /// Of a module that the backward pass runs again, in Megatron's words: "core_attn" is "core attention".
 std::string spokenModule(std::string_view name);

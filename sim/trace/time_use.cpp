@@ -137,6 +137,7 @@ Trace timeUseTrace(const Trace& trace)
     out.counters = trace.counters;
     out.endNs = trace.endNs;
     out.slices = trace.slices;
+    out.axes = trace.axes;
     for (std::size_t process = 0; process < trace.processes.size(); ++process) {
         checkCancelled();
         out.tracks.push_back(timeUseTrack(trace, static_cast<int>(process), trace.endNs));

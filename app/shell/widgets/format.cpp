@@ -3,7 +3,7 @@
 #include "sim/text/number_text.h"
 
 #include "sim/scenario/problem_list.h"
-#include "sim/text/spoken_name.h"
+#include "sim/simulate/action_class.h"
 
 #include <QLocale>
 #include <QObject>
@@ -136,11 +136,7 @@ QString layoutLine(const sim::Layout& layout)
 
 QString spanName(const sim::Trace& trace, SpanRef span)
 {
-    const sim::Track& track = trace.tracks[span.track];
-    QString name = QString::fromStdString(sim::spokenOp(trace.kinds[track.kind[span.span]].name));
-    if (track.role == sim::TrackRole::actions && track.microbatch[span.span] >= 0)
-        name += QString::fromStdString(trace.microbatchText(track.microbatch[span.span]));
-    return name;
+    return QString::fromStdString(sim::spanName(trace, span.track, span.span));
 }
 
 } // namespace app

@@ -2,6 +2,7 @@
 
 #include "app/session/scenario_keys.h"
 #include "app/shell/widgets/format.h"
+#include "app/step/instant.h"
 #include "sim/schedule/families/families.h"
 #include "sim/text/spoken_name.h"
 
@@ -29,11 +30,9 @@ std::vector<char> possibleKinds(const sim::Trace& trace, const QString& wanted)
     std::vector<char> out;
     for (const sim::SpanKind& kind : trace.kinds) {
         const QString name = QString::fromStdString(sim::spokenOp(kind.name));
-        bool possible = name.contains(wanted, Qt::CaseInsensitive);
-        // "0F" may become "0F3", which "F3" is a part of.
-        for (qsizetype letters = 1; !possible && letters < wanted.size(); ++letters)
-            possible = name.endsWith(wanted.left(letters), Qt::CaseInsensitive);
-        out.push_back(possible ? 1 : 0);
+        const QString letter = QString::fromLatin1(opClassLetter(kind.opClass)); // "F" may become "F3"
+        const bool isAction = !letter.isEmpty() && wanted.contains(letter, Qt::CaseInsensitive);
+        out.push_back(isAction || name.contains(wanted, Qt::CaseInsensitive) ? 1 : 0);
     }
     return out;
 }
@@ -78,7 +77,10 @@ std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace& trac
             if (possible[track.kind[i]] == 0)
                 continue;
             const QString name = spanName(trace, {t, i});
-            if (!name.endsWith(wanted, Qt::CaseInsensitive) && !name.startsWith(wanted, Qt::CaseInsensitive))
+            // Also with its stage before it, as PyTorch writes it.
+            const QString withStage = QString::number(trace.kinds[track.kind[i]].stage) + name;
+            if (!name.endsWith(wanted, Qt::CaseInsensitive) && !name.startsWith(wanted, Qt::CaseInsensitive) &&
+                withStage.compare(wanted, Qt::CaseInsensitive) != 0)
                 continue;
             const std::string& process = trace.processes[static_cast<std::size_t>(track.process)].name;
             out.push_back({QObject::tr("%1 at %2").arg(name, spanTimeText(track.startNs[i])), QString::fromStdString(process),

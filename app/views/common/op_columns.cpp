@@ -1,6 +1,7 @@
 #include "app/views/common/op_columns.h"
 
 #include "app/views/common/labels.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -142,7 +143,7 @@ std::string opCell(const sim::OpTable& table, const sim::OpGroup& group, OpColum
     const double value = opValue(table, group, column) / units[static_cast<std::size_t>(column)].size;
     switch (column) {
     case OpColumn::name:
-        return group.name;
+        return sim::spokenPass(group.name);
     case OpColumn::count:
         return countText(group.count);
     case OpColumn::durations:

@@ -281,8 +281,8 @@ std::string OrderEditorView::Data::labelOf(Canvas& canvas, ActionPlace place, bo
 {
     const sim::Schedule& schedule = draft->schedule();
     const auto texts = [&](const sim::Action& action) {
-        const std::string brief = sim::actionLetter(action.kind) + std::to_string(action.microbatch);
-        return hasChunks ? std::vector{sim::actionText(action, schedule.slices), brief} : std::vector{brief};
+        const std::string brief = sim::actionName(action, schedule.slices);
+        return hasChunks ? std::vector{sim::actionName(action, schedule.slices, true), brief} : std::vector{brief};
     };
     const sim::Action& action = schedule.actions[place.rank][place.index];
     sim::Action last = action;
@@ -573,9 +573,10 @@ std::string OrderEditorView::tooltip() const
         return {};
     const auto& list = d.draft->schedule().actions[d.hovered->rank];
     std::string text;
+    const bool hasChunks = d.draft->schedule().stagesOfRank(static_cast<int>(d.hovered->rank)).size() > 1;
     const auto block = sim::blockAt(list, d.hovered->index);
     for (const sim::Action& action : block)
-        text += (text.empty() ? "" : " and ") + sim::actionText(action, d.draft->schedule().slices);
+        text += (text.empty() ? "" : " and ") + sim::actionName(action, d.draft->schedule().slices, hasChunks);
     text += block.size() > 1 ? ", one beside the other" : "";
     const double start = d.draft->times().start[d.hovered->rank][d.hovered->index];
     const double end = d.draft->times().end[d.hovered->rank][d.hovered->index];

@@ -34,7 +34,7 @@ bool keepRange(TimelineScene& scene)
     if (scene.selection.range)
         return addOrRemoveMark(scene.marks, *scene.selection.range);
     const auto span = scene.spanInFocus();
-    return span && addOrRemoveMark(scene.marks, *scene.timesOf(span), actionName(scene.model(), *span));
+    return span && addOrRemoveMark(scene.marks, *scene.timesOf(span), scene.model().nameBeside(*span, -1));
 }
 
 bool selectRangeOfSpan(TimelineScene& scene)

@@ -3,6 +3,8 @@
 #include "app/views/common/labels.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace app {
 namespace {
@@ -31,6 +33,23 @@ bool needs(const Pass& after, const Pass& before)
            before.stage == after.stage;
 }
 
+/// "F1, B1 of pp 1": each once, with how many where several are called so.
+std::string listOf(const std::vector<std::string>& names)
+{
+    std::vector<std::pair<std::string, int>> counted;
+    for (const std::string& name : names) {
+        const auto known = std::find_if(counted.begin(), counted.end(), [&](const auto& one) { return one.first == name; });
+        if (known == counted.end())
+            counted.emplace_back(name, 1);
+        else
+            ++known->second;
+    }
+    std::string text;
+    for (const auto& [name, count] : counted)
+        text += (text.empty() ? "" : ", ") + name + (count > 1 ? " × " + std::to_string(count) : "");
+    return text;
+}
+
 } // namespace
 
 std::vector<Dependency> dependenciesOf(const TimelineModel& model, SpanRef ref)
@@ -47,40 +66,36 @@ std::vector<Dependency> dependenciesOf(const TimelineModel& model, SpanRef ref)
             return Pass{kind.opClass, kind.stage, track.microbatch[span]};
         };
         const Pass own = pass(ref.span);
+        // A lane of what a rank does all along has an action in pieces: its result is there after the last, it is asked for by
+        // the first.
+        std::map<std::uint32_t, std::uint32_t> lastNeeded, firstFed; // by kind
         for (std::uint32_t span = 0; span < track.size(); ++span) {
             if (track.microbatch[span] != own.microbatch || span == ref.span)
                 continue;
-            const SpanRef other{ref.track, span};
             if (span < ref.span && needs(own, pass(span)))
-                inputs.push_back({other, ref});
+                lastNeeded.insert_or_assign(track.kind[span], span);
             else if (span > ref.span && needs(pass(span), own))
-                outputs.push_back({ref, other});
+                firstFed.try_emplace(track.kind[span], span);
         }
+        for (const auto& [kind, span] : lastNeeded)
+            inputs.push_back({{ref.track, span}, ref});
+        for (const auto& [kind, span] : firstFed)
+            outputs.push_back({ref, {ref.track, span}});
     }
     inputs.insert(inputs.end(), outputs.begin(), outputs.end());
     return inputs;
 }
 
-std::string actionName(const TimelineModel& model, SpanRef ref)
-{
-    const sim::Track& track = model.trace().tracks[ref.track];
-    const std::string& name = model.kindName(track.kind[ref.span]);
-    return track.role == sim::TrackRole::actions && track.microbatch[ref.span] >= 0
-               ? name + std::to_string(track.microbatch[ref.span])
-               : name;
-}
-
 std::string dependencyText(const TimelineModel& model, SpanRef ref)
 {
-    std::string needed, fed;
+    std::vector<std::string> needed, fed;
     for (const Dependency& d : dependenciesOf(model, ref)) {
         const bool isInput = d.to == ref;
-        std::string& list = isInput ? needed : fed;
-        list += (list.empty() ? "" : ", ") + actionName(model, isInput ? d.from : d.to);
+        (isInput ? needed : fed).push_back(model.nameBeside(isInput ? d.from : d.to, model.rowOf(ref.track)));
     }
-    std::string text = needed.empty() ? "" : "needs " + needed;
+    std::string text = needed.empty() ? "" : "needs " + listOf(needed);
     if (!fed.empty())
-        text += (text.empty() ? "feeds " : "\nfeeds ") + fed;
+        text += (text.empty() ? "feeds " : "\nfeeds ") + listOf(fed);
     return text;
 }
 

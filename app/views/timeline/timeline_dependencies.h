@@ -18,10 +18,7 @@ struct Dependency {
 /// the stage after; W needs I. O(spans of the row).
 std::vector<Dependency> dependenciesOf(const TimelineModel&, SpanRef);
 
-/// "needs 1F3, 3B3\nfeeds 1B3"; empty if it depends on nothing and nothing on it.
+/// "needs F3, B3 of pp 2\nfeeds B3 of pp 0"; empty if it depends on nothing and nothing on it.
 std::string dependencyText(const TimelineModel&, SpanRef);
-
-/// "0F3", "optimizer".
-std::string actionName(const TimelineModel&, SpanRef);
 
 } // namespace app

@@ -5,6 +5,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/purpose_name.h"
 #include "sim/mesh/spoken_group.h"
+#include "sim/simulate/action_class.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 
@@ -260,9 +261,15 @@ std::string TimelineModel::whyNoWait(int row) const
     return m_recordedWaits ? m_recordedWaits->whyNone(static_cast<std::uint32_t>(row)) : m_whyNoWaits;
 }
 
+/// -1 without a pipeline, and where nobody knows.
 int TimelineModel::pipelineRankOf(int row) const
 {
-    return m_simulation->mesh().coordinates(m_trace->processes[static_cast<std::size_t>(row)].rank).pp;
+    const int rank = m_trace->processes[static_cast<std::size_t>(row)].rank;
+    if (m_simulation)
+        return m_simulation->mesh().pipelineRanks() > 1 ? m_simulation->mesh().coordinates(rank).pp : -1;
+    const auto axis =
+        std::find_if(m_trace->axes.begin(), m_trace->axes.end(), [](const sim::TraceAxis& of) { return of.name == "pp"; });
+    return axis == m_trace->axes.end() || axis->size < 2 ? -1 : rank / axis->stride % axis->size;
 }
 
 void TimelineModel::nameRow(TimelineRow& row, int index) const
@@ -405,16 +412,33 @@ std::vector<std::string> TimelineModel::spanLabels(std::uint32_t trackIndex, std
     if (track.role == sim::TrackRole::actions && !letter.empty()) {
         if (track.microbatch[span] < 0)
             return {name, letter};
-        const std::string action = letter + m_trace->microbatchText(track.microbatch[span]);
-        if (kind.stage >= 0 && m_chunks > 1)
-            return {action + " · stage " + std::to_string(kind.stage), action};
-        return {action};
+        const std::string action = sim::spanName(*m_trace, trackIndex, span);
+        return m_chunks > 1 ? std::vector{sim::spanName(*m_trace, trackIndex, span, true), action} : std::vector{action};
     }
     std::vector<std::string> labels;
     if (kind.layer >= 0)
         labels.push_back(name + " · layer " + std::to_string(kind.layer));
     labels.push_back(name);
     return labels;
+}
+
+std::string TimelineModel::nameBeside(SpanRef ref, int row) const
+{
+    const std::string name = sim::spanName(*m_trace, ref.track, ref.span, m_chunks > 1);
+    const int own = rowOf(ref.track);
+    return own == row || m_rows.size() == 1 ? name : name + " of " + placeOf(own);
+}
+
+/// Whose a row is: "pp 1", where others have that, too, "pp 1 (rank 5)"; without a pipeline "rank 5".
+std::string TimelineModel::placeOf(int row) const
+{
+    const std::string rank = "rank " + countText(m_trace->processes[static_cast<std::size_t>(row)].rank);
+    const int pp = pipelineRankOf(row);
+    if (pp < 0)
+        return rank;
+    const auto isThere = [&](int other) { return pipelineRankOf(other) == pp; };
+    const bool isAlone = std::count_if(m_allRows.begin(), m_allRows.end(), isThere) == 1;
+    return "pp " + std::to_string(pp) + (isAlone ? "" : " (" + rank + ")");
 }
 
 std::string TimelineModel::describe(SpanRef ref) const

@@ -113,6 +113,8 @@ public:
     std::vector<std::string> spanLabels(std::uint32_t track, std::size_t span) const;
     /// As long as any that is shown, with digits of one width: "00", "0.0".
     const std::string& widestMicrobatch() const { return m_widestMicrobatch; }
+    /// Where another row is told about, whose it is: "F12", "F12 of pp 3". `row` -1: in any case, where there are several rows.
+    std::string nameBeside(SpanRef, int row) const;
     std::string describe(SpanRef) const; ///< several lines, for a tooltip
     std::vector<sim::Flow> flowsAt(SpanRef) const;
     /// Span of the track that runs at a time, or the nearest within `toleranceNs`.
@@ -143,6 +145,7 @@ private:
     void measureRow(TimelineRow&, int process) const;
     void nameRow(TimelineRow&, int process) const;
     int pipelineRankOf(int row) const;
+    std::string placeOf(int row) const;
     void findChunks();
 
     std::shared_ptr<const sim::Trace> m_trace;

@@ -1,30 +1,12 @@
 #include "app/views/timeline/timeline_steps.h"
 
 #include "app/views/timeline/timeline_dependencies.h"
+#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <tuple>
 
 namespace app {
-namespace {
-
-std::optional<sim::ActionKind> kindOf(sim::OpClass c)
-{
-    switch (c) {
-    case sim::OpClass::forward:
-        return sim::ActionKind::forward;
-    case sim::OpClass::backward:
-        return sim::ActionKind::backward;
-    case sim::OpClass::backwardInput:
-        return sim::ActionKind::backwardInput;
-    case sim::OpClass::backwardWeight:
-        return sim::ActionKind::backwardWeight;
-    default:
-        return std::nullopt;
-    }
-}
-
-} // namespace
 
 TimelineSteps::TimelineSteps(const TimelineModel& model) : m_model(model), m_revealed(model.trace().tracks.size(), 0)
 {
@@ -72,17 +54,19 @@ std::string TimelineSteps::happens() const
     if (!ref)
         return {};
     const sim::Track& track = m_model.trace().tracks[ref->track];
-    const std::string name = actionName(m_model, *ref);
+    const std::string name = m_model.nameBeside(*ref, -1);
     std::optional<SpanRef> lastInput;
     for (const Dependency& d : dependenciesOf(m_model, *ref))
         if (d.to == *ref && (!lastInput || m_model.endNs(d.from) > m_model.endNs(*lastInput)))
             lastInput = d.from;
     const std::int64_t ownEnd = ref->span > 0 ? track.startNs[ref->span - 1] + track.durationNs[ref->span - 1] : -1;
     if (lastInput && m_model.endNs(*lastInput) > ownEnd)
-        return name + " starts as soon as " + actionName(m_model, *lastInput) + " is there";
+        return name + " starts as soon as " + m_model.nameBeside(*lastInput, m_model.rowOf(ref->track)) + " is there";
     if (const SpanRef before{ref->track, ref->span - 1}; ref->span > 0)
-        return name + " starts right after " + actionName(m_model, before) +
-               (lastInput && *lastInput != before ? ": " + actionName(m_model, *lastInput) + " was there already" : "");
+        return name + " starts right after " + m_model.nameBeside(before, m_model.rowOf(ref->track)) +
+               (lastInput && *lastInput != before
+                    ? ": " + m_model.nameBeside(*lastInput, m_model.rowOf(ref->track)) + " was there already"
+                    : "");
     return name + " starts the step";
 }
 
@@ -96,7 +80,7 @@ TimelineSteps::Story TimelineSteps::storyOf(int row) const
         std::vector<sim::ActionKind> kinds;
         std::size_t started = 0;
         for (std::size_t span = 0; span < trace.tracks[track].size(); ++span)
-            if (const auto kind = kindOf(m_model.opClass(track, span))) {
+            if (const auto kind = sim::actionKindOf(m_model.opClass(track, span))) {
                 kinds.push_back(*kind);
                 started += span < m_revealed[track] ? 1U : 0U;
             }

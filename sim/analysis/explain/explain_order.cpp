@@ -131,7 +131,8 @@ private:
     double endOf(std::size_t rank) const { return m_times.end[rank].empty() ? 0 : m_times.end[rank].back(); }
     std::string textOf(std::size_t rank, std::size_t index) const
     {
-        return actionText(m_schedule.actions[rank][index], m_schedule.slices);
+        return actionName(m_schedule.actions[rank][index], m_schedule.slices,
+                          m_schedule.stagesOfRank(static_cast<int>(rank)).size() > 1);
     }
 
     const Schedule& m_schedule;

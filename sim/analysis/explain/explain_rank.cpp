@@ -4,6 +4,7 @@
 #include "sim/analysis/explain/explainer.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/index.h"
+#include "sim/simulate/action_class.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -149,8 +150,9 @@ private:
 class SpanExplainer {
 public:
     SpanExplainer(const Simulation& simulation, const Trace& trace, std::uint32_t track, std::uint32_t span)
-        : m_simulation(simulation), m_trace(trace), m_track(trace.tracks[track]), m_kind(trace.kinds[m_track.kind[span]]),
-          m_begin(m_track.startNs[span]), m_end(m_begin + m_track.durationNs[span]), m_microbatch(m_track.microbatch[span])
+        : m_simulation(simulation), m_trace(trace), m_trackIndex(track), m_span(span), m_track(trace.tracks[track]),
+          m_kind(trace.kinds[m_track.kind[span]]), m_begin(m_track.startNs[span]), m_end(m_begin + m_track.durationNs[span]),
+          m_microbatch(m_track.microbatch[span])
     {
     }
     Explanation explain() const
@@ -173,6 +175,8 @@ public:
 private:
     std::string name() const
     {
+        if (m_track.role == TrackRole::actions)
+            return "Time of " + spanName(m_trace, m_trackIndex, m_span, m_simulation.schedule().virtualStages > 1);
         return "Time of " + spokenOp(m_kind.name) +
                (m_microbatch >= 0 ? ", micro-batch " + m_trace.microbatchText(m_microbatch) : "");
     }
@@ -244,6 +248,7 @@ private:
 
     const Simulation& m_simulation;
     const Trace& m_trace;
+    std::uint32_t m_trackIndex, m_span;
     const Track& m_track;
     const SpanKind& m_kind;
     const std::int64_t m_begin, m_end;

@@ -403,10 +403,10 @@ TEST(PaletteSources, FindSpansByTheirNameAndFilesByTheirs)
     std::optional<SpanRef> chosen;
     const auto found = findSpans(QStringLiteral("find F3"), trace, [&](SpanRef span) { chosen = span; });
     ASSERT_FALSE(found.empty());
-    EXPECT_TRUE(found.front().text.startsWith(QStringLiteral("0F3"))) << found.front().text.toStdString();
+    EXPECT_TRUE(found.front().text.startsWith(QStringLiteral("F3 at "))) << found.front().text.toStdString();
     found.front().run();
     ASSERT_TRUE(chosen);
-    EXPECT_EQ(spanName(trace, *chosen), QStringLiteral("0F3"));
+    EXPECT_EQ(spanName(trace, *chosen), QStringLiteral("F3"));
     EXPECT_TRUE(findSpans(QStringLiteral("F99999"), trace, {}).empty());
     EXPECT_TRUE(findSpans(QStringLiteral("F"), trace, {}).empty()) << "a letter is in everything";
 

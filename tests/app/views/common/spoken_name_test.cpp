@@ -14,6 +14,9 @@ TEST(SpokenName, OpsAreToldByTheirPartAndPass)
     EXPECT_EQ(spokenOp("mlp.up.wgrad"), "MLP up, weight gradient");
     EXPECT_EQ(spokenOp("attn.core.backward"), "attention core backward");
     EXPECT_EQ(spokenOp("grad.reduce"), "gradient reduction");
+    EXPECT_EQ(spokenOp("12F"), "F of stage 12");
+    EXPECT_EQ(spokenPass("0W"), "W of stage 0");
+    EXPECT_EQ(spokenPass("attn.qkv"), "attn.qkv");
     EXPECT_EQ(spokenOp("mtp.hidden_norm"), "multi-token prediction hidden norm");
 }
 

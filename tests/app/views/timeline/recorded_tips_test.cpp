@@ -1,6 +1,7 @@
 // What is told of a recorded step under the pointer: why a rank waits, in its idle time and over the transfer it waits in.
 #include "tests/app/views/timeline/timeline_fixture.h"
 
+#include "app/views/timeline/timeline_dependencies.h"
 #include "sim/recovery/step_trace.h"
 #include "sim/trace/time_use.h"
 #include "tests/support/recorded.h"
@@ -100,6 +101,19 @@ TEST(RecordedTips, SayWhatIsMissingToSayWhy)
     });
     EXPECT_THAT(kept.tipAt(0, kept.middleOfLongest(0, isGap)),
                 AllOf(HasSubstr("nothing here for"), HasSubstr("\nwhy: it was not kept")));
+}
+
+TEST(RecordedTips, NameWhatAnActionNeedsOnceThoughItsLaneHasItInPieces)
+{
+    const RecordedTimeline timeline;
+    const TimelineModel model({.trace = timeline.trace});
+    const sim::Track& lane = timeline.trace->tracks[0];
+    std::uint32_t span = 0;
+    while (model.opClass(0, span) != sim::OpClass::backward || lane.microbatch[span] != 1)
+        ++span;
+    ASSERT_TRUE(model.opClass(0, span + 1) != sim::OpClass::backward) << "it is in pieces";
+    EXPECT_EQ(dependencyText(model, {0, span}), "needs F1");
+    EXPECT_EQ(dependenciesOf(model, {0, span}).size(), 1U) << "and one arrow comes from there";
 }
 
 } // namespace

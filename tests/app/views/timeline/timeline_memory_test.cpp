@@ -5,6 +5,7 @@
 #include "app/views/timeline/timeline_memory.h"
 #include "app/views/timeline/timeline_view.h"
 #include "sim/schedule/families/families.h"
+#include "sim/simulate/action_class.h"
 #include "tests/app/views/timeline/timeline_fixture.h"
 
 #include <gmock/gmock.h>
@@ -136,6 +137,11 @@ TEST(Dependencies, AreThoseOfThePipeline)
         const TimelineModel model({timeline.simulation, timeline.trace});
         const int last = timeline.simulation->schedule().stages() - 1;
         std::size_t transfers = 0;
+        const auto withStage = [&](SpanRef ref) {
+            const sim::Trace& trace = *timeline.trace;
+            return std::to_string(trace.kinds[trace.tracks[ref.track].kind[ref.span]].stage) +
+                   sim::spanName(trace, ref.track, ref.span);
+        };
         for (std::uint32_t track = 0; track < timeline.trace->tracks.size(); ++track)
             for (std::uint32_t span = 0; span < timeline.trace->tracks[track].size(); ++span) {
                 const SpanRef ref{track, span};
@@ -146,7 +152,7 @@ TEST(Dependencies, AreThoseOfThePipeline)
                 for (const Dependency& d : dependenciesOf(model, ref)) {
                     if (!(d.to == ref))
                         continue;
-                    inputs.insert(actionName(model, d.from));
+                    inputs.insert(withStage(d.from));
                     transfers += d.transfer ? 1U : 0U;
                     EXPECT_EQ(d.transfer, d.from.track != d.to.track);
                     EXPECT_LE(model.endNs(d.from), timeline.trace->tracks[track].startNs[span]);
@@ -165,7 +171,7 @@ TEST(Dependencies, AreThoseOfThePipeline)
                     if (s < last)
                         expected.insert(std::to_string(s + 1).append(gradient).append(mb));
                 }
-                EXPECT_EQ(inputs, expected) << kind << " " << actionName(model, ref);
+                EXPECT_EQ(inputs, expected) << kind << " " << withStage(ref);
             }
         EXPECT_EQ(transfers, timeline.trace->flows.size()) << kind;
     }
@@ -185,7 +191,8 @@ TEST(Dependencies, OfTheHoveredActionAreDrawnAndTold)
     timeline.move(timeline.centreOfSpan(flow.toTrack, flow.toSpan));
     const auto count = dependenciesOf(model, {flow.toTrack, flow.toSpan}).size();
     EXPECT_EQ(curves(), 2 * static_cast<std::ptrdiff_t>(count)) << "each with its halo";
-    EXPECT_THAT(timeline.view.tooltip(), testing::HasSubstr("needs " + actionName(model, {flow.fromTrack, flow.fromSpan})));
+    EXPECT_THAT(timeline.view.tooltip(),
+                testing::HasSubstr("needs " + model.nameBeside({flow.fromTrack, flow.fromSpan}, model.rowOf(flow.toTrack))));
     EXPECT_EQ(timeline.view.tooltipName(), model.className(model.opClass(flow.toTrack, flow.toSpan))) << "the name alone";
 }
 

@@ -102,13 +102,13 @@ TEST(TimelineSteps, TellWhyAnActionStartsWhenItDoes)
     Timeline timeline(fourStages());
     const TimelineModel model({timeline.simulation, timeline.trace});
     TimelineSteps steps(model);
-    EXPECT_EQ(steps.happens(), "0F0 starts the step");
+    EXPECT_EQ(steps.happens(), "F0 of pp 0 starts the step");
     steps.goTo(1);
-    EXPECT_EQ(steps.happens(), "0F1 starts right after 0F0");
+    EXPECT_EQ(steps.happens(), "F1 of pp 0 starts right after F0");
     bool waited = false;
     for (std::size_t step = 0; step < steps.count(); ++step) {
         steps.goTo(step);
-        waited = waited || steps.happens() == "1F0 starts as soon as 0F0 is there";
+        waited = waited || steps.happens() == "F0 of pp 1 starts as soon as F0 of pp 0 is there";
     }
     EXPECT_TRUE(waited);
 }

@@ -250,7 +250,7 @@ TEST(Marks, OfASpanCarryItsName)
     EXPECT_FALSE(timeline.command(ViewCommand::mark)) << "nothing to mark";
     timeline.selection.selectedSpan = SpanRef{1, 2};
     EXPECT_TRUE(timeline.command(ViewCommand::keepRange));
-    EXPECT_EQ(timeline.view.marks().front().label, "1F2");
+    EXPECT_EQ(timeline.view.marks().front().label, "F2 of pp 1");
     EXPECT_TRUE(timeline.command(ViewCommand::rangeOfSpan));
     EXPECT_EQ(timeline.selection.range->beginNs, timeline.trace->tracks[1].startNs[2]);
 }

@@ -126,6 +126,23 @@ const KnownName* findName(std::string_view name)
     return found == kNames.end() ? nullptr : &*found;
 }
 
+/// What is asked of an op in the place of a name that none has: the nearest there are; else the question that a word on its own
+/// most likely meant, and all names.
+std::string whatThereIs(const std::string& asked)
+{
+    const std::vector<std::string> names = OpNames(Trace()).known();
+    if (std::string nearest = nearestWords(asked, names); !nearest.empty())
+        return nearest;
+    constexpr std::array<std::string_view, 5> kGroups{"tp", "cp", "pp", "dp", "ep"};
+    const bool isGroup = std::find(kGroups.begin(), kGroups.end(), asked) != kGroups.end();
+    std::string text = isGroup ? "; of its communication: group == \"" + asked + "\""
+                               : "; of names that hold it: contains(name, \"" + asked + "\")";
+    text += "; ops have ";
+    for (std::size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+    return text;
+}
+
 /// Asks once a kind.
 OpFilter oncePerKind(const Trace& trace, std::function<bool(const Track&, std::size_t)> holds)
 {
@@ -182,8 +199,7 @@ OpQuery OpQuery::parse(std::string_view text)
     query.m_expression = std::make_shared<const Expression>(Expression::parse(text));
     for (const Expression::NameAsked& asked : query.m_expression->namesAsked())
         if (!findName(asked.name))
-            throw ExpressionError(asked.position,
-                                  "ops have no \"" + asked.name + "\"" + nearestWords(asked.name, OpNames(Trace()).known()));
+            throw ExpressionError(asked.position, "ops have no \"" + asked.name + "\"" + whatThereIs(asked.name));
     return query;
 }
 

@@ -82,6 +82,11 @@ TEST(OpQuery, SaysWhatCannotBeAskedAndWhere)
 {
     EXPECT_THAT(refusal("duration > 5"), HasSubstr("character 1: ops have no \"duration\"; nearest: \"duration_us\""));
     EXPECT_THAT(refusal("comm and clas == \"x\""), HasSubstr("character 10: ops have no \"clas\"; nearest: \"class\""));
+    EXPECT_THAT(refusal("rank < 4 and pp"), HasSubstr("ops have no \"pp\"; of its communication: group == \"pp\"; ops have name, "
+                                                      "class, comm, group, stage, layer, bytes, flops, duration_us, start_us, "
+                                                      "microbatch, track and rank"));
+    EXPECT_EQ(found("rank < 9 and group == \"tp\""), (Spans{1, 3}));
+    EXPECT_THAT(refusal("comm and (qkv)"), HasSubstr("; of names that hold it: contains(name, \"qkv\"); ops have name, "));
     EXPECT_THAT(refusal("class = \"tp comm\""), HasSubstr("write == to compare"));
     EXPECT_THAT(refusal("(duration_us)"), HasSubstr("neither true nor false"));
     EXPECT_THAT(refusal("name > 5"), HasSubstr("only numbers have an order"));

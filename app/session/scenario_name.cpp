@@ -1,11 +1,14 @@
 #include "app/session/scenario_name.h"
 
+#include "app/session/scenario_changes.h"
+#include "app/session/scenario_keys.h"
 #include "sim/schedule/families/families.h"
 
 #include <QLocale>
 #include <QObject>
 #include <QStringList>
 
+#include <algorithm>
 #include <utility>
 
 namespace app {
@@ -46,6 +49,36 @@ QStringList sizes(const sim::Layout& now, const sim::Layout* file)
     return out;
 }
 
+/// What a file says otherwise and no part of `told` (a pointer, with all below it) covers: a few, and how many more.
+QStringList others(const WrittenScenario& now, const WrittenScenario& file, const QStringList& told)
+{
+    constexpr qsizetype kMost = 3, kLongestValue = 24;
+    QStringList out;
+    qsizetype more = 0;
+    for (const ScenarioChange& change : scenarioChanges(file.document, file.scenario, now.document, now.scenario)) {
+        const QString pointer = QString::fromStdString(change.key.pointer);
+        const bool isTold = std::any_of(told.begin(), told.end(), [&](const QString& of) {
+            return pointer == of || pointer.startsWith(of + QLatin1Char('/'));
+        });
+        if (change.follows || isTold)
+            continue;
+        if (out.size() == kMost) {
+            ++more;
+            continue;
+        }
+        const ScenarioKey* key = findScenarioKey(change.key.pointer);
+        const QString name = key ? QString::fromStdString(sentenceName(*key))
+                                 : pointer.section(QLatin1Char('/'), -1).replace(QLatin1Char('_'), QLatin1Char(' '));
+        QString value = QString::fromStdString(change.textB).replace(QLatin1Char('_'), QLatin1Char(' '));
+        if (key && *key->unit != '\0' && name != QLatin1String(key->unit))
+            value += QLatin1Char(' ') + QString::fromUtf8(key->unit);
+        out << (key && value.size() <= kLongestValue ? name + QLatin1Char(' ') + value : QObject::tr("%1 changed").arg(name));
+    }
+    if (more > 0)
+        out << QObject::tr("%1 more").arg(more);
+    return out;
+}
+
 } // namespace
 
 QString modelOnGpus(const sim::Scenario& s)
@@ -72,18 +105,32 @@ QString nameOf(const sim::Scenario& s)
     return s.name.empty() ? generatedName(s) : QString::fromStdString(s.name);
 }
 
-QString changedSettings(const sim::Scenario& now, const sim::Scenario& file)
+QString changedSettings(const WrittenScenario& current, const WrittenScenario& before)
 {
+    const sim::Scenario &now = current.scenario, &file = before.scenario;
     QStringList parts;
-    if (now.schedule.kind != file.schedule.kind)
+    QStringList told{"/layout/zero_stage", "/layout/sequence_parallel", "/training/recompute", "/training/sequence_length"};
+    if (now.schedule.kind != file.schedule.kind) {
         parts << scheduleTitle(now);
+        told << "/schedule";
+    }
     const QStringList changed = sizes(now.layout, &file.layout);
     parts << changed;
+    if (!changed.isEmpty())
+        told << "/layout/tp"
+             << "/layout/cp"
+             << "/layout/ep"
+             << "/layout/pp"
+             << "/layout/dp"
+             << "/cluster/nodes";
     const bool isPipeline = now.layout.pp > 1;
     if (isPipeline && !parts.isEmpty() && now.layout.pp == file.layout.pp && now.schedule.kind != file.schedule.kind)
         parts << QStringLiteral("pp ") + number(now.layout.pp);
-    if (isPipeline && (now.microbatches() != file.microbatches() || now.schedule.kind != file.schedule.kind))
+    if (isPipeline && (now.microbatches() != file.microbatches() || now.schedule.kind != file.schedule.kind)) {
         parts << QStringLiteral("m ") + number(now.microbatches());
+        told << "/training/global_batch_size"
+             << "/training/micro_batch_size";
+    }
     if (now.layout.zeroStage != file.layout.zeroStage)
         parts << QStringLiteral("ZeRO %1").arg(now.layout.zeroStage);
     if (now.layout.sequenceParallel != file.layout.sequenceParallel)
@@ -92,6 +139,7 @@ QString changedSettings(const sim::Scenario& now, const sim::Scenario& file)
         parts << QObject::tr("recompute %1").arg(recomputeWord(now.training.recompute));
     if (now.training.sequenceLength != file.training.sequenceLength)
         parts << QObject::tr("sequence %1").arg(number(now.training.sequenceLength));
+    parts << others(current, before, told);
     return parts.join(QStringLiteral(", "));
 }
 

@@ -1,6 +1,7 @@
 // What a scenario is called where its author gave it no name, and what is said behind a name that the settings have left behind.
 #pragma once
 
+#include "sim/scenario/document.h"
 #include "sim/scenario/scenario.h"
 
 #include <QString>
@@ -13,8 +14,13 @@ QString modelOnGpus(const sim::Scenario&);
 QString generatedName(const sim::Scenario&);
 /// The author's name of it, or the generated one.
 QString nameOf(const sim::Scenario&);
-/// "DualPipe, pp 4, m 8, ZeRO 1": schedule, sizes, micro-batches and what else decides memory and speed, where it is another
-/// than in the file; empty where nothing is.
-QString changedSettings(const sim::Scenario& now, const sim::Scenario& file);
+/// A scenario with the text that it is of.
+struct WrittenScenario {
+    const sim::ScenarioDocument& document;
+    const sim::Scenario& scenario;
+};
+/// "DualPipe, pp 4, m 8, ZeRO 1, placement round-robin": what is another than in the file, the schedule, sizes, micro-batches and
+/// what else decides memory and speed first; empty where nothing is.
+QString changedSettings(const WrittenScenario& now, const WrittenScenario& file);
 
 } // namespace app

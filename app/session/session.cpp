@@ -147,7 +147,7 @@ QString Session::displayName() const
     const std::optional<sim::Scenario>& named = m_savedScenario ? m_savedScenario : m_shownScenario;
     if (!named || named->name != m_scenario->name)
         return name; // that somebody gave it as it is now
-    const QString changed = changedSettings(*m_scenario, *named);
+    const QString changed = changedSettings({*m_document, *m_scenario}, {m_savedScenario ? *m_saved : *m_shown, *named});
     return changed.isEmpty() ? name : tr("%1, now %2").arg(name, changed);
 }
 
@@ -230,6 +230,7 @@ void Session::show(const sim::ScenarioDocument& document)
 {
     replace(document, {});
     setSaved(std::nullopt);
+    m_shown = m_document;
     m_shownScenario = m_scenario;
     Q_EMIT fileChanged();
 }
@@ -364,6 +365,7 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     m_stamp = FileStamp::of(path);
     m_saved = m_document;
     m_savedScenario = resolved.scenario;
+    m_shown.reset();
     m_shownScenario.reset();
     take(std::move(resolved));
     Q_EMIT opened();

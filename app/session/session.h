@@ -99,7 +99,7 @@ private:
     sim::Catalogue m_catalogue;
     std::optional<sim::ScenarioDocument> m_document;
     std::optional<sim::Scenario> m_scenario;
-    std::optional<sim::ScenarioDocument> m_saved;
+    std::optional<sim::ScenarioDocument> m_saved, m_shown;
     std::optional<sim::Scenario> m_savedScenario, m_shownScenario; ///< what its name says, too
     Problems m_problems;
     bool m_legal = false;

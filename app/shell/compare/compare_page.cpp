@@ -30,6 +30,18 @@ QString timeOf(const SimulationPtr& simulation)
     return simulation ? durationQuantity(simulation->metrics().stepTimeSeconds).text() : QString();
 }
 
+/// Letters that two names begin with alike, up to the end of a word; 0 where they are the same.
+qsizetype sharedBegin(const QString& a, const QString& b)
+{
+    if (a == b)
+        return 0;
+    const auto [inA, inB] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+    qsizetype shared = inA - a.begin();
+    while (shared > 0 && a[shared - 1] != QLatin1Char(' '))
+        --shared;
+    return shared;
+}
+
 } // namespace
 
 ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
@@ -266,8 +278,9 @@ void ComparePage::showHeader()
 {
     const QString pinned = m_baseline.isPinned() ? m_baseline.name() : tr("No baseline yet");
     const QString now = m_session.isOpen() ? m_session.displayName() : tr("No scenario yet");
-    m_nameA->setText(m_swapped ? now : pinned);
-    m_nameB->setText(m_swapped ? pinned : now);
+    const qsizetype shared = sharedBegin(pinned, now);
+    m_nameA->setText(m_swapped ? now : pinned, shared);
+    m_nameB->setText(m_swapped ? pinned : now, shared);
     m_timeA->setText(timeOf(m_swapped ? m_desk.simulation() : m_baseline.simulation()));
     m_timeB->setText(timeOf(m_swapped ? m_baseline.simulation() : m_desk.simulation()));
     QStringList further;

@@ -23,9 +23,10 @@ ElidedLabel::ElidedLabel(const char* role, QWidget* parent) : QFrame(parent), m_
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
 }
 
-void ElidedLabel::setText(const QString& text)
+void ElidedLabel::setText(const QString& text, qsizetype shared)
 {
     m_text = text;
+    m_shared = shared;
     setAccessibleName(text);
     updateGeometry();
     elide();
@@ -44,10 +45,24 @@ void ElidedLabel::resizeEvent(QResizeEvent* event)
     elide();
 }
 
+/// Of what is shared as much of its begin as there is room for beside all of the rest.
+QString ElidedLabel::shownText() const
+{
+    constexpr qsizetype kLeast = 6; // letters: fewer tell nothing
+    const QFontMetrics metrics(m_label->font());
+    const QString rest = QStringLiteral("…") + m_text.mid(m_shared);
+    if (metrics.horizontalAdvance(m_text) <= width() || m_shared <= kLeast)
+        return metrics.elidedText(m_text, Qt::ElideRight, width());
+    qsizetype kept = m_shared;
+    while (kept > kLeast && metrics.horizontalAdvance(m_text.left(kept) + rest) > width())
+        --kept;
+    return metrics.elidedText(m_text.left(kept).trimmed() + rest, Qt::ElideRight, width());
+}
+
 void ElidedLabel::elide()
 {
     m_label->setGeometry(rect());
-    const QString shown = QFontMetrics(m_label->font()).elidedText(m_text, Qt::ElideRight, width());
+    const QString shown = shownText();
     m_label->setText(shown);
     setToolTip(shown == m_text ? QString() : QStringLiteral("<p>%1</p>").arg(m_text.toHtmlEscaped()));
 }

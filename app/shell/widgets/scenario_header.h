@@ -14,7 +14,9 @@ namespace app {
 class ElidedLabel : public QFrame {
 public:
     explicit ElidedLabel(const char* role, QWidget* parent = nullptr);
-    void setText(const QString&);
+    /// `shared`: of so many letters at its begin another name stands beside it that reads the same; where there is no room for
+    /// all, these are left out first.
+    void setText(const QString&, qsizetype shared = 0);
     const QString& text() const { return m_text; } ///< all of it
     QSize minimumSizeHint() const override { return {40, sizeHint().height()}; }
     QSize sizeHint() const override;
@@ -24,7 +26,9 @@ protected:
 
 private:
     void elide();
+    QString shownText() const;
     QString m_text;
+    qsizetype m_shared = 0;
     QLabel* m_label;
 };
 

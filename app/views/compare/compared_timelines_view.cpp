@@ -5,6 +5,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
 #include "app/views/common/timeline_geometry.h"
+#include "app/views/compare/caption_text.h"
 
 #include <algorithm>
 #include <array>
@@ -212,7 +213,7 @@ struct ComparedTimelinesView::Data {
                 lower.view.drawLegend(canvas, {std::min(rest.left + note, rest.right), rest.top, rest.right, rest.bottom});
         }
         const std::string shorter = side.note.substr(0, side.note.find("  ·  "));
-        const std::string shown = fitting(canvas, {side.note, shorter}, rest.width(), FontFace::small);
+        const std::string shown = captionThatFits(canvas, {side.note, shorter}, shorter, rest.width());
         writeNumber(&numbers, canvas, theme, rest, shown, theme.mutedText, FontFace::small, Align::left,
                     shown == side.note ? side.because : GiveBecauses());
         if (canvas.wantsNodes())

@@ -5,6 +5,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
 #include "app/views/common/timeline_geometry.h"
+#include "app/views/compare/caption_text.h"
 #include "app/views/timeline/timeline_view.h"
 #include "sim/text/number_text.h"
 
@@ -337,7 +338,7 @@ void StackedTimelinesView::draw(Canvas& canvas)
         const std::string now = atCursor(i);
         const std::string note = now.empty() ? part.step.note : part.step.note + "  ·  at the cursor: " + now;
         const std::string shorter = part.step.note.substr(0, part.step.note.find("  ·  "));
-        textInside(canvas, rest, fitting(canvas, {note, part.step.note, shorter}, rest.width(), FontFace::small),
+        textInside(canvas, rest, captionThatFits(canvas, {note, part.step.note, shorter}, shorter, rest.width()),
                    d.theme.mutedText, FontFace::small);
         if (canvas.wantsNodes())
             canvas.node(

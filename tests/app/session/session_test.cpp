@@ -72,6 +72,9 @@ TEST_F(SessionTest, OpensAFile)
     EXPECT_EQ(session.displayName(), QStringLiteral("Sixteen ranks, four dimensions"));
     session.edit({{{"/training/recompute", "\"full\""}}, "recompute", 0});
     EXPECT_EQ(session.displayName(), QStringLiteral("Sixteen ranks, four dimensions, now recompute whole layers"));
+    session.edit({{{"/layout/placement", "\"round-robin\""}}, "placement", 0});
+    EXPECT_EQ(session.displayName(),
+              QStringLiteral("Sixteen ranks, four dimensions, now recompute whole layers, placement round-robin"));
 }
 
 TEST_F(SessionTest, UndoGivesBackExactlyWhatWasThere)

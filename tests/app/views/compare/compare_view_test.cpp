@@ -2,6 +2,7 @@
 #include "app/canvas/recorder_canvas.h"
 #include "app/views/common/step_part_color.h"
 #include "app/views/compare/blended_trace.h"
+#include "app/views/compare/caption_text.h"
 #include "app/views/compare/compare_geometry.h"
 #include "app/views/compare/compare_view.h"
 #include "app/views/compare/delta_ribbons.h"
@@ -515,6 +516,17 @@ TEST(SeveralCompared, ZoomTogetherAndFitSmallPlaces)
     EXPECT_LT(zoomed.endNs - zoomed.beginNs, all.endNs - all.beginNs) << "and the first went along";
     for (const Rect small : {Rect{0, 0, 640, 420}, Rect{0, 0, 360, 300}, Rect{0, 0, 300, 90}})
         EXPECT_TRUE(compare.draw(small).clipsAreBalanced());
+}
+
+TEST(CaptionText, KeepsTheEndOfANameWhereAllOfItHasNoRoom)
+{
+    RecorderCanvas canvas(kCompareArea, false);
+    const std::string name = "A name that somebody gave to a scenario, now placement round-robin";
+    const float all = canvas.textWidth(name, FontFace::small);
+    EXPECT_EQ(captionThatFits(canvas, {name}, name, all), name);
+    EXPECT_EQ(captionThatFits(canvas, {name}, name, canvas.textWidth("… now placement round-robin", FontFace::small)),
+              "… now placement round-robin");
+    EXPECT_EQ(captionThatFits(canvas, {name}, name, 4), "");
 }
 
 } // namespace

@@ -35,6 +35,8 @@ public:
     /// The baseline is A and the session B, or the other way round.
     void swapSides();
     bool isSwapped() const { return m_swapped; }
+    /// What Esc would forget.
+    bool hasSelection() const { return m_selection.selectedSpan || m_selection.range || !m_selection.ranks.empty(); }
     bool isSettled() const { return !m_awaitsComparison; } ///< what is shown is of the newest steps
 
     void runCommand(ViewCommand, bool fast);

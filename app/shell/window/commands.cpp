@@ -10,8 +10,6 @@
 
 #include <QCoreApplication>
 #include <QDockWidget>
-#include <QGuiApplication>
-#include <QKeyEvent>
 #include <QUndoStack>
 
 #include <algorithm>
@@ -57,8 +55,8 @@ struct CommandTable {
     static bool mayPlan(const W& w) { return maySay(w) && !(w.m_isInLesson && w.m_lesson->asksSomething()); }
     static bool isTraining(const W& w) { return w.runIsActive(); }
     static bool answers(const W& w) { return isTraining(w) && w.m_run->status().phase != LivePhase::lost; }
-    /// One that was started here can be ended by force.
-    static bool canStop(const W& w) { return isTraining(w) && (answers(w) || w.m_run->isOwn()); }
+    /// As far as anybody knows: one that was started here may be silent, and can be ended by force.
+    static bool trainsStill(const W& w) { return isTraining(w) && (answers(w) || w.m_run->isOwn()); }
     static bool isPaused(const W& w) { return w.m_run && w.m_run->status().phase == LivePhase::paused; }
     static bool isFrozen(const W& w) { return w.m_run && w.m_run->pinned().has_value(); }
     static bool canTrain(const W& w) { return !w.isStartShown() && w.m_desk.simulation() && !w.m_masksNumbers; }
@@ -116,8 +114,31 @@ struct CommandTable {
         return inWindow(id, CommandMenu::view, text, shortcuts, what, onWorkspace, goToOrHide, {.checked = visible});
     }
 
+    static QString whyNot(const Command&, const W&);
+    static QString ofRecorded(const W& w, const char* text) { return w.isRecordedShown() ? W::tr(text) : QString(); }
     static std::span<const Command> rows();
 };
+
+QString CommandTable::whyNot(const Command& c, const W& w)
+{
+    if (c.enabled(w))
+        return {};
+    if (const QString own = c.extra.whyNot ? c.extra.whyNot(w) : QString(); !own.isEmpty())
+        return own;
+    if (w.m_masksNumbers)
+        return w.whyHidden();
+    if (c.menu == CommandMenu::live)
+        return w.m_run ? QString() : W::tr("no training is watched");
+    if (c.menu == CommandMenu::recorded)
+        return hasRecording(w) ? QString() : W::tr("no recorded run is open");
+    if (w.isStartShown())
+        return W::tr("open a scenario first");
+    if (w.isRecordedShown())
+        return W::tr("it is of a scenario that is simulated, not of a recorded run");
+    if (w.isLiveShown())
+        return W::tr("it is of the scenario, not of the training that is watched");
+    return w.isCompareShown() ? W::tr("it is of one scenario: Esc leaves the comparison") : QString();
+}
 
 std::span<const Command> CommandTable::rows()
 {
@@ -328,7 +349,13 @@ std::span<const Command> CommandTable::rows()
                  onWorkspace, [](W& w) { w.goToOrHide(*w.m_findingsDock, showFindings); }, {.checked = isOn<showFindings>}),
         inWindow(showOps, view, "Ta&ble of Ops", "Alt+0",
                  "Ops of the selected ranks and time added up: count, time, bytes, FLOP/s; again: hide it", onWorkspace,
-                 [](W& w) { w.goToOrHide(*w.m_opsDock, showOps); }, {.checked = isOn<showOps>}),
+                 [](W& w) { w.goToOrHide(*w.m_opsDock, showOps); },
+                 {.checked = isOn<showOps>,
+                  .whyNot =
+                      [](const W& w) {
+                          return ofRecorded(w, "it adds up the ops of a simulated step; of a recorded run the tabs Kernels, "
+                                               "Communication and Ranks do");
+                      }}),
         inWindow(showPlan, view, "Plan: Best Layout", "Ctrl+Alt+P",
                  "The best layout of the job on so many GPUs, proved, and why each other one lost; again: hide it", mayPlan,
                  [](W& w) { w.goToOrHide(*w.m_planDock, showPlan); }, {.checked = isOn<showPlan>}),
@@ -350,7 +377,11 @@ std::span<const Command> CommandTable::rows()
             [](W& w) { w.m_desk.setEveryRank(isOn<showEveryRank>(w)); }, {.checked = isOn<showEveryRank>}),
         inWindow(stepThrough, view, "Ste&p Through", "Ctrl+T", "Reveal the schedule action by action, and explain it", hasStep,
                  [](W& w) { w.m_workspace->setStepping(!w.m_workspace->isStepping()); },
-                 {.checked = [](const W& w) { return w.m_workspace->isStepping(); }}),
+                 {.checked = [](const W& w) { return w.m_workspace->isStepping(); },
+                  .whyNot =
+                      [](const W& w) {
+                          return ofRecorded(w, "it reveals the schedule of a scenario; a recorded step plays with Space");
+                      }}),
         inWindow(showLive, view, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back", hasRun,
                  [](W& w) {
                      if (!w.isLiveShown())
@@ -374,6 +405,9 @@ std::span<const Command> CommandTable::rows()
             [](const W& w) { return isOpen(w) && !w.m_masksNumbers; },
             [](W& w) { w.isCompareShown() ? w.showWorkspace() : w.showCompare(); },
             {.checked = [](const W& w) { return w.isCompareShown(); }}),
+        inWindow(
+            closeCompare, view, "Close Comparison", "", "Back to the scenario; the baseline stays pinned",
+            [](const W& w) { return w.isCompareShown(); }, [](W& w) { w.closeCompare(); }),
         inWindow(swapSides, view, "S&wap A and B", "Shift+X", "In the comparison: the other way round", isComparing,
                  [](W& w) {
                      w.m_compare->swapSides();
@@ -393,7 +427,12 @@ std::span<const Command> CommandTable::rows()
                                                "Lay the rank grid out by axes, or as the hardware lies"),
         inWindow(present, view, "Pr&esentation", "F9",
                  "The pictures, or the lesson, before an audience: large text, steered by a clicker", mayPresent,
-                 [](W& w) { w.present(); }, {.startsGroup = true}),
+                 [](W& w) { w.present(); },
+                 {.startsGroup = true,
+                  .whyNot =
+                      [](const W& w) {
+                          return ofRecorded(w, "it shows a scenario or a lesson; F11 shows the recorded run on the full screen");
+                      }}),
         inWindow(fullScreen, view, "&Full Screen", "F11", "Fill the screen", always,
                  [](W& w) { w.setWindowState(w.windowState() ^ Qt::WindowFullScreen); },
                  {.checked = [](const W& w) { return w.isFullScreen(); }}),
@@ -437,7 +476,7 @@ std::span<const Command> CommandTable::rows()
             freezePicture, live, "&Freeze Picture", "F7", "Keep the step that is shown while the training goes on",
             [](const W& w) { return isFrozen(w) || (answers(w) && w.m_live->picture()); },
             [](W& w) { w.freezePicture(!isFrozen(w)); }, {.checked = isFrozen}),
-        inWindow(stopRun, live, "&Stop", "Shift+F5", "End the training after its step; what was received stays", canStop,
+        inWindow(stopRun, live, "&Stop", "Shift+F5", "End the training after its step; what was received stays", trainsStill,
                  [](W& w) { w.m_run->stop(); }),
         inWindow(
             switchClock, live, "Other &Clock", "F8", "Wall clock, or as if every rank had a device",
@@ -452,7 +491,13 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             calibrate, live, "Cali&brate", "",
             "Measure this machine, so that predictions are about it; while nothing trains on it",
-            [](const W& w) { return !w.runIsActive() || !w.m_run->isOwn(); }, [](W& w) { w.calibrate(); }),
+            [](const W& w) { return !trainsStill(w); }, [](W& w) { w.calibrate(); },
+            {.whyNot =
+                 [](const W& w) {
+                     return w.m_run->isOwn() ? W::tr("it would measure a machine that trains: once this training is over")
+                                             : W::tr("the attached run still trains, and if it trains here it would be measured "
+                                                     "too: once it is over");
+                 }}),
 
         inWindow(openFolder, recorded, "Open a &Folder…", "Ctrl+Alt+O",
                  "The traces of a job's ranks: of PyTorch, Chrome, Perfetto, Nsight Systems, NCCL", always,
@@ -497,16 +542,12 @@ std::span<const Command> commands()
     return CommandTable::rows();
 }
 
-namespace {
-
-/// Physical keys are numbered by evdev; X11 and Wayland pass them on with 8 added. Nothing elsewhere.
-int positionOf(const QKeyEvent& event)
+QString whyNot(const Command& command, const MainWindow& window)
 {
-    static const bool known = QGuiApplication::platformName() == QLatin1String("xcb") ||
-                              QGuiApplication::platformName().startsWith(QLatin1String("wayland"));
-    constexpr quint32 kOffset = 8;
-    return known && event.nativeScanCode() > kOffset ? static_cast<int>(event.nativeScanCode() - kOffset) : 0;
+    return CommandTable::whyNot(command, window);
 }
+
+namespace {
 
 /// In the language of the program; what has no translation stays as it is.
 QString translated(const char* text)
@@ -586,71 +627,10 @@ const Command& command(CommandId id)
     return *found;
 }
 
-QList<QKeySequence> shortcutsOf(const Command& command)
-{
-    QList<QKeySequence> out;
-    for (const QString& part : QString::fromUtf8(command.shortcuts).split(QLatin1Char(' '), Qt::SkipEmptyParts))
-        out.push_back(QKeySequence::fromString(part, QKeySequence::PortableText));
-    return out;
-}
-
-QString keysOf(const Command& command)
-{
-    QStringList out;
-    for (const QKeySequence& keys : shortcutsOf(command))
-        out << keys.toString(QKeySequence::NativeText);
-    return out.join(QStringLiteral("  "));
-}
-
 QString plainText(const Command& command)
 {
     QString text = textOf(command);
     return text.remove(QLatin1Char('&')).remove(QStringLiteral("…"));
-}
-
-namespace {
-
-/// With Shift the keys of comma and full stop write something else: here they are the same keys, only faster. By their place,
-/// which English and German keyboards agree about; where nothing tells it, by what they write on an English one.
-int keyWithoutShift(const QKeyEvent& event)
-{
-    constexpr quint32 kCommaPlace = 59, kFullStopPlace = 60; // X11: evdev's codes and eight
-    const int key = event.key();
-    const quint32 place = event.nativeScanCode();
-    if ((event.modifiers() & Qt::ShiftModifier) == 0 || key == Qt::Key_Comma || key == Qt::Key_Period)
-        return key;
-    if (place == kFullStopPlace || (place == 0 && key == Qt::Key_Greater))
-        return Qt::Key_Period;
-    return place == kCommaPlace || (place == 0 && key == Qt::Key_Less) ? Qt::Key_Comma : key;
-}
-
-} // namespace
-
-const Command* canvasCommand(const QKeyEvent& event)
-{
-    if (event.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier))
-        return nullptr;
-    const int position = positionOf(event), key = keyWithoutShift(event);
-    const QKeySequence pressed(static_cast<int>(event.modifiers() & Qt::ShiftModifier) | event.key());
-    const Command* byLetter = nullptr;
-    for (const Command& c : commands()) {
-        if (c.scope != CommandScope::canvas)
-            continue;
-        if (position != 0 && c.extra.position == position)
-            return &c;
-        const auto keys = shortcutsOf(c);
-        const bool withShift = keys.contains(pressed) && (event.modifiers() & Qt::ShiftModifier) != 0;
-        if (withShift)
-            return &c;
-        const bool letterMatches = std::any_of(keys.begin(), keys.end(), [&](const QKeySequence& s) {
-            return s[0].key() == key && (s[0].keyboardModifiers() & Qt::ShiftModifier) == 0;
-        });
-        // A key that is meant by place does not also answer to its letter elsewhere.
-        const bool meantByPlace = position != 0 && c.extra.position != 0 && event.key() >= Qt::Key_A && event.key() <= Qt::Key_Z;
-        if (letterMatches && !meantByPlace)
-            byLetter = &c;
-    }
-    return byLetter;
 }
 
 } // namespace app

@@ -122,6 +122,7 @@ enum class CommandId {
     showLive,
     showRecorded,
     showCompare,
+    closeCompare,
     swapSides,
     present,
     fullScreen,
@@ -181,6 +182,8 @@ struct CommandExtras {
     } tool = {};
     /// Key position as Linux numbers it (evdev), for keys that are meant by place and not by letter; 0 if none.
     int position = 0;
+    /// Why it cannot be run now, where that is not told of all commands of its kind; may be empty.
+    QString (*whyNot)(const MainWindow&) = nullptr;
 };
 
 struct Command {
@@ -197,6 +200,8 @@ struct Command {
 };
 
 std::span<const Command> commands();
+/// Why a command cannot be run now; empty where it can, or where it is plain to see.
+QString whyNot(const Command&, const MainWindow&);
 const Command& command(CommandId);
 QList<QKeySequence> shortcutsOf(const Command&);
 QString keysOf(const Command&);    ///< all its shortcuts, as people read them

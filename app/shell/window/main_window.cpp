@@ -606,8 +606,10 @@ void MainWindow::showStatus()
     }
     if (isCompareShown()) {
         m_pointedLabel->setText(m_desk.lineup().entries().empty()
-                                    ? tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B")
-                                    : tr("W S zoom · A D pan · Shift+X swaps A and B · , and . step through all at once"));
+                                    ? tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B "
+                                         "· Esc closes")
+                                    : tr("W S zoom · A D pan · Shift+X swaps A and B · , and . step through all at once · Esc "
+                                         "closes"));
         m_resultLabel->setText(m_compare->headline());
         return;
     }
@@ -636,39 +638,20 @@ void MainWindow::showStatus()
 
 void MainWindow::updateTitle()
 {
-    const bool shown = m_session.isOpen() && isWorkspaceShown();
-    if (isLiveShown() || isCompareShown() || isRecordedShown()) {
-        setWindowTitle(isLiveShown()      ? tr("Live – Rankscope")
-                       : isCompareShown() ? tr("Comparison – Rankscope")
-                                          : tr("Recorded Run – Rankscope"));
+    const bool shown = m_session.isOpen() && (isWorkspaceShown() || isCompareShown());
+    if (isLiveShown() || isRecordedShown()) {
+        setWindowTitle(isLiveShown()       ? tr("Live – Rankscope")
+                       : m_recorded->run() ? tr("%1 – Recorded Run – Rankscope").arg(m_recorded->run()->name())
+                                           : tr("Recorded Run – Rankscope"));
         setWindowFilePath({});
         setWindowModified(false);
         return;
     }
-    setWindowTitle(shown ? m_session.displayName() + QStringLiteral("[*] – Rankscope") : QStringLiteral("Rankscope"));
+    setWindowTitle(!shown             ? QStringLiteral("Rankscope")
+                   : isCompareShown() ? tr("%1[*] – Comparison – Rankscope").arg(m_session.displayName())
+                                      : m_session.displayName() + QStringLiteral("[*] – Rankscope"));
     setWindowFilePath(shown ? m_session.path() : QString());
     setWindowModified(shown && m_session.isModified());
-}
-
-void MainWindow::keyPressEvent(QKeyEvent* event)
-{
-    if (event->key() == Qt::Key_Escape && m_banner->isVisible()) {
-        m_banner->dismiss();
-        return;
-    }
-    const bool isEmptyPage = isGalleryShown() || (isCompareShown() && !m_compare->view().comparison());
-    if (event->key() == Qt::Key_Escape && isEmptyPage && m_session.isOpen())
-        return showWorkspace();
-    const Command* command = isStartShown() ? nullptr : canvasCommand(*event);
-    // A digit beside a lesson's question is more often a try to answer it.
-    const bool isNotForGrid = m_isInLesson && command && command->viewCommand && isOfGrid(*command->viewCommand) &&
-                              !m_workspace->canvas(Picture::grid).hasFocus();
-    if (!command || isNotForGrid)
-        QMainWindow::keyPressEvent(event);
-    else if (command->viewCommand)
-        runInView(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
-    else
-        run(command->id);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)

@@ -108,6 +108,7 @@ public:
     Problems compareWith(const QString& path);
     Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
     void showCompare();
+    void closeCompare();
     void showPlan(); ///< and starts it, as soon as there is a step
     void showOnly(Picture);
     void showInFront(Picture); ///< as soon as there is a step, whatever layout is remembered and whatever the file shows
@@ -169,6 +170,7 @@ private:
     void connectParts();
     void runInView(ViewCommand, bool fast);
     void updateActions();
+    void tellWhyNot(const Command&);
     void updateTitle();
     void updateIcons();
     void setThemeChoice(ThemeChoice);

@@ -21,6 +21,7 @@
 
 #include <QActionGroup>
 #include <QCoreApplication>
+#include <QKeyEvent>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QStatusBar>
@@ -58,9 +59,6 @@ void MainWindow::buildActions()
         auto* out = new QAction(text, this);
         if (c.scope == CommandScope::window)
             out->setShortcuts(shortcutsOf(c));
-        const QString what = whatOf(c);
-        out->setStatusTip(what);
-        out->setToolTip(firstKeyOf(c).isEmpty() ? what : QStringLiteral("%1  (%2)").arg(what, firstKeyOf(c)));
         if (c.extra.tool.icon || !c.extra.textNow) // else buttons follow the text
             out->setIconText(plainText(c));
         out->setCheckable(c.extra.checked != nullptr);
@@ -80,7 +78,9 @@ void MainWindow::buildActions()
     m_live->setCalibrate(*action(CommandId::calibrate));
     m_recorded->setActions(
         {action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
-    m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison)});
+    m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison),
+                           action(CommandId::closeCompare)});
+    action(CommandId::closeCompare)->setIconText(tr("Close"));
 }
 
 void MainWindow::buildMenus()
@@ -90,7 +90,7 @@ void MainWindow::buildMenus()
     for (const Command& c : commands()) {
         QMenu*& menu = menus[c.menu];
         if (!menu)
-            menu = menuBar()->addMenu(commandMenuTitle(c.menu));
+            (menu = menuBar()->addMenu(commandMenuTitle(c.menu)))->setToolTipsVisible(true);
         if (c.id == CommandId::clearRecent)
             continue; // at the end of the recent files
         QMenu* into = menu;
@@ -101,7 +101,7 @@ void MainWindow::buildMenus()
             if (isNew && c.extra.startsGroup && !menu->isEmpty())
                 menu->addSeparator();
             if (isNew)
-                known = menu->addMenu(submenu);
+                (known = menu->addMenu(submenu))->setToolTipsVisible(true);
             into = known;
         }
         if (c.extra.startsGroup && !into->isEmpty())
@@ -174,11 +174,51 @@ void MainWindow::updateActions()
     for (const Command& c : commands()) {
         QAction& a = *action(c.id);
         a.setEnabled(c.enabled(*this));
+        const QString what = whatOf(c), keys = firstKeyOf(c), why = whyNot(c, *this);
+        a.setStatusTip(why.isEmpty() ? what : tr("Not now: %1").arg(why));
+        a.setToolTip((keys.isEmpty() ? what : QStringLiteral("%1  (%2)").arg(what, keys)) +
+                     (why.isEmpty() ? QString() : tr("\nNot now: %1").arg(why)));
         if (c.extra.checked)
             a.setChecked(c.extra.checked(*this));
         if (c.extra.textNow)
             a.setText(c.extra.textNow(*this));
     }
+}
+
+void MainWindow::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Escape && m_banner->isVisible()) {
+        m_banner->dismiss();
+        return;
+    }
+    if (event->key() == Qt::Key_Escape && isGalleryShown() && m_session.isOpen())
+        return showWorkspace();
+    if (event->key() == Qt::Key_Escape && isCompareShown() && !m_compare->hasSelection())
+        return closeCompare();
+    const QKeySequence pressed(event->keyCombination());
+    for (const Command& c : commands()) // shortcuts of disabled actions are keys like others
+        if (c.scope == CommandScope::window && shortcutsOf(c).contains(pressed) && !c.enabled(*this))
+            return tellWhyNot(c);
+    const Command* command = isStartShown() ? nullptr : canvasCommand(*event);
+    // A digit beside a lesson's question is more often a try to answer it.
+    const bool isNotForGrid = m_isInLesson && command && command->viewCommand && isOfGrid(*command->viewCommand) &&
+                              !m_workspace->canvas(Picture::grid).hasFocus();
+    if (!command || isNotForGrid)
+        QMainWindow::keyPressEvent(event);
+    else if (command->viewCommand)
+        runInView(*command->viewCommand, event->modifiers() & Qt::ShiftModifier);
+    else if (command->enabled(*this))
+        run(command->id);
+    else
+        tellWhyNot(*command);
+}
+
+/// Nobody knows otherwise why a key does nothing.
+void MainWindow::tellWhyNot(const Command& command)
+{
+    constexpr int kTellMs = 8000;
+    if (const QString why = whyNot(command, *this); !why.isEmpty())
+        statusBar()->showMessage(tr("%1, not now: %2").arg(plainText(command), why), kTellMs);
 }
 
 void MainWindow::runInView(ViewCommand viewCommand, bool fast)

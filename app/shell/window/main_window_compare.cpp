@@ -63,6 +63,11 @@ void MainWindow::showCompare()
     m_compare->canvas().setFocus();
 }
 
+void MainWindow::closeCompare()
+{
+    m_session.isOpen() ? showWorkspace() : showGallery();
+}
+
 void MainWindow::pinBaseline()
 {
     const QString former = m_baseline.name();

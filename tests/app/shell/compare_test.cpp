@@ -8,6 +8,7 @@
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 
@@ -157,7 +158,7 @@ TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)
     ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
     settle();
     EXPECT_TRUE(window.isCompareShown());
-    EXPECT_EQ(window.windowTitle(), QStringLiteral("Comparison – Rankscope"));
+    EXPECT_EQ(window.windowTitle(), window.session().displayName() + QStringLiteral("[*] – Comparison – Rankscope"));
     ASSERT_TRUE(page().view().comparison());
     EXPECT_LT(page().view().comparison()->deltaNs(), 0);
     EXPECT_TRUE(page().headline().startsWith(QStringLiteral("−")));
@@ -169,6 +170,30 @@ TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)
     EXPECT_EQ(page().tables().stages().rowCount(), 4);
     EXPECT_TRUE(says("bubble −"));
     EXPECT_TRUE(page().csv().contains(QStringLiteral("key,/schedule/kind,,\"\"\"1f1b\"\"\"")));
+    QTest::keyClick(&page().canvas(), Qt::Key_Escape);
+    EXPECT_FALSE(window.isCompareShown());
+    EXPECT_TRUE(window.workspace().isVisible());
+    window.run(CommandId::showCompare);
+    const auto buttons = page().findChildren<QToolButton*>();
+    const auto close =
+        std::find_if(buttons.begin(), buttons.end(), [](const auto* b) { return b->text() == QLatin1String("Close"); });
+    ASSERT_NE(close, buttons.end());
+    (*close)->click();
+    EXPECT_TRUE(window.workspace().isVisible());
+}
+
+TEST(ComparedNames, AreCutWhereTheyAreAlike)
+{
+    ElidedLabel label("heading");
+    const QString begin = QStringLiteral("A name that somebody gave to a scenario, now ");
+    label.setText(begin + QStringLiteral("placement round-robin"), begin.size());
+    label.resize(label.sizeHint().width() * 2 / 3, 30);
+    label.show();
+    const QString shown = label.findChild<QLabel*>()->text();
+    EXPECT_TRUE(shown.startsWith(QStringLiteral("A name")) && shown.endsWith(QStringLiteral("…placement round-robin")))
+        << shown.toStdString();
+    label.resize(label.sizeHint().width() + 1, 30);
+    EXPECT_EQ(label.findChild<QLabel*>()->text(), label.text());
 }
 
 TEST_F(CompareTest, NumbersOfStagesAndOfThePictureSayWhereTheyComeFrom)

@@ -87,6 +87,7 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
     const qint64 worker = window.liveRun()->workerId();
     EXPECT_TRUE(isAlive(worker));
     EXPECT_FALSE(window.isEnabled(CommandId::calibrate)) << "it would measure a machine that trains";
+    EXPECT_TRUE(whyNot(command(CommandId::calibrate), window).contains(QStringLiteral("once this training is over")));
     // Through the tree that a screen reader has: the ranks, and both timelines' rows.
     const auto& cells = live.canvas(LivePicture::grid).nodes();
     EXPECT_EQ(std::count_if(cells.begin(), cells.end(), [](const Node& node) { return node.role == "cell"; }), 8);

@@ -13,6 +13,7 @@
 #include "tests/app/shell/cut_labels.h"
 #include "tests/app/shell/window_fixture.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QComboBox>
 #include <QDropEvent>
@@ -22,6 +23,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QStatusBar>
 #include <QTemporaryDir>
 #include <QUrl>
 #include <QWheelEvent>
@@ -76,6 +78,19 @@ TEST_F(RecordedTest, AFileIsReadItsStepDrawnAndWhatWasFoundIsShownWhereItIs)
     EXPECT_EQ(panel().shownTable().rows[5].front(), "rank 5");
     EXPECT_EQ(panel().shownTable().rows[5].back(), "79 of 99");
     EXPECT_TRUE(window.isEnabled(CommandId::exportFigure) && window.isEnabled(CommandId::exportTable));
+    // What is of a scenario says so, whoever presses its key or points at it.
+    for (const auto& [id, key, modifier] : {std::tuple{CommandId::present, Qt::Key_F9, Qt::NoModifier},
+                                            {CommandId::stepThrough, Qt::Key_T, Qt::ControlModifier},
+                                            {CommandId::showOps, Qt::Key_0, Qt::AltModifier}}) {
+        EXPECT_FALSE(window.isEnabled(id));
+        const QString why = whyNot(command(id), window);
+        EXPECT_THAT(why.toStdString(), testing::HasSubstr("recorded"));
+        const auto actions = window.actions();
+        EXPECT_TRUE(std::any_of(actions.begin(), actions.end(), [&](const QAction* a) { return a->toolTip().endsWith(why); }));
+        QTest::keyClick(&panel().timelineCanvas(), key, modifier);
+        EXPECT_TRUE(window.statusBar()->currentMessage().endsWith(why)) << window.statusBar()->currentMessage().toStdString();
+    }
+    EXPECT_EQ(window.windowTitle(), QStringLiteral("run.json – Recorded Run – Rankscope"));
     EXPECT_THAT(panel().facts().text().toStdString(), testing::HasSubstr("tp 2, ranks 1 apart\t100 % sure"));
     EXPECT_THAT(panel().facts().text().toStdString(), testing::HasSubstr("Schedule 1f1b, 2 stages, 4 micro-batches"));
     std::string drawn;

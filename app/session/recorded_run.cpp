@@ -77,8 +77,8 @@ void requireSpans(const sim::Recording& recording)
     throw sim::Error(why);
 }
 
-RecoveredRunPtr recoverRun(std::shared_ptr<const sim::Recording> recording, std::vector<sim::NamedAxis> said,
-                           const sim::Catalogue& catalogue)
+std::shared_ptr<RecoveredRun> recoverRun(std::shared_ptr<const sim::Recording> recording, std::vector<sim::NamedAxis> said,
+                                         const sim::Catalogue& catalogue)
 {
     auto run = std::make_shared<RecoveredRun>();
     run->said = std::move(said);
@@ -271,7 +271,7 @@ void RecordedRun::readWhole()
             if (read.origin != origin)
                 throw sim::Error("the files have changed since they were opened: open them again");
             requireSpans(read.recording);
-            return recoverRun(std::make_shared<const sim::Recording>(std::move(read.recording)), {}, catalogue);
+            return RecoveredRunPtr(recoverRun(std::make_shared<const sim::Recording>(std::move(read.recording)), {}, catalogue));
         },
         [this](const RecoveredRunPtr& whole) {
             m_whole = whole;
@@ -319,8 +319,9 @@ void RecordedRun::read()
                  auto recording = std::make_shared<const sim::Recording>(std::move(read.recording));
                  requireSpans(*recording);
                  task.tell([this] { Q_EMIT progressed(tr("Recovering who is who…"), -1); });
-                 task.tell([this, run = recoverRun(std::move(recording), {}, m_catalogue), isFromCache = read.isFromCache,
-                            origin = std::move(read.origin)] {
+                 const auto run = recoverRun(std::move(recording), {}, m_catalogue);
+                 run->whyNotFromCache = QString::fromStdString(read.whyNot);
+                 task.tell([this, run, isFromCache = read.isFromCache, origin = std::move(read.origin)] {
                      takeRead(run, origin, isFromCache);
                      m_isCached = false; // or of a version that kept less: it may be kept anew
                  });
@@ -404,7 +405,12 @@ void RecordedRun::sayGrid(std::vector<sim::NamedAxis> grid)
     const QString what = tr("The ranks cannot lie so");
     withWhole(kRecordedRecover, what, [this, what, grid = std::move(grid)](const RecoveredRunPtr& whole) {
         m_worker.ask(
-            kRecordedRecover, [whole, grid, catalogue = m_catalogue] { return recoverRun(whole->recording, grid, catalogue); },
+            kRecordedRecover,
+            [whole, grid, catalogue = m_catalogue] {
+                auto run = recoverRun(whole->recording, grid, catalogue);
+                run->whyNotFromCache = whole->whyNotFromCache;
+                return RecoveredRunPtr(std::move(run));
+            },
             [this](const RecoveredRunPtr& run) {
                 for (const int ofTheOldGrid : {kRecordedPicture, kRecordedPredict, kRecordedCompare}) {
                     m_worker.drop(ofTheOldGrid);

@@ -36,6 +36,7 @@ struct RecoveredRun {
     /// A simulation of the grid of ranks alone, of a model that is nobody's; nullptr: `whyNoGrid`.
     SimulationPtr grid;
     QString whyNoGrid;
+    QString whyNotFromCache; ///< a cache lies beside the files and was not taken
     const sim::RecoveredSteps& steps() const { return recovered.steps; }
 };
 using RecoveredRunPtr = std::shared_ptr<const RecoveredRun>;

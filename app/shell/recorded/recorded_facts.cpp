@@ -201,6 +201,8 @@ void RecordedFacts::show(const RecoveredRun& run)
         addFact(tr("To know"), {}, beginningOf(problems[i]));
     if (problems.size() > kMostProblems)
         addFact(tr("To know"), {}, tr("… and %1 more").arg(problems.size() - kMostProblems));
+    if (!run.whyNotFromCache.isEmpty())
+        addFact(tr("The cache beside the files was not taken"), {}, run.whyNotFromCache);
     if (!run.whyNoGrid.isEmpty())
         addFact(tr("The grid of ranks cannot be drawn"), {}, run.whyNoGrid);
 

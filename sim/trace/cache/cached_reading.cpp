@@ -5,8 +5,11 @@
 #include "sim/trace/cache/cache_bytes.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <fcntl.h>
 #include <fstream>
+#include <span>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,8 +76,15 @@ fs::path cachePathOf(const std::vector<fs::path>& opened)
     if (!first.has_filename())
         first = first.parent_path(); // "run/"
     std::string name = first.string();
-    if (opened.size() > 1)
-        name += "+" + std::to_string(opened.size() - 1);
+    if (opened.size() > 1) {
+        std::string others; // as they lie from the first: the whole set may be moved
+        for (const fs::path& other : std::span(opened).subspan(1))
+            others += fs::absolute(other).lexically_normal().lexically_relative(first.parent_path()).string() + '\n';
+        std::array<char, 9> number{};
+        std::snprintf(number.data(), number.size(), "%08x",
+                      static_cast<unsigned>(hashOfBytes(std::as_bytes(std::span(others))) & 0xffffffffU));
+        name += "+" + std::to_string(opened.size() - 1) + "-" + number.data();
+    }
     return name + kCacheEnding;
 }
 

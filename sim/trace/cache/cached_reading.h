@@ -17,7 +17,8 @@ namespace sim {
 inline constexpr const char* kCacheEnding = ".rankscope-cache";
 
 /// "run.rankscope-cache" beside the folder "run", "rank0.json.gz.rankscope-cache" beside that file; of several that are opened
-/// together "rank0.json.gz+7.rankscope-cache" beside the first.
+/// together "rank0.json.gz+7-5e1a02c9.rankscope-cache" beside the first: the number is of the others' names, and another set that
+/// begins with the same file has a cache of its own.
 std::filesystem::path cachePathOf(const std::vector<std::filesystem::path>& opened);
 
 /// The files as they are now. Nothing where one is no ordinary file, or named as what is open already (/dev/stdin): a pipe can be

@@ -211,6 +211,12 @@ TEST_F(RecordedRunTest, OfACacheReadsSpansOnceSomebodyAsksAndOnlyOfTheSameFiles)
     late->showStep(0, RecordedRows::streams);
     ASSERT_TRUE(waitFor([&] { return !late->isBusy(); }));
     EXPECT_THAT(failed.toStdString(), testing::HasSubstr("the files have changed since they were opened"));
+    auto after = read({path}); // the cache is still there
+    ASSERT_TRUE(after->run()) << notRead.toStdString();
+    EXPECT_FALSE(after->isFromCache());
+    EXPECT_THAT(after->run()->whyNotFromCache.toStdString(),
+                testing::AllOf(testing::HasSubstr(".rankscope-cache: is of the files as they were: "),
+                               testing::HasSubstr(" has changed; the files themselves were read")));
 }
 
 TEST_F(RecordedRunTest, WithoutSpansIsRefusedFromItsCacheToo)

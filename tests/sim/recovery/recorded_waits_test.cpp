@@ -2,6 +2,7 @@
 #include "sim/recovery/recorded_waits.h"
 
 #include "sim/analysis/wait_chain.h"
+#include "sim/trace/readers/read_recording.h"
 #include "sim/trace/recording.h"
 #include "tests/support/recorded.h"
 #include "tests/support/scenarios.h"
@@ -9,7 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
+#include <iterator>
 
 namespace sim {
 namespace {
@@ -128,6 +131,16 @@ TEST(RecordedWaits, SayWhatIsMissingToAnswer)
     EXPECT_EQ(withoutKernels.longestOf(3), "no wait\n");
     EXPECT_THAT(withoutKernels.waits.whyNone(3), testing::HasSubstr("of rank 3 no kernel was recorded"));
     EXPECT_EQ(Recorded(*simulation).waits.whyNone(3), "");
+}
+
+TEST(RecordedWaits, AreAsThePageAboutARealRunSays)
+{
+    const auto recovered = std::make_shared<const Recovered>(recover(readRecording({RANKSCOPE_TEST_DATA "/slow-rank"})));
+    RecordedWaits waits(recovered, 0);
+    const auto lines = waits.lines(*waits.longestIn(0, 0, INT64_MAX));
+    std::ifstream in(RANKSCOPE_SOURCE_DIR "/docs/real-run.md");
+    const std::string page{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_THAT(page, testing::HasSubstr("\"" + lines.at(0) + "\": it \"" + lines.at(1) + "\""));
 }
 
 } // namespace

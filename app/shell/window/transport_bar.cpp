@@ -13,12 +13,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <functional>
 
 namespace app {
 namespace {
 
 constexpr int kSliderSteps = 10000;
+constexpr int kAroundTime = 8; ///< slider and what stands beside it
 
 QString timeOf(std::int64_t ns)
 {
@@ -61,6 +62,7 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
         m_speed->addItem(speedText(speed), speed);
     m_speed->setCurrentIndex(m_speed->findData(playback.speed()));
     setRole(m_time, "time");
+    m_time->setContentsMargins(kAroundTime, 0, kAroundTime, 0);
     m_time->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
 
     connect(m_begin, &QToolButton::clicked, this, [this] { Q_EMIT scrubbed(m_playback.span().beginNs); });
@@ -74,9 +76,7 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
     });
     connect(&m_playback, &Playback::stateChanged, this, &TransportBar::refresh);
 
-    m_previous->setText(tr("‹ Previous"));
     m_previous->setToolTip(tr("The action before  (,)"));
-    m_next->setText(tr("Next ›"));
     m_next->setToolTip(tr("The next action  (.)"));
     m_leave->setText(tr("Leave"));
     m_leave->setToolTip(tr("All actions again  (Esc)"));
@@ -97,32 +97,41 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
     row->addWidget(m_repeat);
     for (QToolButton* step : {m_previous, m_next, m_leave})
         row->addWidget(step);
-    row->addSpacing(8);
+    row->addSpacing(kAroundTime);
     row->addWidget(m_slider, 1);
-    row->addSpacing(8);
     row->addWidget(m_time);
-    row->addSpacing(8);
     row->addWidget(m_speed);
     refresh();
 }
 
-/// What is least missed goes first.
 void TransportBar::resizeEvent(QResizeEvent* event)
 {
     QFrame::resizeEvent(event);
     fit();
 }
 
+/// What is least missed goes first, until nothing of the rest is cut.
 void TransportBar::fit()
 {
-    constexpr int kRoomForSpeed = 400, kRoomForRepeat = 300;
-    m_speed->setVisible(width() >= kRoomForSpeed);
-    const bool isNarrow = width() < kRoomForRepeat, isStepping = !m_leave->isHidden();
-    m_repeat->setVisible(!isNarrow);
-    m_begin->setVisible(!isNarrow || !isStepping);
-    m_slider->setVisible(!isNarrow || !isStepping);
-    if (std::exchange(m_isNarrow, isNarrow) != isNarrow)
-        refresh();
+    const bool isStepping = !m_leave->isHidden();
+    const auto nameSteps = [this](bool isShort) {
+        m_previous->setText(isShort ? QStringLiteral("‹") : tr("‹ Previous"));
+        m_next->setText(isShort ? QStringLiteral("›") : tr("Next ›"));
+    };
+    for (QWidget* part : std::initializer_list<QWidget*>{m_begin, m_play, m_repeat, m_slider, m_speed, m_time})
+        part->show();
+    nameSteps(false);
+    tellLength(true);
+    for (const std::function<void()>& letGo :
+         {std::function([&] { m_speed->hide(); }), std::function([&] { m_repeat->hide(); }),
+          std::function([&] { m_slider->setVisible(!isStepping); }), std::function([&] { tellLength(false); }),
+          std::function([&] { m_begin->setVisible(!isStepping); }), std::function([&] { nameSteps(isStepping); }),
+          std::function([&] { m_time->hide(); }), std::function([&] { m_play->setVisible(!isStepping); })}) {
+        layout()->invalidate();
+        if (layout()->minimumSize().width() <= width())
+            return;
+        letGo();
+    }
 }
 
 void TransportBar::setIcons(const QString& assets, const Theme& theme)
@@ -164,11 +173,26 @@ void TransportBar::refresh()
                                            .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(slower))
                                      : tr("%1 of the step in a second: %2 times faster than it really is")
                                            .arg(timeOf(std::llround(m_playback.nsASecond())), shortNumber(1 / slower)));
-    const QString position = QStringLiteral("000.0 ms");
-    const QString longest = m_isNarrow ? position : tr("%1 of %2").arg(position, timeOf(m_playback.span().endNs));
-    m_time->setMinimumWidth(QFontMetrics(m_time->font()).horizontalAdvance(longest));
     setEnabled(!m_playback.isEmpty());
     showPosition();
+    fit();
+}
+
+/// Whether the clock tells not only where it is but of what. It is as wide for every time.
+void TransportBar::tellLength(bool told)
+{
+    m_tellsLength = told;
+    const QString widest = clock(QStringLiteral("000.0 ms"));
+    m_time->setMinimumWidth(QFontMetrics(m_time->font()).horizontalAdvance(widest) + 2 * kAroundTime);
+    showPosition();
+}
+
+QString TransportBar::clock(const QString& position) const
+{
+    const TimeRange span = m_playback.span();
+    return !m_tellsLength     ? position
+           : span.beginNs > 0 ? tr("%1 · %2 to %3").arg(position, timeOf(span.beginNs), timeOf(span.endNs))
+                              : tr("%1 of %2").arg(position, timeOf(span.endNs));
 }
 
 void TransportBar::showPosition()
@@ -178,11 +202,7 @@ void TransportBar::showPosition()
     const auto length = static_cast<double>(std::max<std::int64_t>(1, span.endNs - span.beginNs));
     m_slider->setValue(static_cast<int>(
         std::lround(kSliderSteps * std::clamp(static_cast<double>(m_playback.positionNs() - span.beginNs) / length, 0.0, 1.0))));
-    m_time->setText(m_playback.isEmpty() || m_isMasked ? QString()
-                    : m_isNarrow                       ? timeOf(m_playback.positionNs())
-                    : span.beginNs > 0
-                        ? tr("%1 · %2 to %3").arg(timeOf(m_playback.positionNs()), timeOf(span.beginNs), timeOf(span.endNs))
-                        : tr("%1 of %2").arg(timeOf(m_playback.positionNs()), timeOf(span.endNs)));
+    m_time->setText(m_playback.isEmpty() || m_isMasked ? QString() : clock(timeOf(m_playback.positionNs())));
 }
 
 } // namespace app

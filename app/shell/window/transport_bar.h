@@ -37,6 +37,8 @@ protected:
 private:
     void refresh();
     void fit();
+    void tellLength(bool);
+    QString clock(const QString& position) const;
 
     Playback& m_playback;
     QToolButton *m_begin, *m_play, *m_repeat, *m_previous, *m_next, *m_leave;
@@ -45,7 +47,7 @@ private:
     QLabel* m_time;
     QIcon m_playIcon, m_pauseIcon;
     bool m_isMasked = false;
-    bool m_isNarrow = false; ///< the clock tells where it is, not of what
+    bool m_tellsLength = true;
 };
 
 } // namespace app

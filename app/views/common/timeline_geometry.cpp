@@ -157,20 +157,20 @@ float suitableTimelineHeight(std::size_t rows)
 TimelineFrame::TimelineFrame(Rect area, Parts parts)
 {
     constexpr float kScrollBar = 12;
-    const bool low = area.height() < 150;
+    constexpr float kLow = 150; // rows before what stands around them
+    const bool low = area.height() < kLow, lowBelowStory = area.height() - parts.story < kLow;
     constexpr float kLegend = 28, kLegendLine = 22; // the first line, and each below it
     const float headerHeight = low || !parts.legend ? 0.0F : kLegend + kLegendLine * static_cast<float>(parts.legendLines - 1),
-                rulerHeight = parts.ruler ? 22.0F : 0.0F, overviewHeight = low || !parts.overview ? 0.0F : 26.0F;
+                rulerHeight = parts.ruler ? 22.0F : 0.0F, overviewHeight = lowBelowStory || !parts.overview ? 0.0F : 26.0F;
     const float gutterWidth = std::floor(std::clamp(area.width() * 0.16F, 64.0F, 168.0F));
     const float left = area.left + gutterWidth, right = std::max(left + 1, area.right - kScrollBar);
     header = {area.left + kMargin, area.top, area.right - kMargin, area.top + headerHeight};
-    constexpr float kStoryHeight = 66;
-    story = {header.left, header.bottom, header.right, header.bottom + (parts.story ? kStoryHeight : 0.0F)};
+    story = {header.left, header.bottom, header.right, header.bottom + parts.story};
     constexpr float kMarksHeight = 18;
     marks = {left, story.bottom, right, story.bottom + (parts.marks && !low ? kMarksHeight : 0.0F)};
     ruler = {left, marks.bottom, right, marks.bottom + rulerHeight};
     constexpr float kLowestWithMemory = 260, kMemoryGap = 8;
-    const float memoryHeight = parts.memory && area.height() >= kLowestWithMemory + (parts.story ? 80 : 0)
+    const float memoryHeight = parts.memory && area.height() - parts.story >= kLowestWithMemory
                                    ? std::floor(std::clamp(area.height() * 0.17F, 48.0F, 84.0F))
                                    : 0.0F;
     const float memoryBottom = area.bottom - overviewHeight - 6;

@@ -86,7 +86,9 @@ struct TimelineFrame {
     Rect memory;   ///< what one rank holds, on the rows' time axis; no height where there is none
     Rect overview; ///< the whole trace in small
     struct Parts {
-        bool memory = false, story = false, overview = true, legend = true, ruler = true, marks = false;
+        bool memory = false;
+        float story = 0;
+        bool overview = true, legend = true, ruler = true, marks = false;
         int legendLines = 1;
     };
     explicit TimelineFrame(Rect area) : TimelineFrame(area, Parts{}) {}

@@ -18,6 +18,7 @@ namespace app {
 namespace {
 
 constexpr float kLabelledAction = 13, kGappedAction = 6;
+constexpr float kVerdictHeight = 66;
 
 } // namespace
 
@@ -46,7 +47,7 @@ struct OrderEditorView::Data {
     explicit Data(const Theme& t) : theme(t) {}
 
     std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
-    TimelineFrame frame() const { return {area, {.story = true, .overview = false}}; }
+    TimelineFrame frame() const { return {area, {.story = kVerdictHeight, .overview = false}}; }
     TimeAxis axis() const
     {
         const Rect rows = frame().rows;

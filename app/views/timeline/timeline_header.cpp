@@ -1,11 +1,9 @@
 // The line above the timeline: the op classes, each a switch; the step's length, what a selected range holds, or what the
-// critical path consists of. Below it, when stepping, the story of the present step.
-#include "app/step/instant.h"
+// critical path consists of.
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/timeline/range_because.h"
 #include "app/views/timeline/timeline_painter.h"
-#include "app/views/timeline/timeline_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,8 +102,6 @@ public:
                 return chips({area.right - width, area.top, area.right, area.bottom}, letters, true).width();
         return 0;
     }
-
-    void story();
 
 private:
     static constexpr float kRightShare = 0.7F; ///< of the header at most
@@ -238,7 +234,6 @@ private:
         void take(float chip) { line.left += chip + kBetween; }
     };
     ChipFlow chips(Rect area, bool letters, bool draw, bool wraps = false);
-    float phaseChips(const TimelineSteps::Story&, Rect);
 
     Canvas& m_canvas;
     const TimelineScene& m_scene;
@@ -325,57 +320,6 @@ HeaderPainter::ChipFlow HeaderPainter::chips(Rect whole, bool letters, bool draw
     return flow;
 }
 
-void HeaderPainter::story()
-{
-    const TimelineSteps& steps = *m_scene.steps;
-    if (!steps.now())
-        return;
-    const int row = m_scene.focusRow() >= 0 ? m_scene.focusRow() : m_model.rowOf(steps.now()->track);
-    const TimelineSteps::Story story = steps.storyOf(row);
-    const Rect area = m_scene.frame.story;
-    const float line = m_canvas.textHeight(FontFace::body) + 2;
-    const Rect first{area.left, area.top, area.right, area.top + line + 6};
-    const std::string place = "step " + countText(static_cast<std::int64_t>(steps.current() + 1)) + " of " +
-                              countText(static_cast<std::int64_t>(steps.count()));
-    const auto& names = m_model.rows()[static_cast<std::size_t>(row)].names;
-    float x = first.left;
-    const std::string name = fitting(m_canvas, names, 160, FontFace::bold);
-    x += textInside(m_canvas, {x, first.top, first.right, first.bottom}, name, m_theme.text, FontFace::bold) + 12;
-    x += phaseChips(story, {x, first.top, first.right, first.bottom});
-    textInside(m_canvas, {x + 12, first.top, first.right, first.bottom},
-               fitting(m_canvas, {place + "  ·  keys , and .", place}, first.right - x - 12, FontFace::small), m_theme.mutedText,
-               FontFace::small, Align::right);
-    const float second = first.bottom + 2;
-    textInside(m_canvas, {area.left, second, area.right, second + line}, story.sentence, m_theme.text);
-    const std::string now = steps.happens();
-    textInside(m_canvas, {area.left, second + line, area.right, second + 2 * line}, now, m_theme.mutedText);
-    node(TimelineNode::story, "story", place + ". " + now + ". " + name + ": " + story.sentence, area);
-}
-
-/// The three phases side by side, the present one filled. Returns their width; nothing is drawn where they do not fit.
-float HeaderPainter::phaseChips(const TimelineSteps::Story& story, Rect area)
-{
-    constexpr float kPadding = 8, kBetween = 6;
-    float width = 0;
-    for (const std::string& label : story.labels)
-        width += m_canvas.textWidth(label, FontFace::small) + 2 * kPadding + kBetween;
-    if (width > area.width())
-        return 0;
-    float x = area.left;
-    for (std::size_t i = 0; i < story.labels.size(); ++i) {
-        const bool present = story.phase && static_cast<std::size_t>(*story.phase) == i;
-        const Rect chip{x, area.top + 2, x + m_canvas.textWidth(story.labels[i], FontFace::small) + 2 * kPadding,
-                        area.bottom - 2};
-        if (present)
-            m_canvas.fillRect(chip, m_theme.accent);
-        m_canvas.strokeRect(chip, present ? m_theme.accent : m_theme.border);
-        textInside(m_canvas, {chip.left + kPadding, chip.top, chip.right, chip.bottom}, story.labels[i],
-                   present ? readableOn(m_theme.accent) : m_theme.mutedText, FontFace::small);
-        x = chip.right + kBetween;
-    }
-    return width;
-}
-
 } // namespace
 
 std::vector<std::string> criticalPathTexts(const TimelineModel& model, const sim::CriticalPath& path)
@@ -437,11 +381,6 @@ int legendLines(Canvas& canvas, const TimelineScene& scene)
 float paintLegend(Canvas& canvas, const TimelineScene& scene, Rect area)
 {
     return HeaderPainter(canvas, scene).legend(area);
-}
-
-void paintStory(Canvas& canvas, const TimelineScene& scene)
-{
-    HeaderPainter(canvas, scene).story();
 }
 
 } // namespace app

@@ -24,8 +24,7 @@ public:
     {
         m_canvas.fillRect(m_canvas.area(), m_theme.canvas);
         paintHeader(m_canvas, m_scene);
-        if (m_scene.steps)
-            paintStory(m_canvas, m_scene);
+        paintStory(m_canvas, m_scene);
         const std::vector<Tick> ticksInSight = ticks(m_axis, kTickPixels);
         paintMarks(m_canvas, m_scene);
         paintRuler(m_canvas, m_scene, ticksInSight);

@@ -28,7 +28,8 @@ void paintHeader(Canvas&, const TimelineScene&);
 int legendLines(Canvas&, const TimelineScene&);
 /// The colours in use, or what the selected range holds, right-aligned; nothing where it does not fit. Returns the width drawn.
 float paintLegend(Canvas&, const TimelineScene&, Rect);
-/// What starts now and why; where the rank in focus stands.
+/// While actions are revealed one by one: what starts now and why; where the rank in focus stands.
+float storyHeight(Canvas&, const TimelineScene&);
 void paintStory(Canvas&, const TimelineScene&);
 void paintRuler(Canvas&, const TimelineScene&, const std::vector<Tick>&);
 /// Ticks where spans that were searched for start, however small they are.

@@ -41,15 +41,30 @@ void TimelineScene::setTrace(std::shared_ptr<PreparedTrace> next)
 void TimelineScene::prepare(Rect canvas)
 {
     area = canvas;
-    frame = {area,
-             {.memory = surroundings.memory && !model().trace().counters.empty(),
-              .story = steps.has_value(),
-              .overview = surroundings.overview,
-              .legend = surroundings.legend,
-              .ruler = surroundings.ruler,
-              .marks = surroundings.ruler && !marks.all().empty(),
-              .legendLines = legendLines}};
+    frame = {area, parts(area)};
     rows.place(frame.rows, dense ? kLowestDenseRow : kLowestRow, selection.ranks);
+}
+
+TimelineFrame::Parts TimelineScene::parts(Rect canvas) const
+{
+    constexpr float kLegendBesideStory = 192;
+    return {.memory = surroundings.memory && !model().trace().counters.empty(),
+            .story = steps ? storyHeight : 0,
+            .overview = surroundings.overview,
+            .legend = surroundings.legend && (!steps || canvas.height() >= kLegendBesideStory),
+            .ruler = surroundings.ruler,
+            .marks = surroundings.ruler && !marks.all().empty(),
+            .legendLines = legendLines};
+}
+
+float TimelineScene::roomForStory(Rect canvas) const
+{
+    constexpr std::size_t kRowsToRead = 4;
+    TimelineFrame::Parts others = parts(canvas);
+    others.story = 0;
+    others.memory = others.overview = false;
+    const auto read = static_cast<float>(std::min(kRowsToRead, model().rows().size()));
+    return TimelineFrame(canvas, others).rows.height() - read * kLowestRow;
 }
 
 const RangeStatistics* TimelineScene::rangeStatistics() const

@@ -34,6 +34,7 @@ struct TimelineScene {
     TimelineView::Surroundings surroundings;
     std::optional<TimelineView::Legend> legend; ///< nothing: of the trace alone
     int legendLines = 1;                        ///< that the colours in use take
+    float storyHeight = 0;                      ///< of the words on the present step
     bool dense = false, pathShown = false;
     std::string searchText;
     std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to
@@ -49,6 +50,8 @@ struct TimelineScene {
     void setTrace(std::shared_ptr<PreparedTrace>);
     /// Call before anything that depends on places.
     void prepare(Rect area);
+    /// What words on the present step may take and leave rows that can be read.
+    float roomForStory(Rect area) const;
 
     // What there is to draw of the trace.
     const TimelineModel& model() const { return trace->model(); }
@@ -102,6 +105,9 @@ struct TimelineScene {
     Becauses becauseOfSpan(SpanRef) const;
     /// Of the span or row at a place; of nowhere: the range, span or row in focus.
     Becauses becauseOf(std::optional<Point>) const;
+
+private:
+    TimelineFrame::Parts parts(Rect area) const;
 };
 
 } // namespace app

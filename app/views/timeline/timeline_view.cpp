@@ -7,6 +7,7 @@
 #include "app/views/timeline/timeline_walk.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 
@@ -234,7 +235,13 @@ void TimelineView::draw(Canvas& canvas)
     scene.surroundings.isForAudience = isForAudience();
     constexpr float kRoomForLines = 240;
     scene.legendLines = canvas.area().height() < kRoomForLines || !scene.surroundings.legend ? 1 : legendLines(canvas, scene);
+    // It does not shrink again while the view keeps its size: rows would jump from step to step.
+    const float story =
+        std::max(storyHeight(canvas, scene), scene.steps && canvas.area() == scene.area ? scene.storyHeight : 0.0F);
+    const bool movesRows = std::exchange(scene.storyHeight, story) != story;
     scene.prepare(canvas.area());
+    if (scene.steps && movesRows && scene.steps->now())
+        scene.rows.keepInSight(scene.model().rowOf(scene.steps->now()->track));
     beginNumbers(m_data->pointer.at());
     scene.numbers = &numbers();
     paintTimeline(canvas, scene);

@@ -141,6 +141,30 @@ TEST(TimelineSteps, TheViewShowsWhatHasStartedAndTellsThePhaseOfTheRankInFocus)
     EXPECT_TRUE(timeline.draw().nodesOf("story").empty());
 }
 
+/// From 200 % text in the lowest window on.
+TEST(TimelineSteps, WhatHappensIsToldWholeAndFourRowsCanBeReadWhateverTheSize)
+{
+    Timeline timeline(fourStages());
+    timeline.view.setStepping(true);
+    for (int i = 0; i < 12; ++i)
+        timeline.command(ViewCommand::next);
+    for (const auto& [width, height] : {std::pair(1100, 400), {560, 200}, {320, 260}, {500, 121}, {320, 150}, {215, 130}}) {
+        timeline.area = {0, 0, static_cast<float>(width), static_cast<float>(height)};
+        const RecorderCanvas drawn = timeline.draw();
+        std::string words;
+        for (const std::string& text : drawn.texts())
+            words += text + " ";
+        EXPECT_THAT(words, testing::HasSubstr("2B0 starts as soon as 3B0 is there")) << width << "x" << height;
+        EXPECT_THAT(words, testing::AnyOf(testing::HasSubstr("Steady state: 7 times one forward and one backward; "
+                                                             "each backward frees what a forward took"),
+                                          testing::Not(testing::HasSubstr("Steady state"))))
+            << width << "x" << height;
+        EXPECT_EQ(drawn.nodesOf("row").size(), 4U) << width << "x" << height;
+        for (const Node& row : drawn.nodesOf("row"))
+            EXPECT_GE(row.rect.height(), kLowestRow - 1) << width << "x" << height;
+    }
+}
+
 TEST(TimelineSteps, TextsStayWholeWhateverTheSize)
 {
     Timeline timeline(fourStages());
@@ -148,7 +172,7 @@ TEST(TimelineSteps, TextsStayWholeWhateverTheSize)
     for (int i = 0; i < 12; ++i)
         timeline.command(ViewCommand::next);
     for (int width = 60; width <= 1500; width += 120)
-        for (int height = 150; height <= 800; height += 130) {
+        for (int height = 110; height <= 800; height += 130) {
             timeline.area = {0, 0, static_cast<float>(width), static_cast<float>(height)};
             for (const Primitive& text : timeline.draw().cutTexts())
                 ADD_FAILURE() << width << "x" << height << " cut: " << text.text;

@@ -14,6 +14,8 @@ namespace app {
 std::string separatedText(std::string digits); ///< 1234.5 -> 1,234.5
 std::string countText(std::int64_t);           ///< 16,384
 std::string threeDigits(double);               ///< 3.21, 32.1, 321
+/// Of the largest number, written so: what is smaller beside it is lost in its rounding.
+inline constexpr double kLostInThreeDigits = 0.0005;
 std::string durationText(double nanoseconds);  ///< 812 ns, 3.21 µs, 412 ms, 1.20 s
 std::string bytesText(double bytes);           ///< 71.2 GiB
 std::string percentText(double fraction);      ///< 41.3 %

@@ -14,7 +14,9 @@ namespace {
 constexpr double kWorthABar = 0.01;        ///< of the largest part: smaller ones share a bar
 constexpr double kRoomAroundChange = 0.35; ///< of the change, below it, where the axis does not begin at 0
 constexpr double kBreakAbove = 0.55;       ///< the axis is broken where so much of it would hold nothing
-constexpr float kWidestBar = 72, kWidestColumn = 150, kNumberHeight = 16;
+constexpr float kWidestBar = 72, kWidestColumn = 150;
+constexpr float kColumnForUnits = 54, kLineHeight = 13; ///< "+88.8 ms" in one line; narrower: the unit below its number
+constexpr float kBreakGap = 7;                          ///< from where the axis would begin
 constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 58);
 
 std::vector<std::string> labelsOf(sim::StepPart part)
@@ -113,6 +115,7 @@ Waterfall::Waterfall(const sim::Comparison& c)
 struct Waterfall::Frame {
     Rect plot; ///< of the bars
     float column = 0, bar = 0;
+    float numbers = 0;            ///< height of those above a bar
     double lowNs = 0, highNs = 1; ///< at the plot's bottom and top
     bool broken = false;          ///< does not begin at 0
 
@@ -129,11 +132,12 @@ struct Waterfall::Frame {
 
 Waterfall::Frame Waterfall::frame(Rect area) const
 {
-    constexpr float kHeadline = 22, kLabels = 18;
+    constexpr float kHeadline = 22, kLabels = 18, kAroundNumbers = 3;
     Frame f;
-    f.plot = {area.left, area.top + kHeadline + kNumberHeight, area.right,
-              std::max(area.top + kHeadline + kNumberHeight + 1, area.bottom - kLabels)};
-    f.column = std::min(f.plot.width() / static_cast<float>(m_bars.size()), kWidestColumn);
+    f.column = std::min(area.width() / static_cast<float>(m_bars.size()), kWidestColumn);
+    f.numbers = kAroundNumbers + (f.column < kColumnForUnits ? 2 * kLineHeight : kLineHeight);
+    const float top = area.top + kHeadline + f.numbers;
+    f.plot = {area.left, top, area.right, std::max(top + 1, area.bottom - kLabels)};
     f.plot.right = f.plot.left + f.column * static_cast<float>(m_bars.size());
     f.bar = std::min(f.column * 0.66F, kWidestBar);
     double low = static_cast<double>(m_bars.front().toNs), high = low;
@@ -152,8 +156,20 @@ std::optional<std::size_t> Waterfall::barAt(Rect area, Point at) const
 {
     const Frame f = frame(area);
     const auto i = static_cast<std::size_t>(std::max(0.0F, (at.x - f.plot.left) / f.column));
-    const bool isInside = area.contains(at) && at.x >= f.plot.left && at.y >= f.plot.top - kNumberHeight && i < m_bars.size();
+    const bool isInside = area.contains(at) && at.x >= f.plot.left && at.y >= f.plot.top - f.numbers && i < m_bars.size();
     return isInside ? std::optional(i) : std::nullopt;
+}
+
+/// What is written above it.
+std::string Waterfall::numberOf(const Bar& bar) const
+{
+    const auto ns = static_cast<double>(bar.deltaNs());
+    if (bar.isTotal)
+        return durationText(ns);
+    double largest = 0;
+    for (const Bar& each : m_bars)
+        largest = std::max(largest, each.isTotal ? 0.0 : std::abs(static_cast<double>(each.deltaNs())));
+    return std::abs(ns) < kLostInThreeDigits * largest ? "≈0" : signedDurationText(ns);
 }
 
 Becauses Waterfall::becauseOf(const Bar& bar, const ComparedSteps& steps)
@@ -204,8 +220,8 @@ void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area, DrawnNumber
                            : bar.parts.size() == 1 ? fillOf(bar.parts.front(), theme) // as its swatch and the steps' bars
                                                    : mix(theme.canvas, theme.text, 0.3F);
         canvas.fillRect(rect, fill);
-        if (bar.isTotal && f.broken && rect.height() > 16) { // a piece of it is left out
-            const float y = rect.bottom - 7;
+        if (bar.isTotal && f.broken) { // a piece of it is left out
+            const float y = rect.bottom - std::min(kBreakGap, rect.height() / 2);
             canvas.fillConvex({{rect.left - 2, y + 2}, {rect.right + 2, y - 3}, {rect.right + 2, y}, {rect.left - 2, y + 5}},
                               theme.canvas);
         }
@@ -218,13 +234,15 @@ void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area, DrawnNumber
             const float y = std::floor(f.y(static_cast<double>(bar.toNs)));
             canvas.fillRect({rect.right, y, f.rect(m_bars[i + 1], i + 1).left, y + 1}, line);
         }
-        const auto ns = static_cast<double>(bar.deltaNs());
-        const std::string number = bar.isTotal ? durationText(ns) : signedDurationText(ns);
-        const std::string shown = fitting(canvas, {number, number.substr(0, number.find(' '))}, f.column - 2, FontFace::small);
-        if (!shown.empty())
-            writeNumber(numbers, canvas, theme,
-                        {f.middle(i) - f.column / 2, rect.top - small - 2, f.middle(i) + f.column / 2, rect.top - 2}, shown,
-                        theme.text, FontFace::small, Align::center, [bar, steps] { return becauseOf(bar, steps); });
+        const std::string number = numberOf(bar);
+        const std::size_t unit = f.column < kColumnForUnits ? number.find(' ') : std::string::npos;
+        Rect place{f.middle(i) - f.column / 2, rect.top - small - 2, f.middle(i) + f.column / 2, rect.top - 2};
+        if (unit != std::string::npos) {
+            textInside(canvas, place, number.substr(unit + 1), theme.text, FontFace::small, Align::center);
+            place = {place.left, place.top - kLineHeight, place.right, place.top};
+        }
+        writeNumber(numbers, canvas, theme, place, number.substr(0, unit), theme.text, FontFace::small, Align::center,
+                    [bar, steps] { return becauseOf(bar, steps); });
         const FontFace face = bar.isTotal ? FontFace::bold : FontFace::small;
         const float top = f.plot.bottom + 3;
         constexpr float kSwatch = 8, kSpace = 4, kBetween = 8; ///< names that touch read as one
@@ -241,11 +259,10 @@ void Waterfall::paint(Canvas& canvas, const Theme& theme, Rect area, DrawnNumber
         if (!label.empty())
             canvas.text({left + (swatch ? kSwatch + kSpace : 0), top}, label, bar.isTotal ? theme.text : theme.mutedText, face);
         if (canvas.wantsNodes())
-            canvas.node(
-                {.id = kBarNodes + i,
-                 .role = "bar",
-                 .name = bar.description,
-                 .rect = {f.middle(i) - f.column / 2, f.plot.top - kNumberHeight, f.middle(i) + f.column / 2, area.bottom}});
+            canvas.node({.id = kBarNodes + i,
+                         .role = "bar",
+                         .name = bar.description,
+                         .rect = {f.middle(i) - f.column / 2, f.plot.top - f.numbers, f.middle(i) + f.column / 2, area.bottom}});
     }
 }
 

@@ -38,6 +38,7 @@ private:
     struct Frame;
     Frame frame(Rect area) const;
     std::optional<std::size_t> barAt(Rect area, Point) const;
+    std::string numberOf(const Bar&) const;
     static Becauses becauseOf(const Bar&, const ComparedSteps&);
 
     std::vector<Bar> m_bars;

@@ -198,6 +198,9 @@ std::string PlanPicture::differenceText(const sim::PlannedLayout& layout) const
         if (const std::int64_t delta = layout.use[part] - first.use[part]; delta != 0)
             deltas.emplace_back(delta, part);
     std::sort(deltas.begin(), deltas.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
+    std::erase_if(deltas, [largest = deltas.empty() ? 0 : deltas.front().first](const auto& delta) {
+        return static_cast<double>(std::abs(delta.first)) < kLostInThreeDigits * static_cast<double>(std::abs(largest));
+    });
     const double difference = layout.stepSeconds - first.stepSeconds;
     text += ", " + stepText(std::abs(difference)) + (difference >= 0 ? " more" : " less") + " than the first";
     for (std::size_t i = 0; i < deltas.size(); ++i)

@@ -75,7 +75,8 @@ public:
     std::string costText(const sim::PlannedLayout&) const;
     /// "only 1.2 GiB of 80 left" where that is less than a twentieth; else empty.
     std::string tightText(const sim::PlannedLayout&) const;
-    /// "takes 1.30 s, 300 ms more than the first: exposed tp +300 ms": the largest parts first; they add up.
+    /// "takes 1.30 s, 300 ms more than the first: exposed tp +300 ms": the largest parts first; they add up
+    /// as far as the largest is written.
     std::string differenceText(const sim::PlannedLayout&) const;
 
 private:

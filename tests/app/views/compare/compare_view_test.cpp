@@ -115,6 +115,59 @@ TEST(Waterfall, BarsHaveTheColoursOfTheirSwatches)
     EXPECT_GT(coloured, 0);
 }
 
+/// Two steps of seconds that differ in four parts, one of them by no more than the others' rounding.
+sim::Comparison almostAlike()
+{
+    constexpr std::int64_t kMs = 1'000'000;
+    sim::Comparison c;
+    c.stepNs = {7'780 * kMs, 7'780 * kMs};
+    c.use.a[sim::StepPart::computing] = c.use.b[sim::StepPart::computing] = 7'000 * kMs;
+    const auto change = [&](sim::StepPart part, std::int64_t byNs) {
+        c.use.a[part] = 200 * kMs;
+        c.use.b[part] = 200 * kMs + byNs;
+        c.stepNs.b += byNs;
+    };
+    change(sim::StepPart::bubble, -170 * kMs);
+    change(sim::StepPart::tp, 97 * kMs);
+    change(sim::StepPart::pp, -29 * kMs);
+    change(sim::StepPart::optimizer, 1'980);
+    return c;
+}
+
+TEST(Waterfall, NumbersKeepTheirUnitsHoweverNarrowTheirColumns)
+{
+    const Waterfall waterfall(almostAlike());
+    for (const float width : {560.0F, 260.0F}) {
+        RecorderCanvas canvas({0, 0, width, 220});
+        waterfall.paint(canvas, lightTheme(), canvas.area().inset(4));
+        std::string texts;
+        for (const std::string& text : canvas.texts())
+            texts += text + " ";
+        for (const char* shown : {"7.78 s", "−170 ms", "+97.0 ms", "−29.0 ms", "≈0", "7.68 s"}) {
+            const std::string number(shown),
+                digits = number.substr(0, number.find(' ')),
+                unit = number.find(' ') == std::string::npos ? "" : number.substr(number.find(' ') + 1);
+            EXPECT_TRUE(texts.find(number) != std::string::npos || texts.find(unit + " " + digits + " ") != std::string::npos)
+                << number << " in " << texts;
+        }
+        EXPECT_EQ(texts.find("1.98"), std::string::npos) << "noise beside milliseconds";
+        EXPECT_TRUE(canvas.cutTexts().empty());
+    }
+}
+
+TEST(Waterfall, EveryBarThatDoesNotBeginAtZeroIsBroken)
+{
+    const Waterfall waterfall(almostAlike());
+    for (const float height : {300.0F, 84.0F}) {
+        RecorderCanvas canvas({0, 0, 560, height});
+        waterfall.paint(canvas, lightTheme(), canvas.area().inset(4));
+        const auto breaks = std::count_if(canvas.primitives().begin(), canvas.primitives().end(), [](const Primitive& each) {
+            return each.kind == Primitive::Kind::fillConvex && each.color == lightTheme().canvas;
+        });
+        EXPECT_EQ(breaks, 2) << height;
+    }
+}
+
 TEST(Waterfall, SaysWhenNothingDiffers)
 {
     const auto step = sim::simulate(pipeline("1f1b"));

@@ -27,6 +27,7 @@ namespace {
 
 constexpr int kLinesOnScreen = 45; ///< of the smallest text: what stays readable as the screen grows
 constexpr int kSpot = 96;          ///< logical pixels across
+constexpr int kHeadMargin = 28;
 
 /// What a lecturer points with: light where it is, and the picture seen through.
 class Spot final : public QWidget {
@@ -73,11 +74,11 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     m_caption->setTextFormat(Qt::PlainText);
     m_caption->setWordWrap(true);
     setRole(m_count, "muted");
-    m_heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // a long name is cut, not the screen
+    m_heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // a long name does not make the screen wider
     m_row->setSpacing(0);
     auto* head = new QHBoxLayout;
-    head->setContentsMargins(28, 14, 28, 8);
-    head->setSpacing(28);
+    head->setContentsMargins(kHeadMargin, 14, kHeadMargin, 8);
+    head->setSpacing(kHeadMargin);
     head->addWidget(m_heading, 1);
     head->addWidget(m_count);
     auto* foot = new QHBoxLayout;
@@ -122,8 +123,8 @@ void Presentation::goTo(int place)
         return;
     m_place = place;
     m_isAtPictures = false;
+    m_workspace.leaveNow(); // a passage speaks of the ranks, not of what they did when the one before was shown
     m_slide = m_talk->goTo(place);
-    m_heading->setText(m_slide.heading);
     m_caption->setText(m_slide.caption);
     m_caption->setVisible(!m_slide.caption.isEmpty());
     delete m_panel;
@@ -336,8 +337,17 @@ void Presentation::fit()
     const auto sized = [](QLabel& label, int pixels, int weight) {
         label.setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(pixels).arg(weight));
     };
-    sized(*m_heading, text * 4 / 3, QFont::DemiBold);
     sized(*m_count, text, QFont::Normal);
+    constexpr int kAroundHead = 3 * kHeadMargin;
+    const int across = width() - kAroundHead - m_count->sizeHint().width();
+    for (const int pixels : {text * 4 / 3, text * 7 / 6, text}) { // a long name is smaller, a longer one ends in "…"
+        sized(*m_heading, pixels, QFont::DemiBold);
+        m_heading->ensurePolished();
+        if (m_heading->fontMetrics().horizontalAdvance(m_slide.heading) <= across)
+            break;
+    }
+    m_heading->setText(m_heading->fontMetrics().elidedText(m_slide.heading, Qt::ElideRight, across));
+    m_heading->setAccessibleName(m_slide.heading);
     sized(*m_caption, text * 7 / 6, QFont::Normal);
     const QString tips = QStringLiteral("QToolTip, QLabel[role=\"tip\"] { font-size: %1px; }").arg(text);
     if (styleSheet() != tips)

@@ -212,8 +212,7 @@ void Workspace::setStepping(bool on)
         setPictureVisible(Picture::timeline, true);
     timeline().setStepping(on);
     m_transport->setStepping(on);
-    if (on)
-        showNow();
+    on ? showNow() : leaveNow();
     CanvasWidget& canvas = this->canvas(Picture::timeline);
     if (on)
         canvas.setFocus();
@@ -231,6 +230,15 @@ void Workspace::showNow()
 {
     for (const Shown& shown : m_pictures)
         if (shown.view->showNow())
+            shown.canvas->requestFrame();
+}
+
+void Workspace::leaveNow()
+{
+    if (isStepping() || m_desk.playback().isPlaying())
+        return;
+    for (const Shown& shown : m_pictures)
+        if (shown.view->leaveNow())
             shown.canvas->requestFrame();
 }
 

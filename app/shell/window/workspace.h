@@ -36,7 +36,8 @@ public:
     /// The timeline tells the schedule action by action.
     void setStepping(bool);
     bool isStepping() const;
-    void showNow(); ///< pictures that can show the moment at the time cursor do
+    void showNow();  ///< pictures that can show the moment at the time cursor do
+    void leaveNow(); ///< they go back to what they showed before, unless the step plays or something else was chosen
     /// The order editor takes the timeline's place.
     void startEditing(OrderDraft);
     void stopEditing();

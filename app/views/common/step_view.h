@@ -20,6 +20,8 @@ public:
     virtual void setTheme(const Theme&) = 0;
     /// The step is played: a picture that can show a moment does from now on. True if it did not before.
     virtual bool showNow() { return false; }
+    /// Back to what it showed before that, if nothing was chosen since. True if that is something else.
+    virtual bool leaveNow() { return false; }
     /// How high all of the picture is at that width, of a picture that scrolls what it has no room for: figures cut nothing.
     virtual std::optional<float> contentHeight(float width)
     {

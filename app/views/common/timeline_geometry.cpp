@@ -157,8 +157,7 @@ float suitableTimelineHeight(std::size_t rows)
 TimelineFrame::TimelineFrame(Rect area, Parts parts)
 {
     constexpr float kScrollBar = 12;
-    constexpr float kLow = 150; // rows before what stands around them
-    const bool low = area.height() < kLow, lowBelowStory = area.height() - parts.story < kLow;
+    const bool low = area.height() < kLowTimeline, lowBelowStory = area.height() - parts.story < kLowTimeline;
     constexpr float kLegend = 28, kLegendLine = 22; // the first line, and each below it
     const float headerHeight = low || !parts.legend ? 0.0F : kLegend + kLegendLine * static_cast<float>(parts.legendLines - 1),
                 rulerHeight = parts.ruler ? 22.0F : 0.0F, overviewHeight = lowBelowStory || !parts.overview ? 0.0F : 26.0F;

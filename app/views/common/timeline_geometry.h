@@ -74,6 +74,9 @@ RowStack stackRows(const std::vector<RowNeed>&, float height, float lowestRow = 
 /// What a figure of so many rows can use, with all that stands around them.
 float suitableTimelineHeight(std::size_t rows);
 
+constexpr float kLowTimeline = 150;       ///< below it rows come before what stands around them
+constexpr float kRoomForEverything = 240; ///< for legends of several lines beside all the rest
+
 /// The view's area, divided.
 struct TimelineFrame {
     Rect header;   ///< legend

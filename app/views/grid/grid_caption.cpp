@@ -11,7 +11,7 @@
 namespace app {
 namespace {
 
-constexpr float kRampWidth = 96, kMeaningWidth = 300;
+constexpr float kRampWidth = 96, kShortestRamp = 24, kBesideRamp = 8, kMeaningWidth = 300;
 
 class CaptionPainter {
 public:
@@ -19,7 +19,7 @@ public:
 
     void paint()
     {
-        if (const float width = meaningWidth(m_scene.frame); width > 0) {
+        if (const float width = m_scene.onlyTold ? besideName() : meaningWidth(m_scene.frame); width > 0) {
             const Rect line = m_scene.frame.lenses;
             const LensLegend legend = legendOf(m_scene.reading);
             const Rect room{line.right - width, line.top, line.right, line.bottom};
@@ -35,27 +35,39 @@ public:
     }
 
 private:
+    /// The lens's name alone stands there, and nothing that is clicked.
+    float besideName()
+    {
+        const Rect line = m_scene.frame.lenses;
+        const float name = m_canvas.textWidth(gridLensName(m_scene.reading.lens), FontFace::bold);
+        return line.height() > 0 ? line.width() - name - kMargin : 0;
+    }
     Rect after(Rect line, float used) const { return {line.left + used, line.top, line.right, line.bottom}; }
 
     void ramp(const LensLegend& legend, Rect room)
     {
         const float middle = std::floor((room.top + room.bottom) / 2);
         const float highWidth = m_canvas.textWidth(legend.high, FontFace::small);
-        const Rect bar{room.right - highWidth - 8 - kRampWidth, middle - 5, room.right - highWidth - 8, middle + 5};
-        textInside(m_canvas, {bar.right + 8, room.top, room.right + 1, room.bottom}, legend.high, m_theme.mutedText,
+        const float width = std::floor(std::min(kRampWidth, room.width() - highWidth - kBesideRamp));
+        if (width < kShortestRamp)
+            return;
+        const Rect bar{room.right - highWidth - kBesideRamp - width, middle - 5, room.right - highWidth - kBesideRamp,
+                       middle + 5};
+        textInside(m_canvas, {bar.right + kBesideRamp, room.top, room.right + 1, room.bottom}, legend.high, m_theme.mutedText,
                    FontFace::small);
         constexpr int kSteps = 48;
         for (int i = 0; i < kSteps; ++i) {
             const double share = (i + 0.5) / kSteps;
-            m_canvas.fillRect(
-                {bar.left + static_cast<float>(2 * i), bar.top, bar.left + static_cast<float>(2 * i + 2), bar.bottom},
-                m_scene.reading.lens == GridLens::straggler ? m_theme.deviationAt(2 * share - 1) : m_theme.heatAt(share));
+            const float step = width / kSteps, left = bar.left + step * static_cast<float>(i);
+            m_canvas.fillRect({left, bar.top, left + step, bar.bottom}, m_scene.reading.lens == GridLens::straggler
+                                                                            ? m_theme.deviationAt(2 * share - 1)
+                                                                            : m_theme.heatAt(share));
         }
         for (const double share : legend.marks) {
             const float x = bar.left + std::floor(bar.width() * static_cast<float>(std::clamp(share, 0.0, 1.0)));
             m_canvas.fillRect({x - 1, bar.top - 3, x + 1, bar.bottom + 3}, share > 1 ? m_theme.error : m_theme.text);
         }
-        float left = bar.left - 8;
+        float left = bar.left - kBesideRamp;
         if (!legend.low.empty()) {
             const Rect low{room.left, room.top, left, room.bottom};
             left -= textInside(m_canvas, low, legend.low, m_theme.mutedText, FontFace::small, Align::right) + 10;
@@ -97,13 +109,13 @@ private:
         const Rect area = m_scene.frame.legend;
         if (area.height() <= 0)
             return;
+        const auto rank = m_scene.focusRank();
+        if (!rank && m_scene.onlyTold)
+            return;
         m_canvas.line({area.left - kMargin, area.top}, {area.right + kMargin, area.top}, m_theme.border);
         const bool twoLines = area.height() >= 40;
         const Rect first{area.left, area.top + 2, area.right, twoLines ? area.top + area.height() / 2 - 2 : area.bottom};
         const Rect second{area.left, first.bottom, area.right, area.bottom - 4};
-        const auto rank = m_scene.focusRank();
-        if (!rank && m_scene.onlyTold)
-            return;
         if (!rank) {
             std::vector<std::string> texts{"Point at a rank to see its process groups; click to keep it.", "Point at a rank."};
             if (m_scene.reading.isOver)

@@ -80,12 +80,11 @@ private:
     void lenses()
     {
         const Rect line = m_frame.lenses;
-        const float room = line.width() - meaningWidth(m_frame) - kSectionGap;
         if (m_state.onlyTold) {
-            const std::string name = fitting(m_canvas, {gridLensName(m_choices.lens)}, room, FontFace::bold);
-            textInside(m_canvas, {line.left, line.top, line.left + room, line.bottom}, name, m_theme.text, FontFace::bold);
+            textInside(m_canvas, line, gridLensName(m_choices.lens), m_theme.text, FontFace::bold);
             return;
         }
+        const float room = line.width() - meaningWidth(m_frame) - kSectionGap;
         float needed = 0;
         for (int i = 0; i < kGridLensCount; ++i)
             needed += widthOf(gridLensName(static_cast<GridLens>(i))) - 1;

@@ -51,6 +51,11 @@ void GridModel::setArrangement(GridArrangement arrangement)
     m_arrangement = std::move(arrangement);
 }
 
+void GridModel::setOnlyTold(bool onlyTold)
+{
+    m_isOnlyTold = onlyTold;
+}
+
 const std::vector<RankNow>* GridModel::live() const
 {
     return m_step.simulation && m_now.size() == sim::asIndex(ranks()) ? &m_now : nullptr;
@@ -80,19 +85,19 @@ GridPlan GridModel::plan() const
 
 bool GridModel::layOut(Rect area, GridCamera& camera)
 {
-    const bool anew = m_layoutStale || area != m_laidOutFor;
-    const GridFrame frame(area);
+    const Rect plot = frame(area).plot;
+    const bool anew = m_layoutStale || plot != m_laidOutFor;
     if (anew) {
-        m_layout = GridLayout(plan(), frame.plot.width() - 2 * GridCamera::kEdge, frame.plot.height() - 2 * GridCamera::kEdge);
+        m_layout = GridLayout(plan(), plot.width() - 2 * GridCamera::kEdge, plot.height() - 2 * GridCamera::kEdge);
         const auto columns = sim::asIndex(m_layout.columns());
         m_rankOfCell.assign(columns * sim::asIndex(m_layout.rows()), -1);
         for (int rank = 0; rank < m_layout.ranks(); ++rank)
             m_rankOfCell[sim::asIndex(m_layout.row(rank)) * columns + sim::asIndex(m_layout.column(rank))] = rank;
-        m_laidOutFor = area;
+        m_laidOutFor = plot;
         m_layoutStale = false;
         m_tonesStale = true;
     }
-    camera.look(m_layout, frame.plot);
+    camera.look(m_layout, plot);
     return anew;
 }
 

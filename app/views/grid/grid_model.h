@@ -8,6 +8,7 @@
 #include "app/views/grid/grid_groups.h"
 #include "app/views/grid/grid_layout.h"
 #include "app/views/grid/grid_lens.h"
+#include "app/views/grid/grid_painter.h"
 
 #include <optional>
 
@@ -21,6 +22,8 @@ public:
     void setMeasured(std::vector<MeasuredRank>);
     void setLens(GridLens);
     void setArrangement(GridArrangement);
+    /// Nobody can point or click there.
+    void setOnlyTold(bool);
 
     const SimulationPtr& simulation() const { return m_step.simulation; }
     GridLens lens() const { return m_lens; }
@@ -36,6 +39,7 @@ public:
     int ranks() const { return m_step.simulation ? m_step.simulation->mesh().worldSize() : 0; }
     GridChoices choices() const;
 
+    GridFrame frame(Rect area) const { return GridFrame(area, m_isOnlyTold && m_lens != GridLens::groups); }
     /// Lays out for the area; true if that was anew.
     bool layOut(Rect area, GridCamera&);
     /// Reads the lens at the selection's cursor.
@@ -55,6 +59,7 @@ private:
     std::vector<MeasuredRank> m_measured; ///< of a recorded run: likewise
     GridLens m_lens = GridLens::memory;
     GridArrangement m_arrangement;
+    bool m_isOnlyTold = false;
 
     GridLayout m_layout;
     Rect m_laidOutFor{};

@@ -390,12 +390,13 @@ void GridPainter::lit()
 
 } // namespace
 
-GridFrame::GridFrame(Rect area)
+GridFrame::GridFrame(Rect area, bool meaningFirst)
 {
+    const float forMeaning = meaningFirst ? 120 : 200, forWords = meaningFirst ? 200 : 150;
     const Rect inner{area.left + kMargin, area.top + 6, area.right - kMargin, area.bottom - 4};
-    const float lensHeight = area.height() >= 200 ? 26.0F : 0.0F;
+    const float lensHeight = area.height() >= forMeaning ? 26.0F : 0.0F;
     const float captionHeight = area.height() >= 150 ? 24.0F : 0.0F;
-    const float legendHeight = area.height() >= 240 ? 44.0F : area.height() >= 150 ? 22.0F : 0.0F;
+    const float legendHeight = area.height() >= 240 ? 44.0F : area.height() >= forWords ? 22.0F : 0.0F;
     lenses = {inner.left, inner.top, inner.right, inner.top + lensHeight};
     caption = {inner.left, lenses.bottom + (lensHeight > 0 ? 2.0F : 0.0F), inner.right, 0};
     caption.bottom = caption.top + captionHeight;

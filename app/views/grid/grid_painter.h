@@ -23,7 +23,8 @@ struct GridFrame {
     Rect caption; ///< how many ranks, chips of the axes
     Rect plot;    ///< rulers and cells
     Rect legend;  ///< about the rank in focus
-    explicit GridFrame(Rect area);
+    /// `meaningFirst`: what the colours mean is told before words on a rank.
+    explicit GridFrame(Rect area, bool meaningFirst = false);
 };
 
 /// Layout coordinates to the screen.

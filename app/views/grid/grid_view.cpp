@@ -37,6 +37,7 @@ struct GridView::Data {
     bool dragging = false; ///< the pressed chip
 
     GridMover mover;
+    std::optional<GridLens> beforeNow; ///< that was left to show the moment, until another is chosen
 
     Data(Selection& s, const Theme& t) : selection(s), theme(t) {}
 
@@ -108,6 +109,7 @@ struct GridView::Data {
         const auto wanted = static_cast<GridLens>((lens + kGridLensCount) % kGridLensCount);
         const bool changed = wanted != model.lens();
         model.setLens(wanted);
+        beforeNow.reset();
         return changed;
     }
 
@@ -233,12 +235,21 @@ void GridView::setTheme(const Theme& theme)
 
 bool GridView::showNow()
 {
-    return m_data->setLens(static_cast<int>(GridLens::now));
+    const GridLens before = lens();
+    const bool changed = m_data->setLens(static_cast<int>(GridLens::now));
+    if (changed)
+        m_data->beforeNow = before;
+    return changed;
+}
+
+bool GridView::leaveNow()
+{
+    return m_data->beforeNow && m_data->setLens(static_cast<int>(*m_data->beforeNow));
 }
 
 void GridView::setLens(GridLens lens)
 {
-    m_data->model.setLens(lens);
+    m_data->setLens(static_cast<int>(lens));
 }
 
 GridLens GridView::lens() const
@@ -283,9 +294,10 @@ void GridView::draw(Canvas& canvas)
         drawEmpty(canvas, d.theme, "No ranks yet", hint());
         return;
     }
+    d.model.setOnlyTold(isForAudience());
     d.prepare(canvas.area());
     d.model.read(d.selection);
-    const GridFrame frame(canvas.area());
+    const GridFrame frame = d.model.frame(canvas.area());
     beginNumbers(d.pointed());
     d.targets = paintGrid(canvas, {*d.model.simulation(), d.model.layout(), d.model.reading(), d.model.tones(), d.theme,
                                    d.selection, d.model.groupsOf(d.litRank()), d.model.instants(), d.model.processOf(), frame,

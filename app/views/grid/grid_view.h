@@ -22,6 +22,7 @@ public:
     void setMeasured(std::vector<MeasuredRank>);
     void setTheme(const Theme&) override;
     bool showNow() override; ///< with the lens of that name
+    bool leaveNow() override;
 
     void setLens(GridLens);
     GridLens lens() const;

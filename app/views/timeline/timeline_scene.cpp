@@ -50,7 +50,7 @@ TimelineFrame::Parts TimelineScene::parts(Rect canvas) const
     constexpr float kLegendBesideStory = 192;
     return {.memory = surroundings.memory && !model().trace().counters.empty(),
             .story = steps ? storyHeight : 0,
-            .overview = surroundings.overview,
+            .overview = surroundings.overview && (!surroundings.isForAudience || canvas.height() >= kRoomForEverything),
             .legend = surroundings.legend && (!steps || canvas.height() >= kLegendBesideStory),
             .ruler = surroundings.ruler,
             .marks = surroundings.ruler && !marks.all().empty(),

@@ -233,8 +233,8 @@ void TimelineView::draw(Canvas& canvas)
         return;
     }
     scene.surroundings.isForAudience = isForAudience();
-    constexpr float kRoomForLines = 240;
-    scene.legendLines = canvas.area().height() < kRoomForLines || !scene.surroundings.legend ? 1 : legendLines(canvas, scene);
+    const float roomForLines = isForAudience() ? kLowTimeline : kRoomForEverything;
+    scene.legendLines = canvas.area().height() < roomForLines || !scene.surroundings.legend ? 1 : legendLines(canvas, scene);
     // It does not shrink again while the view keeps its size: rows would jump from step to step.
     const float story =
         std::max(storyHeight(canvas, scene), scene.steps && canvas.area() == scene.area ? scene.storyHeight : 0.0F);

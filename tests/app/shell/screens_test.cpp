@@ -508,6 +508,7 @@ TEST_F(ScreensTest, SteppingMovesTheTimeCursorAndTheLensAndLeavesWithEsc)
     open(kSixteen);
     Workspace& workspace = window.workspace();
     auto& grid = static_cast<GridView&>(workspace.view(Picture::grid));
+    const GridLens before = grid.lens();
     window.run(CommandId::stepThrough);
     EXPECT_EQ(grid.lens(), GridLens::now);
     const auto buttons = workspace.transport().findChildren<QToolButton*>();
@@ -520,6 +521,7 @@ TEST_F(ScreensTest, SteppingMovesTheTimeCursorAndTheLensAndLeavesWithEsc)
     EXPECT_GT(window.desk().selection().cursorNs, 0);
     QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Escape);
     EXPECT_FALSE(workspace.isStepping());
+    EXPECT_EQ(grid.lens(), before);
     EXPECT_FALSE((*next)->isVisible());
 }
 

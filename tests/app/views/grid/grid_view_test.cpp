@@ -288,5 +288,36 @@ TEST(GridView, FewerRanksForgetASelectionThatIsGone)
     EXPECT_EQ(grid.draw().nodesOf("cell").size(), 2U);
 }
 
+/// 1024 × 640 before an audience, beside a timeline.
+TEST(GridView, TellsAnAudienceWhatItsColoursMeanHoweverSmallItIs)
+{
+    Grid grid(teachingGrid());
+    grid.view.setForAudience(true);
+    constexpr Rect kSmall{0, 0, 220, 160};
+    grid.view.setLens(GridLens::memory);
+    const RecorderCanvas memory = grid.draw(kSmall);
+    EXPECT_THAT(memory.texts(), testing::Contains("80.0 GiB"));
+    EXPECT_FALSE(memory.rectsOf(lightTheme().heatAt(0.5 / 48)).empty()) << "its scale from the lowest";
+    EXPECT_TRUE(memory.cutTexts().empty());
+    grid.view.setLens(GridLens::now);
+    EXPECT_THAT(grid.draw(kSmall).texts(), testing::IsSupersetOf({"Now", "F", "B"}));
+}
+
+TEST(GridView, ReturnsToTheLensItHadBeforeTheMomentWasShown)
+{
+    Grid grid(teachingGrid());
+    grid.view.setLens(GridLens::groups);
+    EXPECT_TRUE(grid.view.showNow());
+    EXPECT_EQ(grid.view.lens(), GridLens::now);
+    EXPECT_TRUE(grid.view.leaveNow());
+    EXPECT_EQ(grid.view.lens(), GridLens::groups);
+    grid.view.showNow();
+    grid.view.setLens(GridLens::memory);
+    EXPECT_FALSE(grid.view.leaveNow()) << "chosen since";
+    grid.view.setLens(GridLens::now);
+    EXPECT_FALSE(grid.view.leaveNow()) << "chosen itself";
+    EXPECT_EQ(grid.view.lens(), GridLens::now);
+}
+
 } // namespace
 } // namespace app

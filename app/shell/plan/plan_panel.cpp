@@ -208,25 +208,22 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_head->setSpacing(8);
     m_head->addLayout(forWhat, 1);
     m_head->addLayout(limits, 1);
-    auto* buttons = new QHBoxLayout;
+    auto* buttons = new QHBoxLayout; // below what scrolls: what a layout is chosen for is always in reach
+    buttons->setContentsMargins(12, 4, 12, 8);
     buttons->setSpacing(8);
     buttons->addWidget(m_copy);
     buttons->addStretch(1);
     buttons->addWidget(m_compare);
     buttons->addWidget(m_open);
-    m_foot = new QBoxLayout(QBoxLayout::LeftToRight);
-    m_foot->setSpacing(8);
-    m_foot->addWidget(m_detail, 1);
-    m_foot->addLayout(buttons);
     auto* column = new QVBoxLayout(page);
-    column->setContentsMargins(12, 6, 12, 8);
+    column->setContentsMargins(12, 6, 12, 4);
     column->setSpacing(4);
     column->addLayout(m_head);
     column->addWidget(m_sizesCanvas);
     column->addWidget(m_progress);
     column->addWidget(m_proof);
     column->addWidget(m_split, 1);
-    column->addLayout(m_foot);
+    column->addWidget(m_detail);
     m_area->setWidget(page);
     m_area->setWidgetResizable(true);
     m_area->setFrameShape(QFrame::NoFrame);
@@ -234,7 +231,9 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     setRole(m_area, "clear");
     auto* whole = new QVBoxLayout(this);
     whole->setContentsMargins(0, 0, 0, 0);
+    whole->setSpacing(0);
     whole->addWidget(m_area);
+    whole->addLayout(buttons);
     setMinimumSize(kNarrowestPlan, kLowestPlan);
 
     m_soon.setSingleShot(true);
@@ -446,7 +445,7 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
 /// Controls below each other where they have no room beside each other.
 void PlanPanel::fold()
 {
-    constexpr int kSides = 24, kScrollBar = 12, kRoomForDetail = 220;
+    constexpr int kSides = 24, kScrollBar = 12;
     const int room = width() - kSides - kScrollBar;
     const auto needs = [](const QBoxLayout& line) {
         return line.itemAt(0)->minimumSize().width() + line.spacing() + line.itemAt(1)->minimumSize().width();
@@ -457,8 +456,6 @@ void PlanPanel::fold()
     m_copy->setText(width() < kRoomBeside ? tr("Copy") : tr("Copy Table"));
     m_copy->setAccessibleName(tr("Copy Table"));
     m_head->setDirection(needs(*m_head) > room ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
-    m_foot->setDirection(m_foot->itemAt(1)->minimumSize().width() + kRoomForDetail > room ? QBoxLayout::TopToBottom
-                                                                                          : QBoxLayout::LeftToRight);
 }
 
 void PlanPanel::refreshControls()

@@ -550,6 +550,9 @@ TEST_F(PlanWindow, ASmallPanelFoldsAndScrollsAndCutsNothing)
                 EXPECT_TRUE(page.rect().contains(rect)) << size.width() << " x " << size.height();
                 EXPECT_GE(part->width(), part->minimumSizeHint().width()) << size.width();
             }
+        for (const QPushButton* use : small.findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly))
+            EXPECT_LE(use->geometry().bottom(), small.height()) << "what a layout is chosen for is in sight";
+        EXPECT_EQ(small.findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly).size(), 2);
         const bool fitsAcross = page.width() <= area->viewport()->width();
         const bool fitsDown = page.height() <= area->viewport()->height();
         EXPECT_TRUE(fitsAcross || size.width() < 300) << "folds before it scrolls, at " << size.width();

@@ -23,12 +23,19 @@ bool isCut(const QMainWindow& window, const QTabBar& bar)
     });
 }
 
+/// With one that is shown: a dock that is hidden keeps its place, and has no tab.
+bool sharesPlace(const QMainWindow& window, QDockWidget& dock)
+{
+    const QList<QDockWidget*> others = window.tabifiedDockWidgets(&dock);
+    return std::any_of(others.begin(), others.end(), [](const QDockWidget* other) { return !other->isHidden(); });
+}
+
 } // namespace
 
 void tidyDockTabs(QMainWindow& window)
 {
     for (QDockWidget* dock : window.findChildren<QDockWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
-        const bool tabbed = !dock->isFloating() && !window.tabifiedDockWidgets(dock).isEmpty();
+        const bool tabbed = !dock->isFloating() && sharesPlace(window, *dock);
         QWidget* const title = dock->titleBarWidget();
         if (tabbed && title == nullptr) {
             dock->setTitleBarWidget(new QWidget);

@@ -6,6 +6,7 @@
 #include "sim/planner/sensitivity.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <functional>
@@ -35,7 +36,7 @@ std::vector<Made> casesOf(const Scenario& scenario)
     all.push_back({{"memory 10 % slower", "/cluster/efficiency/memory × 0.9"},
                    [](Scenario& of, int) { of.cluster.efficiency.memory *= kSlowerMemory; }});
     for (std::size_t i = 0; i < scenario.cluster.tiers.size(); ++i)
-        all.push_back({{scenario.cluster.tiers[i].name + " gives a quarter less",
+        all.push_back({{spokenNetwork(scenario.cluster.tiers[i].name) + " gives a quarter less",
                         "/cluster/tiers/" + std::to_string(i) + "/bandwidth_gbs × 0.75"},
                        [i](Scenario& of, int) { of.cluster.tiers[i].bandwidthGBs *= kSlowerTier; }});
     if (scenario.layout.worldSize() > 1) {

@@ -61,6 +61,12 @@ constexpr std::array<Word, 7> kGroups{{{"embd", "tied embedding"},
                                        {"mp", "model copy"},
                                        {"copies", "model copies"}}};
 constexpr std::array<Word, 4> kGroupSymbols{{{"embd", "emb"}, {"dp_replicate", "rep"}, {"expt_dp", "edp"}, {"expt_tp", "etp"}}};
+constexpr std::array<Word, 6> kNetworks{{{"nvlink", "NVLink"},
+                                         {"infiniband", "InfiniBand"},
+                                         {"roce", "RoCE"},
+                                         {"pcie", "PCIe"},
+                                         {"slingshot", "Slingshot"},
+                                         {"xgmi", "xGMI"}}};
 
 const std::string_view* wordOf(std::span<const Word> words, std::string_view name)
 {
@@ -122,6 +128,12 @@ std::string symbolOfGroup(std::string_view name)
 {
     const std::string_view* const word = wordOf(kGroupSymbols, name);
     return word != nullptr ? std::string(*word) : replaced(name, '_', "");
+}
+
+std::string spokenNetwork(std::string_view name)
+{
+    const std::string_view* const word = wordOf(kNetworks, name);
+    return std::string(word != nullptr ? *word : name);
 }
 
 } // namespace sim

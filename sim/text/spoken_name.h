@@ -22,4 +22,7 @@ std::string spokenGroup(std::string_view name);
 /// The same as the index of a symbol, in one word: "dpcp".
 std::string symbolOfGroup(std::string_view name);
 
+/// Of a network of a cluster, as who makes it writes it: "NVLink"; other names are words already.
+std::string spokenNetwork(std::string_view name);
+
 } // namespace sim

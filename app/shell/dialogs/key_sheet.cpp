@@ -7,6 +7,7 @@
 #include <QLabel>
 #include <QScreen>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 #include <array>
@@ -56,31 +57,20 @@ void add(QGridLayout& grid, const KeySheet::Section& section)
     }
 }
 
-} // namespace
-
-KeySheet::KeySheet(std::vector<Section> sections, NavigationStyle wheel, QWidget* parent) : QDialog(parent)
+/// In so many columns that are about equally high.
+QWidget* sheetOf(const std::vector<KeySheet::Section>& sections, std::size_t count)
 {
-    setWindowTitle(tr("Keys"));
-    Section mouse{tr("Mouse"), {}};
-    for (const Gesture& g : kGestures)
-        mouse.lines.push_back({tr(g.keys), tr(g.what), {}});
-    if (wheel == NavigationStyle::tracy)
-        std::swap(mouse.lines[0].what, mouse.lines[1].what);
-    sections.insert(sections.begin() + 1, mouse);
-
     auto* sheet = new QWidget;
     auto* columns = new QHBoxLayout(sheet);
     columns->setContentsMargins(24, 24, 24, 24);
     columns->setSpacing(40);
-    // In columns that are about equally high.
-    constexpr std::size_t kColumns = 3;
     std::size_t all = 0;
-    for (const Section& section : sections)
+    for (const KeySheet::Section& section : sections)
         all += heightOf(section);
     QGridLayout* column = nullptr;
     std::size_t placed = 0, begun = 0;
-    for (const Section& section : sections) {
-        if (!column || (placed + heightOf(section) / 2 > all * begun / kColumns && begun < kColumns)) {
+    for (const KeySheet::Section& section : sections) {
+        if (!column || (placed + heightOf(section) / 2 > all * begun / count && begun < count)) {
             column = new QGridLayout;
             column->setHorizontalSpacing(20);
             column->setVerticalSpacing(3);
@@ -94,6 +84,28 @@ KeySheet::KeySheet(std::vector<Section> sections, NavigationStyle wheel, QWidget
         auto* grid = static_cast<QGridLayout*>(columns->itemAt(i)->layout());
         grid->setRowStretch(grid->rowCount(), 1);
     }
+    return sheet;
+}
+
+} // namespace
+
+KeySheet::KeySheet(std::vector<Section> sections, NavigationStyle wheel, QWidget* parent) : QDialog(parent)
+{
+    setWindowTitle(tr("Keys"));
+    Section mouse{tr("Mouse"), {}};
+    for (const Gesture& g : kGestures)
+        mouse.lines.push_back({tr(g.keys), tr(g.what), {}});
+    if (wheel == NavigationStyle::tracy)
+        std::swap(mouse.lines[0].what, mouse.lines[1].what);
+    sections.insert(sections.begin() + 1, mouse);
+
+    constexpr int kAround = 40, kMostColumns = 3;
+    const QSize most = screen()->availableSize() - QSize(kAround, 2 * kAround);
+    QWidget* sheet = nullptr;
+    for (int columns = kMostColumns; columns > 0 && (sheet == nullptr || sheet->sizeHint().width() > most.width()); --columns) {
+        delete sheet;
+        sheet = sheetOf(sections, static_cast<std::size_t>(columns));
+    }
     auto* area = new QScrollArea; // only where the screen is lower than the sheet
     area->setWidget(sheet);
     area->setWidgetResizable(true);
@@ -101,8 +113,8 @@ KeySheet::KeySheet(std::vector<Section> sections, NavigationStyle wheel, QWidget
     auto* frame = new QVBoxLayout(this);
     frame->setContentsMargins(0, 0, 0, 0);
     frame->addWidget(area);
-    constexpr int kAround = 40;
-    resize(sheet->sizeHint().boundedTo(screen()->availableSize() - QSize(kAround, 2 * kAround)) + QSize(2, 2));
+    const int bar = sheet->sizeHint().height() > most.height() ? area->verticalScrollBar()->sizeHint().width() : 0;
+    resize((sheet->sizeHint() + QSize(bar, 0)).boundedTo(most) + QSize(2, 2));
 }
 
 } // namespace app

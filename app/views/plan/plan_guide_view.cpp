@@ -5,6 +5,7 @@
 #include "app/views/common/measures.h"
 #include "app/views/plan/plan_picture.h"
 #include "sim/simulate/action_class.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -174,10 +175,11 @@ float PlanGuideView::drawTraffic(Canvas& canvas, Rect area) const
         const float begin = y;
         const std::string& name = of.name;
         const std::string gb = of.gbPerGpu >= 0.1 ? threeDigits(of.gbPerGpu) + " GB" : threeDigits(of.gbPerGpu * 1000) + " MB";
-        const std::string where = of.outsideShare == 0 ? "all over " + of.tier
+        const std::string network = sim::spokenNetwork(of.tier);
+        const std::string where = of.outsideShare == 0 ? "all over " + network
                                   : of.outsideShare >= 0.9995
-                                      ? "over " + of.tier
-                                      : guideDigits("%.0f %%", 100 * of.outsideShare) + " of it beyond the node, over " + of.tier;
+                                      ? "over " + network
+                                      : guideDigits("%.0f %%", 100 * of.outsideShare) + " of it beyond the node, over " + network;
         std::string text = name;
         for (const std::string& part :
              {std::string(": "), gb, std::string(" a GPU and step, "), where, guideDigits(" (%g GB/s)", of.tierGBs),

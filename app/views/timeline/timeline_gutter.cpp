@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kBeforeName = 9; ///< pixels that a row's highlight begins left of its name
 constexpr float kIndent = 10;    ///< of rows below the header of their group
-constexpr float kPin = 16;       ///< width of a pin's place
+constexpr float kPin = 11;       ///< width of a pin's place, left of the name
 
 class GutterPainter {
 public:
@@ -161,16 +161,16 @@ void GutterPainter::pin(int row, Rect area)
     const auto& hovered = m_scene.selection.hoveredRank;
     if (!isPinned && !(hovered && m_model.rowOfRank(*hovered) == row))
         return;
-    const float x = std::floor((area.left + area.right) / 2), y = std::floor((area.top + area.bottom) / 2);
+    const float x = area.left + 4, y = std::floor((area.top + area.bottom) / 2);
     const Color color = isPinned ? m_theme.accent : m_theme.mutedText;
     const bool focused = m_scene.focusRow() == row;
-    m_canvas.fillRect({area.left, y - 7, area.right - 2, y + 7},
+    m_canvas.fillRect({area.left, y - 7, area.right, y + 7},
                       focused ? mix(m_theme.canvas, m_theme.accent, 0.14F) : m_theme.canvas);
     if (isPinned)
         m_canvas.fillRect({x - 3, y - 6, x + 4, y - 1}, color);
     else
         m_canvas.strokeRect({x - 3, y - 6, x + 4, y - 1}, color);
-    m_canvas.fillRect({x - 5, y - 1, x + 6, y + 1}, color);
+    m_canvas.fillRect({x - 4, y - 1, x + 5, y + 1}, color);
     m_canvas.fillRect({x, y + 1, x + 1, y + 6}, color);
     m_scene.targets.push_back({.kind = TimelineTarget::Kind::pin,
                                .value = row,
@@ -200,7 +200,7 @@ void GutterPainter::timeBar(const TimelineRow& row, Rect area)
 
 void GutterPainter::details(int row, const TimelineRow& data, Rect area)
 {
-    const std::string text = fitting(m_canvas, data.details, area.width(), FontFace::small);
+    const std::string text = fittingEvenly(m_canvas, data.details, area.width(), FontFace::small);
     m_canvas.text({area.left, area.top}, text, m_theme.mutedText, FontFace::small);
     if (m_scene.numbers != nullptr && !text.empty() && m_scene.hasBecause(row))
         m_scene.numbers->add(m_canvas, m_theme,
@@ -236,7 +236,7 @@ void GutterPainter::rowName(int line, int row, bool focused)
     if (two && inSight(line, nameTop + body, small))
         details(row, data, {gutter.left, nameTop + body, gutter.right, nameTop + body + small});
     if (bar)
-        timeBar(data, {gutter.left, nameTop + body + small + 3, gutter.right - kPin, nameTop + body + small + 6});
+        timeBar(data, {gutter.left, nameTop + body + small + 3, gutter.right, nameTop + body + small + 6});
     for (std::size_t lane = 1; lane < data.tracks.size(); ++lane) {
         const Rect area = m_scene.rows.lane(line, static_cast<int>(lane));
         if (area.height() + 4 >= small && inSight(line, (area.top + area.bottom - small) / 2, small))
@@ -244,7 +244,7 @@ void GutterPainter::rowName(int line, int row, bool focused)
                           fitting(m_canvas, {m_model.trace().tracks[data.tracks[lane]].name}, gutter.width(), FontFace::small),
                           m_theme.mutedText, FontFace::small, Align::right);
     }
-    pin(row, {m_gutter.right - kPin + 6, top, m_gutter.right + 6, top + std::min(room, bottom - top)});
+    pin(row, {m_gutter.left - kPin, top, m_gutter.left, top + std::min(room, bottom - top)});
     if (m_canvas.wantsNodes())
         m_canvas.node({.id = kRowNodes | static_cast<std::uint64_t>(row),
                        .role = "row",

@@ -3,6 +3,7 @@
 
 #include "sim/planner/sensitivity.h"
 #include "sim/simulate/simulation.h"
+#include "sim/text/spoken_name.h"
 #include "tests/support/catalogue.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +54,7 @@ TEST(RobustChoice, EachStepIsTheEnginesOwn)
         EXPECT_EQ(choice.seconds[i][0], choice.layouts[i].stepSeconds) << choice.names[i];
         Scenario slower = scenario;
         slower.cluster.tiers.back().bandwidthGBs *= 0.75;
-        EXPECT_EQ(choice.seconds[i][caseNamed(choice, slower.cluster.tiers.back().name + " gives a quarter less")],
+        EXPECT_EQ(choice.seconds[i][caseNamed(choice, spokenNetwork(slower.cluster.tiers.back().name) + " gives a quarter less")],
                   simulate(slower)->metrics().stepTimeSeconds);
         // Whichever rank is slow, it holds up the others at least as much where most is computed.
         double slowest = 0;

@@ -261,6 +261,12 @@ TEST(TimelineRows, PinnedRowsStandFirstAndAreLetGoAgain)
     EXPECT_THAT(timeline.draw().nodesOf("row").front().name, testing::HasSubstr("rank 2"));
     const auto pinned = timeline.view.state().rows.pinnedRanks;
     EXPECT_EQ(pinned, std::vector<int>{2});
+    const RecorderCanvas drawn = timeline.draw();
+    for (const Node& button : drawn.nodesOf("button"))
+        for (const Primitive& text : drawn.primitives())
+            if (button.name == "unpin row" && text.kind == Primitive::Kind::text) {
+                EXPECT_EQ(intersected(button.rect, text.rect), Rect{}) << "covers " << text.text;
+            }
     // A span of another row is still where it is drawn.
     timeline.move(timeline.centreOfSpan(1, 3));
     EXPECT_EQ(timeline.selection.hoveredSpan, (SpanRef{1, 3}));

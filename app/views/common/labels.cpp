@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace app {
 namespace {
@@ -63,6 +64,12 @@ std::string bytesText(double bytes)
         ++unit;
     }
     return unit == 0 ? countText(std::llround(bytes)) + " B" : withUnit(bytes, kUnits[unit]);
+}
+
+std::string wholeBytesText(double bytes)
+{
+    const std::string exact = bytesText(bytes);
+    return countText(std::lround(std::strtod(exact.c_str(), nullptr))) + exact.substr(exact.find(' '));
 }
 
 std::string percentText(double fraction)

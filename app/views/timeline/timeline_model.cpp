@@ -313,8 +313,10 @@ void TimelineModel::nameRow(TimelineRow& row, int index) const
     if (row.memory)
         row.details.push_back(share + " · " + memory);
     row.details.push_back(share);
-    if (row.memory)
+    if (row.memory) {
         row.details.push_back(memory);
+        row.details.push_back(wholeBytesText(static_cast<double>(m_counters[*row.memory].peak())));
+    }
 }
 
 int TimelineModel::rowOfRank(int rank) const

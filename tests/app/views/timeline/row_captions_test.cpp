@@ -31,6 +31,25 @@ Timeline ofFile(const char* number, sim::TraceDetail detail, const std::vector<s
 
 } // namespace
 
+TEST(RowCaptions, StandUnderEveryRowOrUnderNone)
+{
+    Timeline timeline = ofFile("05", sim::TraceDetail::actions);
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    std::size_t most = 0;
+    for (float width = 240; width < 700; width += 10) {
+        timeline.area = {0, 0, width, 420};
+        const std::vector<std::string> texts = timeline.draw().texts();
+        std::size_t told = 0;
+        for (const TimelineRow& row : model.rows())
+            told += std::any_of(row.details.begin(), row.details.end(), [&](const std::string& detail) {
+                return std::find(texts.begin(), texts.end(), detail) != texts.end();
+            });
+        EXPECT_TRUE(told == 0 || told == model.rows().size()) << width;
+        most = std::max(most, told);
+    }
+    EXPECT_EQ(most, model.rows().size());
+}
+
 TEST(RowCaptions, SumToTheStepAndAreWhatTheSimulationSays)
 {
     for (const char* number : {"13", "45", "09", "17", "52", "58"})

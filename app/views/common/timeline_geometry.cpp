@@ -40,6 +40,8 @@ std::string timeText(double ns, double stepNs, double largestNs)
     constexpr std::array<Unit, 4> kUnits{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
     if (ns == 0)
         return "0";
+    if (std::abs(ns) < stepNs / 2) // all its digits would be zeros
+        return durationText(ns);
     const Unit* unit = kUnits.data();
     while (unit->ns > 1 && largestNs < unit->ns)
         ++unit;

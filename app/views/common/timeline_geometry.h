@@ -28,7 +28,8 @@ struct Tick {
 /// Round times (1, 2, 5 × 10ⁿ ns), majors at least `majorPixels` apart, minors between them.
 std::vector<Tick> ticks(const TimeAxis&, float majorPixels);
 
-/// A time to the precision of a step, in the unit that suits the largest time shown beside it: "363.5 ms".
+/// A time to the precision of a step, in the unit that suits the largest time shown beside it: "363.5 ms"; in its own where that
+/// is less than half a step: "260 µs".
 std::string timeText(double ns, double stepNs, double largestNs);
 
 /// What a line of the picture holds, top to bottom: lanes, the last of them thin, then a sparkline if there is room. Or nothing

@@ -105,6 +105,8 @@ TEST(Ticks, LabelsOfNeighboursDiffer)
         EXPECT_EQ(std::adjacent_find(labels.begin(), labels.end()), labels.end()) << span << " " << labels.front();
     }
     EXPECT_EQ(timeText(0, 1, 1), "0");
+    EXPECT_EQ(timeText(260e3, 1e7, 7.52e9), "260 µs") << "not 0.00 s";
+    EXPECT_EQ(timeText(6e6, 1e7, 7.52e9), "0.01 s");
     EXPECT_EQ(timeText(363.5e6, 5e5, 4e8), "363.5 ms");
     EXPECT_EQ(timeText(4e9, 100, 4e9), "4.0000000 s");
     EXPECT_EQ(timeText(2e9, 1e9, 5e9), "2 s");

@@ -586,6 +586,15 @@ QString submenuTitle(CommandId id)
         const char* title;
     };
     static constexpr Submenu kSubmenus[]{
+        {openFromClipboard, importSettings, "Im&port"},
+        {exportFigure, exportPage, "&Export and Copy"},
+        {handout, recordLesson, "&Lesson"},
+        {copyLink, exportComparison, "&Export and Copy"},
+        {chooseSchedule, editOrder, "&Schedule"},
+        {moveEarlier, moveLater, "&Schedule"},
+        {forgetBaseline, formerBaseline, "Base&line"},
+        {compareWithFile, endComparison, "&Compare"},
+        {backToBaseline, backToBaseline, "Base&line"},
         {zoomIn, stepDown, "&Zoom and Pan"},
         {viewBack, viewForward, "&Zoom and Pan"},
         {previous, previousMatch, "F&ollow and Find"},

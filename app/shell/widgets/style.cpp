@@ -329,6 +329,9 @@ void applyStyle(const Theme& theme, const QString& assets)
     static bool isFusion = false;
     if (!std::exchange(isFusion, true))
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+    // A sheet in place of another makes Qt style each widget once more for each that it lies in; where there is none between
+    // them, once as the one goes and once as the other comes.
+    qApp->setStyleSheet({});
     QApplication::setPalette(palette(theme));
     QApplication::setFont(uiFont());
     qApp->setStyleSheet(sheet);

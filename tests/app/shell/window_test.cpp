@@ -505,15 +505,31 @@ TEST_F(WindowTest, NoTextIsCut)
     }
 }
 
+/// How often a widget was given another style.
+class StyleChanges : public QObject {
+public:
+    int heard = 0;
+
+protected:
+    bool eventFilter(QObject*, QEvent* event) override
+    {
+        heard += event->type() == QEvent::StyleChange ? 1 : 0;
+        return false;
+    }
+};
+
 TEST_F(WindowTest, DarkIsDark)
 {
     open(kTiny);
+    StyleChanges changes;
+    window.form().findChild<QLineEdit*>()->installEventFilter(&changes); // it lies in many others
     const auto lightness = [this] {
         return window.grab().toImage().scaled(1, 1, Qt::IgnoreAspectRatio, Qt::SmoothTransformation).pixelColor(0, 0).lightness();
     };
     EXPECT_GT(lightness(), 150);
     window.run(CommandId::themeDark);
     EXPECT_LT(lightness(), 100);
+    EXPECT_LE(changes.heard, 2) << "as the old sheet goes, and as the new one comes";
     window.run(CommandId::themeDark);
     EXPECT_GT(lightness(), 150);
 }

@@ -213,6 +213,11 @@ TEST_F(RecordingCacheTest, IsWrittenOnlyWhenAskedForAndOfWhatWasRead)
     }
     EXPECT_FALSE(fs::exists(m_cache));
     kept();
+    const fs::path first = m_run / "rank0.json";
+    const fs::path two = sim::cachePathOf({first, m_run / "rank1.json"});
+    EXPECT_EQ(two.parent_path(), m_run);
+    EXPECT_THAT(two.filename().string(), testing::StartsWith("rank0.json+1-"));
+    EXPECT_NE(two, sim::cachePathOf({first, m_run / "rank2.json"})) << "each set has its own";
     // Caches beside traces are none themselves, and say so.
     fs::copy(m_cache, m_run / "rank0.json.rankscope-cache");
     EXPECT_EQ(sim::readRecording({m_run}).skipped.size(), read.recording.skipped.size());

@@ -29,7 +29,7 @@ std::string_view pathPartText(PathPart part)
 }
 
 CauseWalk::CauseWalk(const Recovered& recovered, std::size_t step)
-    : m_recovered(recovered), m_evidence(recovered.evidence), m_window(recovered.windowOf(step))
+    : m_evidence(recovered.evidence), m_window(recovered.windowOf(step))
 {
     m_spans.resize(m_window.size());
     m_beginNs = INT64_MAX;

@@ -70,7 +70,6 @@ private:
     /// Since when it was under way for the rank, and whose doing that is.
     std::pair<std::int64_t, std::uint32_t> causeOf(std::uint32_t rank, DeviceSpan) const;
 
-    const Recovered& m_recovered;
     const RunEvidence& m_evidence;
     std::vector<std::pair<std::int64_t, std::int64_t>> m_window; ///< [rank]
     std::vector<std::vector<DeviceSpan>> m_spans;                ///< [rank], by end

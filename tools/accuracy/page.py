@@ -270,6 +270,10 @@ def page(answer):
         "- What XLA hides without a profile of the program (PaxML's recipes): no gather of parameters is taken to be hidden, and "
         f"steps of 5 billion parameters are still predicted {off(corners['paxml'])}. MaxText in 8 bits (Llama 2 70B) goes from "
         f"{number(corners['maxtext_few']['bias'], sign=True)} % on 64 GPUs to {number(corners['maxtext_many']['bias'], sign=True)} % on 512.",
+        "- Context parallelism of PyTorch over long sequences (torchtitan: Llama 3.1 8B from 131,072 tokens on, 405B from 65,536): "
+        f"{off(corners['torch_cp'])}, where 8B over 65,536 on two ranks is as predicted; no source says why. What PyTorch has reserved "
+        "there is more than predicted too, most with tensor parallelism.",
+        "- The H100 of 96 GB under 500 W: two of torchtitan's steps (`calibration`) gave the rate of its products by hand, without a plan.",
         f"- Interleaved pipelines in 8 bits (405B and 70B on H100, rows that were not fitted): {off(corners['interleaved'])}.",
     ]
     if answer["failed"]:

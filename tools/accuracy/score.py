@@ -2,6 +2,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 from collections import defaultdict
 
@@ -287,7 +288,8 @@ def corners(rows):
             "zero3": of(lambda row: "ZeRO-3" in row["id"] and published.source(row) == "megatron21" and row["batch"]["mbs"] == 4),
             "paxml": of(lambda row: "paxml-gpt3-5b" in row["id"]),
             "maxtext_few": maxtext(64), "maxtext_many": maxtext(512),
-            "interleaved": of(interleaved)}
+            "interleaved": of(interleaved),
+            "torch_cp": of(lambda row: re.search(r"^torchtitan/.*(8B-cp[48]|4d-cp[248])", row["id"]))}
 
 
 def settings_apart(a, b):

@@ -175,8 +175,9 @@ RecordedStepPicturePtr digestedPicture(const RecoveredRun& run, const sim::Diges
         out->ofTimeUse =
             prepare({.simulation = nullptr,
                      .trace = out->timeUse,
-                     .whyNoWaits = "why: the cache keeps what each rank did, not what led to it; choose every stream "
-                                   "of the step, for which the files are read"});
+                     .whyNoWaits =
+                         "why: the cache keeps what each rank did, not what led to it; choose Streams above, for which the files "
+                         "are read"});
     return out;
 }
 

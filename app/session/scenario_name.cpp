@@ -109,7 +109,7 @@ QString changedSettings(const WrittenScenario& current, const WrittenScenario& b
 {
     const sim::Scenario &now = current.scenario, &file = before.scenario;
     QStringList parts;
-    QStringList told{"/layout/zero_stage", "/layout/sequence_parallel", "/training/recompute", "/training/sequence_length"};
+    QStringList told{"/layout/zero_stage", "/layout/sequence_parallel", "/training/sequence_length"};
     if (now.schedule.kind != file.schedule.kind) {
         parts << scheduleTitle(now);
         told << "/schedule";
@@ -135,8 +135,10 @@ QString changedSettings(const WrittenScenario& current, const WrittenScenario& b
         parts << QStringLiteral("ZeRO %1").arg(now.layout.zeroStage);
     if (now.layout.sequenceParallel != file.layout.sequenceParallel)
         parts << (now.layout.sequenceParallel ? QObject::tr("sequence parallel on") : QObject::tr("sequence parallel off"));
-    if (now.training.recompute != file.training.recompute)
+    if (now.training.recompute != file.training.recompute) {
+        told << "/training/recompute";
         parts << QObject::tr("recompute %1").arg(recomputeWord(now.training.recompute));
+    }
     if (now.training.sequenceLength != file.training.sequenceLength)
         parts << QObject::tr("sequence %1").arg(number(now.training.sequenceLength));
     parts << others(current, before, told);

@@ -51,7 +51,7 @@ sim::RecomputeModules droppedModules(const sim::Training& training)
         return {};
     // Single operators are no parts of their own here: nearest is what holds most of those that run again.
     if (training.recomputes(Module::operators))
-        return {Module::layernorm, Module::mlp, Module::moe};
+        return {Module::layernorm, Module::mlp, Module::moeActivation};
     return training.recomputeModules;
 }
 

@@ -112,7 +112,7 @@ public:
     /// To be called last, when the answer is out: that takes time, may fail and may be stopped. `answers`: of the usual step.
     void keep(const Recovered& recovered, const RunAnswers& answers) const
     {
-        if (!m_isToBeKept)
+        if (!m_isToBeKept || MappedFile::wasAnyCutOff()) // what was read of one that is cut off is none
             return;
         std::cout.flush();
         try {

@@ -194,7 +194,7 @@ const std::array kLayoutLimits{
     LayoutLimit{"megatron", Breach::otherwise, isByOperators,
                 [](const Scenario&) {
                     return std::string("/training/recompute: Megatron Core runs modules again, not single operators; nearest: "
-                                       "selective with the modules layernorm and mlp");
+                                       "norms, with dense MLPs or experts' activations");
                 }},
     LayoutLimit{"megatron", Breach::refused, [](const Scenario& s) { return s.layout.zeroStage == 2 && isSplitInReplicas(s); },
                 [](const Scenario&) {
@@ -277,9 +277,10 @@ const std::array kLayoutLimits{
                 [](const Scenario& s) { return shardText("torchtitan", "shards over whole context-parallel groups", s); }},
     LayoutLimit{"torchtitan", Breach::otherwise, isPartlyRecomputed,
                 [](const Scenario& s) { return partlyText("torchtitan", s); }},
-    LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return isOddlySelective(s) && !isByOperators(s); },
+    LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return isSelective(s) && !isByOperators(s); },
                 [](const Scenario&) {
-                    return std::string("/training/recompute: torchtitan's selective checkpoints have operators of their own");
+                    return std::string(
+                        "/training/recompute: torchtitan's selective checkpoints keep attention and every other product");
                 }},
     LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return s.layout.ep == 1 && cutsExpertsOtherwise(s); },
                 [](const Scenario& s) { return expertsText("torchtitan without ep", s); }},

@@ -91,7 +91,9 @@ StepFlops stepFlops(const Scenario& scenario, double attentionShare)
     const double full = training.causal ? forward.attentionFull : attention;
     double again = 0; // forward work run a second time, per token
     if (training.recompute == Recompute::selective) {
-        again = training.recomputes(RecomputeModule::coreAttention) ? attention : 0;
+        const bool rerunsScores = training.recomputes(RecomputeModule::coreAttention) ||
+                                  (training.recomputes(RecomputeModule::operators) && !training.flashAttention);
+        again = rerunsScores ? attention : 0;
         for (const ModelPart part : kModelParts)
             again += 2.0 * partCount(model, part) * recomputedWeights(scenario, part);
     } else if (training.recompute == Recompute::full) {

@@ -10,7 +10,7 @@ OperatorList OperatorBuilder::take()
 {
     std::vector<Operator>& operators = m_list.operators;
     if (m_isLayer)
-        assignOperatorPolicy(m_list, m_sharding, m_tensors);
+        assignOperatorPolicy(m_list, m_sharding, m_tensors, activation());
     const auto isIdle = [](const Operator& op) { return !op.needsInputGradient; };
     for (const RecomputeModule module : kRecomputeModules)
         if (std::all_of(operators.begin(), operators.end(),

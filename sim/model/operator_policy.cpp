@@ -1,7 +1,8 @@
 // torchtitan/distributed/activation_checkpoint.py, SelectiveAC: saved are the results of fused attention, of experts' products,
 // of reduce-scatters and all-to-alls, and of products of two matrices but for every second one of a layer in the order in which
-// they run; the router's runs again in any case. A layer's own input is kept as by every checkpoint. Nothing is run again for a
-// result that no backward pass reads.
+// they run; the router's runs again in any case. A layer's own input is kept as by every checkpoint. (That is the list
+// of 2024, at 3f20451b; today's keeps unfused attention too.) Nothing is run again for the sum that leaves the layer, which no
+// backward pass reads; what experts' tensor parallelism gathers is taken to be kept.
 #include "sim/model/operator_policy.h"
 
 #include "sim/checked.h"
@@ -25,8 +26,8 @@ bool isUnreadAgain(std::string_view name)
 
 class Policy {
 public:
-    Policy(const Sharding& sharding, const std::vector<Tensor>& tensors)
-        : m_sharding(sharding), m_tensors(tensors), m_again(productsRunAgain(tensors))
+    Policy(const Sharding& sharding, const std::vector<Tensor>& tensors, std::int64_t activationBytes)
+        : m_sharding(sharding), m_tensors(tensors), m_again(productsRunAgain(tensors)), m_activationBytes(activationBytes)
     {
     }
 
@@ -51,16 +52,32 @@ public:
             Operator& op = operators[i];
             op.rerunShare = isUnreadAgain(op.name) ? 0 : shareOf(op);
             op.rerunBytes = bytesOf(op, list.inputBytes);
-            if (i > 0 && op.kind == OperatorKind::gemm && op.rerunShare == 0 &&
-                operators[i - 1].kind == OperatorKind::enterTensorParallel)
-                operators[i - 1].rerunShare = 0; // nobody reads it again
         }
+        for (std::size_t i = 0; i < operators.size(); ++i)
+            if (operators[i].kind == OperatorKind::enterTensorParallel && !isReadAgain(operators, i))
+                operators[i].rerunShare = 0;
         for (Operator& op : operators)
             if (op.rerunShare > 0)
                 op.modules.add(RecomputeModule::operators);
     }
 
 private:
+    /// Whether a product that reads what is gathered there runs again.
+    static bool isReadAgain(const std::vector<Operator>& operators, std::size_t gathering)
+    {
+        constexpr std::array<std::string_view, 6> kReaders{"attn.qkv",     "attn.q_down", "attn.q",
+                                                           "attn.kv_down", "mlp.up",      "shared.up"};
+        for (std::size_t i = gathering + 1; i < operators.size() && operators[i].kind != OperatorKind::leaveTensorParallel; ++i)
+            if (operators[i].rerunShare > 0 && std::find(kReaders.begin(), kReaders.end(), operators[i].name) != kReaders.end())
+                return true;
+        return false;
+    }
+    bool has(std::string_view usedBy) const
+    {
+        return std::any_of(m_tensors.begin(), m_tensors.end(),
+                           [usedBy](const Tensor& tensor) { return tensor.usedBy == usedBy; });
+    }
+
     double shareOf(const Operator& op) const
     {
         switch (op.kind) {
@@ -73,6 +90,7 @@ private:
         case OperatorKind::gatherKeys:
         case OperatorKind::dispatchTokens:
         case OperatorKind::combineTokens:
+        case OperatorKind::enterExpertTensor:
         case OperatorKind::leaveExpertTensor:
             return 0;
         default:
@@ -83,20 +101,28 @@ private:
     std::int64_t bytesOf(const Operator& op, std::int64_t layerInput) const
     {
         if (op.kind == OperatorKind::attention)
-            return checkedScale(op.savedHeadBytes, headsAgain());
+            return checkedScale(op.savedHeadBytes, headsAgain({"query", "key", "value"}));
         if (op.kind == OperatorKind::gemm) {
-            const bool readsKept =
-                (op.name == "attn.out" && m_sharding.flashAttention) || (op.name == "moe.up" && m_sharding.ep > 1);
-            return op.savedBytes + (readsKept ? 0 : op.savedInputBytes);
+            const bool readsKept = ((op.name == "attn.out" || op.name == "attn.out.lora_a") && m_sharding.flashAttention) ||
+                                   (op.name == "moe.up" && m_sharding.ep > 1);
+            const std::int64_t ofHeads = op.name == "attn.scores" ? checkedScale(op.savedHeadBytes, headsAgain({"query", "key"}))
+                                         : op.name == "attn.context" ? checkedScale(op.savedHeadBytes, headsAgain({"value"}))
+                                                                     : op.savedHeadBytes;
+            return op.savedBytes - op.savedHeadBytes + ofHeads + (readsKept ? 0 : op.savedInputBytes);
         }
-        if (op.name == "attn.norm")
-            return std::max<std::int64_t>(0, op.savedBytes - layerInput);
+        if (op.name == "attn.norm") // a prediction module's reads its projection, which is kept
+            return has("mtp.projection") ? 0 : std::max<std::int64_t>(0, op.savedBytes - layerInput);
+        // The sum behind attention is made again of the layer's input and of what came out of attention: kept where the product
+        // is, or its reduce-scatter.
+        const bool keepsAttention = againOf("attn.out") == 0 || (m_sharding.tp > 1 && m_sharding.sequenceParallel);
+        if ((op.name == "mlp.norm" || op.name == "moe.norm") && keepsAttention)
+            return std::max<std::int64_t>(0, op.savedBytes - m_activationBytes);
         if (op.name == "attn.q_norm")
             return checkedScale(op.savedBytes, againOf("attn.q_down"));
         if (op.name == "attn.kv_norm")
             return checkedScale(op.savedBytes, againOf("attn.kv_down"));
         if (op.name == "attn.qk_norm")
-            return checkedScale(op.savedBytes, againOf("attn.qkv"));
+            return checkedScale(op.savedBytes, headsAgain({"query", "key"}, false));
         for (const auto& [act, up] : {std::pair{"mlp.act", "mlp.up"}, {"moe.act", "moe.up"}, {"shared.act", "shared.up"}})
             if (op.name == act) // what lies beside what a fused kernel keeps is made again
                 return checkedScale(op.savedBytes,
@@ -104,23 +130,30 @@ private:
         return op.rerunShare > 0 ? op.savedBytes : 0;
     }
 
-    /// Of the bytes of queries, keys and values.
-    double headsAgain() const
+    /// Of the bytes of these, as attention reads them: behind norms of their own queries and keys are made again of what the
+    /// norms keep. Latent attention's come of two products, or of three.
+    double headsAgain(const std::vector<std::string_view>& names, bool behindNorms = true) const
     {
         double again = 0, all = 0;
-        for (const std::string_view operatorName : {"attn.qkv", "attn.q", "attn.q_up", "attn.kv_up"})
-            for (std::size_t i = 0; i < m_tensors.size(); ++i)
-                if (m_tensors[i].usedBy == operatorName && m_tensors[i].isMultiplied()) {
-                    const auto columns = static_cast<double>(m_tensors[i].columns);
-                    all += columns;
-                    again += m_again[i] ? columns : 0;
-                }
+        const bool isLatent = has("attn.kv_up");
+        for (std::size_t i = 0; i < m_tensors.size(); ++i) {
+            const Tensor& tensor = m_tensors[i];
+            const bool isLatentHead = tensor.usedBy == "attn.q" || tensor.usedBy == "attn.q_up" || tensor.usedBy == "attn.kv_up";
+            const bool isHead = tensor.usedBy == "attn.qkv" && std::find(names.begin(), names.end(), tensor.name) != names.end();
+            if (!tensor.isMultiplied() || !(isLatent ? isLatentHead : isHead))
+                continue;
+            const bool isNormed = behindNorms && has("attn.qk_norm") && tensor.name != "value";
+            const auto columns = static_cast<double>(tensor.columns);
+            all += columns;
+            again += m_again[i] || isNormed ? columns : 0;
+        }
         return all > 0 ? again / all : 0;
     }
 
     const Sharding& m_sharding;
     const std::vector<Tensor>& m_tensors;
     const std::vector<bool> m_again;
+    const std::int64_t m_activationBytes;
 };
 
 } // namespace
@@ -130,7 +163,9 @@ std::vector<bool> productsRunAgain(const std::vector<Tensor>& tensors)
     std::vector<bool> again;
     int products = 0;
     for (const Tensor& tensor : tensors) {
-        const bool isProduct = tensor.isMultiplied() && !tensor.isRouted();
+        // A prediction module's projection is kept, and its head lies outside of what is checkpointed.
+        const bool isProduct =
+            tensor.isMultiplied() && !tensor.isRouted() && tensor.role != TensorRole::head && tensor.usedBy != "mtp.projection";
         const bool isRouter = tensor.usedBy == "moe.router";
         products += isProduct && !isRouter ? 1 : 0;
         again.push_back(isProduct && (isRouter || products % 2 == 0) && !isUnreadAgain(tensor.usedBy));
@@ -138,9 +173,10 @@ std::vector<bool> productsRunAgain(const std::vector<Tensor>& tensors)
     return again;
 }
 
-void assignOperatorPolicy(OperatorList& list, const Sharding& sharding, const std::vector<Tensor>& tensors)
+void assignOperatorPolicy(OperatorList& list, const Sharding& sharding, const std::vector<Tensor>& tensors,
+                          std::int64_t activationBytes)
 {
-    Policy(sharding, tensors).assign(list);
+    Policy(sharding, tensors, activationBytes).assign(list);
 }
 
 } // namespace sim

@@ -10,7 +10,7 @@ namespace sim {
 
 /// Of a layer's tensors, in their order: whose product runs again.
 std::vector<bool> productsRunAgain(const std::vector<Tensor>&);
-/// Gives each operator of a layer its rerunShare and rerunBytes.
-void assignOperatorPolicy(OperatorList&, const Sharding&, const std::vector<Tensor>&);
+/// Gives each operator of a layer its rerunShare and rerunBytes. `activationBytes`: of a tensor between two blocks.
+void assignOperatorPolicy(OperatorList&, const Sharding&, const std::vector<Tensor>&, std::int64_t activationBytes);
 
 } // namespace sim

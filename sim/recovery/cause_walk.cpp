@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 namespace sim {
 namespace {
@@ -54,8 +53,10 @@ CauseWalk::CauseWalk(const Recovered& recovered, std::size_t step)
     if (!recovered.clock.isAligned)
         return;
     const auto isWithin = [this](const Part& part) {
+        if (part.rank >= m_window.size())
+            return false;
         const std::int64_t startNs = m_evidence.ranks[part.rank].comms[part.span].startNs;
-        return part.rank < m_window.size() && startNs >= m_window[part.rank].first && startNs <= m_window[part.rank].second;
+        return startNs >= m_window[part.rank].first && startNs <= m_window[part.rank].second;
     };
     for (const Meeting& meeting : recovered.meetings.meetings)
         if (std::any_of(meeting.parts.begin(), meeting.parts.end(), isWithin) && endsForAll(m_evidence, meeting))

@@ -165,10 +165,10 @@ private:
 
 RecordedWaits::RecordedWaits(std::shared_ptr<const Recovered> recovered, std::size_t step)
     : m_recovered(std::move(recovered)), m_evidence(m_recovered->evidence), m_step(m_recovered->steps.steps.at(step)),
-      m_stepIndex(step), m_walk(*m_recovered, step), m_axes(*m_recovered), m_endNs(m_step.endNs - m_step.startNs),
-      m_ofRanks(m_evidence.ranks.size())
+      m_stepIndex(step), m_walk(*m_recovered, step), m_axes(*m_recovered),
+      m_endNs(m_step.isOneClock ? m_step.endNs - m_step.startNs : m_step.longestNs), m_ofRanks(m_evidence.ranks.size())
 {
-    if (const auto last = m_walk.lastEnd())
+    if (const auto last = m_walk.lastEnd(); last && m_step.isOneClock)
         m_endNs = std::max(m_endNs, last->ns - m_step.startNs);
 }
 

@@ -180,7 +180,8 @@ Json toJson(const Training& t)
     Json recompute = toWord(kRecomputeWords, t.recompute);
     if (t.recomputeLayers > 0)
         recompute = {{"kind", recompute}, {"layers", t.recomputeLayers}};
-    if (t.recompute == Recompute::selective && t.recomputeModules != t.stack.selective) {
+    if (t.recompute == Recompute::selective &&
+        (t.recomputeModules != t.stack.selective || t.recomputeModules != Training().recomputeModules)) {
         if (recompute.is_string())
             recompute = {{"kind", recompute}};
         for (const auto& [word, module] : kRecomputeModuleWords)

@@ -47,12 +47,13 @@ constexpr std::array<Word, 24> kDetails{{{"qkv", "QKV"},
                                          {"sync", "agreement"},
                                          {"concat", "concatenation"}}};
 constexpr std::array<Word, 3> kPasses{{{"dgrad", "input gradient"}, {"wgrad", "weight gradient"}, {"backward", "backward"}}};
-constexpr std::array<Word, 6> kModules{{{"core_attn", "core attention"},
+constexpr std::array<Word, 7> kModules{{{"core_attn", "core attention"},
                                         {"moe_act", "activation functions of experts"},
                                         {"layernorm", "norms"},
                                         {"mla_up_proj", "up-projections of latent attention"},
                                         {"mlp", "MLP"},
-                                        {"moe", "experts"}}};
+                                        {"moe", "experts"},
+                                        {"operators", "every other product"}}};
 constexpr std::array<Word, 7> kGroups{{{"embd", "tied embedding"},
                                        {"pos_embd", "position embedding"},
                                        {"dp_replicate", "dp replicas"},

@@ -36,7 +36,7 @@ class Published(unittest.TestCase):
     def test_mean_errors_by_source(self):
         most = {"vtrain single node": 8, "dgxc": 5, "nemo-24.07": 6.5, "megatron21": 6.5, "internevo": 6.5, "llm-foundry": 5,
                 "zero-bubble": 6.5, "simumax-b200": 4, "korthikanti22": 2.6, "megatron-2020": 9, "megatron-bridge": 12,
-                "mcore-r0.8": 12, "fms-fsdp": 4}
+                "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 11}
         for of in self.answer["sources"]:
             self.assertLessEqual(of["mean_abs"], most[of["source"]], of)
 
@@ -47,7 +47,7 @@ class Published(unittest.TestCase):
         self.assertLessEqual(self.answer["korthikanti"]["max"], 7)
 
     def test_memory_order_bubbles_and_intervals(self):
-        self.assertLessEqual(self.answer["memory_mape"], 1.8)
+        self.assertLessEqual(self.answer["memory_mape"], 2.6)
         self.assertGreaterEqual(self.answer["oom_right"], 99)
         self.assertGreaterEqual(self.answer["spearman_median"], 0.95)
         self.assertLessEqual(self.answer["regret_median"], 1)

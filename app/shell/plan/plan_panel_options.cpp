@@ -128,7 +128,9 @@ void PlanPanel::fillOptions()
 int PlanPanel::rampStep(int parts) const
 {
     const sim::Scenario* scenario = m_desk.session().scenario();
-    const int batch = scenario ? scenario->training.globalBatchSize : 0;
+    // Where the file has none a plan has its own.
+    const bool isWritten = scenario && m_desk.session().document().get("training.global_batch_size");
+    const int batch = isWritten ? scenario->training.globalBatchSize : 0;
     return parts > 1 && batch % parts == 0 ? batch / parts : 0;
 }
 

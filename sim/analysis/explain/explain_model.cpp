@@ -200,7 +200,8 @@ Explanation Explainer::hardwareFlops() const
     const std::string unread = t.stack.rerunsUnread ? "" : ", but for what no backward pass reads";
     const Formula again =
         account.term("F_again", (m_flops.hardware - m_flops.modelCausal) / tokens, Unit::flops,
-                     t.recompute != Recompute::selective ? "forward of the recomputed layers, a token" + unread
+                     t.recompute != Recompute::selective        ? "forward of the recomputed layers, a token" + unread
+                     : t.recomputes(RecomputeModule::operators) ? "every other product of a token, run again"
                      : t.recomputeModules == Training().recomputeModules
                          ? "attention scores and values of a token, run again"
                          : "products of " + modulesText(t.recomputeModules) + " for a token, run again" + unread);

@@ -100,8 +100,11 @@ void recomputation(const RuleContext& context, FindingList& out)
         if (without.peakMemoryGib > kRoom * scenario.cluster.gpu.memoryGib ||
             1 - without.stepTimeSeconds / context.step() < kLeastSaving)
             continue;
+        const bool isByOperators = scenario.training.recomputeModules.has(RecomputeModule::operators);
         const char* const title = less == Recompute::none ? "Recomputation is not needed: without it"
-                                                          : "Recomputing whole layers is not needed: with attention alone";
+                                  : isByOperators
+                                      ? "Recomputing whole layers is not needed: with attention and every other product kept"
+                                      : "Recomputing whole layers is not needed: with attention alone";
         out.push_back(needlessRecomputation(context, {title, context.edits.recompute(less), without}));
         return;
     }

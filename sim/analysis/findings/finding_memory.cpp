@@ -99,7 +99,7 @@ std::vector<SuggestedEdit> activationSuggestions(const RuleContext& context)
         offer(out, context.edits.microBatch(t.microBatchSize / 2));
     if (context.scenario.schedule.kind == "gpipe")
         offer(out, context.edits.schedule("1f1b", 1));
-    if (t.recompute == Recompute::none && !t.flashAttention)
+    if (t.recompute == Recompute::none && (!t.flashAttention || t.recomputeModules.has(RecomputeModule::operators)))
         offer(out, context.edits.recompute(Recompute::selective));
     if (t.recompute != Recompute::full)
         offer(out, context.edits.recompute(Recompute::full));

@@ -207,8 +207,12 @@ MegatronFlags megatronFlags(const Scenario& s)
     if (t.recompute == Recompute::selective) {
         add("recompute_granularity", "selective");
         const bool isByOperators = t.recomputes(RecomputeModule::operators); // it has no such list (limits.cpp says so)
-        std::string modules =
-            wordsOf(isByOperators ? RecomputeModules{RecomputeModule::layernorm, RecomputeModule::mlp} : t.recomputeModules);
+        RecomputeModules nearest{RecomputeModule::layernorm};
+        if (s.model.moeLayers() > 0)
+            nearest.add(RecomputeModule::moeActivation);
+        if (s.model.moeLayers() < s.model.numHiddenLayers)
+            nearest.add(RecomputeModule::mlp);
+        std::string modules = wordsOf(isByOperators ? nearest : t.recomputeModules);
         std::erase(modules, ',');
         add("recompute_modules", modules);
     } else if (t.recompute == Recompute::full) {

@@ -154,7 +154,7 @@ TEST(TimelineSteps, WhatHappensIsToldWholeAndFourRowsCanBeReadWhateverTheSize)
         std::string words;
         for (const std::string& text : drawn.texts())
             words += text + " ";
-        EXPECT_THAT(words, testing::HasSubstr("2B0 starts as soon as 3B0 is there")) << width << "x" << height;
+        EXPECT_THAT(words, testing::HasSubstr("B0 of pp 2 starts as soon as B0 of pp 3 is there")) << width << "x" << height;
         EXPECT_THAT(words, testing::AnyOf(testing::HasSubstr("Steady state: 7 times one forward and one backward; "
                                                              "each backward frees what a forward took"),
                                           testing::Not(testing::HasSubstr("Steady state"))))

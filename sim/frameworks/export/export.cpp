@@ -5,6 +5,7 @@
 #include "sim/frameworks/limits.h"
 
 #include "sim/scenario/document.h"
+#include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
 
@@ -107,6 +108,25 @@ bool hasMeaning(const Scenario& s, const std::string& pointer)
     return true;
 }
 
+/// A form may name the software, as whether it compiles; which kernels that has is no setting. Gives the document the scenario's
+/// own, with what selective recomputation means to the one that it names, and returns that.
+std::string keepKernels(ScenarioDocument& document, const Json& want, const Catalogue& catalogue)
+{
+    const ScenarioDocument::Resolved own = document.resolve(catalogue);
+    if (!own.scenario)
+        return {};
+    const Training& training = own.scenario->training;
+    if (training.recompute == Recompute::selective) {
+        Json modules = Json::array();
+        for (const auto& [word, module] : kRecomputeModuleWords)
+            if (training.recomputeModules.has(module))
+                modules.push_back(word);
+        document.set("/training/recompute", Json({{"kind", "selective"}, {"modules", modules}}).dump());
+    }
+    document.set("/training/stack", want["training"]["stack"].dump());
+    return training.stack.id;
+}
+
 std::string writtenAs(const Scenario& s, std::string_view kind)
 {
     using Writer = std::string (*)(const Scenario&);
@@ -146,11 +166,15 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     document.set("/cluster", want["cluster"].dump());
     if (kind == "deepspeed-json" || kind == "accelerate-yaml") // it says nothing of the model, which stands beside it
         document.set("/model", want["model"].dump());
+    const bool saysStack = document.get("/training/stack").has_value();
+    const std::string stackSaid = saysStack ? keepKernels(document, want, catalogue) : std::string();
     const ScenarioDocument::Resolved resolved = document.resolve(catalogue);
     const Json have = resolved.scenario ? Json::parse(resolvedText(*resolved.scenario)) : Json::parse(back.scenario);
     std::vector<std::array<std::string, 3>> lost;
     for (const char* block : {"model", "layout", "schedule", "training"})
         differences(*memberOf(want, block), have.contains(block) ? have[block] : Json::object(), std::string("/") + block, lost);
+    if (saysStack && stackSaid != scenario.training.stack.id)
+        lost.push_back({"/training/stack", scenario.training.stack.id, stackSaid});
     // What a form has nothing of at all is told once.
     const auto isNothingOf = [&](std::string_view block) {
         if (kind == "huggingface")

@@ -126,6 +126,8 @@ std::int64_t stepOfRoundTrip(const Framework& framework, const Scenario& scenari
     const Json want = Json::parse(resolvedText(scenario));
     document.set("cluster", want["cluster"].dump());
     document.set("model", want["model"].dump());
+    if (document.get("training.stack")) // the software is named, not its kernels
+        document.set("training.stack", want["training"]["stack"].dump());
     for (const char* key : {"sequence_length", "micro_batch_size", "global_batch_size", "recompute"})
         if (isLeftToProgram(framework.kind, scenario, std::string("/training/") + key))
             document.set(std::string("training.") + key, want["training"][key].dump());

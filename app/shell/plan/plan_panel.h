@@ -152,7 +152,7 @@ private:
     std::set<std::string> m_freed; ///< searched besides what always is
     std::string m_framework;
     double m_marginGib = 0;
-    int m_rampParts = 1; ///< equal steps in which the batch grows to its size; 1: it does not
+    int m_rampParts = 1;                           ///< equal steps in which the batch grows to its size; 1: it does not
     std::string m_plannedOf;                       ///< the scenario but for what is searched, when it was asked for
     std::map<std::string, std::string> m_openedOf; ///< of a layout that was opened: what it was planned of
     std::optional<PlanState> m_state;

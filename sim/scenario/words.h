@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/scenario/scenario.h"
+#include "sim/text/spoken_name.h"
 
 #include <array>
 #include <string>
@@ -100,6 +101,15 @@ inline std::string wordsOf(RecomputeModules modules)
     for (const auto& [word, module] : kRecomputeModuleWords)
         if (modules.has(module))
             text += (text.empty() ? "" : ", ") + std::string(word);
+    return text;
+}
+/// "core attention, norms"
+inline std::string spokenModules(RecomputeModules modules)
+{
+    std::string text;
+    for (const auto& [word, module] : kRecomputeModuleWords)
+        if (modules.has(module))
+            text += (text.empty() ? "" : ", ") + spokenModule(word);
     return text;
 }
 

@@ -5,22 +5,12 @@
 #include "sim/model/attention_pairs.h"
 #include "sim/model/parameters.h"
 #include "sim/scenario/words.h"
-#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <tuple>
 
 namespace sim {
 namespace {
-
-std::string modulesText(RecomputeModules modules)
-{
-    std::string text;
-    for (const auto& [word, module] : kRecomputeModuleWords)
-        if (modules.has(module))
-            text += (text.empty() ? "" : ", ") + spokenModule(word);
-    return text;
-}
 
 /// Matrices of one attention block.
 Explanation attentionWeights(const Model& model, ModelPart part)
@@ -204,7 +194,7 @@ Explanation Explainer::hardwareFlops() const
                      : t.recomputes(RecomputeModule::operators) ? "every other product of a token, run again"
                      : t.recomputeModules == Training().recomputeModules
                          ? "attention scores and values of a token, run again"
-                         : "products of " + modulesText(t.recomputeModules) + " for a token, run again" + unread);
+                         : "products of " + spokenModules(t.recomputeModules) + " for a token, run again" + unread);
     return account.close(model + account.term(tokensPerStep()) * again, "", source);
 }
 

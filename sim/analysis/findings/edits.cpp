@@ -2,7 +2,6 @@
 
 #include "sim/scenario/words.h"
 #include "sim/schedule/families/families.h"
-#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -27,15 +26,6 @@ struct Axis {
 };
 constexpr std::array<Axis, 5> kAxes{
     {{"tp", &Layout::tp}, {"cp", &Layout::cp}, {"ep", &Layout::ep}, {"pp", &Layout::pp}, {"dp", &Layout::dp}}};
-
-std::string spoken(RecomputeModules modules)
-{
-    std::string text;
-    for (const auto& [word, module] : kRecomputeModuleWords)
-        if (modules.has(module))
-            text += (text.empty() ? "" : ", ") + spokenModule(word);
-    return text;
-}
 
 } // namespace
 
@@ -152,7 +142,7 @@ SuggestedEdit Edits::recompute(RecomputeModules modules) const
         if (modules.has(module))
             json += (json.empty() ? "" : ",") + quoted(word);
     return set("/training/recompute", R"({"kind":"selective","modules":[)" + json + "]}",
-               "recompute " + spoken(m_scenario.training.recomputeModules) + " → " + spoken(modules));
+               "recompute " + spokenModules(m_scenario.training.recomputeModules) + " → " + spokenModules(modules));
 }
 
 SuggestedEdit Edits::fuseAttention() const

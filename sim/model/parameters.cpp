@@ -54,6 +54,17 @@ std::int64_t trainableParameterCount(const Model& model)
     });
 }
 
+std::int64_t trainableTensorCount(const Model& model)
+{
+    Checked total;
+    for (const ModelPart part : kModelParts)
+        for (const Tensor& tensor : tensorsOf(model, part))
+            if (tensor.isTrained(model) && !tensor.tiedToEmbedding && !tensor.ofMainModel &&
+                (!tensor.isAdapter() || model.lora.isOn()))
+                total += partCount(model, part) * Checked(tensor.copies(Experts::all));
+    return total;
+}
+
 std::int64_t parameterCount(const Model& model, ModelPart part)
 {
     return count(model, part, Experts::all);

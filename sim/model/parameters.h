@@ -16,6 +16,8 @@ std::int64_t activeParameterCount(const Model&);
 std::int64_t predictionParameterCount(const Model&);
 /// What training changes: with LoRA the adapters alone, which the others above leave out; else all, prediction modules included.
 std::int64_t trainableParameterCount(const Model&);
+/// Tensors that are trained, biases counted with their matrices.
+std::int64_t trainableTensorCount(const Model&);
 /// Of one such part.
 std::int64_t parameterCount(const Model&, ModelPart);
 

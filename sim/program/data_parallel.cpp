@@ -74,7 +74,9 @@ void PassBuilder::reduceBucket(ParameterElements elements, bool held)
     const bool sharded = layout.zeroStage >= 1;
     const Checked dense = Checked(elements.dense) * m_stateBytes.gradient;
     const Checked routed = Checked(elements.routed) * m_stateBytes.gradient;
-    const CollectiveKind kind = sharded ? CollectiveKind::reduceScatter : CollectiveKind::allReduce;
+    // Where shards are sent one by one, each rank is given all gradients and keeps its shard's.
+    const bool scatters = sharded && !sendsShards();
+    const CollectiveKind kind = scatters ? CollectiveKind::reduceScatter : CollectiveKind::allReduce;
     const std::size_t before = m_pass.ops.size();
     if (dense > 0)
         communicate(CommunicatorRole::dpShard, kind, "grad.reduce", dense);

@@ -112,7 +112,9 @@ PassBuilder::PassBuilder(const Scenario& scenario, Labels& labels)
     : m_scenario(scenario), m_labels(labels), m_stateBytes(StateBytes::of(scenario.training)),
       m_rankParameters(static_cast<double>(scenario.model.lora.isOn() ? trainableParameterCount(scenario.model)
                                                                       : parameterCount(scenario.model)) /
-                       (1.0 * scenario.layout.tp * scenario.layout.pp))
+                       (1.0 * scenario.layout.tp * scenario.layout.pp)),
+      m_rankShards(
+          std::min(1.0 * scenario.layout.dpShard, static_cast<double>(trainableTensorCount(scenario.model)) / scenario.layout.pp))
 {
 }
 
@@ -131,17 +133,19 @@ void PassBuilder::compute(const Operator& source, std::string_view suffix, OpPur
          shape);
 }
 
+bool PassBuilder::sendsShards() const
+{
+    return m_scenario.training.stack.sendsShards && m_scenario.layout.zeroStage == 1;
+}
+
 void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
                               StreamMask waits)
 {
-    // Shards that travel by themselves: as many messages as there are ranks, over all buckets of the rank.
-    const Layout& layout = m_scenario.layout;
+    // Shards that travel by themselves: so many messages over all buckets of the rank.
     std::int64_t messages = 1;
-    if (group == CommunicatorRole::dpShard && kind != CollectiveKind::allReduce && m_scenario.training.stack.sendsShards &&
-        layout.zeroStage < 3) {
-        const int each = kind == CollectiveKind::allGather ? m_stateBytes.parameter : m_stateBytes.gradient;
-        const double share = static_cast<double>(bytes) / std::max(1.0, m_rankParameters * each);
-        messages = std::max<std::int64_t>(1, std::llround(std::min(1.0, share) * layout.dpShard));
+    if (group == CommunicatorRole::dpShard && kind == CollectiveKind::allGather && sendsShards()) {
+        const double share = static_cast<double>(bytes) / std::max(1.0, m_rankParameters * m_stateBytes.parameter);
+        messages = std::max<std::int64_t>(1, std::llround(std::min(1.0, share) * m_rankShards));
     }
     if (communicatorSize(group, m_scenario) > 1)
         emit({.kind = OpKind::collective,

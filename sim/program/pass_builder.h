@@ -83,6 +83,8 @@ private:
     /// The same, and the next kernel waits for it.
     void exchange(CommunicatorRole, CollectiveKind, std::string_view name, std::int64_t bytes,
                   StreamMask waits = maskOf(Stream::compute));
+    /// Stack::sendsShards, where it applies.
+    bool sendsShards() const;
     void waitFor(StreamMask);
     void receive(PassFlags, Stream);
     void send(PassFlags, Stream);
@@ -150,6 +152,7 @@ private:
     Labels& m_labels;
     StateBytes m_stateBytes;
     double m_rankParameters; ///< elements that are trained, the mean
+    double m_rankShards;     ///< of them, that travel by themselves where the stack sends shards
     Pass m_pass;
     StreamMask m_nextWaits = 0; ///< what the next kernel must wait for
     int m_layer = -1;

@@ -74,7 +74,9 @@ struct Stack {
     /// layer keeps its own input). A compiler drops it as dead code.
     bool rerunsUnread = true;
     RecomputeModules selective = {RecomputeModule::coreAttention}; ///< what selective recomputation runs again, unless said
-    bool sendsShards = false;   ///< ZeRO 1 and 2: each shard is reduced and broadcast by itself, not scattered and gathered
+    /// ZeRO 1: gradients are all-reduced, and what a rank has updated it broadcasts by itself: whole tensors, so that of more
+    /// ranks than tensors some have none (InternEvo, hybrid_zero_optim.py, _reduce_grads_by_rank and broadcast_params).
+    bool sendsShards = false;
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
     /// ZeRO 1 and 2, several chunks a rank: all parameters of a chunk are gathered while the chunk before it runs, on all stages
     /// at once (Megatron-LM's align_param_gather); otherwise a layer's while the layer before it runs.

@@ -277,6 +277,8 @@ def page(answer):
         "- Context parallelism of PyTorch over long sequences (torchtitan: Llama 3.1 8B from 131,072 tokens on, 405B from 65,536): "
         f"{off(corners['torch_cp'])}, where 8B over 65,536 on two ranks is as predicted; no source says why. What PyTorch has reserved "
         "there is more than predicted too, most with tensor parallelism.",
+        "- What a broadcast of one shard after the other takes (InternEvo): three latencies a hop, by hand, from its steps with ZeRO 1 over 512 "
+        "and 1,024 GPUs, which are not `calibration`.",
         "- The H100 of 96 GB under 500 W: two of torchtitan's steps (`calibration`) gave the rate of its products by hand, without a plan.",
         f"- Interleaved pipelines in 8 bits (405B and 70B on H100, rows that were not fitted): {off(corners['interleaved'])}.",
     ]

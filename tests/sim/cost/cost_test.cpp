@@ -90,6 +90,17 @@ TEST_F(Costs, TreesGoThroughTheRanksOfANodeOnce)
     EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(64, 8))) * 1e-9, 2 * 3 * 10e-6 + 2 * 7 * 3e-6, 1e-7);
 }
 
+TEST_F(Costs, ShardsThatAreSentOneByOnePassAllRanksEach)
+{
+    // Two nodes of four: a round of one hop between them and six inside, three times the latency of an empty message each.
+    const double round = 10e-6 + 6 * 3e-6;
+    OpShape shards = collective(CollectiveKind::allGather, 8);
+    for (const int messages : {8, 1000}) {
+        shards.batch = messages;
+        EXPECT_NEAR(static_cast<double>(cost.collectiveNs(shards, acrossNodes(8, 2))) * 1e-9, messages * 3 * round, 1e-8);
+    }
+}
+
 TEST_F(Costs, NoTransferTakesMoreOfAPortThanThereIs)
 {
     const std::int64_t bytes = 1 << 30;

@@ -46,6 +46,17 @@ TEST(ParameterCount, OfActiveParametersOfMixtral)
     EXPECT_EQ(activeParameterCount(catalogueModel("deepseek-v3")), 37552297472);
 }
 
+TEST(ParameterCount, OfTensorsThatAreTrained)
+{
+    // Query, key, value, output, gate, up, down and two norms a layer; embedding, last norm, head.
+    EXPECT_EQ(trainableTensorCount(catalogueModel("internlm-7b")), 32 * 9 + 3);
+    Model tuned = catalogueModel("internlm-7b"); // an A and a B beside each of seven matrices, all else frozen
+    tuned.lora.rank = 8;
+    EXPECT_EQ(trainableTensorCount(tuned) % 32, 0);
+    EXPECT_LE(trainableTensorCount(tuned), 32 * 14);
+    EXPECT_GT(trainableTensorCount(tuned), 0);
+}
+
 /// DeepSeek-V3, section 2.2, and the tensors of layer 61 of its checkpoint, which has embedding and head once more: 685 billion.
 TEST(ParameterCount, OfMultiTokenPredictionIsCountedApart)
 {

@@ -1,4 +1,5 @@
 // What each mechanism adds to a program, in closed form: one test a mechanism, so that a slip in one of them has a name.
+#include "sim/model/parameters.h"
 #include "sim/program/program.h"
 #include "sim/schedule/families/families.h"
 #include "tests/support/programs.h"
@@ -391,14 +392,37 @@ TEST(CostsOfProgram, ParametersThatAreKeptAreGatheredOnce)
     EXPECT_GT(kept.ranks[0].states.buffers, 0);
 }
 
-TEST(CostsOfProgram, ShardsThatAreSentAloneAreAsManyMessagesAsRanks)
+TEST(CostsOfProgram, ShardsThatAreSentAloneAreAsManyMessagesAsRanksOrTensors)
 {
     Scenario scenario = dataParallel(1);
     scenario.training.stack.sendsShards = true;
-    const double messages = sumOf(test::programOf(scenario), "param.gather",
-                                  [](const Op&, const OpShape& shape) { return static_cast<double>(shape.batch); });
-    EXPECT_GE(messages, 4);
-    EXPECT_LE(messages, 4 + scenario.model.numHiddenLayers + 2); // a bucket is at least one
+    const auto messages = [](const Program& program) {
+        return sumOf(program, "param.gather", [](const Op&, const OpShape& shape) { return static_cast<double>(shape.batch); });
+    };
+    const double buckets = scenario.model.numHiddenLayers + 2; // each at least one
+    EXPECT_GE(messages(test::programOf(scenario)), 4);
+    EXPECT_LE(messages(test::programOf(scenario)), 4 + buckets);
+
+    Scenario wide = scenario; // a rank has a tensor, the others none
+    wide.layout.dp = wide.layout.dpShard = 1 << 16;
+    wide.cluster.nodes = wide.layout.dp / wide.cluster.gpusPerNode;
+    wide.training.globalBatchSize = wide.layout.dp * wide.training.microBatchSize;
+    const auto tensors = static_cast<double>(trainableTensorCount(wide.model));
+    ASSERT_LT(tensors, wide.layout.dp);
+    EXPECT_NEAR(messages(test::programOf(wide)), tensors, buckets);
+}
+
+TEST(CostsOfProgram, WhereShardsAreSentAloneEachRankIsGivenAllGradients)
+{
+    Scenario scenario = dataParallel(1);
+    const auto reductions = [](const Program& program, CollectiveKind kind) {
+        return sumOf(program, "grad.reduce",
+                     [kind](const Op&, const OpShape& shape) { return shape.collective == kind ? 1.0 : 0.0; });
+    };
+    EXPECT_EQ(reductions(test::programOf(scenario), CollectiveKind::allReduce), 0);
+    scenario.training.stack.sendsShards = true;
+    EXPECT_GT(reductions(test::programOf(scenario), CollectiveKind::allReduce), 0);
+    EXPECT_EQ(reductions(test::programOf(scenario), CollectiveKind::reduceScatter), 0);
 }
 
 TEST(CostsOfProgram, ExpertsWithoutAReplicaAreNeitherGatheredNorHeldTwice)

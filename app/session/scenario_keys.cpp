@@ -305,6 +305,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/reruns_unread", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/selective", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/sends_shards", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/repeats_keys", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/scatters_sends", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_chunks", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gemm", "the chooser of software sets it"},

@@ -12,6 +12,7 @@
 #include "sim/cli/options.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
+#include "sim/trace/export.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -252,6 +253,8 @@ void run(RunArguments& arguments)
         checkSumsInSwitches(request.scenario, processes);
     checkWritable(arguments.report, "--report");
     checkWritable(request.trace, "--trace");
+    if (!request.trace.empty())
+        sim::checkTraceDestination(request.trace);
     checkCanBeFolder(request.checkpoint, "--checkpoint");
     checkCanBeFolder(request.saveWeights, "--save-weights");
     if (!request.saveWeights.empty())

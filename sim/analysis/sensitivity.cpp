@@ -68,7 +68,7 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofGpu("inter_node", "likewise between nodes", &Efficiency::interNode),
         ofGpu("all_to_all", "further factor on all-to-alls", &Efficiency::allToAll),
         ofGpu("collective_us", "start and end of a collective", &Efficiency::collectiveUs),
-        {"cluster.efficiency.beside_transfers", "how much slower kernels are beside a collective",
+        {"cluster.efficiency.beside_transfers", "what kernels lose beside a collective",
          [](Scenario& s) { return std::vector<double*>{&s.cluster.efficiency.besideTransfers}; }, true, 1},
         ofStack("launch_us", "the host's time to start a kernel, forward", &Stack::launchUs),
         ofStack("backward_launch_us", "the host's time to start a kernel, backward", &Stack::backwardLaunchUs),
@@ -110,8 +110,9 @@ std::vector<Sensitivity> sensitivities(const Simulation& simulation)
         const Program program = lowerProgram(changed, simulation.schedule());
         const EngineResult times = runEngine(program, simulation.classes(), priceProgram(changed, program, simulation.classes()));
         const double change = static_cast<double>(times.endNs) / before - 1;
+        const double enlarged = value && *value > 0 ? *found.front() / *value - 1 : kSensitivityChange;
         if (std::abs(change) >= kNoticed)
-            out.push_back({constant.key, constant.meaning, value, change});
+            out.push_back({constant.key, constant.meaning, value, change, constant.without > 0 ? enlarged : kSensitivityChange});
     }
     std::stable_sort(out.begin(), out.end(), [](const Sensitivity& a, const Sensitivity& b) {
         return std::abs(a.stepTimeChange) > std::abs(b.stepTimeChange);

@@ -10,15 +10,17 @@
 
 namespace sim {
 
+/// By how much each constant is enlarged.
+inline constexpr double kSensitivityChange = 0.1;
+
 struct Sensitivity {
     std::string key;             ///< as the scenario's file names it: "cluster.efficiency.gemm"
     std::string meaning;         ///< "share of peak that matrix products reach"
     std::optional<double> value; ///< as it stands, in the file's unit; nothing where several numbers are enlarged together
-    double stepTimeChange = 0;   ///< relative, with the constant kSensitivityChange larger
+    double stepTimeChange = 0;   ///< relative, with the constant `change` larger
+    /// Of the value. Where a value of 1 has no effect, what lies above it is enlarged by kSensitivityChange: the value by less.
+    double change = kSensitivityChange;
 };
-
-/// By how much each constant is enlarged.
-inline constexpr double kSensitivityChange = 0.1;
 
 /// Constants of the GPU, the network and the software that change the step time, the weightiest first. Runs the engine some
 /// thirty times.

@@ -159,7 +159,7 @@ void addBecause(Answer& answer, const Simulation& simulation)
     for (const Sensitivity& of : sensitivities(simulation)) {
         Answer entry{{"key", of.key}, {"meaning", of.meaning}};
         entry["value"] = of.value ? Answer(*of.value) : Answer();
-        entry["change"] = kSensitivityChange;
+        entry["change"] = of.change;
         entry["step_time_change"] = of.stepTimeChange;
         list.push_back(std::move(entry));
     }

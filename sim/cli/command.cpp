@@ -2,6 +2,7 @@
 #include "sim/cli/options.h"
 
 #include "sim/simulate/memory_cap.h"
+#include "sim/text/quoted.h"
 
 #include <iostream>
 
@@ -19,7 +20,11 @@ CLI::Option* addOverrides(CLI::App& command, std::vector<std::string>& overrides
         .add_option("--set", overrides,
                     "Override a key of the file, such as layout.tp=4 or /layout/tp=4; layout.tp= erases it; repeatable")
         ->type_name("POINTER=VALUE")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->check([](const std::string& text) {
+            return text.find('=') == std::string::npos ? "POINTER=VALUE, as layout.tp=4; it got " + shownText(text)
+                                                       : std::string();
+        });
 }
 
 CLI::Option* addBeside(CLI::App& command, std::string& folder)
@@ -77,7 +82,8 @@ void warnOfMissedCap(const std::string& file, const Simulation& simulation)
 
 std::string titleOf(const Scenario& scenario, const ScenarioArguments& arguments)
 {
-    return scenario.name.empty() ? arguments.file : scenario.name;
+    constexpr std::size_t kLongest = 500;
+    return shownText(scenario.name.empty() ? arguments.file : scenario.name, kLongest);
 }
 
 } // namespace sim::cli

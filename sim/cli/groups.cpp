@@ -99,8 +99,8 @@ void run(const GroupsArguments& arguments)
     const Scenario scenario = arguments.scenario.read();
     const Mesh mesh = attributed(arguments.scenario.file, [&] { return Mesh(scenario.layout, endsOf(planSchedule(scenario))); });
     if (arguments.rank >= mesh.worldSize())
-        throw Error("There is no rank " + std::to_string(arguments.rank) + "; the layout has ranks 0 to " +
-                    std::to_string(mesh.worldSize() - 1));
+        throw UsageError("--rank: there is no rank " + std::to_string(arguments.rank) + "; the layout has ranks 0 to " +
+                         std::to_string(mesh.worldSize() - 1));
     if (arguments.rank >= 0) {
         const Placement placement(scenario.layout, scenario.cluster);
         if (arguments.json)

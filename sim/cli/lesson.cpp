@@ -53,7 +53,9 @@ void check(const LessonArguments& arguments)
         answer.push_back({{"file", file}, {"good", problems.empty()}, {"problems", std::move(told)}, {"seconds", seconds}});
     }
     if (arguments.json)
-        std::cout << LessonValue{{"good", allGood}, {"lessons", std::move(answer)}}.dump() << "\n";
+        std::cout << LessonValue{{"good", allGood}, {"lessons", std::move(answer)}}.dump(-1, ' ', false,
+                                                                                         LessonValue::error_handler_t::replace)
+                  << "\n";
     if (!allGood)
         throw CLI::RuntimeError(kBadInput);
 }

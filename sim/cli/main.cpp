@@ -69,7 +69,9 @@ int main(int argc, char** argv)
             std::cerr << sim::cli::linesForAPerson(message);
             return ExitCode::kCalledWrongly;
         }
-        return app.exit(error) == 0 ? ExitCode::kGood : ExitCode::kCalledWrongly; // --help and --version end here too
+        const bool isAnswer = app.exit(error) == 0; // --help and --version end here too
+        std::cout.flush();
+        return !isAnswer ? ExitCode::kCalledWrongly : std::cout ? ExitCode::kGood : ExitCode::kBadInput;
     } catch (const sim::cli::UsageError& error) {
         std::cerr << sim::cli::linesForAPerson(error.what());
         return ExitCode::kCalledWrongly;

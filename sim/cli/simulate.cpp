@@ -241,7 +241,8 @@ void addSimulate(CLI::App& app)
     CLI::Option* trace =
         command->add_option("--trace", arguments->trace, "Write the timeline: OUT.pftrace for Perfetto, OUT.json for Chrome")
             ->type_name("OUT")
-            ->check(notEmpty());
+            ->check(notEmpty())
+            ->check(traceNameProblem);
     command->add_option("--trace-detail", arguments->detail, "kernels (default) or actions")
         ->type_name("")
         ->check(oneOf({"kernels", "actions"}))

@@ -276,9 +276,8 @@ void convert(TraceArguments arguments)
     arguments.out = arguments.files.back();
     arguments.files.pop_back();
     const std::string ending = std::filesystem::path(arguments.out).extension().string();
-    if (ending != ".pftrace" && ending != ".json")
-        throw UsageError(quotedText(arguments.out) +
-                         " names no format: a trace is written as .pftrace (Perfetto) or .json (Chrome trace events)");
+    if (const std::string problem = traceNameProblem(arguments.out); !problem.empty())
+        throw UsageError(problem);
     for (const std::string& in : arguments.files)
         for (const std::filesystem::path& file : traceFiles(in))
             if (std::error_code none; std::filesystem::equivalent(file, arguments.out, none))

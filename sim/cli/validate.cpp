@@ -64,7 +64,7 @@ void run(const ValidateArguments& arguments)
                 (isError ? std::cout : std::cerr) << linesForAPerson(problem.text());
         }
     if (arguments.json)
-        std::cout << Answer({{"problems", listed}}).dump() << "\n";
+        std::cout << Answer({{"problems", listed}}).dump(-1, ' ', false, Answer::error_handler_t::replace) << "\n";
     if (!allGood)
         throw CLI::RuntimeError(kBadInput);
 }

@@ -276,12 +276,13 @@ void Rules::order()
                        "; the default is tp-cp-ep-dp-pp";
             });
     // Megatron Core, parallel_state.py: with pp not last, both grids must give the same pipelines.
-    const bool expertsFollow = !isNamed[2] && l.ep == 1 && l.etp == l.tp;
+    const bool mayFollow = m_scenario.model.numExperts == 0 && l.ep == 1 && l.etp == l.tp;
+    const bool expertsFollow = !isNamed[2] && mayFollow;
     if (l.pp > 1 && axes[last].first != "pp" && !expertsFollow && std::int64_t{l.etp} * l.ep != std::int64_t{l.tp} * l.cp)
         error("/layout/order", [&] {
             return "with pp not last in " + quotedText(l.order) + " etp x ep = " + text(l.etp) + " x " + text(l.ep) +
                    " must equal tp x cp = " + text(l.tp) + " x " + text(l.cp) + "; nearest: tp-cp-ep-dp-pp" +
-                   (l.ep == 1 && l.etp == l.tp ? ", or leave ep out of the order" : "");
+                   (mayFollow ? ", or leave ep out of the order" : "");
         });
 }
 

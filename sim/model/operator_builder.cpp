@@ -144,7 +144,7 @@ void OperatorBuilder::attention()
 {
     const bool latent = m_model.isLatentAttention();
     const Checked heads = ceilDivide(m_model.numAttentionHeads, m_sharding.tp);
-    const Checked keyValueHeads = latent ? heads : Checked(ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
+    Checked keyValueHeads = latent ? heads : Checked(ceilDivide(m_model.numKeyValueHeads, m_sharding.tp));
     const Checked qkDim = HeadSize::of(m_model).queryKey, vDim = HeadSize::of(m_model).value;
 
     norm("attn.norm", m_local);
@@ -154,6 +154,12 @@ void OperatorBuilder::attention()
         const Checked rotated = latent ? heads * m_model.qkRopeHeadDim : (heads + keyValueHeads) * qkDim;
         elementwise("attn.rope", 2 * m_tokens * rotated * m_bytes, 2 * m_tokens * rotated * m_bytes, 0);
         classify(KernelFamily::rope, m_tokens, rotated);
+    }
+    if (m_sharding.repeatsKeys && keyValueHeads < heads) {
+        const Checked each = m_tokens * (qkDim + vDim) * m_bytes;
+        elementwise("attn.repeat_kv", (keyValueHeads + heads) * each, (keyValueHeads + heads) * each, 0);
+        classify(KernelFamily::rope, m_tokens, heads * (qkDim + vDim));
+        keyValueHeads = heads;
     }
     attentionCore(heads, qkDim, vDim, m_tokens * keyValueHeads * (qkDim + vDim) * m_bytes);
     const bool adapted = adaptRows(kOutAdapter);

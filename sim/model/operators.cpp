@@ -82,6 +82,7 @@ Sharding Sharding::of(const Scenario& scenario)
                       .causal = training.causal,
                       .flashAttention = training.flashAttention,
                       .padsVocabulary = training.stack.padsVocabulary,
+                      .repeatsKeys = training.stack.repeatsKeys,
                       .bytesPerElement = elementBytes(training.precision),
                       .moe = training.moe};
     if (training.stack.narrowSaved && isNarrow(training.precision))

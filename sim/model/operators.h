@@ -117,6 +117,7 @@ struct Sharding {
     int slices = 1, slice = 0;
     bool beginsTraining = false; ///< adapters: nothing before it is trained, the frozen embedding, and so on
     bool causal = true, flashAttention = true, padsVocabulary = true;
+    bool repeatsKeys = false; ///< Stack::repeatsKeys
     int bytesPerElement = 2;
     int keptNarrower = 1; ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
     MoeSettings moe;

@@ -300,6 +300,8 @@ Json parseStrict(std::string_view text, const std::string& file)
             {{file, "",
               countedText(static_cast<std::int64_t>(text.size()), "byte") + " are more than a scenario may have (" +
                   numberText(static_cast<double>(kMaxFileBytes), Unit::count) + ")"}});
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) // ends the text for the parser
+        throw ScenarioError({{file, "", placeOf(text, nul + 1) + ": JSON has no NUL byte"}});
     TreeBuilder builder(text);
     if (!Json::sax_parse(builder.begin(), builder.end(), &builder))
         throw ScenarioError({{file, builder.pointer, builder.problem}});

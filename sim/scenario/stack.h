@@ -77,6 +77,9 @@ struct Stack {
     /// ZeRO 1: gradients are all-reduced, and what a rank has updated it broadcasts by itself: whole tensors, so that of more
     /// ranks than tensors some have none (InternEvo, hybrid_zero_optim.py, _reduce_grads_by_rank and broadcast_params).
     bool sendsShards = false;
+    /// Attention with fewer key-value heads is given a copy of its group's for every query head, which context parallelism sends
+    /// and the backward pass keeps (repeat_kv of torchtitan's and Hugging Face's models; kernels for grouped heads need none).
+    bool repeatsKeys = false;
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
     /// ZeRO 1 and 2, several chunks a rank: all parameters of a chunk are gathered while the chunk before it runs, on all stages
     /// at once (Megatron-LM's align_param_gather); otherwise a layer's while the layer before it runs.

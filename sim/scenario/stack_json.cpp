@@ -53,6 +53,7 @@ void readStack(const Json& json, Stack& stack)
                 fromWord(kRecomputeModuleWords, valueAs<std::string>(word).value_or(""), RecomputeModule::coreAttention));
     }
     stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
+    stack.repeatsKeys = memberOr(json, "repeats_keys", stack.repeatsKeys);
     stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
     stack.gathersChunks = memberOr(json, "gathers_chunks", stack.gathersChunks);
     for (const auto& [key, member] : kStackKeys)
@@ -85,6 +86,7 @@ Json toJson(const Stack& stack)
         if (stack.selective.has(module))
             json["selective"].push_back(word);
     json["sends_shards"] = stack.sendsShards;
+    json["repeats_keys"] = stack.repeatsKeys;
     json["scatters_sends"] = stack.scattersSends;
     json["gathers_chunks"] = stack.gathersChunks;
     for (const auto& [key, member] : kStackKeys)

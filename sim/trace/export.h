@@ -16,6 +16,8 @@ void writeChromeJson(const Trace&, std::ostream&);
 /// Throws the Error that saveTrace() would: for another ending, a folder that is not there or cannot be written to. For those who
 /// work long before they save.
 void checkTraceDestination(const std::filesystem::path&);
+/// What is wrong with the name of a trace to be written; empty if nothing is.
+std::string traceNameProblem(const std::filesystem::path&);
 /// By the ending, .pftrace or .json; atomic. Throws Error for another ending or a failing disk.
 void saveTrace(const Trace&, const std::filesystem::path&);
 

@@ -1,4 +1,5 @@
 #include "sim/error.h"
+#include "sim/text/quoted.h"
 #include "sim/trace/atomic_stream.h"
 #include "sim/trace/export.h"
 
@@ -42,11 +43,19 @@ void AtomicStream::commit()
     m_committed = true;
 }
 
-void checkTraceDestination(const fs::path& path)
+std::string traceNameProblem(const fs::path& path)
 {
     const std::string ending = path.extension().string();
-    if (ending != ".pftrace" && ending != ".json")
-        throw Error(path.string() + ": a trace is a .pftrace (Perfetto) or .json (Chrome trace events) file");
+    if (ending == ".pftrace" || ending == ".json")
+        return {};
+    return quotedText(path.string()) +
+           " names no format: a trace is written as .pftrace (Perfetto) or .json (Chrome trace events)";
+}
+
+void checkTraceDestination(const fs::path& path)
+{
+    if (const std::string problem = traceNameProblem(path); !problem.empty())
+        throw Error(problem);
     std::error_code none;
     if (fs::exists(path, none) && !fs::is_regular_file(path, none))
         throw Error(path.string() + ": is not an ordinary file");

@@ -260,7 +260,9 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
     const ShardRanks shards = ShardRanks::of(m_scenario.layout);
     const bool gathers = use.content == CollectiveContent::parameters;
     const int each = gathers ? bytes.parameter : bytes.gradient;
-    if (use.ranks == 0)
+    // Switches add for some stages' groups and not for others': each kind of them has a part of the stages.
+    if (use.ranks == 0 ||
+        !isClose(static_cast<double>(use.ranks) * static_cast<double>(use.bytes), static_cast<double>(use.times)))
         return std::nullopt;
     Formula out = sent * account.term("r", static_cast<double>(use.ranks), Unit::count, "ranks of a stage");
     const auto element = [&] {

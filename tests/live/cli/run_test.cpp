@@ -427,7 +427,7 @@ TEST(RankscopeLive, RefusesAtOnceAModelThatNoLayoutFitsIntoThisMachine)
 
 TEST(RankscopeLive, CollectsNothingForATraceThatCannotBeWritten)
 {
-    for (const auto& [file, says] : {std::pair{(scratch() / "steps.txt").string(), "a trace is a .pftrace"},
+    for (const auto& [file, says] : {std::pair{(scratch() / "steps.txt").string(), "a trace is written as .pftrace"},
                                      {(scratch() / "nowhere" / "steps.json").string(), "cannot be written"}}) {
         Child child({"collect", "--listen", "ipc://" + (scratch() / "viewers").string(), "--trace", file});
         EXPECT_EQ(child.wait(20s), 1);

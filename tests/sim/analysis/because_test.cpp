@@ -140,17 +140,23 @@ TEST(Sensitivity, IsWhatTheStepWouldTake)
     const auto before = simulate(scenario);
     const std::vector<Sensitivity> found = sensitivities(*before);
     ASSERT_GT(found.size(), 5U);
+    int tried = 0;
     for (std::size_t i = 1; i < found.size(); ++i)
         EXPECT_LE(std::abs(found[i].stepTimeChange), std::abs(found[i - 1].stepTimeChange));
     for (const Sensitivity& of : found) {
-        if (of.key != "cluster.tiers.0.bandwidth_gbs" && of.key != "training.stack.optimizer_bytes")
-            continue;
         Scenario changed = scenario;
-        double& number =
-            of.key.starts_with("cluster") ? changed.cluster.tiers[0].bandwidthGBs : changed.training.stack.optimizerBytes;
-        EXPECT_EQ(of.value, number);
-        number *= 1 + kSensitivityChange;
+        const std::map<std::string, double*> known{
+            {"cluster.tiers.0.bandwidth_gbs", &changed.cluster.tiers[0].bandwidthGBs},
+            {"cluster.efficiency.beside_transfers", &changed.cluster.efficiency.besideTransfers},
+            {"training.stack.optimizer_bytes", &changed.training.stack.optimizerBytes}};
+        const auto number = known.find(of.key);
+        if (number == known.end())
+            continue;
+        ++tried;
+        EXPECT_EQ(of.value, *number->second);
+        *number->second *= 1 + of.change;
         EXPECT_NEAR(of.stepTimeChange, simulate(changed)->metrics().stepTimeSeconds / before->metrics().stepTimeSeconds - 1,
                     1e-12);
     }
+    EXPECT_EQ(tried, 3);
 }

@@ -129,6 +129,22 @@ TEST(ExplainTraffic, AndOfRandomJobs)
     }
 }
 
+/// Nodes of eight and six ranks a stage: the middle stage's groups cross nodes, the others' are in one, whose switches add.
+TEST(ExplainTraffic, AndWhereSwitchesAddForSomeStagesOnly)
+{
+    const auto document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3-8b",
+        "cluster": "dgx-b300", "layout": {"tp": 2, "pp": 3, "dp": 3},
+        "training": {"sequence_length": 4096, "global_batch_size": 36}})");
+    const auto simulation = simulate(resolvedScenario(document, test::catalogue()));
+    int parts = 0;
+    test::forAll(because(*simulation, CommunicatorRole::dpShard), [&](const Explanation& e) {
+        if (e.formula)
+            test::expectNear(evaluated(e), e.result.value, 1e-7);
+        parts += e.result.unit == Unit::bytes ? 1 : 0;
+    });
+    EXPECT_GT(parts, 2);
+}
+
 TEST(ExplainTraffic, AndOfAdapters)
 {
     for (const Scenario& scenario : test::adaptedScenarios()) {

@@ -274,3 +274,33 @@ TEST(Operators, AreAsManyTimesNarrowerAsTheirBitsAreFewer)
         EXPECT_EQ(narrowingOf(precision), narrower);
     }
 }
+
+TEST(Operators, KeysAndValuesThatAreRepeatedAreAsManyAsQueries)
+{
+    Model grouped = test::gptModel(1, 4096, 32);
+    Sharding sharding{.cp = 2, .sequenceLength = 2048, .microBatchSize = 4, .flashAttention = true};
+    const auto facts = [&](const Model& model) {
+        std::int64_t sent = 0, copied = 0;
+        const OperatorList list = operatorsOf(model, sharding, ModelPart::dense);
+        for (const Operator& op : list.operators) {
+            sent += op.kind == OperatorKind::ringExchange ? op.commBytes : 0;
+            copied += op.name == "attn.repeat_kv" ? op.forwardBytes : 0;
+        }
+        return std::tuple{sent, copied, list.savedBytes()};
+    };
+    const auto [sentOfAll, copiedOfAll, savedOfAll] = facts(grouped);
+    grouped.numKeyValueHeads = 8;
+    const auto [sentOfGroups, copiedOfGroups, savedOfGroups] = facts(grouped);
+    EXPECT_EQ(4 * sentOfGroups, sentOfAll);
+    EXPECT_EQ(copiedOfGroups, 0);
+    sharding.repeatsKeys = true;
+    const auto [sent, copied, saved] = facts(grouped);
+    const std::int64_t each = std::int64_t{1024} * 4 * 2 * 128 * 2; // tokens, key and value of a head in 16 bits
+    EXPECT_EQ(sent, sentOfAll);
+    EXPECT_EQ(copied, (8 + 32) * each);
+    EXPECT_EQ(saved - savedOfGroups, (32 - 8) * each);
+    EXPECT_EQ(saved, savedOfAll);
+    grouped.numKeyValueHeads = 32;
+    EXPECT_EQ(facts(grouped), (std::tuple{sentOfAll, std::int64_t{0}, savedOfAll})) << "nothing to repeat";
+    EXPECT_EQ(copiedOfAll, 0);
+}

@@ -179,6 +179,7 @@ TEST(BadInput, OfJsonIsToldInWordsAndWithItsPlace)
              {"{\"a\": \"", "has no closing"},
              {"{\"a\": 1, \"a\": 2}", "/a: line 1, column 12: key \"a\" is given twice"},
              {"[]", "a scenario is a JSON object"},
+             {std::string("{}\0 glued {", 12), "line 1, column 3: JSON has no NUL byte"},
              {std::string(100, '['), "nested more than 64 levels deep"}}) {
         const std::string file = test::write("text.json", text);
         const Outcome outcome = run("validate " + file);

@@ -62,6 +62,9 @@ TEST(Program, ExitsWithTwoWhenCalledWrongly)
                                          "simulate " + file + " --nonsense",
                                          "simulate " + file + " --trace-detail kernels",
                                          "simulate " + file + " --trace x.json --trace-detail all",
+                                         "simulate " + file + " --trace x.foo",
+                                         "simulate " + file + " --set layout",
+                                         "groups " + file + " --rank 999999",
                                          "groups " + file + " --rank -1",
                                          "groups " + file + " --rank two",
                                          "sweep " + file,
@@ -96,8 +99,7 @@ TEST(Program, ExitsWithOneForBadInputAndSaysWhere)
          std::vector<std::pair<std::string, std::string>>{{" /nowhere/x.json", "/nowhere/x.json: cannot be read"},
                                                           {" " + broken, "broken.json"},
                                                           {" " + file + " --set layout.tp=5", "/layout/tp: 5 does not divide"},
-                                                          {" " + file + " --set layout.colour=red", "/layout/colour"},
-                                                          {" " + file + " --set layout", "POINTER=VALUE"}})
+                                                          {" " + file + " --set layout.colour=red", "/layout/colour"}})
         for (const std::string& command : kCommands) {
             if (command == "validate" || command == "sweep") // their results are the problems; tested below and beside the sweep
                 continue;
@@ -113,6 +115,27 @@ TEST(Program, SaysWhenItsOutputCannotBeWritten)
     const Outcome outcome = run("describe --json " + gallery("01-") + " >/dev/full");
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.err, HasSubstr("Standard output"));
+    EXPECT_EQ(run("--help >/dev/full").code, 1);
+}
+
+TEST(Program, ShowsNamesWithNothingInThemUnseen)
+{
+    const std::string file = test::write("painted.json", R"({"format": "rankscope-scenario", "version": 1, "name": "a\u001b[2Jb",
+        "model": "tiny-gpt", "cluster": "laptop", "layout": {}, "training": {"global_batch_size": 8}})");
+    const Outcome outcome = run("simulate " + file);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, testing::StartsWith("a\\x1b[2Jb\n"));
+}
+
+TEST(Program, TellsOfFilesWhoseNamesAreNoUtf8)
+{
+    const std::string file = test::write("bad\xff.json", "{}");
+    for (const char* command : {"validate", "lesson check"}) {
+        const Outcome outcome = run(command + std::string(" --json '") + file + "'");
+        EXPECT_EQ(outcome.code, 1) << command;
+        EXPECT_FALSE(json::parse(outcome.out).empty()) << command;
+        EXPECT_THAT(outcome.err, IsEmpty()) << command;
+    }
 }
 
 TEST(Program, OverridesKeysWhereverAFileIsRead)

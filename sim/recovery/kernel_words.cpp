@@ -21,6 +21,8 @@ KernelWords::KernelWords(const RunEvidence& evidence)
                       : holdsOneOf({"backward", "bwd", "bprop", "dgrad", "grad_input"})                ? KernelWay::gradient
                                                                                                        : KernelWay::forward);
         isAttention.push_back(holdsOneOf({"flash", "fmha", "sdpa", "attention", "attn.core", "attn.scores", "softmax", "bmm"}));
+        isLoss.push_back(way.back() == KernelWay::forward &&
+                         holdsOneOf({"loss", "cross_entropy", "crossentropy", "logsoftmax", "log_softmax"}));
     }
 }
 

@@ -21,6 +21,7 @@ struct KernelWords {
     }
     std::vector<KernelWay> way;
     std::vector<bool> isAttention;
+    std::vector<bool> isLoss; ///< of the last stage's forward
 };
 
 } // namespace sim

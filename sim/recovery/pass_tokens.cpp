@@ -10,42 +10,7 @@
 namespace sim {
 namespace {
 
-constexpr PassToken kNoToken = INT32_MIN; ///< an optimizer's kernel: of no pass
-
-PassToken tokenOfWay(KernelWay way)
-{
-    switch (way) {
-    case KernelWay::forward:
-        return kForwardToken;
-    case KernelWay::gradient:
-        return kGradientToken;
-    case KernelWay::weightGradient:
-        return kWeightToken;
-    case KernelWay::optimizer:
-        break;
-    }
-    return kNoToken;
-}
-
-/// What a kernel is for by who launched it, or else by its name.
-PassToken tokenOfClass(OpClass opClass, PassToken byName)
-{
-    switch (opClass) {
-    case OpClass::forward:
-    case OpClass::recompute:
-        return kForwardToken;
-    case OpClass::backward:
-        return byName == kWeightToken ? kWeightToken : kGradientToken;
-    case OpClass::backwardInput:
-        return kGradientToken;
-    case OpClass::backwardWeight:
-        return kWeightToken;
-    case OpClass::optimizer:
-        return kNoToken;
-    default:
-        return byName;
-    }
-}
+constexpr PassToken kLossToken = -5; ///< a forward of the last stage, where its loss is told
 
 /// Kernels of one letter after another.
 struct TokenRun {
@@ -65,12 +30,12 @@ void addStretch(std::vector<TokenRun>& stretch, std::size_t weightNames, bool en
     const auto add = [&letters](PassToken letter) {
         if (letter == kGradientToken && !letters.empty() && letters.back() == kWholeBackwardToken)
             return; // the rest of it
-        if (letters.empty() || letters.back() != letter)
+        if (letters.empty() || letters.back() != letter || letter == kLossToken)
             letters.push_back(letter);
     };
     for (std::size_t i = 0; i < stretch.size(); ++i) {
         TokenRun run = stretch[i];
-        while (i + 1 < stretch.size() && stretch[i + 1].token == run.token)
+        while (run.token != kLossToken && i + 1 < stretch.size() && stretch[i + 1].token == run.token)
             run.names.merge(stretch[++i].names);
         const bool isPart = run.token == kWeightToken && weightNames > kFewNames && run.names.size() <= kFewNames &&
                             run.names.size() * 2 < weightNames;
@@ -115,66 +80,10 @@ PassToken tokenOfAction(ActionKind kind, const TokenWords& words)
     return words.tellsWeights ? kWholeBackwardToken : kGradientToken;
 }
 
-} // namespace
-
-TokenWords tokenWordsOf(const RunEvidence& evidence)
-{
-    TokenWords words;
-    words.kernels = KernelWords(evidence);
-    for (const RankEvidence& rank : evidence.ranks)
-        for (const WorkSpan& span : rank.work) {
-            const PassToken token = tokenOfClass(span.opClass, tokenOfWay(words.kernels.way[span.name]));
-            words.tellsWeights |= token == kWeightToken;
-            words.tellsGradients |= token == kGradientToken;
-        }
-    return words;
-}
-
-namespace {
-
-/// A kernel counts when it ends, a send when it begins: a little later, as clocks of streams are not that exact and what is sent
-/// ended before.
-struct TokenEvent {
-    std::int64_t ns = 0;
-    PassToken token = 0;
-    std::uint32_t name = 0;
-    std::int64_t startNs = 0, endNs = 0; ///< of a kernel
-};
-
-std::vector<TokenEvent> eventsOf(const RankEvidence& rank, const RecoveredAxis& pipeline,
-                                 const std::pair<std::int64_t, std::int64_t>& window, const TokenWords& words)
-{
-    constexpr std::int64_t kRightAfterNs = 2000;
-    std::vector<TokenEvent> events;
-    const int self = RecoveredAxes::coordinate(pipeline, rank.rank);
-    const auto takeFrom = [&](const std::vector<CommSpan>& spans) {
-        for (const CommSpan& span : spans)
-            if (span.exchange == Exchange::send && span.peer >= 0 && span.startNs >= window.first &&
-                span.startNs <= window.second)
-                if (const int to = RecoveredAxes::coordinate(pipeline, span.peer); to != self)
-                    events.push_back({.ns = span.startNs + kRightAfterNs, .token = to});
-    };
-    takeFrom(rank.comms);
-    if (events.empty())
-        takeFrom(rank.asked);
-    if (words.tellsGradients) {
-        for (const WorkSpan& span : rank.work) {
-            if (span.work != DeviceWork::kernel || span.startNs < window.first || span.startNs > window.second)
-                continue;
-            const PassToken token = tokenOfClass(span.opClass, tokenOfWay(words.kernels.way[span.name]));
-            if (token != kNoToken)
-                events.push_back(
-                    {.ns = span.endNs, .token = token, .name = span.name, .startNs = span.startNs, .endNs = span.endNs});
-        }
-    }
-    std::stable_sort(events.begin(), events.end(), [](const TokenEvent& a, const TokenEvent& b) { return a.ns < b.ns; });
-    return events;
-}
-
 /// Kernels of the actions between two sends, in order of their ends.
 class Dealing {
 public:
-    Dealing(std::span<const TokenEvent> kernels, std::span<const Action> actions, const TokenWords& words)
+    Dealing(std::span<const PassEvent> kernels, std::span<const Action> actions, const TokenWords& words)
         : m_kernels(kernels), m_actions(actions), m_words(words)
     {
     }
@@ -210,7 +119,7 @@ private:
     std::size_t endOf(std::size_t kernel, PassToken token, std::size_t next) const
     {
         const PassToken follows = tokenOf(next);
-        const auto isOfNext = [follows](const TokenEvent& event) {
+        const auto isOfNext = [follows](const PassEvent& event) {
             return follows == kWholeBackwardToken ? event.token != kForwardToken : event.token == follows;
         };
         const auto isLastGroup = [&] {
@@ -226,7 +135,7 @@ private:
             return end;
         }
         std::size_t end = kernel;
-        const auto isOwn = [token](const TokenEvent& event) {
+        const auto isOwn = [token](const PassEvent& event) {
             return token == kWholeBackwardToken ? event.token != kForwardToken : event.token == token;
         };
         while (end < m_kernels.size() && !isOwn(m_kernels[end]))
@@ -246,34 +155,46 @@ private:
         passes.push_back(pass);
     }
 
-    std::span<const TokenEvent> m_kernels;
+    std::span<const PassEvent> m_kernels;
     std::span<const Action> m_actions;
     const TokenWords& m_words;
 };
 
 } // namespace
 
-std::vector<PassToken> recordedTokens(const RankEvidence& rank, const RecoveredAxis& pipeline,
-                                      const std::pair<std::int64_t, std::int64_t>& window, const TokenWords& words)
+RankTokens recordedTokens(const RankEvidence& rank, const RecoveredAxis& pipeline,
+                          const std::pair<std::int64_t, std::int64_t>& window, const TokenWords& words)
 {
-    const std::vector<TokenEvent> events = eventsOf(rank, pipeline, window, words);
+    const std::vector<PassEvent> events = passEventsOf(rank, pipeline, window, words);
     std::set<std::uint32_t> weightNames;
-    for (const TokenEvent& event : events)
+    for (const PassEvent& event : events)
         if (event.token == kWeightToken)
             weightNames.insert(event.name);
-    std::vector<PassToken> tokens;
+    RankTokens tokens;
     std::vector<TokenRun> stretch;
-    for (const TokenEvent& event : events) {
+    const auto endStretch = [&](bool withSend) {
+        std::vector<TokenRun> plain = stretch;
+        for (TokenRun& run : plain)
+            run.token = run.token == kLossToken ? kForwardToken : run.token;
+        addStretch(plain, weightNames.size(), withSend, tokens.all);
+        addStretch(stretch, weightNames.size(), withSend, tokens.withLosses);
+    };
+    for (const PassEvent& event : events) {
         if (event.token >= 0) {
-            addStretch(stretch, weightNames.size(), true, tokens);
-            tokens.push_back(event.token);
+            endStretch(true);
+            tokens.all.push_back(event.token);
+            tokens.withLosses.push_back(event.token);
+            ++tokens.sends;
             continue;
         }
-        if (stretch.empty() || stretch.back().token != event.token)
-            stretch.push_back({event.token, {}});
+        const PassToken token = event.token == kForwardToken && words.kernels.isLoss[event.name] ? kLossToken : event.token;
+        if (stretch.empty() || stretch.back().token != token) {
+            stretch.push_back({token, {}});
+            tokens.losses += token == kLossToken ? 1 : 0;
+        }
         stretch.back().names.insert(event.name);
     }
-    addStretch(stretch, weightNames.size(), false, tokens);
+    endStretch(false);
     return tokens;
 }
 
@@ -283,11 +204,11 @@ std::vector<RecoveredPass> passesByTokens(const RankEvidence& rank, const Recove
 {
     const int self = RecoveredAxes::coordinate(pipeline, rank.rank);
     const std::vector<Action>& actions = schedule.actions[asIndex(self)];
-    const std::vector<TokenEvent> events = eventsOf(rank, pipeline, window, words);
+    const std::vector<PassEvent> events = passEventsOf(rank, pipeline, window, words);
     std::vector<RecoveredPass> passes;
-    std::vector<TokenEvent> kernels;
+    std::vector<PassEvent> kernels;
     std::size_t first = 0, action = 0;
-    for (const TokenEvent& event : events) {
+    for (const PassEvent& event : events) {
         if (event.token < 0) {
             kernels.push_back(event);
             continue;
@@ -314,13 +235,25 @@ std::vector<RecoveredPass> passesByTokens(const RankEvidence& rank, const Recove
     return passes;
 }
 
-std::vector<PassToken> scheduleTokens(const Schedule& schedule, int rank, const TokenWords& words)
+namespace {
+
+/// Of the last stage, whose end a loss tells.
+std::size_t lastForwards(const Schedule& schedule, int rank)
+{
+    const std::vector<Action>& actions = schedule.actions[asIndex(rank)];
+    return static_cast<std::size_t>(std::count_if(actions.begin(), actions.end(), [&](const Action& action) {
+        return action.kind == ActionKind::forward && schedule.leavesAt(action.stage);
+    }));
+}
+
+std::vector<PassToken> scheduleTokens(const Schedule& schedule, int rank, const TokenWords& words, bool losses)
 {
     std::vector<PassToken> tokens;
     std::vector<TokenRun> stretch;
     for (const Action& action : schedule.actions[asIndex(rank)]) {
+        const bool isLast = losses && action.kind == ActionKind::forward && schedule.leavesAt(action.stage);
         if (words.tellsGradients)
-            stretch.push_back({tokenOfAction(action.kind, words), {}});
+            stretch.push_back({isLast ? kLossToken : tokenOfAction(action.kind, words), {}});
         const int to = destinationOf(schedule, rank, action);
         if (to < 0)
             continue;
@@ -329,6 +262,61 @@ std::vector<PassToken> scheduleTokens(const Schedule& schedule, int rank, const 
     }
     addStretch(stretch, 0, false, tokens);
     return tokens;
+}
+
+/// Of each of a rank's sends, whether two passes that run as one block come before it; of the first of both sends of a block,
+/// that it is that.
+struct BlockSends {
+    std::vector<bool> ofBlock, beginsPair;
+    BlockSends(const Schedule& schedule, int rank)
+    {
+        const std::vector<Action>& actions = schedule.actions[asIndex(rank)];
+        bool anyBlock = false;
+        for (std::size_t i = 0; i < actions.size(); ++i) {
+            const bool endsBlock = i > 0 && actions[i - 1].overlapsNext;
+            anyBlock = anyBlock || actions[i].overlapsNext || endsBlock;
+            if (destinationOf(schedule, rank, actions[i]) < 0)
+                continue;
+            beginsPair.push_back(actions[i].overlapsNext && destinationOf(schedule, rank, actions[i + 1]) >= 0);
+            ofBlock.push_back(anyBlock);
+            anyBlock = actions[i].overlapsNext;
+        }
+    }
+};
+
+/// Which of the two passes of a block sends first is chance: the lower rank first.
+void orderPairs(std::vector<PassToken>& tokens, const std::vector<bool>& beginsPair)
+{
+    std::vector<std::size_t> sends;
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        if (tokens[i] >= 0)
+            sends.push_back(i);
+    for (std::size_t i = 0; i + 1 < std::min(sends.size(), beginsPair.size()); ++i)
+        if (beginsPair[i] && tokens[sends[i]] > tokens[sends[i + 1]])
+            std::swap(tokens[sends[i]], tokens[sends[i + 1]]);
+}
+
+} // namespace
+
+TokenRows tokensBeside(const RankTokens& recorded, const Schedule& schedule, int rank, const TokenWords& words)
+{
+    BlockSends blocks(schedule, rank);
+    const bool hasBlocks = std::find(blocks.ofBlock.begin(), blocks.ofBlock.end(), true) != blocks.ofBlock.end();
+    const std::size_t forwards = lastForwards(schedule, rank);
+    if (hasBlocks || forwards == 0 || recorded.losses == 0 || recorded.losses % forwards != 0) {
+        TokenRows rows{recorded.all, scheduleTokens(schedule, rank, words, false), std::move(blocks.ofBlock)};
+        orderPairs(rows.recorded, blocks.beginsPair);
+        orderPairs(rows.schedule, blocks.beginsPair);
+        return rows;
+    }
+    TokenRows rows{{}, scheduleTokens(schedule, rank, words, true), std::move(blocks.ofBlock)};
+    // Modules that predict further tokens have losses of their own.
+    const std::size_t each = recorded.losses / forwards;
+    std::size_t losses = 0;
+    for (const PassToken token : recorded.withLosses)
+        if (token != kLossToken || ++losses % each == 0)
+            rows.recorded.push_back(token);
+    return rows;
 }
 
 } // namespace sim

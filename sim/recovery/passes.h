@@ -24,6 +24,7 @@ struct RecoveredPasses {
     int pipelineRanks = 1;
     std::string evidence;
     double sure = 0;
+    bool areCounted = false; ///< no annotation names them: countPasses()
     bool any() const;
 };
 

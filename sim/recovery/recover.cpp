@@ -1,4 +1,5 @@
 #include "sim/recovery/recover.h"
+#include "sim/recovery/counted_passes.h"
 
 #include "sim/cancel.h"
 #include "sim/error.h"
@@ -214,8 +215,9 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     correct(result.axes, options.corrections, result.axes.problems);
     checkCancelled();
     result.passes = recoverPasses(result.evidence, result.axes, result.steps.steps.size());
+    countPasses(result.evidence, result.axes, result.middleStep(), result.passes);
     result.schedule = recoverSchedule(result.evidence, result.axes, result.passes, result.middleStep());
-    if (result.schedule && !result.passes.any() && result.steps.areGuessed) {
+    if (result.schedule && (!result.passes.any() || result.passes.areCounted) && result.steps.areGuessed) {
         constexpr double kGuessed = 0.4;
         result.schedule->sure *= kGuessed;
         result.schedule->evidence +=

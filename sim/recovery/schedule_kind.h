@@ -15,7 +15,7 @@
 namespace sim {
 
 struct RecoveredSchedule {
-    std::string kind; ///< a family's word; "custom" where none comes near; "" where orders were not recorded
+    std::string kind; ///< a family's word; "custom" where it is none's order; "" where orders were not recorded
     int pipelineRanks = 1, stages = 1, virtualStages = 1, microbatches = 1, slices = 1;
     int microbatchGroup = 0; ///< where the family deals in groups and it is not the usual one
     bool overlapsExperts = false;
@@ -32,7 +32,8 @@ std::optional<RecoveredSchedule> recoverSchedule(const RunEvidence&, const Recov
                                                  const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow);
 
 /// Where no annotation told them: the passes of ranks that compute and send as a recognised schedule has them do, of the step
-/// within `stepWindow`. Leaves `passes` as they are where there are some, or the schedule is not that sure.
+/// within `stepWindow`; of those that were counted the slices. Leaves `passes` as they are where there are others, or the
+/// schedule is not that sure.
 void inferPasses(const RunEvidence&, const RecoveredAxes&, const RecoveredSchedule&,
                  const std::vector<std::pair<std::int64_t, std::int64_t>>& stepWindow, RecoveredPasses& passes);
 

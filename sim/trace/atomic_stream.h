@@ -8,7 +8,9 @@ namespace sim {
 
 class AtomicStream {
 public:
-    /// Opens a temporary file beside `path`. Throws Error if it cannot, or if `path` is there and no ordinary file.
+    /// Opens a file beside `path` that has no name until it is whole, so that nothing of it is left whatever ends the program;
+    /// one with a name of its own where the file system has no others. What ended programs left of such is taken away. Throws
+    /// Error if it cannot, or if `path` is there and no ordinary file.
     explicit AtomicStream(const std::filesystem::path&);
     AtomicStream(const AtomicStream&) = delete;
     AtomicStream& operator=(const AtomicStream&) = delete;
@@ -19,6 +21,7 @@ public:
 
 private:
     std::filesystem::path m_path, m_temporary;
+    int m_unnamed = -1; ///< the file without a name
     std::ofstream m_stream;
     bool m_committed = false;
 };

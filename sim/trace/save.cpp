@@ -4,26 +4,68 @@
 #include "sim/trace/export.h"
 
 #include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <fcntl.h>
+#include <string>
 #include <unistd.h>
 
 namespace sim {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// "NAME.PID.part" beside `path` of programs that run no more; of one on another machine too, after an hour.
+void removeLeftOvers(const fs::path& path)
+{
+    std::error_code none;
+    const std::string begin = path.filename().string() + ".", end = ".part";
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    for (fs::directory_iterator entry(folder, none), last; !none && entry != last; entry.increment(none)) {
+        const std::string name = entry->path().filename().string();
+        if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end))
+            continue;
+        const std::string number = name.substr(begin.size(), name.size() - begin.size() - end.size());
+        int pid = 0;
+        const auto [rest, problem] = std::from_chars(number.data(), number.data() + number.size(), pid);
+        const auto written = fs::last_write_time(entry->path(), none);
+        if (problem == std::errc() && rest == number.data() + number.size() && pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH &&
+            !none && fs::file_time_type::clock::now() - written > std::chrono::hours(1))
+            fs::remove(entry->path(), none);
+    }
+}
+
+} // namespace
+
 AtomicStream::AtomicStream(const fs::path& path) : m_path(path), m_temporary(path)
 {
     std::error_code none;
     if (fs::exists(path, none) && !fs::is_regular_file(path, none)) // its name would be taken over, a device's as well
         throw Error(path.string() + ": is not an ordinary file");
+    removeLeftOvers(path);
     m_temporary += "." + std::to_string(::getpid()) + ".part";
-    m_stream.open(m_temporary, std::ios::binary | std::ios::trunc);
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    m_unnamed = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (m_unnamed >= 0)
+        m_stream.open("/proc/self/fd/" + std::to_string(m_unnamed), std::ios::binary | std::ios::trunc);
+    if (m_unnamed >= 0 && !m_stream) {
+        ::close(m_unnamed);
+        m_unnamed = -1;
+        m_stream.clear();
+    }
+    if (m_unnamed < 0)
+        m_stream.open(m_temporary, std::ios::binary | std::ios::trunc);
     if (!m_stream)
         throw Error(path.string() + ": cannot be written: " + std::strerror(errno));
 }
 
 AtomicStream::~AtomicStream()
 {
+    if (m_unnamed >= 0)
+        ::close(m_unnamed);
     if (m_committed)
         return;
     m_stream.close();
@@ -37,6 +79,12 @@ void AtomicStream::commit()
     if (!m_stream)
         throw Error(m_path.string() + ": cannot be written: the disk took only a part of it");
     std::error_code error;
+    if (m_unnamed >= 0) { // a link takes nobody's place: it has a name of its own for a moment
+        fs::remove(m_temporary, error);
+        const std::string unnamed = "/proc/self/fd/" + std::to_string(m_unnamed);
+        if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, m_temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
+            throw Error(m_path.string() + ": cannot be written: " + std::strerror(errno));
+    }
     fs::rename(m_temporary, m_path, error);
     if (error)
         throw Error(m_path.string() + ": cannot be written: " + error.message());

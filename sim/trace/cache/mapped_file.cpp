@@ -19,13 +19,22 @@ namespace sim {
 struct GuardedRange {
     std::atomic<std::uintptr_t> begin = 0, end = 0; ///< both 0: of no file
     std::atomic<bool> isCutOff = false;
+    int file = -1;
     GuardedRange* next = nullptr;
+
+    /// A cut within the last page ends nobody: its bytes are zeros there.
+    bool isShort() const
+    {
+        struct stat about {};
+        return isCutOff || (::fstat(file, &about) == 0 && static_cast<std::uintmax_t>(about.st_size) < end - begin);
+    }
 };
 
 namespace {
 
 std::atomic<GuardedRange*> firstRange = nullptr;
 std::atomic<bool> anyCutOff = false;
+std::mutex rangesChange;
 std::uintptr_t pageBytes = 0;
 struct sigaction before;
 
@@ -54,10 +63,9 @@ void onBusError(int signal, siginfo_t* about, void* context)
         std::signal(signal, SIG_DFL); // it is looked at again, and ends the program as it would have
 }
 
-GuardedRange* guard(std::span<const std::byte> bytes)
+GuardedRange* guard(std::span<const std::byte> bytes, int file)
 {
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(rangesChange);
     if (pageBytes == 0) {
         pageBytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
         struct sigaction action {};
@@ -75,6 +83,7 @@ GuardedRange* guard(std::span<const std::byte> bytes)
         firstRange = range;
     }
     range->isCutOff = false;
+    range->file = file;
     range->begin = reinterpret_cast<std::uintptr_t>(bytes.data());
     range->end = range->begin + bytes.size();
     return range;
@@ -91,7 +100,8 @@ MappedFile::MappedFile(const std::filesystem::path& path)
     const bool isFile = ::fstat(file, &about) == 0 && S_ISREG(about.st_mode);
     const std::size_t size = isFile ? static_cast<std::size_t>(about.st_size) : 0;
     void* const data = size > 0 ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-    ::close(file);
+    if (data == MAP_FAILED)
+        ::close(file);
     if (!isFile)
         throw Error("is no ordinary file");
     if (size == 0)
@@ -99,13 +109,16 @@ MappedFile::MappedFile(const std::filesystem::path& path)
     if (data == MAP_FAILED)
         throw Error("cannot be mapped into memory");
     m_bytes = std::span(static_cast<const std::byte*>(data), size);
-    m_range = guard(m_bytes);
+    m_range = guard(m_bytes, file);
 }
 
 MappedFile::~MappedFile()
 {
     if (m_range == nullptr)
         return;
+    const std::lock_guard lock(rangesChange);
+    anyCutOff = anyCutOff || m_range->isShort();
+    ::close(m_range->file);
     void* const data = const_cast<std::byte*>(m_bytes.data());
     m_range->begin = UINTPTR_MAX; // nothing lies in it from here on; `end` 0 gives it away
     ::munmap(data, m_bytes.size());
@@ -114,11 +127,14 @@ MappedFile::~MappedFile()
 
 bool MappedFile::isCutOff() const
 {
-    return m_range->isCutOff;
+    return m_range->isShort();
 }
 
 bool MappedFile::wasAnyCutOff()
 {
+    const std::lock_guard lock(rangesChange);
+    for (const GuardedRange* range = firstRange; range != nullptr; range = range->next)
+        anyCutOff = anyCutOff || (range->end != 0 && range->isShort());
     return anyCutOff;
 }
 

@@ -10,7 +10,7 @@ namespace sim {
 struct GuardedRange;
 
 /// Bytes past a file's end end the program that looks at them, and a file that somebody else cuts off ends sooner than it did.
-/// Here such bytes read as zeros from then on, and the file says so.
+/// Here such bytes read as zeros from then on, and the file says so; it stays open for that.
 class MappedFile {
 public:
     /// Throws Error where it is no ordinary file, is empty, or cannot be read.
@@ -19,7 +19,7 @@ public:
     MappedFile& operator=(const MappedFile&) = delete;
     ~MappedFile();
     std::span<const std::byte> bytes() const { return m_bytes; }
-    /// Bytes were looked at that are gone.
+    /// Bytes are gone.
     bool isCutOff() const;
     /// Of any file that this program has mapped so far.
     static bool wasAnyCutOff();

@@ -336,6 +336,8 @@ std::optional<std::span<const std::byte>> RecordingCache::attachment(std::string
     const std::array hashes{hashOfBytes(bytes)};
     if (m_checksHashes && found->hash != hashOfBytes(std::as_bytes(std::span(hashes))))
         throw Error("is damaged: what was found out of it is not what was written");
+    if (m_file && m_file->isCutOff())
+        throw Error("is cut off: bytes are gone that it had when it was opened");
     return bytes;
 }
 

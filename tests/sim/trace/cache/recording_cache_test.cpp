@@ -1,6 +1,7 @@
 // What a cache gives back is what was read; what is damaged, forged or of other files is refused, and nothing is written unasked.
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/trace/atomic_stream.h"
 #include "sim/trace/cache/cached_reading.h"
 #include "sim/trace/export.h"
 #include "sim/trace/recorded_trace.h"
@@ -10,11 +11,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <unistd.h>
 
 namespace {
 
@@ -282,6 +286,43 @@ TEST_F(RecordingCacheTest, OutlivesAFileThatIsCutOffWhileItIsRead)
     const sim::MappedFile whole(m_cache);
     EXPECT_EQ(static_cast<char>(whole.bytes()[0]), 'R');
     EXPECT_FALSE(whole.isCutOff());
+    EXPECT_TRUE(sim::readRecordingOrCache({m_run}).isFromCache);
+}
+
+/// The page stays, with zeros where the bytes were: nothing ends whoever looks at them.
+TEST_F(RecordingCacheTest, NoticesACutWithinItsLastPage)
+{
+    kept();
+    const sim::RecordingCache cache(m_cache, {m_run});
+    const sim::MappedFile file(m_cache);
+    EXPECT_FALSE(file.isCutOff());
+    fs::resize_file(m_cache, cache.bytes() - 1);
+    EXPECT_TRUE(file.isCutOff());
+    EXPECT_TRUE(sim::MappedFile::wasAnyCutOff());
+    EXPECT_THROW(static_cast<void>(cache.recording()), sim::Error);
+}
+
+/// A program that is ended has no time to tidy up.
+TEST_F(RecordingCacheTest, LeavesNothingWhereItsWriterIsKilled)
+{
+    const int unnamed = ::open(m_folder.c_str(), O_TMPFILE | O_WRONLY, 0600);
+    if (unnamed < 0)
+        GTEST_SKIP() << "this file system has no files without a name";
+    ::close(unnamed);
+    EXPECT_EXIT(
+        {
+            sim::AtomicStream file(m_cache);
+            file.stream() << std::string(100'000, 'x') << std::flush;
+            std::raise(SIGTERM);
+        },
+        testing::KilledBySignal(SIGTERM), "");
+    EXPECT_EQ(std::distance(fs::directory_iterator(m_folder), fs::directory_iterator()), 1) << "the run alone";
+    // Where files must have names, the next writer takes away what is left of one that is no more.
+    const fs::path left = m_cache.string() + ".999999999.part";
+    std::ofstream(left) << "half of it";
+    fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(2));
+    kept();
+    EXPECT_FALSE(fs::exists(left));
     EXPECT_TRUE(sim::readRecordingOrCache({m_run}).isFromCache);
 }
 

@@ -108,14 +108,22 @@ StepPicturePtr LiveRecords::picture(const Choice& choice, const Prediction* pred
                  .spans = m_spans.at(choice.step).spans,
                  .memory = memory,
                  .step = choice.step,
-                 .complete = choice.complete},
+                 .complete = choice.complete,
+                 .explainsWaits = choice.explainsWaits},
                 prediction);
 }
 
-StepPicturePtr LiveRecords::pictureOf(int step, std::span<const live::RankSpan> spans, const Prediction* prediction,
+StepPicturePtr LiveRecords::pictureOf(const Choice& choice, std::span<const live::RankSpan> spans, const Prediction* prediction,
                                       const StepPictureFunction& make) const
 {
-    return make({.run = *m_run, .kinds = m_kinds, .spans = spans, .memory = {}, .step = step, .complete = true}, prediction);
+    return make({.run = *m_run,
+                 .kinds = m_kinds,
+                 .spans = spans,
+                 .memory = {},
+                 .step = choice.step,
+                 .complete = true,
+                 .explainsWaits = choice.explainsWaits},
+                prediction);
 }
 
 } // namespace app

@@ -28,6 +28,7 @@ public:
         int step = -1;
         bool complete = false;
         std::size_t spans = 0;
+        bool explainsWaits = false; ///< as of StepRecords
         bool operator==(const Choice&) const = default;
     };
     Choice newest(Time now) const;
@@ -36,7 +37,8 @@ public:
     bool has(int step) const { return m_spans.contains(step); }
     StepPicturePtr picture(const Choice&, const Prediction*, const StepPictureFunction& make) const;
     /// Of a step whose spans came from elsewhere (the viewer's history).
-    StepPicturePtr pictureOf(int step, std::span<const live::RankSpan>, const Prediction*, const StepPictureFunction& make) const;
+    StepPicturePtr pictureOf(const Choice&, std::span<const live::RankSpan>, const Prediction*,
+                             const StepPictureFunction& make) const;
 
 private:
     struct Step {

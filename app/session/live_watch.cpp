@@ -223,12 +223,20 @@ private:
     /// Whether there is another one than before.
     bool preparePicture(LiveUpdate& out, std::optional<int> pinned)
     {
-        const LiveRecords::Choice wanted = !pinned                  ? m_records.newest(m_now)
-                                           : m_records.has(*pinned) ? m_records.choice(*pinned, m_now)
-                                                                    : LiveRecords::Choice{*pinned, true, 0};
-        if (wanted.step < 0 || wanted == m_shown)
+        LiveRecords::Choice wanted = !pinned                  ? m_records.newest(m_now)
+                                     : m_records.has(*pinned) ? m_records.choice(*pinned, m_now)
+                                                              : LiveRecords::Choice{*pinned, true, 0};
+        // Steps that fly by are explained now and then, so that no more than a twentieth of a core goes into it.
+        const live::RunStatus status = m_records.state().status;
+        const bool stays = pinned || live::hasEnded(status) || status == live::RunStatus::paused;
+        wanted.explainsWaits = wanted.complete && (stays || m_now >= m_nextExplained);
+        LiveRecords::Choice explained = wanted;
+        explained.explainsWaits = true;
+        if (wanted.step < 0 || wanted == m_shown || explained == m_shown)
             return false;
         out.picture = pictureOf(wanted);
+        if (wanted.explainsWaits)
+            m_nextExplained = Clock::now() + 20 * (Clock::now() - m_now);
         m_shown = wanted;
         m_lastPicture = m_now;
         return true;
@@ -240,7 +248,7 @@ private:
         try {
             return m_records.has(wanted.step)
                        ? m_records.picture(wanted, m_prediction.get(), m_run.m_makePicture)
-                       : m_records.pictureOf(wanted.step, spansOf(wanted.step), m_prediction.get(), m_run.m_makePicture);
+                       : m_records.pictureOf(wanted, spansOf(wanted.step), m_prediction.get(), m_run.m_makePicture);
         } catch (const sim::Cancelled&) {
             throw;
         } catch (...) {
@@ -338,7 +346,7 @@ private:
     LiveRecords::Choice m_shown;
     LiveStatus m_told;
     QString m_failure;
-    Clock::time_point m_now{}, m_lastPicture{};
+    Clock::time_point m_now{}, m_lastPicture{}, m_nextExplained{};
     std::optional<Clock::time_point> m_endedAt;
     const Clock::time_point m_begin = Clock::now();
     bool m_isFirst = true;

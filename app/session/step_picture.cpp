@@ -54,6 +54,10 @@ void fill(StepPicture::OnClock& clock, const StepRecords& records, std::span<con
     clock.kernels = std::make_shared<const sim::Trace>(std::move(kernels));
     clock.timeUse = std::make_shared<const sim::Trace>(timeUseTrace(*clock.kernels));
     clock.stepNs = clock.kernels->endNs;
+    if (records.complete && records.explainsWaits)
+        clock.waits = liveWaits(*clock.kernels);
+    else
+        clock.waits.whyNone = QObject::tr("why: a step tells when it is done and stays on screen").toStdString();
     if (!records.complete || !prediction || !prediction->simulation)
         return;
     try {

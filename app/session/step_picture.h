@@ -1,6 +1,7 @@
 // One step of a live run, ready to be drawn and compared: on the wall clock, and as if every rank had a device of its own.
 #pragma once
 
+#include "app/session/live_waits.h"
 #include "app/session/make_step.h"
 #include "live/stream/difference.h"
 #include "live/stream/history.h"
@@ -37,6 +38,7 @@ struct StepPicture {
         TracePtr kernels; ///< every track
         std::int64_t stepNs = 0;
         std::optional<live::Difference> difference; ///< of complete steps, where there is a prediction
+        LiveWaits waits;                            ///< of complete steps, where they were asked for
         QString problem;                            ///< why there is no picture
     };
     int step = 0;
@@ -54,6 +56,7 @@ struct StepRecords {
     std::span<const live::RankMemory> memory; ///< ascending times a rank; earlier and later values are left out
     int step = 0;
     bool complete = false;
+    bool explainsWaits = false; ///< takes as long again, or longer
 };
 /// `prediction` may be nullptr. O(spans log spans).
 StepPicturePtr makeStepPicture(const StepRecords&, const Prediction* prediction);

@@ -473,6 +473,8 @@ void LivePanel::showTimelines()
         const StepPicture::OnClock& shown = picture->on(m_clock);
         side.trace = m_kernels ? shown.kernels : shown.timeUse;
         side.simulation = m_prediction ? m_prediction->simulation : nullptr;
+        side.waits = shown.waits.waits;
+        side.whyNoWaits = shown.waits.whyNone;
         if (shown.problem.isEmpty()) {
             QString note = durationOf(shown.stepNs);
             if (m_prediction && m_prediction->simulation && picture->complete)

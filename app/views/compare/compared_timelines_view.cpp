@@ -265,7 +265,8 @@ void ComparedTimelinesView::setLower(Side side)
 {
     Data& d = *m_data;
     if (d.lower.side.trace != side.trace)
-        d.lower.view.setStep({side.simulation, side.trace}, side.model);
+        d.lower.view.setStep(
+            {.simulation = side.simulation, .trace = side.trace, .waits = side.waits, .whyNoWaits = side.whyNoWaits}, side.model);
     d.lower.side = std::move(side);
     d.shareLegend();
     d.setAxes();

@@ -30,7 +30,9 @@ public:
         std::string caption; ///< "Predicted"
         std::string note;    ///< "9.81 ms · laptop, as its catalogue entry says"
         std::string message;
-        GiveBecauses because = {};       ///< of the number that the whole note ends with
+        GiveBecauses because = {};        ///< of the number that the whole note ends with
+        RecordedWaitsPtr waits = nullptr; ///< as of ShownStep
+        std::string whyNoWaits = {};
         PictureModelPtr model = nullptr; ///< of simulation and trace, as TimelineView prepares it; without it the view does
     };
     void setAskBecause(AskBecause) override;

@@ -36,16 +36,17 @@ Format formatOf(std::string_view head)
     while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' || text.front() == '\t'))
         text.remove_prefix(1);
     if (text.starts_with('{')) {
-        const std::size_t events = text.find("\"traceEvents\"");
+        if (has(text, "\"traceEvents\""))
+            return Format::chrome;
         const bool isInspector = has(text, "\"coll_perf\"") || has(text, "\"p2p_perf\"") || has(text, "\"dump_stats\"") ||
                                  has(text, "\"inspector_output_format_version\"") || has(text, "\"rankscope_nccl_profiler\"") ||
                                  has(text, "\"coll_sn\"");
-        if (events == std::string_view::npos && isInspector)
+        if (isInspector)
             return Format::inspector;
         const bool isFlight = (has(text, "\"entries\"") &&
                                (has(text, "\"record_id\"") || has(text, "\"pg_config\"") || has(text, "\"version\""))) ||
                               has(text, "\"collective_seq_id\"") || has(text, "\"pg_status\"");
-        if (events == std::string_view::npos && isFlight && !has(text, "\"schemaVersion\""))
+        if (isFlight && !has(text, "\"schemaVersion\""))
             return Format::flightJson;
         return Format::chrome;
     }

@@ -3,6 +3,7 @@
 
 #include "live/stream/publisher.h"
 #include "sim/cancel.h"
+#include "sim/simulate/simulation.h"
 #include "sim/trace/time_use.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/live/stream/run_for_tests.h"
@@ -196,10 +197,28 @@ TEST(LiveRun, AFrozenPictureStaysWhileStepsGoOnArriving)
     run.train(4, 20);
     ASSERT_TRUE(waitFor([&] { return told.steps.size() == 23; }));
     EXPECT_EQ(told.picture->step, 2);
+    ASSERT_TRUE(waitFor([&] { return told.picture->wall.waits.waits != nullptr; })) << told.picture->wall.waits.whyNone;
     watched.pin(std::nullopt);
     ASSERT_TRUE(waitFor([&] { return told.picture->step == 23; }));
     watched.pin(1); // long gone from the newest steps, still in the history
     ASSERT_TRUE(waitFor([&] { return told.picture->step == 1 && told.picture->wall.timeUse; }));
+}
+
+TEST(LiveWaits, AreThoseThatARecordingOfTheStepHas)
+{
+    const sim::Scenario job = tiny();
+    const auto simulation = sim::simulate(job, {.full = true});
+    const sim::Trace trace = simulation->trace(sim::TraceDetail::kernels);
+    const LiveWaits found = liveWaits(trace);
+    ASSERT_TRUE(found.waits) << found.whyNone;
+    const int last = job.layout.worldSize() - 1; // of the last stage, which waits for its first forward
+    const auto wait = found.waits->longestIn(static_cast<std::uint32_t>(last), 0, trace.endNs);
+    ASSERT_TRUE(wait);
+    EXPECT_GE(wait->gap.beginNs, 0);
+    EXPECT_LE(wait->gap.endNs, trace.endNs);
+    const std::vector<std::string> lines = found.waits->lines(*wait);
+    ASSERT_GE(lines.size(), 2U);
+    EXPECT_NE(lines[1].find("pp 0"), std::string::npos) << lines[0] << "\n" << lines[1];
 }
 
 TEST(LiveRun, TheEndIsToldAndLosesNothing)

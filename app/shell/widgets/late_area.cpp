@@ -1,8 +1,10 @@
 #include "app/shell/widgets/late_area.h"
 
+#include <utility>
+
 namespace app {
 
-LateArea::LateArea(QWidget* page, QWidget* parent) : QScrollArea(parent), m_page(page), m_unseen(page)
+LateArea::LateArea(std::function<QWidget*(QWidget*)> build, QWidget* parent) : QScrollArea(parent), m_build(std::move(build))
 {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
@@ -11,8 +13,8 @@ LateArea::LateArea(QWidget* page, QWidget* parent) : QScrollArea(parent), m_page
 
 void LateArea::place()
 {
-    if (m_unseen)
-        setWidget(m_unseen.release());
+    if (!isPlaced())
+        setWidget(m_build(viewport()));
 }
 
 void LateArea::showEvent(QShowEvent* event)

@@ -1,27 +1,45 @@
-// A scrolled page that comes into the window when it is seen first: a style sheet costs half a millisecond for every widget of
-// the window, seen or not, at the start and with each change of theme.
+// A scrolled page that is built when it is first wanted: a style sheet costs half a millisecond for every widget of the window,
+// seen or not, at the start and with each change of theme.
 #pragma once
 
 #include <QScrollArea>
 
-#include <memory>
+#include <functional>
 
 namespace app {
 
 class LateArea : public QScrollArea {
     Q_OBJECT
 public:
-    /// Takes the page.
-    explicit LateArea(QWidget* page, QWidget* parent = nullptr);
-    void place(); ///< before it is seen, to have the focus then
-    bool holds(const QWidget* part) const { return m_page->isAncestorOf(part) || part == m_page; }
+    /// `build` gets the parent that the page is to have: moved into it later, all that is in the page would be styled again.
+    LateArea(std::function<QWidget*(QWidget*)> build, QWidget* parent);
+    void place(); ///< builds the page unless it is there
+    bool isPlaced() const { return widget() != nullptr; }
 
 protected:
     void showEvent(QShowEvent*) override;
 
 private:
-    QWidget* m_page;
-    std::unique_ptr<QWidget> m_unseen; ///< the same, until it is seen
+    std::function<QWidget*(QWidget*)> m_build;
+};
+
+/// A pointer to the page of such an area: what follows it wants the page.
+template<typename Page>
+class LatePage {
+public:
+    void setArea(LateArea* area) { m_area = area; }
+    LateArea* area() const { return m_area; }
+    /// nullptr: nobody has wanted it yet.
+    Page* ifPlaced() const { return static_cast<Page*>(m_area->widget()); }
+    Page& operator*()
+    {
+        m_area->place();
+        return *ifPlaced();
+    }
+    Page* operator->() { return &**this; }
+
+private:
+    LateArea* m_area = nullptr;
 };
 
 } // namespace app

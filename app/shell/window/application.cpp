@@ -81,7 +81,6 @@ void waitUntilSettled(MainWindow& window)
 {
     QEventLoop loop;
     QObject::connect(&window.desk(), &Desk::settled, &loop, &QEventLoop::quit);
-    QObject::connect(&window.comparePage(), &ComparePage::compared, &loop, &QEventLoop::quit);
     QObject::connect(&window.lesson(), &LessonPanel::started, &loop, &QEventLoop::quit);
     QTimer looks; // what a recorded run tells comes before its worker rests, and what is made at last need not be the desk's
     constexpr int kLooksMs = 20;

@@ -30,17 +30,18 @@ struct CommandTable {
     static bool maySay(const W& w) { return hasStep(w) && !w.m_masksNumbers; }
     static bool hasRecording(const W& w) { return w.hasRecordedRun(); }
     static bool hasTable(const W& w) { return maySay(w) || (w.isRecordedShown() && w.hasRecordedRun()); }
-    static bool hasFigure(const W& w) { return hasTable(w) || (w.isLiveShown() && w.m_live->picture()); }
+    static bool hasLivePicture(const W& w) { return w.m_live.ifPlaced() != nullptr && w.m_live.ifPlaced()->picture(); }
+    static bool hasFigure(const W& w) { return hasTable(w) || (w.isLiveShown() && hasLivePicture(w)); }
     static bool hasRun(const W& w) { return w.m_run != nullptr; }
     static bool mayFilm(const W& w)
     {
-        return w.isRecordedShown() ? w.hasRecordedRun() && w.m_recorded->run()->picture() != nullptr : maySay(w);
+        return w.isRecordedShown() ? w.hasRecordedRun() && w.recordedRun()->picture() != nullptr : maySay(w);
     }
     static bool canWriteFile(const W& w) { return maySay(w) && !w.m_fileExport.isBusy(); }
     static bool isOpen(const W& w) { return w.m_session.isOpen(); }
     static bool mayCompare(const W& w) { return isOpen(w) && !w.m_masksNumbers; }
     static bool isEditing(const W& w) { return w.isWorkspaceShown() && w.m_workspace->isEditing(); }
-    static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare->view().comparison(); }
+    static bool isComparing(const W& w) { return w.isCompareShown() && w.m_compare.ifPlaced()->view().comparison(); }
     static bool isPinned(const W& w) { return w.m_baseline.isPinned(); }
     static bool isPlayingLesson(const W& w) { return w.m_lesson->isPlaying(); }
     /// What has the key with it, or shows it, waits while a question is open.
@@ -177,7 +178,7 @@ std::span<const Command> CommandTable::rows()
                 if (isComparing(w))
                     w.exportComparison(true);
                 else if (w.isRecordedShown())
-                    w.exportShownFigure(w.m_recorded->usedView(), w.m_recorded->usedCanvas().size(), w.m_recorded->run()->name());
+                    w.exportShownFigure(w.m_recorded->usedView(), w.m_recorded->usedCanvas().size(), w.recordedRun()->name());
                 else if (w.isLiveShown())
                     w.exportShownFigure(w.m_live->usedView(), w.m_live->usedCanvas().size(), w.m_live->runName());
                 else
@@ -363,9 +364,12 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.resetLayout(); }),
         inWindow(showKernels, view, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", onPictures,
                  [](W& w) {
-                     w.m_live->setKernels(isOn<showKernels>(w));
-                     w.m_recorded->setRows(isOn<showKernels>(w) ? RecordedRows::streams : RecordedRows::timeUse);
-                     w.m_desk.setKernels(isOn<showKernels>(w));
+                     const bool on = isOn<showKernels>(w);
+                     if (LivePanel* page = w.m_live.ifPlaced())
+                         page->setKernels(on);
+                     if (RecordedPanel* page = w.m_recorded.ifPlaced())
+                         page->setRows(on ? RecordedRows::streams : RecordedRows::timeUse);
+                     w.m_desk.setKernels(on);
                  },
                  {.startsGroup = true,
                   .checked = [](const W& w) { return w.m_desk.wantsKernels(); },
@@ -392,7 +396,7 @@ std::span<const Command> CommandTable::rows()
                  {.checked = [](const W& w) { return w.isLiveShown(); }}),
         inWindow(
             showRecorded, view, "Recorded Run", "Ctrl+Alt+R", "Go to the recorded run that was opened, and back",
-            [](const W& w) { return w.m_recorded->run() != nullptr; },
+            [](const W& w) { return w.recordedRun() != nullptr; },
             [](W& w) {
                 if (!w.isRecordedShown())
                     w.showRecorded();
@@ -474,7 +478,7 @@ std::span<const Command> CommandTable::rows()
                   .textNow = [](const W& w) { return isPaused(w) ? W::tr("&Resume") : textOf(command(pauseRun)); }}),
         inWindow(
             freezePicture, live, "&Freeze Picture", "F7", "Keep the step that is shown while the training goes on",
-            [](const W& w) { return isFrozen(w) || (answers(w) && w.m_live->picture()); },
+            [](const W& w) { return isFrozen(w) || (answers(w) && hasLivePicture(w)); },
             [](W& w) { w.freezePicture(!isFrozen(w)); }, {.checked = isFrozen}),
         inWindow(stopRun, live, "&Stop", "Shift+F5", "End the training after its step; what was received stays", trainsStill,
                  [](W& w) { w.m_run->stop(); }),
@@ -509,7 +513,7 @@ std::span<const Command> CommandTable::rows()
             whatIfRecorded, recorded, "&What If From This Run", "",
             "A scenario of the recorded job that predicts with what was measured: change it and see",
             [](const W& w) {
-                return w.hasRecordedRun() && w.m_recorded->run()->prediction() && w.m_recorded->run()->prediction()->calibration;
+                return w.hasRecordedRun() && w.recordedRun()->prediction() && w.recordedRun()->prediction()->calibration;
             },
             [](W& w) { w.whatIfFromRecorded(); }),
         inWindow(compareRecorded, recorded, "&Compare…", "", "Another run of this job: what takes longer in it", hasRecording,
@@ -522,8 +526,8 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             keepRecordedCache, recorded, "&Keep a Cache Beside the Files", "",
             "What was read in one file, which is opened instead for as long as the files stay as they are",
-            [](const W& w) { return w.hasRecordedRun() && w.m_recorded->run()->mayKeepCache(); },
-            [](W& w) { w.m_recorded->run()->keepCache(); }),
+            [](const W& w) { return w.hasRecordedRun() && w.recordedRun()->mayKeepCache(); },
+            [](W& w) { w.recordedRun()->keepCache(); }),
 
         inWindow(palette, help, "&Command Palette…", "Ctrl+Shift+P", "Find any command by typing a part of its name", always,
                  [](W& w) { w.openPalette(); }, {.tool = {ToolSection::find, "search"}}),

@@ -16,12 +16,10 @@
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/plan/plan_panel.h"
-#include "app/shell/presentation/presentation.h"
-#include "app/shell/recorded/cache_question.h"
 #include "app/shell/recorded/recorded_panel.h"
+#include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/focus_habit.h"
 #include "app/shell/widgets/format.h"
-#include "app/shell/widgets/late_area.h"
 #include "app/shell/widgets/layout_habit.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -131,13 +129,13 @@ void MainWindow::buildPages()
     m_pages = new QStackedWidget(middle);
     m_pages->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored); // no page keeps the window large: pages fold or scroll
     column->addWidget(m_pages, 1);
-    const auto addScrolled = [this](QWidget* page) {
-        auto* area = new LateArea(page, m_pages);
+    const auto addLate = [this](auto& page, auto build) {
+        auto* area = new LateArea([this, build](QWidget* parent) { return (this->*build)(parent); }, m_pages);
         setRole(area, "clear");
         m_pages->addWidget(area);
+        page.setArea(area);
     };
-    m_gallery = new GalleryPage;
-    addScrolled(m_gallery);
+    addLate(m_gallery, &MainWindow::buildGallery);
     auto* workPage = new QWidget(m_pages);
     auto* workColumn = new QVBoxLayout(workPage);
     workColumn->setContentsMargins(0, 0, 0, 0);
@@ -147,18 +145,10 @@ void MainWindow::buildPages()
     m_workspace = new Workspace(m_desk, m_options.renderer, workPage);
     workColumn->addWidget(m_workspace, 1);
     m_pages->addWidget(workPage);
-    m_live = new LivePanel(m_options.renderer);
-    constexpr QSize kLeastLive{640, 420}; // it has the width of the docks too
-    m_live->setMinimumSize(kLeastLive);
-    addScrolled(m_live);
-    m_recorded = new RecordedPanel(m_options.renderer);
-    constexpr QSize kLeastRecorded{484, 420}; // 1024 × 640 at text of 200 %, but for the bars that scroll
-    m_recorded->setMinimumSize(kLeastRecorded);
-    addScrolled(m_recorded);
-    m_compare = new ComparePage(m_desk, m_options.renderer);
-    addScrolled(m_compare);
-    m_problemPage = new ProblemPage;
-    addScrolled(m_problemPage);
+    addLate(m_live, &MainWindow::buildLive);
+    addLate(m_recorded, &MainWindow::buildRecorded);
+    addLate(m_compare, &MainWindow::buildCompare);
+    addLate(m_problemPage, &MainWindow::buildProblemPage);
 
     const auto dock = [this](const QString& title, const char* name) {
         auto* out = new QDockWidget(title, this);
@@ -183,6 +173,35 @@ void MainWindow::buildPages()
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setDockOptions(QMainWindow::AllowTabbedDocks); // not animated: every size on the way would arrange the pictures anew
+}
+
+GalleryPage* MainWindow::buildGallery(QWidget* parent)
+{
+    auto* out = new GalleryPage(parent);
+    out->setTheme(themeFor(m_settings.theme));
+    out->setReducedMotion(m_settings.reduceMotion);
+    connect(out, &GalleryPage::openRequested, this, [this](const QString& path) {
+        // What is read and what is shown are turns of their own: together they hold the window longer than one should.
+        m_showsWorkspaceNext = true;
+        const bool isGood = openFile(path).empty();
+        // Nothing plays of what was not opened after all: the question about changes may have been answered with Cancel.
+        m_playsNext = isGood && m_session.path() == path && !m_options.reproducible && !m_settings.reduceMotion;
+        m_showsWorkspaceNext = false;
+    });
+    connect(out, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
+    connect(out, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(out, &GalleryPage::recoverRequested, this, &MainWindow::recover);
+    connect(out, &GalleryPage::discardRequested, this, &MainWindow::discard);
+    return out;
+}
+
+ProblemPage* MainWindow::buildProblemPage(QWidget* parent)
+{
+    auto* out = new ProblemPage(parent);
+    connect(out, &ProblemPage::openRequested, this, [this](const QString& path) { openFile(path); });
+    connect(out, &ProblemPage::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(out, &ProblemPage::galleryRequested, this, &MainWindow::showGallery);
+    return out;
 }
 
 void MainWindow::buildStatusBar()
@@ -240,32 +259,10 @@ void MainWindow::connectParts()
         updateActions();
     });
 
-    connect(m_gallery, &GalleryPage::openRequested, this, [this](const QString& path) {
-        // What is read and what is shown are turns of their own: together they hold the window longer than one should.
-        m_showsWorkspaceNext = true;
-        const bool isGood = openFile(path).empty();
-        // Nothing plays of what was not opened after all: the question about changes may have been answered with Cancel.
-        m_playsNext = isGood && m_session.path() == path && !m_options.reproducible && !m_settings.reduceMotion;
-        m_showsWorkspaceNext = false;
-    });
-    connect(m_problemPage, &ProblemPage::openRequested, this, [this](const QString& path) { openFile(path); });
-    connect(m_problemPage, &ProblemPage::openOtherRequested, this, &MainWindow::chooseFile);
-    connect(m_problemPage, &ProblemPage::galleryRequested, this, &MainWindow::showGallery);
-    connect(m_recorded, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
-    connect(&m_recorded->cacheQuestion(), &CacheQuestion::answered, this, &setCacheChoice);
-    connect(m_recorded, &RecordedPanel::changed, this, [this] {
-        updateActions();
-        if (isRecordedShown() || statusBar()->currentMessage() == m_recordedBusy)
-            statusBar()->clearMessage();
-    });
-    connect(m_gallery, &GalleryPage::demoRequested, this, &MainWindow::startDemo);
-    connect(m_gallery, &GalleryPage::openOtherRequested, this, &MainWindow::chooseFile);
-    connect(m_gallery, &GalleryPage::recoverRequested, this, &MainWindow::recover);
     connect(&m_fileExport, &FileExport::finished, this, [this](const QString& path, const QString& failure) {
         failure.isEmpty() ? tellSaved(path) : tellNotSaved(path, failure);
         updateActions();
     });
-    connect(m_gallery, &GalleryPage::discardRequested, this, &MainWindow::discard);
     for (const auto& [dock, id] : {std::pair{m_formDock, CommandId::showForm},
                                    {m_detailsDock, CommandId::showDetails},
                                    {m_findingsDock, CommandId::showFindings},
@@ -362,7 +359,7 @@ void MainWindow::tellUnopened(const QString& path, const Problems& problems, con
     const QString settings = Session::overridesText(overrides);
     const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
     m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
-    showPage(m_problemPage);
+    showPage(*m_problemPage.area());
     m_problemPage->setFocus();
 }
 
@@ -394,25 +391,49 @@ Session::FileRead MainWindow::readFile(const QString& path, const QStringList& o
     return out;
 }
 
-bool MainWindow::isPage(const QWidget* page) const
+GalleryPage& MainWindow::gallery()
 {
-    const auto* area = qobject_cast<const LateArea*>(m_pages->currentWidget());
-    return area != nullptr && area->holds(page);
+    return *m_gallery;
+}
+
+ProblemPage& MainWindow::problemPage()
+{
+    return *m_problemPage;
+}
+
+LivePanel& MainWindow::live()
+{
+    return *m_live;
+}
+
+RecordedPanel& MainWindow::recorded()
+{
+    return *m_recorded;
+}
+
+ComparePage& MainWindow::comparePage()
+{
+    return *m_compare;
+}
+
+bool MainWindow::isShown(const LateArea* page) const
+{
+    return m_pages->currentWidget() == page;
 }
 
 bool MainWindow::isGalleryShown() const
 {
-    return isPage(m_gallery);
+    return isShown(m_gallery.area());
 }
 
 bool MainWindow::isProblemPageShown() const
 {
-    return isPage(m_problemPage);
+    return isShown(m_problemPage.area());
 }
 
 bool MainWindow::isLiveShown() const
 {
-    return isPage(m_live);
+    return isShown(m_live.area());
 }
 
 void MainWindow::leaveWorkspace()
@@ -426,20 +447,17 @@ void MainWindow::leaveWorkspace()
 void MainWindow::showGallery()
 {
     refreshGallery();
-    showPage(m_gallery);
+    showPage(*m_gallery.area());
     if (!m_options.reproducible)
         m_gallery->focusSearch();
 }
 
 /// A page that has the width of the docks too.
-void MainWindow::showPage(QWidget* page)
+void MainWindow::showPage(LateArea& page)
 {
     leaveWorkspace();
-    for (int i = 0; i < m_pages->count(); ++i)
-        if (auto* area = qobject_cast<LateArea*>(m_pages->widget(i)); area != nullptr && area->holds(page)) {
-            area->place();
-            m_pages->setCurrentIndex(i);
-        }
+    page.place(); // before it is seen, to have the focus then
+    m_pages->setCurrentWidget(&page);
     m_formDock->hide();
     m_detailsDock->hide();
     m_findingsDock->hide();
@@ -454,7 +472,7 @@ void MainWindow::showPage(QWidget* page)
 void MainWindow::showLive()
 {
     m_live->setKernels(m_desk.wantsKernels());
-    showPage(m_live);
+    showPage(*m_live.area());
     if (m_isInLesson) { // which says what to compare, and goes on
         m_lessonDock->show();
         resizeDocks({m_lessonDock}, {kLessonWidth}, Qt::Horizontal);
@@ -511,6 +529,13 @@ void MainWindow::refreshGallery()
     m_gallery->setRecentFiles(recentFiles());
     m_recoveries = Autosave::recoverable(autosaveFolder());
     m_gallery->setRecoveries(m_recoveries);
+}
+
+/// They are read anew when it is shown, with how far one has come in the lessons.
+void MainWindow::forgetGalleryEntries()
+{
+    if (GalleryPage* page = m_gallery.ifPlaced())
+        page->setEntries({}, {});
 }
 
 void MainWindow::recover(int index)
@@ -641,7 +666,7 @@ void MainWindow::updateTitle()
     const bool shown = m_session.isOpen() && (isWorkspaceShown() || isCompareShown());
     if (isLiveShown() || isRecordedShown()) {
         setWindowTitle(isLiveShown()       ? tr("Live – Rankscope")
-                       : m_recorded->run() ? tr("%1 – Recorded Run – Rankscope").arg(m_recorded->run()->name())
+                       : recordedRun()     ? tr("%1 – Recorded Run – Rankscope").arg(recordedRun()->name())
                                            : tr("Recorded Run – Rankscope"));
         setWindowFilePath({});
         setWindowModified(false);

@@ -9,6 +9,7 @@
 #include "app/session/machine_load.h"
 #include "app/session/settings.h"
 #include "app/session/view_state.h"
+#include "app/shell/widgets/late_area.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/wheel_habit.h"
 #include "app/shell/window/commands.h"
@@ -51,6 +52,7 @@ class Presentation;
 class ProblemBanner;
 class ProblemPage;
 class RecordedPanel;
+class RecordedRun;
 class RecordWindow;
 class ScenarioForm;
 class ScenarioHeader;
@@ -128,14 +130,14 @@ public:
     FindingsPanel& findings() { return *m_findings; }
     OpsPanel& ops() { return *m_ops; }
     PlanPanel& planner() { return *m_plan; }
-    GalleryPage& gallery() { return *m_gallery; }
     LessonPanel& lesson() { return *m_lesson; }
     bool isInLesson() const { return m_isInLesson; }
     ProblemBanner& banner() { return *m_banner; }
-    ProblemPage& problemPage() { return *m_problemPage; }
-    LivePanel& live() { return *m_live; }
-    RecordedPanel& recorded() { return *m_recorded; }
-    ComparePage& comparePage() { return *m_compare; }
+    GalleryPage& gallery(); ///< pages are built when they are first asked for
+    ProblemPage& problemPage();
+    LivePanel& live();
+    RecordedPanel& recorded();
+    ComparePage& comparePage();
     /// As a figure (.svg, .pdf, .png) or a table.
     void saveComparison(const QString& path);
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
@@ -180,8 +182,13 @@ private:
     bool isStartShown() const { return isGalleryShown() || isProblemPageShown(); } ///< a page without pictures
     void showWorkspace();
     void leaveWorkspace();
-    void showPage(QWidget* page);
-    bool isPage(const QWidget* page) const;
+    void showPage(LateArea&);
+    bool isShown(const LateArea* page) const;
+    GalleryPage* buildGallery(QWidget* parent);
+    ProblemPage* buildProblemPage(QWidget* parent);
+    LivePanel* buildLive(QWidget* parent);         // in main_window_live.cpp
+    RecordedPanel* buildRecorded(QWidget* parent); // in main_window_recorded.cpp
+    ComparePage* buildCompare(QWidget* parent);    // in main_window_compare.cpp
     Session::FileRead readFile(const QString& path, const QStringList& overrides);
     Problems startLesson(const QString& idOrPath);
     void tellUnopened(const QString& path, const Problems&, const QStringList& overrides);
@@ -212,7 +219,8 @@ private:
     Predicted predictedNow() const;
     void useProfile(const QString& path, const Predicted& before, WorkerDialog&);
     void startDemo(const QString& path);
-    bool hasRecordedRun() const; // these are in main_window_recorded.cpp
+    RecordedRun* recordedRun() const; ///< nullptr: none was opened; these are in main_window_recorded.cpp
+    bool hasRecordedRun() const;
     void chooseTraceFolder();
     void predictRecorded();
     void whatIfFromRecorded();
@@ -300,6 +308,7 @@ private:
     void saveOrder();
     void fillRecentMenu();
     void refreshGallery();
+    void forgetGalleryEntries();
     void recover(int index);
     void discard(int index);
     void openPalette(const QString& typed = {});
@@ -319,14 +328,14 @@ private:
     QList<QToolButton*> m_textButtons; ///< of the tool bar, with names beside their icons where there is room
 
     QStackedWidget* m_pages = nullptr;
-    GalleryPage* m_gallery = nullptr;
     ProblemBanner* m_banner = nullptr;
     ScenarioHeader* m_header = nullptr;
     Workspace* m_workspace = nullptr;
-    LivePanel* m_live = nullptr;
-    RecordedPanel* m_recorded = nullptr;
-    ComparePage* m_compare = nullptr;
-    ProblemPage* m_problemPage = nullptr;
+    LatePage<GalleryPage> m_gallery;
+    LatePage<LivePanel> m_live;
+    LatePage<RecordedPanel> m_recorded;
+    LatePage<ComparePage> m_compare;
+    LatePage<ProblemPage> m_problemPage;
     QPointer<Presentation> m_presentation;
     QPointer<RecordWindow> m_recorder;
     ScenarioForm* m_form = nullptr;

@@ -73,13 +73,6 @@ void MainWindow::buildActions()
     }
     for (const CommandId id : {CommandId::showForm, CommandId::showDetails, CommandId::showFindings})
         action(id)->setChecked(true);
-    m_live->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun),
-                        action(CommandId::trainAgain)});
-    m_live->setCalibrate(*action(CommandId::calibrate));
-    m_recorded->setActions(
-        {action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
-    m_compare->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison),
-                           action(CommandId::closeCompare)});
     action(CommandId::closeCompare)->setIconText(tr("Close"));
 }
 

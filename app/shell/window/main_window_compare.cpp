@@ -39,27 +39,38 @@ void MainWindow::connectComparison()
         m_banner->tell(tr("It cannot be simulated and is compared no more"),
                        {{{}, {}, message.toStdString(), sim::Severity::error}});
     });
-    connect(m_compare, &ComparePage::compared, this, [this] {
+}
+
+ComparePage* MainWindow::buildCompare(QWidget* parent)
+{
+    auto* out = new ComparePage(m_desk, m_options.renderer, parent);
+    out->setTheme(themeFor(m_settings.theme));
+    out->setGpuHourPrice(m_settings.gpuHourPrice);
+    out->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison),
+                     action(CommandId::closeCompare)});
+    connect(out, &ComparePage::compared, this, [this] {
         updateActions();
         if (isCompareShown())
             showStatus();
     });
+    return out;
 }
 
 bool MainWindow::isCompareShown() const
 {
-    return isPage(m_compare);
+    return isShown(m_compare.area());
 }
 
 bool MainWindow::isSettled() const
 {
-    return m_desk.isSettled() && m_recorded->isSettled() && m_compare->isSettled() && m_ops->isReady() && m_plan->isReady() &&
+    const auto isSettled = [](const auto& page) { return page.ifPlaced() == nullptr || page.ifPlaced()->isSettled(); };
+    return m_desk.isSettled() && isSettled(m_recorded) && isSettled(m_compare) && m_ops->isReady() && m_plan->isReady() &&
            !m_findings->isFixing() && !m_lessonWorker.isBusy();
 }
 
 void MainWindow::showCompare()
 {
-    showPage(m_compare);
+    showPage(*m_compare.area());
     m_compare->canvas().setFocus();
 }
 
@@ -200,7 +211,10 @@ QString MainWindow::comparedAs(const std::string& text) const
     for (std::size_t i = 0; i < kept.size(); ++i)
         if (kept[i].document.text() == text)
             return letterOf(i);
-    return m_baseline.document().text() != text ? QString() : m_compare->isSwapped() ? QStringLiteral("B") : QStringLiteral("A");
+    if (m_baseline.document().text() != text)
+        return {};
+    const ComparePage* page = m_compare.ifPlaced();
+    return page != nullptr && page->isSwapped() ? QStringLiteral("B") : QStringLiteral("A");
 }
 
 /// The scenario as it is now stays on the axis while it is edited further.

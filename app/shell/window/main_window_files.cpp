@@ -531,12 +531,14 @@ void MainWindow::applySettings(const Settings& settings)
     m_settings = settings;
     m_session.setAutosaveDelay(settings.autosaveSeconds);
     m_wheelHabit.setZooms(settings.navigation == NavigationStyle::tracy);
-    m_gallery->setReducedMotion(settings.reduceMotion);
+    if (GalleryPage* page = m_gallery.ifPlaced())
+        page->setReducedMotion(settings.reduceMotion);
     gridOf(*m_workspace).setAnimated(!settings.reduceMotion);
     if (!m_options.reproducible)
         m_textSize.set(settings.sizePercent);
     m_details->setGpuHourPrice(settings.gpuHourPrice);
-    m_compare->setGpuHourPrice(settings.gpuHourPrice);
+    if (ComparePage* page = m_compare.ifPlaced())
+        page->setGpuHourPrice(settings.gpuHourPrice);
     m_plan->setPrice(settings.gpuHourPrice);
     setMinimumSize(smallestSize());
     setThemeChoice(settings.theme);
@@ -552,10 +554,14 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_findings->setTheme(theme);
     m_ops->setTheme(theme);
     m_plan->setTheme(theme);
-    m_gallery->setTheme(theme);
-    m_live->setTheme(theme);
-    m_recorded->setTheme(theme, assetsPath());
-    m_compare->setTheme(theme);
+    if (GalleryPage* page = m_gallery.ifPlaced())
+        page->setTheme(theme);
+    if (LivePanel* page = m_live.ifPlaced())
+        page->setTheme(theme);
+    if (RecordedPanel* page = m_recorded.ifPlaced())
+        page->setTheme(theme, assetsPath());
+    if (ComparePage* page = m_compare.ifPlaced())
+        page->setTheme(theme);
     showTermsOnCards();
     updateIcons();
     updateActions();

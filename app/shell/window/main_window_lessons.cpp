@@ -86,7 +86,7 @@ void MainWindow::buildLesson()
     connect(m_lesson, &LessonPanel::maskChanged, this, &MainWindow::maskNumbers);
     connect(m_lesson, &LessonPanel::left, this, [this] {
         leaveLesson();
-        m_gallery->setEntries({}, {}); // read anew, with how far one has come
+        forgetGalleryEntries();
         showGallery();
     });
     connect(m_lesson, &LessonPanel::termRequested, this, &MainWindow::showHelp);
@@ -113,7 +113,7 @@ void MainWindow::buildLesson()
     });
     connect(m_lesson, &LessonPanel::finished, this, [this] {
         maskNumbers(m_lesson->hidesNumbers());
-        m_gallery->setEntries({}, {}); // read anew when it is shown
+        forgetGalleryEntries();
     });
     connect(m_lesson, &LessonPanel::solutionRequested, this,
             [this](sim::ScenarioDocument solved) { // it is the same job, with other settings

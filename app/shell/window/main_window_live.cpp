@@ -28,6 +28,25 @@
 
 namespace app {
 
+LivePanel* MainWindow::buildLive(QWidget* parent)
+{
+    auto* out = new LivePanel(m_options.renderer, parent);
+    constexpr QSize kLeast{640, 420}; // it has the width of the docks too
+    out->setMinimumSize(kLeast);
+    out->setTheme(themeFor(m_settings.theme));
+    out->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun),
+                     action(CommandId::trainAgain)});
+    out->setCalibrate(*action(CommandId::calibrate));
+    connect(out, &LivePanel::stepChosen, this, [this](int step) {
+        if (!m_run)
+            return;
+        m_run->pin(step);
+        m_live->setPinned(step);
+        updateActions();
+    });
+    return out;
+}
+
 bool MainWindow::runIsActive() const
 {
     return m_run && !hasEnded(m_run->status().phase);
@@ -51,11 +70,6 @@ void MainWindow::watch(std::unique_ptr<LiveRun> run, const QString& name)
             [this](const QString& path) { statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), 4000); });
     connect(m_run.get(), &LiveRun::traceNotSaved, this, [this](const QString& message) {
         m_banner->tell(tr("The trace cannot be saved"), {{{}, {}, message.toStdString(), sim::Severity::error}});
-    });
-    connect(m_live, &LivePanel::stepChosen, m_run.get(), [this](int step) {
-        m_run->pin(step);
-        m_live->setPinned(step);
-        updateActions();
     });
     m_banner->dismiss();
     showLive();
@@ -162,12 +176,13 @@ struct MainWindow::Predicted {
 
 MainWindow::Predicted MainWindow::predictedNow() const
 {
-    const PredictionPtr& ofRun = m_live->prediction();
+    const LivePanel* panel = m_live.ifPlaced();
+    const PredictionPtr ofRun = panel == nullptr ? nullptr : panel->prediction();
     const bool fromRun = m_run && ofRun && ofRun->simulation;
     const SimulationPtr& simulation = fromRun ? ofRun->simulation : m_desk.simulation();
     if (!simulation)
         return {};
-    const StepPicturePtr& picture = m_live->picture();
+    const StepPicturePtr picture = panel == nullptr ? nullptr : panel->picture();
     return {.scenario = simulation->scenario(),
             .seconds = simulation->metrics().stepTimeSeconds,
             .measuredSeconds =

@@ -34,13 +34,32 @@ QString traceFilter()
 
 } // namespace
 
+RecordedPanel* MainWindow::buildRecorded(QWidget* parent)
+{
+    auto* out = new RecordedPanel(m_options.renderer, parent);
+    constexpr QSize kLeast{484, 420}; // 1024 × 640 at text of 200 %, but for the bars that scroll
+    out->setMinimumSize(kLeast);
+    out->setTheme(themeFor(m_settings.theme), assetsPath());
+    out->setRows(m_desk.wantsKernels() ? RecordedRows::streams : RecordedRows::timeUse);
+    out->setActions(
+        {action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
+    connect(out, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
+    connect(&out->cacheQuestion(), &CacheQuestion::answered, this, &setCacheChoice);
+    connect(out, &RecordedPanel::changed, this, [this] {
+        updateActions();
+        if (isRecordedShown() || statusBar()->currentMessage() == m_recordedBusy)
+            statusBar()->clearMessage();
+    });
+    return out;
+}
+
 void MainWindow::openTraces(const QStringList& paths)
 {
     m_banner->dismiss();
     m_recorded->open(std::make_unique<RecordedRun>(paths, m_session.catalogue(), &TimelineView::prepare));
-    connect(m_recorded->run(), &RecordedRun::saved, this, &MainWindow::tellSaved);
+    connect(recordedRun(), &RecordedRun::saved, this, &MainWindow::tellSaved);
     if (!m_options.reproducible)
-        connect(m_recorded->run(), &RecordedRun::recovered, this, [this, run = m_recorded->run()] {
+        connect(recordedRun(), &RecordedRun::recovered, this, [this, run = recordedRun()] {
             m_recorded->cacheQuestion().consider(run->paths(), run->mayKeepCache() && run->isLarge(), cacheChoice());
         });
     if (!m_options.reproducible && paths.size() == 1)
@@ -50,17 +69,23 @@ void MainWindow::openTraces(const QStringList& paths)
 
 bool MainWindow::isRecordedShown() const
 {
-    return isPage(m_recorded);
+    return isShown(m_recorded.area());
+}
+
+RecordedRun* MainWindow::recordedRun() const
+{
+    const RecordedPanel* panel = m_recorded.ifPlaced();
+    return panel == nullptr ? nullptr : panel->run();
 }
 
 bool MainWindow::hasRecordedRun() const
 {
-    return m_recorded->run() && m_recorded->run()->run();
+    return recordedRun() && recordedRun()->run();
 }
 
 void MainWindow::showRecorded()
 {
-    showPage(m_recorded);
+    showPage(*m_recorded.area());
     m_recorded->timelineCanvas().setFocus();
 }
 
@@ -73,17 +98,17 @@ void MainWindow::chooseTraceFolder()
 
 void MainWindow::predictRecorded()
 {
-    RecordedRun& run = *m_recorded->run();
+    RecordedRun& run = *recordedRun();
     const bool isOpen = m_session.isOpen() && m_session.isLegal();
     auto* dialog = new PredictDialog(m_session.catalogue(), run.run()->recovered.axes.worldSize,
                                      isOpen ? m_session.displayName() : QString(),
                                      isOpen ? sim::resolvedText(*m_session.scenario()) : std::string(), this);
     const auto predict = [this](const QString& name, const std::string& text) {
-        if (!m_recorded->run())
+        if (!recordedRun())
             return;
         m_recordedBusy = tr("Predicting…");
         statusBar()->showMessage(m_recordedBusy);
-        m_recorded->run()->predict(name, text);
+        recordedRun()->predict(name, text);
     };
     connect(dialog, &PredictDialog::chosen, this, predict);
     connect(dialog, &PredictDialog::fileRequested, this, [this, predict] {
@@ -100,7 +125,7 @@ Problems MainWindow::predictRecordedAs(const QString& path)
     Problems problems = problemsOf(path, [&]() -> Problems {
         auto resolved = readDocument(path).resolve(m_session.catalogue());
         if (resolved.scenario)
-            m_recorded->run()->predict(QFileInfo(path).completeBaseName(), sim::resolvedText(*resolved.scenario));
+            recordedRun()->predict(QFileInfo(path).completeBaseName(), sim::resolvedText(*resolved.scenario));
         return resolved.scenario ? Problems() : resolved.problems;
     });
     if (!problems.empty())
@@ -111,18 +136,18 @@ Problems MainWindow::predictRecordedAs(const QString& path)
 /// The recovered job as a scenario that predicts with what was measured: whatever is changed in it is predicted from that run.
 void MainWindow::whatIfFromRecorded()
 {
-    const RecordedPredictionPtr prediction = m_recorded->run()->prediction();
+    const RecordedPredictionPtr prediction = recordedRun()->prediction();
     if (!prediction || !prediction->calibration || !mayLoseChanges())
         return;
     const sim::RunCalibration& calibration = *prediction->calibration;
     const QString folder = m_options.reproducible
                                ? QDir::tempPath()
                                : QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/profiles");
-    const std::string profile = sim::calibratedProfileText(traceName(m_recorded->run()->paths()).toStdString(), calibration);
+    const std::string profile = sim::calibratedProfileText(traceName(recordedRun()->paths()).toStdString(), calibration);
     const QString file =
-        folder + QStringLiteral("/measured-%1.json").arg(measuredProfileName(m_recorded->run()->paths(), profile));
+        folder + QStringLiteral("/measured-%1.json").arg(measuredProfileName(recordedRun()->paths(), profile));
     QString text = tr("Predicts from %1: its step %2 against %3 measured (%4%5 %).")
-                       .arg(m_recorded->run()->name(), durationQuantity(calibration.calibratedSeconds).text(),
+                       .arg(recordedRun()->name(), durationQuantity(calibration.calibratedSeconds).text(),
                             durationQuantity(calibration.measuredSeconds).text(),
                             calibration.errorAfter() >= 0 ? QStringLiteral("+") : QStringLiteral("−"))
                        .arg(std::abs(calibration.errorAfter()) * 100, 0, 'f', 1);
@@ -134,7 +159,7 @@ void MainWindow::whatIfFromRecorded()
         QDir().mkpath(folder);
         sim::replaceFile(file.toStdString(), profile);
         auto document = sim::ScenarioDocument::parse(sim::resolvedText(prediction->scenario));
-        document.set("/name", app::quoted(tr("What if, from %1").arg(m_recorded->run()->name()).toStdString()));
+        document.set("/name", app::quoted(tr("What if, from %1").arg(recordedRun()->name()).toStdString()));
         document.set("/description", app::quoted(text.toStdString()));
         document.set("/cluster/efficiency", app::quoted(file.toStdString()));
         m_session.startNew(document);
@@ -164,20 +189,20 @@ void MainWindow::compareRecordedWith(const QStringList& paths)
         return;
     m_recordedBusy = tr("Reading %1…").arg(traceName(paths));
     statusBar()->showMessage(m_recordedBusy);
-    m_recorded->run()->compareWith(paths);
+    recordedRun()->compareWith(paths);
 }
 
 /// The step that is shown, as it plays.
 void MainWindow::exportRecordedFilm()
 {
-    openFilmDialog(recordedFilm(*m_recorded->run(), m_recorded->selection()), m_recorded->run()->name());
+    openFilmDialog(recordedFilm(*recordedRun(), m_recorded->selection()), recordedRun()->name());
 }
 
 /// The table that is in front.
 void MainWindow::exportRecordedTable()
 {
     const QString path =
-        chooseSaveFile(this, tr("Export Table"), m_recorded->run()->name() + QStringLiteral(".csv"), tr("Tables (*.csv)"));
+        chooseSaveFile(this, tr("Export Table"), recordedRun()->name() + QStringLiteral(".csv"), tr("Tables (*.csv)"));
     if (path.isEmpty())
         return;
     try {
@@ -195,7 +220,7 @@ void MainWindow::saveRecorded()
     if (path.isEmpty())
         return;
     statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
-    m_recorded->run()->save(path);
+    recordedRun()->save(path);
 }
 
 } // namespace app

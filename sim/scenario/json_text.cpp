@@ -312,7 +312,7 @@ const Json* memberOf(const Json& object, std::string_view key)
 {
     if (!object.is_object())
         return nullptr;
-    const auto found = object.find(std::string(key));
+    const auto found = object.find(key);
     return found == object.end() ? nullptr : &*found;
 }
 

@@ -126,6 +126,19 @@ bool hasType(const Json& value, std::string_view type)
     return type == value.type_name();
 }
 
+/// Where a value stands: put into words only if there is something to say of it.
+struct Place {
+    const Place* above = nullptr;
+    std::string_view key = {};             ///< in the object above; of the outermost place the pointer to it
+    std::optional<std::size_t> index = {}; ///< in the list above
+    std::string pointer() const
+    {
+        if (above == nullptr)
+            return std::string(key);
+        return index ? above->pointer() + "/" + std::to_string(*index) : childPointer(above->pointer(), key);
+    }
+};
+
 } // namespace
 
 struct Schema::Check {
@@ -135,37 +148,37 @@ struct Schema::Check {
 
     /// `message` is made only if it will be told.
     template <typename Message>
-    void report(const std::string& pointer, Message&& message) const
+    void report(const Place& place, Message&& message) const
     {
         if (problems.isFull())
             problems.countOneMore();
         else
-            problems.add({file, pointer, message()});
+            problems.add({file, place.pointer(), message()});
     }
 
-    void alternatives(const Json& value, const Json& anyOf, const std::string& pointer) const
+    void alternatives(const Json& value, const Json& anyOf, const Place& place) const
     {
         std::string expected;
         for (const Json& alternative : anyOf) {
             const Json& rule = schema.followed(alternative);
             const auto type = memberOr<std::string>(rule, "type", {});
             if (hasType(value, type))
-                return (*this)(value, rule, pointer);
+                return (*this)(value, rule, place);
             expected += (expected.empty() ? "" : " or ") + kindNamed(type);
         }
-        report(pointer, [&] { return described(value) + " where " + expected + " is expected"; });
+        report(place, [&] { return described(value) + " where " + expected + " is expected"; });
     }
 
-    void operator()(const Json& value, const Json& unfollowed, const std::string& pointer) const
+    void operator()(const Json& value, const Json& unfollowed, const Place& place) const
     {
         const Json& rule = schema.followed(unfollowed);
         if (rule.contains("anyOf"))
-            return alternatives(value, rule.at("anyOf"), pointer);
+            return alternatives(value, rule.at("anyOf"), place);
         if (rule.contains("type")) {
             const std::string& type = rule.at("type").get_ref<const std::string&>();
             if (!hasType(value, type)) {
                 const bool fraction = type == "integer" && value.is_number();
-                report(pointer, [&] {
+                report(place, [&] {
                     return fraction ? shown(value) + " is not a whole number"
                                     : described(value) + " where " + kindNamed(type) + " is expected";
                 });
@@ -173,37 +186,37 @@ struct Schema::Check {
             }
         }
         if (rule.contains("enum"))
-            words(value, rule.at("enum"), pointer);
+            words(value, rule.at("enum"), place);
         if (value.is_number())
-            range(value, rule, pointer);
+            range(value, rule, place);
         else if (value.is_array())
-            elements(value, rule, pointer);
+            elements(value, rule, place);
         else if (value.is_string())
-            length(value, rule, pointer);
+            length(value, rule, place);
         else if (value.is_object())
-            members(value, rule, pointer);
+            members(value, rule, place);
     }
 
-    void words(const Json& value, const Json& allowed, const std::string& pointer) const
+    void words(const Json& value, const Json& allowed, const Place& place) const
     {
         if (std::find(allowed.begin(), allowed.end(), value) != allowed.end())
             return;
-        report(pointer, [&] {
+        report(place, [&] {
             std::vector<std::string> names;
             for (const Json& word : allowed)
                 names.push_back(word.is_string() ? word.get<std::string>() : word.dump());
-            const std::string key = pointer.substr(pointer.rfind('/') + 1);
+            const std::string pointer = place.pointer(), key = pointer.substr(pointer.rfind('/') + 1);
             const bool isEntry = key.find_first_not_of("0123456789") == std::string::npos; // of a list
             return shown(value) + ": unknown " + (isEntry ? "word" : key) +
                    nearestWords(value.is_string() ? value.get_ref<const std::string&>() : value.dump(), names);
         });
     }
 
-    void range(const Json& value, const Json& rule, const std::string& pointer) const
+    void range(const Json& value, const Json& rule, const Place& place) const
     {
         const double number = value.get<double>();
         const auto refuse = [&](const char* why, const Json* limit) {
-            report(pointer, [&] { return shown(value) + why + (limit != nullptr ? plain(*limit) : ""); });
+            report(place, [&] { return shown(value) + why + (limit != nullptr ? plain(*limit) : ""); });
         };
         const Json* least = memberOf(rule, "minimum");
         const Json* beyond = memberOf(rule, "exclusiveMinimum");
@@ -219,23 +232,23 @@ struct Schema::Check {
     }
 
     /// Of names and texts, which windows and terminals show whole.
-    void length(const Json& value, const Json& rule, const std::string& pointer) const
+    void length(const Json& value, const Json& rule, const Place& place) const
     {
         const Json* most = memberOf(rule, "maxLength");
         const std::string& text = value.get_ref<const std::string&>();
         const auto characters = std::count_if(
             text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }); // of UTF-8
         if (most != nullptr && characters > most->get<std::ptrdiff_t>())
-            report(pointer, [&] {
+            report(place, [&] {
                 return "the text has " + numberText(static_cast<double>(characters), Unit::count) + " characters; at most " +
                        numberText(most->get<double>(), Unit::count) + " are possible";
             });
     }
 
-    void elements(const Json& value, const Json& rule, const std::string& pointer) const
+    void elements(const Json& value, const Json& rule, const Place& place) const
     {
         const auto refuse = [&](const char* limit, const Json& count, const char* what) {
-            report(pointer, [&] {
+            report(place, [&] {
                 return "the list has " + std::to_string(value.size()) + (value.size() == 1 ? " entry" : " entries") + limit +
                        count.dump() + (count == 1 ? " is " : " are ") + what;
             });
@@ -248,16 +261,16 @@ struct Schema::Check {
             return refuse("; at most ", *most, "possible");
         if (const Json* items = memberOf(rule, "items"))
             for (std::size_t i = 0; i < value.size(); ++i)
-                (*this)(value[i], *items, pointer + "/" + std::to_string(i));
+                (*this)(value[i], *items, {.above = &place, .key = {}, .index = i});
     }
 
-    void members(const Json& value, const Json& rule, const std::string& pointer) const
+    void members(const Json& value, const Json& rule, const Place& place) const
     {
         static const Json kNoProperties = Json::object();
         const Json& properties = rule.contains("properties") ? rule.at("properties") : kNoProperties;
         const bool closed = rule.contains("additionalProperties") && rule.at("additionalProperties") == false;
         for (const auto& [key, member] : value.items()) {
-            const std::string at = childPointer(pointer, key);
+            const Place at{.above = &place, .key = key};
             if (const auto property = properties.find(key); property != properties.end())
                 (*this)(member, *property, at);
             else if (closed)
@@ -271,7 +284,7 @@ struct Schema::Check {
         if (const Json* required = memberOf(rule, "required"))
             for (const Json& key : *required)
                 if (!value.contains(key.get_ref<const std::string&>()))
-                    report(pointer, [&] { return "key \"" + key.get_ref<const std::string&>() + "\" is missing"; });
+                    report(place, [&] { return "key \"" + key.get_ref<const std::string&>() + "\" is missing"; });
     }
 };
 
@@ -303,7 +316,7 @@ std::vector<Problem> Schema::check(const Json& value, const std::string& file, s
                                    const std::string& pointer) const
 {
     ProblemList problems;
-    Check{*this, file, problems}(value, definitionName.empty() ? m_schema : definition(definitionName), pointer);
+    Check{*this, file, problems}(value, definitionName.empty() ? m_schema : definition(definitionName), {.key = pointer});
     return std::move(problems).take(file);
 }
 

@@ -16,7 +16,7 @@ std::vector<std::string> idsOf(const std::vector<Catalogue::Entry>& entries)
 }
 
 Resolver::Resolver(const Json& root, const std::string& file, std::vector<Problem> shape, const Catalogue& catalogue)
-    : m_root(root), m_file(file), m_catalogue(catalogue)
+    : m_root(root), m_file(file), m_catalogue(catalogue), m_out(root)
 {
     m_out.problems = std::move(shape);
     for (const Problem& problem : m_out.problems)
@@ -46,17 +46,19 @@ Resolution Resolver::run()
     return std::move(m_out);
 }
 
-/// Shape problems inside an object break its keys one by one; inside a list they break the list.
-bool Resolver::isUsable(const std::string& pointer, const Json& value) const
+bool Resolution::isUsable(std::string_view pointer, const Json& value) const
 {
-    if (m_out.broken.contains(pointer))
+    if (broken.contains(pointer))
         return false;
-    const auto next = m_out.broken.lower_bound(pointer + "/");
-    return !value.is_array() || next == m_out.broken.end() || !next->starts_with(pointer + "/");
+    const std::string inside = std::string(pointer) + "/";
+    const auto next = broken.lower_bound(inside);
+    return !value.is_array() || next == broken.end() || !next->starts_with(inside);
 }
 
 Resolver::Block Resolver::block(std::string pointer, const Json& own, const Json* base, std::string baseId)
 {
+    if (base != nullptr)
+        m_out.based.push_back({pointer, base, baseId});
     return {*this, std::move(pointer), own.is_object() ? own : m_nothing, base != nullptr ? *base : m_nothing, std::move(baseId)};
 }
 
@@ -84,12 +86,21 @@ std::string Resolver::readBeside(const std::string& name, std::size_t mostBytes)
     return readFile(std::filesystem::path(m_file).parent_path() / name, mostBytes);
 }
 
-std::string Origins::of(std::string_view pointer) const
+bool Resolution::isGiven(std::string_view pointer) const
 {
-    if (given.contains(pointer))
+    const Json* value = findAt(*file, splitPointer(pointer));
+    return value != nullptr && isUsable(pointer, *value);
+}
+
+std::string Resolution::originOf(std::string_view pointer) const
+{
+    if (isGiven(pointer))
         return {};
-    const auto base = based.find(pointer);
-    return base != based.end() ? " (of " + base->second + ")" : " (default)";
+    const std::size_t slash = pointer.rfind('/');
+    for (const Based& block : based)
+        if (block.pointer == pointer.substr(0, slash) && memberOf(*block.entry, pointer.substr(slash + 1)) != nullptr)
+            return " (of " + block.id + ")";
+    return " (default)";
 }
 
 bool Resolution::isSound(std::string_view pointer) const

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,26 +16,33 @@
 
 namespace sim {
 
-/// Where values came from, so that messages can say which of them nobody wrote.
-struct Origins {
-    std::set<std::string, std::less<>> given;              ///< pointers in the file
-    std::map<std::string, std::string, std::less<>> based; ///< pointer -> catalogue id
-    /// "", " (of llama3-405b)" or " (default)".
-    std::string of(std::string_view pointer) const;
+/// A block of the file that lies over an entry of the catalogue.
+struct Based {
+    std::string pointer; ///< "/cluster/gpu"
+    const Json* entry;
+    std::string id;
 };
 
+/// Where values came from, so that messages can say which of them nobody wrote, is looked up in what was read: hardly anybody
+/// asks.
 struct Resolution : Provenance {
+    explicit Resolution(const Json& root) : file(&root) {}
     Scenario scenario;
-    Origins origins;
+    const Json* file;
+    std::vector<Based> based;
     std::vector<Problem> problems;
     std::set<std::string, std::less<>> broken; ///< pointers whose value could not be used: rules on them are not looked at
     bool isSound(std::string_view pointer) const override; ///< neither it, nor what holds it, nor what is in it is broken
-    bool isGiven(std::string_view pointer) const override { return origins.given.contains(pointer); }
+    /// Shape problems inside an object break its keys one by one; inside a list they break the list.
+    bool isUsable(std::string_view pointer, const Json& value) const;
+    bool isGiven(std::string_view pointer) const override;
     bool isWritten(std::string_view pointer) const override { return isGiven(pointer); }
-    std::string originOf(std::string_view pointer) const override { return origins.of(pointer); }
+    /// "", " (of llama3-405b)" or " (default)".
+    std::string originOf(std::string_view pointer) const override;
 };
 
-/// `shape`: all that the schema found. Files that the scenario names (actions, a hardware profile) are read beside `file`.
+/// `root` and the catalogue must outlive what comes back. `shape`: all that the schema found. Files that the scenario names
+/// (actions, a hardware profile) are read beside `file`.
 Resolution resolveScenario(const Json& root, const std::string& file, std::vector<Problem> shape, const Catalogue&);
 
 } // namespace sim

@@ -40,22 +40,15 @@ private:
         const Json& base;
         std::string baseId;
 
-        /// The usable value of a key, noting where it came from; nullptr if nobody gave one.
+        /// The usable value of a key; nullptr if nobody gave one.
         const Json* find(std::string_view key) const
         {
-            const std::string at = childPointer(pointer, key);
-            const std::string name(key);
-            if (const auto found = own.find(name); found != own.end()) {
-                if (!resolver.isUsable(at, *found))
-                    return nullptr;
-                resolver.m_out.origins.given.insert(at);
-                return &*found;
-            }
-            if (const auto found = base.find(name); found != base.end()) {
-                resolver.m_out.origins.based.emplace(at, baseId);
-                return &*found;
-            }
-            return nullptr;
+            const Json* found = memberOf(own, key);
+            if (found == nullptr)
+                return memberOf(base, key);
+            const Resolution& out = resolver.m_out;
+            const bool isUsable = out.broken.empty() || out.isUsable(childPointer(pointer, key), *found);
+            return isUsable ? found : nullptr;
         }
         /// False if nobody gave it, or what was given is no T.
         template <typename T>
@@ -82,7 +75,6 @@ private:
         }
     };
 
-    bool isUsable(const std::string& pointer, const Json& value) const;
     /// `own` and `base` stay where they are: a scenario is resolved once for each value that a control might take.
     Block block(std::string pointer, const Json& own, const Json* base, std::string baseId);
     /// A plain object of the file, or an empty one.
@@ -117,8 +109,7 @@ private:
     template <typename T>
     void require(const Block& from, std::string_view key, T& target, std::string_view catalogueOf)
     {
-        const std::string at = childPointer(from.pointer, key);
-        if (!from.read(key, target) && m_out.isSound(at))
+        if (!from.read(key, target) && m_out.isSound(childPointer(from.pointer, key)))
             report(from.pointer,
                    "key \"" + std::string(key) + "\" is missing; write it, or name a base of assets/" + std::string(catalogueOf));
     }

@@ -53,9 +53,20 @@ QString withoutNearest(const QString& problem)
 } // namespace
 
 FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent)
-    : QWidget(parent), m_key(key), m_pointer(std::move(pointer)), m_what(what), m_reset(new QToolButton), m_label(new QLabel),
-      m_note(new QLabel), m_problem(new QLabel), m_line(new QHBoxLayout)
+    : QWidget(parent), m_key(key), m_pointer(std::move(pointer)), m_what(what)
 {
+}
+
+void FormRow::build()
+{
+    if (isBuilt())
+        return;
+    // With their parent from the start: what moves into another is styled again.
+    m_reset = new QToolButton(this);
+    m_label = new QLabel(this);
+    m_note = new QLabel(this);
+    m_problem = new QLabel(this);
+    m_line = new QHBoxLayout;
     showLabel();
     m_label->setFixedWidth(kRowLabel + kLabelGap);
     m_label->setContentsMargins(0, 0, kLabelGap, 0);
@@ -92,6 +103,32 @@ FormRow::FormRow(const ScenarioKey& key, std::string pointer, const QString& wha
     column->setSpacing(2);
     column->addLayout(m_line);
     column->addLayout(words);
+    buildControls();
+    present(m_json);
+    presentLegalValues();
+    showTerm();
+    showNote();
+    showReset();
+    showProblem();
+    describe();
+}
+
+QLabel* FormRow::problemLabel()
+{
+    build();
+    return m_problem;
+}
+
+QToolButton* FormRow::resetButton()
+{
+    build();
+    return m_reset;
+}
+
+QLabel* FormRow::label()
+{
+    build();
+    return m_label;
 }
 
 QString FormRow::labelText() const
@@ -102,12 +139,18 @@ QString FormRow::labelText() const
 void FormRow::setTerm(const QString& title, const QString& text)
 {
     m_term = title;
-    if (title.isEmpty())
+    m_termText = text;
+    showTerm();
+}
+
+void FormRow::showTerm()
+{
+    if (!isBuilt() || m_term.isEmpty())
         return;
     m_label->setCursor(Qt::PointingHandCursor);
     m_label->setToolTip(
         QStringLiteral("<p>%1</p><p>%2</p>") // as HTML it is wrapped
-            .arg(text.toHtmlEscaped(), tr("A click, or Shift+F1 in the setting, opens the glossary at “%1”.").arg(title)));
+            .arg(m_termText.toHtmlEscaped(), tr("A click, or Shift+F1 in the setting, opens the glossary at “%1”.").arg(m_term)));
     m_label->installEventFilter(this);
 }
 
@@ -122,7 +165,7 @@ void FormRow::showLabel()
 void FormRow::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) // the unit's colour is in its text
+    if (event->type() == QEvent::PaletteChange && isBuilt()) // the unit's colour is in its text
         showLabel();
 }
 
@@ -154,7 +197,6 @@ void FormRow::watch(QWidget* control)
     const int number = isOfList ? std::stoi(std::string(place.substr(place.rfind('/') + 1))) + 1 : 0;
     control->setAccessibleName(isOfList ? tr("%1, entry %2").arg(labelText()).arg(number) : labelText());
     m_watched.push_back(control);
-    describe();
 }
 
 bool FormRow::eventFilter(QObject* watched, QEvent* event)
@@ -179,17 +221,24 @@ bool FormRow::eventFilter(QObject* watched, QEvent* event)
     return QWidget::eventFilter(watched, event);
 }
 
-std::vector<QWidget*> FormRow::focusOrder() const
+std::vector<QWidget*> FormRow::focusOrder()
 {
+    build();
     std::vector<QWidget*> out = m_watched;
     out.push_back(m_reset);
     return out;
 }
 
+std::optional<double> FormRow::number() const
+{
+    return m_json ? numberOf(*m_json) : std::nullopt;
+}
+
 void FormRow::setJson(const std::optional<std::string>& json)
 {
     m_json = json;
-    present(json);
+    if (isBuilt())
+        present(json);
 }
 
 void FormRow::setLegalValues(const LegalValues& values)
@@ -197,16 +246,27 @@ void FormRow::setLegalValues(const LegalValues& values)
     if (values == m_legal)
         return;
     m_legal = values;
+    if (!isBuilt())
+        return;
+    presentLegalValues();
     describe();
     showProblem();
 }
 
 void FormRow::setNote(const QString& note)
 {
-    if (note == m_note->text())
+    if (note == m_noteText)
         return;
-    m_note->setText(note);
-    m_note->setVisible(!note.isEmpty());
+    m_noteText = note;
+    showNote();
+}
+
+void FormRow::showNote()
+{
+    if (!isBuilt())
+        return;
+    m_note->setText(m_noteText);
+    m_note->setVisible(!m_noteText.isEmpty());
 }
 
 void FormRow::setLimit(bool mayBeChanged, const QString& why)
@@ -237,8 +297,10 @@ void FormRow::setProblem(const QString& problem, bool isError)
 
 void FormRow::showProblem()
 {
+    if (!isBuilt())
+        return;
     std::vector<double> nearest;
-    if (const auto now = m_json ? numberOf(*m_json) : std::nullopt; now && m_isError)
+    if (const auto now = number(); now && m_isError)
         nearest = m_legal.around(*now);
     QString text = asSentence(plainWords(nearest.empty() ? m_problemText : withoutNearest(m_problemText))).toHtmlEscaped();
     text.replace(QLatin1Char('\n'), QLatin1String("<br>"));
@@ -259,9 +321,16 @@ void FormRow::setFileText(const QString& text)
     if (text == m_fileText && text.isNull() == m_fileText.isNull())
         return;
     m_fileText = text;
+    showReset();
+}
+
+void FormRow::showReset()
+{
+    if (!isBuilt())
+        return;
     m_reset->setVisible(isChanged());
-    m_reset->setToolTip(isChanged() ? tr("Was %1 in the file; click to go back to it").arg(text) : QString());
-    m_reset->setAccessibleName(tr("%1: back to %2, as in the file").arg(labelText(), text));
+    m_reset->setToolTip(isChanged() ? tr("Was %1 in the file; click to go back to it").arg(m_fileText) : QString());
+    m_reset->setAccessibleName(tr("%1: back to %2, as in the file").arg(labelText(), m_fileText));
 }
 
 QString FormRow::names() const
@@ -314,6 +383,8 @@ QString FormRow::whyText() const
 
 void FormRow::describe()
 {
+    if (!isBuilt())
+        return;
     const QString why = whyText();
     if (m_isExplained)
         Q_EMIT explains(why);

@@ -1,5 +1,7 @@
 // A row of the scenario form: a key's label, its control, whether it was changed, and in words below it what is wrong with it.
 // While it has the focus, the form says elsewhere what it means and which values it may have: rows do not move for that.
+// What it is told is remembered; label and controls are made when it is built, once somebody may see it: most rows are folded
+// away and never seen.
 #pragma once
 
 #include "app/session/legal_values.h"
@@ -25,12 +27,15 @@ class FormRow : public QWidget {
 public:
     /// `what` is the schema's description.
     FormRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent = nullptr);
+    void build(); ///< unless it is built
 
     const ScenarioKey& key() const { return m_key; }
     const std::string& pointer() const { return m_pointer; }
+    const QString& what() const { return m_what; }
+    std::optional<double> number() const; ///< in force; nothing where there is none
     /// JSON text of the value in force; nothing where there is none.
     void setJson(const std::optional<std::string>& json);
-    virtual void setLegalValues(const LegalValues&);
+    void setLegalValues(const LegalValues&);
     const LegalValues& legalValues() const { return m_legal; }
     void setNote(const QString&);
     /// Whether it may be changed at all: where not, it is grey and says why; where only some may, those are marked.
@@ -49,15 +54,15 @@ public:
     /// What the key means, which values it may have, and why not others.
     QString whyText() const;
     bool isWhyShown() const { return m_isExplained; }
-    QLabel* problemLabel() const { return m_problem; }
-    QToolButton* resetButton() const { return m_reset; }
-    QLabel* label() const { return m_label; }
+    QLabel* problemLabel();
+    QToolButton* resetButton();
+    QLabel* label();
     QString labelText() const;
     /// The label opens the glossary there; `text` is what the term means. Empty: it is no term.
     void setTerm(const QString& title, const QString& text);
     const QString& term() const { return m_term; }
     /// What Tab goes through.
-    std::vector<QWidget*> focusOrder() const;
+    std::vector<QWidget*> focusOrder();
 
 Q_SIGNALS:
     /// JSON text; null: the key is to be left out. `gesture` is the same for all moves of one slider drag, 0 for a single step.
@@ -68,8 +73,10 @@ Q_SIGNALS:
     void explains(const QString& why);
 
 protected:
+    virtual void buildControls() = 0;
     /// The control shows a value, and nobody has chosen anything.
     virtual void present(const std::optional<std::string>& json) = 0;
+    virtual void presentLegalValues() {}
     /// As the row would write a value: options by their names, numbers with their thousands.
     virtual QString textOf(const std::string& json) const;
     virtual void focusChanged(bool) {}
@@ -85,21 +92,25 @@ protected:
     bool eventFilter(QObject*, QEvent*) override;
 
 private:
+    bool isBuilt() const { return m_line != nullptr; }
     void describe();
     void showLabel();
+    void showTerm();
+    void showNote();
     void showProblem();
+    void showReset();
     QString names() const;
 
     const ScenarioKey& m_key;
     std::string m_pointer;
-    QString m_what, m_fileText, m_problemText, m_term, m_whyFixed;
+    QString m_what, m_fileText, m_noteText, m_problemText, m_term, m_termText, m_whyFixed;
     QStringList m_otherNames;
     bool m_isError = false, m_isExplained = false;
     std::optional<std::string> m_json;
     LegalValues m_legal;
-    QToolButton* m_reset;
-    QLabel *m_label, *m_note, *m_problem;
-    QHBoxLayout* m_line;
+    QToolButton* m_reset = nullptr;
+    QLabel *m_label = nullptr, *m_note = nullptr, *m_problem = nullptr;
+    QHBoxLayout* m_line = nullptr; ///< nullptr: it is not built
     std::vector<QWidget*> m_watched;
 };
 

@@ -20,9 +20,9 @@ namespace {
 
 constexpr int kStepWidth = 16, kFieldWidth = 64, kStepperHeight = 24;
 
-QToolButton* stepButton(const QString& text, const QString& name)
+QToolButton* stepButton(const QString& text, const QString& name, QWidget* parent)
 {
-    auto* button = new QToolButton;
+    auto* button = new QToolButton(parent);
     button->setText(text);
     button->setAccessibleName(name);
     button->setAutoRepeat(true);
@@ -135,15 +135,34 @@ QAbstractSpinBox::StepEnabled LegalSpinBox::stepEnabled() const
 
 NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts& facts,
                      QWidget* parent)
-    : FormRow(key, std::move(pointer), what, parent), m_isShare(facts.type == sim::KeyType::number && facts.high <= 1),
-      m_slider(new GrooveSlider(Qt::Horizontal)), m_stepper(new QFrame), m_spin(new LegalSpinBox),
-      m_less(stepButton(QStringLiteral("−"), tr("%1 less").arg(labelText()))),
-      m_more(stepButton(QStringLiteral("+"), tr("%1 more").arg(labelText())))
+    : FormRow(key, std::move(pointer), what, parent), m_isShare(facts.type == sim::KeyType::number && facts.high <= 1)
 {
+}
+
+QSlider* NumberRow::slider()
+{
+    build();
+    return m_slider;
+}
+
+LegalSpinBox* NumberRow::spinBox()
+{
+    build();
+    return m_spin;
+}
+
+void NumberRow::buildControls()
+{
+    auto* line = new QWidget(this);
+    m_slider = new GrooveSlider(Qt::Horizontal, line);
+    m_stepper = new QFrame(line);
+    m_less = stepButton(QStringLiteral("−"), tr("%1 less").arg(labelText()), m_stepper);
+    m_spin = new LegalSpinBox(m_stepper);
+    m_more = stepButton(QStringLiteral("+"), tr("%1 more").arg(labelText()), m_stepper);
     m_slider->setPageStep(1);
     m_slider->setMinimumWidth(24);
     m_spin->setFixedSize(kFieldWidth, kStepperHeight);
-    m_spin->setIfAbsent(QString::fromUtf8(key.ifAbsent));
+    m_spin->setIfAbsent(QString::fromUtf8(key().ifAbsent));
     m_spin->setLegalValues(&m_values);
     setRole(m_stepper, "stepper");
     auto* stepperLine = new QHBoxLayout(m_stepper);
@@ -151,7 +170,6 @@ NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString&
     stepperLine->setSpacing(0);
     for (QWidget* part : {static_cast<QWidget*>(m_less), static_cast<QWidget*>(m_spin), static_cast<QWidget*>(m_more)})
         stepperLine->addWidget(part);
-    auto* line = new QWidget;
     auto* parts = new QHBoxLayout(line);
     parts->setContentsMargins(0, 0, 0, 0);
     parts->setSpacing(6);
@@ -176,7 +194,6 @@ NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString&
     connect(m_spin, &LegalSpinBox::typed, this, &NumberRow::take);
     connect(m_less, &QToolButton::clicked, m_spin, [this] { m_spin->stepBy(-1); });
     connect(m_more, &QToolButton::clicked, m_spin, [this] { m_spin->stepBy(1); });
-    showLegalValues();
 }
 
 void NumberRow::beginGesture()
@@ -233,19 +250,16 @@ void NumberRow::present(const std::optional<std::string>& json)
     showLegalValues();
 }
 
-void NumberRow::setLegalValues(const LegalValues& values)
+void NumberRow::presentLegalValues()
 {
-    FormRow::setLegalValues(values);
-    m_pending = values;
-    if (!m_slider->isSliderDown())
-        showLegalValues();
+    showLegalValues();
 }
 
 void NumberRow::showLegalValues()
 {
     if (m_slider->isSliderDown())
         return;
-    m_values = m_pending;
+    m_values = legalValues();
     const double value = m_spin->value();
     const bool canLess = !m_values.values.empty() && value > m_values.values.front();
     const bool canMore = !m_values.values.empty() && value < m_values.values.back();

@@ -52,13 +52,14 @@ class NumberRow : public FormRow {
     Q_OBJECT
 public:
     NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts&, QWidget* parent = nullptr);
-    double value() const { return m_spin->value(); }
-    void setLegalValues(const LegalValues&) override;
+    double value() const { return number().value_or(0); }
     void setProblem(const QString&, bool isError) override;
-    QSlider* slider() const { return m_slider; }
-    LegalSpinBox* spinBox() const { return m_spin; }
+    QSlider* slider();
+    LegalSpinBox* spinBox();
 
 protected:
+    void buildControls() override;
+    void presentLegalValues() override;
     void present(const std::optional<std::string>& json) override;
     void focusChanged(bool) override;
     void wrongChanged(bool) override;
@@ -72,13 +73,13 @@ private:
     void mark(const char* property, bool);
 
     const bool m_isShare; ///< a fraction of 1: may be typed as "75 %"
-    QSlider* m_slider;
-    QFrame* m_stepper;
-    LegalSpinBox* m_spin;
-    QToolButton *m_less, *m_more;
-    LegalValues m_values, m_pending; ///< a drag keeps its stops until it ends
-    bool m_filling = false;          ///< the widgets are being set, nobody chose anything
-    bool m_isUnreadable = false;     ///< what was typed is no number, and stays until it is mended
+    QSlider* m_slider = nullptr;
+    QFrame* m_stepper = nullptr;
+    LegalSpinBox* m_spin = nullptr;
+    QToolButton *m_less = nullptr, *m_more = nullptr;
+    LegalValues m_values;        ///< as the slider has them: a drag keeps its stops until it ends
+    bool m_filling = false;      ///< the widgets are being set, nobody chose anything
+    bool m_isUnreadable = false; ///< what was typed is no number, and stays until it is mended
     std::optional<double> m_presented;
     int m_gesture = 0;
 };

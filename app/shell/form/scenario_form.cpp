@@ -252,7 +252,7 @@ void ScenarioForm::refreshLists(const ScenarioState& now)
         if (FormRow* row = rowAt(pointer))
             row->setLegalValues(values);
     }
-    chainFocus();
+    placeRows();
 }
 
 void ScenarioForm::rebuild(ListPart& list)
@@ -288,14 +288,15 @@ void ScenarioForm::rebuild(ListPart& list)
                      [](const FormRow* a, const FormRow* b) { return a->key().section < b->key().section; });
 }
 
-/// Tab goes through the rows from top to bottom, whenever they were made; those that were never unfolded are not in the window
-/// yet.
-void ScenarioForm::chainFocus()
+/// Rows that are in the window get their controls, and Tab goes through them from top to bottom, whenever they were made; what
+/// was never unfolded is not in the window yet.
+void ScenarioForm::placeRows()
 {
     QWidget* before = nullptr;
     for (FormRow* row : m_order) {
         if (row->window() != window())
             continue;
+        row->build();
         for (QWidget* control : row->focusOrder()) {
             if (before)
                 setTabOrder(before, control);

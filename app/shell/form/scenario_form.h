@@ -119,7 +119,7 @@ private:
     void refreshLimit();
     void scrollTo(FormRow*);
     void scrollToAllowed();
-    void chainFocus();
+    void placeRows();
     void takeFile();
     bool isRelevant(const FormRow&) const;
     ScenarioState state() const { return {m_session.document(), m_session.scenario(), m_session.catalogue()}; }

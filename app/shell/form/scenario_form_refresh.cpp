@@ -118,7 +118,7 @@ void ScenarioForm::build()
             if (*part.fold != '\0') {
                 auto* fold = new FoldSection(tr(part.fold), part.isOpen);
                 connect(fold, &FoldSection::toggled, this, &ScenarioForm::refreshVisibility);
-                connect(fold, &FoldSection::placed, this, &ScenarioForm::chainFocus);
+                connect(fold, &FoldSection::placed, this, &ScenarioForm::placeRows);
                 m_folds.emplace_back(&part, fold);
                 column->addWidget(fold);
                 into = fold->body();
@@ -136,6 +136,7 @@ void ScenarioForm::build()
     static_cast<ChoiceRow*>(rowAt("/model"))->setNameIfMissing(tr("Own model"));
     static_cast<ChoiceRow*>(rowAt("/cluster"))->setNameIfMissing(tr("Own cluster"));
     static_cast<ChoiceRow*>(rowAt("/cluster/gpu"))->setNameIfMissing(tr("Own GPU"));
+    placeRows();
 }
 
 void ScenarioForm::takeFile()

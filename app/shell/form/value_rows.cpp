@@ -22,22 +22,31 @@ constexpr std::string_view kLayerTypes = "/model/layer_types";
 
 ChoiceRow::ChoiceRow(const ScenarioKey& key, std::string pointer, const QString& what, std::vector<KeyOption> options,
                      QWidget* parent)
-    : FormRow(key, std::move(pointer), what, parent), m_options(std::move(options)), m_box(new ChoiceBox),
-      m_nameIfMissing(tr("Own list"))
+    : FormRow(key, std::move(pointer), what, parent), m_options(std::move(options)), m_nameIfMissing(tr("Own list"))
 {
-    m_box->setWhat(what);
+}
+
+ChoiceBox* ChoiceRow::box()
+{
+    build();
+    return m_box;
+}
+
+void ChoiceRow::buildControls()
+{
+    m_box = new ChoiceBox(this);
+    m_box->setWhat(what());
     m_box->setMaxVisibleItems(24);
     m_box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_box->setMinimumContentsLength(8);
     for (const KeyOption& option : m_options)
         m_box->addItem(QString::fromStdString(option.text), QString::fromStdString(option.json));
-    const bool isOfCatalogue = key.pointer == "/model" || key.pointer == "/cluster" || key.pointer == "/cluster/gpu";
+    const bool isOfCatalogue = key().pointer == "/model" || key().pointer == "/cluster" || key().pointer == "/cluster/gpu";
     if (isOfCatalogue)
         putLabelAbove();
     addControl(m_box, 1);
     watch(m_box);
     connect(m_box, &QComboBox::activated, this, [this] { Q_EMIT chosen(m_box->currentData().toString(), 0); });
-    ChoiceRow::setLegalValues({});
 }
 
 void ChoiceRow::present(const std::optional<std::string>& json)
@@ -58,9 +67,9 @@ void ChoiceRow::present(const std::optional<std::string>& json)
     m_box->setCurrentIndex(index);
 }
 
-void ChoiceRow::setLegalValues(const LegalValues& values)
+void ChoiceRow::presentLegalValues()
 {
-    FormRow::setLegalValues(values);
+    const LegalValues& values = legalValues();
     const QBrush faint = palette().brush(QPalette::PlaceholderText);
     for (int i = 0; i < m_box->count(); ++i) {
         const std::string json = m_box->itemData(i).toString().toStdString();
@@ -90,9 +99,15 @@ void ChoiceRow::wrongChanged(bool isWrong)
     m_box->style()->polish(m_box);
 }
 
-CheckRow::CheckRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent)
-    : FormRow(key, std::move(pointer), what, parent), m_box(new QCheckBox(QString::fromUtf8(key.label)))
+QCheckBox* CheckRow::box()
 {
+    build();
+    return m_box;
+}
+
+void CheckRow::buildControls()
+{
+    m_box = new QCheckBox(labelText(), this);
     hideLabel();
     addControl(m_box, 1);
     watch(m_box);
@@ -110,10 +125,16 @@ QString CheckRow::textOf(const std::string& json) const
     return json == "true" ? tr("on") : tr("off");
 }
 
-TextRow::TextRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent)
-    : FormRow(key, std::move(pointer), what, parent), m_line(new QLineEdit)
+QLineEdit* TextRow::line()
 {
-    m_line->setPlaceholderText(QString::fromUtf8(key.ifAbsent));
+    build();
+    return m_line;
+}
+
+void TextRow::buildControls()
+{
+    m_line = new QLineEdit(this);
+    m_line->setPlaceholderText(QString::fromUtf8(key().ifAbsent));
     m_line->setMinimumWidth(60);
     addControl(m_line, 1);
     watch(m_line);

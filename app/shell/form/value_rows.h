@@ -15,50 +15,53 @@ class ChoiceRow : public FormRow {
 public:
     ChoiceRow(const ScenarioKey& key, std::string pointer, const QString& what, std::vector<KeyOption>,
               QWidget* parent = nullptr);
-    void setLegalValues(const LegalValues&) override;
-    ChoiceBox* box() const { return m_box; }
+    ChoiceBox* box();
     /// For what the list has not: "Own model".
     void setNameIfMissing(const QString& name) { m_nameIfMissing = name; }
 
 protected:
+    void buildControls() override;
     void present(const std::optional<std::string>& json) override;
+    void presentLegalValues() override;
     QString textOf(const std::string& json) const override;
     void wrongChanged(bool) override;
 
 private:
     std::vector<KeyOption> m_options;
-    ChoiceBox* m_box;
+    ChoiceBox* m_box = nullptr;
     QString m_nameIfMissing;
 };
 
 class CheckRow : public FormRow {
     Q_OBJECT
 public:
-    CheckRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent = nullptr);
-    QCheckBox* box() const { return m_box; }
+    using FormRow::FormRow;
+    QCheckBox* box();
 
 protected:
+    void buildControls() override;
     void present(const std::optional<std::string>& json) override;
     QString textOf(const std::string& json) const override;
 
 private:
-    QCheckBox* m_box;
+    QCheckBox* m_box = nullptr;
 };
 
 class TextRow : public FormRow {
     Q_OBJECT
 public:
-    TextRow(const ScenarioKey& key, std::string pointer, const QString& what, QWidget* parent = nullptr);
-    QLineEdit* line() const { return m_line; }
+    using FormRow::FormRow;
+    QLineEdit* line();
 
 protected:
+    void buildControls() override;
     void present(const std::optional<std::string>& json) override;
     QString textOf(const std::string& json) const override;
 
 private:
     void take();
 
-    QLineEdit* m_line;
+    QLineEdit* m_line = nullptr;
     QString m_shown;
 };
 

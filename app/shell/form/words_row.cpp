@@ -81,8 +81,18 @@ WordsRow::WordsRow(const ScenarioKey& key, std::string pointer, const QString& w
                    QWidget* parent)
     : FormRow(key, std::move(pointer), what, parent), m_options(std::move(options))
 {
+}
+
+const std::vector<QCheckBox*>& WordsRow::boxes()
+{
+    build();
+    return m_boxes;
+}
+
+void WordsRow::buildControls()
+{
     putLabelAbove();
-    auto* grid = new QWidget;
+    auto* grid = new QWidget(this);
     auto* cells = new QGridLayout(grid);
     cells->setContentsMargins(0, 0, 0, 0);
     cells->setHorizontalSpacing(8);
@@ -92,11 +102,11 @@ WordsRow::WordsRow(const ScenarioKey& key, std::string pointer, const QString& w
                                       [](const KeyOption& option) { return option.text.size() <= kLongestBeside; });
     const int columns = areShort ? 2 : 1;
     for (const KeyOption& option : m_options) {
-        auto* box = new QCheckBox(QString::fromStdString(option.text));
+        auto* box = new QCheckBox(QString::fromStdString(option.text), grid);
         const int place = static_cast<int>(m_boxes.size());
         cells->addWidget(box, place / columns, place % columns);
         watch(box);
-        box->setAccessibleName(tr("%1: %2").arg(QString::fromUtf8(key.label), box->text()));
+        box->setAccessibleName(tr("%1: %2").arg(labelText(), box->text()));
         connect(box, &QCheckBox::clicked, this, &WordsRow::take);
         m_boxes.push_back(box);
     }

@@ -12,9 +12,10 @@ class WordsRow : public FormRow {
     Q_OBJECT
 public:
     WordsRow(const ScenarioKey& key, std::string pointer, const QString& what, std::vector<KeyOption>, QWidget* parent = nullptr);
-    const std::vector<QCheckBox*>& boxes() const { return m_boxes; }
+    const std::vector<QCheckBox*>& boxes();
 
 protected:
+    void buildControls() override;
     void present(const std::optional<std::string>& json) override;
     QString textOf(const std::string& json) const override;
 

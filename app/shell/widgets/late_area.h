@@ -24,7 +24,7 @@ private:
 };
 
 /// A pointer to the page of such an area: what follows it wants the page.
-template<typename Page>
+template <typename Page>
 class LatePage {
 public:
     void setArea(LateArea* area) { m_area = area; }

@@ -16,8 +16,8 @@
 #include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/plan/plan_panel.h"
-#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/focus_habit.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/layout_habit.h"
@@ -665,9 +665,9 @@ void MainWindow::updateTitle()
 {
     const bool shown = m_session.isOpen() && (isWorkspaceShown() || isCompareShown());
     if (isLiveShown() || isRecordedShown()) {
-        setWindowTitle(isLiveShown()       ? tr("Live – Rankscope")
-                       : recordedRun()     ? tr("%1 – Recorded Run – Rankscope").arg(recordedRun()->name())
-                                           : tr("Recorded Run – Rankscope"));
+        setWindowTitle(isLiveShown()   ? tr("Live – Rankscope")
+                       : recordedRun() ? tr("%1 – Recorded Run – Rankscope").arg(recordedRun()->name())
+                                       : tr("Recorded Run – Rankscope"));
         setWindowFilePath({});
         setWindowModified(false);
         return;

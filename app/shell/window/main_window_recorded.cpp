@@ -41,8 +41,7 @@ RecordedPanel* MainWindow::buildRecorded(QWidget* parent)
     out->setMinimumSize(kLeast);
     out->setTheme(themeFor(m_settings.theme), assetsPath());
     out->setRows(m_desk.wantsKernels() ? RecordedRows::streams : RecordedRows::timeUse);
-    out->setActions(
-        {action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
+    out->setActions({action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
     connect(out, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
     connect(&out->cacheQuestion(), &CacheQuestion::answered, this, &setCacheChoice);
     connect(out, &RecordedPanel::changed, this, [this] {
@@ -144,8 +143,7 @@ void MainWindow::whatIfFromRecorded()
                                ? QDir::tempPath()
                                : QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/profiles");
     const std::string profile = sim::calibratedProfileText(traceName(recordedRun()->paths()).toStdString(), calibration);
-    const QString file =
-        folder + QStringLiteral("/measured-%1.json").arg(measuredProfileName(recordedRun()->paths(), profile));
+    const QString file = folder + QStringLiteral("/measured-%1.json").arg(measuredProfileName(recordedRun()->paths(), profile));
     QString text = tr("Predicts from %1: its step %2 against %3 measured (%4%5 %).")
                        .arg(recordedRun()->name(), durationQuantity(calibration.calibratedSeconds).text(),
                             durationQuantity(calibration.measuredSeconds).text(),

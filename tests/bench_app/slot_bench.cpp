@@ -116,7 +116,7 @@ int benchSlots(TimedApplication& application)
 namespace {
 
 /// A slider of the form one place up and down again; how long that holds the window.
-void moveSlider(TimedApplication& application, MainWindow& window, const NumberRow& row, const QString& seen)
+void moveSlider(TimedApplication& application, MainWindow& window, NumberRow& row, const QString& seen)
 {
     auto* slider = row.findChild<QSlider*>();
     if (!slider->isEnabled() || !slider->isVisible())
@@ -151,7 +151,7 @@ int benchSliderSlots(TimedApplication& application, const QStringList& files)
         rest(window);
         std::printf("%s\n%-12s %-44s %10s %10s  %s\n", qPrintable(QFileInfo(file).completeBaseName()), "seen", "slider",
                     "more ms", "less ms", "longest slot");
-        for (const NumberRow* row : window.findChildren<NumberRow*>())
+        for (NumberRow* row : window.findChildren<NumberRow*>())
             moveSlider(application, window, *row, QStringLiteral("usual"));
         const auto moveFew = [&](const QString& seen) {
             rest(window);

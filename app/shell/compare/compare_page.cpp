@@ -42,6 +42,9 @@ qsizetype sharedBegin(const QString& a, const QString& b)
     return shared;
 }
 
+constexpr int kNarrowestTables = 300;
+constexpr QSize kLeastCanvas{300, 440}; ///< causes above, a timeline of each below: in lower windows the page scrolls
+
 } // namespace
 
 ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
@@ -90,8 +93,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     m_problem->setContentsMargins(16, 0, 12, 6);
     m_problem->setObjectName(QStringLiteral("compareProblem"));
 
-    constexpr int kNarrowestTables = 300, kUsualTables = 380, kUsualCanvas = 1220;
-    constexpr QSize kLeastCanvas{300, 440}; // causes above, a timeline of each below: in lower windows the page scrolls
+    constexpr int kUsualTables = 380, kUsualCanvas = 1220;
     m_tables->setMinimumWidth(kNarrowestTables);
     m_canvas->setMinimumSize(kLeastCanvas);
     m_canvas->setFocusPolicy(Qt::StrongFocus);
@@ -101,6 +103,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     m_splitter->addWidget(m_canvas);
     m_splitter->setHandleWidth(1);
     m_splitter->setChildrenCollapsible(false);
+    m_splitter->setMinimumWidth(kLeastCanvas.width()); // in a narrower page its parts lie above each other
     m_splitter->setStretchFactor(0, 0);
     m_splitter->setStretchFactor(1, 1);
     m_splitter->setSizes({kUsualTables, kUsualCanvas});
@@ -184,6 +187,7 @@ void ComparePage::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     placeButtons();
+    placeTables();
 }
 
 /// Where names would be cut to a few letters, the buttons stand below them.
@@ -200,6 +204,24 @@ void ComparePage::placeButtons()
         m_top->addLayout(m_buttons, 2, 0, 1, 3, Qt::AlignLeft);
     else
         m_top->addLayout(m_buttons, 0, 2);
+}
+
+/// Where both are too narrow beside each other, the tables lie above the picture.
+void ComparePage::placeTables()
+{
+    constexpr int kLowestTables = 180, kUsualTables = 240;
+    const bool above = width() < kNarrowestTables + kLeastCanvas.width() + m_splitter->handleWidth();
+    const Qt::Orientation wanted = above ? Qt::Vertical : Qt::Horizontal;
+    if (wanted == m_splitter->orientation())
+        return;
+    if (above)
+        m_beside = m_splitter->saveState();
+    m_splitter->setOrientation(wanted);
+    m_tables->setMinimumHeight(above ? kLowestTables : 0);
+    if (above)
+        m_splitter->setSizes({kUsualTables, kLeastCanvas.height()});
+    else
+        m_splitter->restoreState(m_beside); // as wide as somebody made them
 }
 
 void ComparePage::refresh()

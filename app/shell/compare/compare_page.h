@@ -64,6 +64,7 @@ private:
     void show(CompareView::Side a, CompareView::Side b, Made);
     void showHeader();
     void placeButtons();
+    void placeTables();
     void showProblem();
     std::vector<ComparisonRow> rows() const;
     std::vector<ComparisonRow> rowsOf(const sim::Comparison&, const sim::Simulation& a, const sim::Simulation& b) const;
@@ -92,6 +93,7 @@ private:
     QGridLayout* m_top; ///< names and difference, buttons beside or below them
     QHBoxLayout* m_buttons;
     bool m_buttonsBelow = false;
+    QByteArray m_beside;    ///< widths of tables and picture, while they lie above each other
     QLabel* m_namesFurther; ///< of those beyond A and B: all, on as many lines as they need
     QSplitter* m_splitter;
     CompareTables* m_tables;

@@ -74,6 +74,7 @@ void MainWindow::buildActions()
     for (const CommandId id : {CommandId::showForm, CommandId::showDetails, CommandId::showFindings})
         action(id)->setChecked(true);
     action(CommandId::closeCompare)->setIconText(tr("Close"));
+    action(CommandId::exportComparison)->setIconText(tr("Export"));
 }
 
 void MainWindow::buildMenus()

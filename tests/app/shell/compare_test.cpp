@@ -19,6 +19,8 @@
 #include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QStatusBar>
 #include <QTableWidget>
 #include <QTemporaryDir>
@@ -178,6 +180,17 @@ TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)
     const auto close =
         std::find_if(buttons.begin(), buttons.end(), [](const auto* b) { return b->text() == QLatin1String("Close"); });
     ASSERT_NE(close, buttons.end());
+    auto* area = qobject_cast<QScrollArea*>(page().parentWidget()->parentWidget());
+    ASSERT_TRUE(area);
+    const QSize usual = window.size();
+    window.setMinimumSize(512, 320);
+    for (const QSize size : {QSize(512, 320), usual}) { // the first is 1024 × 640 at text of 200 %
+        window.resize(size);
+        settle();
+        EXPECT_EQ(area->horizontalScrollBar()->maximum(), 0) << size.width();
+        EXPECT_LE((*close)->mapTo(&page(), (*close)->rect().bottomRight()).x(), page().width()) << size.width();
+        EXPECT_EQ(page().canvas().width() == page().width(), size != usual) << "tables above the picture, or beside it";
+    }
     (*close)->click();
     EXPECT_TRUE(window.workspace().isVisible());
 }

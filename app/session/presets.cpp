@@ -1,4 +1,5 @@
 #include "app/session/presets.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -112,8 +113,10 @@ private:
                 halved.emplace_back(pointers[i - 1], jsonNumber(tiers[i].bandwidthGBs / 2));
                 doubled.emplace_back(pointers[i - 1], jsonNumber(tiers[i].bandwidthGBs * 2));
             }
-            add("Half the network", "Every link beyond \"" + tiers.front().name + "\" at half its bandwidth", halved);
-            add("Twice the network", "Every link beyond \"" + tiers.front().name + "\" at twice its bandwidth", doubled);
+            add("Half the network", "Every link beyond " + sim::spokenNetwork(tiers.front().name) + " at half its bandwidth",
+                halved);
+            add("Twice the network", "Every link beyond " + sim::spokenNetwork(tiers.front().name) + " at twice its bandwidth",
+                doubled);
         }
     }
 

@@ -1,6 +1,7 @@
 #include "sim/analysis/sensitivity.h"
 
 #include "sim/text/number_text.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -85,7 +86,7 @@ std::vector<Constant> constants(const Scenario& scenario)
     }
     for (std::size_t i = 0; i < scenario.cluster.tiers.size(); ++i) {
         const std::string at = "cluster.tiers." + std::to_string(i) + ".";
-        const std::string& name = scenario.cluster.tiers[i].name;
+        const std::string name = spokenNetwork(scenario.cluster.tiers[i].name);
         out.push_back({at + "bandwidth_gbs", "bandwidth of " + name,
                        [i](Scenario& s) { return std::vector<double*>{&s.cluster.tiers[i].bandwidthGBs}; }});
         out.push_back({at + "latency_us", "latency of " + name,

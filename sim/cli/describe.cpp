@@ -6,6 +6,7 @@
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/plan_schedule.h"
+#include "sim/text/spoken_name.h"
 
 #include <iostream>
 #include <utility>
@@ -36,7 +37,8 @@ std::string clusterText(const Cluster& c)
 {
     std::string text = counted(c.nodes, "node") + " x " + grouped(c.gpusPerNode) + " " + c.gpu.name;
     for (const Tier& tier : c.tiers)
-        text += (&tier == &c.tiers.front() ? "; " : ", ") + tier.name + " " + fixed(tier.bandwidthGBs, 0) + " GB/s";
+        text +=
+            (&tier == &c.tiers.front() ? "; " : ", ") + spokenNetwork(tier.name) + " " + fixed(tier.bandwidthGBs, 0) + " GB/s";
     return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include "sim/answers/answers.h"
 #include "sim/answers/traffic_parts.h"
+#include "sim/text/spoken_name.h"
 
 #include <iostream>
 
@@ -19,7 +20,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
     }
     std::vector<std::string> header{"process group"};
     for (const Tier& tier : tiers)
-        header.push_back(tier.name + " GiB");
+        header.push_back(spokenNetwork(tier.name) + " GiB");
     header.insert(header.end(), {"total GiB", "a rank GiB", "exposed"});
     Table table(header);
     Dimension before{};

@@ -3,6 +3,7 @@
 
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <numeric>
@@ -14,7 +15,7 @@ namespace {
 
 std::string domainText(const Tier& tier)
 {
-    return "the " + std::to_string(tier.span) + " GPUs of one " + shownText(tier.name) + " domain";
+    return "the " + std::to_string(tier.span) + " GPUs of one " + shownText(spokenNetwork(tier.name)) + " domain";
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "sim/scenario/words.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -40,10 +41,10 @@ std::vector<Constant> constantsOf(const Scenario& scenario)
                    [](Cluster& of, double value) { of.gpu.memoryBandwidthGBs = value; }});
     for (std::size_t i = 0; i < cluster.tiers.size(); ++i) {
         const std::string tier = "/cluster/tiers/" + std::to_string(i);
-        all.push_back({tier + "/bandwidth_gbs", "bandwidth of " + cluster.tiers[i].name, "GB/s", cluster.tiers[i].bandwidthGBs,
-                       [i](Cluster& of, double value) { of.tiers[i].bandwidthGBs = value; }});
-        all.push_back({tier + "/latency_us", "latency of " + cluster.tiers[i].name, "us", cluster.tiers[i].latencyUs,
-                       [i](Cluster& of, double value) { of.tiers[i].latencyUs = value; }});
+        all.push_back({tier + "/bandwidth_gbs", "bandwidth of " + spokenNetwork(cluster.tiers[i].name), "GB/s",
+                       cluster.tiers[i].bandwidthGBs, [i](Cluster& of, double value) { of.tiers[i].bandwidthGBs = value; }});
+        all.push_back({tier + "/latency_us", "latency of " + spokenNetwork(cluster.tiers[i].name), "us",
+                       cluster.tiers[i].latencyUs, [i](Cluster& of, double value) { of.tiers[i].latencyUs = value; }});
     }
     return all;
 }

@@ -2,6 +2,7 @@
 
 #include "app/shell/widgets/format.h"
 #include "sim/schedule/families/families.h"
+#include "sim/text/spoken_name.h"
 
 #include <QObject>
 
@@ -32,7 +33,8 @@ QStringList hardwareSummary(const Scenario& s)
     QStringList out{QStringLiteral("%1 GiB").arg(shortNumber(s.cluster.gpu.memoryGib)),
                     tr("%1 a node").arg(s.cluster.gpusPerNode)};
     for (const sim::Tier& tier : s.cluster.tiers)
-        out << QStringLiteral("%1 %2 GB/s").arg(QString::fromStdString(tier.name), shortNumber(tier.bandwidthGBs));
+        out << QStringLiteral("%1 %2 GB/s")
+                   .arg(QString::fromStdString(sim::spokenNetwork(tier.name)), shortNumber(tier.bandwidthGBs));
     return out;
 }
 

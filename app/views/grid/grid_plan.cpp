@@ -1,4 +1,5 @@
 #include "app/views/grid/grid_plan.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 
@@ -96,7 +97,7 @@ GridPlan physicalPlan(const sim::Placement& placement, const sim::Cluster& clust
                                .stride = perNode,
                                .titled = domains > 1});
     if (domains > 1)
-        plan.levels.push_back({.axis = domain->name,
+        plan.levels.push_back({.axis = sim::spokenNetwork(domain->name),
                                .axisStride = perNode * nodesPerDomain,
                                .axisSize = domains,
                                .size = domains,

@@ -4,6 +4,7 @@
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/traffic/traffic_diagram.h"
 #include "sim/index.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -194,8 +195,8 @@ private:
             const bool isFull = share > 1;
             const float used = textInside(m_canvas, {area.left, top, area.right, top + small}, percentText(share),
                                           isFull ? m_theme.warning : m_theme.text, FontFace::small, Align::right);
-            textInside(m_canvas, {area.left, top, area.right - used - 8, top + small}, m_scene.model.tiers()[i].name,
-                       m_theme.text, FontFace::small);
+            textInside(m_canvas, {area.left, top, area.right - used - 8, top + small},
+                       sim::spokenNetwork(m_scene.model.tiers()[i].name), m_theme.text, FontFace::small);
             const Rect bar{area.left, top + small + 2, area.right, top + small + 2 + kBar};
             m_canvas.fillRect(bar, mix(m_theme.canvas, m_theme.text, 0.1F));
             float x = bar.left;

@@ -4,6 +4,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
 #include "app/views/common/purpose_name.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,7 @@ double exposedOf(const TrafficScene& scene, sim::Dimension purpose)
     return scene.model.simulation().metrics().exposedComm[purpose];
 }
 
-/// "nvlink", or "nvlink 89.0 %, infiniband 11.0 %".
+/// "NVLink", or "NVLink 89.0 %, InfiniBand 11.0 %".
 std::string tiersText(const TrafficScene& scene, sim::Dimension purpose)
 {
     const sim::TrafficSums& sums = scene.model.sums();
@@ -29,7 +30,7 @@ std::string tiersText(const TrafficScene& scene, sim::Dimension purpose)
         const auto bytes = static_cast<double>(sums.bytes(tier, purpose));
         if (bytes <= 0)
             continue;
-        const std::string& name = scene.model.tiers()[static_cast<std::size_t>(tier)].name;
+        const std::string name = sim::spokenNetwork(scene.model.tiers()[static_cast<std::size_t>(tier)].name);
         text += (text.empty() ? "" : ", ") + (bytes >= all ? name : name + " " + percentText(bytes / all));
     }
     return text;

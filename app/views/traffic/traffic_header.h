@@ -30,7 +30,7 @@ struct TrafficHeader {
 
 TrafficHeader paintTrafficHeader(Canvas&, const TrafficScene&, const TrafficChoice&);
 
-/// "tp 412 GiB, nvlink, 7.9 % of the step exposed"
+/// "tp 412 GiB, NVLink, 7.9 % of the step exposed"
 std::string purposeText(const TrafficScene&, sim::Dimension);
 
 } // namespace app

@@ -5,6 +5,7 @@
 #include "app/views/common/purpose_name.h"
 #include "app/views/common/time_ruler.h"
 #include "sim/index.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
@@ -253,7 +254,7 @@ void LoadPainter::gutter(int tier, Rect rect, const LoadSums& sums)
 {
     const Rect column{m_frame.gutter.left, rect.top, m_frame.gutter.right, rect.bottom};
     const sim::Tier& of = m_scene.model.tiers()[asIndex(tier)];
-    const std::string speed = threeDigits(of.bandwidthGBs) + " GB/s";
+    const std::string network = sim::spokenNetwork(of.name), speed = threeDigits(of.bandwidthGBs) + " GB/s";
     const std::string mean = percentText(sums.mean), peak = percentText(sums.peak);
     std::vector<std::vector<std::string>> lines{{speed + " a GPU", speed}, {"mean " + mean, mean}, {"peak " + peak, "≤ " + peak}};
     if (m_scene.selection.range)
@@ -262,8 +263,8 @@ void LoadPainter::gutter(int tier, Rect rect, const LoadSums& sums)
         lines.push_back({"line: rank " + countText(*m_scene.selection.focusRank()), ""});
     float y = column.top;
     const float body = m_canvas.textHeight(FontFace::body);
-    const FontFace face = m_canvas.textWidth(of.name, FontFace::body) <= column.width() ? FontFace::body : FontFace::small;
-    textInside(m_canvas, {column.left, y, column.right, y + body}, fitting(m_canvas, cutShorter(of.name), column.width(), face),
+    const FontFace face = m_canvas.textWidth(network, FontFace::body) <= column.width() ? FontFace::body : FontFace::small;
+    textInside(m_canvas, {column.left, y, column.right, y + body}, fitting(m_canvas, cutShorter(network), column.width(), face),
                m_theme.text, face);
     y += body;
     for (const auto& texts : lines) {
@@ -278,7 +279,7 @@ void LoadPainter::gutter(int tier, Rect rect, const LoadSums& sums)
     if (m_canvas.wantsNodes())
         m_canvas.node({.id = kTrafficTierNodes + static_cast<std::uint64_t>(tier),
                        .role = "tier",
-                       .name = of.name + ", " + speed + " a GPU, mean load " + mean + ", peak " + peak,
+                       .name = network + ", " + speed + " a GPU, mean load " + mean + ", peak " + peak,
                        .rect = {column.left, rect.top, rect.right, rect.bottom}});
 }
 
@@ -320,8 +321,8 @@ std::string trafficLoadText(const TrafficScene& scene, const TimeWindow& window,
         const double ns = static_cast<double>(bins.beginNs) + bin * bins.binNs();
         if (ns >= static_cast<double>(scene.model.stepNs()))
             return {};
-        std::string text =
-            scene.model.tiers()[asIndex(tier)].name + " " + percentText(shownShare(scene, load, tier, bin)) + " full";
+        std::string text = sim::spokenNetwork(scene.model.tiers()[asIndex(tier)].name) + " " +
+                           percentText(shownShare(scene, load, tier, bin)) + " full";
         for (const sim::Dimension purpose : sim::kDimensions)
             if (const double share = load.share(tier, purpose, bin); share > 0 && scene.shows(purpose))
                 text += "\n" + purposeName(scene.model.simulation(), purpose) + " " + percentText(share);

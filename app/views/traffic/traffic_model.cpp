@@ -3,6 +3,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/purpose_name.h"
 #include "sim/index.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +47,8 @@ TrafficModel::TrafficModel(SimulationPtr simulation)
     : m_simulation(std::move(simulation)), m_traffic(sim::Traffic(*m_simulation)),
       m_stepNs(std::max<std::int64_t>(1, std::llround(m_simulation->metrics().stepTimeSeconds * 1e9))),
       m_boxGpus(boxGpusOf(m_simulation->scenario().cluster)),
-      m_boxName(m_boxGpus > m_simulation->scenario().cluster.gpusPerNode ? tiers().front().name + " domain" : "node"),
+      m_boxName(m_boxGpus > m_simulation->scenario().cluster.gpusPerNode ? sim::spokenNetwork(tiers().front().name) + " domain"
+                                                                         : "node"),
       m_senders(m_traffic.senders()), m_sums(m_senders.total())
 {
 }
@@ -98,7 +100,7 @@ const sim::Explanation& TrafficModel::because(int tier)
     auto& kept = m_becauseOfTier[asIndex(tier)];
     if (!kept)
         kept = sim::TrafficExplainer(*m_simulation)
-                   .ofFlow("Over " + tiers()[asIndex(tier)].name + sentByChosen(), m_sums.byDimension(tier));
+                   .ofFlow("Over " + sim::spokenNetwork(tiers()[asIndex(tier)].name) + sentByChosen(), m_sums.byDimension(tier));
     return *kept;
 }
 

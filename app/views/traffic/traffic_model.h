@@ -65,7 +65,7 @@ public:
     bool offers(TrafficLevel) const;
     /// Ranks where they are few enough to be read, else nodes; whatever is selected.
     TrafficLevel suitableLevel() const;
-    /// "node", "nvlink domain": what the level of nodes is made of.
+    /// "node", "NVLink domain": what the level of nodes is made of.
     const std::string& boxName() const { return m_boxName; }
 
     struct Picture {

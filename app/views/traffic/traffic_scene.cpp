@@ -4,6 +4,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/purpose_name.h"
 #include "sim/index.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -59,7 +60,7 @@ std::vector<TrafficBar> tierBars(const TrafficScene& scene)
 {
     std::vector<TrafficBar> bars;
     for (int tier = 0; tier < scene.model.traffic().tiers(); ++tier) {
-        const std::string& name = scene.model.tiers()[asIndex(tier)].name;
+        const std::string name = sim::spokenNetwork(scene.model.tiers()[asIndex(tier)].name);
         bars.push_back({.name = name, .shortName = name, .bytes = scene.model.sums().byDimension(tier), .tier = tier});
     }
     return bars;

@@ -333,7 +333,7 @@ std::string Explainer::groupText(Dimension dimension) const
     if (members.size() < 2)
         return "";
     const Tier& tier = m_scenario.cluster.tiers[static_cast<std::size_t>(m_simulation.placement().shape(members).spanningTier())];
-    return "Groups of " + std::to_string(members.size()) + " ranks, joined by " + tier.name + " (" +
+    return "Groups of " + std::to_string(members.size()) + " ranks, joined by " + spokenNetwork(tier.name) + " (" +
            numberText(tier.bandwidthGBs, Unit::number) + " GB/s a GPU).";
 }
 

@@ -181,7 +181,8 @@ Explanation TrafficExplainer::ofFlow(const std::string& name, const BytesByDimen
 
 Explanation TrafficExplainer::ofTier(int tier) const
 {
-    return ofFlow("Sent over " + m_scenario.cluster.tiers[static_cast<std::size_t>(tier)].name, m_sums.byDimension(tier));
+    return ofFlow("Sent over " + spokenNetwork(m_scenario.cluster.tiers[static_cast<std::size_t>(tier)].name),
+                  m_sums.byDimension(tier));
 }
 
 } // namespace sim

@@ -39,7 +39,7 @@ private:
     Explanation exposedTotal() const;
     Explanation exposed(Dimension) const;
     ShowHint showOf(Dimension) const;
-    /// "tp groups of 8 on nvlink (450 GB/s a GPU)".
+    /// "tp groups of 8 on NVLink (450 GB/s a GPU)".
     std::string groupText(Dimension) const;
 
     // explain_model.cpp: FLOPs and parameters, from the shapes of the model

@@ -2,6 +2,7 @@
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/simulate/action_class.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <utility>
@@ -36,11 +37,11 @@ std::string secondsText(const RuleContext& context, Finding& finding)
     return say(finding, ClaimOf::exposedSeconds, finding.stepShare * context.step(), Unit::seconds);
 }
 
-/// "nvlink (450 GB/s a GPU)": of the innermost tier, or the widest one that groups cross.
+/// "NVLink (450 GB/s a GPU)": of the innermost tier, or the widest one that groups cross.
 std::string tierText(const RuleContext& context, Finding& finding, int index)
 {
     const Tier& tier = context.tier(index);
-    return tier.name + " (" +
+    return spokenNetwork(tier.name) + " (" +
            say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth, tier.bandwidthGBs, Unit::number) +
            " GB/s a GPU)";
 }
@@ -93,8 +94,8 @@ void tensor(const RuleContext& context, FindingList& out)
         return;
     if (widest > 0) {
         Finding finding = exposedFinding(context, FindingKind::tensorAcrossNodes, Dimension::tp);
-        finding.title = "Tensor-parallel groups leave their " + context.tier(0).name + " domain: " + shareText(finding) +
-                        " of the step is exposed tp communication";
+        finding.title = "Tensor-parallel groups leave their " + spokenNetwork(context.tier(0).name) +
+                        " domain: " + shareText(finding) + " of the step is exposed tp communication";
         finding.reason = "Collectives stand between the kernels of every layer. " +
                          acrossText(context, finding, ProcessGroup::tp) + " groups of " + ranksText(finding, l.tp) +
                          " meet over " + tierText(context, finding, widest) + " instead of " + tierText(context, finding, 0) +
@@ -175,8 +176,8 @@ void expertAcross(const RuleContext& context, FindingList& out)
     if (widest == 0 || share < kAcrossMatters)
         return;
     Finding finding = exposedFinding(context, FindingKind::expertsAcrossNodes, Dimension::ep);
-    finding.title = "Expert-parallel groups leave their " + context.tier(0).name + " domain: " + shareText(finding) +
-                    " of the step is exposed ep communication";
+    finding.title = "Expert-parallel groups leave their " + spokenNetwork(context.tier(0).name) +
+                    " domain: " + shareText(finding) + " of the step is exposed ep communication";
     const TrafficSums sums = Traffic(context.simulation).senders().total();
     const double across = 1 - static_cast<double>(sums.bytes(0, CommunicatorRole::ep)) /
                                   static_cast<double>(std::max<std::int64_t>(1, sums.ofRole(CommunicatorRole::ep)));

@@ -145,7 +145,7 @@ TEST(TrafficCommand, PrintsATableOfGroupsAndTiers)
 {
     const test::Outcome outcome = test::run("traffic " + test::gallery("05-"));
     EXPECT_EQ(outcome.code, 0);
-    for (const char* word : {"nvlink GiB", "infiniband GiB", "\ntp ", "\npp ", "\ndp_cp ", "\ntotal ", "\nmean load ", "exposed"})
+    for (const char* word : {"NVLink GiB", "InfiniBand GiB", "\ntp ", "\npp ", "\ndp_cp ", "\ntotal ", "\nmean load ", "exposed"})
         EXPECT_THAT(outcome.out, HasSubstr(word));
 }
 

@@ -320,11 +320,11 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
          {"layout.tp=16", "layout.dp=1"},
          {"/layout/tp: warning: 16 ranks share num_key_value_heads 8 (of llama3-8b): each head is kept by 2 of them; torchtitan "
           "refuses this",
-          "/layout/tp: warning: a tensor parallel group of 16 does not fit the 8 GPUs of one nvlink domain: its collectives "
+          "/layout/tp: warning: a tensor parallel group of 16 does not fit the 8 GPUs of one NVLink domain: its collectives "
           "run over the slower tier"}},
         {kDense,
          {"layout.tp=4", "cluster.gpus_per_node=6"},
-         {"/layout/tp: warning: 4 does not divide the 6 GPUs of one nvlink domain: some tensor parallel groups lie in two "
+         {"/layout/tp: warning: 4 does not divide the 6 GPUs of one NVLink domain: some tensor parallel groups lie in two "
           "domains, and their collectives run over the slower tier; nearest: 2"}},
         {kDense,
          {"layout.placement=round-robin"},
@@ -416,7 +416,7 @@ TEST(Rules, WarnOfExpertGroupsThatDoNotLieWithinADomain)
     using Texts = std::vector<std::string>;
     EXPECT_EQ(said(rack, {}), Texts{});
     EXPECT_EQ(said(rack, {"layout.ep=64"}),
-              Texts{"/layout/ep: warning: 64 GPUs with a layer's experts do not divide the 72 GPUs of one nvlink domain: 7 of 9 "
+              Texts{"/layout/ep: warning: 64 GPUs with a layer's experts do not divide the 72 GPUs of one NVLink domain: 7 of 9 "
                     "expert parallel groups lie in several domains, and 30 % of what the all-to-alls send goes over the slower "
                     "tier; nearest: 8"});
     // More of them, to the end of a period and beyond it: as many as when each rank's place is written out.
@@ -441,7 +441,7 @@ TEST(Rules, WarnOfExpertGroupsThatDoNotLieWithinADomain)
     EXPECT_EQ(said(kExperts, {}), Texts{}) << "four of eight";
     EXPECT_EQ(
         said(kExperts, {"layout.ep=8", "layout.etp=2"}),
-        Texts{"/layout/ep: warning: an expert parallel group on ep 8 x etp 2 = 16 GPUs does not fit the 8 GPUs of one nvlink "
+        Texts{"/layout/ep: warning: an expert parallel group on ep 8 x etp 2 = 16 GPUs does not fit the 8 GPUs of one NVLink "
               "domain: 57 % of what the all-to-alls send goes over the slower tier; nearest: 4"});
     EXPECT_EQ(said(kExperts, {"layout.placement=round-robin"}).size(), 1U);
     EXPECT_EQ(said(kExperts, {"layout.order=tp-cp-dp-ep-pp"}).size(), 1U) << "members are as far apart as dp goes";

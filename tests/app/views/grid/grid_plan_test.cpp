@@ -167,12 +167,12 @@ TEST(GridArrangement, SeveralNodesShareADomain)
     const GridLayout grid(physicalPlan(placement, cluster, 256), 1200, 600);
     expectRoundTrip(grid, 256);
     ASSERT_EQ(grid.levels().size(), 3U);
-    EXPECT_EQ(grid.levels().back().axis, "nvlink");
+    EXPECT_EQ(grid.levels().back().axis, "NVLink");
     EXPECT_EQ(grid.boxPlaces(1), 64);
     for (int rank = 1; rank < 256; ++rank)
         EXPECT_EQ(grid.box(1, rank) == grid.box(1, 0), placement.tierBetween(0, rank) == 0);
     EXPECT_EQ(grid.boxName(0, 4 * 37), "node 37") << "nodes are numbered through";
-    EXPECT_EQ(grid.boxName(1, 4 * 37), "nvlink 2");
+    EXPECT_EQ(grid.boxName(1, 4 * 37), "NVLink 2");
 }
 
 TEST(GridArrangement, GpusWithoutARankStayEmpty)

@@ -220,7 +220,7 @@ TEST(TrafficView, SummarisesByPurposeTierAndExposure)
     Picture picture(twoNodes());
     const auto exposed = picture.simulation->metrics().exposedComm;
     EXPECT_GT(exposed[sim::Dimension::tp], 0);
-    EXPECT_THAT(picture.node("purpose", "tp ").name, HasSubstr(", nvlink, "));
+    EXPECT_THAT(picture.node("purpose", "tp ").name, HasSubstr(", NVLink, "));
     EXPECT_THAT(picture.node("purpose", "pp ").name, HasSubstr(", network, "));
     EXPECT_THAT(picture.names("purpose"), testing::Each(HasSubstr("% of the step exposed")));
     EXPECT_EQ(picture.names("purpose").size(), 3U) << "tp, pp, dp and nothing that is not there";
@@ -372,7 +372,7 @@ TEST(TrafficView, LoadIsOnTheTimelinesAxis)
 {
     Picture picture(twoNodes());
     picture.press("mode", "Load");
-    EXPECT_THAT(picture.names("tier"), testing::ElementsAre(testing::StartsWith("nvlink, 450 GB/s a GPU, mean load "),
+    EXPECT_THAT(picture.names("tier"), testing::ElementsAre(testing::StartsWith("NVLink, 450 GB/s a GPU, mean load "),
                                                             testing::StartsWith("network, 50.0 GB/s a GPU, mean load ")));
     const Rect lane = picture.node("tier", "network").rect;
     const TimelineFrame timeline(picture.area);
@@ -427,7 +427,7 @@ TEST(TrafficView, TheTimeCursorIsDraggedOnTheRulerOrByItself)
 {
     Picture picture(twoNodes());
     picture.press("mode", "Load");
-    const Rect lane = picture.node("tier", "nvlink").rect;
+    const Rect lane = picture.node("tier", "NVLink").rect;
     const Rect rows = TimelineFrame(picture.area).rows;
     const float ruler = lane.top - 14;
     picture.drag({rows.left + 100, ruler}, {rows.left + 300, ruler});
@@ -450,10 +450,10 @@ TEST(TrafficView, ZoomsAndPansInTime)
     picture.draw();
     EXPECT_TRUE(picture.command(ViewCommand::fitAll));
     EXPECT_FALSE(picture.command(ViewCommand::fitAll));
-    const Rect lane = picture.node("tier", "nvlink").rect;
+    const Rect lane = picture.node("tier", "NVLink").rect;
     picture.send(PointerEvent::Kind::move, {TimelineFrame(picture.area).rows.left + 300, lane.top + 20});
     EXPECT_THAT(picture.view.tooltip(),
-                testing::AllOf(testing::StartsWith("nvlink "), HasSubstr("tp "), HasSubstr("mean over ")));
+                testing::AllOf(testing::StartsWith("NVLink "), HasSubstr("tp "), HasSubstr("mean over ")));
 }
 
 TEST(TrafficView, SixteenThousandRanksAreGroupsOfNodes)

@@ -28,18 +28,30 @@ std::string gibText(double bytes)
     return withDigits("%.1f GiB", bytes / kBytesPerGib);
 }
 
-/// "bubble +120.1 ms, exposed tp -40.2 ms": the largest first.
+/// "bubble +120.12 ms, exposed tp -40.20 ms": the largest first, as rounded as they are shown. What rounds to nothing is left
+/// out, and the largest takes what rounding leaves, so that they add up to the rounded difference.
 std::string termsText(const PlannedLayout& other, const PlannedLayout& first)
 {
-    std::vector<std::pair<double, StepPart>> terms;
-    for (const StepPart part : kStepParts)
-        if (const double delta = 1e-9 * static_cast<double>(other.use[part] - first.use[part]); delta != 0)
-            terms.emplace_back(delta, part);
+    constexpr double kShownNs = 1e4; // hundredths of a millisecond
+    const auto rounded = [](std::int64_t ns) { return std::llround(static_cast<double>(ns) / kShownNs); };
+    std::int64_t wholeNs = 0;
+    std::vector<std::pair<std::int64_t, StepPart>> terms; // in what is shown
+    for (const StepPart part : kStepParts) {
+        const std::int64_t delta = other.use[part] - first.use[part];
+        wholeNs += delta;
+        if (rounded(delta) != 0)
+            terms.emplace_back(rounded(delta), part);
+    }
     std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
+    std::int64_t left = rounded(wholeNs);
+    for (const auto& [delta, part] : terms)
+        left -= delta;
+    if (!terms.empty())
+        terms.front().first += left;
     std::string text;
     for (const auto& [delta, part] : terms)
         text += (text.empty() ? "" : ", ") + std::string(factsOf(part).name) + (delta > 0 ? " +" : " -") +
-                secondsText(std::abs(delta));
+                secondsText(std::abs(static_cast<double>(delta)) * kShownNs * 1e-9);
     return text;
 }
 

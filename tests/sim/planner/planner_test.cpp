@@ -141,6 +141,18 @@ TEST(Planner, SaysOfWhatDoesNotFitWhatItsLeanestLayoutHolds)
     EXPECT_GE(told, 3);
 }
 
+/// Milliseconds of "…: bubble +1.20 ms, exposed tp -0.30 ms".
+double sumOfTerms(const std::string& text)
+{
+    double sum = 0;
+    for (std::size_t at = text.find_first_of("+-"); at != std::string::npos; at = text.find_first_of("+-", at + 1)) {
+        std::size_t digits = 0;
+        const double value = std::stod(text.substr(at), &digits);
+        sum += text.substr(at + digits).starts_with(" ms") ? value : 1e3 * value;
+    }
+    return sum;
+}
+
 TEST(Planner, CallsAFloorOfAGridWhatNothingOfItIsBelow)
 {
     PlanRequest request{.document =
@@ -154,6 +166,9 @@ TEST(Planner, CallsAFloorOfAGridWhatNothingOfItIsBelow)
             ++told;
             EXPECT_GT(rejected.leastFloorSeconds, 0) << rejected.grid.text();
             EXPECT_LE(rejected.leastFloorSeconds, rejected.best->stepSeconds) << rejected.grid.text();
+            EXPECT_THAT(rejected.text, testing::Not(testing::HasSubstr("+0.00 ms"))) << "what rounds to nothing is no reason";
+            EXPECT_NEAR(sumOfTerms(rejected.text), 1e3 * (rejected.best->stepSeconds - answer.best.front().stepSeconds), 0.0051)
+                << rejected.text;
         }
     EXPECT_GE(told, 2);
 }

@@ -36,6 +36,7 @@ public:
         m_result.host = m_rank.host;
         m_result.multiplicity = m_rank.multiplicity;
         m_result.coordinates = coordinatesOfName(m_rank.name);
+        findWaits();
         readCollectives();
         readSpans();
         for (const RecordedStep& step : m_rank.steps) {
@@ -59,12 +60,29 @@ private:
                                             [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
         return static_cast<std::uint32_t>(after - m_rank.tracks.begin());
     }
-    /// Of a live run: the span before is the wait for the last member, up to this one's start.
-    bool waitsBefore(std::uint32_t span) const
+    /// Of a live run: the span that is the wait for the last member, up to this one's start; kNoSpan: there is none. Waits that
+    /// overlap what goes on before them lie on a lane beside it: "send activations (2)".
+    std::uint32_t waitBefore(std::uint32_t span) const
+    {
+        const auto laneOf = [this](std::uint32_t of) {
+            const std::string& name = m_rank.tracks[streamOf(of) - 1].name;
+            return std::string_view(name).substr(0, name.find(" ("));
+        };
+        const std::pair from(m_rank.spans.startNs[span], std::uint32_t{0});
+        for (auto wait = std::lower_bound(m_waits.begin(), m_waits.end(), from);
+             wait != m_waits.end() && wait->first == from.first; ++wait)
+            if (streamOf(wait->second) == streamOf(span) || laneOf(wait->second) == laneOf(span))
+                return wait->second;
+        return kNoSpan;
+    }
+    void findWaits()
     {
         const RecordedSpans& spans = m_rank.spans;
-        return span > 0 && spans.kind[span - 1] == RecordedKind::other && spans.endNs(span - 1) == spans.startNs[span] &&
-               m_recording.names[spans.name[span - 1]].starts_with("wait") && streamOf(span - 1) == streamOf(span);
+        for (const RecordedTrack& track : m_rank.tracks)
+            for (std::uint32_t i = track.first; i < track.last; ++i)
+                if (spans.kind[i] == RecordedKind::other && m_launchNames.isWait[spans.name[i]])
+                    m_waits.emplace_back(spans.endNs(i), i);
+        std::sort(m_waits.begin(), m_waits.end());
     }
     void readCollectives();
     void groupUnnamedTransfers();
@@ -75,7 +93,8 @@ private:
     const Messages& m_messageOf;
     const LaunchNames& m_launchNames;
     std::vector<std::string>& m_problems;
-    std::vector<bool> m_isRead; ///< [span] as a collective
+    std::vector<bool> m_isRead;                                  ///< [span] as a collective
+    std::vector<std::pair<std::int64_t, std::uint32_t>> m_waits; ///< ends and spans, by end
     RankEvidence m_result;
 };
 
@@ -137,9 +156,9 @@ void RankReader::readCollectives()
             span.message = message->second.number;
         }
         span.stream = hasKernel ? streamOf(collective.span) : 0;
-        if (hasKernel && waitsBefore(collective.span)) {
-            span.startNs = m_rank.spans.startNs[collective.span - 1];
-            if (m_recording.names[m_rank.spans.name[collective.span - 1]] == "wait for peers") // NCCL's network threads saw it
+        if (const std::uint32_t wait = hasKernel ? waitBefore(collective.span) : kNoSpan; wait != kNoSpan) {
+            span.startNs = m_rank.spans.startNs[wait];
+            if (m_recording.names[m_rank.spans.name[wait]] == "wait for peers") // NCCL's network threads saw it
                 span.waitNs = m_rank.spans.startNs[collective.span] - span.startNs;
         }
         if (hasKernel) {

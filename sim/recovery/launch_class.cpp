@@ -46,6 +46,7 @@ LaunchNames::LaunchNames(const Recording& recording)
     for (std::uint32_t name = 0; name < recording.names.size(); ++name) {
         isAutograd.push_back(recording.names[name].starts_with("autograd::engine::evaluate_function"));
         isOptimizer.push_back(sim::isOptimizer(recording.names[name]));
+        isWait.push_back(recording.names[name].starts_with("wait"));
     }
 }
 

@@ -10,10 +10,10 @@
 
 namespace sim {
 
-/// Which names of a recording are those of autograd's nodes and of optimizers.
+/// Which names of a recording are those of autograd's nodes, of optimizers, and of waits that a live run tells apart.
 struct LaunchNames {
     explicit LaunchNames(const Recording&);
-    std::vector<bool> isAutograd, isOptimizer; ///< [name]
+    std::vector<bool> isAutograd, isOptimizer, isWait; ///< [name]
 };
 
 /// What the device's spans of a rank are for, by when they begin, out of who launched them or what Rankscope's own files say.

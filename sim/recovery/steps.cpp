@@ -1,5 +1,6 @@
 #include "sim/recovery/steps.h"
 
+#include "sim/recovery/kernel_words.h"
 #include "sim/recovery/passes.h"
 #include "sim/text/number_text.h"
 
@@ -275,6 +276,32 @@ void fillGaps(RecoveredSteps& result)
     }
 }
 
+/// Where a rank goes on after an optimizer's kernels, from the first kernel after a backward's on that is one until the last
+/// before something else; the first is where its kernels begin. Nothing where they are not told.
+std::vector<std::int64_t> startsByOptimizer(const RankEvidence& rank, const KernelWords& words)
+{
+    const auto is = [&](const WorkSpan& span, KernelWay way, OpClass byLauncher) {
+        return span.opClass == byLauncher || (span.opClass == OpClass::other && words.way[span.name] == way);
+    };
+    std::vector<std::int64_t> starts;
+    bool wasBackward = false, isOver = true; // nothing of the step that comes next has begun
+    for (const WorkSpan& span : rank.work) {
+        if (span.work != DeviceWork::kernel)
+            continue;
+        if (is(span, KernelWay::optimizer, OpClass::optimizer)) {
+            isOver = isOver || wasBackward;
+            continue;
+        }
+        if (isOver) {
+            starts.push_back(span.startNs);
+            wasBackward = isOver = false;
+        }
+        wasBackward = wasBackward || is(span, KernelWay::gradient, OpClass::backward) ||
+                      is(span, KernelWay::weightGradient, OpClass::backwardWeight);
+    }
+    return starts;
+}
+
 RecoveredSteps stepsOf(const RunEvidence& evidence)
 {
     RecoveredSteps result;
@@ -349,9 +376,18 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
         result.sure = 0.9;
         return result;
     }
-    count = 0;
-    begins.assign(evidence.ranks.size(), {});
-    const std::size_t period = periodOf(evidence.ranks.front());
+    const KernelWords words(evidence);
+    for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+        begins[r] = startsByOptimizer(evidence.ranks[r], words);
+        count = r == 0 || begins[r].size() == count ? begins[r].size() : 0;
+    }
+    const bool endWithOptimizer =
+        count >= 2 && haveTransfersAlike(evidence, begins) && areAlikeInWork(evidence.ranks.front(), begins.front());
+    if (!endWithOptimizer) {
+        count = 0;
+        begins.assign(evidence.ranks.size(), {});
+    }
+    const std::size_t period = endWithOptimizer ? 0 : periodOf(evidence.ranks.front());
     if (period > 0) {
         for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
             std::size_t at = 0;
@@ -373,8 +409,10 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
                     {k == 0 ? whole[r].first : begins[r][k], k + 1 < begins[r].size() ? begins[r][k + 1] : whole[r].last});
             addStep(result, evidence, static_cast<std::int64_t>(k), extents);
         }
-        result.evidence = "no marks; the order of collectives begins anew after every " + std::to_string(period);
-        result.sure = 0.5;
+        result.evidence = endWithOptimizer
+                              ? "no marks; an optimizer's kernels end each step"
+                              : "no marks; the order of collectives begins anew after every " + std::to_string(period);
+        result.sure = endWithOptimizer ? 0.8 : 0.5;
     } else {
         if (std::any_of(whole.begin(), whole.end(), [](const Extent& e) { return e.first > e.last; })) {
             result.problems.emplace_back("a rank has no spans: no steps were recovered");

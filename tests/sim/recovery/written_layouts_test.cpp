@@ -1,6 +1,7 @@
 // Simulated steps through trace files and back: the grid and the schedule must be those of the scenario, in either format, of
 // every rank or of one that stands for those alike.
 #include "sim/recovery/arrivals.h"
+#include "sim/recovery/from_recording.h"
 #include "sim/recovery/recover.h"
 
 #include "sim/simulate/simulation.h"
@@ -180,9 +181,9 @@ TEST(NamesOfRanks, GiveTheGridOfFilesThatSayNoMore)
 }
 
 /// What a live run writes: several steps in one file, each collective after the wait for its last member.
-sim::Trace stepsOfALiveRun(int steps)
+sim::Trace stepsOfALiveRun(int steps, const sim::Scenario& scenario = test::smallScenario(2, 2, 2, 4))
 {
-    const sim::Trace one = sim::simulate(test::smallScenario(2, 2, 2, 4), {.full = true})->trace(sim::TraceDetail::kernels);
+    const sim::Trace one = sim::simulate(scenario, {.full = true})->trace(sim::TraceDetail::kernels);
     sim::Trace all = one;
     const auto wait = static_cast<std::uint32_t>(all.kinds.size());
     all.kinds.push_back({.name = "wait tp", .opClass = sim::OpClass::other, .group = "tp"});
@@ -250,6 +251,23 @@ TEST(StepsOfALiveRun, AreToldApartAndWaitingIsNoComputing)
         for (const sim::CommSpan& span : rank.comms)
             ASSERT_GE(span.group, 0) << recovered.evidence.names[span.name];
     EXPECT_EQ(recovered.axes.sizeOf("pp"), 2);
+}
+
+/// Without annotations, and without data parallelism: micro-batches exchange the same, and only the optimizer comes once.
+TEST(StepsOfALiveRun, EndWithTheOptimizerWhereNothingMarksThem)
+{
+    const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "unmarked_steps.pftrace";
+    sim::saveTrace(stepsOfALiveRun(3, test::smallScenario(1, 2, 1, 6)), path);
+    sim::RunEvidence evidence = sim::evidenceOf(sim::readRecording({path}));
+    std::filesystem::remove(path);
+    for (sim::RankEvidence& rank : evidence.ranks)
+        rank.marks.clear();
+    const sim::Recovered recovered = sim::recover(evidence);
+    EXPECT_EQ(recovered.steps.steps.size(), 3U) << recovered.steps.evidence;
+    EXPECT_THAT(recovered.steps.evidence, testing::HasSubstr("optimizer"));
+    ASSERT_TRUE(recovered.schedule);
+    EXPECT_EQ(recovered.schedule->kind, "1f1b") << recovered.schedule->evidence;
+    EXPECT_EQ(recovered.schedule->microbatches, 6);
 }
 
 TEST(WrittenSteps, NameTheRankThatIsLate)

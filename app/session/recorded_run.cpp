@@ -123,6 +123,7 @@ std::vector<MeasuredRank> measuredRanks(const sim::Recovered& recovered, const s
                                         const sim::Trace& trace)
 {
     std::vector<MeasuredRank> out(sim::asIndex(std::max(0, recovered.axes.worldSize)));
+    const bool saysOfDevices = sim::anyRan(times); // of hosts alone nothing is known of their devices
     std::map<int, std::pair<double, int>> ofStage; // computing, ranks
     const auto stageOf = [&](int rank) {
         const sim::RecoveredAxis* axis = recovered.axes.find("pp");
@@ -140,7 +141,7 @@ std::vector<MeasuredRank> measuredRanks(const sim::Recovered& recovered, const s
         MeasuredRank& of = out[sim::asIndex(rank)];
         const auto window = static_cast<double>(times[r].windowNs), computing = static_cast<double>(times[r].computingNs);
         const auto& [sum, ranks] = ofStage[stageOf(rank)];
-        of.isRecorded = true;
+        of.isRecorded = saysOfDevices;
         of.busy = computing / window;
         of.idle = static_cast<double>(times[r].idleNs) / window;
         of.againstPeers = sum > 0 ? computing * ranks / sum - 1 : 0;

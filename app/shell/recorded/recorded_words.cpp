@@ -70,7 +70,10 @@ QString recordedHeadline(const RecoveredRun& run)
                                                 : QObject::tr("%1 steps").arg(recovered.steps.steps.size()));
     if (!run.recording->files.empty())
         parts << QString::fromStdString(run.recording->files.front().format);
-    parts << QObject::tr("%1 spans").arg(countQuantity(static_cast<double>(run.recording->spanCount())).text());
+    constexpr std::size_t kFew = 100; // "54 spans", not "54.0 spans"
+    const std::size_t spans = run.recording->spanCount();
+    parts << (spans < kFew ? counted(static_cast<std::int64_t>(spans), "span")
+                           : QObject::tr("%1 spans").arg(countQuantity(static_cast<double>(spans)).text()));
     return parts.join(QStringLiteral("  ·  "));
 }
 

@@ -100,6 +100,20 @@ TEST_F(RecordedRunTest, OfOurOwnWritersIsRecoveredAndNamesThePlantedRank)
                 picture.instants->action(4, picture.timeUse->endNs / 3));
 }
 
+TEST_F(RecordedRunTest, OfHostsAloneSaysNothingOfWhatTheirGpusDid)
+{
+    const QString host = folder.filePath(QStringLiteral("host-0.json"));
+    write(host, R"({"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [
+        {"ph": "X", "pid": 1, "tid": 1, "cat": "user_annotation", "dur": 990, "name": "ProfilerStep#0", "ts": 0},
+        {"ph": "X", "pid": 1, "tid": 1, "cat": "cpu_op", "dur": 300, "name": "aten::mm", "ts": 9}]})");
+    const auto run = read({host});
+    ASSERT_TRUE(run->run()) << notRead.toStdString();
+    run->showStep(0, RecordedRows::timeUse);
+    ASSERT_TRUE(waitFor([&] { return run->picture() != nullptr; }));
+    ASSERT_EQ(run->picture()->ranks.size(), 1U);
+    EXPECT_FALSE(run->picture()->ranks[0].isRecorded) << "a GPU of which nothing was recorded is not known to be 0.0 % busy";
+}
+
 TEST_F(RecordedRunTest, OfAnotherProfilerHasRanksFromContentAndFromTwoFilesOfEight)
 {
     const auto run = read(

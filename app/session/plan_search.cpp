@@ -13,7 +13,7 @@
 namespace app {
 namespace {
 
-constexpr int kSearchJob = 0, kCellJob = 1, kGuideJob = 2, kFillJob = 3, kRobustJob = 4;
+constexpr int kSearchJob = 0, kCellJob = 1, kGuideJob = 2, kFillJob = 3, kRobustJob = 4, kSizesJob = 5;
 constexpr int kMostSimulatedOfCell = 40;
 
 /// Reasons as people read them, without keys of the file.
@@ -106,7 +106,7 @@ void PlanSearch::drop()
 {
     m_worker.dropAll();
     m_isRunning = m_asksCell = m_asksGuide = m_asksRobust = false;
-    m_cellsToFill = 0;
+    m_cellsToFill = m_sizesToFill = 0;
 }
 
 PlanCellState PlanSearch::searchedCell(const PlanFound& of, const PlanCellState& cell, double mostSeconds,
@@ -122,7 +122,7 @@ PlanCellState PlanSearch::searchedCell(const PlanFound& of, const PlanCellState&
             return sim::resolvedScenario(sim::withSettings(request, layout.settings), m_catalogue);
         };
         best.tieWithFirst = !sim::likelyRatio(scenarioOf(of.request, first), scenarioOf(found.request, best),
-                                              best.stepSeconds / first.stepSeconds)
+                                              best.paceSeconds() / first.paceSeconds())
                                  .canTell();
     }
     found.answer = std::make_shared<const sim::PlanAnswer>(std::move(answer));
@@ -176,6 +176,38 @@ void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int,
              .failed = [isDone](const QString&) { isDone(); }}); // its reason stays the floor
     if (tpAndPp.empty())
         Q_EMIT cellsFilled();
+}
+
+void PlanSearch::fillSizes(std::vector<sim::PlanRequest> requests, double mostSeconds)
+{
+    m_worker.drop(kSizesJob);
+    m_isStopped = std::make_shared<std::atomic<bool>>(false);
+    m_sizesToFill = static_cast<int>(requests.size());
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(mostSeconds);
+    const auto isDone = [this] {
+        if (--m_sizesToFill == 0)
+            Q_EMIT sizesFilled();
+    };
+    for (sim::PlanRequest& request : requests)
+        m_worker.submit({.kind = kSizesJob,
+                         .work =
+                             [this, isDone, end, isStopped = m_isStopped, of = std::move(request)](const Task& task) {
+                                 const double left =
+                                     std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
+                                 if (isStopped->load() || left <= 0) {
+                                     task.tell(isDone);
+                                     return;
+                                 }
+                                 const sim::CancelScope bounded(endsAfter(std::min(left, kMostSizeSeconds), isStopped));
+                                 task.tell([this, isDone, state = stateOf(of, sim::plan(of, m_catalogue), {}, false)] {
+                                     if (!state.answer->stopped) // else it is as unknown as before
+                                         Q_EMIT sizeFound(state);
+                                     isDone();
+                                 });
+                             },
+                         .failed = [isDone](const QString&) { isDone(); }}); // no job of so many GPUs
+    if (requests.empty())
+        Q_EMIT sizesFilled();
 }
 
 void PlanSearch::askGuide(const sim::PlanRequest& request)

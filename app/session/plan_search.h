@@ -46,6 +46,7 @@ class PlanSearch : public QObject {
     Q_OBJECT
 public:
     static constexpr double kMostSeconds = 120, kMostCellSeconds = 20, kMostFillSeconds = 60; ///< then it is stopped
+    static constexpr double kMostSizeSeconds = 30;
 
     /// The catalogue outlives it.
     explicit PlanSearch(const sim::Catalogue&, QObject* parent = nullptr);
@@ -64,6 +65,9 @@ public:
     /// The same of many, one after the other, for a while; what is asked for by itself comes first. stop() ends it.
     void fillCells(const PlanFound&, const std::vector<std::pair<int, int>>& tpAndPp, double mostSeconds = kMostFillSeconds);
     int cellsToFill() const { return m_cellsToFill; } ///< that are still to come
+    /// The best of other numbers of GPUs, one after the other, for a while. stop() ends it.
+    void fillSizes(std::vector<sim::PlanRequest>, double mostSeconds = kMostFillSeconds);
+    int sizesToFill() const { return m_sizesToFill; } ///< that are still to come
     /// The path as people teach it, walked with the request's job; beside a search after it.
     void askGuide(const sim::PlanRequest&);
     bool isAskingGuide() const { return m_asksGuide; }
@@ -80,6 +84,8 @@ Q_SIGNALS:
     void cellFound(const app::PlanCellState& state);
     void cellFailed(const QString& message);
     void cellsFilled(); ///< the last one was told of, or they were stopped
+    void sizeFound(const app::PlanState& state);
+    void sizesFilled(); ///< the last one was told of, or they were stopped
     void guideFound(const std::shared_ptr<const sim::PlanGuide>& guide);
     void guideFailed(const QString& message);
     void robustFound(const std::shared_ptr<const sim::RobustChoice>& choice);
@@ -93,7 +99,7 @@ private:
     PlanCellState searchedCell(const PlanFound&, const PlanCellState&, double mostSeconds,
                                const std::shared_ptr<std::atomic<bool>>&) const;
 
-    int m_cellsToFill = 0;
+    int m_cellsToFill = 0, m_sizesToFill = 0;
     bool m_isRunning = false, m_asksCell = false, m_asksGuide = false, m_asksRobust = false;
     Worker m_worker; ///< last: ends before what it uses
 };

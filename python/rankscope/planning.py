@@ -50,18 +50,25 @@ def plan(
     robust: bool = False,
     ramp_batch: Optional[Tuple[int, int]] = None,
     phases: Sequence[Union[int, Tuple[int, int]]] = (),
+    sizes: Sequence[int] = (),
     jobs: Optional[int] = None,
     **overrides: Any,
 ) -> Result:
     """The layouts that fit, best first, with why each other one lost: `rankscope-sim plan --json`.
 
-    `fix` holds keys at a value, `free` searches keys that are not searched otherwise, `framework` keeps to what one can run, `why`
+    `objective` is "time", "tokens" (a day), "headroom", "gpu-hours" or "cost" (with `price`, of a GPU for an hour). `fix` holds keys
+    at a value, `free` searches keys that are not searched otherwise: "layout.order", "layout.placement", "schedule.layers_per_stage",
+    and "training.global_batch_size" for batches of at most the scenario's, by the time that a token takes (`pace_s` of a layout is
+    that of `pace_batch` sequences). `framework` keeps to what one can run, `why`
     asks for the best layout with such keys beside the winner, `robust` for the nearest layouts where not all goes as planned and
     the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
 
     `ramp_batch`, (first, step): the run begins with global batches of `first` and adds `step` up to the scenario's; a layout has to
     be legal with each of them. `phases`, a sequence length or (sequence length, global batch) each: a run whose sequences grow; the
-    result's `phases` are a plan each, with a `phase` that tells what changes before it and what the last one's layout would take."""
+    result's `phases` are a plan each, with a `phase` that tells what changes before it and what the last one's layout would take.
+
+    `sizes`, numbers of GPUs: the result's `sizes` are a plan each, and with training.tokens `pareto` has those that no other beats
+    in both, days and GPU hours."""
     document, folder = changed(scenario, overrides)
     options: List[str] = ["--objective", objective]
     numbers = {"--gpus": gpus, "--price": price, "--margin": margin_gib, "--for": framework, "--top": top, "--jobs": jobs}
@@ -78,6 +85,8 @@ def plan(
     if phases:
         shape = "sequence lengths or (sequence length, global batch)"
         options += ["--phases", ",".join(_numbers("phases", shape, phase, 1, 2) for phase in phases)]
+    if sizes:
+        options += ["--sizes", ",".join(_numbers("sizes", "numbers of GPUs", size, 1, 1) for size in sizes)]
     for pointer in [free] if isinstance(free, str) else free:
         options += ["--free", pointer]
     try:

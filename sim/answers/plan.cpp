@@ -39,6 +39,10 @@ Answer layoutOf(const PlannedLayout& layout, bool hasPrice)
                   {"gpu_hours", layout.gpuHours},
                   {"tie_with_first", layout.tieWithFirst},
                   {"use_s", use}};
+    if (layout.runDays > 0)
+        answer["run_days"] = layout.runDays;
+    if (settings.contains("/training/global_batch_size"))
+        answer["pace_s"] = layout.paceSeconds();
     if (layout.floorSeconds > 0) { // else it was not searched for
         answer["closed_form_s"] = layout.closedFormSeconds;
         answer["floor_s"] = layout.floorSeconds;
@@ -105,7 +109,7 @@ std::string jobOf(const PlanRequest& request)
 Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
 {
     const bool hasPrice = request.price > 0;
-    constexpr std::array kObjectives{"time", "headroom", "gpu-hours", "cost"};
+    constexpr std::array kObjectives{"time", "headroom", "gpu-hours", "cost", "tokens"};
     Answer held = Answer::object();
     for (const auto& [pointer, value] : plan.heldFixed)
         held[pointer] = valueOf(value);
@@ -146,6 +150,8 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"best", best},
                   {"pareto", pareto},
                   {"rejected", rejected}};
+    if (plan.paceBatch > 0)
+        answer["pace_batch"] = plan.paceBatch;
     if (plan.tooLarge > 0)
         answer["too_large_text"] = plan.tooLargeText;
     if (request.isOfPart()) { // what putting the parts together takes
@@ -179,6 +185,28 @@ Answer sizeAnswer(const SizeAnswer& sizes, const PlanRequest& request)
                           {"tried", tried}};
     answer["stopped"] = sizes.stopped;
     return answer;
+}
+
+Answer sizesAnswer(const std::vector<PlanAnswer>& plans, const std::vector<int>& notBegun, const PlanRequest& request)
+{
+    Answer sizes = Answer::array(), pareto = Answer::array();
+    std::vector<PlannedLayout> winners;
+    std::vector<int> gpus;
+    for (const PlanAnswer& plan : plans) {
+        PlanRequest of = request;
+        of.gpus = plan.gpus;
+        sizes.push_back(planAnswer(plan, of));
+        if (!plan.best.empty() && plan.best.front().runDays > 0) {
+            winners.push_back(plan.best.front());
+            gpus.push_back(plan.gpus);
+        }
+    }
+    for (const std::size_t i : daysAgainstHours(winners)) {
+        pareto.push_back({{"gpus", gpus[i]}, {"run_days", winners[i].runDays}, {"gpu_hours", winners[i].gpuHours}});
+        if (request.price > 0)
+            pareto.back()["cost"] = winners[i].cost;
+    }
+    return {{"sizes", sizes}, {"not_begun", notBegun}, {"pareto", pareto}};
 }
 
 Answer phasesAnswer(const std::vector<PlannedPhase>& phases, const std::vector<Phase>& asked, const PlanRequest& request)
@@ -280,11 +308,14 @@ std::string planProof(const Answer& answer)
     else if (answer.at("best").empty())
         text += (proved ? "; none" : "; none that was reached") + ofPart + " fits";
     else if (proved)
-        text += "; the first is proved best" + ofPart;
+        text += "; the first is proved best" + std::string(answer.at("objective") == "tokens" ? " in tokens a day" : "") + ofPart;
     else
         text += std::string("; not proved: another may ") +
                 (answer.at("objective") == "headroom" ? "hold less by " : "be faster by ") +
                 hundredths(100 * answer.at("gap").get<double>()) + " %";
+    if (answer.contains("pace_batch"))
+        text += "\nA global batch of at most " + count("pace_batch") +
+                ": layouts go by the time that a token takes, told for each " + counted("pace_batch", "sequence");
     if (answer.at("too_large").get<std::int64_t>() > 0)
         text += "\n" + counted("too_large", "legal layout") +
                 " could not be laid out or simulated here, and stay open: " + answer.value("too_large_text", std::string());

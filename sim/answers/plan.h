@@ -21,6 +21,10 @@ Answer whyAnswer(const PlanWhy&);
 /// The plan of the fewest GPUs that meet the deadline, with `deadline`: what was tried on the way; `gpus` 0: none does.
 Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);
 
+/// The best of each number of GPUs that was searched, those to which the search did not come, and where the run's tokens are
+/// known the numbers that none of the others beats in both, days and GPU hours.
+Answer sizesAnswer(const std::vector<PlanAnswer>&, const std::vector<int>& notBegun, const PlanRequest&);
+
 /// A plan for each phase, with `phase`: its sequences, what changes before it and what the last phase's layout would take; and
 /// those of the phases that were `asked` for to which the search did not come.
 Answer phasesAnswer(const std::vector<PlannedPhase>&, const std::vector<Phase>& asked, const PlanRequest&);

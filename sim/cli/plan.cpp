@@ -62,6 +62,7 @@ PlanRequest requestOf(const PlanArguments& arguments)
     request.objective = arguments.objective == "headroom"    ? PlanObjective::headroom
                         : arguments.objective == "gpu-hours" ? PlanObjective::gpuHours
                         : arguments.objective == "cost"      ? PlanObjective::cost
+                        : arguments.objective == "tokens"    ? PlanObjective::tokens
                                                              : PlanObjective::time;
     request.price = arguments.price;
     if (request.objective == PlanObjective::cost && request.price <= 0)
@@ -187,9 +188,8 @@ void printPhases(const std::vector<PlannedPhase>& planned, const std::vector<Pha
             continue;
         }
         const PlannedLayout& best = answer.best.front();
-        table.add({grouped(each.phase.sequenceLength), batch, seconds(best.stepSeconds),
-                   numberText(best.tokensPerSecond * 86400 / 1e9, Unit::number) + " billion", fixed(best.peakMemoryGib, 1),
-                   proofOf(answer), best.grid.text(),
+        table.add({grouped(each.phase.sequenceLength), batch, seconds(best.stepSeconds), tokensADay(best.tokensPerSecond),
+                   fixed(best.peakMemoryGib, 1), proofOf(answer), best.grid.text(),
                    each.kept                 ? seconds(each.kept->stepSeconds)
                    : each.whyNotKept.empty() ? "-"
                                              : "not possible"});
@@ -232,45 +232,66 @@ void runPhases(const PlanArguments& arguments, PlanRequest request)
                         nothingFits(planAnswer(each.answer, ofPhase(request, each.phase))));
 }
 
+void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, const PlanRequest& request)
+{
+    const bool hasRun = !answer.at("pareto").empty();
+    std::vector<std::string> header{"GPUs", "step", "tokens a day"};
+    if (hasRun)
+        header.insert(header.end(), {"days", request.price > 0 ? "cost" : "GPU hours"});
+    const bool hasPace = !plans.empty() && plans.front().paceBatch > 0;
+    if (hasPace)
+        header.emplace_back("batch");
+    header.insert(header.end(), {"GiB", "", "layout"});
+    Table table(header);
+    for (const PlanAnswer& plan : plans) {
+        std::vector<std::string> row{grouped(plan.gpus)};
+        if (plan.best.empty()) {
+            row.insert(row.end(), header.size() - 3, "-");
+            row.insert(row.end(), {proofOf(plan), plan.proved ? "nothing fits" : "none found that fits"});
+        } else {
+            const PlannedLayout& best = plan.best.front();
+            row.insert(row.end(), {seconds(best.stepSeconds), tokensADay(best.tokensPerSecond)});
+            if (hasRun)
+                row.insert(row.end(), {threeDigits(best.runDays), amount(request.price > 0 ? best.cost : best.gpuHours)});
+            for (const auto& [pointer, value] : best.settings)
+                if (hasPace && pointer == "training.global_batch_size")
+                    row.push_back(value);
+            row.insert(row.end(), {fixed(best.peakMemoryGib, 1), proofOf(plan), best.grid.text()});
+        }
+        table.add(std::move(row));
+    }
+    table.print(std::cout);
+    if (hasRun)
+        std::cout << worthTheirPrice(answer.at("pareto")) << "\n";
+    std::vector<std::string> names;
+    for (const Answer& gpus : answer.at("not_begun"))
+        names.push_back(countedText(gpus.get<int>(), "GPU"));
+    printNotBegun(names, ", ");
+}
+
 /// The winner of each number of GPUs.
 void runSizes(const PlanArguments& arguments, PlanRequest request)
 {
     const std::vector<int> sizes = numbersOf(arguments.sizes);
     request.top = 1;
-    std::vector<Answer> answers;
-    bool anyFits = false;
-    Table table({"GPUs", "step", "tokens a day", "GiB", "", "layout"});
-    std::optional<UntilInterrupted> search(std::in_place);
-    for (const int gpus : sizes) {
-        request.gpus = gpus;
-        PlanAnswer answer;
-        attributed(arguments.scenario.file, [&] { answer = plan(request, catalogue()); });
-        answers.push_back(planAnswer(answer, request));
-        anyFits = anyFits || !answer.best.empty();
-        if (answer.best.empty()) {
-            table.add({grouped(gpus), "-", "-", "-", proofOf(answer), answer.proved ? "nothing fits" : "none found that fits"});
-        } else {
-            const PlannedLayout& best = answer.best.front();
-            table.add({grouped(gpus), seconds(best.stepSeconds),
-                       numberText(best.tokensPerSecond * 86400 / 1e9, Unit::number) + " billion", fixed(best.peakMemoryGib, 1),
-                       proofOf(answer), best.grid.text()});
+    std::vector<PlanAnswer> plans;
+    {
+        const UntilInterrupted search;
+        for (const int gpus : sizes) {
+            request.gpus = gpus;
+            attributed(arguments.scenario.file, [&] { plans.push_back(plan(request, catalogue())); });
+            if (plans.back().stopped)
+                break;
         }
-        if (answer.stopped)
-            break;
     }
-    search.reset();
-    const std::vector<int> notBegun(sizes.begin() + static_cast<std::ptrdiff_t>(answers.size()), sizes.end());
-    if (arguments.json) {
-        std::cout << Answer{{"sizes", answers}, {"not_begun", notBegun}}.dump() << "\n";
-    } else {
-        table.print(std::cout);
-        std::vector<std::string> names;
-        for (const int gpus : notBegun)
-            names.push_back(countedText(gpus, "GPU"));
-        printNotBegun(names, ", ");
-    }
-    if (!anyFits)
-        throw Error(arguments.scenario.file + ": " + nothingFits(answers.back()));
+    const std::vector<int> notBegun(sizes.begin() + static_cast<std::ptrdiff_t>(plans.size()), sizes.end());
+    const Answer answer = sizesAnswer(plans, notBegun, request);
+    if (arguments.json)
+        std::cout << answer.dump() << "\n";
+    else
+        printBySize(plans, answer, request);
+    if (std::all_of(plans.begin(), plans.end(), [](const PlanAnswer& plan) { return plan.best.empty(); }))
+        throw Error(arguments.scenario.file + ": " + nothingFits(answer.at("sizes").back()));
 }
 
 /// The fewest settings to change so that it fits.
@@ -438,7 +459,7 @@ void addPlan(CLI::App& app)
     command->add_option("--gpus", arguments->gpus, "Ranks; as many as the file's layout has unless given")
         ->check(wholeNumber(1, 1 << 20));
     command->add_option("--objective", arguments->objective, "What is best")
-        ->check(oneOf({"time", "headroom", "gpu-hours", "cost"}));
+        ->check(oneOf({"time", "tokens", "headroom", "gpu-hours", "cost"}));
     command->add_option("--price", arguments->price, "Of a GPU for an hour")->check(positiveNumber(Zero::refused));
     command->add_option("--fix", arguments->fixed, "POINTER=VALUE: held there, as layout.tp=8; repeatable")->take_all();
     command->add_option("--free", arguments->freed, "POINTER: searched as well, as layout.order; repeatable")->take_all();

@@ -103,19 +103,39 @@ void printPlan(const Answer& answer, std::ostream& out)
     out << planProof(answer) << "\n";
     if (!best.empty()) {
         out << "\n";
-        Table table({"", "tp", "cp", "pp", "dp", "ep", "schedule", "v", "micro-batch", "zero", "shard", "sp", "recompute", "step",
-                     "closed form", "GiB", ""});
+        const bool hasPace = answer.contains("pace_batch"), byTokens = answer.at("objective") == "tokens";
+        std::vector<std::string> header{"", "tp", "cp", "pp", "dp", "ep", "schedule", "v", "micro-batch"};
+        if (hasPace)
+            header.emplace_back("batch");
+        header.insert(header.end(), {"zero", "shard", "sp", "recompute", "step", "closed form"});
+        if (hasPace)
+            header.push_back("for " + grouped(answer.at("pace_batch").get<int>()));
+        if (byTokens)
+            header.emplace_back("tokens a day");
+        header.insert(header.end(), {"GiB", ""});
+        Table table(header);
         int place = 0;
         for (const Answer& layout : best) {
             const Answer& settings = layout.at("settings");
             const auto value = [&](const char* pointer) { return valueIn(settings, pointer); };
-            table.add({std::to_string(++place), value("/layout/tp"), value("/layout/cp"), value("/layout/pp"),
-                       value("/layout/dp"), value("/layout/ep"), value("/schedule/kind"), value("/schedule/virtual_stages"),
-                       value("/training/micro_batch_size"), value("/layout/zero_stage"), value("/layout/dp_shard"),
-                       value("/layout/sequence_parallel"), value("/training/recompute"),
-                       seconds(layout.at("step_time_s").get<double>()), seconds(layout.at("closed_form_s").get<double>()),
-                       fixed(layout.at("peak_memory_gib").get<double>(), 1),
-                       layout.at("tie_with_first").get<bool>() ? "tie with the first" : ""});
+            std::vector<std::string> row{std::to_string(++place)};
+            for (const char* pointer : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp", "/layout/ep", "/schedule/kind",
+                                        "/schedule/virtual_stages", "/training/micro_batch_size"})
+                row.push_back(value(pointer));
+            if (hasPace)
+                row.push_back(value("/training/global_batch_size"));
+            for (const char* pointer :
+                 {"/layout/zero_stage", "/layout/dp_shard", "/layout/sequence_parallel", "/training/recompute"})
+                row.push_back(value(pointer));
+            row.push_back(seconds(layout.at("step_time_s").get<double>()));
+            row.push_back(seconds(layout.at("closed_form_s").get<double>()));
+            if (hasPace)
+                row.push_back(seconds(layout.at("pace_s").get<double>()));
+            if (byTokens)
+                row.push_back(tokensADay(layout.at("tokens_per_second").get<double>()));
+            row.push_back(fixed(layout.at("peak_memory_gib").get<double>(), 1));
+            row.emplace_back(layout.at("tie_with_first").get<bool>() ? "tie with the first" : "");
+            table.add(std::move(row));
         }
         table.print(out);
         if (best.size() > 1)
@@ -124,8 +144,8 @@ void printPlan(const Answer& answer, std::ostream& out)
             constexpr std::size_t kMostOfFrontier = 8;
             out << "Faster or leaner, of what was simulated:";
             for (std::size_t i = 0; i < std::min(kMostOfFrontier, frontier.size()); ++i)
-                out << (i == 0 ? " " : ", ") << seconds(frontier[i].at("step_time_s").get<double>()) << " in "
-                    << fixed(frontier[i].at("peak_memory_gib").get<double>(), 1) << " GiB";
+                out << (i == 0 ? " " : ", ") << seconds(frontier[i].at(hasPace ? "pace_s" : "step_time_s").get<double>())
+                    << " in " << fixed(frontier[i].at("peak_memory_gib").get<double>(), 1) << " GiB";
             out << (frontier.size() > kMostOfFrontier ? ", …\n" : "\n");
         }
         place = 0;
@@ -165,9 +185,34 @@ std::string nothingFits(const Answer& answer)
            (stopped ? " before it was stopped" : whyNothing(answer));
 }
 
+std::string tokensADay(double tokensPerSecond)
+{
+    constexpr double kSecondsPerDay = 86400;
+    return threeDigits(tokensPerSecond * kSecondsPerDay / 1e9) + " billion";
+}
+
 std::string threeDigits(double value)
 {
     return numberText(value, Unit::number);
+}
+
+std::string amount(double value)
+{
+    constexpr double kWithoutCents = 100;
+    return value >= kWithoutCents ? grouped(std::llround(value)) : fixed(value, 2);
+}
+
+std::string worthTheirPrice(const Answer& pareto)
+{
+    std::string text = "Sooner done or for less than any other of these:";
+    for (std::size_t i = 0; i < pareto.size(); ++i) {
+        const Answer& of = pareto[i];
+        text +=
+            (i == 0 ? " " : ", ") + countedText(of.at("gpus").get<std::int64_t>(), "GPU") + " in " +
+            threeDigits(of.at("run_days").get<double>()) + " days for " +
+            (of.contains("cost") ? amount(of.at("cost").get<double>()) : amount(of.at("gpu_hours").get<double>()) + " GPU hours");
+    }
+    return text;
 }
 
 namespace {

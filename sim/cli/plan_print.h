@@ -21,5 +21,9 @@ void printWhy(const Answer&, const std::string& ofPart, std::ostream&);
 /// "best 9.802 s, floor 9.363 s", or of bytes where those are made least.
 std::string standing(const PlanProgress&);
 std::string threeDigits(double);
+std::string amount(double);                     ///< of money or GPU hours: "63,300", "12.40"
+std::string tokensADay(double tokensPerSecond); ///< "3.21 billion"
+/// Numbers of GPUs that none of the others beats in both, days and GPU hours: "64 GPUs (41.2 days, 63,300 GPU hours)", ...
+std::string worthTheirPrice(const Answer& pareto);
 
 } // namespace sim::cli

@@ -256,6 +256,7 @@ void Rules::order()
         {{"tp", l.tp}, {"cp", l.cp}, {"ep", l.ep}, {"dp", l.dp}, {"pp", l.pp}}};
     std::array<bool, 5> isNamed{};
     std::size_t last = 0;
+    std::int64_t apart = 1, apartOfExperts = 1; // pipeline neighbours, as ranks are numbered on either grid
     for (std::size_t begin = 0; begin <= l.order.size();) {
         const std::size_t end = std::min(l.order.find('-', begin), l.order.size());
         const std::string_view axis = std::string_view(l.order).substr(begin, end - begin);
@@ -267,6 +268,11 @@ void Rules::order()
             });
         if (isNamed[last])
             return error("/layout/order", [&] { return quotedText(l.order) + " names " + std::string(axis) + " twice"; });
+        if (!isNamed[4] && axis != "pp") {
+            const std::int64_t expertDp = l.worldSize() / l.pp / std::max<std::int64_t>(1, std::int64_t{l.etp} * l.ep);
+            apart *= axis == "ep" ? 1 : axes[last].second;
+            apartOfExperts *= axis == "tp" ? l.etp : axis == "cp" ? 1 : axis == "dp" ? expertDp : l.ep;
+        }
         isNamed[last] = true;
         begin = end + 1;
     }
@@ -279,11 +285,18 @@ void Rules::order()
     // Megatron Core, parallel_state.py: with pp not last, both grids must give the same pipelines.
     const bool mayFollow = m_scenario.model.numExperts == 0 && l.ep == 1 && l.etp == l.tp;
     const bool expertsFollow = !isNamed[2] && mayFollow;
-    if (l.pp > 1 && axes[last].first != "pp" && !expertsFollow && std::int64_t{l.etp} * l.ep != std::int64_t{l.tp} * l.cp)
+    if (l.pp == 1 || axes[last].first == "pp" || expertsFollow)
+        return;
+    if (std::int64_t{l.etp} * l.ep != std::int64_t{l.tp} * l.cp)
         error("/layout/order", [&] {
             return "with pp not last in " + quotedText(l.order) + " etp x ep = " + text(l.etp) + " x " + text(l.ep) +
                    " must equal tp x cp = " + text(l.tp) + " x " + text(l.cp) + "; nearest: tp-cp-ep-dp-pp" +
                    (mayFollow ? ", or leave ep out of the order" : "");
+        });
+    else if (isNamed[4] && apart != apartOfExperts)
+        error("/layout/order", [&] {
+            return "in " + quotedText(l.order) + " the ranks of a pipeline are " + text(apart) +
+                   " apart, and those of the experts " + text(apartOfExperts) + "; nearest: tp-cp-ep-dp-pp";
         });
 }
 

@@ -384,7 +384,6 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
                   grid.cp,
                   grid.ep,
                   grid.etp,
-                  choice.order,
                   choice.microBatch,
                   choice.sequenceParallel,
                   choice.recompute == Recompute::selective,

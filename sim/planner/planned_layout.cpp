@@ -5,21 +5,27 @@
 
 namespace sim {
 
-PlannedLayout plannedLayout(const PlanGrid& grid, std::vector<PlanSetting> settings, const Simulation& simulation, double price)
+constexpr double kSecondsPerDay = 86400;
+
+PlannedLayout plannedLayout(const PlanGrid& grid, std::vector<PlanSetting> settings, const Simulation& simulation, double price,
+                            double batches)
 {
     const Metrics& metrics = simulation.metrics();
     const Scenario& scenario = simulation.scenario();
     PlannedLayout layout{.grid = grid,
                          .settings = std::move(settings),
                          .stepSeconds = metrics.stepTimeSeconds,
+                         .batches = batches,
                          .tokensPerSecond = metrics.tokensPerSecond,
                          .peakMemoryGib = metrics.peakMemoryGib,
                          .headroomGib = scenario.cluster.gpu.memoryGib - metrics.peakMemoryGib,
                          .use = metrics.use};
     const Training& training = scenario.training;
     const double steps =
-        training.tokens > 0 ? std::ceil(training.tokens / (1.0 * training.globalBatchSize * training.sequenceLength)) : 1;
+        training.tokens > 0 ? std::ceil(training.tokens / (1.0 * training.globalBatchSize * training.sequenceLength)) : batches;
     layout.gpuHours = steps * layout.stepSeconds * static_cast<double>(scenario.layout.worldSize()) / 3600;
+    if (training.tokens > 0)
+        layout.runDays = steps * layout.stepSeconds / kSecondsPerDay;
     layout.cost = layout.gpuHours * price;
     return layout;
 }

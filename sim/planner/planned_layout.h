@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/// All but its floors. `price`: of a GPU for an hour.
-PlannedLayout plannedLayout(const PlanGrid&, std::vector<PlanSetting>, const Simulation&, double price);
+/// All but its floors, of a request whose global batch is `batches` of the layout's. `price`: of a GPU for an hour.
+PlannedLayout plannedLayout(const PlanGrid&, std::vector<PlanSetting>, const Simulation&, double price, double batches = 1);
 
 } // namespace sim

@@ -23,7 +23,9 @@
 
 namespace sim {
 
-enum class PlanObjective : std::uint8_t { time, headroom, gpuHours, cost };
+/// With the GPUs and the batch given, time, tokens a day, GPU hours and cost name the same best; where the batch is free, all of
+/// them go by the time that a token takes.
+enum class PlanObjective : std::uint8_t { time, headroom, gpuHours, cost, tokens };
 
 /// POINTER=VALUE: "layout.tp" or "/layout/tp", and the value as JSON.
 using PlanSetting = std::pair<std::string, std::string>;
@@ -34,7 +36,10 @@ struct PlanRequest {
     PlanObjective objective = PlanObjective::time;
     double price = 0;               ///< of a GPU for an hour, in the user's money; 0: not known
     std::vector<PlanSetting> fixed; ///< held at a value
-    std::vector<std::string> freed; ///< searched besides what always is: layout.order
+    /// Searched besides what always is: layout.order, layout.placement, schedule.layers_per_stage; training.global_batch_size, up
+    /// to the document's. Then a layout's step is taken for as many tokens as the document's batch has
+    /// (PlannedLayout::paceSeconds()).
+    std::vector<std::string> freed;
     /// Neither searched nor held: what follows from the rest where a file does not say it. The document's own is not looked at.
     std::vector<std::string> following;
     double marginGib = 0; ///< of each GPU's memory, left free
@@ -43,12 +48,13 @@ struct PlanRequest {
     /// Keep to what its export writes and means the same job, with transfers hidden as it does; empty: to nothing but what is
     /// legal.
     std::string framework;
-    int top = 5;              ///< so many of the best
-    double enoughSeconds = 0; ///< of a step: the first layout that is as fast ends the search, slower ones are cut; 0: the best
-    int mostSimulated = 0;    ///< then the search ends unproved and says how far it is; 0: 200, of small jobs up to 4,000
-    int jobs = 0;             ///< threads; 0: as many as there are cores. Changes no number of the answer
-    int part = 0, parts = 1;  ///< of the grids, every parts-th from the part-th
-    bool isPart = false;      ///< its answer is to be merged, were it the only part
+    int top = 5; ///< so many of the best
+    double enoughSeconds =
+        0; ///< of paceSeconds(): the first layout that is as fast ends the search, slower ones are cut; 0: the best
+    int mostSimulated = 0;   ///< then the search ends unproved and says how far it is; 0: 200, of small jobs up to 4,000
+    int jobs = 0;            ///< threads; 0: as many as there are cores. Changes no number of the answer
+    int part = 0, parts = 1; ///< of the grids, every parts-th from the part-th
+    bool isPart = false;     ///< its answer is to be merged, were it the only part
     bool isOfPart() const { return parts > 1 || isPart; }
     std::string partText() const; ///< " of part 2 of 3"; empty where it is of the whole
 };
@@ -67,12 +73,16 @@ struct PlannedLayout {
     PlanGrid grid;
     std::vector<PlanSetting> settings; ///< every pointer that was free; set in the document they simulate to this
     double stepSeconds = 0;            ///< of the engine
+    double batches = 1;                ///< of its own in the request's global batch: 1 but where that is free
     double closedFormSeconds = 0;      ///< passes one after the other, nothing shared: what it was ordered by
     double floorSeconds = 0;           ///< of the first, cheap kind
     double tokensPerSecond = 0, peakMemoryGib = 0, headroomGib = 0;
-    double gpuHours = 0, cost = 0; ///< of the run's tokens, where the document says how many; else of a step
+    double gpuHours = 0, cost = 0; ///< of the run's tokens, where the document says how many; else of the request's batch
     bool tieWithFirst = false;     ///< the model cannot tell its step from the first one's; never for headroom
+    double runDays = 0;            ///< of the run's tokens; 0: the document does not say how many
     ByStepPart<std::int64_t> use;  ///< the step in nanoseconds, by what it went to; adds up to the step
+    /// What the request's global batch takes at its pace: what layouts are compared by.
+    double paceSeconds() const { return stepSeconds * batches; }
 };
 
 /// `open`: not looked at to the end, so that it may still hold a better one than the first.
@@ -100,11 +110,12 @@ struct PlanAnswer {
     std::int64_t tooLarge = 0;  ///< legal, but could not be laid out or simulated here: they count as open
     std::string tooLargeText;   ///< why the first of them could not
     bool proved = false;        ///< no layout that was not simulated can be better than the first; without a first: none fits
-    double gap = 0;             ///< else one could be better by at most this part of the first's step (headroom: of its memory)
-    double openKey = 0;         ///< nothing that is open is below: ns, headroom: bytes; infinite where nothing is
+    double gap = 0;             ///< else one could be better by at most this part of the first's pace (headroom: of its memory)
+    double openKey = 0;         ///< nothing that is open is below: ns of the request's batch, headroom: bytes; infinite: none is
     bool stopped = false;       ///< by the caller, before it was done
     double seconds = 0;         ///< that it took; the only number that is not deterministic
     int gpus = 0;
+    int paceBatch = 0;                            ///< where the batch is free, the largest: what paceSeconds() is of; else 0
     std::map<std::string, std::string> heldFixed; ///< pointer -> JSON
     std::vector<PlannedLayout> best;              ///< best first; of those simulated, the first of all
     std::vector<double> firstOrder;               ///< of firsts of several parts, the one where this is least is the first of all

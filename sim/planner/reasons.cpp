@@ -28,16 +28,17 @@ std::string gibText(double bytes)
     return withDigits("%.1f GiB", bytes / kBytesPerGib);
 }
 
-/// "bubble +120.12 ms, exposed tp -40.20 ms": the largest first, as rounded as they are shown. What rounds to nothing is left
-/// out, and the largest takes what rounding leaves, so that they add up to the rounded difference.
+/// "bubble +120.12 ms, exposed tp -40.20 ms": the largest first, of as many tokens, as rounded as they are shown. What rounds to
+/// nothing is left out, and the largest takes what rounding leaves, so that they add up to the rounded difference.
 std::string termsText(const PlannedLayout& other, const PlannedLayout& first)
 {
     constexpr double kShownNs = 1e4; // hundredths of a millisecond
-    const auto rounded = [](std::int64_t ns) { return std::llround(static_cast<double>(ns) / kShownNs); };
-    std::int64_t wholeNs = 0;
+    const auto rounded = [](double ns) { return std::llround(ns / kShownNs); };
+    const auto nsOf = [](const PlannedLayout& of, StepPart part) { return static_cast<double>(of.use[part]) * of.batches; };
+    double wholeNs = 0;
     std::vector<std::pair<std::int64_t, StepPart>> terms; // in what is shown
     for (const StepPart part : kStepParts) {
-        const std::int64_t delta = other.use[part] - first.use[part];
+        const double delta = nsOf(other, part) - nsOf(first, part);
         wholeNs += delta;
         if (rounded(delta) != 0)
             terms.emplace_back(rounded(delta), part);
@@ -72,10 +73,12 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
     choice.sequenceParallel = space.sequenceParallels(grid).front();
     choice.zeroStage = space.zeroStages(grid).front();
     choice.dpShard = space.shards(grid, choice.zeroStage).front();
+    if (const std::vector<int> possible = space.batches(grid, choice.microBatch); !possible.empty())
+        choice.batch = possible.front();
     std::string firstMessage;
     // The batch of the document, and those that it begins with.
     std::vector<int> batches = space.request().rampBatches;
-    batches.insert(batches.begin(), space.base.training.globalBatchSize);
+    batches.insert(batches.begin(), choice.batch > 0 ? choice.batch : space.base.training.globalBatchSize);
     for (int kind = 0; kind < static_cast<int>(space.kinds.size()); ++kind) {
         const std::vector<int> counts = space.chunkCounts(grid, kind);
         if (counts.empty())
@@ -121,8 +124,8 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
         rejected.leastFloorSeconds = record.leastStepSeconds;
     // What of it was not looked at to the end, and may be better than the first.
     const bool mayWin = hasOpen && (first == nullptr || record.openKey < chosen.bestKey);
-    std::string openText =
-        "its floor is " + (chosen.byHeadroom ? gibText(record.openKey) + " and " : std::string()) + secondsText(openSeconds);
+    std::string openText = "its floor is " + (chosen.byHeadroom ? gibText(record.openKey) + " and " : std::string()) +
+                           secondsText(openSeconds) + chosen.per;
     if (record.tooLarge > 0)
         openText +=
             "; " + std::to_string(record.tooLarge) + " of it cannot be laid out or simulated here: " + record.tooLargeText;
@@ -130,8 +133,8 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
         rejected.best = record.best;
         const double delta = record.bestKey - chosen.bestKey;
         const std::string terms = termsText(*record.best, *first);
-        return because(PlanReason::slower, "the best of it that was simulated" + verb + keyText(record.bestKey) + ", " +
-                                               keyText(std::abs(delta)) + (delta >= 0 ? " more" : " less") +
+        return because(PlanReason::slower, "the best of it that was simulated" + verb + keyText(record.bestKey) + chosen.per +
+                                               ", " + keyText(std::abs(delta)) + (delta >= 0 ? " more" : " less") +
                                                (terms.empty() ? "" : ": " + terms) +
                                                (mayWin ? "; not all of it was looked at, " + openText : ""));
     }
@@ -139,7 +142,7 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
         return because(PlanReason::open, "not looked at yet: " + openText);
     if (hasOpen)
         return because(PlanReason::floor, "nothing of it that may fit" + verb + "less than " + keyText(record.openKey) +
-                                              ", and the first" + verb + keyText(chosen.bestKey));
+                                              chosen.per + ", and the first" + verb + keyText(chosen.bestKey));
     rejected.leastFloorSeconds = 0; // nothing is left of it, and nothing ran
     if (!record.hasMemory())
         return because(PlanReason::rule, record.rule);

@@ -52,6 +52,7 @@ struct Chosen {
     double capacityBytes = 0;
     double bestKey = std::numeric_limits<double>::infinity(); ///< of the first
     bool byHeadroom = false;                                  ///< keys are bytes, else nanoseconds
+    std::string per;                                          ///< of these: " for each 128 sequences"; empty: of a step
 };
 /// `first`: what was chosen, or null.
 RejectedGrid rejectionOf(const GridRecord&, const PlannedLayout* first, const Chosen&);

@@ -103,7 +103,7 @@ std::vector<PlannedLayout> robustLayouts(const PlanRequest& request, const Catal
         if (grid.best)
             take(*grid.best);
     std::stable_sort(others.begin(), others.end(),
-                     [](const PlannedLayout& a, const PlannedLayout& b) { return a.stepSeconds < b.stepSeconds; });
+                     [](const PlannedLayout& a, const PlannedLayout& b) { return a.paceSeconds() < b.paceSeconds(); });
     if (others.size() + 1 < kMost) // where the first was proved at once few were simulated
         for (const PlannedLayout& layout : comparedLayouts(request, catalogue, answer))
             take(layout);
@@ -132,7 +132,7 @@ RobustChoice robustChoice(const PlanRequest& request, const Catalogue& catalogue
     forEachInParallel(layouts.size(), threads, [&](std::size_t i) {
         checkCancelled();
         const auto simulation = simulate(scenarios[i]);
-        choice.seconds[i][0] = simulation->metrics().stepTimeSeconds;
+        choice.seconds[i][0] = simulation->metrics().stepTimeSeconds * layouts[i].batches;
         busiest[i] = busiestRank(scenarios[i], simulation->metrics());
     });
     forEachInParallel(layouts.size() * (cases.size() - 1), threads, [&](std::size_t at) {
@@ -140,7 +140,7 @@ RobustChoice robustChoice(const PlanRequest& request, const Catalogue& catalogue
         const std::size_t i = at / (cases.size() - 1), of = 1 + at % (cases.size() - 1);
         Scenario changed = scenarios[i];
         cases[of].apply(changed, busiest[i]);
-        choice.seconds[i][of] = simulate(changed)->metrics().stepTimeSeconds;
+        choice.seconds[i][of] = simulate(changed)->metrics().stepTimeSeconds * layouts[i].batches;
     });
     for (std::size_t i = 1; i < layouts.size(); ++i) {
         const double one = choice.worstRegret(i), best = choice.worstRegret(choice.best);

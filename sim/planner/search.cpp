@@ -3,8 +3,10 @@
 
 #include "sim/cancel.h"
 #include "sim/index.h"
+#include "sim/text/number_text.h"
 
 #include <cmath>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -13,7 +15,7 @@ namespace sim {
 /// Floors only rise as more is known.
 void Search::setKeys(Waiting& of, double ns, double bytes) const
 {
-    of.tightNs = std::max(of.floorNs, ns);
+    of.tightNs = std::max(of.floorNs, ns * m_space.paceOf(of.choice));
     of.bytes = bytes;
     of.key = std::max(of.key, byHeadroom() ? bytes : of.tightNs);
     of.second = byHeadroom() ? of.tightNs : bytes;
@@ -31,7 +33,7 @@ void Search::report(bool always)
                           .simulated = m_answer.simulated};
     for (const Found& found : m_found)
         progress.bestSeconds =
-            progress.bestSeconds > 0 ? std::min(progress.bestSeconds, found.layout.stepSeconds) : found.layout.stepSeconds;
+            progress.bestSeconds > 0 ? std::min(progress.bestSeconds, found.layout.paceSeconds()) : found.layout.paceSeconds();
     progress.soFar = [this] {
         PlanAnswer answer = m_answer;
         answer.stopped = true;
@@ -56,7 +58,7 @@ void Search::explore()
     const auto mostSimulations = static_cast<std::int64_t>(std::clamp(1e6 / std::max(1.0, layersOfStep), 200.0, 4000.0));
     const std::int64_t mostSimulated = m_request.mostSimulated > 0 ? m_request.mostSimulated : mostSimulations;
     while (!m_queue.empty()) {
-        const bool hasEnough = static_cast<int>(m_found.size()) >= m_request.top || std::isfinite(m_enoughNs);
+        const bool hasEnough = static_cast<int>(m_paces.size()) >= m_request.top || std::isfinite(m_enoughNs);
         if (m_bestKey <= m_enoughNs && std::isfinite(m_enoughNs))
             break;
         if (isCut(m_queue.top())) { // the first is proved; further places are worth some more, not everything
@@ -70,12 +72,17 @@ void Search::explore()
         report(false);
         const bool simulates = m_queue.top().rung == Rung::tight;
         const std::size_t most = simulates ? kSimulatedAtOnce : kLookedAtOnce;
-        std::vector<Waiting> batch;
-        while (!m_queue.empty() && batch.size() < most && (m_queue.top().rung == Rung::tight) == simulates &&
+        std::vector<Waiting> batch, passed; // a simulation is long: the next one begins beside it, whatever waits between
+        while (!m_queue.empty() && batch.size() < most && passed.size() < kPassedAtOnce &&
                (batch.empty() || !isCut(m_queue.top()))) {
-            batch.push_back(m_queue.top());
+            const bool isTight = m_queue.top().rung == Rung::tight;
+            if (isTight && !simulates)
+                break;
+            (isTight == simulates ? batch : passed).push_back(m_queue.top());
             m_queue.pop();
         }
+        for (Waiting& waiting : passed)
+            m_queue.push(std::move(waiting));
         try {
             simulates ? simulateAll(batch) : lookCloser(batch);
         } catch (const Cancelled&) { // none of it may be forgotten: it is still open
@@ -91,8 +98,8 @@ void Search::finish(PlanAnswer& answer)
 {
     const auto better = [&](const Found& a, const Found& b) {
         const auto keys = [&](const Found& f) {
-            return byHeadroom() ? std::pair(f.layout.peakMemoryGib, f.layout.stepSeconds)
-                                : std::pair(f.layout.stepSeconds, f.layout.peakMemoryGib);
+            return byHeadroom() ? std::pair(f.layout.peakMemoryGib, f.layout.paceSeconds())
+                                : std::pair(f.layout.paceSeconds(), f.layout.peakMemoryGib);
         };
         if (keys(a) != keys(b))
             return keys(a) < keys(b);
@@ -108,20 +115,24 @@ void Search::finish(PlanAnswer& answer)
     answer.proved = open >= m_bestKey;
     answer.gap = answer.proved ? 0 : m_found.empty() ? 1 : 1 - open / m_bestKey;
     answer.gpus = m_space.gpus;
+    answer.paceBatch = m_space.free.batch ? m_space.base.training.globalBatchSize : 0;
     answer.heldFixed = m_space.heldFixed();
     if (!m_found.empty())
         for (Found& found : m_found) {
-            const double ratio = found.layout.stepSeconds / m_found.front().layout.stepSeconds;
+            const double ratio = found.layout.paceSeconds() / m_found.front().layout.paceSeconds();
             found.layout.tieWithFirst = !byHeadroom() && &found != &m_found.front() &&
                                         !likelyRatio(*m_found.front().scenario, *found.scenario, ratio).canTell();
         }
-    for (std::size_t i = 0; i < m_found.size() && static_cast<int>(i) < m_request.top; ++i)
-        answer.best.push_back(m_found[i].layout);
+    std::set<Choice> told; // the same with a smaller batch is no layout of its own
+    for (std::size_t i = 0; i < m_found.size() && static_cast<int>(answer.best.size()) < m_request.top; ++i) {
+        if (told.insert(m_found[i].from.choice.ofAnyBatch()).second)
+            answer.best.push_back(m_found[i].layout);
+    }
     std::vector<const Found*> byTime;
     for (const Found& found : m_found)
         byTime.push_back(&found);
     std::stable_sort(byTime.begin(), byTime.end(),
-                     [](const Found* a, const Found* b) { return a->layout.stepSeconds < b->layout.stepSeconds; });
+                     [](const Found* a, const Found* b) { return a->layout.paceSeconds() < b->layout.paceSeconds(); });
     double most = -kUnbounded;
     for (const Found* found : byTime)
         if (found->layout.headroomGib > most) {
@@ -151,12 +162,13 @@ void Search::finish(PlanAnswer& answer)
             answer.firstOrder.push_back(number);
     }
     const PlannedLayout* const first = answer.best.empty() ? nullptr : &answer.best.front();
+    const std::string per = answer.paceBatch > 0 ? " for each " + countedText(answer.paceBatch, "sequence") : std::string();
     for (const GridRecord& record : m_grids)
         if (first == nullptr || record.grid != first->grid) {
             GridRecord of = record;
             of.isSurveyed = record.isSurveyed && (m_isSurveyed || record.legal == 0); // what it has does not wait yet
-            answer.rejected.push_back(
-                rejectionOf(of, first, {.capacityBytes = m_capacityBytes, .bestKey = m_bestKey, .byHeadroom = byHeadroom()}));
+            answer.rejected.push_back(rejectionOf(
+                of, first, {.capacityBytes = m_capacityBytes, .bestKey = m_bestKey, .byHeadroom = byHeadroom(), .per = per}));
         }
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begun).count();
 }

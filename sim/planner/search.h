@@ -28,12 +28,13 @@ namespace sim {
 
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // As many at once whatever the number of threads, so that what is counted does not depend on it.
-inline constexpr std::size_t kLookedAtOnce = 24, kSimulatedAtOnce = 2;
+inline constexpr std::size_t kLookedAtOnce = 24, kSimulatedAtOnce = 2, kPassedAtOnce = 256;
 /// Laid out at least, once the first is proved, to fill the places after it.
 inline constexpr std::int64_t kTightForOthers = 16;
 
 /// How closely something was looked at. A node is all of a grid with one micro-batch and kind of recomputation; a shape is all
 /// ways of sharding one schedule of it, ordered once the order of its passes was; a leaf is one layout, tight once laid out.
+/// Times are of as many tokens as the request's global batch has, at the pace of each.
 enum class Rung : std::uint8_t { node, shape, ordered, leaf, tight };
 
 /// What waits to be looked at closer.
@@ -45,7 +46,8 @@ struct Waiting {
     double floorNs = 0, tightNs = 0, bytes = 0;
     int failedLayers = 0; ///< so many run again do not fit: more are to be tried
     double failedBytes = 0;
-    double second = 0; ///< of those with the same key, nothing of it is better in this
+    double second = 0;           ///< of those with the same key, nothing of it is better in this
+    bool isOfSmallerToo = false; ///< a shape that stands for those with smaller batches, too
 };
 
 /// How many ways a layout splits the model.
@@ -87,7 +89,7 @@ private:
     /// a whole number of nanoseconds, a floor a sum of rounded ones.
     bool isCut(const Waiting& of) const
     {
-        const double best = byHeadroom() ? m_bestKey : std::min(m_bestKey, m_enoughNs) + 1;
+        const double best = byHeadroom() ? m_bestKey : std::min(m_bestKey, m_enoughNs) + m_space.paceOf(of.choice);
         return of.key > best || (of.key == best && of.second > m_bestSecond);
     }
     void survey();
@@ -109,7 +111,9 @@ private:
     };
     void lookCloser(const std::vector<Waiting>&);
     void expandNode(const Waiting&, std::vector<Waiting>& shapes) const;
-    void orderShape(const Waiting&, std::vector<Waiting>& ordered) const;
+    bool pushShape(Choice, Scenario&, const PartFloors&, const Waiting& of, double leastNs, std::vector<Waiting>& shapes) const;
+    void expandBatches(const Waiting& shape, std::vector<Waiting>& next, GridRecord&) const;
+    void orderShape(const Waiting&, std::vector<Waiting>& next) const;
     void expandShape(const Waiting&, std::vector<Waiting>& leaves, GridRecord&) const;
     void takeLaid(Waiting leaf, const Laid&);
     void simulateAll(const std::vector<Waiting>&);
@@ -120,13 +124,13 @@ private:
                choice.recomputeLayers < m_space.layersOfChunk(choice);
     }
     TightFloor laidOut(Choice, int layers, Laid&) const;
-    PassCosts passCostsOf(Choice, const Scenario&) const;
+    PassCosts passCostsOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const Schedule> scheduleOf(const Choice&, const Scenario&) const;
     Laid layOut(const Waiting&) const;
     LayoutFloor floorDeeper(const Choice&) const;
     void pushDeeper(const Waiting&, double bytes, const LayoutFloor& deeper);
     void leaveOpen(const Waiting&, const std::string& problem);
-    void setKeys(Waiting&, double ns, double bytes) const;
+    void setKeys(Waiting&, double ns, double bytes) const; ///< ns of its step
     template <typename Take>
     void eachShape(const Choice&, Scenario&, const Take&) const;
     template <typename Take>
@@ -165,9 +169,10 @@ private:
         Waiting from;
         PlannedLayout layout;
         std::shared_ptr<const Scenario> scenario;
-        double ns = 0, bytes = 0; ///< its step, and its fullest rank
+        double ns = 0, bytes = 0; ///< its pace, and its fullest rank
     };
     std::vector<Found> m_found;
+    std::map<Choice, double> m_paces; ///< of those found: the best of each with any batch, nanoseconds
     double m_bestKey = kUnbounded, m_bestSecond = kUnbounded;
     std::vector<Waiting> m_tooLarge; ///< to be laid out or simulated here: they stay open
     bool m_isSurveyed = false;

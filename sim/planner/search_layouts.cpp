@@ -30,7 +30,7 @@ void Search::pushDeeper(const Waiting& failed, double bytes, const LayoutFloor& 
     deeper.failedLayers = failed.choice.recomputeLayers;
     deeper.failedBytes = bytes;
     ++deeper.choice.recomputeLayers;
-    deeper.floorNs = std::max(deeper.floorNs, floor.stepNs);
+    deeper.floorNs = std::max(deeper.floorNs, floor.stepNs * m_space.paceOf(deeper.choice));
     setKeys(deeper, floor.stepNs, floor.bytes);
     m_queue.push(std::move(deeper));
 }
@@ -47,8 +47,9 @@ void Search::leaveOpen(const Waiting& waiting, const std::string& problem)
     m_tooLarge.push_back(waiting);
 }
 
-PassCosts Search::passCostsOf(Choice choice, const Scenario& scenario) const
+PassCosts Search::passCostsOf(const Choice& of, const Scenario& scenario) const
 {
+    Choice choice = of.ofAnyBatch();
     choice.kind = scenario.modelCopies();
     std::shared_ptr<MeasuredOnce> here;
     {
@@ -200,6 +201,7 @@ GridRecord::Least Search::leanestOf(const PlanGrid& grid) const
     std::vector<std::pair<double, Choice>> tried;
     Scenario scratch = m_space.base;
     const std::vector<int> microBatches = m_space.microBatches(grid);
+    const std::vector<int> batches = microBatches.empty() ? microBatches : m_space.batches(grid, microBatches.front());
     for (int kind = 0; kind < static_cast<int>(m_space.kinds.size()); ++kind) {
         const std::vector<int> counts = m_space.chunkCounts(grid, kind);
         if (counts.empty() || microBatches.empty() || (!tried.empty() && m_space.kinds[asIndex(kind)] != "1f1b"))
@@ -214,7 +216,8 @@ GridRecord::Least Search::leanestOf(const PlanGrid& grid) const
                                   .dpShard = m_space.shards(grid, zero).back(),
                                   .kind = kind,
                                   .chunks = counts.front(),
-                                  .recompute = recompute};
+                                  .recompute = recompute,
+                                  .batch = batches.empty() ? 0 : batches.back()};
                     if (recompute == Recompute::full)
                         choice.recomputeLayers =
                             m_space.free.recompute ? m_space.layersOfChunk(choice) : m_space.held.recomputeLayers;
@@ -242,9 +245,10 @@ GridRecord::Least Search::leanestOf(const PlanGrid& grid) const
 
 PlannedLayout Search::planned(const Waiting& from, const Simulation& simulation) const
 {
-    PlannedLayout layout = plannedLayout(from.choice.grid, m_space.settingsOf(from.choice), simulation, m_request.price);
-    layout.closedFormSeconds = from.tightNs * 1e-9;
-    layout.floorSeconds = from.floorNs * 1e-9;
+    const double pace = m_space.paceOf(from.choice);
+    PlannedLayout layout = plannedLayout(from.choice.grid, m_space.settingsOf(from.choice), simulation, m_request.price, pace);
+    layout.closedFormSeconds = from.tightNs / pace * 1e-9;
+    layout.floorSeconds = from.floorNs / pace * 1e-9;
     return layout;
 }
 
@@ -274,12 +278,12 @@ StepWatch watchFor(double mostNs, double floorNs)
 double Search::mostOfInterestNs(const Waiting& leaf) const
 {
     const std::size_t places = asIndex(std::max(1, m_request.top));
-    if (byHeadroom() || m_found.size() < places ||
+    if (byHeadroom() || m_paces.size() < places ||
         m_space.base.training.offload.isOn()) // the host's memory is the engine's alone
         return kUnbounded;
     std::vector<double> steps;
-    for (const Found& found : m_found)
-        steps.push_back(found.ns);
+    for (const auto& [layout, ns] : m_paces)
+        steps.push_back(ns);
     std::nth_element(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(places - 1), steps.end());
     const double last = steps[places - 1];
     const bool leavesNoMore = std::any_of(m_found.begin(), m_found.end(),
@@ -303,7 +307,9 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
         if (refused[i] = frameworkProblem(m_request, *resolved.scenario, m_catalogue); !refused[i].empty())
             return;
         try {
-            results[i] = simulate(*resolved.scenario, {.watch = watchFor(mostOfInterestNs(leaves[i]), leaves[i].tightNs)});
+            const double pace = m_space.paceOf(leaves[i].choice);
+            results[i] =
+                simulate(*resolved.scenario, {.watch = watchFor(mostOfInterestNs(leaves[i]) / pace, leaves[i].tightNs / pace)});
         } catch (const GivenUp&) {
             isTooSlow[i] = true;
         } catch (const Error& error) {
@@ -333,7 +339,7 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
         Found found{.from = leaves[i],
                     .layout = planned(leaves[i], *results[i]),
                     .scenario = std::make_shared<const Scenario>(results[i]->scenario()),
-                    .ns = std::round(results[i]->metrics().stepTimeSeconds * 1e9),
+                    .ns = std::round(results[i]->metrics().stepTimeSeconds * 1e9) * m_space.paceOf(leaves[i].choice),
                     .bytes = bytes};
         const auto keys = byHeadroom() ? std::pair(bytes, found.ns) : std::pair(found.ns, bytes);
         if (keys < std::pair(m_bestKey, m_bestSecond))
@@ -342,7 +348,9 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
             std::tie(record.bestKey, record.bestSecond) = keys;
             record.best = found.layout;
         }
-        record.leastStepSeconds = std::min(record.leastStepSeconds, found.layout.stepSeconds);
+        record.leastStepSeconds = std::min(record.leastStepSeconds, found.layout.paceSeconds());
+        double& pace = m_paces.try_emplace(leaves[i].choice.ofAnyBatch(), found.ns).first->second;
+        pace = std::min(pace, found.ns);
         m_found.push_back(std::move(found));
     }
 }

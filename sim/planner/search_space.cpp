@@ -7,6 +7,7 @@
 #include "sim/parallel.h"
 
 #include <map>
+#include <set>
 
 namespace sim {
 
@@ -59,15 +60,21 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
     std::int64_t ways = 0; // of sharding
     for (const int zero : m_space.zeroStages(record.grid))
         ways += static_cast<std::int64_t>(m_space.shards(record.grid, zero).size());
-    for (int order = 0; order < static_cast<int>(m_space.orders.size()); ++order) {
-        choice.order = order;
+    for (const AlikeOrders& alike : m_space.ordersOf(record.grid)) {
+        choice.order = alike.first;
         for (const int microBatch : m_space.microBatches(record.grid)) {
             choice.microBatch = microBatch;
+            const std::vector<int> batches = m_space.batches(record.grid, microBatch);
             for (const bool sequenceParallel : m_space.sequenceParallels(record.grid)) {
                 choice.sequenceParallel = sequenceParallel;
                 std::map<Recompute, std::int64_t> legal;
                 choice.recompute = recomputes.front();
-                eachShape(choice, scratch, [&](const Choice& shape, int layersOfChunk) {
+                std::set<std::pair<int, int>> counted; // kinds and chunks of which the largest batch alone is searched
+                const auto count = [&](const Choice& shape, int layersOfChunk) {
+                    if (counted.contains({shape.kind, shape.chunks}))
+                        return;
+                    if (!m_space.hasSmallerBatches(shape.kind))
+                        counted.emplace(shape.kind, shape.chunks);
                     for (const Recompute recompute : recomputes) {
                         const bool isDeep = recompute == Recompute::full && m_space.free.recompute;
                         std::int64_t shardings = filtered ? 0 : ways, leastDepth = 1;
@@ -81,12 +88,17 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                                 refused = frameworkLimit(m_request.framework, scratch);
                             leastDepth = isDeep ? m_space.leastDepth(of) : 1;
                         }
-                        legal[recompute] += shardings * (isDeep ? layersOfChunk - leastDepth + 1 : 1);
+                        legal[recompute] += alike.count * shardings * (isDeep ? layersOfChunk - leastDepth + 1 : 1);
                     }
-                });
+                };
+                for (const int batch : batches) {
+                    choice.batch = batch;
+                    eachShape(choice, scratch, count);
+                }
                 if (std::all_of(legal.begin(), legal.end(), [](const auto& of) { return of.second == 0; }))
                     continue;
                 Choice node = choice;
+                node.batch = batches.front();
                 node.kind = 0;
                 node.chunks = scheduleFamily(m_space.kinds.front()).chunks.least;
                 node.zeroStage = 0;
@@ -98,7 +110,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                         continue;
                     node.recompute = recompute;
                     node.recomputeLayers = recompute == Recompute::full ? 1 : 0;
-                    const double ns = floor.stepNs;
+                    const double ns = floor.stepNs * m_space.paceOf(node); // of each batch
                     if (floor.bytes > m_capacityBytes) {
                         record.activations.note(floor.bytes, 0, node);
                         continue;
@@ -145,56 +157,87 @@ void Search::survey()
     m_isSurveyed = true;
 }
 
-/// What there is of a node under each schedule, sharded whichever way, its layers dealt evenly and by what stages cost.
+/// A shape, sharded whichever way, its layers dealt evenly and by what stages cost; false: the framework has no way. A floor is
+/// what each micro-batch takes and what comes once, so that a token takes no less of it with fewer of them: the shape stands for
+/// smaller batches until its turn comes. Not where layers are dealt anew for each: then nothing is known but `leastNs`.
+bool Search::pushShape(Choice shape, Scenario& scratch, const PartFloors& parts, const Waiting& of, double leastNs,
+                       std::vector<Waiting>& shapes) const
+{
+    const bool filtered = !m_request.framework.empty();
+    const auto push = [&] {
+        const double ns = m_floors.leastOfShape(shape, scratch, parts);
+        shapes.push_back({.key = of.key,
+                          .rung = Rung::shape,
+                          .grid = of.grid,
+                          .choice = shape,
+                          .floorNs = std::max(leastNs, ns * m_space.paceOf(shape))});
+        setKeys(shapes.back(), ns, 0);
+    };
+    const auto shardings = [&] {
+        std::vector<std::pair<int, int>> ways;
+        eachSharding(shape, scratch, [&] { ways.emplace_back(scratch.layout.zeroStage, scratch.layout.dpShard); });
+        m_space.applyTo(scratch, shape);
+        return ways;
+    };
+    m_space.applyTo(scratch, shape);
+    if (filtered && shardings().empty() && !m_space.free.layersPerStage)
+        return false;
+    const std::size_t before = shapes.size();
+    if (!filtered || !shardings().empty())
+        push();
+    if (m_space.free.layersPerStage) {
+        const auto deals = m_floors.unevenOf(shape, scratch, parts, shardings(), m_capacityBytes);
+        m_space.rememberDeals(shape, deals);
+        for (shape.deal = 1; asIndex(shape.deal) <= deals.size(); ++shape.deal) {
+            m_space.applyTo(scratch, shape);
+            if (m_space.isLegalAllAlong(scratch) && (!filtered || !shardings().empty()))
+                push();
+        }
+    }
+    if (shapes.size() == before)
+        return false;
+    if (m_space.free.batch && m_space.hasSmallerBatches(shape.kind)) {
+        shapes[before].isOfSmallerToo = true;
+        if (m_space.free.layersPerStage)
+            shapes[before].key = of.key;
+    }
+    return true;
+}
+
+/// What there is of a node under each schedule, with the largest batch that it may have.
 void Search::expandNode(const Waiting& node, std::vector<Waiting>& shapes) const
 {
     checkCancelled();
     Scenario scratch = m_space.scenarioOf(node.choice);
     const auto parts = m_floors.partsOf(node.choice, scratch);
-    const auto push = [&](const Choice& shape) {
-        const double ns = m_floors.leastOfShape(shape, scratch, *parts);
-        shapes.push_back(
-            {.key = node.key, .rung = Rung::shape, .grid = node.grid, .choice = shape, .floorNs = std::max(node.floorNs, ns)});
-        setKeys(shapes.back(), ns, 0);
-    };
-    const auto shardingsOf = [&](const Choice& shape) {
-        std::vector<std::pair<int, int>> shardings;
-        eachSharding(shape, scratch, [&] { shardings.emplace_back(scratch.layout.zeroStage, scratch.layout.dpShard); });
-        m_space.applyTo(scratch, shape);
-        return shardings;
-    };
-    eachShape(node.choice, scratch, [&](Choice shape, int) {
-        const bool filtered = !m_request.framework.empty();
-        if (filtered)
-            shape.recomputeLayers = depthToJudge(shape);
-        else if (!m_space.free.recompute)
-            shape.recomputeLayers = m_space.held.recomputeLayers;
-        m_space.applyTo(scratch, shape);
-        if (!filtered || !shardingsOf(shape).empty())
-            push(shape);
-        if (!m_space.free.layersPerStage)
-            return;
-        const auto deals = m_floors.unevenOf(shape, scratch, *parts, shardingsOf(shape), m_capacityBytes);
-        m_space.rememberDeals(shape, deals);
-        for (shape.deal = 1; asIndex(shape.deal) <= deals.size(); ++shape.deal) {
-            m_space.applyTo(scratch, shape);
-            if (m_space.isLegalAllAlong(scratch) && (!filtered || !shardingsOf(shape).empty()))
-                push(shape);
-        }
-    });
+    std::set<std::pair<int, int>> begun; // kinds and chunks, where there are several batches
+    Choice of = node.choice;
+    for (const int batch : m_space.batches(of.grid, of.microBatch)) {
+        of.batch = batch;
+        eachShape(of, scratch, [&](Choice shape, int) {
+            if (!m_request.framework.empty())
+                shape.recomputeLayers = depthToJudge(shape);
+            else if (!m_space.free.recompute)
+                shape.recomputeLayers = m_space.held.recomputeLayers;
+            const std::pair pipeline(shape.kind, shape.chunks);
+            if (!begun.contains(pipeline) && pushShape(shape, scratch, *parts, node, node.floorNs, shapes) && batch > 0)
+                begun.insert(pipeline);
+        });
+    }
 }
 
 /// The same with its passes in their order.
-void Search::orderShape(const Waiting& shape, std::vector<Waiting>& ordered) const
+void Search::orderShape(const Waiting& shape, std::vector<Waiting>& next) const
 {
     checkCancelled();
     const Scenario scenario = m_space.scenarioOf(shape.choice);
     const auto order = m_floors.orderOf(shape.choice, scenario);
     const double ns = m_floors.shapeOf(shape.choice, scenario, *m_floors.partsOf(shape.choice, scenario), order.get()).leastNs;
-    ordered.push_back(shape);
-    ordered.back().rung = Rung::ordered;
-    ordered.back().floorNs = std::max(shape.floorNs, ns);
-    setKeys(ordered.back(), ns, 0);
+    next.push_back(shape);
+    next.back().rung = Rung::ordered;
+    next.back().isOfSmallerToo = false;
+    next.back().floorNs = std::max(shape.floorNs, ns * m_space.paceOf(shape.choice));
+    setKeys(next.back(), ns, 0);
 }
 
 /// Its layouts: each way of sharding, with as few layers run again as may fit; for headroom with each number of them.
@@ -230,7 +273,11 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
             return floor.bytes <= m_capacityBytes;
         };
         const auto keep = [&] {
-            leaves.push_back({.key = shape.key, .rung = Rung::leaf, .grid = shape.grid, .choice = leaf, .floorNs = floor.stepNs});
+            leaves.push_back({.key = shape.key,
+                              .rung = Rung::leaf,
+                              .grid = shape.grid,
+                              .choice = leaf,
+                              .floorNs = floor.stepNs * m_space.paceOf(leaf)});
             setKeys(leaves.back(), floor.stepNs, floor.bytes);
         };
         bool fits = false;
@@ -271,6 +318,61 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
     }
 }
 
+/// A shape's layouts, and the same shape with the next smaller batch. Fewer micro-batches hold no more: where nothing fits, the
+/// next is the largest of which something may.
+void Search::expandBatches(const Waiting& shape, std::vector<Waiting>& next, GridRecord& record) const
+{
+    const auto hasLayouts = [&](const Waiting& of, std::vector<Waiting>& layouts) {
+        std::vector<Waiting> ordered;
+        orderShape(of, ordered);
+        expandShape(ordered.front(), layouts, record);
+        return !layouts.empty();
+    };
+    // Of layers that are dealt anew, and of what a framework refuses, one batch says nothing of the next.
+    const bool oneByOne = hasLayouts(shape, next) || m_space.free.layersPerStage || !m_request.framework.empty();
+    Scenario scratch = m_space.scenarioOf(shape.choice);
+    const auto parts = m_floors.partsOf(shape.choice, scratch);
+    Choice of = shape.choice;
+    of.deal = 0;
+    std::vector<std::vector<Waiting>> smaller; // of each batch: the shape, and how else its layers are dealt
+    for (const int batch : m_space.batches(of.grid, of.microBatch)) {
+        if (batch >= shape.choice.batch)
+            continue;
+        of.batch = batch;
+        std::vector<Waiting> shapes;
+        eachShape(of, scratch, [&](Choice one, int) {
+            if (one.kind != of.kind || one.chunks != of.chunks)
+                return;
+            one.recomputeLayers = of.recomputeLayers;
+            pushShape(one, scratch, *parts, shape, shape.key, shapes);
+        });
+        if (!shapes.empty())
+            smaller.push_back(std::move(shapes));
+        if (oneByOne && !smaller.empty())
+            break;
+    }
+    if (smaller.empty())
+        return;
+    std::size_t taken = 0;
+    if (!oneByOne) {
+        const auto fits = [&](std::size_t i) {
+            std::vector<Waiting> layouts;
+            return hasLayouts(smaller[i].front(), layouts);
+        };
+        std::size_t tooLarge = 0;
+        taken = smaller.size() - 1;
+        if (!fits(taken))
+            return;
+        if (fits(0))
+            taken = 0;
+        while (taken - tooLarge > 1) {
+            const std::size_t middle = (taken + tooLarge) / 2;
+            (fits(middle) ? taken : tooLarge) = middle;
+        }
+    }
+    next.insert(next.end(), smaller[taken].begin(), smaller[taken].end());
+}
+
 void Search::lookCloser(const std::vector<Waiting>& waiting)
 {
     std::vector<Look> looks(waiting.size());
@@ -280,7 +382,10 @@ void Search::lookCloser(const std::vector<Waiting>& waiting)
             expandNode(waiting[i], looks[i].next);
             break;
         case Rung::shape:
-            orderShape(waiting[i], looks[i].next);
+            if (waiting[i].isOfSmallerToo)
+                expandBatches(waiting[i], looks[i].next, looks[i].record);
+            else
+                orderShape(waiting[i], looks[i].next);
             break;
         case Rung::ordered:
             expandShape(waiting[i], looks[i].next, looks[i].record);

@@ -59,7 +59,10 @@ bool isOfGrid(std::string_view pointer)
 
 class Turns {
 public:
-    Turns(const std::vector<Scenario>& scenarios, std::size_t threads) : m_scenarios(scenarios), m_threads(threads) {}
+    Turns(const std::vector<Scenario>& scenarios, const std::vector<PlannedLayout>& layouts, std::size_t threads)
+        : m_scenarios(scenarios), m_layouts(layouts), m_threads(threads)
+    {
+    }
 
     /// The layout that is first where the constant has that value; the first of equals.
     std::size_t firstWith(const Constant& constant, double value) const
@@ -69,7 +72,7 @@ public:
             checkCancelled();
             Scenario moved = m_scenarios[i];
             constant.set(moved.cluster, value);
-            seconds[i] = simulate(moved)->metrics().stepTimeSeconds;
+            seconds[i] = simulate(moved)->metrics().stepTimeSeconds * m_layouts[i].batches;
         });
         return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
     }
@@ -102,6 +105,7 @@ public:
 
 private:
     const std::vector<Scenario>& m_scenarios;
+    const std::vector<PlannedLayout>& m_layouts; ///< of these
     std::size_t m_threads;
 };
 
@@ -180,7 +184,7 @@ std::vector<PlanSensitivity> planSensitivities(const PlanRequest& request, const
     std::vector<Scenario> scenarios;
     for (const PlannedLayout& layout : layouts)
         scenarios.push_back(resolvedScenario(withSettings(request, layout.settings), catalogue));
-    const Turns turns(scenarios, static_cast<std::size_t>(std::max(0, request.jobs)));
+    const Turns turns(scenarios, layouts, static_cast<std::size_t>(std::max(0, request.jobs)));
     for (const Constant& constant : constantsOf(scenarios.front())) {
         if (constant.now <= 0)
             continue;
@@ -199,7 +203,7 @@ std::vector<PlanSensitivity> planSensitivities(const PlanRequest& request, const
                            .now = scenarios.front().cluster.gpu.memoryGib};
     auto next = layouts.end(); // the fastest of those with less
     for (auto at = layouts.begin() + 1; at != layouts.end(); ++at)
-        if (at->peakMemoryGib < first.peakMemoryGib && (next == layouts.end() || at->stepSeconds < next->stepSeconds))
+        if (at->peakMemoryGib < first.peakMemoryGib && (next == layouts.end() || at->paceSeconds() < next->paceSeconds()))
             next = at;
     if (next != layouts.end())
         memory.below = Turn{first.peakMemoryGib + request.marginGib, *next, differenceText(*next, first)};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 namespace sim {
@@ -101,6 +102,21 @@ double runDays(const Scenario& scenario, double stepSeconds)
     return stepsOf(scenario) * stepSeconds / kSecondsPerDay;
 }
 
+std::vector<std::size_t> daysAgainstHours(std::span<const PlannedLayout> layouts)
+{
+    std::vector<std::size_t> soonest(layouts.size());
+    std::iota(soonest.begin(), soonest.end(), 0);
+    std::stable_sort(soonest.begin(), soonest.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair(-layouts[a].tokensPerSecond, layouts[a].gpuHours) <
+               std::pair(-layouts[b].tokensPerSecond, layouts[b].gpuHours);
+    });
+    std::vector<std::size_t> front;
+    for (const std::size_t i : soonest)
+        if (front.empty() || layouts[i].gpuHours < layouts[front.back()].gpuHours)
+            front.push_back(i);
+    return front;
+}
+
 std::vector<int> usualSizes(int gpusPerNode, int most)
 {
     std::set<int> sizes;
@@ -168,7 +184,7 @@ public:
             m_answer.best = m_found;
         }
         if (!m_answer.best.best.empty())
-            m_answer.bestDays = runDays(m_job, m_answer.best.best.front().stepSeconds);
+            m_answer.bestDays = m_answer.best.best.front().runDays;
         return m_answer;
     }
 
@@ -217,11 +233,11 @@ private:
                     m_firstProblem = tried.problem;
                 continue;
             }
-            tried.meets = !found.best.empty() && found.best.front().stepSeconds <= m_enough;
+            tried.meets = !found.best.empty() && found.best.front().paceSeconds() <= m_enough;
             tried.proved = true;
             if (!tried.meets) {
                 const double open = found.openKey * 1e-9; // where nothing is open, all that fits was simulated
-                const double least = found.best.empty() ? open : std::min(open, found.best.front().stepSeconds);
+                const double least = found.best.empty() ? open : std::min(open, found.best.front().paceSeconds());
                 tried.leastDays = runDays(m_job, least);
                 tried.proved = !found.stopped && least > m_enough;
             }

@@ -3,7 +3,9 @@
 
 #include "sim/planner/planner.h"
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace sim {
@@ -43,6 +45,10 @@ struct SizeAnswer {
 
 /// Days of a run of steps of that many seconds; throws Error where the scenario does not say how many tokens it is of.
 double runDays(const Scenario&, double stepSeconds);
+
+/// Of layouts of several numbers of GPUs those that no other beats: done no later for no more GPU hours, and one of both for
+/// less. Indices, soonest first; of equals the first.
+std::vector<std::size_t> daysAgainstHours(std::span<const PlannedLayout>);
 
 /// Searches one size after another, each only as far as the deadline asks for, the last one to its end. `progress` as of plan(),
 /// with the size. Throws Error as plan() does, and where days or tokens are not given.

@@ -22,14 +22,16 @@ struct FreeKeyFacts {
     std::string_view pointer;
     bool FreeKeys::*isFree;
 };
-constexpr std::array<FreeKeyFacts, 15> kFreeKeys{{{"layout.tp", &FreeKeys::tp},
+constexpr std::array<FreeKeyFacts, 17> kFreeKeys{{{"layout.tp", &FreeKeys::tp},
                                                   {"layout.cp", &FreeKeys::cp},
                                                   {"layout.pp", &FreeKeys::pp},
                                                   {"layout.dp", &FreeKeys::dp},
                                                   {"layout.ep", &FreeKeys::ep},
                                                   {"layout.etp", &FreeKeys::etp},
                                                   {"layout.order", &FreeKeys::order},
+                                                  {"layout.placement", &FreeKeys::placement},
                                                   {"training.micro_batch_size", &FreeKeys::microBatch},
+                                                  {"training.global_batch_size", &FreeKeys::batch},
                                                   {"layout.sequence_parallel", &FreeKeys::sequenceParallel},
                                                   {"layout.zero_stage", &FreeKeys::zeroStage},
                                                   {"layout.dp_shard", &FreeKeys::dpShard},
@@ -156,8 +158,17 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
     }
     if (const auto perturbed = m_document.get("perturbations"); perturbed && perturbed->find("\"jitter\"") != std::string::npos)
         throw Error("kernels that vary (perturbations: jitter) have no floor that a plan could be proved by; plan without them");
-    if (!request.framework.empty())
+    if (free.batch && request.objective == PlanObjective::headroom)
+        throw Error("the smaller the batch, the less memory: hold training.global_batch_size, or plan for time");
+    if (free.batch && !request.rampBatches.empty())
+        throw Error("a ramp leads to one batch: hold training.global_batch_size, or plan without the ramp");
+    if (free.batch && !m_document.get("training.global_batch_size"))
+        throw Error("say how large the batch may be (training.global_batch_size)");
+    if (!request.framework.empty()) {
         requireFramework(request.framework);
+        if (free.placement)
+            throw Error("a framework's launcher places its ranks: hold layout.placement, or plan for no framework");
+    }
 
     // What is held says how those GPUs are used, not how many they are.
     const std::int64_t asked = request.gpus > 0 ? request.gpus : writtenRanks(request.document);
@@ -244,11 +255,18 @@ void PlanSpace::readHeld()
         m_orderFollows = true;
         free.order = false;
     }
-    orders.push_back(order);
+    std::vector<std::string> axes{order};
     if (free.order)
-        for (const char* other : {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"})
-            if (order != other)
-                orders.emplace_back(other);
+        for (std::string& other : allAxisOrders(base.model.numExperts > 0))
+            if (other != order)
+                axes.push_back(std::move(other));
+    const PlacementRule own = base.layout.placement;
+    std::vector<PlacementRule> placements{own};
+    if (free.placement)
+        placements.push_back(own == PlacementRule::packed ? PlacementRule::roundRobin : PlacementRule::packed);
+    for (const PlacementRule placement : placements)
+        for (const std::string& of : axes)
+            orders.push_back({of, placement});
 
     const std::string kind = wordIn("schedule.kind", held.chunks > 1 ? "interleaved-1f1b" : "1f1b");
     if (free.kind) {
@@ -306,6 +324,18 @@ std::vector<PlanGrid> PlanSpace::grids() const
     return all;
 }
 
+std::vector<AlikeOrders> PlanSpace::ordersOf(const PlanGrid& grid) const
+{
+    if (orders.size() == 1)
+        return {{}};
+    Choice choice;
+    choice.grid = grid;
+    choice.chunks = scheduleFamily(kinds.front()).chunks.least;
+    const Scenario scenario = scenarioOf(choice);
+    // Where ranks have faults of their own it counts which they are.
+    return alikeOrders(scenario, orders, m_document.get("perturbations").has_value());
+}
+
 std::vector<int> PlanSpace::microBatches(const PlanGrid& grid) const
 {
     std::vector<int> sizes;
@@ -314,6 +344,11 @@ std::vector<int> PlanSpace::microBatches(const PlanGrid& grid) const
         return sizes;
     }
     int batch = base.training.globalBatchSize;
+    if (free.batch) {
+        sizes.resize(asIndex(std::min(kMostMicroBatch, batch / grid.dp)));
+        std::iota(sizes.begin(), sizes.end(), 1);
+        return sizes;
+    }
     for (const int before : m_request.rampBatches)
         batch = std::gcd(batch, before);
     if (batch % grid.dp != 0)
@@ -321,6 +356,17 @@ std::vector<int> PlanSpace::microBatches(const PlanGrid& grid) const
     sizes = divisorsOf(batch / grid.dp);
     std::erase_if(sizes, [](int size) { return size > kMostMicroBatch; });
     return sizes;
+}
+
+std::vector<int> PlanSpace::batches(const PlanGrid& grid, int microBatch) const
+{
+    if (!free.batch)
+        return {0};
+    std::vector<int> all;
+    const std::int64_t each = std::int64_t{microBatch} * grid.dp;
+    for (std::int64_t count = base.training.globalBatchSize / each; count > 0; --count)
+        all.push_back(static_cast<int>(count * each));
+    return all;
 }
 
 std::vector<int> PlanSpace::zeroStages(const PlanGrid& grid) const
@@ -394,7 +440,8 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
     layout.dp = grid.dp;
     layout.ep = grid.ep;
     layout.etp = grid.etp;
-    layout.order = orders[asIndex(choice.order)];
+    layout.order = orders[asIndex(choice.order)].axes;
+    layout.placement = orders[asIndex(choice.order)].placement;
     layout.sequenceParallel = choice.sequenceParallel;
     layout.zeroStage = choice.zeroStage;
     layout.dpShard = choice.dpShard;
@@ -409,6 +456,7 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
         scenario.schedule.sequenceSlices = 1;
     scenario.schedule.layersPerStage = layersOfStages(choice);
     scenario.training.microBatchSize = choice.microBatch;
+    scenario.training.globalBatchSize = choice.batch > 0 ? choice.batch : base.training.globalBatchSize;
     scenario.training.recompute = choice.recompute;
     scenario.training.recomputeLayers = choice.recompute == Recompute::full ? choice.recomputeLayers : 0;
     hideTransfers(scenario);
@@ -454,7 +502,7 @@ const std::vector<LegalPipeline>& PlanSpace::legalPipelines(const Choice& choice
     // Where one cuts sequences, there is no other: what that asks of the rest of the job is asked of all.
     if (!isLegalWithEachBatch(scratch, isLegalBesidePipeline))
         return none;
-    const PipelineKey key{choice.grid.pp, std::int64_t{choice.microBatch} * choice.grid.dp, choice.recompute};
+    const PipelineKey key{choice.grid.pp, scratch.microbatches(), choice.recompute};
     {
         const std::lock_guard guard(m_lock);
         if (const auto found = m_pipelines.find(key); found != m_pipelines.end())
@@ -548,13 +596,16 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     const bool moe = base.model.numExperts > 0;
     add(free.ep, "layout.ep", std::to_string(grid.ep));
     add(free.etp && (moe || m_etpGiven), "layout.etp", std::to_string(grid.etp));
-    add(free.order || m_orderFollows, "layout.order", "\"" + orders[asIndex(choice.order)] + "\"");
+    add(free.order || m_orderFollows, "layout.order", "\"" + orders[asIndex(choice.order)].axes + "\"");
+    add(free.placement, "layout.placement",
+        orders[asIndex(choice.order)].placement == PlacementRule::packed ? "\"packed\"" : "\"round-robin\"");
     add(free.sequenceParallel, "layout.sequence_parallel", choice.sequenceParallel ? "true" : "false");
     add(free.zeroStage, "layout.zero_stage", std::to_string(choice.zeroStage));
     add(free.dpShard, "layout.dp_shard", std::to_string(choice.dpShard));
     add(free.kind, "schedule.kind", "\"" + kinds[asIndex(choice.kind)] + "\"");
     add(free.chunks, "schedule.virtual_stages", std::to_string(choice.chunks));
     add(free.microBatch, "training.micro_batch_size", std::to_string(choice.microBatch));
+    add(free.batch, "training.global_batch_size", std::to_string(choice.batch));
     add(free.recompute, "training.recompute",
         choice.recompute == Recompute::none ? "\"none\""
         : choice.recompute == Recompute::selective
@@ -589,22 +640,29 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     };
     const auto quoted = [](std::string_view word) { return "\"" + std::string(word) + "\""; };
     for (const FreeKeyFacts& key : kFreeKeys)
-        if (!(free.*key.isFree))
-            hold(std::string(key.pointer), key.pointer == "layout.order"               ? quoted(orders.front())
+        if (!(free.*key.isFree) && key.isFree != &FreeKeys::batch)
+            hold(std::string(key.pointer), key.pointer == "layout.order"               ? quoted(orders.front().axes)
                                            : key.isFree == &FreeKeys::layersPerStage   ? quoted("balanced")
+                                           : key.isFree == &FreeKeys::placement        ? quoted("packed")
                                            : key.isFree == &FreeKeys::kind             ? quoted(kinds.front())
                                            : key.isFree == &FreeKeys::recompute        ? quoted("none")
                                            : key.isFree == &FreeKeys::sequenceParallel ? "false"
                                            : key.isFree == &FreeKeys::zeroStage        ? "0"
                                                                                        : "1");
     hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
+    std::string plannedByCost;
+    for (const std::string& kind : kinds)
+        if (scheduleFamily(kind).plansByCost)
+            plannedByCost += (plannedByCost.empty() ? "; the largest alone of " : ", ") + kind;
+    if (free.batch)
+        all["/training/global_batch_size"] = quoted("at most " + std::to_string(base.training.globalBatchSize) +
+                                                    ", by the time that a token takes" + plannedByCost);
     if (const std::vector<int>& ramp = m_request.rampBatches; !ramp.empty())
         all["/training/global_batch_size"] =
             quoted("from " + std::to_string(ramp.front()) + " to " + std::to_string(base.training.globalBatchSize) + " in " +
                    std::to_string(ramp.size()) + (ramp.size() == 1 ? " step" : " steps") + ", timed at the last");
     hold("training.sequence_length", std::to_string(base.training.sequenceLength));
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
-    hold("layout.placement", quoted("packed"));
     if (const Framework* const framework = findFramework(m_request.framework))
         all["/training/overlap"] = quoted("as " + std::string(framework->name) + " hides transfers");
     if (free.layersPerStage)
@@ -618,7 +676,7 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     for (const PlanGrid& grid : grids()) {
         const int batch = base.training.globalBatchSize;
         isOneRank = isOneRank || grid.pp == 1;
-        hasMicroBatches = hasMicroBatches || (batch % grid.dp == 0 && batch / grid.dp > kMostMicroBatch);
+        hasMicroBatches = hasMicroBatches || ((free.batch || batch % grid.dp == 0) && batch / grid.dp > kMostMicroBatch);
         for (const std::string& kind : kinds)
             hasChunks = hasChunks || (scheduleFamily(kind).chunks.most == 0 && (grid.pp > 1 || !free.kind) &&
                                       chunksThatHaveLayers(grid, scheduleFamily(kind)) > kMostChunks);
@@ -636,58 +694,6 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
             std::string("none, full from the first layer of each chunk on, or selective with ") +
             (selectiveJson.starts_with('{') ? "the modules that the scenario gives" : "its usual modules") + ": one set of them");
     return all;
-}
-
-std::vector<int> rampedBatches(const PlanRequest& request, const Catalogue& catalogue, int first, int step)
-{
-    // Of the space: what is held beside the batch need be no job alone.
-    return rampedBatches(PlanSpace(request, catalogue).base.training.globalBatchSize, first, step);
-}
-
-std::vector<int> rampedBatches(int last, int first, int step)
-{
-    if (first < 1 || step < 1 || first >= last || (last - first) % step != 0) {
-        std::string nearest = ": it begins below that, and grows";
-        if (step >= last - first && first >= 1 && first < last)
-            nearest = "; from " + std::to_string(first) + " one step of " + std::to_string(last - first) + " does";
-        else if (step >= 1 && first >= 1 && first < last)
-            nearest =
-                "; " + std::to_string(last - (last - first) / step * step) + " in steps of " + std::to_string(step) + " does";
-        throw Error("a ramp of the batch from " + std::to_string(first) + " in steps of " + std::to_string(step) +
-                    " does not lead to the global batch of " + std::to_string(last) + nearest);
-    }
-    constexpr int kMostBatches = 10'000;
-    if ((last - first) / step > kMostBatches)
-        throw Error("a ramp of " + std::to_string((last - first) / step) + " batches; at most " + std::to_string(kMostBatches) +
-                    " can be judged");
-    std::vector<int> batches;
-    for (int batch = first; batch < last; batch += step)
-        batches.push_back(batch);
-    return batches;
-}
-
-ScenarioDocument withSettings(const PlanRequest& request, const std::vector<PlanSetting>& settings)
-{
-    ScenarioDocument document = request.document;
-    for (const auto& [pointer, value] : request.fixed)
-        document.set(dotted(pointer), value);
-    for (const auto& [pointer, value] : settings) {
-        if (pointer == "schedule.kind" && document.get("schedule.actions"))
-            document.erase("schedule.actions");
-        document.set(pointer, value);
-    }
-    return document;
-}
-
-std::string PlanGrid::text() const
-{
-    std::string words;
-    for (const auto& [name, size] : {std::pair{"tp", tp}, {"cp", cp}, {"pp", pp}, {"dp", dp}, {"ep", ep}})
-        if (size > 1)
-            words += (words.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(size);
-    if (etp != tp)
-        words += (words.empty() ? "" : ", ") + std::string("etp ") + std::to_string(etp);
-    return words.empty() ? "one GPU" : words;
 }
 
 } // namespace sim

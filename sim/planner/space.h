@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/planner/planner.h"
+#include "sim/planner/rank_orders.h"
 
 #include <cstdint>
 #include <map>
@@ -26,14 +27,21 @@ struct Choice {
     int deal = 0; ///< of layers to stages: 0 balanced or as given, else one of PlanSpace::rememberDeals, from 1
     Recompute recompute = Recompute::none;
     int recomputeLayers = 0; ///< of each chunk, with full
+    int batch = 0;           ///< sequences of a step of all replicas; 0: as the job has it
     auto operator<=>(const Choice&) const = default;
+    Choice ofAnyBatch() const
+    {
+        Choice of = *this;
+        of.batch = 0;
+        return of;
+    }
 };
 
 /// A key of the scenario that may be searched, and whether it is.
 struct FreeKeys {
     bool tp = true, cp = true, pp = true, dp = true, ep = true, etp = true, order = false, layersPerStage = false,
          microBatch = true, sequenceParallel = true, zeroStage = true, dpShard = true, kind = true, chunks = true,
-         recompute = true;
+         recompute = true, batch = false, placement = false;
 };
 
 /// A kind of schedule with so many chunks that pipelines of some length and number of micro-batches may have.
@@ -49,14 +57,27 @@ public:
     int gpus = 1;
     Scenario base; ///< on one GPU: model, cluster and what else is held
     FreeKeys free;
-    Choice held; ///< values of what is not free
-    std::vector<std::string> orders;
+    Choice held;                   ///< values of what is not free
+    std::vector<RankOrder> orders; ///< the job's own first
     std::vector<std::string> kinds;
     std::string selectiveJson;            ///< what recompute says where it is selective
     std::vector<int> givenLayersPerStage; ///< where there are as many stages; else, or where it is empty, balanced
 
     std::vector<PlanGrid> grids() const; ///< by divisors of gpus, in ascending order
+    /// Of the orders of ranks, one of each that are the same for a grid, and how many they are.
+    std::vector<AlikeOrders> ordersOf(const PlanGrid&) const;
     std::vector<int> microBatches(const PlanGrid&) const;
+    /// Global batches, largest first, as Choice::batch has them: the job's alone, or where it is free all that are no larger and
+    /// dealt evenly.
+    std::vector<int> batches(const PlanGrid&, int microBatch) const;
+    /// Whether more than the largest is searched. Not of kinds whose order is planned by what passes cost: nothing but laying one
+    /// out says what it holds, and so many cannot be.
+    bool hasSmallerBatches(int kind) const { return !scheduleFamily(kinds[asIndex(kind)]).plansByCost; }
+    /// What the job's global batch takes for what the choice's takes, at the same pace: 1 where that is the job's.
+    double paceOf(const Choice& choice) const
+    {
+        return choice.batch == 0 ? 1 : 1.0 * base.training.globalBatchSize / choice.batch;
+    }
     std::vector<int> zeroStages(const PlanGrid&) const;
     std::vector<int> shards(const PlanGrid&, int zeroStage) const;
     std::vector<bool> sequenceParallels(const PlanGrid&) const;
@@ -107,8 +128,8 @@ private:
     bool isLegalWithEachBatch(Scenario&, const IsLegal&) const;
     mutable std::mutex m_lock;
     mutable std::map<Choice, std::vector<std::vector<int>>> m_deals;
-    mutable std::map<int, std::vector<int>> m_balanced;           ///< [stages]
-    using PipelineKey = std::tuple<int, std::int64_t, Recompute>; ///< ranks, sequences of a micro-batch of all replicas
+    mutable std::map<int, std::vector<int>> m_balanced;  ///< [stages]
+    using PipelineKey = std::tuple<int, int, Recompute>; ///< ranks, micro-batches
     mutable std::map<PipelineKey, std::vector<LegalPipeline>> m_pipelines;
     int m_nodes = 0; ///< that the cluster is told to have; 0: nothing is said
 };

@@ -204,6 +204,17 @@ class Planning(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "in whole numbers"):
                 rankscope.plan(TINY, gpus=4, **wrong)
 
+    def test_days_stand_against_cost_and_smaller_batches_are_searched(self):
+        answer = rankscope.plan(TINY, sizes=(2, 4), price=2.0, free="training.global_batch_size", training__tokens=1e9)
+        self.assertEqual([each.gpus for each in answer.sizes], [2, 4])
+        best = {each.gpus: each.best[0] for each in answer.sizes}
+        for one in answer.pareto:
+            self.assertEqual((one.run_days, one.cost), (best[one.gpus].run_days, best[one.gpus].cost))
+        self.assertAlmostEqual(best[4].pace_s * best[4].settings["/training/global_batch_size"],
+                         best[4].step_time_s * answer.sizes[1].pace_batch)
+        with self.assertRaisesRegex(TypeError, "in whole numbers"):
+            rankscope.plan(TINY, sizes=(2, "four"))
+
     def test_says_what_is_wrong_with_a_question(self):
         with self.assertRaisesRegex(TypeError, "fix is a dict"):
             rankscope.plan(TINY, fix=["layout.tp"])

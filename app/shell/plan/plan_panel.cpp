@@ -79,12 +79,13 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     : QWidget(parent), m_desk(desk), m_theme(&lightTheme()), m_choice(std::make_shared<std::optional<PlanChoice>>()),
       m_picture(std::make_shared<const PlanPicture>()), m_map(m_choice, lightTheme()), m_best(m_choice, lightTheme()),
       m_scatter(m_choice, lightTheme()), m_guideView(lightTheme()), m_robustView(lightTheme()), m_sizesView(lightTheme()),
-      m_objective(new QComboBox), m_gpuSlider(new QSlider(Qt::Horizontal)), m_gpus(new QSpinBox), m_options(new QToolButton),
-      m_optionsMenu(new QMenu(this)), m_start(new QPushButton(tr("Plan"))), m_progress(new QProgressBar), m_proof(new QLabel),
-      m_detail(new QLabel), m_split(new QSplitter), m_mapCanvas(new CanvasWidget(m_map, renderer)),
-      m_bestCanvas(new CanvasWidget(m_best, renderer)), m_scatterCanvas(new CanvasWidget(m_scatter, renderer)),
-      m_guideCanvas(new CanvasWidget(m_guideView, renderer)), m_robustCanvas(new CanvasWidget(m_robustView, renderer)),
-      m_sizesCanvas(new CanvasWidget(m_sizesView, renderer)), m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)),
+      m_costView(lightTheme()), m_objective(new QComboBox), m_gpuSlider(new QSlider(Qt::Horizontal)), m_gpus(new QSpinBox),
+      m_options(new QToolButton), m_optionsMenu(new QMenu(this)), m_start(new QPushButton(tr("Plan"))),
+      m_progress(new QProgressBar), m_proof(new QLabel), m_detail(new QLabel), m_split(new QSplitter),
+      m_mapCanvas(new CanvasWidget(m_map, renderer)), m_bestCanvas(new CanvasWidget(m_best, renderer)),
+      m_scatterCanvas(new CanvasWidget(m_scatter, renderer)), m_guideCanvas(new CanvasWidget(m_guideView, renderer)),
+      m_robustCanvas(new CanvasWidget(m_robustView, renderer)), m_sizesCanvas(new CanvasWidget(m_sizesView, renderer)),
+      m_costCanvas(new CanvasWidget(m_costView, renderer)), m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)),
       m_open(new QPushButton(tr("Open"))), m_compare(new QPushButton(tr("Compare with Mine"))), m_copy(new QToolButton),
       m_area(new QScrollArea(this)), m_search(desk.session().catalogue())
 {
@@ -95,6 +96,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     setFocusProxy(m_start);
 
     for (const auto& [objective, text] : {std::pair{sim::PlanObjective::time, tr("Shortest step")},
+                                          {sim::PlanObjective::tokens, tr("Most tokens a day")},
                                           {sim::PlanObjective::headroom, tr("Least memory")},
                                           {sim::PlanObjective::gpuHours, tr("Fewest GPU hours")},
                                           {sim::PlanObjective::cost, tr("Lowest cost")}})
@@ -136,6 +138,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     for (const auto& [canvas, name] : {std::pair{m_mapCanvas, tr("Plan: tensor by pipeline parallelism")},
                                        {m_bestCanvas, tr("The best layouts, by what their steps go to")},
                                        {m_scatterCanvas, tr("Step time against memory")},
+                                       {m_costCanvas, tr("Days of the run against what it costs")},
                                        {m_guideCanvas, tr("Guide: the path to a layout")},
                                        {m_robustCanvas, tr("The layouts near the first where not all goes as planned")},
                                        {m_sizesCanvas, tr("The best by the number of GPUs")}}) {
@@ -151,19 +154,23 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_sizesCanvas->setMinimumHeight(kSizesHeight);
     m_sizesCanvas->setMaximumHeight(kSizesHeight);
     m_sizesView.setChosen([this](int gpus) { setGpus(gpus); });
+    m_costView.setChosen([this](int gpus) { setGpus(gpus); });
     auto* segments = new QHBoxLayout;
     segments->setSpacing(0);
     int place = 0;
     for (QToolButton* button : {segment(tr("Best"), "segmentLeft"), segment(tr("Time and memory"), "segmentRight"),
-                                segment(tr("Guide"), "segmentRight"), segment(tr("Robust"), "segmentRight")}) {
+                                segment(tr("Days and cost"), "segmentRight"), segment(tr("Guide"), "segmentRight"),
+                                segment(tr("Robust"), "segmentRight")}) {
         m_sideButtons->addButton(button, place++);
         segments->addWidget(button);
     }
     segments->addStretch(1);
     m_sideButtons->button(0)->setChecked(true);
     m_sideButtons->button(1)->setAccessibleName(tr("Time and memory"));
+    m_sideButtons->button(2)->setAccessibleName(tr("Days and cost"));
     m_side->addWidget(m_bestCanvas);
     m_side->addWidget(m_scatterCanvas);
+    m_side->addWidget(m_costCanvas);
     m_side->addWidget(m_guideCanvas);
     m_side->addWidget(m_robustCanvas);
     connect(m_sideButtons, &QButtonGroup::idClicked, this, &PlanPanel::showPartAt);
@@ -246,7 +253,8 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
             askGuide();
         refreshFrames();
     });
-    connect(m_start, &QPushButton::clicked, this, [this] { isSearching() || m_search.cellsToFill() > 0 ? stop() : start(); });
+    connect(m_start, &QPushButton::clicked, this,
+            [this] { isSearching() || m_search.cellsToFill() + m_search.sizesToFill() > 0 ? stop() : start(); });
     connect(m_objective, &QComboBox::currentIndexChanged, this, &PlanPanel::askedForOther);
     connect(m_gpuSlider, &QSlider::valueChanged, this, [this](int stop) {
         const std::vector<int> stops = gpuStops();
@@ -274,6 +282,14 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     connect(&m_search, &PlanSearch::cellsFilled, this, [this] {
         refreshControls();
         refreshDetail();
+        refreshFrames();
+    });
+    connect(&m_search, &PlanSearch::sizeFound, this, [this](const PlanState& state) {
+        m_byGpus.insert_or_assign(state.answer->gpus, state);
+        refreshFrames();
+    });
+    connect(&m_search, &PlanSearch::sizesFilled, this, [this] {
+        refreshControls();
         refreshFrames();
     });
     connect(&m_search, &PlanSearch::cellFailed, this, [this](const QString& why) {
@@ -324,6 +340,7 @@ void PlanPanel::setTheme(const Theme& theme)
     m_guideView.setTheme(theme);
     m_robustView.setTheme(theme);
     m_sizesView.setTheme(theme);
+    m_costView.setTheme(theme);
     refreshFrames();
 }
 
@@ -362,6 +379,8 @@ CanvasWidget& PlanPanel::canvas(PlanPart part) const
         return *m_scatterCanvas;
     case PlanPart::sizes:
         return *m_sizesCanvas;
+    case PlanPart::cost:
+        return *m_costCanvas;
     case PlanPart::robust:
         return *m_robustCanvas;
     case PlanPart::guide:
@@ -372,9 +391,8 @@ CanvasWidget& PlanPanel::canvas(PlanPart part) const
 
 void PlanPanel::showPart(PlanPart part)
 {
-    if (part == PlanPart::map || part == PlanPart::sizes)
-        return;
-    m_sideButtons->button(part == PlanPart::best ? 0 : part == PlanPart::scatter ? 1 : part == PlanPart::guide ? 2 : 3)->click();
+    if (const int place = m_side->indexOf(&canvas(part)); place >= 0)
+        m_sideButtons->button(place)->click();
 }
 
 QString PlanPanel::proofText() const
@@ -390,12 +408,13 @@ QString PlanPanel::detailText() const
 bool PlanPanel::hasCanvasFocus() const
 {
     return m_mapCanvas->hasFocus() || m_bestCanvas->hasFocus() || m_scatterCanvas->hasFocus() || m_guideCanvas->hasFocus() ||
-           m_robustCanvas->hasFocus() || m_sizesCanvas->hasFocus();
+           m_robustCanvas->hasFocus() || m_sizesCanvas->hasFocus() || m_costCanvas->hasFocus();
 }
 
 void PlanPanel::runCommand(ViewCommand command, bool fast)
 {
-    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_robustCanvas, m_sizesCanvas})
+    for (CanvasWidget* canvas :
+         {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_robustCanvas, m_sizesCanvas, m_costCanvas})
         if (canvas->hasFocus())
             canvas->runCommand(command, fast);
 }
@@ -437,6 +456,7 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     fold();
     refreshSizes();
     m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
+    m_sideButtons->button(2)->setText(width() >= kRoomForWords ? tr("Days and cost") : tr("Cost"));
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
@@ -461,7 +481,7 @@ void PlanPanel::fold()
 void PlanPanel::refreshControls()
 {
     const bool running = m_search.isRunning();
-    const int toFill = m_search.cellsToFill();
+    const int cellsToFill = m_search.cellsToFill(), sizesToFill = m_search.sizesToFill(), toFill = cellsToFill + sizesToFill;
     m_start->setAccessibleName(running || toFill > 0 ? tr("Stop the search") : tr("Search for the best layout"));
     m_start->setText(running || toFill > 0 ? tr("Stop") : tr("Plan"));
     m_start->setEnabled(m_desk.session().isOpen());
@@ -505,8 +525,10 @@ void PlanPanel::refreshControls()
         proof = QString::fromStdString(m_state->proof).replace(QLatin1Char('\n'), QStringLiteral(". "));
     if (running && m_state && m_state->isRunning)
         proof = tr("Searching: %1").arg(proof);
-    else if (toFill > 0)
-        proof = tr("%1. Filling the map: %2 to come").arg(proof, QString::fromStdString(sim::countedText(toFill, "cell")));
+    else if (cellsToFill > 0)
+        proof = tr("%1. Filling the map: %2 to come").arg(proof, QString::fromStdString(sim::countedText(cellsToFill, "cell")));
+    else if (sizesToFill > 0)
+        proof = tr("%1. Planning for other numbers of GPUs: %2 to come").arg(proof).arg(sizesToFill);
     else if (const int left = cellsLeft(); left > 0 && !running)
         proof = tr("%1. The filling of the map has ended before %2: choose one to search it")
                     .arg(proof, QString::fromStdString(sim::countedText(left, "cell")));
@@ -527,11 +549,13 @@ void PlanPanel::refreshDetail()
         const PlanCell* cell = m_picture->cell(choice.tp, choice.pp);
         if (choice.layout) {
             const sim::PlannedLayout& layout = *choice.layout;
-            text = tr("%1: %2. %3 GiB at the peak, %4 left; %5 tokens/s")
+            const bool byDay = m_state && m_state->request.objective == sim::PlanObjective::tokens;
+            text = tr("%1: %2. %3 GiB at the peak, %4 left; %5")
                        .arg(QString::fromStdString(layoutText(layout)), QString::fromStdString(m_picture->differenceText(layout)))
                        .arg(layout.peakMemoryGib, 0, 'f', 1)
                        .arg(layout.headroomGib, 0, 'f', 1)
-                       .arg(separated(std::llround(layout.tokensPerSecond)));
+                       .arg(byDay ? tr("%1 tokens a day").arg(QString::fromStdString(tokensText(tokensADay(layout))))
+                                  : tr("%1 tokens/s").arg(separated(std::llround(layout.tokensPerSecond))));
             if (const std::string cost = m_picture->costText(layout); !cost.empty())
                 text += QStringLiteral("; ") + QString::fromStdString(cost);
             if (m_choosesPath)
@@ -588,6 +612,7 @@ void PlanPanel::refreshSizes()
         }
         sizes.push_back(std::move(size));
     }
+    m_costView.set(sizes, m_price);
     m_sizesView.set(std::move(sizes));
 }
 
@@ -596,7 +621,8 @@ void PlanPanel::refreshFrames()
     refreshSizes();
     if (isReady())
         Q_EMIT ready();
-    for (CanvasWidget* canvas : {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_robustCanvas, m_sizesCanvas})
+    for (CanvasWidget* canvas :
+         {m_mapCanvas, m_bestCanvas, m_scatterCanvas, m_guideCanvas, m_robustCanvas, m_sizesCanvas, m_costCanvas})
         canvas->requestFrame();
 }
 

@@ -5,6 +5,8 @@
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/session/desk.h"
 #include "app/session/plan_search.h"
+#include "app/shell/plan/plan_part.h"
+#include "app/views/plan/plan_cost_view.h"
 #include "app/views/plan/plan_guide_view.h"
 #include "app/views/plan/plan_robust_view.h"
 #include "app/views/plan/plan_sizes_view.h"
@@ -40,8 +42,6 @@ class QToolButton;
 
 namespace app {
 
-enum class PlanPart { map, best, scatter, guide, robust, sizes };
-
 /// Where a menu of that size opens beside a button: on the screen, and not over the button where there is room.
 QPoint menuPlace(const QRect& button, QSize menu, const QRect& screen);
 
@@ -64,7 +64,7 @@ public:
     bool isReady() const
     {
         return !m_search.isRunning() && !m_search.isAskingCell() && !m_search.isAskingGuide() && !m_search.isAskingRobust() &&
-               m_search.cellsToFill() == 0 && !m_soon.isActive() && !m_guideSoon.isActive();
+               m_search.cellsToFill() == 0 && m_search.sizesToFill() == 0 && !m_soon.isActive() && !m_guideSoon.isActive();
     }
     void setObjective(sim::PlanObjective);
     void setFillsMap(bool fills) { m_fillsMap = fills; }                     ///< after the proof, the best of each cell; it does
@@ -128,6 +128,8 @@ private:
     void forgetRobust();
     void chooseOfRobust(const sim::PlannedLayout&);
     void fillMap();
+    void fillSizes();
+    sim::PlanRequest requestFor(int gpus) const;
     void showGuide();
     void chooseOfGuide(const sim::PlannedLayout&, bool isPath);
     void choiceChanged();
@@ -176,6 +178,7 @@ private:
     PlanGuideView m_guideView;
     PlanRobustView m_robustView;
     PlanSizesView m_sizesView;
+    PlanCostView m_costView;
 
     QComboBox* m_objective;
     QSlider* m_gpuSlider;
@@ -186,7 +189,7 @@ private:
     QProgressBar* m_progress;
     QLabel *m_proof, *m_detail;
     QSplitter* m_split;
-    CanvasWidget *m_mapCanvas, *m_bestCanvas, *m_scatterCanvas, *m_guideCanvas, *m_robustCanvas, *m_sizesCanvas;
+    CanvasWidget *m_mapCanvas, *m_bestCanvas, *m_scatterCanvas, *m_guideCanvas, *m_robustCanvas, *m_sizesCanvas, *m_costCanvas;
     QStackedWidget* m_side;
     QButtonGroup* m_sideButtons;
     QPushButton *m_open, *m_compare;

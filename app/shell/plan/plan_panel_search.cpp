@@ -44,9 +44,14 @@ std::string PlanPanel::textOf(sim::ScenarioDocument document) const
 
 sim::PlanRequest PlanPanel::requestNow() const
 {
+    return requestFor(m_gpus->value());
+}
+
+sim::PlanRequest PlanPanel::requestFor(int gpus) const
+{
     const Session& session = m_desk.session();
     sim::PlanRequest request{.document = session.document()};
-    request.gpus = m_gpus->value() == presentGpus() ? 0 : m_gpus->value();
+    request.gpus = gpus == presentGpus() ? 0 : gpus;
     request.objective = static_cast<sim::PlanObjective>(m_objective->currentData().toInt());
     request.price = m_price;
     request.framework = m_framework;
@@ -277,6 +282,7 @@ void PlanPanel::show(const PlanState& state)
             askGuide();
         askRobust();
         fillMap();
+        fillSizes();
     }
     showGuide();
     if (const PlanCell* cell = *m_choice ? m_picture->cell((*m_choice)->tp, (*m_choice)->pp) : nullptr;
@@ -342,6 +348,8 @@ void PlanPanel::showPartAt(int place)
     if (isGuideInFront() && !m_guide && !m_search.isAskingGuide())
         askGuide();
     askRobust();
+    fillSizes();
+    refreshControls();
 }
 
 void PlanPanel::askGuide()
@@ -397,6 +405,27 @@ void PlanPanel::fillMap()
     m_hasFilledMap = !places.empty();
     if (!places.empty())
         m_search.fillCells({m_state->request, m_state->answer}, places, m_mostFillSeconds);
+}
+
+/// Of the numbers of GPUs that the slider has, while their days and costs are looked at.
+void PlanPanel::fillSizes()
+{
+    if (m_side->currentWidget() != m_costCanvas)
+        return;
+    const bool hasRun = m_desk.session().isOpen() && m_desk.session().document().get("training.tokens").has_value();
+    m_costView.setHint(!hasRun   ? tr("How long the run is, is not known: say how many tokens it trains.").toStdString()
+                       : m_state ? tr("Nothing that fits was found so far.").toStdString()
+                                 : tr("No plan yet: press Plan.").toStdString());
+    if (!hasRun || !m_state || m_search.isRunning() || m_search.sizesToFill() > 0 || searchedText() != m_plannedOf)
+        return;
+    std::vector<sim::PlanRequest> requests;
+    for (const int gpus : gpuStops())
+        if (!m_byGpus.contains(gpus)) {
+            requests.push_back(requestFor(gpus));
+            requests.back().top = 1;
+        }
+    if (!requests.empty())
+        m_search.fillSizes(std::move(requests));
 }
 
 /// Cells of the map that its filling did not come to.

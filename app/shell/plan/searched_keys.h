@@ -28,10 +28,14 @@ inline constexpr std::array kSearchedKeys{"layout.tp",
 struct BesidesFree {
     const char *pointer, *text, *brief;
 };
-inline constexpr std::array<BesidesFree, 2> kBesidesFree{
+inline constexpr std::array<BesidesFree, 4> kBesidesFree{
     {{"layout.order", QT_TRANSLATE_NOOP("app::PlanPanel", "Order of the axes on the ranks"),
       QT_TRANSLATE_NOOP("app::PlanPanel", "any order")},
+     {"layout.placement", QT_TRANSLATE_NOOP("app::PlanPanel", "Placement of the ranks on the nodes"),
+      QT_TRANSLATE_NOOP("app::PlanPanel", "any placement")},
      {"schedule.layers_per_stage", QT_TRANSLATE_NOOP("app::PlanPanel", "Layers of each stage, by what stages cost"),
-      QT_TRANSLATE_NOOP("app::PlanPanel", "uneven stages")}}};
+      QT_TRANSLATE_NOOP("app::PlanPanel", "uneven stages")},
+     {"training.global_batch_size", QT_TRANSLATE_NOOP("app::PlanPanel", "Global batch, at most as large as it is"),
+      QT_TRANSLATE_NOOP("app::PlanPanel", "smaller batches, too")}}};
 
 } // namespace app

@@ -346,6 +346,9 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
         window.show();
         return QApplication::exec();
     }
+    for (const auto& [name, part] : kPlanPages)
+        if (options.planPage == QLatin1String(name.data(), static_cast<qsizetype>(name.size())))
+            window.planner().showPart(part);
     if (options.plan)
         window.showPlan();
     if (!options.compare.isEmpty())

@@ -1,6 +1,7 @@
 #include "app/shell/window/command_line.h"
 
 #include "app/session/trace_file.h"
+#include "app/shell/plan/plan_part.h"
 #include "app/views/pictures.h"
 
 #include <QCommandLineParser>
@@ -43,6 +44,15 @@ QString pictureNames()
     return names.join(QStringLiteral(", "));
 }
 
+/// "best, memory"
+QString planPages()
+{
+    QStringList names;
+    for (const auto& [name, part] : kPlanPages)
+        names << QLatin1String(name.data(), static_cast<qsizetype>(name.size()));
+    return names.join(QStringLiteral(", "));
+}
+
 } // namespace
 
 CommandLine parseCommandLine(const QStringList& arguments, const QString& version)
@@ -73,6 +83,9 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         QStringLiteral("NAME"));
     const QCommandLineOption plan(QStringLiteral("plan"),
                                   QStringLiteral("Open FILE with the Plan view, and plan: the best layout of its GPUs."));
+    const QCommandLineOption planPage(QStringLiteral("plan-page"),
+                                      QStringLiteral("The same with this page beside its map: %1.").arg(planPages()),
+                                      QStringLiteral("NAME"));
     const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Play a lesson: its id, one-f-one-b, or its file."),
                                     QStringLiteral("ID"));
     const QCommandLineOption handout(QStringLiteral("handout"),
@@ -128,8 +141,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption theme(QStringLiteral("theme"),
                                    QStringLiteral("light, dark or high-contrast; as in the settings by default."),
                                    QStringLiteral("NAME"));
-    parser.addOptions({help,      versionOption, view, plan, lesson, handout, seed,    present, live, attach, key,
-                       serverKey, screenshot,    page, size, figure, film,    seconds, fps,     set,  theme,  compare});
+    parser.addOptions({help,      versionOption, view, plan, planPage, lesson, handout, seed, present, live,  attach, key,
+                       serverKey, screenshot,    page, size, figure,   film,   seconds, fps,  set,     theme, compare});
 
     if (!parser.parse(joined))
         return wrong(parser.errorText());
@@ -176,7 +189,10 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                 QStringLiteral("--seed %1: a whole number from 0 to %2 is needed").arg(parser.value(seed)).arg(kLargestSeed));
     }
     options.theme = parser.value(theme);
-    options.plan = parser.isSet(plan);
+    options.planPage = parser.value(planPage);
+    if (parser.isSet(planPage) && !planPages().split(QStringLiteral(", ")).contains(options.planPage))
+        return wrong(QStringLiteral("--plan-page %1: %2").arg(options.planPage, planPages()));
+    options.plan = parser.isSet(plan) || parser.isSet(planPage);
     if (options.plan && options.file.isEmpty())
         return wrong(QStringLiteral("--plan plans FILE, and no FILE was given"));
     options.present = parser.isSet(present);
@@ -279,7 +295,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                              .arg(kMostFramesPerSecond));
     }
     if (!options.file.isEmpty() && isTrace(options.file))
-        for (const QCommandLineOption* ofScenario : {&set, &compare, &plan, &live, &figure, &page, &present})
+        for (const QCommandLineOption* ofScenario : {&set, &compare, &plan, &planPage, &live, &figure, &page, &present})
             if (parser.isSet(*ofScenario))
                 return wrong(
                     QStringLiteral("--%1 is about a scenario, and %2 is read as a recorded run (as folders and packed files "

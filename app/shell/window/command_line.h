@@ -13,6 +13,7 @@ struct StartOptions {
     QString file;
     QStringList moreFiles; ///< of a recorded run whose first file is `file`
     bool plan = false;     ///< the Plan view, and starts it
+    QString planPage;      ///< what of it is beside the map, one of kPlanPages; empty: the best layouts
     QString view;          ///< "grid", "timeline" or empty: both
     QString lesson;        ///< id or file of one to play
     QString handout;       ///< .pdf of it

@@ -66,15 +66,16 @@ std::vector<PlanView::Spot> PlanBestLayouts::spots(Rect area) const
     std::vector<Spot> out;
     for (std::size_t i = 0; i < best.size(); ++i) {
         const sim::PlannedLayout& layout = best[i];
-        std::string name = std::to_string(i + 1) + ". " + layoutText(layout) + ": step " +
-                           durationText(layout.stepSeconds * 1e9) + ", " + gibOf(layout.peakMemoryGib);
+        std::string name = std::to_string(i + 1) + ". " + layoutText(layout) + ": step " + picture().paceText(layout) + ", " +
+                           gibOf(layout.peakMemoryGib);
         for (const std::string& more : {picture().costText(layout), picture().tightText(layout)})
             name += more.empty() ? "" : ", " + more;
         if (layout.tieWithFirst)
             name += ", a tie with the first: the model cannot tell them apart";
         for (const sim::StepPart part : sim::kStepParts)
             if (layout.use[part] > 0)
-                name += "\n" + std::string(sim::factsOf(part).title) + " " + durationText(static_cast<double>(layout.use[part]));
+                name += "\n" + std::string(sim::factsOf(part).title) + " " +
+                        durationText(static_cast<double>(PlanPicture::paceNs(layout, part)));
         if (const Rect row = f.rowAt(i); row.bottom <= area.bottom + 1)
             out.push_back({row, choiceOf(layout), std::move(name)});
     }
@@ -99,7 +100,7 @@ void PlanBestLayouts::paint(Canvas& canvas) const
     }
     double longest = 0;
     for (const sim::PlannedLayout& layout : best)
-        longest = std::max(longest, layout.stepSeconds);
+        longest = std::max(longest, layout.paceSeconds());
     const std::vector<std::string> telling = tellingTexts(best);
     std::size_t i = 0;
     for (const Spot& spot : spots(area)) {
@@ -142,20 +143,20 @@ void PlanBestLayouts::paint(Canvas& canvas) const
             if (layout.use[part] <= 0)
                 continue;
             const float from = at(sum);
-            sum += static_cast<double>(layout.use[part]) * 1e-9;
+            const double ns = static_cast<double>(PlanPicture::paceNs(layout, part));
+            sum += ns * 1e-9;
             const Rect bar{from, barTop, std::max(from + 1, at(sum) - 1), barBottom};
             const Color fill = fillOf(part, t);
             canvas.fillRect(bar, fill);
             const std::string name = sim::factsOf(part).name;
-            const std::string shown = fitting(canvas, {name + " " + durationText(static_cast<double>(layout.use[part])), name},
-                                              bar.width() - 6, FontFace::small);
+            const std::string shown = fitting(canvas, {name + " " + durationText(ns), name}, bar.width() - 6, FontFace::small);
             textInside(canvas, {bar.left + 3, bar.top, bar.right, bar.bottom}, shown, readableOn(fill), FontFace::small);
         }
-        const float right = std::max(at(layout.stepSeconds), at(sum)) + 6;
+        const float right = std::max(at(layout.paceSeconds()), at(sum)) + 6;
         const double margin = picture().marginOf(layout);
         std::array<char, 32> percent{};
         std::snprintf(percent.data(), percent.size(), "%+.1f %%", 100 * margin);
-        const std::string time = durationText(layout.stepSeconds * 1e9), gib = gibOf(layout.peakMemoryGib);
+        const std::string time = durationText(layout.paceSeconds() * 1e9), gib = gibOf(layout.peakMemoryGib);
         const std::string differs = i == 0 ? "" : layout.tieWithFirst ? " tie" : std::string(" ") + percent.data();
         const std::string whole = time + differs + " · " + gib;
         const std::vector<std::string> numbers =

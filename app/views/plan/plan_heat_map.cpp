@@ -200,7 +200,7 @@ void PlanHeatMap::paint(Canvas& canvas) const
                 textInside(canvas, at, text, ink, face, Align::center);
             };
             if (cell->best) {
-                const auto time = durationText(cell->best->stepSeconds * 1e9);
+                const auto time = durationText(cell->best->paceSeconds() * 1e9);
                 const float half = std::floor((inner.top + inner.bottom) / 2);
                 const bool isHigh = inner.height() >= canvas.textHeight(FontFace::bold) + canvas.textHeight(FontFace::small);
                 const std::string first = fitting(canvas, {time}, inner.width(), FontFace::bold);

@@ -154,7 +154,7 @@ void PlanPicture::fillCell(PlanCell& cell) const
         return;
     }
     if (cell.leastSeconds > 0 && !byHeadroom())
-        cell.margin = cell.leastSeconds / m_answer->best.front().stepSeconds - 1;
+        cell.margin = cell.leastSeconds / m_answer->best.front().paceSeconds() - 1;
 }
 
 const PlanCell* PlanPicture::cell(int tp, int pp) const
@@ -187,21 +187,34 @@ void PlanPicture::setCell(int tp, int pp, const sim::PlanAnswer& answer)
     fillCell(*cell);
 }
 
+std::string PlanPicture::paceText(const sim::PlannedLayout& layout) const
+{
+    if (!m_answer || m_answer->paceBatch == 0)
+        return stepText(layout.stepSeconds);
+    const std::string whole = stepText(layout.paceSeconds()) + " for " + sim::countedText(m_answer->paceBatch, "sequence");
+    return layout.batches == 1 ? whole : whole + " (" + stepText(layout.stepSeconds) + " a step)";
+}
+
+std::int64_t PlanPicture::paceNs(const sim::PlannedLayout& layout, sim::StepPart part)
+{
+    return std::llround(static_cast<double>(layout.use[part]) * layout.batches);
+}
+
 std::string PlanPicture::differenceText(const sim::PlannedLayout& layout) const
 {
-    std::string text = "takes " + stepText(layout.stepSeconds);
+    std::string text = "takes " + paceText(layout);
     if (!m_answer || m_answer->best.empty() || m_answer->best.front().settings == layout.settings)
         return text;
     const sim::PlannedLayout& first = m_answer->best.front();
     std::vector<std::pair<std::int64_t, sim::StepPart>> deltas;
     for (const sim::StepPart part : sim::kStepParts)
-        if (const std::int64_t delta = layout.use[part] - first.use[part]; delta != 0)
+        if (const std::int64_t delta = paceNs(layout, part) - paceNs(first, part); delta != 0)
             deltas.emplace_back(delta, part);
     std::sort(deltas.begin(), deltas.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
     std::erase_if(deltas, [largest = deltas.empty() ? 0 : deltas.front().first](const auto& delta) {
         return static_cast<double>(std::abs(delta.first)) < kLostInThreeDigits * static_cast<double>(std::abs(largest));
     });
-    const double difference = layout.stepSeconds - first.stepSeconds;
+    const double difference = layout.paceSeconds() - first.paceSeconds();
     text += ", " + stepText(std::abs(difference)) + (difference >= 0 ? " more" : " less") + " than the first";
     for (std::size_t i = 0; i < deltas.size(); ++i)
         text += (i == 0 ? ": " : ", ") + std::string(sim::factsOf(deltas[i].second).name) + (deltas[i].first > 0 ? " +" : " −") +
@@ -248,11 +261,11 @@ struct LayoutFeature {
     const std::string& told() const { return words.empty() ? absent : words; }
 };
 
-std::array<LayoutFeature, 6> featuresOf(const sim::PlannedLayout& layout)
+std::array<LayoutFeature, 7> featuresOf(const sim::PlannedLayout& layout)
 {
-    std::array<LayoutFeature, 6> out{LayoutFeature{layout.grid.text(), {}}, {{}, "no schedule"},
-                                     {{}, "micro-batch as it is"},          {{}, "no ZeRO"},
-                                     {{}, "not sequence parallel"},         {{}, "no recomputation"}};
+    std::array<LayoutFeature, 7> out{
+        LayoutFeature{layout.grid.text(), {}}, {{}, "no schedule"},      {{}, "micro-batch as it is"}, {{}, "no ZeRO"},
+        {{}, "not sequence parallel"},         {{}, "no recomputation"}, {{}, "batch as it is"}};
     if (const auto kind = settingIn(layout, "schedule.kind"); !kind.empty() && layout.grid.pp > 1) {
         const auto chunks = settingIn(layout, "schedule.virtual_stages");
         out[1].words = bare(kind) + (chunks.empty() || chunks == "1" ? "" : " × " + std::string(chunks));
@@ -276,6 +289,8 @@ std::array<LayoutFeature, 6> featuresOf(const sim::PlannedLayout& layout)
             out[5].words = "recomputes " + layers + (layers == "1" ? " layer" : " layers") + " a chunk";
         }
     }
+    if (const auto batch = settingIn(layout, "training.global_batch_size"); !batch.empty())
+        out[6].words = "batch " + std::string(batch);
     return out;
 }
 
@@ -297,7 +312,7 @@ std::string layoutText(const sim::PlannedLayout& layout)
 
 std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>& layouts)
 {
-    std::vector<std::array<LayoutFeature, 6>> all;
+    std::vector<std::array<LayoutFeature, 7>> all;
     for (const sim::PlannedLayout& layout : layouts)
         all.push_back(featuresOf(layout));
     std::vector<std::string> out(layouts.size());
@@ -340,7 +355,7 @@ std::string cellText(const PlanPicture& picture, const PlanCell& cell)
 {
     std::string text = "tp " + countText(cell.tp) + ", pp " + countText(cell.pp);
     if (cell.best)
-        text += ": " + stepText(cell.best->stepSeconds) + ", " + formatted("%.1f GiB", cell.best->peakMemoryGib);
+        text += ": " + stepText(cell.best->paceSeconds()) + ", " + formatted("%.1f GiB", cell.best->peakMemoryGib);
     const std::string margin = marginText(picture, cell);
     text += margin.empty() ? "" : ", " + margin;
     if (cell.best)
@@ -358,7 +373,7 @@ Table planTable(const PlanPicture& picture)
     for (const PlanCell& cell : picture.cells()) {
         const bool hasMargin = cell.best || (cell.kind == PlanCellKind::floor && !picture.byHeadroom());
         table.rows.push_back({std::to_string(cell.tp), std::to_string(cell.pp), kNames[static_cast<std::size_t>(cell.kind)],
-                              cell.best               ? formatted("%.9g", cell.best->stepSeconds)
+                              cell.best               ? formatted("%.9g", cell.best->paceSeconds())
                               : cell.leastSeconds > 0 ? formatted("%.9g", cell.leastSeconds)
                                                       : std::string(),
                               cell.best ? formatted("%.6g", cell.best->peakMemoryGib) : std::string(),

@@ -75,12 +75,16 @@ public:
     std::string costText(const sim::PlannedLayout&) const;
     /// "only 1.2 GiB of 80 left" where that is less than a twentieth; else empty.
     std::string tightText(const sim::PlannedLayout&) const;
+    /// "1.30 s" of its step; where the batch is free "1.30 s for 128 sequences (1.22 s a step)".
+    std::string paceText(const sim::PlannedLayout&) const;
+    /// What of its step goes to that, for as many tokens as the other layouts'.
+    static std::int64_t paceNs(const sim::PlannedLayout&, sim::StepPart);
     /// "takes 1.30 s, 300 ms more than the first: exposed tp +300 ms": the largest parts first; they add up
     /// as far as the largest is written.
     std::string differenceText(const sim::PlannedLayout&) const;
 
 private:
-    double keyOf(const sim::PlannedLayout& layout) const { return byHeadroom() ? layout.peakMemoryGib : layout.stepSeconds; }
+    double keyOf(const sim::PlannedLayout& layout) const { return byHeadroom() ? layout.peakMemoryGib : layout.paceSeconds(); }
     void fillCell(PlanCell&) const;
 
     std::shared_ptr<const sim::PlanAnswer> m_answer;

@@ -29,7 +29,7 @@ std::string axisGib(double gib)
 struct PlanScatter::Frame {
     Rect plot;
     double leastGib = 0, mostGib = 1, leastSeconds = 0, mostSeconds = 1;
-    Point at(const sim::PlannedLayout& layout) const { return {x(layout.peakMemoryGib), y(layout.stepSeconds)}; }
+    Point at(const sim::PlannedLayout& layout) const { return {x(layout.peakMemoryGib), y(layout.paceSeconds())}; }
     float x(double gib) const { return plot.left + plot.width() * static_cast<float>((gib - leastGib) / (mostGib - leastGib)); }
     float y(double seconds) const
     {
@@ -44,9 +44,9 @@ PlanScatter::Frame PlanScatter::frame(Rect area) const
     constexpr double kBeyond = 3; ///< what takes more than so many times the first is at the edge
     double least = std::numeric_limits<double>::infinity(), most = 0, leastGib = least;
     for (const sim::PlannedLayout& layout : picture().layouts()) {
-        least = std::min(least, layout.stepSeconds);
+        least = std::min(least, layout.paceSeconds());
         leastGib = std::min(leastGib, layout.peakMemoryGib);
-        most = std::max(most, layout.stepSeconds);
+        most = std::max(most, layout.paceSeconds());
     }
     if (picture().layouts().empty())
         return f;
@@ -76,7 +76,7 @@ std::vector<PlanView::Spot> PlanScatter::spots(Rect area) const
         std::snprintf(gib.data(), gib.size(), "%.1f GiB", layout.peakMemoryGib);
         out.push_back({{at.x - kDot, at.y - kDot, at.x + kDot, at.y + kDot},
                        choiceOf(layout),
-                       layoutText(layout) + ": step " + durationText(layout.stepSeconds * 1e9) + ", " + gib.data() +
+                       layoutText(layout) + ": step " + picture().paceText(layout) + ", " + gib.data() +
                            (picture().costText(layout).empty() ? "" : ", " + picture().costText(layout)) +
                            (picture().isOnFrontier(layout) ? ", on the frontier" : "")});
     }

@@ -16,6 +16,8 @@ namespace {
 constexpr float kSizesGap = 3, kWidestSize = 150;
 constexpr double kSecondsADay = 86400;
 
+} // namespace
+
 std::string tokensText(double tokens)
 {
     for (const auto& [size, letter] : {std::pair{1e12, " T"}, {1e9, " B"}, {1e6, " M"}, {1e3, " k"}})
@@ -23,8 +25,6 @@ std::string tokensText(double tokens)
             return sim::numberText(tokens / size, sim::Unit::number) + letter;
     return sim::numberText(tokens, sim::Unit::number);
 }
-
-} // namespace
 
 double tokensADay(const sim::PlannedLayout& layout)
 {
@@ -124,17 +124,24 @@ bool PlanSizesView::pointer(const PointerEvent& event, Rect area)
     return isAnother;
 }
 
-bool PlanSizesView::command(ViewCommand command, bool, Rect)
+std::optional<int> gpusAfter(const std::vector<PlanSize>& sizes, ViewCommand command)
 {
     const bool isNext = command == ViewCommand::next || command == ViewCommand::stepRight;
-    if (m_sizes.empty() || !m_chosen || (!isNext && command != ViewCommand::previous && command != ViewCommand::stepLeft))
-        return false;
-    const auto shown = std::find_if(m_sizes.begin(), m_sizes.end(), [](const PlanSize& size) { return size.isShown; });
-    const auto at = shown == m_sizes.end() ? std::ptrdiff_t{0} : (shown - m_sizes.begin()) + (isNext ? 1 : -1);
-    if (at < 0 || at >= static_cast<std::ptrdiff_t>(m_sizes.size()))
-        return false;
-    m_chosen(m_sizes[static_cast<std::size_t>(at)].gpus);
-    return true;
+    if (sizes.empty() || (!isNext && command != ViewCommand::previous && command != ViewCommand::stepLeft))
+        return {};
+    const auto shown = std::find_if(sizes.begin(), sizes.end(), [](const PlanSize& size) { return size.isShown; });
+    const auto at = shown == sizes.end() ? std::ptrdiff_t{0} : (shown - sizes.begin()) + (isNext ? 1 : -1);
+    if (at < 0 || at >= static_cast<std::ptrdiff_t>(sizes.size()))
+        return {};
+    return sizes[static_cast<std::size_t>(at)].gpus;
+}
+
+bool PlanSizesView::command(ViewCommand command, bool, Rect)
+{
+    const std::optional<int> gpus = gpusAfter(m_sizes, command);
+    if (gpus && m_chosen)
+        m_chosen(*gpus);
+    return gpus && m_chosen;
 }
 
 std::string PlanSizesView::tooltip() const

@@ -24,6 +24,9 @@ struct PlanSize {
 /// "32 GPUs: step 1.20 s, 14.2 M tokens a day, tp 8, pp 4 · …": for a screen reader and a tooltip.
 std::string planSizeText(const PlanSize&);
 double tokensADay(const sim::PlannedLayout&);
+std::string tokensText(double tokens); ///< "14.2 M"
+/// The size that a key goes to from the one that is shown; nothing: none, or the key goes nowhere.
+std::optional<int> gpusAfter(const std::vector<PlanSize>&, ViewCommand);
 
 class PlanSizesView final : public View {
 public:

@@ -29,7 +29,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Wrong{"--no-such", "no-such"}, Wrong{"a.json b.json", "one FILE"},
                     Wrong{"--view nothing a.json", "there is no such view; there are grid"},
                     Wrong{"--lesson first FILE", "takes no other FILE"}, Wrong{"--live", "no FILE was given"},
-                    Wrong{"--plan", "no FILE was given"}, Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
+                    Wrong{"--plan", "no FILE was given"}, Wrong{"--plan-page guide", "no FILE was given"},
+                    Wrong{"a.json --plan-page map", "--plan-page map: best, memory, cost, guide, robust"},
+                    Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
                     Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
                     Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},
                     Wrong{"--size 1600", "WxH"}, Wrong{"--size 10x10", "320"}, Wrong{"--size ax900", "WxH"},
@@ -48,8 +50,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CommandLine, WhatIsAboutAScenarioIsRefusedOfARecordedRun)
 {
     const std::string run = RANKSCOPE_TEST_DATA "/kineto";
-    for (const std::string flag :
-         {"--set layout.tp=2", "--compare a.json", "--plan", "--live", "--figure grid a.svg", "--page a.html"}) {
+    for (const std::string flag : {"--set layout.tp=2", "--compare a.json", "--plan", "--plan-page guide", "--live",
+                                   "--figure grid a.svg", "--page a.html"}) {
         const CommandLine result = parse((flag + " " + run).c_str());
         EXPECT_EQ(result.exitCode, 2) << flag;
         EXPECT_TRUE(result.output.contains(QString::fromStdString("is about a scenario, and " + run))) << flag;

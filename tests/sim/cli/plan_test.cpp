@@ -120,7 +120,11 @@ TEST(PlanCommand, ListsTheBestOfEachNumberOfGpus)
         EXPECT_EQ(sizes.at(place).at("gpus"), gpus);
         EXPECT_EQ(sizes.at(place).at("best").at(0), runJson(job + "--gpus " + std::to_string(gpus) + " --json").at("best").at(0));
     }
-    EXPECT_THAT(run(job + "--sizes 16").out, HasSubstr("billion"));
+    EXPECT_THAT(run(job + "--sizes 16").out, AllOf(HasSubstr("billion"), Not(HasSubstr("days"))));
+    EXPECT_THAT(run(job + "--sizes 16 --set training.tokens=1e11").out, HasSubstr("GPU hours\n"));
+    EXPECT_THAT(run(job + "--sizes 16 --set training.tokens=1e11 --price 2").out,
+                AllOf(HasSubstr("cost"), HasSubstr("Sooner done or for less than any other of these: 16 GPUs in ")));
+    EXPECT_THAT(run(job + "--objective tokens").out, AllOf(HasSubstr("proved best in tokens a day"), HasSubstr(" billion ")));
     EXPECT_THAT(run(job + "--sizes 16,x").err, HasSubstr("--sizes takes numbers of GPUs"));
 }
 

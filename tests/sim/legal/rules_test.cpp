@@ -162,6 +162,10 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"layout.order=tp-cp-ep-pp-dp"},
          {"/layout/order: with pp not last in \"tp-cp-ep-pp-dp\" etp x ep = 1 x 4 must equal tp x cp = 2 x 1; nearest: "
           "tp-cp-ep-dp-pp"}},
+        {kExperts,
+         {"layout.order=ep-pp-dp-tp-cp", "layout.etp=1", "layout.ep=2"},
+         {"/layout/order: in \"ep-pp-dp-tp-cp\" the ranks of a pipeline are 1 apart, and those of the experts 2; nearest: "
+          "tp-cp-ep-dp-pp"}},
         {kDense, {"layout.order=tp-tp-pp"}, {"/layout/order: \"tp-tp-pp\" names tp twice"}},
         // The schedule.
         {kDense,

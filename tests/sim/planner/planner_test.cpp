@@ -409,6 +409,82 @@ TEST(Planner, TakesNoLayoutThatTheRampOfItsBatchDoesNotReach)
     EXPECT_EQ(rampedBatches(held, test::catalogue(), 2, 2), request.rampBatches);
 }
 
+TEST(Planner, TakesOfAllBatchesUpToTheLargestTheOneWhoseTokensTakeLeast)
+{
+    // Under the margin no layout of as many sequences fits that holds all of them at once.
+    for (const auto& [kind, margin] : {std::pair{"1f1b", 0.0}, {"interleaved-1f1b", 0.0}, {"gpipe", 79.92}}) {
+        const auto job = [&, margin = margin, kind = kind](int batch) {
+            PlanRequest request = tinyJob({{"schedule.kind", kind}, {"training.recompute", "none"}});
+            request.marginGib = margin;
+            request.document.set("training.global_batch_size", std::to_string(batch));
+            request.gpus = 6;
+            return request;
+        };
+        constexpr int kMost = 7;
+        double least = std::numeric_limits<double>::infinity();
+        std::int64_t covered = 0;
+        for (int batch = 1; batch <= kMost; ++batch) { // one exact search after the other
+            const PlanAnswer exact = plan(job(batch), test::catalogue());
+            covered += exact.covered;
+            if (!exact.best.empty())
+                least = std::min(least, exact.best.front().stepSeconds * kMost / batch);
+        }
+        PlanRequest request = job(kMost);
+        request.freed = {"training.global_batch_size"};
+        const PlanAnswer answer = plan(request, test::catalogue());
+        ASSERT_FALSE(answer.best.empty());
+        const PlannedLayout& first = answer.best.front();
+        EXPECT_TRUE(answer.proved);
+        EXPECT_EQ(answer.covered, covered);
+        EXPECT_DOUBLE_EQ(first.paceSeconds(), least);
+        EXPECT_EQ(simulated(withSettings(request, first.settings)), first.stepSeconds);
+        for (const PlannedLayout& layout : answer.best)
+            EXPECT_NEAR(kMost * 512 / layout.paceSeconds(), layout.tokensPerSecond, 1e-6 * layout.tokensPerSecond);
+        const Answer said = planAnswer(answer, request);
+        EXPECT_EQ(said.at("pace_batch"), kMost);
+        EXPECT_THAT(planProof(said), testing::HasSubstr("by the time that a token takes, told for each 7 sequences"));
+        for (const RejectedGrid& grid : answer.rejected)
+            if (grid.reason == PlanReason::floor || grid.reason == PlanReason::slower) {
+                EXPECT_THAT(grid.text, testing::HasSubstr(" for each 7 sequences, "));
+            }
+    }
+}
+
+TEST(Planner, GivesReplicasThatCannotShareTheBatchAsManyAsTheyCan)
+{
+    PlanRequest request = tinyJob({{"layout.tp", "1"}, {"layout.cp", "1"}, {"layout.pp", "1"}});
+    request.gpus = 6; // 8 sequences
+    EXPECT_TRUE(plan(request, test::catalogue()).best.empty());
+    request.freed = {"training.global_batch_size"};
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_FALSE(answer.best.empty());
+    EXPECT_THAT(answer.best.front().settings, testing::Contains(PlanSetting("training.global_batch_size", "6")));
+}
+
+TEST(Planner, SaysTheSameOfAFreeBatchForAnyNumberOfThreads)
+{
+    PlanRequest one = tinyJob({{"training.recompute", "none"}});
+    one.freed = {"training.global_batch_size"};
+    PlanRequest three = one;
+    one.jobs = 1;
+    three.jobs = 3;
+    EXPECT_EQ(said(one), said(three));
+}
+
+TEST(Planner, FreesNoBatchWhereThatSaysNothing)
+{
+    PlanRequest request = tinyJob();
+    request.freed = {"training.global_batch_size"};
+    request.objective = PlanObjective::headroom;
+    EXPECT_THROW(plan(request, test::catalogue()), Error);
+    request.objective = PlanObjective::tokens;
+    request.rampBatches = {4};
+    EXPECT_THROW(plan(request, test::catalogue()), Error);
+    request.rampBatches.clear();
+    request.document.erase("training.global_batch_size");
+    EXPECT_THROW(plan(request, test::catalogue()), Error);
+}
+
 TEST(Planner, LeavesOpenWhatIsTooLargeToBeSimulatedHere)
 {
     PlanRequest request = tinyJob({{"model.num_hidden_layers", "64"},

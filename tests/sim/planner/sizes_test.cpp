@@ -72,6 +72,35 @@ TEST(Sizes, AreTheFirstThatIsInTimeAndProvedSo)
     }
 }
 
+TEST(Sizes, AreWorthTheirPriceWhereNoOtherIsDoneSoonerForNoMore)
+{
+    const auto of = [](double tokensPerSecond, double gpuHours) {
+        return PlannedLayout{.settings = {}, .tokensPerSecond = tokensPerSecond, .gpuHours = gpuHours};
+    };
+    // The third is later than the second and costs as much, the last is sooner and cheaper than the fourth.
+    const std::vector<PlannedLayout> layouts{of(1, 10), of(2, 12), of(1.9, 12), of(4, 20), of(4, 19)};
+    EXPECT_THAT(daysAgainstHours(layouts), testing::ElementsAre(4, 1, 0));
+    EXPECT_TRUE(daysAgainstHours({}).empty());
+
+    PlanRequest request = runOfTokens();
+    request.price = 2;
+    std::vector<PlanAnswer> plans;
+    for (const int gpus : {1, 2, 4}) {
+        request.gpus = gpus;
+        plans.push_back(plan(request, test::catalogue()));
+        const PlannedLayout& best = plans.back().best.front();
+        EXPECT_DOUBLE_EQ(best.runDays, bestDays(gpus));
+        EXPECT_DOUBLE_EQ(best.cost, 2 * 24 * gpus * best.runDays);
+    }
+    const Answer answer = sizesAnswer(plans, {8}, request);
+    EXPECT_EQ(answer.at("sizes").size(), 3U);
+    ASSERT_FALSE(answer.at("pareto").empty());
+    for (std::size_t i = 1; i < answer.at("pareto").size(); ++i) {
+        EXPECT_GT(answer.at("pareto")[i].at("run_days"), answer.at("pareto")[i - 1].at("run_days"));
+        EXPECT_LT(answer.at("pareto")[i].at("cost"), answer.at("pareto")[i - 1].at("cost"));
+    }
+}
+
 TEST(Sizes, WhereNoneIsInTimeSayWhatEachTakesAtLeast)
 {
     const SizeAnswer answer = fewestGpus({.job = runOfTokens(), .days = 1e-6, .sizes = {1, 2}}, test::catalogue());

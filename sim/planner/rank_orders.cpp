@@ -49,7 +49,7 @@ std::string tellingAxes(const Layout& layout, const RankOrder& order)
         begin = end + 1;
     }
     // Without experts' axis their grid is the dense one; what else a mesh may be asks whether pp stands last.
-    return dense + (order.axes.ends_with("pp") ? "" : "|pp not last") + "|" +
+    return dense + (layout.pp == 1 || order.axes.ends_with("pp") ? "" : "|pp not last") + "|" +
            (order.axes.find("ep") == std::string::npos ? "" : expert) +
            (order.placement == PlacementRule::packed ? "" : "|round-robin");
 }

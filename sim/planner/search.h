@@ -9,6 +9,7 @@
 #include "sim/planner/tight_floor.h"
 
 #include "sim/memory_limit.h"
+#include "sim/parallel.h"
 #include "sim/simulate/simulation.h"
 
 #include <algorithm>
@@ -41,13 +42,13 @@ enum class Rung : std::uint8_t { node, shape, ordered, leaf, tight };
 struct Waiting {
     double key = 0; ///< nothing of it is better
     Rung rung = Rung::node;
+    bool isOfSmallerToo = false; ///< a shape that stands for those with smaller batches, too
     std::int32_t grid = 0;
     Choice choice;
     double floorNs = 0, tightNs = 0, bytes = 0;
     int failedLayers = 0; ///< so many run again do not fit: more are to be tried
     double failedBytes = 0;
     double second = 0;           ///< of those with the same key, nothing of it is better in this
-    bool isOfSmallerToo = false; ///< a shape that stands for those with smaller batches, too
 };
 
 /// How many ways a layout splits the model.
@@ -77,14 +78,14 @@ public:
     Search(const PlanRequest& request, const Catalogue& catalogue, const std::function<void(const PlanProgress&)>& progress)
         : m_request(request), m_catalogue(catalogue), m_progress(progress), m_space(request, catalogue), m_floors(m_space),
           m_capacityBytes((m_space.base.cluster.gpu.memoryGib - request.marginGib) * kBytesPerGib),
-          m_enoughNs(request.enoughSeconds > 0 ? request.enoughSeconds * 1e9 : kUnbounded)
+          m_enoughNs(request.enoughSeconds > 0 ? request.enoughSeconds * 1e9 : kUnbounded),
+          m_crew(static_cast<std::size_t>(std::max(0, request.jobs)))
     {
     }
     PlanAnswer run();
 
 private:
     bool byHeadroom() const { return m_request.objective == PlanObjective::headroom; }
-    std::size_t threads() const { return static_cast<std::size_t>(std::max(0, m_request.jobs)); }
     /// What is as good in all that counts is not cut: which of equals is first must not depend on which was met first. A step is
     /// a whole number of nanoseconds, a floor a sum of rounded ones.
     bool isCut(const Waiting& of) const
@@ -178,6 +179,7 @@ private:
     bool m_isSurveyed = false;
     std::int64_t m_gridsDone = 0;
     PlanAnswer m_answer;
+    Crew m_crew;
     std::chrono::steady_clock::time_point m_begun = std::chrono::steady_clock::now(), m_told = m_begun;
 };
 

@@ -186,7 +186,7 @@ void Search::layOutLeanest()
         if (const GridRecord& record = m_grids[i]; record.legal > 0 && !record.best && !mayFit[i] && record.hasMemory())
             grids.push_back(i);
     std::vector<GridRecord::Least> leanest(grids.size());
-    forEachInParallel(grids.size(), threads(), [&](std::size_t i) { leanest[i] = leanestOf(m_grids[grids[i]].grid); });
+    m_crew.forEach(grids.size(), [&](std::size_t i) { leanest[i] = leanestOf(m_grids[grids[i]].grid); });
     for (std::size_t i = 0; i < grids.size(); ++i) {
         GridRecord& record = m_grids[grids[i]];
         record.laid.note(leanest[i].bytes, leanest[i].rank, leanest[i].of);
@@ -296,7 +296,7 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
     std::vector<std::shared_ptr<const Simulation>> results(leaves.size());
     std::vector<std::string> problems(leaves.size()), refused(leaves.size());
     std::vector<bool> isTooSlow(leaves.size(), false);
-    forEachInParallel(leaves.size(), threads(), [&](std::size_t i) {
+    m_crew.forEach(leaves.size(), [&](std::size_t i) {
         const auto resolved = withSettings(m_request, m_space.settingsOf(leaves[i].choice)).resolve(m_catalogue);
         if (!resolved.scenario) { // perturbations of ranks that are not there, and the like: not legal for this job
             for (const Problem& problem : resolved.problems)

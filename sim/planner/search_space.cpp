@@ -145,7 +145,7 @@ void Search::survey()
     constexpr std::size_t kGridsAtOnce = 64;
     for (std::size_t from = 0; from < mine.size(); from += kGridsAtOnce) {
         const std::size_t count = std::min(kGridsAtOnce, mine.size() - from);
-        forEachInParallel(count, threads(), [&](std::size_t i) { surveyGrid(from + i, m_grids[from + i], nodes[from + i]); });
+        m_crew.forEach(count, [&](std::size_t i) { surveyGrid(from + i, m_grids[from + i], nodes[from + i]); });
         m_gridsDone = static_cast<std::int64_t>(from + count);
         report(false);
     }
@@ -376,7 +376,7 @@ void Search::expandBatches(const Waiting& shape, std::vector<Waiting>& next, Gri
 void Search::lookCloser(const std::vector<Waiting>& waiting)
 {
     std::vector<Look> looks(waiting.size());
-    forEachInParallel(waiting.size(), threads(), [&](std::size_t i) {
+    m_crew.forEach(waiting.size(), [&](std::size_t i) {
         switch (waiting[i].rung) {
         case Rung::node:
             expandNode(waiting[i], looks[i].next);

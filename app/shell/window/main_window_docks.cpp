@@ -93,7 +93,7 @@ void MainWindow::buildPlan()
         if (!seen || !std::exchange(isFirst, false)) // from then on it is as high as it was made
             return;
         if (m_planDock->height() < kPlanHeight && !m_planDock->isFloating() && !m_belowAreTabs)
-            resizeDocks({m_planDock}, {std::min(kPlanHeight, height() * 6 / 10)}, Qt::Vertical);
+            resizeDocks({m_planDock}, {std::min(std::max(kPlanHeight, height() * 45 / 100), height() * 6 / 10)}, Qt::Vertical);
     });
     connect(m_plan, &PlanPanel::compareRequested, this, &MainWindow::compareWithPlan);
     connect(m_plan, &PlanPanel::opened, this, [this](const QString& layout) {

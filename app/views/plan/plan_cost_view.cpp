@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace app {
@@ -25,8 +26,11 @@ std::string amountText(double amount)
 
 struct PlanCostView::Frame {
     Rect plot;
-    double mostCost = 1, mostDays = 1;
-    float x(double cost) const { return plot.left + plot.width() * static_cast<float>(cost / mostCost); }
+    double leastCost = 0, mostCost = 1, mostDays = 1;
+    float x(double cost) const
+    {
+        return plot.left + plot.width() * static_cast<float>((cost - leastCost) / (mostCost - leastCost));
+    }
     float y(double days) const { return plot.bottom - plot.height() * static_cast<float>(days / mostDays); }
     Rect dot(Point at) const { return {at.x - kCostDot, at.y - kCostDot, at.x + kCostDot, at.y + kCostDot}; }
 };
@@ -66,12 +70,17 @@ PlanCostView::Frame PlanCostView::frame(Rect area) const
     constexpr double kAir = 1.08;
     Frame f;
     f.plot = {area.left + kCostGutter, area.top + kCostHead, area.right - kMargin, area.bottom - kCostFoot};
-    double cost = 0, days = 0;
+    double least = std::numeric_limits<double>::infinity(), cost = 0, days = 0;
     for (const PlanSize& size : m_sizes) {
+        least = std::min(least, costOf(size));
         cost = std::max(cost, costOf(size));
         days = std::max(days, size.best->runDays);
     }
-    f.mostCost = std::max(cost * kAir, 1e-9);
+    if (cost > 0) { // from size to size it differs little: not from nothing on
+        const double air = std::max(0.1 * (cost - least), 0.01 * cost);
+        f.leastCost = least - air;
+        f.mostCost = cost + air;
+    }
     f.mostDays = std::max(days * kAir, 1e-9);
     return f;
 }
@@ -102,8 +111,8 @@ void PlanCostView::draw(Canvas& canvas)
         textInside(canvas, {area.left + 2, y - small, f.plot.left - 5, y + small}, amountText(tick), m_theme.mutedText,
                    FontFace::small, Align::right);
     }
-    const double stepX = niceStepOf(f.mostCost * 84 / static_cast<double>(f.plot.width()));
-    for (double tick = 0; tick <= f.mostCost; tick += stepX) {
+    const double stepX = niceStepOf((f.mostCost - f.leastCost) * 84 / static_cast<double>(f.plot.width()));
+    for (double tick = std::ceil(f.leastCost / stepX) * stepX; tick <= f.mostCost; tick += stepX) {
         const float x = std::floor(f.x(tick));
         canvas.fillRect({x, f.plot.top, x + 1, f.plot.bottom}, grid);
         textInside(canvas, {x - 40, f.plot.bottom + 2, x + 40, f.plot.bottom + 3 + small}, amountText(tick), m_theme.mutedText,

@@ -296,6 +296,31 @@ TEST_F(PlanWindow, AControlOfTheFormIsHeldOrFreed)
     EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
 }
 
+TEST_F(PlanWindow, OtherNumbersOfGpusAreSearchedWhileDaysAndCostAreLookedAt)
+{
+    panel().showPart(PlanPart::cost);
+    window.session().edit(makeKeyEdit("/training/tokens", "1e11", "tokens", "", "100 billion"));
+    panel().setHeld("schedule.kind", true);
+    panel().setGpus(4);
+    plan();
+    EXPECT_GT(panel().canvas(PlanPart::cost).nodes().size(), 2U) << "a dot for each number of GPUs on which it fits";
+}
+
+TEST_F(PlanWindow, SmallerBatchesAreSearchedWhereTheBatchIsFreed)
+{
+    panel().setObjective(sim::PlanObjective::tokens);
+    panel().planAlone("training.global_batch_size");
+    settle();
+    ASSERT_TRUE(panel().state().has_value());
+    EXPECT_TRUE(panel().proofText().contains(QStringLiteral("by the time that a token takes")))
+        << panel().proofText().toStdString();
+    EXPECT_TRUE(panel().detailText().contains(QStringLiteral("tokens a day"))) << panel().detailText().toStdString();
+    const double seconds = first().stepSeconds;
+    panel().openChosen();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, seconds);
+}
+
 TEST_F(PlanWindow, ARefusalLeavesNothingOfThePlanBefore)
 {
     plan();

@@ -286,6 +286,17 @@ TEST(PlanCommand, AnswersAsTheManualHasIt)
     EXPECT_NEAR(inTime.at("deadline").at("run_days").get<double>(), 19.9, 0.05);
     EXPECT_NEAR(inTime.at("deadline").at("tried").at(7).at("least_days").get<double>(), 26.5, 0.05);
 
+    const json free =
+        runJson("plan " + gallery("05-") + " --gpus 24 --free training.global_batch_size --top 1 --json").at("best");
+    isTold("trains 48 a step, dp 24 with micro-batches of 2 in " + twoDigits(free.at(0).at("step_time_s")) + ", which is " +
+           twoDigits(free.at(0).at("pace_s")) + " for 64");
+    EXPECT_EQ(free.at(0).at("settings").at("/training/global_batch_size"), 48);
+    const std::string bySize =
+        lastLine(run("plan " + gallery("05-") + " --sizes 4,8,16,32,64 --price 2 --set training.tokens=1e11").out);
+    std::string told = manual;
+    std::replace(told.begin(), told.end(), '\n', ' ');
+    EXPECT_THAT(told, HasSubstr(bySize.substr(bySize.find(": ") + 2)));
+
     const std::size_t begin = manual.find("```sh\n", manual.find("save this as `job.sh`")) + 6;
     const std::string script = write("job.sh", manual.substr(begin, manual.find("```", begin) - begin));
     const std::string job = write("job.json", run("import " + script + " --set cluster.base=h100-sxm-ib400").out);

@@ -1,5 +1,6 @@
 // The pictures of a plan say what the search found: each cell one thing, ties as ties, margins that follow from the numbers, and
 // pointer and keys choose the same.
+#include "app/views/plan/plan_cost_view.h"
 #include "app/views/plan/plan_guide_view.h"
 #include "app/views/plan/plan_robust_view.h"
 #include "app/views/plan/plan_view.h"
@@ -63,6 +64,52 @@ RecorderCanvas drawn(View& view, Rect area = kPlanArea)
     RecorderCanvas canvas(area);
     view.draw(canvas);
     return canvas;
+}
+
+TEST(PlanPicture, ComparesLayoutsOfOtherBatchesByAsManyTokens)
+{
+    sim::PlanAnswer answer = *found();
+    answer.paceBatch = 16;
+    sim::PlannedLayout& second = answer.best.at(1);
+    second.settings.emplace_back("training.global_batch_size", "8");
+    second.batches = 2;
+    const PlanPicture picture = pictureOf(std::make_shared<const sim::PlanAnswer>(answer));
+    EXPECT_DOUBLE_EQ(picture.marginOf(second), 2 * second.stepSeconds / answer.best.front().stepSeconds - 1);
+    EXPECT_THAT(picture.differenceText(second), HasSubstr(" for 16 sequences ("));
+    EXPECT_THAT(picture.differenceText(answer.best.front()), testing::EndsWith(" for 16 sequences"));
+    EXPECT_THAT(layoutText(second), testing::EndsWith("batch 8"));
+    EXPECT_EQ(PlanPicture::paceNs(second, sim::StepPart::computing), 2 * second.use[sim::StepPart::computing]);
+}
+
+TEST(PlanCost, DrawsADotForEachSizeAndTheFrontierOfDaysAgainstCost)
+{
+    std::vector<PlanSize> sizes;
+    for (const auto& [gpus, days, hours] : {std::tuple{8, 40.0, 7680.0}, {16, 19.0, 7296.0}, {32, 11.0, 8448.0}}) {
+        PlanSize size{.gpus = gpus, .isSearched = true, .isProved = true, .isShown = gpus == 16, .best = found()->best.front()};
+        size.best->runDays = days;
+        size.best->tokensPerSecond = 1 / days;
+        size.best->gpuHours = hours;
+        sizes.push_back(size);
+    }
+    sizes.push_back({.gpus = 64, .best = std::nullopt}); // not searched
+    PlanCostView view(lightTheme());
+    view.setHint("Not known.");
+    EXPECT_THAT(drawn(view).texts(), testing::Contains("Not known."));
+    view.set(sizes, 2);
+    const RecorderCanvas canvas = drawn(view);
+    ASSERT_EQ(canvas.nodes().size(), 3U);
+    EXPECT_THAT(canvas.nodes().at(0).name,
+                testing::AllOf(HasSubstr("8 GPUs: done in 40.0 days for 15,400"), testing::Not(HasSubstr("none is sooner"))));
+    EXPECT_THAT(canvas.nodes().at(1).name, HasSubstr("none is sooner for less"));
+    EXPECT_THAT(canvas.nodes().at(2).name, HasSubstr("none is sooner for less"));
+    int chosen = 0;
+    view.setChosen([&](int gpus) { chosen = gpus; });
+    const Rect dot = canvas.nodes().at(2).rect;
+    view.pointer({.kind = PointerEvent::Kind::press, .at = {dot.left + 3, dot.top + 3}, .button = PointerButton::left},
+                 kPlanArea);
+    EXPECT_EQ(chosen, 32);
+    EXPECT_TRUE(view.command(ViewCommand::previous, false, kPlanArea));
+    EXPECT_EQ(chosen, 8);
 }
 
 TEST(PlanPicture, HasACellForEachTpAndPpWithAReason)

@@ -521,11 +521,11 @@ Wait Machine::waitsFor(const Operation& operation) const
                 std::to_string(m_options.hardwareQueues) + ", which their streams share"};
 }
 
-std::string Machine::stuck(int host) const
+std::string Machine::stuck(Wait at) const
 {
     std::vector<Wait> seen; // what was looked at, and what was found there
     std::size_t circle = 0;
-    for (Wait at{nullptr, host, {}};;) {
+    for (;;) {
         const auto again = std::find_if(seen.begin(), seen.end(), [&](const Wait& known) {
             return known.operation == at.operation && (at.operation || known.host == at.host);
         });

@@ -164,6 +164,9 @@ public:
     bool draw(unsigned of);
     /// The calling host waits until ready(). why(): what for. Under no lock of the machine's; ready and why are called under it.
     void waitUntil(const std::function<bool()>& ready, const std::function<Wait()>& why);
+    /// The same for any thread, also one that is no host; the GPUs go on meanwhile. Does not throw: false once the run has
+    /// failed.
+    bool waitBeside(const std::function<bool()>& ready, const std::function<Wait()>& why);
     /// With the machine's lock held, for what a stand-in keeps itself. Registers the caller as a host unless it is `foreign`.
     template <class Function>
     auto locked(const Function& f)
@@ -206,6 +209,7 @@ private:
     void leave(Lock&);
     bool runOne();
     void pollWire(Lock&);
+    static void pause(Lock&); ///< lets other threads have the machine
     /// Where nobody can go on: whether that is for want of other threads, which end a run that has failed.
     bool isBeingEnded(Lock&);
     bool mayBegin(const Operation&, Wait* why) const;
@@ -216,8 +220,8 @@ private:
     Block* blockOf(const void*) const;
     std::string text(const Epoch&) const;
     std::string eventText(const Record&) const;
-    /// The circle of waits that begins at a host.
-    std::string stuck(int host) const;
+    /// The circle of waits that begins there.
+    std::string stuck(Wait at) const;
     Wait waitsFor(const Operation&) const;
     const Operation* oldestOf(const Stream&) const;
     static void learn(Host&, const Clock&);

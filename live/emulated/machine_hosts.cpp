@@ -109,7 +109,7 @@ void Machine::waitUntil(Lock& lock, Host& host, const std::function<bool()>& rea
         else if (m_wire)
             pollWire(lock);
         else if (!isBeingEnded(lock))
-            fail(stuck(host.number));
+            fail(stuck({nullptr, host.number, {}}));
     }
     host.ready = readyBefore;
     host.why = whyBefore;
@@ -184,10 +184,41 @@ bool Machine::isBeingEnded(Lock& lock)
     constexpr std::chrono::seconds kAtMost{10};
     if (!m_nudged || std::chrono::steady_clock::now() - m_nudgedAt > kAtMost)
         return false;
+    pause(lock);
+    return true;
+}
+
+void Machine::pause(Lock& lock)
+{
     lock.unlock();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     lock.lock();
-    return true;
+}
+
+bool Machine::waitBeside(const std::function<bool()>& ready, const std::function<Wait()>& why)
+{
+    constexpr std::chrono::seconds kAtMost{10};
+    const auto end = std::chrono::steady_clock::now() + kAtMost;
+    Lock lock(m_mutex);
+    if (Host* const host = selfIfHost()) {
+        try {
+            waitUntil(lock, *host, ready, why);
+        } catch (const sim::Error&) { // it is kept as the machine's failure
+            return false;
+        }
+        return true;
+    }
+    while (m_failure.empty() && !ready()) {
+        if (runOne())
+            continue;
+        if (const Wait at = why(); std::chrono::steady_clock::now() > end)
+            fail("a thread beside the hosts " + at.why + (at.operation ? "; " + stuck(at) : ""));
+        else if (m_wire)
+            pollWire(lock);
+        else
+            pause(lock);
+    }
+    return m_failure.empty();
 }
 
 void Machine::leave(Lock& lock)
@@ -206,7 +237,7 @@ void Machine::leave(Lock& lock)
         if (waiting == m_hosts.end() || !m_failure.empty())
             return;
         if (!isBeingEnded(lock))
-            fail(stuck((*waiting)->number));
+            fail(stuck({nullptr, (*waiting)->number, {}}));
     }
 }
 

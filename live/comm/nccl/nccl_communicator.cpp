@@ -3,10 +3,14 @@
 // processes through the store.
 //
 // Each group has a communicator of its own, by an identifier that its first member leaves in the store. (ncclCommSplit would need
-// all ranks to come for every group, also those that are not in it. Nothing is shared between communicators: one may be aborted
-// alone.) All are made, and their connections opened by a first exchange, before the first step and by all ranks in the order of
-// the groups' numbers: whoever waits then waits for one whose number is no larger, so nothing waits in a circle. Made where they
-// are first used, 0 could wait for 1 in the group in which 0 sends while 1 waits for 0 in the one in which 1 sends.
+// all ranks to come for every group, also those that are not in it.) All are made, and their connections opened by a first
+// exchange, before the first step and by all ranks in the order of the groups' numbers: whoever waits then waits for one whose
+// number is no larger, so nothing waits in a circle. Made where they are first used, 0 could wait for 1 in the group in which 0
+// sends while 1 waits for 0 in the one in which 1 sends.
+//
+// They are aborted in one group. Aborting returns when all kernels of a communicator have ended, and only those that run see that
+// they are to: one that waits on its stream for another group's kernel ends after that one. So all that run must be told first.
+// (NCCL's issue 1013, "ncclCommAbort stuck".)
 //
 // Each communicator has a stream of its own. The rank's queue waits for what it receives and sums, never for a send.
 //
@@ -19,6 +23,7 @@
 #include "live/comm/cuda/event_pool.h"
 #include "live/comm/cuda/local_gpu_communicator.h"
 #include "live/comm/cuda/sends_under_way.h"
+#include "live/comm/last_resort.h"
 #include "live/comm/nccl/nccl_calls.h"
 #include "live/comm/nccl/shared_gpu.h"
 #include "live/kernels/cuda/gpu_queue.h"
@@ -94,16 +99,14 @@ public:
         }
         m_wake.notify_all();
         m_watchdog.join();
+        const LastResort ends = endsInTime(reason());
         const std::lock_guard lock(m_mutex);
-        for (auto& [id, group] : m_groups) {
-            // Destroying waits for the other members, which may have failed.
-            if (m_aborting)
-                abortGroup(group);
-            else if (group.communicator && accepted(nccl::finalize(group.communicator)) && settled(group.communicator))
+        // Destroying waits for the other members, which may have failed.
+        if (m_aborting || !allFinalized())
+            abortGroups();
+        for (auto& [id, group] : m_groups)
+            if (group.communicator)
                 nccl::destroy(group.communicator);
-            else
-                abortGroup(group);
-        }
         for (auto& [id, group] : m_groups) {
             if (group.stream)
                 destroyStream(group.stream);
@@ -465,10 +468,9 @@ private:
 
     static bool accepted(Result result) { return result == Result::success || result == Result::inProgress; }
 
-    /// Whether a communicator comes to rest within a second.
-    bool settled(Comm communicator) const
+    /// Whether a communicator comes to rest in time.
+    bool settled(Comm communicator, std::chrono::steady_clock::time_point deadline) const
     {
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
         Result state = Result::inProgress;
         while (nccl::asyncError(communicator, state) == Result::success && state == Result::inProgress) {
             if (m_aborting || std::chrono::steady_clock::now() > deadline)
@@ -478,11 +480,31 @@ private:
         return state == Result::success;
     }
 
-    static void abortGroup(Group& group)
+    bool allFinalized()
     {
-        if (group.communicator)
-            nccl::abort(group.communicator); // its kernels end, so that streams go on
-        group.communicator = nullptr;
+        for (const auto& [id, group] : m_groups)
+            if (!group.communicator || !accepted(nccl::finalize(group.communicator)))
+                return false;
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        return std::all_of(m_groups.begin(), m_groups.end(),
+                           [&](const auto& each) { return settled(each.second.communicator, deadline); });
+    }
+
+    /// NCCL may wait for a peer that does not come, in calls that nothing ends.
+    static LastResort endsInTime(const std::string& why)
+    {
+        constexpr std::chrono::seconds kAtMost{20};
+        return {kAtMost, why + (why.empty() ? "" : " ") + "NCCL does not end its communicators: this process ends without it."};
+    }
+
+    /// Their kernels end, so that streams go on.
+    void abortGroups()
+    {
+        nccl::groupStart();
+        for (auto& [id, group] : m_groups)
+            if (Comm communicator = std::exchange(group.communicator, nullptr))
+                nccl::abort(communicator);
+        nccl::groupEnd();
     }
 
     void throwIfAborted()
@@ -525,9 +547,9 @@ private:
             if (m_aborting && !aborted) {
                 aborted = true;
                 m_store.abort(why);
+                const LastResort ends = endsInTime(why);
                 const std::lock_guard lock(m_mutex);
-                for (auto& [id, group] : m_groups)
-                    abortGroup(group);
+                abortGroups();
             } else if (!aborted) {
                 lookForErrors();
             }

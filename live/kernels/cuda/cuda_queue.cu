@@ -37,26 +37,26 @@ CudaQueue::CudaQueue(int gpu, Matmul& matmul, Grouping grouping, AttentionTiles 
 CudaQueue::~CudaQueue()
 {
     drain();
-    releaseMemory(m_scratch.data);
+    for (const Workspace& block : m_scratch)
+        releaseMemory(block.data);
     releaseMemory(m_matmulWorkspace.data);
 }
 
+/// Outgrown blocks are kept, for kernels that still use them: releasing one would wait for the whole GPU, and so for peers that
+/// may wait for us. Sizes double, so that together they are no more than the last.
 void* CudaQueue::scratch(std::size_t bytes)
 {
-    if (bytes > m_scratch.bytes) {
+    if (m_scratch.empty() || bytes > m_scratch.back().bytes) {
         const std::size_t size = std::bit_ceil(std::max<std::size_t>(bytes, std::size_t{1} << 20));
-        synchronizeStream(ready()); // kernels may still use the old one
-        releaseMemory(m_scratch.data);
-        m_scratch = {};
-        m_scratch = {allocateMemory(size), size};
-        if (!m_scratch.data) {
-            m_scratch = {};
+        ready();
+        void* const block = allocateMemory(size);
+        if (!block)
             throw sim::Error("GPU " + std::to_string(gpu()) + " cannot give " + std::to_string(size >> 20) +
                              " MiB of scratch for a kernel: " + std::to_string(freeMemory() >> 20) +
                              " MiB are free. Use a smaller micro-batch, recomputation or more GPUs.");
-        }
+        m_scratch.push_back({block, size});
     }
-    return m_scratch.data;
+    return m_scratch.back().data;
 }
 
 bool CudaQueue::multiply(MatmulProblem problem, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& d)

@@ -1,17 +1,16 @@
 // A stream of kernels on one GPU (live/kernels/device.h says what each does; live/kernels/cpu has its twin).
 #pragma once
 
+#include "live/kernels/cuda/attention_tiling.h"
 #include "live/kernels/cuda/grouping.h"
 #include "live/kernels/cuda/matmul.h"
 #include "live/kernels/cuda/numbers.h"
 #include "live/kernels/cuda/stream_queue.h"
 
 #include <cassert>
+#include <vector>
 
 namespace live::cuda {
-
-/// How attention's backward kernels cut their work: rows of a warp at a time. Results are the same to the bit.
-enum class AttentionTiles : std::uint8_t { rows16, rows32 };
 
 class CudaQueue final : public StreamQueue {
 public:
@@ -94,14 +93,15 @@ public:
              const Tensor& parameter) override;
 
 private:
-    /// Scratch that is free until this queue's next kernel asks for it.
+    /// Scratch that is free until this queue's next kernel asks for it. Waits for nothing.
     void* scratch(std::size_t bytes);
     bool multiply(MatmulProblem, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& d);
 
     Matmul& m_matmul;
     GroupingChoice m_grouping;
     const AttentionTiles m_attentionTiles;
-    Workspace m_scratch, m_matmulWorkspace;
+    std::vector<Workspace> m_scratch; ///< the last one is the largest
+    Workspace m_matmulWorkspace;
 };
 
 /// Calls f with a value of the element type; activations are bf16 or fp32.

@@ -35,7 +35,6 @@ protected:
 
     static constexpr std::int64_t kRows = 32, kHidden = 32;
 
-private:
     std::optional<Twins> m_twins;
 };
 
@@ -106,6 +105,18 @@ TEST_F(Launches, OfAStepOfTheOptimizer)
     factor.type = DType::f64;
     factor.columns = factor.stride = 1;
     EXPECT_EQ(of([&] { queue().adamw({}, factor, gradient, first, second, master, parameter); }), 1);
+}
+
+/// A host that waited in the middle of a step would keep other ranks of its GPU from going on, and peers that wait for them.
+TEST_F(Launches, WaitForNothingWhereAKernelsScratchGrows)
+{
+    constexpr std::int64_t kColumns = 300'000; // more than a MiB of sums
+    const Tensor narrow = m_twins->activations(1, kHidden).gpu, wide = m_twins->activations(1, kColumns).gpu,
+                 dNarrow = sums(1, kHidden), dWide = sums(1, kColumns);
+    const std::uint64_t before = cuda::emulation::waitCount();
+    queue().biasGradient(narrow, dNarrow);
+    queue().biasGradient(wide, dWide);
+    EXPECT_EQ(cuda::emulation::waitCount(), before);
 }
 
 } // namespace

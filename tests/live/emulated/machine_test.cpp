@@ -442,6 +442,50 @@ TEST(NcclOnMachine, ReleasingMemoryWaitsForTheWholeGpu)
                       HasSubstr("rank 1 has ended")));
 }
 
+/// Rank 0 receives what is never sent, and sums afterwards: the sum's kernel waits on its stream for the other group's.
+std::string abortOfTwo(bool together)
+{
+    Ranks ranks(2, {});
+    nccl::UniqueId sumId;
+    nccl::makeUniqueId(sumId);
+    const CommGroup sums{.id = 1, .name = "sums", .ranks = {0, 1}};
+    return refusal([&] {
+        ranks.machine.runHosts(ranks.names, [&](int rank) {
+            const nccl::Comm moves = ranks.join(rank);
+            nccl::Comm sum = nullptr;
+            Ranks::wait(sum, nccl::initRank(sum, sums, sumId, rank));
+            const cuda::Stream first = cuda::createStream(true), second = cuda::createStream(true);
+            float* const data = Ranks::numbers({1, 2});
+            // As the first exchange does, so that no call is in progress.
+            const auto move = rank == 0 ? nccl::receive(data, 1, DType::f32, 1, moves, first)
+                                        : nccl::send(data, 1, DType::f32, 0, moves, first);
+            Ranks::wait(moves, move);
+            if (rank == 1)
+                return;
+            Ranks::wait(moves, nccl::receive(data, 1, DType::f32, 1, moves, first));
+            const cuda::Event event = cuda::createEvent(false);
+            cuda::recordEvent(event, first);
+            cuda::waitForEvent(second, event);
+            Ranks::wait(sum, nccl::allReduce(data, data, 1, DType::f32, ReduceOp::sum, sum, second));
+            if (together)
+                nccl::groupStart();
+            nccl::abort(sum);
+            nccl::abort(moves);
+            if (together)
+                nccl::groupEnd();
+            ranks.machine.finish();
+        });
+    });
+}
+
+TEST(NcclOnMachine, AbortWaitsForKernelsThatWaitForAnotherCommunicatorsSoThatAllMustBeToldFirst)
+{
+    setenv("NCCL_RUNTIME_CONNECT", "0", 1);
+    EXPECT_THAT(abortOfTwo(false), AllOf(HasSubstr("nobody can go on"), HasSubstr("aborts its communicator of group sums"),
+                                         HasSubstr("'NCCL receive from 1 in group all'"), HasSubstr("rank 1 has ended")));
+    EXPECT_EQ(abortOfTwo(true), "");
+}
+
 /// Rank 0 has two sends under way; what rank 1 must have before it receives them comes from a third stream.
 std::string throughQueues(int hardwareQueues)
 {

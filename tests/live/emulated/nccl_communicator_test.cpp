@@ -68,5 +68,25 @@ TEST(NcclCommunicator, ARankThatFailsEndsTheRunOnAll)
     }
 }
 
+/// Rank 3 never sends what its pipeline's other rank waits for. That one's host runs ahead: its sums wait on their streams for
+/// what it does not receive, and are aborted with it.
+TEST(NcclCommunicator, SumsThatWaitForAReceiveOfAnotherGroupAreAbortedWithIt)
+{
+    for (const std::uint64_t seed : {2, 4, 7}) { // whose hosts run ahead
+        EmulationOptions options{.machine = {.orderSeed = seed}};
+        options.makeCommunicator = [](WorkerPool& pool, Store* store, int gpu) {
+            int sends = 0;
+            return std::make_unique<CommunicatorDecorator>(
+                emulated::makeCommunicatorOnMachine(pool, store, gpu),
+                [gpu, sends](Communicator&, const CommRequest& request, Completion&) mutable {
+                    if (gpu == 1 && request.kind == CommKind::send && ++sends == 2)
+                        throw sim::Error("rank 1 has had enough");
+                    return false;
+                });
+        };
+        EXPECT_THAT(refusal({"layout.pp=2", "layout.tp=2"}, options), HasSubstr("rank 1 has had enough"));
+    }
+}
+
 } // namespace
 } // namespace live::test

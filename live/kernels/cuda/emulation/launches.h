@@ -1,6 +1,7 @@
-// How much is asked of the GPU: for tests of how many launches an operation takes.
+// What is asked of the imaginary GPU: for tests of how many launches an operation takes, and whether it waits; and what it has.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace live::cuda::emulation {
@@ -8,5 +9,10 @@ namespace live::cuda::emulation {
 /// Kernels, products, copies and clears so far, in this process.
 std::uint64_t launchCount();
 void countLaunch();
+/// Calls so far that wait for a stream or, as releasing memory does, for the whole GPU.
+std::uint64_t waitCount();
+/// What a block of the imaginary GPU may have of shared memory: launches that ask for more are refused.
+std::size_t sharedBytesOfBlock();
+void setSharedBytesOfBlock(std::size_t);
 
 } // namespace live::cuda::emulation

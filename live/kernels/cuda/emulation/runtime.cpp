@@ -12,7 +12,8 @@
 namespace live::cuda {
 namespace {
 
-std::atomic<std::uint64_t> launches{0};
+std::atomic<std::uint64_t> launches{0}, waits{0};
+std::atomic<std::size_t> sharedBytes{std::size_t{227} << 10}; // compute capability 9.0
 
 struct EventTime {
     std::chrono::steady_clock::time_point time;
@@ -33,6 +34,18 @@ void emulation::countLaunch()
 {
     ++launches;
 }
+std::uint64_t emulation::waitCount()
+{
+    return waits.load();
+}
+std::size_t emulation::sharedBytesOfBlock()
+{
+    return sharedBytes.load();
+}
+void emulation::setSharedBytesOfBlock(std::size_t bytes)
+{
+    sharedBytes = bytes;
+}
 
 int gpuCount(std::string*)
 {
@@ -40,7 +53,12 @@ int gpuCount(std::string*)
 }
 GpuProperties gpuProperties(int)
 {
-    return {.name = "emulated GPU", .memoryBytes = std::int64_t{1} << 30, .major = 8, .minor = 0, .processors = 1};
+    return {.name = "emulated GPU",
+            .memoryBytes = std::int64_t{1} << 30,
+            .major = 8,
+            .minor = 0,
+            .processors = 1,
+            .sharedBytesOfBlock = sharedBytes.load()};
 }
 void makeCurrent(int) {}
 bool allowPeer(int, int)
@@ -53,6 +71,7 @@ void* allocateMemory(std::size_t bytes)
 }
 void releaseMemory(void* block) noexcept
 {
+    waits += block ? 1 : 0;
     std::free(block);
 }
 std::size_t freeMemory()
@@ -65,7 +84,10 @@ Stream createStream(bool)
     return nullptr;
 }
 void destroyStream(Stream) noexcept {}
-void synchronizeStream(Stream) {}
+void synchronizeStream(Stream)
+{
+    ++waits;
+}
 Event createEvent(bool)
 {
     return reinterpret_cast<Event>(new EventTime);
@@ -79,7 +101,10 @@ void recordEvent(Event event, Stream)
     timeOf(event)->time = std::chrono::steady_clock::now();
 }
 void waitForEvent(Stream, Event) {}
-void synchronizeEvent(Event) {}
+void synchronizeEvent(Event)
+{
+    ++waits;
+}
 bool hasPassed(Event)
 {
     return true;

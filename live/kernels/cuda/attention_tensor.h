@@ -7,15 +7,11 @@
 #pragma once
 
 #include "live/kernels/cuda/attention.h"
+#include "live/kernels/cuda/attention_tiling.h"
 
 namespace live::cuda {
 
 inline constexpr float kLog2E = 1.4426950408889634F;
-
-/// A tile's row in shared memory: 16 bytes longer than its elements, so that the eight rows a warp reads at once lie in different
-/// banks.
-template <int kDim>
-inline constexpr int kTileStride = kDim + 8;
 
 /// kRows positions from `first` on, zeros where there are none and in columns from headDim on.
 template <int kDim, int kRows, int kThreads>
@@ -114,16 +110,6 @@ __device__ __forceinline__ void storeRows(const float (&sum)[kDim / 8][4], const
                           sum[tile][2 * half + 1] * factor[half], accumulate);
     }
 }
-
-/// Shape of the forward kernel for one head size.
-template <int kDim>
-struct ForwardTiling {
-    static constexpr int kWarps = kDim <= 64 ? 4 : 8, kRowTiles = kDim <= 64 ? 2 : 1, kInner = 64;
-    static constexpr int kOwned = kWarps * 16 * kRowTiles, kThreads = kWarps * kWarp;
-    static constexpr int kTile = kInner * kTileStride<kDim>; ///< elements
-    static constexpr std::size_t kSharedBytes = 4 * kTile * sizeof(Bfloat16);
-    static_assert(kOwned <= 2 * kInner, "queries pass through the second stage of keys and values");
-};
 
 template <int kDim, class OutputT>
 __global__ void __launch_bounds__(ForwardTiling<kDim>::kThreads)
@@ -248,19 +234,6 @@ __global__ void __launch_bounds__(ForwardTiling<kDim>::kThreads)
                         o.headDim, false);
     }
 }
-
-/// Shape of a backward kernel. There are no registers for the owned rows' fragments: they are read again each time. Two row tiles
-/// a warp halve what it reads of the others, and leave registers for fewer of them at a time. Sums are of the same terms in the
-/// same order in all.
-template <int kHeadDim, int kWarpRowTiles>
-struct BackwardTiling {
-    static constexpr int kDim = kHeadDim, kRowTiles = kWarpRowTiles;
-    static constexpr int kWarps = kDim <= 64 && kRowTiles == 1 ? 8 : 4, kInner = kDim <= 64 && kRowTiles == 1 ? 64 : 32;
-    static constexpr int kOwned = kWarps * 16 * kRowTiles, kThreads = kWarps * kWarp;
-    static constexpr int kOwnedTile = kOwned * kTileStride<kDim>, kTile = kInner * kTileStride<kDim>; ///< elements
-    /// Owned [2], stages [2][2], then of each stage the inner rows' log-sum-exp and delta.
-    static constexpr std::size_t kSharedBytes = (2 * kOwnedTile + 4 * kTile) * sizeof(Bfloat16) + 4 * kInner * sizeof(float);
-};
 
 /// dK and dV of a block of keys, over all queries of the heads that share them. `scale` is that of the scores times log2(e).
 template <class Tiling, class GradientT>

@@ -19,16 +19,18 @@ bool wantsTuning()
 }
 
 /// 32 rows are faster by a sixth with heads of 64 and a sixteenth with heads of 128 on an H100; other GPUs have not been asked.
-AttentionTiles tilesWanted()
+AttentionTiles tilesFor(const GpuProperties& gpu)
 {
     const char* const value = std::getenv("RANKSCOPE_CUDA_ATTENTION_ROWS"); // NOLINT(concurrency-mt-unsafe): nobody writes it
-    return value && std::string_view(value) == "16" ? AttentionTiles::rows16 : AttentionTiles::rows32;
+    const AttentionTiles wanted = value && std::string_view(value) == "16" ? AttentionTiles::rows16 : AttentionTiles::rows32;
+    return tilesThatFit(wanted, gpu.sharedBytesOfBlock);
 }
 
 class CudaDevice final : public GpuDevice {
 public:
     CudaDevice(int gpu, DType activation)
-        : GpuDevice(gpu, "cuda", activation, DType::f32), m_matmul(makeMatmul(gpu, wantsTuning()))
+        : GpuDevice(gpu, "cuda", activation, DType::f32), m_matmul(makeMatmul(gpu, wantsTuning())),
+          m_tiles(tilesFor(gpuProperties(gpu)))
     {
     }
     std::unique_ptr<Queue> makeQueue() override { return std::make_unique<CudaQueue>(m_gpu, *m_matmul, m_grouping, m_tiles); }
@@ -37,7 +39,7 @@ public:
 private:
     std::unique_ptr<Matmul> m_matmul;
     const Grouping m_grouping = groupingWanted();
-    const AttentionTiles m_tiles = tilesWanted();
+    const AttentionTiles m_tiles;
 };
 
 } // namespace

@@ -158,17 +158,18 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
     withType(dq.type, [&]<class GradientT>(GradientT gradient) {
         if (fitsTensorCores(shape, q, k, v, slope, dq, dk, dv)) {
             withHeadDim(shape.headDim, [&]<int kDim>(std::integral_constant<int, kDim>) {
-                const auto runWith = [&]<class OfKeys, class OfQueries>(OfKeys, OfQueries) {
+                const auto runWith = [&]<AttentionTiles kTiles>(std::integral_constant<AttentionTiles, kTiles>) {
+                    using OfKeys = typename BackwardTilings<kDim, kTiles>::OfKeys;
+                    using OfQueries = typename BackwardTilings<kDim, kTiles>::OfQueries;
                     run(attentionKeyGradientKernel<OfKeys, GradientT>, {OfKeys::kOwned, OfKeys::kThreads, OfKeys::kSharedBytes},
                         attentionQueryGradientKernel<OfQueries, GradientT>,
                         {OfQueries::kOwned, OfQueries::kThreads, OfQueries::kSharedBytes}, scoreScale(shape) * kLog2E, Bfloat16{},
                         gradient);
                 };
-                constexpr int kKeyTiles = kDim <= 64 ? 2 : 1; // sums of long heads take all registers
                 if (m_attentionTiles == AttentionTiles::rows32)
-                    runWith(BackwardTiling<kDim, kKeyTiles>{}, BackwardTiling<kDim, 2>{});
+                    runWith(std::integral_constant<AttentionTiles, AttentionTiles::rows32>{});
                 else
-                    runWith(BackwardTiling<kDim, 1>{}, BackwardTiling<kDim, 1>{});
+                    runWith(std::integral_constant<AttentionTiles, AttentionTiles::rows16>{});
             });
             return;
         }

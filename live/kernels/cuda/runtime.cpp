@@ -53,7 +53,8 @@ GpuProperties gpuProperties(int gpu)
             .memoryBytes = static_cast<std::int64_t>(properties.totalGlobalMem),
             .major = properties.major,
             .minor = properties.minor,
-            .processors = properties.multiProcessorCount};
+            .processors = properties.multiProcessorCount,
+            .sharedBytesOfBlock = properties.sharedMemPerBlockOptin};
 }
 
 void makeCurrent(int gpu)

@@ -27,6 +27,7 @@ struct GpuProperties {
     std::int64_t memoryBytes = 0;
     int major = 0, minor = 0; ///< compute capability
     int processors = 0;
+    std::size_t sharedBytesOfBlock = 0; ///< shared memory that a block may have where its kernel asks for it
 };
 
 /// How many GPUs can be used; if none, *why says why in CUDA's words.

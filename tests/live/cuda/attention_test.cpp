@@ -1,5 +1,10 @@
 // Attention on the GPU against the CPU's: head sizes of both kernels, tails of tiles, shared keys, shifted diagonals, rings.
 #include "tests/live/cuda/gpu_fixture.h"
+#ifndef RANKSCOPE_TEST_ON_GPU
+#include "live/kernels/cuda/attention_plain.h"
+#include "live/kernels/cuda/attention_tiling.h"
+#include "live/kernels/cuda/emulation/launches.h"
+#endif
 
 #include <cstdlib>
 
@@ -140,6 +145,40 @@ TEST(AttentionTiles, OfBothSizesGiveTheSameBits)
         EXPECT_EQ(narrow, tall) << c.queries << " queries, head of " << c.headDim;
     }
 }
+
+#ifndef RANKSCOPE_TEST_ON_GPU
+
+// What a block may have: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+constexpr std::size_t kLeast = 99 << 10; ///< 8.6, 8.9 and 12.0: GeForce RTX 3090 to 5090, A10, A40, L4, L40S
+constexpr std::size_t kOnA100 = 163 << 10, kOnH100 = 227 << 10;
+
+TEST(AttentionTiles, OfAllKernelsFitEveryGpu)
+{
+    using cuda::AttentionTiles;
+    for (const std::size_t limit : {kLeast, kOnA100, kOnH100})
+        for (const AttentionTiles wanted : {AttentionTiles::rows16, AttentionTiles::rows32})
+            EXPECT_LE(cuda::tilesThatFit(wanted, limit) == AttentionTiles::rows32
+                          ? cuda::kMostSharedBytes<AttentionTiles::rows32>
+                          : cuda::kMostSharedBytes<AttentionTiles::rows16>,
+                      limit);
+    for (const std::size_t bytes : {cuda::ForwardTiling<32>::kSharedBytes, cuda::ForwardTiling<64>::kSharedBytes,
+                                    cuda::ForwardTiling<128>::kSharedBytes, cuda::plainSharedBytes(cuda::kPlainMaxDim)})
+        EXPECT_LE(bytes, kLeast);
+    EXPECT_EQ(cuda::tilesThatFit(AttentionTiles::rows32, kOnA100), AttentionTiles::rows32);
+    EXPECT_EQ(cuda::tilesThatFit(AttentionTiles::rows16, kOnH100), AttentionTiles::rows16);
+}
+
+TEST(AttentionTiles, AreChosenByWhatABlockOfTheGpuMayHave)
+{
+    const Case longHeads{40, 40, 128, 1, 1, 1, true, 0};
+    const auto plenty = gradientsWithRows("32", longHeads);
+    cuda::emulation::setSharedBytesOfBlock(kLeast);
+    const auto little = gradientsWithRows("32", longHeads);
+    cuda::emulation::setSharedBytesOfBlock(kOnH100);
+    EXPECT_EQ(plenty, little);
+}
+
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Types, AttentionOnGpu, testing::Values(DType::f32, DType::bf16),
                          [](const auto& parameter) { return std::string(dtypeName(parameter.param)); });

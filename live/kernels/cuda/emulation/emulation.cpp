@@ -238,7 +238,7 @@ void run(Grid grid, int threads, std::size_t sharedBytes, const std::function<vo
     static std::mutex one;
     const std::lock_guard lock(one);
     if (threads < 1 || threads > 1024 || grid.x < 1 || grid.y < 1 || grid.z < 1 || grid.y > kMaxGridY || grid.z > kMaxGridY ||
-        sharedBytes > 227 * 1024)
+        sharedBytes > sharedBytesOfBlock())
         throw sim::Error("a kernel's launch is out of bounds: grid " + std::to_string(grid.x) + " x " + std::to_string(grid.y) +
                          " x " + std::to_string(grid.z) + ", " + std::to_string(threads) + " threads, " +
                          std::to_string(sharedBytes) + " bytes of shared memory");

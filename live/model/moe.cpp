@@ -179,6 +179,7 @@ Task<> Moe::planExchange(MoeSaved& saved)
     std::vector<std::int64_t> table(asIndex(members * m_experts));
     co_await m_context.queueReached();
     queue.toHost(allCounts, table.data());
+    m_context.throwIfAborted(); // else they may be any numbers
 
     const auto perRank = static_cast<std::int64_t>(m_local.size());
     const auto rowsFor = [&](std::int64_t source, std::int64_t expertRank) {

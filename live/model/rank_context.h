@@ -173,6 +173,8 @@ public:
 
     /// Awaited before the queue is read, so that other ranks of this thread go on meanwhile (Communicator::completeAfter).
     Task<> queueReached();
+    /// After it was read: Communicator::throwIfAborted.
+    void throwIfAborted() { m_communicator.throwIfAborted(); }
 
     /// Keeps what was done, if anyone wants to know. On a GPU times are marks until the step has ended.
     void record(const SpanRecord&);

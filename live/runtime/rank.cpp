@@ -366,6 +366,7 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
     std::array<std::int64_t, kSumRows * kExactSumWords> words{};
     co_await m_context.queueReached();
     queue.toHost(m_words, words.data());
+    m_context.throwIfAborted();
     const auto value = [&](SumRow row) {
         return exactSumValue(std::span<const std::int64_t, kExactSumWords>(words.data() + row * kExactSumWords, kExactSumWords));
     };

@@ -227,10 +227,14 @@ void Run::train(int steps, const std::function<Verdict(const StepReport&)>& afte
     pool.run([&] {
         if (m_left.load(std::memory_order_acquire) > 0)
             return false;
-        if (m_failure)
+        if (m_failure || searches)
             return true;
-        if (searches)
+        try {
+            m_parts.communicator->throwIfAborted();
+        } catch (...) { // all ranks came through, with what there was
+            m_failure = std::current_exception();
             return true;
+        }
         if (!m_ranks.front()->result().isFinite()) {
             lost = m_ranks.front()->result();
             searches = true;

@@ -212,6 +212,13 @@ public:
         failAll(why);
     }
 
+    /// NCCL's kernels end with whatever was there when they are aborted, and what waits for them goes on.
+    void throwIfAborted() override
+    {
+        if (m_aborting)
+            throw sim::Error(reason());
+    }
+
 private:
     struct Group {
         Comm communicator = nullptr;
@@ -505,12 +512,6 @@ private:
             if (Comm communicator = std::exchange(group.communicator, nullptr))
                 nccl::abort(communicator);
         nccl::groupEnd();
-    }
-
-    void throwIfAborted()
-    {
-        if (m_aborting)
-            throw sim::Error(reason());
     }
 
     std::string reason()

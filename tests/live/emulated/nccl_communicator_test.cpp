@@ -1,11 +1,17 @@
 // What the communicator by NCCL refuses before a run, and how it ends one.
+#include "live/emulated/emulated_device.h"
 #include "live/emulated/emulated_run.h"
+#include "live/emulated/local_store.h"
+#include "live/kernels/modules.h"
+#include "live/runtime/run.h"
+#include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 #include "tests/live/support/decorators.h"
 #include "tests/live/support/jobs.h"
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cstdlib>
 
 namespace live::test {
@@ -85,6 +91,46 @@ TEST(NcclCommunicator, SumsThatWaitForAReceiveOfAnotherGroupAreAbortedWithIt)
                 });
         };
         EXPECT_THAT(refusal({"layout.pp=2", "layout.tp=2"}, options), HasSubstr("rank 1 has had enough"));
+    }
+}
+
+/// Rank 1 fails before the sums of step 2, which rank 0 waits for on its GPU: its host has nothing left to wait for itself.
+TEST(NcclCommunicator, AStepThatWasCutShortIsNeverToldAsDone)
+{
+    for (const std::uint64_t seed : {2, 4}) { // whose hosts run ahead
+        prepareForGpus();
+        emulated::Machine machine({.orderSeed = seed, .gpus = 2});
+        const auto stores = emulated::makeLocalStores(machine, 2);
+        std::array<int, 2> told{};
+        std::string why;
+        machine.runHosts({"rank 0", "rank 1"}, [&](int rank) {
+            WorkerPool pool(1);
+            const auto device = emulated::makeEmulatedDevice(rank, DType::f64);
+            int sums = 0;
+            CommunicatorDecorator communicator(
+                emulated::makeCommunicatorOnMachine(pool, stores[static_cast<std::size_t>(rank)].get(), rank),
+                [rank, sums](Communicator&, const CommRequest& request, Completion&) mutable {
+                    if (rank == 1 && request.what == "sums" && ++sums == 2)
+                        throw sim::Error("rank 1 has had enough");
+                    return false;
+                });
+            emulated::pollOnMachine(pool, machine, communicator);
+            try {
+                live::Run run(
+                    job({"layout.dp=2"}),
+                    {.pool = &pool, .device = device.get(), .communicator = &communicator, .firstRank = rank, .rankCount = 1});
+                run.train(3, [&](const StepReport& report) {
+                    told[static_cast<std::size_t>(rank)] = report.step;
+                    return Verdict::goOn;
+                });
+            } catch (const sim::Error& error) {
+                if (rank == 0)
+                    why = error.what();
+                communicator.abort(error.what());
+            }
+        });
+        EXPECT_EQ(told, (std::array<int, 2>{1, 1}));
+        EXPECT_THAT(why, HasSubstr("rank 1 has had enough"));
     }
 }
 

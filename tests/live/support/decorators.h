@@ -172,6 +172,7 @@ public:
     }
     bool poll() override { return m_inner->poll(); }
     void abort(const std::string& why) override { m_inner->abort(why); }
+    void throwIfAborted() override { m_inner->throwIfAborted(); }
 
 private:
     std::unique_ptr<Communicator> m_inner;

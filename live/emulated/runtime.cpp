@@ -147,14 +147,25 @@ void copyRows(Stream stream, const void* from, std::size_t fromStride, void* to,
             machine.synchronize(of(stream));
         return;
     }
-    // From pageable memory: the bytes have been put aside when the call returns, and the driver may wait for the stream before it
-    // does so ("API synchronization behavior" in the runtime's manual). Either happens.
-    if (machine.draw(2))
+    // From pageable memory: the driver may wait for the stream before it puts the bytes aside, or read them when the copy's turn
+    // has come ("API synchronization behavior" in the runtime's manual). Either happens.
+    const bool readsLater = !machine.draw(2);
+    if (!readsLater)
         machine.synchronize(of(stream));
     auto aside = std::make_shared<std::vector<std::byte>>(bytes * rows);
-    for (std::size_t row = 0; row < rows; ++row)
-        std::memcpy(aside->data() + row * bytes, static_cast<const std::byte*>(from) + row * fromStride, bytes);
-    machine.put(current(stream), "copy from the host", std::move(accesses), [=] { move(aside->data(), bytes); });
+    const auto each = [=](const auto& row) {
+        for (std::size_t i = 0; i < rows; ++i)
+            row(aside->data() + i * bytes, static_cast<const std::byte*>(from) + i * fromStride);
+    };
+    each([=](std::byte* kept, const std::byte* host) { std::memcpy(kept, host, bytes); });
+    machine.put(current(stream), "copy from the host", std::move(accesses), [=] {
+        if (readsLater)
+            each([=](const std::byte* kept, const std::byte* host) {
+                if (std::memcmp(kept, host, bytes) != 0)
+                    throw sim::Error("the host's memory has changed before a copy has read it: nobody waited for the copy");
+            });
+        move(aside->data(), bytes);
+    });
 }
 
 void clear(Stream stream, void* data, std::size_t bytes)

@@ -96,6 +96,7 @@ public:
     virtual void fill(const Tensor&, double value) = 0;
     virtual void copy(const Tensor& from, const Tensor& to) = 0; ///< converts between floating types
     virtual void add(const Tensor& x, const Tensor& y) = 0;      ///< y += x; converts
+    /// The host's memory may be used again when it returns. Waits until the queue has come here where that is not the host's.
     virtual void fromHost(const void* host, const Tensor&) = 0;
     /// Waits until the queue has come here.
     virtual void toHost(const Tensor&, void* host) = 0;

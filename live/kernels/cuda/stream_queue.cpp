@@ -38,6 +38,9 @@ void StreamQueue::fromHost(const void* host, const Tensor& to)
     const auto bytes = static_cast<std::size_t>(to.columns * bytesOf(to.type));
     copyRows(ready(), host, bytes, to.data, static_cast<std::size_t>(to.stride * bytesOf(to.type)), bytes,
              static_cast<std::size_t>(to.rows));
+    // Copies from pageable memory "might be synchronous" (the runtime's manual, API synchronization behavior): a GPU that reads
+    // the host's pages itself need not put them aside first.
+    synchronizeStream(m_stream);
 }
 
 void StreamQueue::toHost(const Tensor& from, void* host)

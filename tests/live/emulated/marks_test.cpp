@@ -63,6 +63,24 @@ TEST(Marks, AreReadAsTheGpuPassesThemAndTheirEventsUsedAgain)
     EXPECT_LE(after.eventQueries - made.eventQueries, 3000U) << "little is left for the end";
 }
 
+TEST(Copies, FromTheHostHaveReadItsMemoryWhenTheyReturn)
+{
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        Machine machine({.orderSeed = seed});
+        const auto device = emulated::makeEmulatedDevice(0, DType::f32);
+        const auto queue = device->makeQueue();
+        Memory memory(*device);
+        const Array x = memory.allocate(DType::i32, 1, 1);
+        for (std::int32_t i = 0; i < 20; ++i) {
+            std::int32_t value = i, back = -1;
+            queue->fromHost(&value, x);
+            value = -1;
+            queue->toHost(x, &back);
+            EXPECT_EQ(back, i);
+        }
+    }
+}
+
 TEST(Marks, OneTellsWhereAnOperationEndsAndTheNextBeginsUnlessTheGpuHasNothingToDo)
 {
     constexpr std::uint64_t kGpuIsBehind = 5; // an order

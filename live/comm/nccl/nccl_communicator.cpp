@@ -1,6 +1,6 @@
 // NCCL's communicators do not block: a call that needs other processes returns at once and is asked again, so that the death of
-// another process never leaves a thread inside NCCL. A watchdog looks for errors NCCL found meanwhile, and ends the run on all
-// processes through the store.
+// another process never leaves a thread inside NCCL. A watchdog looks for errors NCCL found meanwhile, and for a set-up that
+// takes too long, and ends the run on all processes through the store.
 //
 // Each group has a communicator of its own, by an identifier that its first member leaves in the store. (ncclCommSplit would need
 // all ranks to come for every group, also those that are not in it.) All are made, and their connections opened by a first
@@ -77,8 +77,8 @@ using Arrivals = std::vector<Arrival>; ///< of the group's members of this proce
 /// NCCL's part in a run. One lock around all of it: NCCL takes one thread at a time for each communicator of a GPU.
 class NcclCommunicator final : public Communicator {
 public:
-    NcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf)
-        : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu), m_processOf(std::move(processOf)),
+    NcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf, std::chrono::milliseconds setUpWithin)
+        : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu), m_processOf(std::move(processOf)), m_setUpWithin(setUpWithin),
           m_inside(makeLocalGpuCommunicator(pool))
     {
         requireVersion("NCCL", nccl::version(), nccl::builtVersion());
@@ -137,14 +137,22 @@ public:
         }
         m_ranks = ranks.size();
         checkHardwareQueues(outside.size() + ranks.size() + std::min(inside.size(), kStreamsOfLocalGroups), ranks.size());
-        const std::lock_guard lock(m_mutex);
         makeCurrent(m_gpu);
+        std::vector<Stream> streams;
         for (const auto& [id, use] : outside) {
-            make(use);
+            const std::lock_guard lock(m_mutex);
+            const GroupPlaces places = placesOf(*use.group, m_processOf, m_store.process());
+            setsUp("group " + use.group->name + " of processes " + listOf(places.processes));
+            make(use, places);
             open(use);
+            streams.push_back(m_groups.at(id).stream);
         }
-        for (const auto& [id, use] : outside)
-            synchronizeStream(m_groups.at(id).stream);
+        // Without the lock: where a peer has died since its calls were taken, the watchdog ends the kernels that wait for it.
+        setsUp("the first exchange of " + std::to_string(streams.size()) + " groups");
+        for (const Stream stream : streams)
+            synchronizeStream(stream);
+        setsUp("");
+        throwIfAborted();
     }
 
     void issue(const CommRequest& request, Completion& completion) override
@@ -339,13 +347,29 @@ private:
             completion->fail(m_pool, std::make_exception_ptr(sim::Error(why)));
     }
 
-    void make(const GroupUse& use)
+    static std::string listOf(const std::vector<int>& numbers)
+    {
+        std::string list;
+        for (const int number : numbers)
+            list += (list.empty() ? "" : ", ") + std::to_string(number);
+        return list;
+    }
+
+    /// "": it is done. Until then the watchdog ends what takes too long.
+    void setsUp(const std::string& what)
+    {
+        const std::lock_guard lock(m_wakeMutex);
+        m_setsUp = what;
+        m_setUpSince = std::chrono::steady_clock::now();
+    }
+
+    void make(const GroupUse& use, const GroupPlaces& places)
     {
         Group& group = m_groups[use.group->id];
         if (group.communicator)
             return;
         group.name = use.group->name;
-        group.places = placesOf(*use.group, m_processOf, m_store.process());
+        group.places = places;
         group.processes = {.id = use.group->id, .name = use.group->name, .ranks = group.places.processes};
         group.stream = createStream(true);
         group.nothing = allocateMemory(static_cast<std::size_t>(group.processes.size() + 1) * sizeof(float));
@@ -537,14 +561,20 @@ private:
         constexpr std::chrono::milliseconds kPeriod{50};
         bool aborted = false;
         for (;;) {
-            std::string why;
+            std::string why, late;
             {
                 std::unique_lock lock(m_wakeMutex);
                 m_wake.wait_for(lock, kPeriod, [&] { return m_ending || (m_aborting && !aborted); });
                 if (m_ending)
                     return;
                 why = m_why;
+                if (!m_setsUp.empty() && std::chrono::steady_clock::now() - m_setUpSince > m_setUpWithin)
+                    late = std::exchange(m_setsUp, "");
             }
+            if (!late.empty())
+                requestAbort("NCCL has not set up " + late + " within " + std::to_string(m_setUpWithin.count()) + " ms" +
+                             ": one of them has not come to it, or cannot be reached. NCCL_DEBUG=INFO tells more, and "
+                             "NCCL_SOCKET_IFNAME chooses the network.");
             if (m_aborting && !aborted) {
                 aborted = true;
                 m_store.abort(why);
@@ -576,7 +606,8 @@ private:
     SendsUnderWay m_sends;
     Store& m_store;
     const int m_gpu;
-    const std::vector<int> m_processOf;           ///< [rank]
+    const std::vector<int> m_processOf; ///< [rank]
+    const std::chrono::milliseconds m_setUpWithin;
     const std::unique_ptr<Communicator> m_inside; ///< between ranks of this process
     std::size_t m_ranks = 1;                      ///< of this process
     std::string m_name;
@@ -586,9 +617,11 @@ private:
     std::mutex m_mutex; ///< NCCL and m_groups
     std::map<int, Group> m_groups;
 
-    std::mutex m_wakeMutex; ///< m_why, m_ending
+    std::mutex m_wakeMutex; ///< m_why, m_setsUp, m_setUpSince, m_ending
     std::condition_variable m_wake;
-    std::string m_why; ///< of an abort; "" while there is none
+    std::string m_why;    ///< of an abort; "" while there is none
+    std::string m_setsUp; ///< what is being set up; "": nothing
+    std::chrono::steady_clock::time_point m_setUpSince;
     std::atomic<bool> m_aborting{false};
     bool m_ending = false;
     std::thread m_watchdog;
@@ -598,7 +631,13 @@ private:
 
 std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf)
 {
-    return std::make_unique<NcclCommunicator>(pool, store, gpu, std::move(processOf));
+    return makeNcclCommunicator(pool, store, gpu, std::move(processOf), StoreOptions{}.waitTimeout);
+}
+
+std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf,
+                                                   std::chrono::milliseconds setUpWithin)
+{
+    return std::make_unique<NcclCommunicator>(pool, store, gpu, std::move(processOf), setUpWithin);
 }
 
 } // namespace live::cuda

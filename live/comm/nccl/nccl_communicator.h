@@ -5,6 +5,7 @@
 #include "live/comm/communicator.h"
 #include "live/comm/store.h"
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -12,5 +13,8 @@ namespace live::cuda {
 
 /// processOf: where each rank of the run is.
 std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool&, Store&, int gpu, std::vector<int> processOf);
+/// setUpWithin: how long a group's communicator may take until all its processes have made it.
+std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool&, Store&, int gpu, std::vector<int> processOf,
+                                                   std::chrono::milliseconds setUpWithin);
 
 } // namespace live::cuda

@@ -1,4 +1,6 @@
 // What the communicator by NCCL refuses before a run, and how it ends one.
+#include "live/comm/nccl/nccl_calls.h"
+#include "live/comm/nccl/nccl_communicator.h"
 #include "live/emulated/emulated_device.h"
 #include "live/emulated/emulated_run.h"
 #include "live/emulated/local_store.h"
@@ -11,8 +13,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace live::test {
 namespace {
@@ -132,6 +137,62 @@ TEST(NcclCommunicator, AStepThatWasCutShortIsNeverToldAsDone)
         EXPECT_EQ(told, (std::array<int, 2>{1, 1}));
         EXPECT_THAT(why, HasSubstr("rank 1 has had enough"));
     }
+}
+
+/// Two processes of a GPU each, of which the first sets its groups up; what it is refused with.
+std::string refusalOfSetUp(std::chrono::milliseconds setUpWithin,
+                           const std::function<void(emulated::Machine&, Store&, const CommGroup&)>& other)
+{
+    prepareForGpus();
+    emulated::Machine machine({.orderSeed = 2, .gpus = 2});
+    const auto stores = emulated::makeLocalStores(machine, 2);
+    const CommGroup pair{.id = 0, .name = "dp", .ranks = {0, 1}};
+    std::string why;
+    machine.runHosts({"rank 0", "rank 1"}, [&](int rank) {
+        cuda::makeCurrent(rank);
+        if (rank == 1)
+            return other(machine, *stores[1], pair);
+        WorkerPool pool(1);
+        const auto communicator = cuda::makeNcclCommunicator(pool, *stores[0], 0, {0, 1}, setUpWithin);
+        try {
+            communicator->prepare({{.group = &pair, .member = 0, .kinds = {CommKind::allReduce}}});
+        } catch (const sim::Error& error) {
+            why = error.what();
+        }
+    });
+    return why;
+}
+
+TEST(NcclCommunicator, ASetUpToWhichAProcessDoesNotComeEndsInTimeAndNamesTheGroup)
+{
+    const std::string why = refusalOfSetUp(std::chrono::milliseconds(50), [](emulated::Machine&, Store& store, const CommGroup&) {
+        const cuda::Stream stream = cuda::createStream(false);
+        void* const data = cuda::allocateMemory(4);
+        while (!store.aborted()) { // it lives, and does something else
+            cuda::clear(stream, data, 4);
+            cuda::synchronizeStream(stream);
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    });
+    EXPECT_THAT(why, HasSubstr("NCCL has not set up group dp of processes 0, 1 within 50 ms"));
+}
+
+/// Its call was taken, its kernel never runs: the first exchange waits for it on the GPU.
+TEST(NcclCommunicator, AProcessThatFailsDuringTheSetUpEndsItOnTheOthers)
+{
+    const std::string why =
+        refusalOfSetUp(std::chrono::seconds(60), [](emulated::Machine& machine, Store& store, const CommGroup& pair) {
+            const std::string text = store.get("nccl/0");
+            nccl::UniqueId id;
+            std::copy(text.begin(), text.end(), id.bytes.begin());
+            nccl::Comm comm = nullptr;
+            for (nccl::Result state = nccl::initRank(comm, pair, id, 1); state == nccl::Result::inProgress;)
+                nccl::asyncError(comm, state);
+            while (machine.statistics().operations == 0) // in this order the other's call follows at once
+                machine.idle("waits for the other's first exchange");
+            store.abort("rank 1 has had enough");
+        });
+    EXPECT_THAT(why, HasSubstr("rank 1 has had enough"));
 }
 
 } // namespace

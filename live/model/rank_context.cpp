@@ -358,6 +358,16 @@ void KernelSpan::begin()
     m_startCpuNs = m_context.m_hasMarks ? 0 : estimatedCpuNs(m_startNs);
 }
 
+KernelSpan::~KernelSpan()
+{
+    if (!m_recorder)
+        return;
+    try {
+        end();
+    } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): the GPU is lost, as the rank's next call says
+    }
+}
+
 void KernelSpan::end()
 {
     if (m_context.kernelTimes)

@@ -231,11 +231,7 @@ public:
         if (m_recorder)
             begin();
     }
-    ~KernelSpan()
-    {
-        if (m_recorder)
-            end();
-    }
+    ~KernelSpan();
     KernelSpan(const KernelSpan&) = delete;
     KernelSpan& operator=(const KernelSpan&) = delete;
 

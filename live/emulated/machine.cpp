@@ -203,6 +203,7 @@ void Machine::synchronize(const Event& event)
 std::optional<std::chrono::steady_clock::time_point> Machine::passed(const Event& event)
 {
     const std::lock_guard lock(m_mutex);
+    throwIfFailed();
     ++m_statistics.eventQueries;
     if (!event.latest)
         return std::chrono::steady_clock::now();

@@ -9,7 +9,7 @@ namespace live::cuda {
 void SendsUnderWay::add(Completion& completion, int gpu, SharedEvent done)
 {
     const std::lock_guard lock(m_mutex);
-    m_sends.push_back({&completion, gpu, std::move(done)});
+    m_sends.push_back({&completion, gpu, std::move(done), {}});
 }
 
 bool SendsUnderWay::finishPassed()
@@ -20,15 +20,22 @@ bool SendsUnderWay::finishPassed()
         if (!lock || m_sends.empty())
             return false;
         std::erase_if(m_sends, [&](Send& send) {
-            makeCurrent(send.gpu); // any worker asks, also one that has never used a GPU
-            if (!hasPassed(send.done.get()))
-                return false;
+            try {
+                makeCurrent(send.gpu); // any worker asks, also one that has never used a GPU
+                if (!hasPassed(send.done.get()))
+                    return false;
+            } catch (const sim::Error&) { // the GPU is lost: its rank says so
+                send.failure = std::current_exception();
+            }
             passed.push_back(std::move(send));
             return true;
         });
     }
     for (const Send& send : passed)
-        send.completion->finish(m_pool);
+        if (send.failure)
+            send.completion->fail(m_pool, send.failure);
+        else
+            send.completion->finish(m_pool);
     return !passed.empty();
 }
 

@@ -6,6 +6,7 @@
 #include "live/comm/communicator.h"
 #include "live/comm/cuda/event_pool.h"
 
+#include <exception>
 #include <mutex>
 #include <vector>
 
@@ -26,6 +27,7 @@ private:
         Completion* completion;
         int gpu;
         SharedEvent done;
+        std::exception_ptr failure; ///< of its GPU
     };
     WorkerPool& m_pool;
     std::mutex m_mutex;

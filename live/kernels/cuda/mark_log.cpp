@@ -1,5 +1,7 @@
 #include "live/kernels/cuda/mark_log.h"
 
+#include "sim/error.h"
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -56,8 +58,8 @@ std::int64_t MarkLog::put(Stream stream)
         event = m_free.back();
         m_free.pop_back();
     }
-    m_ahead.push_back({m_times.size(), event});
     recordEvent(event, stream);
+    m_ahead.push_back({m_times.size(), event});
     m_times.push_back(0);
     return -static_cast<std::int64_t>(m_times.size());
 }
@@ -75,16 +77,24 @@ void MarkLog::harvest(std::size_t misses)
 {
     auto kept = m_ahead.begin();
     auto next = m_ahead.begin();
-    for (std::size_t missed = 0; next != m_ahead.end() && missed < misses; ++next) {
-        constexpr double kNsPerMs = 1e6;
-        if (const std::optional<float> time = millisecondsBetween(m_clock, next->event)) {
-            m_times[next->mark] = m_clockNs + static_cast<std::int64_t>(static_cast<double>(*time) * kNsPerMs);
-            m_free.push_back(next->event);
-            ++m_passed;
-            continue;
+    const auto read = [&] {
+        for (std::size_t missed = 0; next != m_ahead.end() && missed < misses; ++next) {
+            constexpr double kNsPerMs = 1e6;
+            if (const std::optional<float> time = millisecondsBetween(m_clock, next->event)) {
+                m_times[next->mark] = m_clockNs + static_cast<std::int64_t>(static_cast<double>(*time) * kNsPerMs);
+                m_free.push_back(next->event);
+                ++m_passed;
+                continue;
+            }
+            ++missed;
+            *kept++ = *next;
         }
-        ++missed;
-        *kept++ = *next;
+    };
+    try {
+        read();
+    } catch (...) { // an event must not be in both lists
+        m_ahead.erase(kept, next);
+        throw;
     }
     m_ahead.erase(kept, next);
 }
@@ -123,11 +133,14 @@ std::uint64_t MarkLog::passed()
     const std::unique_lock lock(m_mutex, std::try_to_lock); // whoever holds it may be waiting for them
     if (!lock)
         return m_seen;
-    makeCurrent(m_gpu); // the caller may be a thread that has never used a GPU: CUDA would prepare GPU 0 for it
-    harvest(kFewMisses);
-    if (m_beats && hasPassed(m_beat)) {
-        m_beats = false;
-        ++m_passed;
+    try {
+        makeCurrent(m_gpu); // the caller may be a thread that has never used a GPU: CUDA would prepare GPU 0 for it
+        harvest(kFewMisses);
+        if (m_beats && hasPassed(m_beat)) {
+            m_beats = false;
+            ++m_passed;
+        }
+    } catch (const sim::Error&) { // the GPU is lost: nothing passes any more, and its rank says why
     }
     m_seen = m_passed;
     return m_passed;

@@ -140,10 +140,13 @@ void synchronizeEvent(Event event)
 }
 bool hasPassed(Event event)
 {
-    const bool passed = cudaEventQuery(event) == cudaSuccess;
-    if (!passed)
+    const cudaError_t result = cudaEventQuery(event);
+    if (result == cudaErrorNotReady) {
         cudaGetLastError(); // "not ready" is no error
-    return passed;
+        return false;
+    }
+    check(result, "come past an event");
+    return true;
 }
 std::optional<float> millisecondsBetween(Event start, Event end)
 {

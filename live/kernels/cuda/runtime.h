@@ -50,7 +50,7 @@ void destroyEvent(Event) noexcept;
 void recordEvent(Event, Stream);
 void waitForEvent(Stream, Event); ///< the stream waits, not the caller
 void synchronizeEvent(Event);
-bool hasPassed(Event); ///< any thread; false too where the GPU is lost
+bool hasPassed(Event); ///< any thread; throws where the GPU is lost
 /// Nothing where one of them has not been passed yet.
 std::optional<float> millisecondsBetween(Event start, Event end);
 

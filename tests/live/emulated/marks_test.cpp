@@ -1,4 +1,5 @@
 // The instants of a GPU's queue: few events, read as the step goes on.
+#include "live/comm/cuda/sends_under_way.h"
 #include "live/emulated/emulated_device.h"
 #include "live/emulated/emulated_run.h"
 #include "live/kernels/cuda/runtime.h"
@@ -130,6 +131,47 @@ TEST(Marks, AreAskedForByThreadsThatHaveNeverUsedAGpu)
     }).join();
     EXPECT_NE(refused.find("would prepare GPU 0"), std::string::npos) << refused;
     EXPECT_GE(passed, 1U);
+}
+
+/// The watchdog asks; an exception would end its thread, and with it the process.
+TEST(Marks, OfALostGpuStandStill)
+{
+    Machine machine({.orderSeed = kGpusKeepUp});
+    const auto device = emulated::makeEmulatedDevice(0, DType::f32);
+    const auto queue = device->makeQueue();
+    Memory memory(*device);
+    const Array x = memory.allocate(DType::f32, 1, 1);
+    queue->keepMarks(true);
+    for (int i = 0; i < 20; ++i) {
+        queue->fill(x, i);
+        queue->mark();
+    }
+    const std::uint64_t passed = queue->marksPassed();
+    machine.locked([&] { machine.fail("the GPU has fallen off the bus"); });
+    EXPECT_EQ(queue->marksPassed(), passed);
+}
+
+TEST(Sends, OfALostGpuFailInItsWords)
+{
+    Machine machine({.orderSeed = kGpusKeepUp});
+    cuda::makeCurrent(0);
+    WorkerPool pool(1);
+    cuda::SendsUnderWay sends(pool);
+    cuda::EventPool events;
+    const cuda::Stream stream = cuda::createStream(false);
+    const cuda::SharedEvent done = events.take(0);
+    cuda::recordEvent(done.get(), stream);
+    Completion completion;
+    sends.add(completion, 0, done);
+    machine.locked([&] { machine.fail("the GPU has fallen off the bus"); });
+    EXPECT_TRUE(sends.finishPassed());
+    std::string why;
+    try {
+        completion.await_resume();
+    } catch (const sim::Error& error) {
+        why = error.what();
+    }
+    EXPECT_NE(why.find("fallen off the bus"), std::string::npos) << why;
 }
 
 TEST(Marks, SpansComeToTheirReaderDuringTheStep)

@@ -272,6 +272,7 @@ void RankContext::inspect(const std::string& name, const Tensor& tensor)
             const Tensor piece = exact->rowRange(0, height).columnRange(0, width);
             queue->copy(tensor.rowRange(row, height).columnRange(column, width), piece);
             queue->toHost(piece, values.data());
+            flight.moves(); // no mark and no request says so
             const auto end = values.begin() + height * width;
             const auto bad = std::find_if(values.begin(), end, [](double value) { return !std::isfinite(value); });
             if (bad == end)

@@ -51,6 +51,12 @@ void FlightRecord::enter(std::string action, std::int64_t nowNs)
     m_sinceNs = nowNs;
 }
 
+void FlightRecord::moves()
+{
+    const std::lock_guard lock(m_mutex);
+    ++m_progress;
+}
+
 void FlightRecord::waits(bool now)
 {
     const std::lock_guard lock(m_mutex);

@@ -33,6 +33,8 @@ public:
     void done(std::uint64_t number, std::int64_t doneNs);
     /// The rank began an action ("0F3") or, empty, ended its step.
     void enter(std::string action, std::int64_t nowNs);
+    /// It goes on with its action, which takes long.
+    void moves();
     /// It pauses until a request is done, or goes on.
     void waits(bool);
 

@@ -134,5 +134,21 @@ TEST(NotFinite, SaysWhereMakingTheStepOnceMoreFindsNothing)
     EXPECT_TRUE(says(ended.why, {"step 2: ", "does not repeat itself"}));
 }
 
+/// On a GPU nothing else shows that it goes on: a long search would count as a hang.
+TEST(NotFinite, TheSearchMovesWithEveryPieceThatItReads)
+{
+    WorkerPool pool(1);
+    const auto device = makeCpuDevice(DType::f64, &pool);
+    const auto communicator = makeLocalCommunicator(pool);
+    live::Run run(job({}), {.pool = &pool, .device = device.get(), .communicator = communicator.get()});
+    RankContext& context = run.ranks().front()->context();
+    const Array large = context.buffer(DType::f64, 1, 5 << 16);
+    context.queue->fill(large, 1);
+    context.inspects = true;
+    const std::uint64_t before = context.flight.state().progress;
+    context.inspect("weight", large);
+    EXPECT_EQ(context.flight.state().progress, before + 5);
+}
+
 } // namespace
 } // namespace live::test

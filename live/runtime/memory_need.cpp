@@ -24,8 +24,9 @@ constexpr std::int64_t kSpanBytes = sizeof(SpanRecord), kPackedSpanBytes = 24, k
 constexpr std::int64_t kRankBytes = 64 * 1024; ///< a rank's rings, stages and names
 /// On the CPU blocks from 4 MiB on take whole pages of 2 MiB: of what was planned a share more, as runs of 0.1 to 1 GB showed.
 constexpr std::int64_t kLargePagesShare = 8;
-/// Not measured. NCCL: NCCL_BUFFSIZE is 4 MiB a channel and neighbour; cuBLASLt: the workspace of each queue.
-constexpr std::int64_t kNcclGroupBytes = 128 * kMib, kQueueBytes = 32 * kMib;
+/// Not measured. NCCL: NCCL_BUFFSIZE is 4 MiB a channel and neighbour; cuBLASLt: the workspace of each queue, and scratch of its
+/// kernels (2 MiB for GPT-2 124M, and what that has outgrown).
+constexpr std::int64_t kNcclGroupBytes = 128 * kMib, kQueueBytes = (32 + 8) * kMib;
 
 std::int64_t tensorsOf(const CommPlan& plan, int first, int count)
 {
@@ -33,6 +34,21 @@ std::int64_t tensorsOf(const CommPlan& plan, int first, int count)
     for (int rank = first; rank < first + count; ++rank)
         bytes += plan.memory[asIndex(rank)].reserved;
     return bytes;
+}
+
+/// How many groups have members in this process and in others.
+std::int64_t groupsWithOthers(const CommPlan& plan, const MemoryPlace& place)
+{
+    std::set<int> ours, shared;
+    const auto isOurs = [&](int rank) { return rank >= place.firstRank && rank < place.firstRank + place.rankCount; };
+    for (int rank = place.firstRank; isOurs(rank); ++rank)
+        for (const PlannedRequest& request : plan.requests[asIndex(rank)])
+            ours.insert(request.group);
+    for (int rank = 0; asIndex(rank) < plan.requests.size(); ++rank)
+        for (const PlannedRequest& request : plan.requests[asIndex(rank)])
+            if (!isOurs(rank) && ours.contains(request.group))
+                shared.insert(request.group);
+    return static_cast<std::int64_t>(shared.size());
 }
 
 std::int64_t recordingOf(const CommPlan& plan, int first, int count, int steps)
@@ -73,17 +89,13 @@ std::string whichStatesDoNotFit(const sim::Scenario& scenario, const MemoryPlace
 MemoryNeed memoryNeed(const CommPlan& plan, const MemoryPlace& place, int steps)
 {
     MemoryNeed need;
-    std::set<int> groups;
-    for (int rank = place.firstRank; rank < place.firstRank + place.rankCount; ++rank) {
+    for (int rank = place.firstRank; rank < place.firstRank + place.rankCount; ++rank)
         for (std::size_t use = 0; use < need.atPeak.size(); ++use)
             need.atPeak[use] += plan.memory[asIndex(rank)].atPeak[use];
-        for (const PlannedRequest& request : plan.requests[asIndex(rank)])
-            groups.insert(request.group);
-    }
     need.tensors = tensorsOf(plan, place.firstRank, place.rankCount);
     if (place.onGpu && !place.isEmulated)
         need.communication =
-            place.rankCount * kQueueBytes + (place.usesNccl ? static_cast<std::int64_t>(groups.size()) * kNcclGroupBytes : 0);
+            place.rankCount * kQueueBytes + (place.usesNccl ? groupsWithOthers(plan, place) * kNcclGroupBytes : 0);
     const auto hostOf = [&](int first, int count, int processes) {
         const bool holdsTensors = !place.onGpu || place.isEmulated;
         return processes * kProcessBytes + (place.records ? recordingOf(plan, first, count, steps) : count * kRankBytes) +

@@ -78,6 +78,9 @@ TEST(MemoryNeed, OfAGpuIsItsRanksTensorsAndWhatLibrariesAreAssumedToTake)
     EXPECT_EQ(one.tensors, plan.memory[0].reserved);
     EXPECT_GT(one.gpu, one.tensors + 128 * kMib);
     EXPECT_LT(one.host, 64 * kMib);
+    // Groups within a GPU are none of NCCL's.
+    const MemoryPlace both{.rankCount = 2, .ranksOfMachine = 2, .onGpu = true, .usesNccl = true};
+    EXPECT_LT(memoryNeed(plan, both, 1).communication, 128 * kMib);
     const MemoryNeed emulated = memoryNeed(plan, {.rankCount = 2, .ranksOfMachine = 2, .onGpu = true, .isEmulated = true}, 1);
     EXPECT_EQ(emulated.gpu, plan.memory[0].reserved + plan.memory[1].reserved);
     EXPECT_GT(emulated.host, emulated.gpu);

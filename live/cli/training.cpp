@@ -221,7 +221,8 @@ private:
     {
         const DType type = activationType(m_scenario);
         if (m_machine)
-            return {emulated::makeEmulatedDevice(0, type), "order " + std::to_string(m_request.orderSeed) + ", slow, for proofs"};
+            return {.device = emulated::makeEmulatedDevice(0, type),
+                    .why = "order " + std::to_string(m_request.orderSeed) + ", slow, for proofs"};
         return chooseDevice(m_scenario.live.device, type, &m_pool, m_environment.localProcess);
     }
 
@@ -242,7 +243,7 @@ private:
         std::vector<int> processOf = processesOfRanks(m_environment.processes, world);
         if (m_machine)
             return emulated::makeCommunicatorOnMachine(m_pool, m_store.get(), 0, std::move(processOf));
-        return makeNcclCommunicator(m_pool, *m_store, m_environment.localProcess, std::move(processOf));
+        return makeNcclCommunicator(m_pool, *m_store, m_device.gpu, std::move(processOf));
     }
 
     std::string storeKey(const char* what, int process) const { return std::string(what) + "/" + std::to_string(process); }

@@ -15,7 +15,7 @@ const char* launcherName(Launcher); ///< "torchrun", "Open MPI", …
 struct LaunchEnvironment {
     Launcher launcher = Launcher::single;
     int process = 0, processes = 1;           ///< of all machines
-    int localProcess = 0, localProcesses = 1; ///< of this machine: which GPU to take
+    int localProcess = 0, localProcesses = 1; ///< of this machine: which GPU to take, where it sees several
     std::string masterAddress = "127.0.0.1";  ///< of process 0's machine: a name or an address
     int masterPort = 0;                       ///< of process 0's store; 0 = process 0 chooses (one process only)
     std::string why; ///< which variables said so: "torchrun: RANK=3 of WORLD_SIZE=8, master 10.0.0.1:29501"

@@ -101,18 +101,18 @@ int countGpus(std::string* why)
     return gpus.count;
 }
 
-DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
+DeviceChoice chooseDevice(const std::string& requested, DType type, int wanted,
                           const std::function<std::unique_ptr<Device>()>& makeCpu)
 {
     const bool mustBeGpu = requested == "cuda";
     if (!mustBeGpu && requested != "auto" && requested != "cpu")
         throw sim::Error("live.device is \"" + requested + "\"; it can be auto, cpu or cuda.");
     if (requested == "cpu")
-        return {makeCpu(), "the CPU, as asked for"};
+        return {.device = makeCpu(), .why = "the CPU, as asked for"};
     if (type == DType::f64 && mustBeGpu)
         throw sim::Error("live.device is cuda and live.dtype fp64: GPUs compute in bf16 or fp32 here. Use the CPU for fp64.");
     if (type == DType::f64)
-        return {makeCpu(), "fp64 is computed on the CPU"};
+        return {.device = makeCpu(), .why = "fp64 is computed on the CPU"};
     const Gpus gpus = findGpus();
     if (gpus.count == 0) {
         const std::string reason = (gpus.module ? "no CUDA device: " : "no CUDA: ") + gpus.why;
@@ -120,12 +120,14 @@ DeviceChoice chooseDevice(const std::string& requested, DType type, int gpu,
             throw sim::Error("live.device is cuda, but there is " + reason + ". Use auto or cpu.");
         if (type == DType::bf16)
             throw sim::Error("live.dtype is bf16, which needs a GPU, but there is " + reason + ". Use fp32 on the CPU.");
-        return {makeCpu(), reason + "; using the CPU"};
+        return {.device = makeCpu(), .why = reason + "; using the CPU"};
     }
+    const int gpu = gpuAmong(wanted, gpus.count);
     if (gpu < 0 || gpu >= gpus.count)
         throw sim::Error("GPU " + std::to_string(gpu) + " was asked for; this process sees " + std::to_string(gpus.count) +
-                         ", counted from 0. Start at most one process a GPU.");
-    DeviceChoice choice{gpus.module->makeDevice(gpu, type), {}};
+                         ", counted from 0. Start at most one process a GPU; of those that are started by hand LOCAL_RANK says "
+                         "which it is on its machine, and LOCAL_WORLD_SIZE of how many.");
+    DeviceChoice choice{.device = gpus.module->makeDevice(gpu, type), .gpu = gpu, .why = {}};
     choice.why = choice.device->info().name + " (GPU " + std::to_string(gpu) + " of " + std::to_string(gpus.count) + ")";
     return choice;
 }

@@ -49,12 +49,20 @@ void prepareForGpus();
 /// GPUs that this process can use; 0: *why says why. Prepares for them.
 int countGpus(std::string* why);
 
+/// Which GPU a process takes that is the `wanted`-th of its machine and sees so many. Where it sees one its launcher has given it
+/// that one: srun --gpus-per-task=1, a container a process.
+constexpr int gpuAmong(int wanted, int seen)
+{
+    return seen == 1 ? 0 : wanted;
+}
+
 struct DeviceChoice {
     std::unique_ptr<Device> device;
+    int gpu = 0;     ///< which it is of those that the process sees, where it is one
     std::string why; ///< "no CUDA device: driver not found (cudaErrorInsufficientDriver); using the CPU"
 };
 
-/// requested: "auto", "cpu" or "cuda"; gpu: which, if there are several. Throws sim::Error if what was asked for cannot be had.
+/// requested: "auto", "cpu" or "cuda"; gpu: see gpuAmong(). Throws sim::Error if what was asked for cannot be had.
 DeviceChoice chooseDevice(const std::string& requested, DType, int gpu, const std::function<std::unique_ptr<Device>()>& makeCpu);
 
 inline DeviceChoice chooseDevice(const std::string& requested, DType type, WorkerPool* pool, int gpu = 0)

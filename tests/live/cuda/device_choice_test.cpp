@@ -48,6 +48,13 @@ TEST(DeviceChoice, WithoutAGpuTheReasonIsSaid)
     EXPECT_THAT(refusal("auto", DType::bf16), HasSubstr("Use fp32 on the CPU."));
 }
 
+TEST(DeviceChoice, AProcessThatSeesOneGpuTakesIt)
+{
+    EXPECT_EQ(gpuAmong(3, 8), 3);
+    EXPECT_EQ(gpuAmong(3, 1), 0);
+    EXPECT_EQ(gpuAmong(8, 8), 8) << "which is refused";
+}
+
 TEST(DeviceChoice, RefusesWhatThereIsNot)
 {
     EXPECT_THAT(refusal("tpu", DType::f32), HasSubstr("it can be auto, cpu or cuda"));

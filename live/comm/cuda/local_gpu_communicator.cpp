@@ -52,6 +52,7 @@ public:
             auto* const queue = dynamic_cast<GpuQueue*>(request.queue);
             if (!queue)
                 throw sim::Error("Communication on GPUs needs the request's queue: " + request.what);
+            makeCurrent(queue->gpu());
             completion.issuedNs = queue->mark();
             Arrival arrival{&request, &completion, queue, m_events.take(queue->gpu())};
             recordEvent(arrival.reached.get(), queue->stream());

@@ -23,6 +23,7 @@
 #include <limits>
 #include <memory>
 #include <sys/stat.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace live::cli {
@@ -167,19 +168,26 @@ TrainedSteps trainOnGpu(const sim::Scenario& job, const TrainOptions& options)
     return trainSteps(job, options, pool, *choice.device, *communicator);
 }
 
-void check(const sim::Scenario& scenario, const TrainingRequest& request, int gpus)
+/// What is trained to be compared: a few steps, in a type that the CPU computes in, too.
+sim::Scenario jobToCheck(const sim::Scenario& scenario)
 {
     constexpr int kSteps = 3;
     sim::Scenario job = scenario;
     job.live.steps = std::min(job.live.steps, kSteps);
+    if (job.live.device == "cuda" && job.live.dtype != "fp32")
+        throw sim::Error("/live/dtype: layouts on a GPU are compared in fp32; this is " + job.live.dtype +
+                         "; nearest: --set live.dtype=fp32");
+    return job;
+}
+
+void check(const sim::Scenario& scenario, const TrainingRequest& request, int gpus)
+{
+    const sim::Scenario job = jobToCheck(scenario);
     const TrainOptions options{.steps = job.live.steps, .workers = std::max(1, request.workers)};
     if (job.live.device == "cpu" || job.live.device == "auto") {
         judge(checkSerial(job, options), job.live.dtype);
         return;
     }
-    if (job.live.device == "cuda" && job.live.dtype != "fp32")
-        throw sim::Error("/live/dtype: layouts on a GPU are compared in fp32; this is " + job.live.dtype +
-                         "; nearest: --set live.dtype=fp32");
     const TrainedSteps serial = trainSerially(job, options);
     if (job.live.device == "cuda") {
         std::cout << "all ranks on one GPU, beside one rank on the CPU\n";
@@ -192,6 +200,23 @@ void check(const sim::Scenario& scenario, const TrainingRequest& request, int gp
         where.train = options;
         judge(compareSteps(serial, emulated::trainOnMachine(job, where)), job.live.dtype);
     }
+}
+
+/// This process is one of several: they train as they always do, and the first then trains one rank on the CPU. Weights and
+/// gradients stay where they are; losses and norms are of all of them.
+void checkOverProcesses(TrainingRequest& request)
+{
+    request.scenario = jobToCheck(request.scenario);
+    request.scenarioJson = sim::resolvedText(request.scenario);
+    const TrainingReport report = train(request);
+    if (!report.isFirstProcess)
+        return;
+    const TrainOptions options{.steps = request.scenario.live.steps, .workers = std::max(1, request.workers)};
+    const TrainedSteps serial = trainSerially(request.scenario, options);
+    TrainedSteps expected, trained;
+    std::tie(expected.losses, expected.gradientNorms) = std::tie(serial.losses, serial.gradientNorms);
+    std::tie(trained.losses, trained.gradientNorms) = std::tie(report.losses, report.gradientNorms);
+    judge(compareSteps(expected, trained), request.scenario.live.dtype);
 }
 
 /// For a shell.
@@ -240,15 +265,18 @@ void run(RunArguments& arguments)
     if (request.kernelTimes && arguments.checkSerial)
         throw sim::Error(
             "--kernel-times with --check-serial: layouts are compared, and nothing is recorded; nearest: leave one of them out");
-    const bool checksHere = arguments.checkSerial && request.scenario.live.device != "emulated";
-    if (checksHere && arguments.gpus > 1)
+    const std::string& device = request.scenario.live.device;
+    const bool isOneOfSeveral = readLaunchEnvironment(environmentVariables()).processes > 1;
+    const bool onSeveralGpus = device == "cuda" && arguments.gpus > 1;
+    const bool checksHere = arguments.checkSerial && !isOneOfSeveral && !onSeveralGpus;
+    if (checksHere && device != "emulated" && arguments.gpus > 1)
         throw sim::Error("--gpus " + std::to_string(arguments.gpus) +
-                         " with --check-serial is for --device emulated: on others one process trains, on the CPU or on one GPU");
-    const int processes = checksHere ? 1 : processesToStart(arguments);
-    if (arguments.checkSerial) {
-        check(request.scenario, request, arguments.gpus);
-        return;
-    }
+                         " with --check-serial is for --device cuda and emulated: on others one process trains, on the CPU");
+    const int processes = checksHere && device != "emulated" ? 1 : processesToStart(arguments);
+    if (checksHere)
+        return check(request.scenario, request, arguments.gpus);
+    if (arguments.checkSerial)
+        return processes > 1 ? runInProcesses(processes) : checkOverProcesses(request);
     if (arguments.nvls)
         checkSumsInSwitches(request.scenario, processes);
     checkWritable(arguments.report, "--report");

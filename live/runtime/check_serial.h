@@ -44,6 +44,7 @@ struct SerialCheck {
     double loss = 0, gradientNorm = 0, firstStepNorm = 0;
     SnapshotDifference gradients, values;
     bool identical = false; ///< all of them, bit for bit
+    bool hasTensors = true; ///< gradients and weights were compared, not losses and norms alone
     /// Whether rounding in `dtype` (fp64, fp32) explains them: loss, and norm and gradients of step 1; NaN is never explained.
     /// Later norms and weights are told but not judged: AdamW divides by gradients near zero and so makes rounding large.
     bool isRounding(const std::string& dtype) const;

@@ -71,7 +71,24 @@ TEST(RankscopeLiveGpus, WhatCannotBeIsRefusedWithTheNumbers)
     EXPECT_TRUE(says(onCpu.err(), "--gpus 2: live.device is cpu")) << onCpu.err();
     Child serial({"run", gallery("60-"), "--device", "cpu", "--gpus", "2", "--check-serial"});
     EXPECT_EQ(serial.wait(), 1);
-    EXPECT_TRUE(says(serial.err(), "--gpus 2 with --check-serial is for --device emulated")) << serial.err();
+    EXPECT_TRUE(says(serial.err(), "--gpus 2 with --check-serial is for --device cuda and emulated")) << serial.err();
+}
+
+/// As --gpus does where there are several: the first of them then trains one rank by itself.
+TEST(RankscopeLiveGpus, ProcessesOfALauncherAreHeldAgainstOneRank)
+{
+    const std::string port = std::to_string(test::freePort());
+    const auto variables = [&](const char* rank) {
+        return std::map<std::string, std::string>{
+            {"RANK", rank}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", port}};
+    };
+    const std::vector<std::string> arguments = {"run", gallery("58-"), "--device", "emulated", "--steps", "1", "--check-serial"};
+    Child second(arguments, variables("1")), first(arguments, variables("0"));
+    EXPECT_EQ(first.wait(), 0) << first.err();
+    EXPECT_EQ(second.wait(), 0) << second.err();
+    EXPECT_TRUE(says(first.out(), "equal to serial training bit for bit: losses and gradient norms")) << first.out();
+    EXPECT_TRUE(says(first.err(), "2 processes")) << first.err();
+    EXPECT_EQ(second.out(), "");
 }
 
 /// As under torchrun --nproc-per-node 1: a process that took these for its own would start others without end.

@@ -15,4 +15,7 @@ inline Event& of(cuda::Event event)
     return *reinterpret_cast<Event*>(event);
 }
 
+/// The calling thread's. Throws where it never said which: CUDA takes GPU 0 then and prepares it, which costs memory there.
+int gpuOfThread();
+
 } // namespace live::emulated

@@ -6,6 +6,7 @@
 //   can be seen that it waits in a circle.)
 // - Kernels of one communicator run in the order of issue on each member, and end when their peers run theirs. A send orders
 //   what the receiver does later; what the sender does later it does not.
+// - A communicator has two streams of its own, of which one waits for each of its kernels.
 // - A communicator that is aborted ends its kernels that run at once, and the call returns when those have ended, too, that were
 //   put on a stream and have not begun. Of several in one group the running ones end first.
 #include "live/comm/nccl/nccl_calls.h"
@@ -67,7 +68,11 @@ Result issue(Comm communicator, Stream stream, const std::shared_ptr<Kernel>& ke
     });
     if (!taken)
         return kFailed;
+    machine.record(*member.event, *member.kernels);
+    machine.wait(emulated::of(stream), *member.event);
     machine.put(emulated::of(stream), kernel->name, std::move(accesses), kernel);
+    machine.record(*member.event, emulated::of(stream));
+    machine.wait(*member.kernels, *member.event);
     return machine.locked([&] { return missing(member).why.empty() ? Result::success : Result::inProgress; });
 }
 
@@ -196,6 +201,9 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
 {
     Machine& machine = Machine::current();
     const int host = machine.callingHost();
+    const int gpu = emulated::gpuOfThread();
+    std::unique_ptr<emulated::Event> event(machine.createEvent(gpu, false));
+    emulated::Stream *const kernels = machine.createStream(gpu), *const hosts = machine.createStream(gpu);
     return machine.locked([&] {
         std::shared_ptr<Clique>& clique = world().cliques[std::string(id.bytes.data()) + "/" + std::to_string(group.id)];
         if (!clique) {
@@ -210,6 +218,9 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
         made->clique = clique;
         made->member = member;
         made->host = host;
+        made->kernels = kernels;
+        made->hosts = hosts;
+        made->event = std::move(event);
         clique->members.at(static_cast<std::size_t>(member)) = made.get();
         if (Wire* const wire = machine.wire()) {
             clique->id = group.id;

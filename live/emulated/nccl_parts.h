@@ -28,6 +28,10 @@ struct Member {
     bool sums = false;                         ///< has asked for its first collective
     std::set<std::pair<int, int>> channels;    ///< from and to: used by this member
     bool aborted = false;
+    /// NCCL's own: each kernel begins after it, and it waits for each kernel. The other is for graphs' hosts: nothing comes on
+    /// it.
+    Stream *kernels = nullptr, *hosts = nullptr;
+    std::unique_ptr<Event> event;
 };
 
 struct Part {

@@ -6,15 +6,14 @@
 
 #include <cstring>
 
-namespace live::cuda {
+namespace live::emulated {
 namespace {
-
-using emulated::Access, emulated::Machine, emulated::of;
 
 // As CUDA, one a thread; -1: it was never said.
 thread_local int t_gpu = -1; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// CUDA takes GPU 0 where a thread has said nothing, and prepares it: a process of another GPU would take memory there.
+} // namespace
+
 int gpuOfThread()
 {
     if (t_gpu < 0)
@@ -22,12 +21,19 @@ int gpuOfThread()
     return t_gpu;
 }
 
+} // namespace live::emulated
+
+namespace live::cuda {
+namespace {
+
+using emulated::Access, emulated::Machine, emulated::of, emulated::gpuOfThread;
+
 /// A stream whose GPU is the calling thread's: CUDA takes no kernel and no event for another.
 emulated::Stream& current(Stream stream)
 {
     if (of(stream).gpu != gpuOfThread())
-        throw sim::Error("a call for a stream of GPU " + std::to_string(of(stream).gpu) + " while GPU " + std::to_string(t_gpu) +
-                         " is this thread's: makeCurrent() first");
+        throw sim::Error("a call for a stream of GPU " + std::to_string(of(stream).gpu) + " while GPU " +
+                         std::to_string(gpuOfThread()) + " is this thread's: makeCurrent() first");
     return of(stream);
 }
 
@@ -47,7 +53,7 @@ void makeCurrent(int gpu)
     if (gpu < 0 || gpu >= Machine::current().options().gpus)
         throw sim::Error("there is no GPU " + std::to_string(gpu) + ": the emulated machine has " +
                          std::to_string(Machine::current().options().gpus));
-    t_gpu = gpu;
+    emulated::t_gpu = gpu;
 }
 bool allowPeer(int gpu, int other)
 {

@@ -46,14 +46,16 @@ namespace {
 
 using nccl::Comm, nccl::Result;
 
+/// Ours, and two that NCCL makes for each communicator, on one of which a wait is put for every kernel, sends, too.
+constexpr std::size_t kStreamsOfGroup = 3;
+
 /// Streams that share a hardware queue hold each other up. (CUDA reads the variable when it starts: kernels/modules.h sets it.)
 void checkHardwareQueues(std::size_t streams, std::size_t ranks)
 {
     constexpr std::size_t kMost = 32;
     const char* const said = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"); // NOLINT(concurrency-mt-unsafe): nobody writes it
-    const std::string uses =
-        ranks == 1 ? "this rank uses " + std::to_string(streams) + " streams"
-                   : "the " + std::to_string(ranks) + " ranks of this GPU use " + std::to_string(streams) + " streams";
+    const std::string uses = (ranks == 1 ? "this rank uses " : "the " + std::to_string(ranks) + " ranks of this GPU use ") +
+                             std::to_string(streams) + " streams with NCCL's";
     if (streams > kMost)
         throw sim::Error(
             uses + ", a GPU has " + std::to_string(kMost) +
@@ -136,7 +138,8 @@ public:
             all.kinds.insert(use.kinds.begin(), use.kinds.end());
         }
         m_ranks = ranks.size();
-        checkHardwareQueues(outside.size() + ranks.size() + std::min(inside.size(), kStreamsOfLocalGroups), ranks.size());
+        checkHardwareQueues(ranks.size() + kStreamsOfGroup * outside.size() + std::min(inside.size(), kStreamsOfLocalGroups),
+                            ranks.size());
         makeCurrent(m_gpu);
         std::vector<Stream> streams;
         for (const auto& [id, use] : outside) {

@@ -497,6 +497,32 @@ TEST(NcclOnMachine, AbortWaitsForKernelsThatWaitForAnotherCommunicatorsSoThatAll
     EXPECT_EQ(abortOfTwo(true), "");
 }
 
+/// A send that nobody takes, and a kernel on another stream, in the hardware queue of the communicator's own.
+std::string besideASend(int hardwareQueues)
+{
+    Ranks ranks(2, {.hardwareQueues = hardwareQueues});
+    return refusal([&] {
+        ranks.machine.runHosts(ranks.names, [&](int rank) {
+            const nccl::Comm comm = ranks.join(rank); // with two streams, the first of its GPU
+            float* const data = Ranks::numbers({1});  // with another
+            const cuda::Stream sends = cuda::createStream(true), compute = cuda::createStream(false);
+            for (int i = 0; i <= 1 - rank; ++i)
+                Ranks::wait(comm, rank == 0 ? nccl::send(data, 1, DType::f32, 1, comm, sends)
+                                            : nccl::receive(data, 1, DType::f32, 0, comm, sends));
+            void* const other = cuda::allocateMemory(4);
+            cuda::clear(compute, other, 4);
+            cuda::synchronizeStream(compute);
+        });
+    });
+}
+
+TEST(NcclOnMachine, ACommunicatorsOwnStreamsTakeHardwareQueuesToo)
+{
+    EXPECT_EQ(besideASend(5), "");
+    EXPECT_THAT(besideASend(2),
+                AllOf(HasSubstr("nobody can go on"), HasSubstr("in hardware queue 0 of 2, which their streams share")));
+}
+
 /// Rank 0 has two sends under way; what rank 1 must have before it receives them comes from a third stream.
 std::string throughQueues(int hardwareQueues)
 {

@@ -45,11 +45,12 @@ TEST(NcclCommunicator, RefusesALibraryThatIsOlderThanWhatItWasBuiltFor)
 
 TEST(NcclCommunicator, RefusesFewerHardwareQueuesThanStreams)
 {
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "2", 1);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "12", 1);
     const std::string why = refusal({"layout.pp=2", "layout.tp=2"});
     unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    EXPECT_THAT(why,
-                AllOf(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS is 2, and this rank uses 5 streams"), HasSubstr("set it to 32")));
+    // One for its kernels, and for each of four groups one and two of NCCL's.
+    EXPECT_THAT(why, AllOf(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS is 12, and this rank uses 13 streams with NCCL's"),
+                           HasSubstr("set it to 32")));
 }
 
 TEST(NcclCommunicator, GivesEveryStreamAHardwareQueueOfItsOwnWhereNobodySaysOtherwise)

@@ -109,7 +109,7 @@ TEST(PlantedInNccl, OneWordThatAllGroupsSumIsARace)
     EXPECT_THAT(found, AllOf(HasSubstr("a race"), HasSubstr("NCCL all-reduce")));
 }
 
-/// As the run was with CUDA's 8 queues where a rank has 10 to 14 streams: here 6 streams on 4.
+/// As the run was with CUDA's 8 queues where a rank has 10 to 14 streams of ours: here 6, and NCCL's, on 4.
 TEST(PlantedInNccl, StreamsThatShareHardwareQueuesHang)
 {
     const Settings settings = {

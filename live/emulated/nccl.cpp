@@ -6,7 +6,7 @@
 //   can be seen that it waits in a circle.)
 // - Kernels of one communicator run in the order of issue on each member, and end when their peers run theirs. A send orders
 //   what the receiver does later; what the sender does later it does not.
-// - A communicator has two streams of its own, of which one waits for each of its kernels.
+// - A communicator has a stream of its own, which waits for each of its kernels.
 // - A communicator that is aborted ends its kernels that run at once, and the call returns when those have ended, too, that were
 //   put on a stream and have not begun. Of several in one group the running ones end first.
 #include "live/comm/nccl/nccl_calls.h"
@@ -203,7 +203,7 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
     const int host = machine.callingHost();
     const int gpu = emulated::gpuOfThread();
     std::unique_ptr<emulated::Event> event(machine.createEvent(gpu, false));
-    emulated::Stream *const kernels = machine.createStream(gpu), *const hosts = machine.createStream(gpu);
+    emulated::Stream* const kernels = machine.createStream(gpu);
     return machine.locked([&] {
         std::shared_ptr<Clique>& clique = world().cliques[std::string(id.bytes.data()) + "/" + std::to_string(group.id)];
         if (!clique) {
@@ -219,7 +219,6 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
         made->member = member;
         made->host = host;
         made->kernels = kernels;
-        made->hosts = hosts;
         made->event = std::move(event);
         clique->members.at(static_cast<std::size_t>(member)) = made.get();
         if (Wire* const wire = machine.wire()) {

@@ -28,9 +28,7 @@ struct Member {
     bool sums = false;                         ///< has asked for its first collective
     std::set<std::pair<int, int>> channels;    ///< from and to: used by this member
     bool aborted = false;
-    /// NCCL's own: each kernel begins after it, and it waits for each kernel. The other is for graphs' hosts: nothing comes on
-    /// it.
-    Stream *kernels = nullptr, *hosts = nullptr;
+    Stream* kernels = nullptr; ///< NCCL's own: each kernel begins after it, and it waits for each
     std::unique_ptr<Event> event;
 };
 
@@ -109,6 +107,7 @@ struct Kernel final : Meeting {
     bool mayBegin(const Operation&, Wait* why) const override;
     void begin(Operation&) override;
     Wait waitsFor(const Operation&) const override;
+    template <class Fits>
     Wait peersKernel(int peer, const Fits& fits) const;
     void finish();
     static void exchange(Clique::Channel& channel);

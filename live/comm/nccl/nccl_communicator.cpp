@@ -46,8 +46,9 @@ namespace {
 
 using nccl::Comm, nccl::Result;
 
-/// Ours, and two that NCCL makes for each communicator, on one of which a wait is put for every kernel, sends, too.
-constexpr std::size_t kStreamsOfGroup = 3;
+/// Ours, and one that NCCL makes for each communicator, on which a wait is put for every kernel, sends, too. (It makes another for
+/// CUDA's graphs. Nothing comes on that here, and it is assumed to take nobody's place.)
+constexpr std::size_t kStreamsOfGroup = 2;
 
 /// Streams that share a hardware queue hold each other up. (CUDA reads the variable when it starts: kernels/modules.h sets it.)
 void checkHardwareQueues(std::size_t streams, std::size_t ranks)
@@ -574,10 +575,12 @@ private:
                 if (!m_setsUp.empty() && std::chrono::steady_clock::now() - m_setUpSince > m_setUpWithin)
                     late = std::exchange(m_setsUp, "");
             }
-            if (!late.empty())
-                requestAbort("NCCL has not set up " + late + " within " + std::to_string(m_setUpWithin.count()) + " ms" +
-                             ": one of them has not come to it, or cannot be reached. NCCL_DEBUG=INFO tells more, and "
+            if (!late.empty()) {
+                requestAbort("NCCL has not set up " + late + " within " + std::to_string(m_setUpWithin.count()) +
+                             " ms: one of them has not come to it, or cannot be reached. NCCL_DEBUG=INFO tells more, and "
                              "NCCL_SOCKET_IFNAME chooses the network.");
+                continue;
+            }
             if (m_aborting && !aborted) {
                 aborted = true;
                 m_store.abort(why);

@@ -147,6 +147,8 @@ TEST(Marks, OfALostGpuStandStill)
         queue->mark();
     }
     const std::uint64_t passed = queue->marksPassed();
+    queue->fill(x, 0);
+    queue->mark();
     machine.locked([&] { machine.fail("the GPU has fallen off the bus"); });
     EXPECT_EQ(queue->marksPassed(), passed);
 }

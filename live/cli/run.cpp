@@ -22,6 +22,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -81,12 +82,43 @@ void checkCanBeFolder(const std::string& path, const char* flag)
     checkTakesFiles(there, flag);
 }
 
-void judge(const SerialCheck& check, const std::string& dtype)
-{
-    std::cout << check.text() << std::flush;
-    if (!check.isRounding(dtype))
-        throw sim::Error("the layout does not train as one rank does: rounding in " + dtype + " does not explain this");
-}
+/// What --check-serial has found, told as it comes or in one document at the end.
+class Verdicts {
+public:
+    Verdicts(std::string dtype, bool asJson) : m_dtype(std::move(dtype)), m_asJson(asJson) {}
+
+    void add(const std::string& where, const SerialCheck& check)
+    {
+        m_isGood = m_isGood && check.isRounding(m_dtype);
+        if (m_asJson)
+            m_list.push_back({{"where", where},
+                              {"identical", check.identical},
+                              {"is_rounding", check.isRounding(m_dtype)},
+                              {"loss", check.loss},
+                              {"gradient_norm", check.gradientNorm},
+                              {"gradient_norm_step_1", check.firstStepNorm},
+                              {"gradients_step_1", check.gradients.relative},
+                              {"gradients_step_1_worst", check.gradients.worst},
+                              {"weights", check.values.relative},
+                              {"weights_worst", check.values.worst}});
+        else
+            std::cout << where << (where.empty() ? "" : "\n") << check.text() << std::flush;
+    }
+
+    void close() const
+    {
+        if (m_asJson)
+            std::cout << nlohmann::ordered_json{{"dtype", m_dtype}, {"good", m_isGood}, {"checks", m_list}}.dump(2) << "\n"
+                      << std::flush;
+        if (!m_isGood)
+            throw sim::Error("the layout does not train as one rank does: rounding in " + m_dtype + " does not explain this");
+    }
+
+private:
+    std::string m_dtype;
+    bool m_asJson, m_isGood = true;
+    nlohmann::ordered_json m_list = nlohmann::ordered_json::array();
+};
 
 /// On which GPUs of the emulated machine layouts are proved.
 std::vector<emulated::EmulationOptions> placementsOf(int gpus, int world)
@@ -180,32 +212,34 @@ sim::Scenario jobToCheck(const sim::Scenario& scenario)
     return job;
 }
 
-void check(const sim::Scenario& scenario, const TrainingRequest& request, int gpus)
+void check(const sim::Scenario& scenario, const TrainingRequest& request, int gpus, bool asJson)
 {
     const sim::Scenario job = jobToCheck(scenario);
     const TrainOptions options{.steps = job.live.steps, .workers = std::max(1, request.workers)};
+    Verdicts verdicts(job.live.dtype, asJson);
     if (job.live.device == "cpu" || job.live.device == "auto") {
-        judge(checkSerial(job, options), job.live.dtype);
-        return;
+        verdicts.add("", checkSerial(job, options));
+        return verdicts.close();
     }
     const TrainedSteps serial = trainSerially(job, options);
     if (job.live.device == "cuda") {
-        std::cout << "all ranks on one GPU, beside one rank on the CPU\n";
-        judge(compareSteps(serial, trainOnGpu(job, options)), job.live.dtype);
-        return;
+        verdicts.add("all ranks on one GPU, beside one rank on the CPU", compareSteps(serial, trainOnGpu(job, options)));
+        return verdicts.close();
     }
     for (emulated::EmulationOptions where : placementsOf(gpus, scenario.layout.worldSize())) {
-        std::cout << emulated::placementName(where) << ", order " << request.orderSeed << "\n";
         where.machine = {.orderSeed = request.orderSeed, .repeat = request.repeat};
         where.train = options;
-        judge(compareSteps(serial, emulated::trainOnMachine(job, where)), job.live.dtype);
+        verdicts.add(emulated::placementName(where) + ", order " + std::to_string(request.orderSeed),
+                     compareSteps(serial, emulated::trainOnMachine(job, where)));
     }
+    verdicts.close();
 }
 
 /// This process is one of several: they train as they always do, and the first then trains one rank on the CPU. Weights and
 /// gradients stay where they are; losses and norms are of all of them.
-void checkOverProcesses(TrainingRequest& request)
+void checkOverProcesses(TrainingRequest& request, bool asJson)
 {
+    request.quiet = asJson;
     request.scenario = jobToCheck(request.scenario);
     request.scenarioJson = sim::resolvedText(request.scenario);
     const TrainingReport report = train(request);
@@ -216,7 +250,9 @@ void checkOverProcesses(TrainingRequest& request)
     TrainedSteps expected, trained;
     std::tie(expected.losses, expected.gradientNorms) = std::tie(serial.losses, serial.gradientNorms);
     std::tie(trained.losses, trained.gradientNorms) = std::tie(report.losses, report.gradientNorms);
-    judge(compareSteps(expected, trained), request.scenario.live.dtype);
+    Verdicts verdicts(request.scenario.live.dtype, asJson);
+    verdicts.add("", compareSteps(expected, trained));
+    verdicts.close();
 }
 
 /// For a shell.
@@ -274,9 +310,9 @@ void run(RunArguments& arguments)
                          " with --check-serial is for --device cuda and emulated: on others one process trains, on the CPU");
     const int processes = checksHere && device != "emulated" ? 1 : processesToStart(arguments);
     if (checksHere)
-        return check(request.scenario, request, arguments.gpus);
+        return check(request.scenario, request, arguments.gpus, arguments.json);
     if (arguments.checkSerial)
-        return processes > 1 ? runInProcesses(processes) : checkOverProcesses(request);
+        return processes > 1 ? runInProcesses(processes) : checkOverProcesses(request, arguments.json);
     if (arguments.nvls)
         checkSumsInSwitches(request.scenario, processes);
     checkWritable(arguments.report, "--report");

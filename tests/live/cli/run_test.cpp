@@ -412,6 +412,13 @@ TEST(RankscopeLive, ChecksALayoutAgainstSerialTraining)
     Child child({"run", gallery("58-"), "--check-serial"});
     ASSERT_EQ(child.wait(), 0) << child.err();
     EXPECT_NE(child.out().find("bit for bit"), std::string::npos) << child.out();
+
+    Child script({"run", gallery("58-"), "--check-serial", "--json"});
+    ASSERT_EQ(script.wait(), 0) << script.err();
+    const nlohmann::json told = nlohmann::json::parse(script.out());
+    EXPECT_TRUE(told.at("good").get<bool>());
+    ASSERT_EQ(told.at("checks").size(), 1U);
+    EXPECT_LT(told.at("checks").at(0).at("loss").get<double>(), 1e-4);
 }
 
 /// At once: the plan of 16,384 ranks takes minutes.

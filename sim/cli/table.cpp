@@ -127,7 +127,7 @@ std::string seconds(double value)
         return fixed(value, 3) + " s";
     if (value >= 1e-3)
         return fixed(value * 1e3, 3) + " ms";
-    return fixed(value * 1e6, 1) + " us";
+    return fixed(value * 1e6, 1) + " µs";
 }
 
 std::string gib(std::int64_t bytes)

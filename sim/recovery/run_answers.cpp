@@ -93,10 +93,12 @@ void Findings::exposed()
     for (const auto& [axis, ns] : byAxis)
         if (window > 0 && ns > 0.1 * window)
             m_found.push_back({.kind = "exposed-communication",
-                               .title = percentText(ns / window) + " of the step waits for " + axisText(axis) + " communication",
-                               .detail = "In the mean a rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
+                               .title = percentText(ns / window) + " of the step waits for " +
+                                        (axis.empty() ? "communication in " + axisText(axis) : axis + " communication"),
+                               .detail = "A rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
                                          timeText(secondsOf(window / ranks)) +
-                                         " of a step in it while it computes nothing; waiting for late ranks is in it.",
+                                         " of a step in it while it computes nothing, in the mean of ranks and steps; waiting "
+                                         "for late ranks is in it.",
                                .seconds = secondsOf(ns / ranks)});
 }
 

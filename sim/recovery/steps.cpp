@@ -338,7 +338,7 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
         result.problems.back() += "; it and " + countedText(static_cast<std::int64_t>(leftOut - 1), "other step") +
                                   " that some rank lacks are left out, of " + std::to_string(holders.size());
     if (!result.steps.empty()) {
-        result.evidence = "ProfilerStep# marks of " + std::to_string(evidence.ranks.size()) + " ranks";
+        result.evidence = "ProfilerStep# marks of " + countedText(static_cast<std::int64_t>(evidence.ranks.size()), "rank");
         result.sure = 0.98;
         return result;
     }

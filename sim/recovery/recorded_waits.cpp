@@ -321,8 +321,8 @@ std::string RecordedWaits::linkText(const RecordedWaitLink& link)
     if (const Meeting* transfer = m_walk.transferOf(link.rank, link.span))
         return "the message from " + rankText(transfer->parts[0].rank);
     const std::string& axes = m_axes.of(comm.group, comm.exchange);
-    const std::string what =
-        comm.exchange == Exchange::unknown ? briefName(m_evidence.names[comm.name]) : std::string(exchangeName(comm.exchange));
+    const std::string what = comm.exchange == Exchange::unknown ? spokenOp(briefName(m_evidence.names[comm.name]))
+                                                                : std::string(exchangeName(comm.exchange));
     return "the " + what + (axes.empty() ? " of " + rank : " in " + spokenGroup(axes));
 }
 

@@ -3,6 +3,7 @@
 #include "app/session/scenario_keys.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "app/views/common/labels.h"
 #include "sim/text/duration_text.h"
 #include "sim/text/number_text.h"
 
@@ -63,6 +64,16 @@ QString deltaText(RowUnit unit, double delta)
             ? QObject::tr("%1 pts").arg(QString::number(std::fabs(delta) * 100, 'f', std::fabs(delta) < 0.0995 ? 2 : 1))
             : valueText(unit, std::fabs(delta));
     return (delta > 0 ? QStringLiteral("+") : QStringLiteral("−")) + size;
+}
+
+/// Beside both.
+QString deltaText(RowUnit unit, double a, double b)
+{
+    const QString alone = deltaText(unit, b - a);
+    if (alone.size() < 2)
+        return alone;
+    return alone.front() + QString::fromStdString(sizeThatAddsUp(valueText(unit, a).toStdString(),
+                                                                 valueText(unit, b).toStdString(), alone.mid(1).toStdString()));
 }
 
 /// With air at the left, so that lists of neighbouring columns do not run together.
@@ -317,7 +328,7 @@ void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
         addRow(m_rows, {{indent + row.name, row.name, Tint::none, row.isTotal},
                         {valueText(row.unit, row.a), withHint(row, {}), Tint::none, row.isTotal},
                         {valueText(row.unit, row.b), withHint(row, {}), Tint::none, row.isTotal},
-                        {deltaText(row.unit, row.delta()),
+                        {deltaText(row.unit, row.a, row.b),
                          withHint(row, row.likely ? QString::fromStdString(sim::sureText(*row.likely)) : QString()), tintOf(row),
                          row.isTotal}});
     }

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 
 namespace app {
 namespace {
@@ -39,6 +42,50 @@ std::string threeDigits(double value)
     std::array<char, 32> out{};
     std::snprintf(out.data(), out.size(), "%.*f", decimals, value);
     return out.data();
+}
+
+namespace {
+
+/// "17,743 ms" taken apart.
+struct ToldNumber {
+    std::int64_t digits = 0; ///< without the point
+    std::size_t decimals = 0;
+    std::string_view unit;
+};
+
+std::optional<ToldNumber> toldNumber(std::string_view text)
+{
+    constexpr std::size_t kMostDigits = 15;
+    ToldNumber out;
+    std::size_t at = 0, digits = 0;
+    bool isBehindPoint = false;
+    for (; at < text.size() && std::string_view("0123456789.,").find(text[at]) != std::string_view::npos; ++at) {
+        if (text[at] == '.' || text[at] == ',') {
+            isBehindPoint = isBehindPoint || text[at] == '.';
+            continue;
+        }
+        out.digits = 10 * out.digits + (text[at] - '0');
+        out.decimals += isBehindPoint ? 1 : 0;
+        ++digits;
+    }
+    out.unit = text.substr(at);
+    return digits > 0 && digits <= kMostDigits ? std::optional(out) : std::nullopt;
+}
+
+} // namespace
+
+std::string sizeThatAddsUp(const std::string& a, const std::string& b, const std::string& size)
+{
+    const auto from = toldNumber(a), to = toldNumber(b), told = toldNumber(size);
+    if (!from || !to || !told || from->unit != to->unit || from->unit != told->unit || from->decimals != to->decimals ||
+        from->decimals != told->decimals || from->digits == to->digits)
+        return size;
+    const std::int64_t between = std::abs(to->digits - from->digits);
+    std::int64_t ones = 1;
+    for (std::size_t i = 0; i < told->decimals; ++i)
+        ones *= 10;
+    const std::string behind = std::to_string(ones + between % ones).substr(1);
+    return countText(between / ones) + (behind.empty() ? "" : "." + behind) + std::string(told->unit);
 }
 
 std::string durationText(double nanoseconds)

@@ -37,7 +37,7 @@ StepBars::StepBars(const std::vector<sim::Comparison>& toFirst, const std::vecto
         m_steps.push_back(stepOf(std::string(1, static_cast<char>('B' + i)), names[i + 1], c.stepNs.b, c.use.b));
         const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
         m_steps.back().difference =
-            durationText(a) == durationText(b) ? "equally long" : signedDurationText(b - a) + ", " + ratioText(a, b);
+            durationText(a) == durationText(b) ? "equally long" : durationChangeText(a, b) + ", " + ratioText(a, b);
     }
     for (const Step& step : m_steps)
         m_longestNs = std::max(m_longestNs, step.ns);

@@ -43,6 +43,12 @@ std::string signedText(double value, const std::string& size)
 
 } // namespace
 
+std::string durationChangeText(double fromNs, double toNs)
+{
+    return (toNs > fromNs ? "+" : "−") +
+           sizeThatAddsUp(durationText(fromNs), durationText(toNs), durationText(std::abs(toNs - fromNs)));
+}
+
 std::string signedDurationText(double ns)
 {
     return signedText(ns, durationText(std::abs(ns)));
@@ -68,7 +74,7 @@ Waterfall::Waterfall(const sim::Comparison& c)
 {
     const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
     const std::string both = durationText(a) + " → " + durationText(b);
-    const std::string delta = c.deltaNs() == 0 ? "equally long" : signedDurationText(b - a);
+    const std::string delta = c.deltaNs() == 0 ? "equally long" : durationChangeText(a, b);
     m_headlines = {"Step " + both + ": " + delta + (c.deltaNs() == 0 ? "" : ", " + ratioText(a, b)), both + ": " + delta, delta};
 
     std::int64_t largest = 0;

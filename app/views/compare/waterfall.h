@@ -47,6 +47,8 @@ private:
 
 /// "+12.3 ms", "−12.3 ms", "0".
 std::string signedDurationText(double ns);
+/// Of what stands beside both: it adds up as it is told.
+std::string durationChangeText(double fromNs, double toNs);
 /// "+3.10 GiB", "−3.10 GiB", "0".
 std::string signedBytesText(double bytes);
 /// "+14.3 %", "−14.3 %", "3.2 times as much".

@@ -46,8 +46,8 @@ namespace {
 
 using nccl::Comm, nccl::Result;
 
-/// Ours, and one that NCCL makes for each communicator, on which a wait is put for every kernel, sends, too. (It makes another for
-/// CUDA's graphs. Nothing comes on that here, and it is assumed to take nobody's place.)
+/// Ours, and one that NCCL makes for each communicator, on which a wait is put for every kernel, sends, too. (It makes another
+/// for CUDA's graphs. Nothing comes on that here, and it is assumed to take nobody's place.)
 constexpr std::size_t kStreamsOfGroup = 2;
 
 /// Streams that share a hardware queue hold each other up. (CUDA reads the variable when it starts: kernels/modules.h sets it.)

@@ -48,7 +48,7 @@ struct Waiting {
     double floorNs = 0, tightNs = 0, bytes = 0;
     int failedLayers = 0; ///< so many run again do not fit: more are to be tried
     double failedBytes = 0;
-    double second = 0;           ///< of those with the same key, nothing of it is better in this
+    double second = 0; ///< of those with the same key, nothing of it is better in this
 };
 
 /// How many ways a layout splits the model.

@@ -1,5 +1,4 @@
 #include "sim/error.h"
-#include "sim/text/quoted.h"
 #include "sim/trace/atomic_stream.h"
 #include "sim/trace/export.h"
 

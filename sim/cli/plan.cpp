@@ -462,7 +462,11 @@ void addPlan(CLI::App& app)
         ->check(oneOf({"time", "tokens", "headroom", "gpu-hours", "cost"}));
     command->add_option("--price", arguments->price, "Of a GPU for an hour")->check(positiveNumber(Zero::refused));
     command->add_option("--fix", arguments->fixed, "POINTER=VALUE: held there, as layout.tp=8; repeatable")->take_all();
-    command->add_option("--free", arguments->freed, "POINTER: searched as well, as layout.order; repeatable")->take_all();
+    command
+        ->add_option("--free", arguments->freed,
+                     "POINTER: searched as well: layout.order, layout.placement, schedule.layers_per_stage, and "
+                     "training.global_batch_size, batches of at most the file's by the time that a token takes; repeatable")
+        ->take_all();
     command->add_option("--margin", arguments->margin, "GiB of each GPU that stay free")->check(positiveNumber(Zero::taken));
     CLI::Option* ramp = command
                             ->add_option("--ramp-batch", arguments->rampBatch,

@@ -318,8 +318,8 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
     }
 }
 
-/// A shape's layouts, and the same shape with the next smaller batch. Fewer micro-batches hold no more: where nothing fits, the
-/// next is the largest of which something may.
+/// A shape's layouts, and the same shape with the next smaller batch. Fewer micro-batches hold no more, but under V-Half and
+/// V-Min, which may: where nothing fits, the next is the largest of which something may.
 void Search::expandBatches(const Waiting& shape, std::vector<Waiting>& next, GridRecord& record) const
 {
     const auto hasLayouts = [&](const Waiting& of, std::vector<Waiting>& layouts) {
@@ -329,7 +329,8 @@ void Search::expandBatches(const Waiting& shape, std::vector<Waiting>& next, Gri
         return !layouts.empty();
     };
     // Of layers that are dealt anew, and of what a framework refuses, one batch says nothing of the next.
-    const bool oneByOne = hasLayouts(shape, next) || m_space.free.layersPerStage || !m_request.framework.empty();
+    const bool holdsNoMore = !m_space.kinds[asIndex(shape.choice.kind)].starts_with("v-");
+    const bool oneByOne = hasLayouts(shape, next) || !holdsNoMore || m_space.free.layersPerStage || !m_request.framework.empty();
     Scenario scratch = m_space.scenarioOf(shape.choice);
     const auto parts = m_floors.partsOf(shape.choice, scratch);
     Choice of = shape.choice;

@@ -34,31 +34,38 @@ std::int64_t heldRanks(const PlanSpace& space)
     return ranks;
 }
 
-/// Whether a layout of so many is legal; the rule that forbids the last looked at, where none is.
+/// Whether a layout of so many is legal.
 bool isPlannable(const PlanRequest& job, const Catalogue& catalogue, int gpus)
 {
     PlanRequest request = job;
     request.gpus = gpus;
     const PlanSpace space(request, catalogue);
     Scenario scratch = space.base;
+    const auto hasLegal = [&](Choice choice) {
+        for (choice.kind = 0; choice.kind < static_cast<int>(space.kinds.size()); ++choice.kind)
+            for (const int chunks : space.chunkCounts(choice.grid, choice.kind)) {
+                choice.chunks = chunks;
+                space.applyTo(scratch, choice);
+                if (space.isLegalAllAlong(scratch))
+                    return true;
+            }
+        return false;
+    };
     for (const PlanGrid& grid : space.grids())
         for (const int microBatch : space.microBatches(grid))
             for (const bool sequenceParallel : space.sequenceParallels(grid))
-                for (int kind = 0; kind < static_cast<int>(space.kinds.size()); ++kind)
-                    for (const int chunks : space.chunkCounts(grid, kind)) {
-                        const int zero = space.zeroStages(grid).front();
-                        space.applyTo(scratch, {.grid = grid,
-                                                .microBatch = microBatch,
-                                                .sequenceParallel = sequenceParallel,
-                                                .zeroStage = zero,
-                                                .dpShard = space.shards(grid, zero).front(),
-                                                .kind = kind,
-                                                .chunks = chunks,
-                                                .recompute = space.recomputes().front(),
-                                                .recomputeLayers = space.held.recomputeLayers});
-                        if (space.isLegalAllAlong(scratch))
-                            return true;
-                    }
+                for (const int batch : space.batches(grid, microBatch)) {
+                    const int zero = space.zeroStages(grid).front();
+                    if (hasLegal({.grid = grid,
+                                  .microBatch = microBatch,
+                                  .sequenceParallel = sequenceParallel,
+                                  .zeroStage = zero,
+                                  .dpShard = space.shards(grid, zero).front(),
+                                  .recompute = space.recomputes().front(),
+                                  .recomputeLayers = space.held.recomputeLayers,
+                                  .batch = batch}))
+                        return true;
+                }
     return false;
 }
 

@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kSoonAfterGpusMs = 250;
 constexpr int kNarrowestObjective = 96, kNarrowestPlan = 200, kLowestPlan = 140; ///< from there on it scrolls
-constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSizesHeight = 62, kRoomForWords = 400;
+constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kSizesHeight = 62, kRoomForWords = 640;
 
 QToolButton* segment(const QString& text, const char* role)
 {
@@ -168,6 +168,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_sideButtons->button(0)->setChecked(true);
     m_sideButtons->button(1)->setAccessibleName(tr("Time and memory"));
     m_sideButtons->button(2)->setAccessibleName(tr("Days and cost"));
+    m_sideButtons->button(4)->setAccessibleName(tr("Robust"));
     m_side->addWidget(m_bestCanvas);
     m_side->addWidget(m_scatterCanvas);
     m_side->addWidget(m_costCanvas);
@@ -457,6 +458,7 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     refreshSizes();
     m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
     m_sideButtons->button(2)->setText(width() >= kRoomForWords ? tr("Days and cost") : tr("Cost"));
+    m_sideButtons->button(4)->setText(width() >= kRoomForSizes ? tr("Robust") : tr("Risk"));
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);

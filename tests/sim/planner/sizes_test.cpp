@@ -167,6 +167,18 @@ TEST(Sizes, AreThoseOfWhichALayoutIsLegal)
     }
 }
 
+TEST(Sizes, CountThoseWhoseReplicasShareASmallerBatch)
+{
+    PlanRequest job = runOfTokens();
+    job.fixed.insert(job.fixed.end(), {{"layout.tp", "1"}, {"layout.pp", "1"}, {"layout.cp", "1"}});
+    EXPECT_THAT(plannedSizes(job, test::catalogue(), 12), testing::Not(testing::Contains(12))) << "32 sequences";
+    job.freed = {"training.global_batch_size"};
+    EXPECT_THAT(plannedSizes(job, test::catalogue(), 12), testing::Contains(12));
+    const SizeAnswer answer = fewestGpus({.job = job, .days = 1e6, .sizes = {12}}, test::catalogue());
+    ASSERT_EQ(answer.gpus, 12);
+    EXPECT_DOUBLE_EQ(answer.bestDays, answer.best.best.front().runDays);
+}
+
 TEST(Sizes, StoppedSayWhatWasFound)
 {
     const CancelScope scope([] { return true; });

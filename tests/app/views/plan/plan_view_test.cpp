@@ -99,7 +99,7 @@ TEST(PlanCost, DrawsADotForEachSizeAndTheFrontierOfDaysAgainstCost)
     const RecorderCanvas canvas = drawn(view);
     ASSERT_EQ(canvas.nodes().size(), 3U);
     EXPECT_THAT(canvas.nodes().at(0).name,
-                testing::AllOf(HasSubstr("8 GPUs: done in 40.0 days for 15,400"), testing::Not(HasSubstr("none is sooner"))));
+                testing::AllOf(HasSubstr("8 GPUs: done in 40.0 days for 15,360"), testing::Not(HasSubstr("none is sooner"))));
     EXPECT_THAT(canvas.nodes().at(1).name, HasSubstr("none is sooner for less"));
     EXPECT_THAT(canvas.nodes().at(2).name, HasSubstr("none is sooner for less"));
     int chosen = 0;

@@ -155,20 +155,25 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_sizesCanvas->setMaximumHeight(kSizesHeight);
     m_sizesView.setChosen([this](int gpus) { setGpus(gpus); });
     m_costView.setChosen([this](int gpus) { setGpus(gpus); });
-    auto* segments = new QHBoxLayout;
-    segments->setSpacing(0);
+    auto* pages = new QHBoxLayout; // of layouts; those that walk and try are below where there is no room beside
+    auto* furtherPages = new QHBoxLayout;
+    constexpr int kPagesOfLayouts = 3;
+    m_segments = new QBoxLayout(QBoxLayout::LeftToRight);
+    for (QBoxLayout* layout : std::initializer_list<QBoxLayout*>{m_segments, pages, furtherPages})
+        layout->setSpacing(0);
     int place = 0;
     for (QToolButton* button : {segment(tr("Best"), "segmentLeft"), segment(tr("Time and memory"), "segmentRight"),
                                 segment(tr("Days and cost"), "segmentRight"), segment(tr("Guide"), "segmentRight"),
                                 segment(tr("Robust"), "segmentRight")}) {
+        (place < kPagesOfLayouts ? pages : furtherPages)->addWidget(button);
         m_sideButtons->addButton(button, place++);
-        segments->addWidget(button);
     }
-    segments->addStretch(1);
+    furtherPages->addStretch(1);
+    m_segments->addLayout(pages);
+    m_segments->addLayout(furtherPages, 1);
     m_sideButtons->button(0)->setChecked(true);
     m_sideButtons->button(1)->setAccessibleName(tr("Time and memory"));
     m_sideButtons->button(2)->setAccessibleName(tr("Days and cost"));
-    m_sideButtons->button(4)->setAccessibleName(tr("Robust"));
     m_side->addWidget(m_bestCanvas);
     m_side->addWidget(m_scatterCanvas);
     m_side->addWidget(m_costCanvas);
@@ -181,7 +186,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     auto* sideColumn = new QVBoxLayout(beside);
     sideColumn->setContentsMargins(0, 0, 0, 0);
     sideColumn->setSpacing(4);
-    sideColumn->addLayout(segments);
+    sideColumn->addLayout(m_segments);
     sideColumn->addWidget(m_side, 1);
     m_split->addWidget(m_mapCanvas);
     m_split->addWidget(beside);
@@ -458,7 +463,6 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     refreshSizes();
     m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
     m_sideButtons->button(2)->setText(width() >= kRoomForWords ? tr("Days and cost") : tr("Cost"));
-    m_sideButtons->button(4)->setText(width() >= kRoomForSizes ? tr("Robust") : tr("Risk"));
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
@@ -477,6 +481,7 @@ void PlanPanel::fold()
     m_objective->setMinimumWidth(width() < kRoomForSizes ? kNarrowestObjective : m_objective->sizeHint().width());
     m_copy->setText(width() < kRoomBeside ? tr("Copy") : tr("Copy Table"));
     m_copy->setAccessibleName(tr("Copy Table"));
+    m_segments->setDirection(width() < kRoomForSizes ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
     m_head->setDirection(needs(*m_head) > room ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 

@@ -95,8 +95,7 @@ std::string traceNameProblem(const fs::path& path)
     const std::string ending = path.extension().string();
     if (ending == ".pftrace" || ending == ".json")
         return {};
-    return quotedText(path.string()) +
-           " names no format: a trace is written as .pftrace (Perfetto) or .json (Chrome trace events)";
+    return "\"" + path.string() + "\" names no format: a trace is written as .pftrace (Perfetto) or .json (Chrome trace events)";
 }
 
 void checkTraceDestination(const fs::path& path)

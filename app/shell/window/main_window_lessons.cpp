@@ -11,6 +11,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/plan/plan_panel.h"
+#include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/save_file.h"

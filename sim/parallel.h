@@ -11,6 +11,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -28,8 +29,11 @@ public:
     {
         if (threads == 0)
             threads = std::max(1U, std::thread::hardware_concurrency());
-        for (std::size_t i = 1; i < threads; ++i)
-            m_helpers.emplace_back([this] { help(); });
+        try {
+            for (std::size_t i = 1; i < threads; ++i)
+                m_helpers.emplace_back([this] { help(); });
+        } catch (const std::system_error&) { // the system has no more threads: those there are do the work
+        }
     }
     ~Crew()
     {

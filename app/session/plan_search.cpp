@@ -100,6 +100,8 @@ void PlanSearch::stop()
 {
     if (m_isStopped)
         *m_isStopped = true;
+    if (m_areSizesStopped)
+        *m_areSizesStopped = true;
 }
 
 void PlanSearch::drop()
@@ -181,31 +183,36 @@ void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int,
 void PlanSearch::fillSizes(std::vector<sim::PlanRequest> requests, double mostSeconds)
 {
     m_worker.drop(kSizesJob);
-    m_isStopped = std::make_shared<std::atomic<bool>>(false);
+    m_areSizesStopped = std::make_shared<std::atomic<bool>>(false);
     m_sizesToFill = static_cast<int>(requests.size());
-    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(mostSeconds);
+    // From the first one's turn on: the map's cells come before. Only the worker's thread looks at it.
+    const auto end = std::make_shared<std::optional<std::chrono::steady_clock::time_point>>();
     const auto isDone = [this] {
         if (--m_sizesToFill == 0)
             Q_EMIT sizesFilled();
     };
     for (sim::PlanRequest& request : requests)
-        m_worker.submit({.kind = kSizesJob,
-                         .work =
-                             [this, isDone, end, isStopped = m_isStopped, of = std::move(request)](const Task& task) {
-                                 const double left =
-                                     std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
-                                 if (isStopped->load() || left <= 0) {
-                                     task.tell(isDone);
-                                     return;
-                                 }
-                                 const sim::CancelScope bounded(endsAfter(std::min(left, kMostSizeSeconds), isStopped));
-                                 task.tell([this, isDone, state = stateOf(of, sim::plan(of, m_catalogue), {}, false)] {
-                                     if (!state.answer->stopped) // else it is as unknown as before
-                                         Q_EMIT sizeFound(state);
-                                     isDone();
-                                 });
-                             },
-                         .failed = [isDone](const QString&) { isDone(); }}); // no job of so many GPUs
+        m_worker.submit(
+            {.kind = kSizesJob,
+             .work =
+                 [this, isDone, end, mostSeconds, isStopped = m_areSizesStopped, of = std::move(request)](const Task& task) {
+                     const auto now = std::chrono::steady_clock::now();
+                     if (!*end)
+                         *end = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                          std::chrono::duration<double>(mostSeconds));
+                     const double left = std::chrono::duration<double>(**end - now).count();
+                     if (isStopped->load() || left <= 0) {
+                         task.tell(isDone);
+                         return;
+                     }
+                     const sim::CancelScope bounded(endsAfter(std::min(left, kMostSizeSeconds), isStopped));
+                     task.tell([this, isDone, state = stateOf(of, sim::plan(of, m_catalogue), {}, false)] {
+                         if (!state.answer->stopped) // else it is as unknown as before
+                             Q_EMIT sizeFound(state);
+                         isDone();
+                     });
+                 },
+             .failed = [isDone](const QString&) { isDone(); }}); // no job of so many GPUs
     if (requests.empty())
         Q_EMIT sizesFilled();
 }

@@ -95,7 +95,8 @@ private:
     void work(const Task&, const sim::PlanRequest&, double mostSeconds, const std::shared_ptr<std::atomic<bool>>& isStopped);
 
     const sim::Catalogue& m_catalogue;
-    std::shared_ptr<std::atomic<bool>> m_isStopped; ///< of the search that runs
+    std::shared_ptr<std::atomic<bool>> m_isStopped;       ///< of the search that runs, or of the filling of the map
+    std::shared_ptr<std::atomic<bool>> m_areSizesStopped; ///< of what fills the sizes beside it
     PlanCellState searchedCell(const PlanFound&, const PlanCellState&, double mostSeconds,
                                const std::shared_ptr<std::atomic<bool>>&) const;
 

@@ -69,7 +69,7 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofGpu("inter_node", "likewise between nodes", &Efficiency::interNode),
         ofGpu("all_to_all", "further factor on all-to-alls", &Efficiency::allToAll),
         ofGpu("collective_us", "start and end of a collective", &Efficiency::collectiveUs),
-        {"cluster.efficiency.beside_transfers", "what kernels lose beside a collective",
+        {"cluster.efficiency.beside_transfers", "slowing of kernels beside a collective",
          [](Scenario& s) { return std::vector<double*>{&s.cluster.efficiency.besideTransfers}; }, true, 1},
         ofStack("launch_us", "the host's time to start a kernel, forward", &Stack::launchUs),
         ofStack("backward_launch_us", "the host's time to start a kernel, backward", &Stack::backwardLaunchUs),

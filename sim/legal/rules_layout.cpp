@@ -283,7 +283,7 @@ void Rules::order()
                        "; the default is tp-cp-ep-dp-pp";
             });
     // Megatron Core, parallel_state.py: with pp not last, both grids must give the same pipelines.
-    const bool mayFollow = m_scenario.model.numExperts == 0 && l.ep == 1 && l.etp == l.tp;
+    const bool mayFollow = l.ep == 1 && l.etp == l.tp;
     const bool expertsFollow = !isNamed[2] && mayFollow;
     if (l.pp == 1 || axes[last].first == "pp" || expertsFollow)
         return;

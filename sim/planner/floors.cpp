@@ -266,6 +266,8 @@ PipelineGeometry pipelineGeometry(const Scenario& scenario, GroupsOf of)
                 geometry.groups.shapes[role] = here.shapes[role];
         }
     }
+    if (layout.pp > 1 && layout.placement != PlacementRule::packed) // chunks that go round send from the last to the first
+        tier = std::min(tier, placement.tierBetween(mesh.rank(0, 0, 0, layout.pp - 1), mesh.rank(0, 0, 0, 0)));
     geometry.sendTier = tier;
     return geometry;
 }

@@ -39,6 +39,9 @@ void keep(PlannedPhase& of, const PlanRequest& request, const Catalogue& catalog
 /// What is held cannot be another in each phase.
 void requireFree(const PlanRequest& request, const std::vector<Phase>& phases)
 {
+    if (std::any_of(request.freed.begin(), request.freed.end(),
+                    [](const std::string& pointer) { return dotted(pointer) == "training.global_batch_size"; }))
+        throw Error("each phase has its batch: hold training.global_batch_size, or plan the phases one by one");
     for (const auto& [pointer, value] : request.fixed)
         for (const Phase& phase : phases) {
             const int wanted = dotted(pointer) == "training.sequence_length"     ? phase.sequenceLength
@@ -60,7 +63,7 @@ bool movesStates(const PlanRequest& request, const PlannedLayout& layout, const 
     const auto now = simulate(resolvedScenario(withSettings(request, layout.settings), catalogue)),
                then = simulate(resolvedScenario(withSettings(before, was.settings), catalogue));
     const Layout &a = now->scenario().layout, &b = then->scenario().layout;
-    return a.order != b.order || a.zeroStage != b.zeroStage || a.dpShard != b.dpShard ||
+    return a.order != b.order || a.placement != b.placement || a.zeroStage != b.zeroStage || a.dpShard != b.dpShard ||
            now->schedule().stageToRank != then->schedule().stageToRank ||
            now->scenario().schedule.layersPerStage != then->scenario().schedule.layersPerStage;
 }

@@ -68,7 +68,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> fingerprint(const Scenari
     const Placement placement(layout, scenario.cluster);
     std::vector<int> spans{scenario.cluster.gpusPerNode};
     for (const Tier& tier : scenario.cluster.tiers)
-        if (tier.span > 0 && tier.span < layout.worldSize())
+        if (tier.span > 0 && tier.span < scenario.cluster.gpus()) // dealt in turn, ranks lie on all nodes
             spans.push_back(tier.span);
     std::vector<std::map<int, std::uint64_t>> met(spans.size());
     const bool hasExperts = layout.ep > 1 || layout.etp != layout.tp;

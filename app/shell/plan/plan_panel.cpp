@@ -328,8 +328,10 @@ void PlanPanel::refreshSizes()
 {
     const bool isOfNow = m_hasPlanned && searchedText() == m_plannedOf;
     m_sizesCanvas->setVisible(isOfNow && !m_byGpus.empty() && height() >= kRoomForSizes);
-    if (!isOfNow)
+    if (!isOfNow) {
+        m_costView.set({}, m_price);
         return;
+    }
     std::vector<int> stops = gpuStops();
     stops.push_back(m_gpus->value());
     for (const auto& [gpus, state] : m_byGpus)

@@ -70,7 +70,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
         m_objective->addItem(text, static_cast<int>(objective));
     m_objective->setAccessibleName(tr("What is best"));
     m_objective->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    m_objective->setToolTip(tr("What the best layout has least of"));
+    m_objective->setToolTip(tr("What the best layout is best in"));
     m_gpus->setRange(1, kMostPlannedByHand);
     m_gpus->setAccessibleName(tr("GPUs to plan for"));
     m_gpus->setToolTip(tr("So many ranks; nodes follow"));

@@ -420,10 +420,8 @@ void PlanPanel::fillSizes()
         return;
     std::vector<sim::PlanRequest> requests;
     for (const int gpus : gpuStops())
-        if (!m_byGpus.contains(gpus)) {
-            requests.push_back(requestFor(gpus));
-            requests.back().top = 1;
-        }
+        if (!m_byGpus.contains(gpus))
+            requests.push_back(requestFor(gpus)); // whole: it is shown where the slider goes there
     if (!requests.empty())
         m_search.fillSizes(std::move(requests));
 }

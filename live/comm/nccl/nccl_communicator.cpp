@@ -102,10 +102,11 @@ public:
         }
         m_wake.notify_all();
         m_watchdog.join();
-        const LastResort ends = endsInTime(reason());
         const std::lock_guard lock(m_mutex);
         // Destroying waits for the other members, which may have failed.
-        if (m_aborting || !allFinalized())
+        const bool hasFailed = m_aborting || !allFinalized();
+        const LastResort ends = endsInTime(reason(), hasFailed ? kAbortedWithin : StoreOptions{}.waitTimeout);
+        if (hasFailed)
             abortGroups();
         for (auto& [id, group] : m_groups)
             if (group.communicator)
@@ -520,16 +521,15 @@ private:
         for (const auto& [id, group] : m_groups)
             if (!group.communicator || !accepted(nccl::finalize(group.communicator)))
                 return false;
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
         return std::all_of(m_groups.begin(), m_groups.end(),
                            [&](const auto& each) { return settled(each.second.communicator, deadline); });
     }
 
     /// NCCL may wait for a peer that does not come, in calls that nothing ends.
-    static LastResort endsInTime(const std::string& why)
+    static LastResort endsInTime(const std::string& why, std::chrono::milliseconds atMost)
     {
-        constexpr std::chrono::seconds kAtMost{20};
-        return {kAtMost, why + (why.empty() ? "" : " ") + "NCCL does not end its communicators: this process ends without it."};
+        return {atMost, why + (why.empty() ? "" : " ") + "NCCL does not end its communicators: this process ends without it."};
     }
 
     /// Their kernels end, so that streams go on.
@@ -584,7 +584,7 @@ private:
             if (m_aborting && !aborted) {
                 aborted = true;
                 m_store.abort(why);
-                const LastResort ends = endsInTime(why);
+                const LastResort ends = endsInTime(why, kAbortedWithin);
                 const std::lock_guard lock(m_mutex);
                 abortGroups();
             } else if (!aborted) {
@@ -607,6 +607,8 @@ private:
             }
         }
     }
+
+    static constexpr std::chrono::seconds kAbortedWithin{20};
 
     WorkerPool& m_pool;
     SendsUnderWay m_sends;
@@ -637,7 +639,9 @@ private:
 
 std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf)
 {
-    return makeNcclCommunicator(pool, store, gpu, std::move(processOf), StoreOptions{}.waitTimeout);
+    // Before the store gives up a process that does not come: it knows of no groups.
+    constexpr std::chrono::seconds kSooner{5};
+    return makeNcclCommunicator(pool, store, gpu, std::move(processOf), StoreOptions{}.waitTimeout - kSooner);
 }
 
 std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf,

@@ -161,9 +161,12 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
             block *= (width + account.term("d_v", model.vHeadDim, Unit::count, "dimension of values"));
             value *= 1.0 * heads * (keys + model.vHeadDim);
         } else {
-            const int heads = ofRank(model.numKeyValueHeads);
+            const bool repeats = m_sharding.repeatsKeys && model.numKeyValueHeads < model.numAttentionHeads;
+            const int heads = ofRank(repeats ? model.numAttentionHeads : model.numKeyValueHeads);
             block = Formula::number(2) * std::move(block);
-            block *= account.term("k", heads, Unit::count, "key and value heads of a rank");
+            block *= account.term("k", heads, Unit::count,
+                                  repeats ? "heads of a rank: keys and values are repeated for each"
+                                          : "key and value heads of a rank");
             block *= account.term("d", model.headDim, Unit::count, "head dimension");
             value *= 2.0 * heads * model.headDim;
         }

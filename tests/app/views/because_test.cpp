@@ -119,7 +119,10 @@ int expectTheNumberThatStandsThere(Asked& picture, const std::string& of, std::s
             continue;
         ++asked;
         const sim::Explanation why = because.front().explain();
-        const std::vector<std::string> numbers = written(why.result);
+        std::vector<std::string> numbers = written(why.result);
+        if (why.terms.size() == 2 && why.result.unit == sim::Unit::seconds) // beside its two numbers it adds up with them
+            numbers.push_back(
+                sizeThatAddsUp(written(why.terms[0].quantity).front(), written(why.terms[1].quantity).front(), numbers.front()));
         EXPECT_TRUE(std::any_of(numbers.begin(), numbers.end(),
                                 [&](const std::string& number) { return there.find(number) != std::string::npos; }))
             << of << ": " << why.name << " is " << numbers.front() << ", and there stands: " << there;

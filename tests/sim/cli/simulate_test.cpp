@@ -213,7 +213,7 @@ TEST(SimulateTrace, HasAProcessForEachClassAndFlowsForwardInTime)
 TEST(SimulateTrace, RefusesOtherEndings)
 {
     const Outcome outcome = run("simulate " + gallery("09-") + " --trace " + (test::scratch() / "t.xyz").string());
-    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.code, 2);
     EXPECT_THAT(outcome.err, HasSubstr(".pftrace"));
     EXPECT_THAT(outcome.out, IsEmpty());
 }

@@ -51,10 +51,14 @@ std::vector<RankOrder> everyOrder(bool hasExperts)
 
 TEST(RankOrders, ThatAreAlikeTakeTheSameStepAndMemory)
 {
-    for (const auto& [layout, hasExperts] : {std::pair{R"({"tp": 2, "cp": 2, "pp": 2, "dp": 2})", false},
-                                             {R"({"tp": 4, "pp": 2, "dp": 2, "zero_stage": 1})", false},
-                                             {R"({"tp": 2, "pp": 2, "dp": 4, "ep": 4, "etp": 1})", true}}) {
-        const Scenario given = resolvedScenario(ScenarioDocument::parse(jobOf(layout, hasExperts)), test::catalogue());
+    // The last on twice as many nodes as it needs: dealt in turn, its ranks lie on all of them.
+    for (const auto& [layout, hasExperts, nodes] : {std::tuple{R"({"tp": 2, "cp": 2, "pp": 2, "dp": 2})", false, 4},
+                                                    {R"({"tp": 4, "pp": 2, "dp": 2, "zero_stage": 1})", false, 4},
+                                                    {R"({"tp": 2, "pp": 2, "dp": 4, "ep": 4, "etp": 1})", true, 4},
+                                                    {R"({"tp": 2, "pp": 2, "dp": 4})", false, 8}}) {
+        Scenario given = resolvedScenario(ScenarioDocument::parse(jobOf(layout, hasExperts)), test::catalogue());
+        given.cluster.nodes = nodes;
+        given.cluster.tiers[1].span = 2 * nodes;
         const std::vector<RankOrder> orders = everyOrder(hasExperts);
         const auto numbersOf = [&](const RankOrder& order) {
             Scenario scenario = given;
@@ -97,6 +101,34 @@ TEST(RankOrders, OfWhichOneHasASlowRankAreTheSameByNumberAlone)
     const auto byDomain = alikeOrders(given, orders, false), byNumber = alikeOrders(given, orders, true);
     EXPECT_LT(byDomain.size(), byNumber.size());
     EXPECT_EQ(byNumber.size(), 4U) << "tensor parallelism inside or outside, packed or in turn";
+}
+
+/// Three stages dealt in turn to two nodes: the last and the first lie on one, and chunks that go round send inside it.
+TEST(RankOrders, ThatBringTheEndsOfThePipelineTogetherAreNotCutForIt)
+{
+    PlanRequest request{.document = ScenarioDocument::parse(R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"num_hidden_layers": 18, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8,
+                "num_key_value_heads": 4, "vocab_size": 4096, "max_position_embeddings": 4096},
+      "cluster": {"base": "h100-sxm-ib400", "gpus_per_node": 2, "nodes": 2,
+                  "tiers": [{"name": "nvlink", "span": 2, "bandwidth_gbs": 450, "latency_us": 2},
+                            {"name": "net", "span": "all", "bandwidth_gbs": 50, "latency_us": 300}]},
+      "layout": {"tp": 1, "pp": 3, "dp": 1, "placement": "round-robin"},
+      "training": {"sequence_length": 4096, "global_batch_size": 3, "micro_batch_size": 1}})"),
+                        .fixed = {{"layout.tp", "1"},
+                                  {"layout.cp", "1"},
+                                  {"layout.pp", "3"},
+                                  {"training.micro_batch_size", "1"},
+                                  {"training.recompute", "none"}},
+                        .top = 1,
+                        .jobs = 1};
+    const PlanAnswer all = plan(request, test::catalogue());
+    request.fixed.emplace_back("schedule.kind", "interleaved-zb");
+    request.fixed.emplace_back("schedule.virtual_stages", "2");
+    const PlanAnswer one = plan(request, test::catalogue());
+    EXPECT_TRUE(all.proved);
+    EXPECT_LE(all.best.front().stepSeconds, one.best.front().stepSeconds);
+    EXPECT_LE(one.best.front().closedFormSeconds, one.best.front().stepSeconds * (1 + 1e-9));
 }
 
 TEST(RankOrders, TheBestOfAllOrdersIsWhatTheSearchFinds)

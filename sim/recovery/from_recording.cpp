@@ -141,8 +141,9 @@ void RankReader::readCollectives()
         if (collective.bytes >= 0) {
             span.bytes = collective.bytes;
         } else {
-            const int each = std::max(1, elementBytes(m_recording.names[collective.dtype]));
-            span.bytes = std::max<std::int64_t>({0, collective.inElements, collective.outElements}) * each;
+            const std::int64_t each = std::max(1, elementBytes(m_recording.names[collective.dtype]));
+            const std::int64_t elements = std::max<std::int64_t>({0, collective.inElements, collective.outElements});
+            span.bytes = std::min(elements, INT64_MAX / each) * each; // a file may say any number
         }
         if (span.exchange == Exchange::send)
             span.peer = collective.destinationRank;

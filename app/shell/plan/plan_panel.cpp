@@ -27,7 +27,7 @@ namespace app {
 namespace {
 
 constexpr int kNarrowestObjective = 96;
-constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kRoomForWords = 640;
+constexpr int kRoomForSlider = 640, kRoomBeside = 560, kRoomForSizes = 340, kRoomForWords = 690;
 
 } // namespace
 

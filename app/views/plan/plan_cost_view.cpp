@@ -3,6 +3,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
+#include "app/views/plan/plan_page_view.h"
 #include "app/views/plan/plan_view.h"
 #include "sim/planner/sizes.h"
 #include "sim/text/number_text.h"
@@ -99,8 +100,8 @@ void PlanCostView::draw(Canvas& canvas)
         return;
     const float small = canvas.textHeight(FontFace::small);
     if (m_sizes.empty()) {
-        textInside(canvas, {area.left + kMargin, f.plot.top, area.right - kMargin, f.plot.top + small + 4}, m_hint,
-                   m_theme.mutedText, FontFace::small);
+        drawWrapped(canvas, {area.left + kMargin, f.plot.top, area.right - kMargin, area.bottom}, m_hint, m_theme.mutedText,
+                    FontFace::small);
         return;
     }
     const Color grid = mix(m_theme.canvas, m_theme.text, 0.08F);

@@ -81,6 +81,22 @@ TEST(PlanPicture, ComparesLayoutsOfOtherBatchesByAsManyTokens)
     EXPECT_EQ(PlanPicture::paceNs(second, sim::StepPart::computing), 2 * second.use[sim::StepPart::computing]);
 }
 
+TEST(PlanCost, SaysWhyItIsEmptyHoweverNarrowItIs)
+{
+    const std::string hint = "How long the run is, is not known: say how many tokens it trains.";
+    PlanCostView view(lightTheme());
+    view.setHint(hint);
+    for (const float width : {160.0F, 325.0F, 900.0F}) {
+        RecorderCanvas canvas({0, 0, width, 240});
+        view.draw(canvas);
+        std::string said;
+        for (const Primitive& each : canvas.primitives())
+            if (each.kind == Primitive::Kind::text)
+                said += " " + each.text;
+        EXPECT_NE(said.find(hint), std::string::npos) << said;
+    }
+}
+
 TEST(PlanCost, DrawsADotForEachSizeAndTheFrontierOfDaysAgainstCost)
 {
     std::vector<PlanSize> sizes;

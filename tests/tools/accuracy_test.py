@@ -1,5 +1,7 @@
 """Published measurements against the simulator, with tolerances a little over what it reaches (docs/accuracy.md): a cost that
 slips moves one of these. And the calibration's own arithmetic."""
+import contextlib
+import io
 import json
 import pathlib
 import sys
@@ -75,6 +77,27 @@ class Published(unittest.TestCase):
         self.assertGreaterEqual(pairs, 2000)
         self.assertGreaterEqual(sources, 4)
         self.assertLess(share, 2**0.5)  # what predictions that err each by itself would need
+
+    def test_any_rows_can_be_reported(self):
+        by_source = {}
+        for row in self.rows:
+            by_source.setdefault(published.source(row), []).append(row)
+        bare = {key: value for key, value in by_source["dgxc"][0].items() if key not in ("derived", "set")}
+        for rows in [*by_source.values(), *(of[:1] for of in by_source.values()), [bare], []]:
+            answer = validate.report(rows) | {"winners": None}
+            json.dumps(answer, allow_nan=False)
+            with contextlib.redirect_stdout(io.StringIO()) as table:
+                validate.print_table(answer)
+            for row in rows[:1]:
+                self.assertRegex(table.getvalue(), f"{published.source(row)} |fits or not|bubbles")
+            self.assertNotIn("nan", table.getvalue())
+
+    def test_the_yardstick_is_fitted_to_the_projects_own_rows(self):
+        of = [row for row in self.rows if published.source(row) == "megatron-bridge"]
+        whole = {row["id"]: error for row, error in score.naive(self.rows)}
+        self.assertGreater(len(of), 10)
+        self.assertEqual([(row["id"], error) for row, error in score.naive(of)],
+                         [(row["id"], whole[row["id"]]) for row in of if row["id"] in whole])
 
     def test_layers_of_korthikanti(self):
         for error in self.answer["layer_percent"]:

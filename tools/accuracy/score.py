@@ -1,4 +1,5 @@
 """Predictions beside measurements: errors a row, and their means by source, group and sweep."""
+import functools
 import json
 import math
 import os
@@ -9,6 +10,8 @@ from collections import defaultdict
 import rows as published
 
 GIB = 2.0**30
+# The rows that the yardstick is fitted to, whatever rows it is held beside.
+CORE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "data", "published", "core.json")
 
 
 def tiers_of_clusters(assets):
@@ -171,21 +174,30 @@ def memory_errors(rows):
     return out
 
 
-def naive(rows):
-    """Errors of the yardstick: one model FLOPs utilisation for each GPU, fitted on its calibration rows."""
-    def ideal(row):
-        return (row["derived"]["model_gflop_per_token_causal"] * 1e9 * row["batch"]["tokens_per_step"] /
-                (row["hw"]["gpus"] * row["hw"]["peak_bf16_tflops"] * 1e12))
-
-    timed = [row for row in rows if "time" in row["checks"] and published.step_seconds(row) and row["role"] != "info" and
-             (row.get("derived") or {}).get("model_gflop_per_token_causal")]
+@functools.cache
+def slowness_by_gpu():
+    """Measured over ideal seconds (of the peak at bf16) of each GPU, and of all, by the project's own calibration rows."""
     slowness = defaultdict(list)
-    for row in timed:
-        if row["role"] == "calibration" and row["set"] == "core":
-            slowness[row["hw"]["gpu"].split("-")[0]].append(published.step_seconds(row) / ideal(row))
-    everything = median([value for of in slowness.values() for value in of])
-    return [(row, ideal(row) * (median(slowness[row["hw"]["gpu"].split("-")[0]]) if row["hw"]["gpu"].split("-")[0] in slowness
-                                else everything) / published.step_seconds(row) - 1) for row in timed]
+    for row in published.load([CORE]):
+        if row["role"] == "calibration" and "time" in row["checks"] and published.step_seconds(row) and ideal_seconds(row):
+            slowness[row["hw"]["gpu"].split("-")[0]].append(published.step_seconds(row) / ideal_seconds(row))
+    return {gpu: median(of) for gpu, of in slowness.items()} | {None: median([value for of in slowness.values() for value in of])}
+
+
+def ideal_seconds(row):
+    """Seconds of the row's model FLOPs at its GPUs' peak; None where it does not tell."""
+    flops = (row.get("derived") or {}).get("model_gflop_per_token_causal")
+    if not flops or not row["hw"].get("peak_bf16_tflops"):
+        return None
+    return flops * 1e9 * row["batch"]["tokens_per_step"] / (row["hw"]["gpus"] * row["hw"]["peak_bf16_tflops"] * 1e12)
+
+
+def naive(rows):
+    """Errors of the yardstick: one model FLOPs utilisation for each GPU."""
+    slowness = slowness_by_gpu()
+    timed = [row for row in rows if "time" in row["checks"] and published.step_seconds(row) and row["role"] != "info" and ideal_seconds(row)]
+    return [(row, ideal_seconds(row) * slowness.get(row["hw"]["gpu"].split("-")[0], slowness[None]) / published.step_seconds(row) - 1)
+            for row in timed]
 
 
 def by_source(errors):
@@ -285,8 +297,8 @@ def corners(rows):
                 str(row["precision"]).startswith("fp8") and "llama3.1" in row["id"] and row["role"] != "calibration")
 
     def with_recomputation(chosen):
-        """TFLOP/s a GPU with what is run again counted, of the fastest such row."""
-        return max(row["derived"]["model_tflops_per_gpu_full"] * 4 / 3 for row, _ in errors if chosen(row))
+        """TFLOP/s a GPU with what is run again counted, of the fastest such row; None without any."""
+        return max((row["derived"]["model_tflops_per_gpu_full"] * 4 / 3 for row, _ in errors if chosen(row)), default=None)
 
     return {"vtrain_tflops": with_recomputation(lambda row: published.source(row) == "vtrain single node"),
             "megatron_tflops": with_recomputation(lambda row: row["id"].startswith("megatron21/table1") and row["par"]["tp"] < 8),
@@ -328,12 +340,13 @@ def quantile(values, part):
 
 def ratio_share(rows, level, fewest=4):
     """(share, pairs, sources): the interval of the ratio of two predictions of one job, as a part of a prediction's own (both in
-    logarithms): so that the measured ratio lies within it in `level` of a source's pairs, mean over sources."""
+    logarithms): so that the measured ratio lies within it in `level` of a source's pairs, mean over sources. None without pairs."""
     by = defaultdict(list)
     for of, difference, half in pairs(rows):
         by[of].append(difference / half)
     by = {of: parts for of, parts in by.items() if len(parts) >= fewest}
-    return mean(quantile(parts, level) for parts in by.values()), sum(map(len, by.values())), len(by)
+    share = mean(quantile(parts, level) for parts in by.values()) if by else None
+    return share, sum(map(len, by.values())), len(by)
 
 
 def out_of_memory(rows):

@@ -11,7 +11,7 @@ import score  # noqa: E402
 import winners  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATA = [os.path.join(ROOT, "tests", "data", "published", name) 
+DATA = [os.path.join(ROOT, "tests", "data", "published", name)
         for name in ("core.json", "torchtitan.json", "vtrain_single_node.json")]
 
 
@@ -56,7 +56,7 @@ def report(rows):
         "bubble_points": {"mean": 100 * score.mean(bubbles), "max": 100 * max(bubbles)} if bubbles else None,
         "layer_percent": [100 * error for error in layers],
         "inside_interval": 100 * score.mean(inside) if inside else None,
-        "ratio_share": score.ratio_share(rows, 0.8)[0] if len(rows) > 1 else None,
+        "ratio_share": score.ratio_share(rows, 0.8)[0],
         "naive": {kind: score.macro([(row, error) for row, error in score.naive(rows) if score.family(row) == kind])
                   for kind in ("dense_known", "dense_other", "moe")},
         "failed": [{"id": row["id"], "error": row["predicted"]["error"]} for row in rows if "error" in row["predicted"]],
@@ -79,12 +79,16 @@ def print_table(answer):
         print(f"{kind:24}macro-average {number(of)} %, one constant {number(answer['naive'][kind])} %")
     if answer["korthikanti"]:
         print(f"Korthikanti table 5     mean {number(answer['korthikanti']['mean'])} %, max {number(answer['korthikanti']['max'])} %")
-    print("one layer (Korthikanti, table 4) " + ", ".join(number(error, sign=True) for error in answer["layer_percent"]) + " %")
-    print(f"memory                  mean {number(answer['memory_mape'])} %: " +
-          ", ".join(f"{name} {number(of['mean_abs'])} (bias {number(of['bias'], sign=True)})" for name, of in answer["memory"].items()))
-    print(f"fits or not             {number(answer['oom_right'])} % of {answer['verdicts']} right")
-    print(f"order inside {answer['sweeps']} sweeps  Spearman median {number(answer['spearman_median'], 3)}, mean "
-          f"{number(answer['spearman_mean'], 3)}; regret median {number(answer['regret_median'], 2)} %")
+    if answer["layer_percent"]:
+        print("one layer (Korthikanti, table 4) " + ", ".join(number(error, sign=True) for error in answer["layer_percent"]) + " %")
+    if answer["memory"]:
+        print(f"memory                  mean {number(answer['memory_mape'])} %: " + ", ".join(
+            f"{name} {number(of['mean_abs'])} (bias {number(of['bias'], sign=True)})" for name, of in answer["memory"].items()))
+    if answer["verdicts"]:
+        print(f"fits or not             {number(answer['oom_right'])} % of {answer['verdicts']} right")
+    if answer["sweeps"]:
+        print(f"order inside {answer['sweeps']} sweeps  Spearman median {number(answer['spearman_median'], 3)}, mean "
+              f"{number(answer['spearman_mean'], 3)}; regret median {number(answer['regret_median'], 2)} %")
     if answer["one_node"]:
         of = answer["one_node"]["engine"]
         print(f"vTrain, {answer['one_node']['groups']} sweeps of a node  Spearman median {number(of['spearman_median'], 3)}, least "

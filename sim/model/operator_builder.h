@@ -80,7 +80,8 @@ public:
         op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
         op.parameters = elements;
         op.lowPrecision = name != "moe.router" && name != "head.logits";
-        const std::int64_t whole = input == ProductInput::own ? tokens * k * m_bytes : activation();
+        const bool isWhole = input == ProductInput::own || (input == ProductInput::ofBlock && m_sharding.plainTensorParallel);
+        const std::int64_t whole = isWhole ? tokens * k * m_bytes : activation();
         const bool isNarrower = op.lowPrecision && m_sharding.keptNarrower > 1; // a copy that nobody else has
         if (!isFrozen())                                                        // else the input gradient reads the weights alone
             op.savedInputBytes = isNarrower ? whole / m_sharding.keptNarrower : input == ProductInput::kept ? 0 : whole;
@@ -205,6 +206,12 @@ public:
     {
         if (m_sharding.tp > 1)
             collective(OperatorKind::enterTensorParallel, name, m_tokens * m_hidden * m_bytes);
+    }
+    /// So many products read what the last operator has brought, and reduce their gradients of it by themselves.
+    void reduceApart(int products)
+    {
+        if (m_sharding.tp > 1 && m_sharding.plainTensorParallel && !m_sharding.sequenceParallel)
+            m_list.operators.back().reductions = products;
     }
     void leaveTensorParallel(std::string_view name)
     {

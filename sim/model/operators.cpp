@@ -83,6 +83,8 @@ Sharding Sharding::of(const Scenario& scenario)
                       .flashAttention = training.flashAttention,
                       .padsVocabulary = training.stack.padsVocabulary,
                       .repeatsKeys = training.stack.repeatsKeys,
+                      .plainTensorParallel = training.stack.plainTensorParallel,
+                      .gathersLogits = training.stack.gathersLogits,
                       .bytesPerElement = elementBytes(training.precision),
                       .moe = training.moe};
     if (training.stack.narrowSaved && isNarrow(training.precision))
@@ -105,6 +107,8 @@ void layer(OperatorBuilder& builder, const Model& model, bool moe)
     } else {
         builder.norm("mlp.norm", builder.m_local);
         builder.enterTensorParallel("mlp.gather");
+        if (model.gatedMlp)
+            builder.reduceApart(2);
         builder.mlp("mlp.up", "mlp.act", "mlp.down", builder.m_tokens, ProductInput::ofBlock);
         builder.leaveTensorParallel("mlp.reduce");
         if (model.lora.has(LoraTarget::down))
@@ -113,6 +117,8 @@ void layer(OperatorBuilder& builder, const Model& model, bool moe)
     }
     if (moe && model.numSharedExperts > 0) {
         builder.enterTensorParallel("shared.gather");
+        if (model.gatedMlp)
+            builder.reduceApart(2);
         builder.mlp("shared.up", "shared.act", "shared.down", builder.m_tokens, ProductInput::kept); // the router's
         builder.leaveTensorParallel("shared.reduce");
     }
@@ -170,10 +176,14 @@ OperatorList head(OperatorBuilder builder, bool ownsEmbedding, bool tensorParall
     if (ownsEmbedding)
         projection.parameters = 0;
     // Logits and their softmax in single precision; the gradient overwrites them (Korthikanti et al. 2022, section 4.3: 4sbV/t).
-    const Checked logits = builder.m_tokens * vocabulary;
+    const bool gathers = tensorParallel && builder.m_sharding.gathersLogits;
+    const Checked columns = gathers ? vocabulary * builder.m_sharding.tp : vocabulary;
+    const Checked logits = builder.m_tokens * columns;
+    if (gathers)
+        builder.collective(OperatorKind::gatherLogits, "head.output", logits * builder.m_bytes);
     builder.elementwise("loss", logits * (builder.m_bytes + 3 * 4), logits * (4 + builder.m_bytes), logits * 4);
-    builder.classify(KernelFamily::loss, builder.m_tokens, vocabulary);
-    if (tensorParallel)
+    builder.classify(KernelFamily::loss, builder.m_tokens, columns);
+    if (tensorParallel && !gathers)
         builder.collective(OperatorKind::syncLoss, "loss.sync", builder.m_tokens * 12);
     return builder.take();
 }

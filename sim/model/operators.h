@@ -30,6 +30,7 @@ enum class OperatorKind : std::uint8_t {
     syncLoss,          ///< small all-reduces of the vocabulary-parallel cross-entropy
     gatherLatent,      ///< LoRA beside a column-parallel layer: forward all-gather of what A makes, backward all-reduce
     reduceLatent,      ///< beside a row-parallel one: all-reduce of the same both ways
+    gatherLogits,      ///< all parts of the vocabulary: all-gather; of the gradient each takes its part
     gatherOutput ///< of a product cut by columns, which all ranks need whole (an adapter's B, the projection of a prediction
                  ///< module): all-gather; backward, under sequence parallelism, of its gradient
 };
@@ -77,6 +78,7 @@ struct Operator {
     double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores), 2 unfused
     std::int64_t forwardBytes = 0, backwardBytes = 0; ///< elementwise: read plus written
     std::int64_t commBytes = 0;          ///< size of the whole tensor a collective works on, or bytes sent by a ringExchange
+    int reductions = 1;                  ///< enterTensorParallel: input gradients that are reduced by themselves
     std::int64_t savedBytes = 0;         ///< kept from F to I
     std::int64_t savedInputBytes = 0;    ///< GEMM input, kept from F to W
     std::int64_t savedGradientBytes = 0; ///< GEMM output gradient, kept from I to W when the backward is split
@@ -117,7 +119,8 @@ struct Sharding {
     int slices = 1, slice = 0;
     bool beginsTraining = false; ///< adapters: nothing before it is trained, the frozen embedding, and so on
     bool causal = true, flashAttention = true, padsVocabulary = true;
-    bool repeatsKeys = false; ///< Stack::repeatsKeys
+    bool repeatsKeys = false; ///< Stack::repeatsKeys, and so on
+    bool plainTensorParallel = false, gathersLogits = false;
     int bytesPerElement = 2;
     int keptNarrower = 1; ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
     MoeSettings moe;

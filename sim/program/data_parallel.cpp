@@ -72,10 +72,13 @@ void PassBuilder::reduceBucket(ParameterElements elements, bool held)
 {
     const Layout& layout = m_scenario.layout;
     const bool sharded = layout.zeroStage >= 1;
-    const Checked dense = Checked(elements.dense) * m_stateBytes.gradient;
-    const Checked routed = Checked(elements.routed) * m_stateBytes.gradient;
-    // Where shards are sent one by one, each rank is given all gradients and keeps its shard's.
-    const bool scatters = sharded && !sendsShards();
+    constexpr int kWide = 4;
+    const auto each = m_scenario.training.stack.reducesWide ? std::max<std::int64_t>(kWide, m_stateBytes.gradient)
+                                                            : std::int64_t{m_stateBytes.gradient};
+    const Checked dense = Checked(elements.dense) * each;
+    const Checked routed = Checked(elements.routed) * each;
+    // Otherwise each rank is given all gradients and keeps its shard's.
+    const bool scatters = sharded && !reducesWhole();
     const CollectiveKind kind = scatters ? CollectiveKind::reduceScatter : CollectiveKind::allReduce;
     const std::size_t before = m_pass.ops.size();
     if (dense > 0)

@@ -218,7 +218,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
             m_nextWaits |= maskOf(Stream::cp);
         }
         const std::optional<std::size_t> gathering = gatheringOf(operators, index);
-        const bool regathers = trainsWeights(op) && gathering && sequenceParallel && !split;
+        const bool plain = m_scenario.training.stack.plainTensorParallel;
+        const bool regathers = trainsWeights(op) && gathering && sequenceParallel && !split && !plain;
         if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
             const StreamMask before = m_nextWaits;
             communicate(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op),
@@ -228,7 +229,7 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         inputGradient(op, purpose, split, isReduced ? narrowedBy(bucket, index + 1) : 1);
         if (!trainsWeights(op) || split)
             return;
-        if (gathering) {
+        if (gathering && !plain) {
             if (regathers)
                 waitFor(maskOf(Stream::tp));
             m_deferredWeights.push_back(&op); // runs beside the reduction of the input gradient
@@ -239,8 +240,9 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
     }
     switch (op.kind) {
     case OperatorKind::enterTensorParallel:
-        communicate(CommunicatorRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce, op.name,
-                    op.commBytes);
+        for (int reduction = 0; reduction < op.reductions; ++reduction)
+            communicate(CommunicatorRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce,
+                        op.name, op.commBytes);
         for (const Operator* deferred : std::exchange(m_deferredWeights, {}))
             weightGradient(*deferred, purpose, false);
         m_nextWaits |= maskOf(Stream::tp);

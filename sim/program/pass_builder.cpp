@@ -84,6 +84,12 @@ void PassBuilder::compute(const Operator& source, std::string_view suffix, OpPur
          shape);
 }
 
+bool PassBuilder::reducesWhole() const
+{
+    const Stack& stack = m_scenario.training.stack;
+    return (stack.sendsShards || stack.reducesWhole) && m_scenario.layout.zeroStage == 1;
+}
+
 bool PassBuilder::sendsShards() const
 {
     return m_scenario.training.stack.sendsShards && m_scenario.layout.zeroStage == 1;
@@ -325,6 +331,7 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         exchange(CommunicatorRole::tp, CollectiveKind::allReduce, op.name, op.commBytes);
         break;
     case OperatorKind::gatherLatent:
+    case OperatorKind::gatherLogits:
     case OperatorKind::gatherOutput:
         exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes);
         break;

@@ -85,6 +85,7 @@ private:
                   StreamMask waits = maskOf(Stream::compute));
     /// Stack::sendsShards, where it applies.
     bool sendsShards() const;
+    bool reducesWhole() const; ///< Stack::reducesWhole, or as shards are sent
     void waitFor(StreamMask);
     void receive(PassFlags, Stream);
     void send(PassFlags, Stream);

@@ -77,6 +77,16 @@ struct Stack {
     /// ZeRO 1: gradients are all-reduced, and what a rank has updated it broadcasts by itself: whole tensors, so that of more
     /// ranks than tensors some have none (InternEvo, hybrid_zero_optim.py, _reduce_grads_by_rank and broadcast_params).
     bool sendsShards = false;
+    /// ZeRO 1: gradients are all-reduced whole, and what ranks have updated is gathered as it is elsewhere (Aleph Alpha's scaling,
+    /// core/optimizer/allreduce.py, in single precision).
+    bool reducesWhole = false;
+    bool reducesWide = false; ///< gradients travel in single precision, whatever they are kept in
+    /// Tensor parallelism by autograd alone: the input gradient of each product is reduced by itself, of a gated MLP twice (with
+    /// sequence parallelism what they share is gathered once), with nothing beside it, and what was gathered is kept (GPT-NeoX
+    /// and Aleph Alpha's scaling, core/nn/linear/utils.py and mlp.py). Megatron-LM reduces one sum beside the weights' gradients
+    /// and gathers again.
+    bool plainTensorParallel = false;
+    bool gathersLogits = false; ///< of all ranks' parts of the vocabulary, whose loss then each takes (scaling's lm_head.py)
     /// Attention with fewer key-value heads is given a copy of its group's for every query head, which context parallelism sends
     /// and the backward pass keeps (repeat_kv of torchtitan's and Hugging Face's models; kernels for grouped heads need none).
     bool repeatsKeys = false;

@@ -53,6 +53,10 @@ void readStack(const Json& json, Stack& stack)
                 fromWord(kRecomputeModuleWords, valueAs<std::string>(word).value_or(""), RecomputeModule::coreAttention));
     }
     stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
+    stack.reducesWhole = memberOr(json, "reduces_whole", stack.reducesWhole);
+    stack.reducesWide = memberOr(json, "reduces_wide", stack.reducesWide);
+    stack.plainTensorParallel = memberOr(json, "plain_tensor_parallel", stack.plainTensorParallel);
+    stack.gathersLogits = memberOr(json, "gathers_logits", stack.gathersLogits);
     stack.repeatsKeys = memberOr(json, "repeats_keys", stack.repeatsKeys);
     stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
     stack.gathersChunks = memberOr(json, "gathers_chunks", stack.gathersChunks);
@@ -86,6 +90,10 @@ Json toJson(const Stack& stack)
         if (stack.selective.has(module))
             json["selective"].push_back(word);
     json["sends_shards"] = stack.sendsShards;
+    json["reduces_whole"] = stack.reducesWhole;
+    json["reduces_wide"] = stack.reducesWide;
+    json["plain_tensor_parallel"] = stack.plainTensorParallel;
+    json["gathers_logits"] = stack.gathersLogits;
     json["repeats_keys"] = stack.repeatsKeys;
     json["scatters_sends"] = stack.scattersSends;
     json["gathers_chunks"] = stack.gathersChunks;

@@ -26,6 +26,19 @@ def spread(logs):
     return overall, between, inside
 
 
+def reach(chosen, middle):
+    """How far from the middle four fifths of the rows lie, each source counting as one: the next job is of any of them, or none."""
+    counts = defaultdict(int)
+    for row, _ in chosen:
+        counts[published.source(row)] += 1
+    total, seen = len(counts), 0.0
+    for distance, weight in sorted((abs(value - middle), 1 / counts[published.source(row)]) for row, value in chosen):
+        seen += weight
+        if seen >= LEVEL * total:
+            break
+    return distance
+
+
 def residuals(rows, assets):
     """How far measurements lie from predictions, for each GPU with each stack that constants were fitted to, and for all others."""
     gpus = {}
@@ -45,8 +58,7 @@ def residuals(rows, assets):
             logs[row["eval_group"]].append(value)
         middle, between, inside = spread(logs)
         # Where errors have no tails, four fifths of them reach further than a normal distribution's of the same spread.
-        half = max(WITHIN_80 * math.sqrt(max(between + inside, floor)),
-                   score.quantile([abs(value - middle) for _, value in chosen], LEVEL))
+        half = max(WITHIN_80 * math.sqrt(max(between + inside, floor)), reach(chosen, middle))
         held = memory[kind] or memory["dense"]
         off, wide = score.mean(held), max(0.02, WITHIN_80 * math.sqrt(score.mean(value**2 for value in held)))
         of = {}

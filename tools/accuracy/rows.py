@@ -48,6 +48,7 @@ CLUSTERS = [
 
 # What the row says of its software, and the stack that it is (assets/stacks); the first that matches.
 STACKS = [
+    (r"Aleph[- ]Alpha|AA-[Ss]caling|GPT-NeoX|^hagemann|2311\.05610", "pytorch-megatron"),
     (r"DeepSpeed ZeRO-3", "deepspeed-2021"),
     (r"Megatron-DeepSpeed|BigScience|bigscience|bloom", "megatron-deepspeed"),
     (r"Megatron-LM.*20(19|20|21)", "megatron-2021"),
@@ -59,13 +60,22 @@ STACKS = [
     (r"torchtitan|torch\.compile|compile", "pytorch-compiled"),
     (r"llm-foundry|Composer", "composer-2023"),
     (r"InternEvo", "internevo"),
-    (r"DeepSpeed|FSDP|Hugging|HF|Automodel|nanotron|fairseq|OPT|metaseq|GPT-NeoX|Galvatron", "pytorch-eager"),
+    (r"DeepSpeed|FSDP|Hugging|HF|Automodel|nanotron|fairseq|OPT|metaseq|Galvatron", "pytorch-eager"),
 ]
 
 # Data-parallel communication does not run beside computing there. Megatron-LM's own README of 2020 reduces with PyTorch's wrapper,
 # which does, and in 16 bits: of its 8.3 billion parameters on 1,024 GPUs 37 ms are to be seen, where links need 80.
 OVERLAPS = r"^megatron-2020"
-NO_OVERLAP = r"korthikanti|zero-bubble|megatron21|vtrain|bigscience|Megatron-LM.*20(19|20|21|22)|Megatron-DeepSpeed"
+NO_OVERLAP = r"Aleph[- ]Alpha|AA-[Ss]caling|hagemann|2311\.05610|GPT-NeoX|korthikanti|zero-bubble|megatron21|vtrain|bigscience|Megatron-LM.*20(19|20|21|22)|Megatron-DeepSpeed"
+
+# Hagemann et al. 2023 (arXiv 2311.05610) compare kernels: flash-attn's norm in place of the stack's own, Megatron's fused softmax in
+# place of PyTorch's.
+FUSED_NORM = {"norm": {"traffic": [1, 1], "launches": [1, 2], "saved": 1}}
+FUSED_SOFTMAX = {"softmax": {"traffic": [1.2, 1.1], "launches": [1, 1], "saved": 1}}
+
+# Their nodes of eight A100 share one link of 200 Gb/s, or something that is no faster: of 30B parameters on 256 GPUs tp 4, pp 1
+# takes 10 s longer than pp 2 (four gradients of 30 GB over each node's link), tp 1, pp 4 some 3 s (one). The paper says "200 Gb/s".
+ONE_LINK = r"^hagemann|2311\.05610"
 
 # Gradients are added up and reduced in 16 bits: grad_sync_dtype of NeMo's configurations (NVIDIA/dgxc-benchmarking, v24.11.1 to
 # v25.04.02, *.yaml) and grad_reduce_in_fp32 = False of its and of Megatron-Bridge's performance recipes; fms-fsdp's policy.
@@ -164,10 +174,32 @@ def recompute_of(row):
     return "none", text.startswith("none")
 
 
+def software_of(row):
+    """Whatever names the software: its own name, the source's key and reference."""
+    source_ = row.get("source") or {}
+    return " ".join([row.get("software") or "", str(source_.get("ref") or ""), str(source_.get("title") or "")])
+
+
+def kernels_of(row):
+    """Which kernels a row of a source that compares them names: {"rms_kernel", "attention"}, the latter None where it is silent."""
+    text = " ".join([str(row["flash_attention"]), "/".join(row["id"].split("/")[1:]), row.get("software") or "",
+                     str((row.get("extra") or {}).get("kernel") or ""), str((row.get("extra") or {}).get("kernels") or "")])
+    attention = None
+    if row["flash_attention"] is False:
+        attention = "unfused"
+    elif re.search("triton", text, re.I):
+        attention = None  # one of several
+    elif re.search(r"flash[-_ ]?(attn|attention)?[-_ ]?(v?1\b|v?1\.)|FA-?1\b", text, re.I):
+        attention = "triton"  # the first FlashAttention's rates
+    elif re.search(r"flash[-_ ]?(attn|attention)?[-_ ]?v?2|FA-?2\b", text, re.I):
+        attention = "flash2"
+    return {"rms_kernel": bool(re.search(r"rms", text, re.I)), "attention": attention,
+            "softmax_in_steps": attention == "unfused" and bool(re.search(r"\btorch\b", text, re.I))}
+
+
 def stack_of(row):
-    software = row.get("software") or ""
     for pattern, stack in STACKS:
-        if re.search(pattern, software + " " + row["id"].split("/")[0]):
+        if re.search(pattern, row["id"].split("/")[0]) or re.search(pattern, software_of(row)):
             return stack
     return {"gpt": "megatron-2022"}.get(row["model"]["family"]) if row["flash_attention"] is False else None
 
@@ -245,6 +277,8 @@ def cluster_of(row):
         per_gpu = int(found[1]) / 8
     elif found := re.search(r"(\d+)\s*Gb/s per node", inter):
         per_gpu = int(found[1]) / 8 / cluster["gpus_per_node"]
+    if re.search(ONE_LINK, row["id"] + " " + software_of(row)):
+        per_gpu = 200 / 8 / cluster["gpus_per_node"]
     return cluster, per_gpu
 
 
@@ -279,7 +313,7 @@ def scenario_of(row, tiers):
     zero = 3 if par["zero"] == "FSDP" else par["zero"] or 0
     cluster, per_gpu = cluster_of(row)
     cluster["tiers"] = [dict(tier) for tier in tiers[cluster["base"]]]
-    if "NVL72" not in row["hw"]["gpu"]:
+    if not re.search("NVL72|TPU", row["hw"]["gpu"]):  # a torus is no node
         inside = [tier for tier in cluster["tiers"] if tier["span"] != "all"]
         if inside:
             inside[-1]["span"] = cluster["gpus_per_node"]
@@ -337,10 +371,16 @@ def scenario_of(row, tiers):
     stack = stack_of(row)
     if stack and re.search(UNPADDED, row["id"]):
         stack = {"base": stack, "pads_vocabulary": False}
+    kernels = kernels_of(row)
+    if stack == "pytorch-megatron":
+        stack = {"base": stack} | (FUSED_NORM if kernels["rms_kernel"] else {}) | (
+            {} if kernels["softmax_in_steps"] else FUSED_SOFTMAX)
     if stack:
         training["stack"] = stack
-    if row["flash_attention"] is False:
-        training["attention"] = "unfused"
+    if kernels["attention"]:
+        training["attention"] = kernels["attention"]
+    if layers := (row.get("extra") or {}).get("cpu_offloading_num_layers"):
+        training["offload"] = {"activation_layers": int(layers)}
     if is_moe(row):
         training["moe"] = moe_of(row)
         if (row.get("extra") or {}).get("overlap_moe_a2a") and pp > 1 and kind in ("1f1b", "interleaved-1f1b"):

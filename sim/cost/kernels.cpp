@@ -294,7 +294,9 @@ void CostModel::waitForHost(const Pass& pass, std::vector<std::int64_t>& duratio
             ready = std::max(ready, op.kind == OpKind::wait ? 0 : host);
         if (op.purpose == OpPurpose::optimizer)
             durations[i] = checkedAdd(durations[i], std::llround(m_stack.stepMs * 1e6));
-        tail[static_cast<std::size_t>(op.stream)] = ready + static_cast<double>(durations[i]);
+        const double end = tail[static_cast<std::size_t>(op.stream)] = ready + static_cast<double>(durations[i]);
+        if (m_stack.blocksLaunches)
+            host = std::max(host, end);
     }
 }
 

@@ -86,6 +86,8 @@ struct Stack {
     /// and Aleph Alpha's scaling, core/nn/linear/utils.py and mlp.py). Megatron-LM reduces one sum beside the weights' gradients
     /// and gathers again.
     bool plainTensorParallel = false;
+    /// The host waits for each kernel before it starts the next (CUDA_LAUNCH_BLOCKING=1, as in BLOOM's tr11-176B-ml.slurm).
+    bool blocksLaunches = false;
     bool gathersLogits = false; ///< of all ranks' parts of the vocabulary, whose loss then each takes (scaling's lm_head.py)
     /// Attention with fewer key-value heads is given a copy of its group's for every query head, which context parallelism sends
     /// and the backward pass keeps (repeat_kv of torchtitan's and Hugging Face's models; kernels for grouped heads need none).

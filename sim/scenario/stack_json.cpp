@@ -56,6 +56,7 @@ void readStack(const Json& json, Stack& stack)
     stack.reducesWhole = memberOr(json, "reduces_whole", stack.reducesWhole);
     stack.reducesWide = memberOr(json, "reduces_wide", stack.reducesWide);
     stack.plainTensorParallel = memberOr(json, "plain_tensor_parallel", stack.plainTensorParallel);
+    stack.blocksLaunches = memberOr(json, "blocks_launches", stack.blocksLaunches);
     stack.gathersLogits = memberOr(json, "gathers_logits", stack.gathersLogits);
     stack.repeatsKeys = memberOr(json, "repeats_keys", stack.repeatsKeys);
     stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
@@ -93,6 +94,7 @@ Json toJson(const Stack& stack)
     json["reduces_whole"] = stack.reducesWhole;
     json["reduces_wide"] = stack.reducesWide;
     json["plain_tensor_parallel"] = stack.plainTensorParallel;
+    json["blocks_launches"] = stack.blocksLaunches;
     json["gathers_logits"] = stack.gathersLogits;
     json["repeats_keys"] = stack.repeatsKeys;
     json["scatters_sends"] = stack.scattersSends;

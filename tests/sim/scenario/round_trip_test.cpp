@@ -114,7 +114,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.padsVocabulary = false;
     scenario.training.stack.softmaxMultiple = 4;
     scenario.training.stack.rerunsUnread = false;
-    scenario.training.stack.reducesWhole = scenario.training.stack.reducesWide = scenario.training.stack.plainTensorParallel =
+    scenario.training.stack.blocksLaunches = scenario.training.stack.reducesWhole = scenario.training.stack.reducesWide = scenario.training.stack.plainTensorParallel =
         scenario.training.stack.gathersLogits = true;
     scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =
         scenario.training.stack.narrowGather = scenario.training.stack.repeatsKeys = true;

@@ -281,7 +281,7 @@ def page(answer):
         "- Whether vTrain's steps ran with full recomputation, as its configurations say. With it counted, models of hidden size 2,048 reach "
         f"{number(corners['vtrain_tflops'], 0)} TFLOP/s a GPU, where wider ones of Megatron-LM on few GPUs reach at most "
         f"{number(corners['megatron_tflops'], 0)}; without it, they would be much alike. They are read as they stand; if it was off, the stack "
-        "`megatron-deepspeed` takes matrix products for faster and all else for less than they are.",
+        "`megatron-deepspeed-2023` takes matrix products for faster and all else for less than they are.",
         f"- ZeRO 3 of 2021 with four sequences a micro-batch: {off(corners['zero3'])}; how much of its gathering was hidden is not known.",
         "- What XLA hides without a profile of the program (PaxML's recipes): no gather of parameters is taken to be hidden, and "
         f"steps of 5 billion parameters are still predicted {off(corners['paxml'])}. MaxText in 8 bits (Llama 2 70B) goes from "

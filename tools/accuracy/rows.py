@@ -50,6 +50,7 @@ CLUSTERS = [
 STACKS = [
     (r"Aleph[- ]Alpha|AA-[Ss]caling|GPT-NeoX|^hagemann|2311\.05610", "pytorch-megatron"),
     (r"DeepSpeed ZeRO-3", "deepspeed-2021"),
+    (r"^vtrain", "megatron-deepspeed-2023"),
     (r"Megatron-DeepSpeed|BigScience|bigscience|bloom", "megatron-deepspeed"),
     (r"Megatron-LM.*20(19|20|21)", "megatron-2021"),
     (r"Megatron-LM.*(2022|fork)", "megatron-2022"),
@@ -371,6 +372,8 @@ def scenario_of(row, tiers):
     stack = stack_of(row)
     if stack and re.search(UNPADDED, row["id"]):
         stack = {"base": stack, "pads_vocabulary": False}
+    if stack == "megatron-deepspeed" and re.search("bigscience|bloom", row["id"] + " " + software_of(row), re.I):
+        stack = {"base": stack, "blocks_launches": True}  # CUDA_LAUNCH_BLOCKING=1 of its scripts (tr11-176B-ml.slurm)
     kernels = kernels_of(row)
     if stack == "pytorch-megatron":
         stack = {"base": stack} | (FUSED_NORM if kernels["rms_kernel"] else {}) | (

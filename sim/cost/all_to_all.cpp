@@ -2,6 +2,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/index.h"
+#include "sim/model/token_copies.h"
 
 #include <algorithm>
 
@@ -15,15 +16,6 @@ int outermostInNode(const Cluster& cluster)
         if (const Port port = portOf(cluster, next); port == Port::inner || port == Port::node)
             tier = next;
     return tier;
-}
-
-/// Of the copies of a token that go to so many places, those left where each takes one: an even choice of experts.
-double sharedCopies(double places, int copies)
-{
-    double untouched = 1; // chance that no copy goes to a given place
-    for (int copy = 0; copy < copies; ++copy)
-        untouched *= 1 - 1 / places;
-    return places * (1 - untouched) / copies;
 }
 
 } // namespace

@@ -66,6 +66,8 @@ private:
     double attentionSeconds(const OpShape&) const;
     double castSeconds(const OpShape&) const;
     double kernelsOf(const OpShape&) const; ///< that the host starts for it
+    bool isCast(const OpShape&) const;      ///< whether a kernel makes its operand narrow before it
+    double castsOf(const OpShape&) const;   ///< of them, those that make a product's operand narrow
     /// The host's time to start an op.
     double hostSeconds(const Op&, const OpShape&) const;
     void waitForHost(const Pass&, std::vector<std::int64_t>& durations) const;
@@ -82,6 +84,7 @@ private:
 
     Cluster m_cluster; ///< without the profile
     Stack m_stack;
+    std::int64_t m_hiddenSize = 0;
     int m_ranksOfHost = 1;
     int m_copiesOfToken = 1;
     AttentionKernel m_attention = AttentionKernel::flash2;

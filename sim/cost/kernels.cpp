@@ -58,6 +58,22 @@ double peak(const Gpu& gpu, Precision precision)
     throw Error("GPU " + shownText(gpu.name) + " has no peak_tflops for the precision of this scenario");
 }
 
+/// Of a layer, what neither works for single experts nor brings tokens there.
+bool isInLayersGraph(const Op& op, const OpShape& shape)
+{
+    if (op.layer < 0 || op.purpose == OpPurpose::optimizer || op.stream == Stream::ep)
+        return false;
+    switch (shape.family) {
+    case KernelFamily::groupedGemm:
+    case KernelFamily::permute:
+    case KernelFamily::unpermute:
+    case KernelFamily::activation:
+        return false;
+    default:
+        return true;
+    }
+}
+
 /// "a kernel of 3.2e+20 FLOP and 1.1e+12 bytes on H100".
 std::string kernelText(const OpShape& shape, const Gpu& gpu)
 {
@@ -74,6 +90,7 @@ CostModel::CostModel(const Scenario& scenario)
     const Gpu& gpu = m_cluster.gpu;
     const Precision precision = scenario.training.precision;
     m_stack = scenario.training.stack;
+    m_hiddenSize = scenario.model.hiddenSize;
     m_attention = scenario.training.attention;
     m_gradientBytes = scenario.training.gradientBytes;
     m_copiesOfToken = copiesOfToken(scenario);
@@ -185,7 +202,7 @@ double CostModel::gemmSeconds(const OpShape& shape) const
 /// fp8_cast_transpose_fused and fp8_transpose).
 double CostModel::castSeconds(const OpShape& shape) const
 {
-    if (!m_casts || !shape.lowPrecision || shape.pass == KernelPass::weightGradient)
+    if (!isCast(shape))
         return 0;
     const auto m = static_cast<double>(shape.m), k = static_cast<double>(shape.k);
     const double own = 1.0 / shape.narrowedBy, transposed = 2 * m_operandBytes; // read and written
@@ -254,9 +271,20 @@ double CostModel::kernelsOf(const OpShape& shape) const
     double kernels = shape.pass == KernelPass::forward ? fusion.launches
                      : isProduct                       ? fusion.backwardLaunches / 2 // each of the two gradients
                                                        : fusion.backwardLaunches;
-    if (m_casts && shape.lowPrecision && shape.pass != KernelPass::weightGradient)
-        kernels += m_stack.castLaunches;
-    return kernels;
+    return kernels + castsOf(shape);
+}
+
+double CostModel::castsOf(const OpShape& shape) const
+{
+    return isCast(shape) ? m_stack.castLaunches : 0;
+}
+
+/// Of fused experts what comes in and the gradient of what goes out are cast, rows of the hidden size; the kernel casts what lies
+/// between.
+bool CostModel::isCast(const OpShape& shape) const
+{
+    const bool isInside = m_stack.fusesExperts && shape.kernel == KernelKind::groupedGemm && shape.k != m_hiddenSize;
+    return m_casts && shape.lowPrecision && shape.pass != KernelPass::weightGradient && !isInside;
 }
 
 double CostModel::flopsPerSecond(const OpShape& shape) const
@@ -266,9 +294,14 @@ double CostModel::flopsPerSecond(const OpShape& shape) const
 
 double CostModel::hostSeconds(const Op& op, const OpShape& shape) const
 {
+    if (m_stack.cudaGraphs == CudaGraphs::step || (m_stack.cudaGraphs == CudaGraphs::attention && isInLayersGraph(op, shape)))
+        return 0;
     if (op.kind == OpKind::compute) {
         const bool isForward = shape.pass == KernelPass::forward && op.purpose != OpPurpose::optimizer;
-        return kernelsOf(shape) * (isForward ? m_stack.launchUs : m_stack.backwardLaunchUs) * kMicrosecond;
+        const double launchUs = isForward ? m_stack.launchUs : m_stack.backwardLaunchUs;
+        if (shape.kernel == KernelKind::groupedGemm && m_stack.expertLaunchUs > 0)
+            return static_cast<double>(shape.batch) * (m_stack.expertLaunchUs + castsOf(shape) * launchUs) * kMicrosecond;
+        return kernelsOf(shape) * launchUs * kMicrosecond;
     }
     return op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kMicrosecond;
 }
@@ -279,10 +312,15 @@ void CostModel::waitForHost(const Pass& pass, std::vector<std::int64_t>& duratio
 {
     if (!m_measured.empty() || m_cluster.gpu.multiprocessors == 0)
         return; // what was measured has its launches in it; a CPU calls its kernels
+    // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
+    const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
     double host = 0;
     std::array<double, kStreamCount> tail{};
     for (std::size_t i = 0; i < pass.ops.size(); ++i) {
         const Op& op = pass.ops[i];
+        if (asksForCounts && op.kind == OpKind::compute && pass.shapes[i].family == KernelFamily::permute &&
+            pass.shapes[i].pass == KernelPass::forward)
+            host = std::max(host, tail[static_cast<std::size_t>(Stream::compute)]);
         host += hostSeconds(op, pass.shapes[i]) * 1e9;
         double ready = tail[static_cast<std::size_t>(op.stream)];
         for (int stream = 0; stream < kStreamCount; ++stream)

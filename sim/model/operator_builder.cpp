@@ -2,6 +2,7 @@
 
 #include "sim/model/attention_pairs.h"
 #include "sim/model/operator_policy.h"
+#include "sim/model/token_copies.h"
 
 namespace sim {
 
@@ -182,11 +183,36 @@ void OperatorBuilder::mlp(std::string_view up, std::string_view between, std::st
         adaptColumns(kUpAdapter, input);
     const Checked projections = m_model.gatedMlp ? 2 : 1, width = used(down).inputs;
     const Checked tensor = tokens * width * m_bytes;
-    elementwise(between, (projections + 1) * tensor, (2 * projections + 1) * tensor, projections * tensor, routed);
+    Checked forward = (projections + 1) * tensor, backward = (2 * projections + 1) * tensor;
+    if (routed && m_sharding.fusesExperts) { // what comes of the first product is read for the gradient alone
+        forward = 0;
+        backward = projections * tensor;
+    } else if (routed &&
+               m_model.expertBias) { // clamped and put together by kernels of their own, in weighted_bias_quick_geglu_impl
+        forward += 4 * projections * tensor;
+        backward += 5 * projections * tensor;
+    }
+    elementwise(between, forward, backward, projections * tensor, routed);
     classify(KernelFamily::activation, tokens, width);
     if (isDense)
         adaptRows(kDownAdapter);
     product(down, tokens);
+}
+
+/// What putting tokens in the order of experts moves, forward: each is read, and written once for each of its experts. A plain
+/// all-to-all leaves them ordered by the ranks that they came from, and they are put in order once more (Megatron-Core,
+/// MoEAlltoAllTokenDispatcher, sort_chunks_by_idxs), and once more to bring each expert's to a multiple that products in 8 bits
+/// take (Transformer Engine, Fp8Padding). Where a rank takes one copy of a token, copies are made behind the
+/// dispatch alone (DeepEP and HybridEP, MoEFlexTokenDispatcher).
+std::int64_t OperatorBuilder::permutedBytes(Checked routedBytes) const
+{
+    const int chosen = std::max(1, m_model.numExpertsPerTok);
+    if (m_sharding.ep > 1 && m_sharding.moe.sendOncePerNode)
+        return routedBytes + checkedScale(routedBytes, sharedCopies(m_sharding.ep, chosen));
+    const bool isSorted = m_sharding.ep > 1 && m_model.numExperts > m_sharding.ep;
+    const bool isPadded = m_sharding.keptNarrower > 1;
+    return routedBytes + routedBytes / chosen + (isSorted ? 2 * routedBytes : Checked(0)) +
+           (isPadded ? 2 * routedBytes : Checked(0));
 }
 
 /// Router, dispatch, grouped GEMMs, combine. Tokens are routed from the sequence-parallel region, so each rank dispatches its own
@@ -199,18 +225,26 @@ void OperatorBuilder::experts()
     const Checked etp = m_sharding.etp;
 
     product("moe.router", m_local).savedGradientBytes = m_local * m_model.numExperts * 4; // logits in single precision
-    elementwise("moe.permute", 2 * routedBytes, 2 * routedBytes, 0, true);
+    const std::int64_t moved = permutedBytes(routedBytes);
+    elementwise("moe.permute", moved, moved, 0, true);
     classify(KernelFamily::permute, routedTokens, m_hidden);
     if (m_sharding.ep > 1)
         collective(OperatorKind::dispatchTokens, "moe.dispatch", routedElements * m_sharding.moe.dispatchBytes);
     if (etp > 1)
         collective(OperatorKind::enterExpertTensor, "moe.gather", routedBytes * etp);
     mlp("moe.up", "moe.act", "moe.down", routedTokens * etp, ProductInput::own);
+    if (m_model.expertBias && !m_sharding.fusesExperts) {
+        // Each expert's bias times the weight of a token, in single precision and piece by piece (Megatron-Core,
+        // TEGroupedMLP._apply_bias): product, sum, concatenation and cast move 28 bytes forward; the gradients of all three 36.
+        const Checked elements = routedElements * etp;
+        elementwise("moe.bias", 28 * elements, 36 * elements, 0, true);
+        classify(KernelFamily::activation, routedTokens * etp, m_hidden);
+    }
     if (etp > 1)
         collective(OperatorKind::leaveExpertTensor, "moe.reduce", routedBytes * etp);
     if (m_sharding.ep > 1)
         collective(OperatorKind::combineTokens, "moe.combine", routedElements * m_sharding.moe.combineBytes);
-    elementwise("moe.unpermute", 2 * routedBytes, 3 * routedBytes, routedBytes, true);
+    elementwise("moe.unpermute", moved, moved + routedBytes, routedBytes, true);
     classify(KernelFamily::unpermute, m_local, m_model.numExpertsPerTok * m_hidden);
 }
 

@@ -239,6 +239,7 @@ public:
     void attention();
     void mlp(std::string_view up, std::string_view between, std::string_view down, Checked tokens, ProductInput);
     void experts();
+    std::int64_t permutedBytes(Checked routedBytes) const;
 
     const Model& m_model;
     const Sharding& m_sharding;

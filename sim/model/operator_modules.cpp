@@ -56,6 +56,7 @@ constexpr std::array kModuleRows{
     ModuleRow{"moe.up", {Module::moe}},
     ModuleRow{"moe.act", {Module::moe, Module::moeActivation}},
     ModuleRow{"moe.down", {Module::moe}, {}, Module::moeActivation},
+    ModuleRow{"moe.bias", {Module::moe}},
     ModuleRow{"moe.reduce", {Module::moe}},
     ModuleRow{"moe.combine", {Module::moe}},
     ModuleRow{"moe.unpermute", {Module::moe}},

@@ -85,6 +85,7 @@ Sharding Sharding::of(const Scenario& scenario)
                       .repeatsKeys = training.stack.repeatsKeys,
                       .plainTensorParallel = training.stack.plainTensorParallel,
                       .gathersLogits = training.stack.gathersLogits,
+                      .fusesExperts = training.stack.fusesExperts,
                       .bytesPerElement = elementBytes(training.precision),
                       .moe = training.moe};
     if (training.stack.narrowSaved && isNarrow(training.precision))

@@ -121,6 +121,7 @@ struct Sharding {
     bool causal = true, flashAttention = true, padsVocabulary = true;
     bool repeatsKeys = false; ///< Stack::repeatsKeys, and so on
     bool plainTensorParallel = false, gathersLogits = false;
+    bool fusesExperts = false; ///< Stack::fusesExperts
     int bytesPerElement = 2;
     int keptNarrower = 1; ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
     MoeSettings moe;

@@ -21,6 +21,10 @@ enum class StackPart : std::uint8_t { norm, activation, residual, rope, softmax,
 inline constexpr std::array<std::string_view, 10> kStackPartNames = {
     "norm", "activation", "residual", "rope", "softmax", "loss", "embedding", "permute", "product", "attention_product"};
 
+/// What CUDA graphs hold, so that the host starts it as a whole: nothing, all of a layer but what works for single experts and
+/// the way there (Megatron-Core's scopes attn, moe_router and moe_preprocess), or the whole step.
+enum class CudaGraphs : std::uint8_t { none, attention, step };
+
 /// Of one operator.
 struct Fusion {
     double traffic = 1;          ///< memory traffic over that of one fused kernel, forward; of products and attention: besides
@@ -48,6 +52,14 @@ struct Stack {
     double launchUs = 5;            ///< the host's time to start one kernel, forward
     double backwardLaunchUs = 4;    ///< backward: no Python between kernels
     double collectiveLaunchUs = 15; ///< to start one collective
+    /// The host's time, microseconds, for one expert's product, where each is started by itself; 0: one kernel does all.
+    /// Transformer Engine calls cuBLAS for each (nvte_multi_tensor_gemm); 9 on a B200's host, the floor of SimuMax's 108 measured
+    /// shapes.
+    double expertLaunchUs = 0;
+    CudaGraphs cudaGraphs = CudaGraphs::none;
+    /// Experts' two products with what lies between and behind them are one kernel each way, that makes its own results narrow
+    /// (Transformer Engine's op fuser, Megatron-Core's use_transformer_engine_op_fuser).
+    bool fusesExperts = false;
     double castBytes = 3;           ///< fp8: bytes moved to cast one element of a product's operand, amax and transpose included
     double castLaunches = 2;        ///< fp8: kernels for each operand
     double optimizerBytes = 12;     ///< moved a parameter that a rank updates, besides the update: norm, clipping, copies

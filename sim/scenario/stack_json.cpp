@@ -15,6 +15,7 @@ constexpr StackKey kStackKeys[] = {{"gemm", &Stack::gemm},
                                    {"launch_us", &Stack::launchUs},
                                    {"backward_launch_us", &Stack::backwardLaunchUs},
                                    {"collective_launch_us", &Stack::collectiveLaunchUs},
+                                   {"expert_launch_us", &Stack::expertLaunchUs},
                                    {"cast_bytes", &Stack::castBytes},
                                    {"cast_launches", &Stack::castLaunches},
                                    {"optimizer_bytes", &Stack::optimizerBytes},
@@ -39,6 +40,7 @@ void readStack(const Json& json, Stack& stack)
     stack.name = memberOr(json, "name", stack.name);
     stack.date = memberOr(json, "date", stack.date);
     stack.attention = fromWord(kAttentionWords, memberOr<std::string>(json, "attention", {}), stack.attention);
+    stack.cudaGraphs = fromWord(kCudaGraphsWords, memberOr<std::string>(json, "cuda_graphs", {}), stack.cudaGraphs);
     stack.gradientDtype = memberOr(json, "gradient_dtype", stack.gradientDtype);
     stack.softmaxMultiple = memberOr(json, "softmax_multiple", stack.softmaxMultiple);
     stack.padsVocabulary = memberOr(json, "pads_vocabulary", stack.padsVocabulary);
@@ -58,6 +60,7 @@ void readStack(const Json& json, Stack& stack)
     stack.plainTensorParallel = memberOr(json, "plain_tensor_parallel", stack.plainTensorParallel);
     stack.blocksLaunches = memberOr(json, "blocks_launches", stack.blocksLaunches);
     stack.gathersLogits = memberOr(json, "gathers_logits", stack.gathersLogits);
+    stack.fusesExperts = memberOr(json, "fuses_experts", stack.fusesExperts);
     stack.repeatsKeys = memberOr(json, "repeats_keys", stack.repeatsKeys);
     stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
     stack.gathersChunks = memberOr(json, "gathers_chunks", stack.gathersChunks);
@@ -79,6 +82,7 @@ Json toJson(const Stack& stack)
     json["name"] = stack.name;
     json["date"] = stack.date;
     json["attention"] = toWord(kAttentionWords, stack.attention);
+    json["cuda_graphs"] = toWord(kCudaGraphsWords, stack.cudaGraphs);
     json["gradient_dtype"] = stack.gradientDtype;
     json["softmax_multiple"] = stack.softmaxMultiple;
     json["pads_vocabulary"] = stack.padsVocabulary;
@@ -96,6 +100,7 @@ Json toJson(const Stack& stack)
     json["plain_tensor_parallel"] = stack.plainTensorParallel;
     json["blocks_launches"] = stack.blocksLaunches;
     json["gathers_logits"] = stack.gathersLogits;
+    json["fuses_experts"] = stack.fusesExperts;
     json["repeats_keys"] = stack.repeatsKeys;
     json["scatters_sends"] = stack.scattersSends;
     json["gathers_chunks"] = stack.gathersChunks;

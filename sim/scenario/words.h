@@ -60,6 +60,8 @@ inline constexpr Words<AttentionKernel, kAttentionKernelCount> kAttentionWords{{
                                                                                 {"flash2", AttentionKernel::flash2},
                                                                                 {"flash3", AttentionKernel::flash3},
                                                                                 {"cudnn", AttentionKernel::cudnn}}};
+inline constexpr Words<CudaGraphs, 3> kCudaGraphsWords{
+    {{"none", CudaGraphs::none}, {"attention", CudaGraphs::attention}, {"step", CudaGraphs::step}}};
 inline constexpr Words<PerturbationKind, 4> kPerturbationWords{{{"slow_gpu", PerturbationKind::slowGpu},
                                                                 {"slow_link", PerturbationKind::slowLink},
                                                                 {"jitter", PerturbationKind::jitter},

@@ -82,6 +82,9 @@ ONE_LINK = r"^hagemann|2311\.05610"
 # v25.04.02, *.yaml) and grad_reduce_in_fp32 = False of its and of Megatron-Bridge's performance recipes; fms-fsdp's policy.
 NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|megatron-2020|fms-fsdp)"
 
+# Of selective recomputation, as Megatron-Core names them.
+MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
+
 # GPUs that a sharded copy of the parameters lies on, where a row does not say: eight of each of FSDP nodes (paxml/configure.sh of
 # NVIDIA/dgxc-benchmarking v24.11.1, DCN_MESH_SHAPE; ICI_MESH_SHAPE [1, 8, 1] of paxml's configurations for GPUs).
 SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)]
@@ -159,8 +162,10 @@ def recompute_of(row):
         if text.get("recompute_granularity") == "full":
             layers = int(text.get("recompute_num_layers") or 0)
             return ({"kind": "full", "layers": layers} if layers and text.get("recompute_method") == "block" else "full"), True
-        modules = text.get("recompute_modules") or ""
-        return ("selective" if "core_attn" in modules and not row["flash_attention"] else "none"), True
+        modules = [module for module in MODULES if re.search(rf"\b{module}\b", str(text.get("recompute_modules") or ""))]
+        if row["flash_attention"]:  # of what is fused nothing is left to make again
+            modules = [module for module in modules if module != "core_attn"]
+        return ({"kind": "selective", "modules": modules} if modules else "none"), True
     text = str(text)
     if text.startswith("full"):
         return "full", True
@@ -266,10 +271,7 @@ def cluster_of(row):
     cluster = {"base": base, "gpus_per_node": hw["gpus_per_node"] or 8}
     if "NVL72" in hw["gpu"]:
         cluster["gpus_per_node"] = 4
-    nodes = math.ceil(hw["gpus"] / cluster["gpus_per_node"])
-    if "NVL72" in hw["gpu"] and hw["gpus"] > 72:
-        nodes = math.ceil(hw["gpus"] / 64) * 18  # jobs of 2^n take 64 GPUs of each rack of 72
-    cluster["nodes"] = nodes
+    cluster["nodes"] = math.ceil(hw["gpus"] / cluster["gpus_per_node"])
     inter = hw.get("inter") or ""
     per_gpu = None
     if found := re.search(r"(\d+)\s*x\s*(\d+)\s*Gb/s", inter):
@@ -288,6 +290,16 @@ def moe_of(row):
     extra = row.get("extra") or {}
     dispatcher = str(extra.get("moe_dispatcher"))
     return {"send_once_per_node": True} if "hybridep" in dispatcher or "deepep" in dispatcher else {}
+
+
+def graphs_of(row):
+    """What its CUDA graphs hold: whole steps, or the scopes of Transformer Engine's, of which "attn" is the one that counts."""
+    extra = row.get("extra") or {}
+    if "full_iteration" in str(extra.get("cuda_graph_impl")) or "full_iteration" in str(extra.get("cuda_graph_scope")):
+        return "step"
+    if "transformer_engine" in str(extra.get("cuda_graph_impl")) and "attn" in str(extra.get("cuda_graph_scope")):
+        return "attention"
+    return None
 
 
 def lora_of(row):
@@ -314,10 +326,12 @@ def scenario_of(row, tiers):
     zero = 3 if par["zero"] == "FSDP" else par["zero"] or 0
     cluster, per_gpu = cluster_of(row)
     cluster["tiers"] = [dict(tier) for tier in tiers[cluster["base"]]]
-    if not re.search("NVL72|TPU", row["hw"]["gpu"]):  # a torus is no node
-        inside = [tier for tier in cluster["tiers"] if tier["span"] != "all"]
-        if inside:
-            inside[-1]["span"] = cluster["gpus_per_node"]
+    inside = [tier for tier in cluster["tiers"] if tier["span"] != "all"]
+    if "NVL72" in row["hw"]["gpu"]:
+        if row["hw"]["gpus"] > 72:
+            inside[-1]["span"] = 64  # jobs of 2^n take 16 of each rack's 18 nodes, so that no group of 2^n straddles racks
+    elif inside and inside[-1]["span"] <= 16:  # not the torus of a TPU pod
+        inside[-1]["span"] = cluster["gpus_per_node"]
     if per_gpu:
         cluster["tiers"][-1]["bandwidth_gbs"] = per_gpu
     layout = {"tp": tp, "cp": cp, "pp": pp, "dp": dp, "sequence_parallel": bool(par["sp"]) and tp > 1, "zero_stage": zero}
@@ -378,6 +392,10 @@ def scenario_of(row, tiers):
     if stack == "pytorch-megatron":
         stack = {"base": stack} | (FUSED_NORM if kernels["rms_kernel"] else {}) | (
             {} if kernels["softmax_in_steps"] else FUSED_SOFTMAX)
+    if stack and graphs_of(row):
+        stack = {"base": stack, "cuda_graphs": graphs_of(row)}
+        if is_moe(row) and graphs_of(row) == "step":
+            stack["fuses_experts"] = True  # whose tokens the host must not count (use_transformer_engine_op_fuser)
     if stack:
         training["stack"] = stack
     if kernels["attention"]:
@@ -386,7 +404,7 @@ def scenario_of(row, tiers):
         training["offload"] = {"activation_layers": int(layers)}
     if is_moe(row):
         training["moe"] = moe_of(row)
-        if (row.get("extra") or {}).get("overlap_moe_a2a") and pp > 1 and kind in ("1f1b", "interleaved-1f1b"):
+        if (row.get("extra") or {}).get("overlap_moe_a2a") and kind in ("1f1b", "interleaved-1f1b"):
             training["overlap"]["ep_comm"] = True
     return {"format": "rankscope-scenario", "version": 1, "name": row["id"][:200], "model": model_of(row), "cluster": cluster,
             "layout": layout, "schedule": schedule, "training": training}

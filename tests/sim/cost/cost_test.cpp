@@ -379,8 +379,33 @@ TEST_F(Costs, GroupedProductsReachTheirOwnShare)
     OpShape shape = gemm(8192, 8192, 8192);
     const std::int64_t alone = cost.kernelNs(shape);
     shape.kernel = KernelKind::groupedGemm;
-    EXPECT_NEAR(static_cast<double>(alone), scenario.cluster.efficiency.groupedGemm * static_cast<double>(cost.kernelNs(shape)),
+    scenario.cluster.efficiency.groupedGemm = 0.5;
+    EXPECT_NEAR(2 * static_cast<double>(alone), static_cast<double>(CostModel(scenario).kernelNs(shape)),
                 1e-3 * static_cast<double>(alone));
+}
+
+TEST_F(Costs, TilesOfAllExpertsFillWavesTogether)
+{
+    scenario.cluster.efficiency.groupedGemm = 1;
+    const CostModel grouped(scenario);
+    OpShape shape = gemm(256 * 12, 128 * 11, 16384); // a wave of tiles on 132 multiprocessors
+    const auto wave = static_cast<double>(grouped.kernelNs(shape));
+    const double flops = shape.flops;
+    shape = gemm(256, 128 * 3, 16384); // three tiles of each of 44 experts
+    shape.kernel = KernelKind::groupedGemm;
+    shape.batch = 44;
+    shape.flops = flops;
+    EXPECT_NEAR(static_cast<double>(grouped.kernelNs(shape)), wave, 1);
+    // Half the tokens take half as long, on tiles of 128 x 128 that reach 0.96 of the others' rate.
+    shape.m = 128;
+    shape.flops = flops / 2;
+    EXPECT_NEAR(static_cast<double>(grouped.kernelNs(shape)), wave / 2 / 0.96, 2);
+    // Of few tokens each the weights decide, which are read once.
+    shape.m = 8;
+    shape.n = 4096;
+    shape.flops = 2.0 * 8 * 4096 * 16384 * 44;
+    const double bytes = 44 * 2.0 * (8.0 * 16384 + 16384.0 * 4096 + 8.0 * 4096);
+    EXPECT_NEAR(static_cast<double>(grouped.kernelNs(shape)) * 1e-9, bytes / (3350e9 * scenario.cluster.efficiency.memory), 1e-6);
 }
 
 TEST_F(Costs, OnlyWhatMayBeNarrowRunsInEightBits)
@@ -651,6 +676,83 @@ TEST(LaunchCosts, DifferByDirectionAndForCollectivesAndTheOptimizerWaitsForItsHo
     const Op optimizer{.purpose = OpPurpose::optimizer};
     const OpShape update{.family = KernelFamily::optimizer, .bytes = 1000};
     EXPECT_NEAR(secondNs({}, forward, optimizer, update), 70e3 + 2e6, 10);
+}
+
+TEST(LaunchCosts, ExpertsThatAreStartedOneByOneWaitForTheHostAndItForTheirTokens)
+{
+    Scenario scenario = plain();
+    scenario.training.precision = Precision::fp8;
+    Stack& stack = scenario.training.stack;
+    stack = {};
+    stack.launchUs = stack.backwardLaunchUs = 5;
+    stack.castBytes = 0;
+    stack.castLaunches = 2;
+    const OpShape before{.family = KernelFamily::other, .bytes = std::int64_t{1} << 32}; // over a millisecond
+    const OpShape permute{.family = KernelFamily::permute, .bytes = 1000};
+    OpShape experts{.kernel = KernelKind::groupedGemm, .family = KernelFamily::groupedGemm, .lowPrecision = true};
+    experts.m = experts.n = experts.k = 128;
+    experts.batch = 16;
+    Program program;
+    program.labels = {"op"};
+    program.passes = {{.ops = {Op{}, Op{}, Op{}}, .shapes = {before, permute, experts}}};
+    for (Op& op : program.passes[0].ops)
+        op.layer = 0;
+    const auto durations = [&] { return CostModel(scenario).price(program, GroupGeometry{})[0]; };
+    const auto grouped = durations();
+    stack.expertLaunchUs = 9;
+    const auto single = durations();
+    const CostModel cost(scenario);
+    const auto own = [&](const OpShape& shape) { return static_cast<double>(cost.kernelNs(shape)); };
+    EXPECT_NEAR(static_cast<double>(grouped[1]), own(permute), 10) << "the host is far ahead";
+    EXPECT_NEAR(static_cast<double>(single[1]), 5e3 + own(permute), 10) << "it has waited for what comes before";
+    EXPECT_NEAR(static_cast<double>(grouped[2]), own(experts), 10);
+    EXPECT_NEAR(static_cast<double>(single[2]), 16 * (9e3 + 2 * 5e3) - own(permute) + own(experts), 10);
+    stack.cudaGraphs = CudaGraphs::attention;
+    EXPECT_EQ(durations(), single) << "which holds no experts";
+    stack.cudaGraphs = CudaGraphs::step;
+    EXPECT_NEAR(static_cast<double>(durations()[2]), own(experts), 10);
+}
+
+TEST(LaunchCosts, OfAGraphOfAttentionAreThoseOfExpertsAlone)
+{
+    Scenario scenario = plain();
+    scenario.training.stack = {};
+    scenario.training.stack.launchUs = 50;
+    Program program;
+    program.labels = {"op"};
+    program.passes = {
+        {.ops = {Op{}, Op{}},
+         .shapes = {{.family = KernelFamily::norm, .bytes = 1000}, {.family = KernelFamily::permute, .bytes = 1000}}}};
+    for (Op& op : program.passes[0].ops)
+        op.layer = 0;
+    const CostModel bare(scenario);
+    scenario.training.stack.cudaGraphs = CudaGraphs::attention;
+    const OpDurations durations = CostModel(scenario).price(program, GroupGeometry{});
+    EXPECT_EQ(durations[0][0], bare.kernelNs(program.passes[0].shapes[0]));
+    EXPECT_GT(durations[0][1], 49'000);
+}
+
+TEST(FusedExperts, CastWhatComesInAlone)
+{
+    Scenario scenario = plain();
+    scenario.training.precision = Precision::fp8;
+    scenario.model.hiddenSize = 4096;
+    Stack& stack = scenario.training.stack;
+    stack.castBytes = 3;
+    const auto casts = [&](std::int64_t k) {
+        OpShape shape = gemm(8192, 4096, k);
+        shape.kernel = KernelKind::groupedGemm;
+        shape.lowPrecision = true;
+        const auto with = static_cast<double>(CostModel(scenario).kernelNs(shape));
+        Scenario none = scenario;
+        none.training.stack.castBytes = 0;
+        return with - static_cast<double>(CostModel(none).kernelNs(shape));
+    };
+    EXPECT_GT(casts(4096), 0);
+    EXPECT_GT(casts(1536), 0);
+    stack.fusesExperts = true;
+    EXPECT_GT(casts(4096), 0);
+    EXPECT_EQ(casts(1536), 0);
 }
 
 TEST(LaunchCosts, OfACpuAreInItsKernels)

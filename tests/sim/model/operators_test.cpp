@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string_view>
 #include <tuple>
 
 using namespace sim;
@@ -130,6 +132,69 @@ TEST(LayerParameters, OfOneRankAddUpToTheModel)
     sum += operatorsOf(model, one, ModelPart::dense).parameters() + operatorsOf(model, one, ModelPart::moe).parameters();
     EXPECT_EQ(sum, parameterCount(model));
     EXPECT_EQ(operatorsOf(model, one, ModelPart::moe).routedParameters(), std::int64_t{8} * 3 * 1024 * 512);
+}
+
+namespace {
+
+/// Eight experts of which two are chosen, a token of 1,024 elements of two bytes.
+struct Experts {
+    Model model = test::llamaModel(1, 1024, 16, 4, 2816);
+    Sharding sharding{.sequenceLength = 128};
+    double routed = 128 * 2 * 1024 * 2; ///< bytes of all copies
+    Experts()
+    {
+        model.numExperts = 8;
+        model.numExpertsPerTok = 2;
+        model.moeIntermediateSize = 512;
+    }
+    const Operator* find(std::string_view name)
+    {
+        list = operatorsOf(model, sharding, ModelPart::moe);
+        for (const Operator& op : list.operators)
+            if (op.name == name)
+                return &op;
+        return nullptr;
+    }
+    double permuted() { return static_cast<double>(find("moe.permute")->forwardBytes) / routed; }
+    OperatorList list;
+};
+
+} // namespace
+
+TEST(PermutedTokens, AreReadOnceAndWrittenForEachOfTheirExpertsAndSortedWhereRanksHaveSeveral)
+{
+    Experts of;
+    EXPECT_DOUBLE_EQ(of.permuted(), 0.5 + 1);
+    of.sharding.ep = 8;
+    EXPECT_DOUBLE_EQ(of.permuted(), 0.5 + 1) << "one expert a rank";
+    of.sharding.ep = 4;
+    EXPECT_DOUBLE_EQ(of.permuted(), 0.5 + 1 + 2);
+    of.sharding.keptNarrower = 2;
+    EXPECT_DOUBLE_EQ(of.permuted(), 0.5 + 1 + 2 + 2) << "padded for products in 8 bits";
+}
+
+TEST(PermutedTokens, ThatARankTakesOnceAreCopiedThere)
+{
+    Experts of;
+    of.sharding.ep = 4;
+    of.sharding.keptNarrower = 2;
+    of.sharding.moe.sendOncePerNode = true;
+    EXPECT_NEAR(of.permuted(), 4 * (1 - std::pow(0.75, 2)) / 2 + 1, 1e-4); // copies that meet four ranks, of two
+}
+
+TEST(ExpertsWithBiases, AddThemPieceByPieceUnlessTheirSoftwareFusesAll)
+{
+    Experts of;
+    const auto bytes = [&](std::string_view name) { return static_cast<double>(of.find(name)->forwardBytes); };
+    const double act = bytes("moe.act"), elements = of.routed / 2, width = elements / 2;
+    EXPECT_EQ(of.find("moe.bias"), nullptr);
+    EXPECT_DOUBLE_EQ(act, 3 * 2 * width);
+    of.model.expertBias = true;
+    EXPECT_DOUBLE_EQ(bytes("moe.bias"), 28 * elements);
+    EXPECT_DOUBLE_EQ(bytes("moe.act"), act + 8 * 2 * width) << "both halves are clamped and put together";
+    of.sharding.fusesExperts = true;
+    EXPECT_EQ(of.find("moe.bias"), nullptr);
+    EXPECT_DOUBLE_EQ(bytes("moe.act"), 0);
 }
 
 TEST(Head, PadsItsPartOfTheVocabularyUnlessTheSoftwareDoesNot)

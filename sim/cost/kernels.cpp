@@ -58,6 +58,10 @@ double peak(const Gpu& gpu, Precision precision)
     throw Error("GPU " + shownText(gpu.name) + " has no peak_tflops for the precision of this scenario");
 }
 
+/// Launches for the cast of one expert's operand, a tensor of its own: its largest element is zeroed and found, its scale
+/// follows, and it is cast (Transformer Engine, split_quantize; with a scale a block, cast and two orders of scales).
+constexpr double kLaunchesOfExpertsCast = 4;
+
 /// Of a layer, what neither works for single experts nor brings tokens there.
 bool isInLayersGraph(const Op& op, const OpShape& shape)
 {
@@ -300,7 +304,8 @@ double CostModel::hostSeconds(const Op& op, const OpShape& shape) const
         const bool isForward = shape.pass == KernelPass::forward && op.purpose != OpPurpose::optimizer;
         const double launchUs = isForward ? m_stack.launchUs : m_stack.backwardLaunchUs;
         if (shape.kernel == KernelKind::groupedGemm && m_stack.expertLaunchUs > 0)
-            return static_cast<double>(shape.batch) * (m_stack.expertLaunchUs + castsOf(shape) * launchUs) * kMicrosecond;
+            return static_cast<double>(shape.batch) *
+                   (m_stack.expertLaunchUs + (isCast(shape) ? kLaunchesOfExpertsCast * launchUs : 0)) * kMicrosecond;
         return kernelsOf(shape) * launchUs * kMicrosecond;
     }
     return op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kMicrosecond;

@@ -85,6 +85,12 @@ NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|megatron-2020|fms-fsdp)"
 # Of selective recomputation, as Megatron-Core names them.
 MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
 
+# Rows beside which a recipe of an earlier release stands. Whose graphs hold the whole step from Megatron-Bridge 26.08 on
+# (v0.6.0, perf_recipes/qwen/gb200/qwen3_moe.py, qwen3_30b_a3b_pretrain_8gpu_gb200_fp8mx_config; gpt_oss/gb200/gpt_oss.py,
+# gpt_oss_120b_pretrain_64gpu_gb200_fp8mx_config, which recomputes nothing).
+WHOLE_STEP_ROWS = r"^megatron-bridge[^/]*/26\.08/(Qwen3_30B|GPT_OSS_120B)[^/]*/GB200[^/]*/MXFP8"
+WHOLE_STEP = {"cuda_graph_impl": "full_iteration", "moe_dispatcher": "hybridep", "overlap_moe_a2a": True}
+
 # GPUs that a sharded copy of the parameters lies on, where a row does not say: eight of each of FSDP nodes (paxml/configure.sh of
 # NVIDIA/dgxc-benchmarking v24.11.1, DCN_MESH_SHAPE; ICI_MESH_SHAPE [1, 8, 1] of paxml's configurations for GPUs).
 SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)]
@@ -158,6 +164,8 @@ def recompute_of(row):
         return {"kind": "selective", "modules": modules}, False
     if text is None:  # MaxText saves nothing unless it is told
         return ("full" if re.search("JAX", row.get("software") or "") else "none"), False
+    if re.search(WHOLE_STEP_ROWS, row["id"]):
+        return "none", True
     if isinstance(text, dict):
         if text.get("recompute_granularity") == "full":
             layers = int(text.get("recompute_num_layers") or 0)
@@ -287,14 +295,19 @@ def cluster_of(row):
 
 def moe_of(row):
     """How tokens travel: what the row says of its dispatcher."""
-    extra = row.get("extra") or {}
-    dispatcher = str(extra.get("moe_dispatcher"))
+    dispatcher = str(extra_of(row).get("moe_dispatcher"))
     return {"send_once_per_node": True} if "hybridep" in dispatcher or "deepep" in dispatcher else {}
+
+
+def extra_of(row):
+    """What the row's recipe says besides the layout."""
+    extra = row.get("extra") or {}
+    return extra | WHOLE_STEP if re.search(WHOLE_STEP_ROWS, row["id"]) else extra
 
 
 def graphs_of(row):
     """What its CUDA graphs hold: whole steps, or the scopes of Transformer Engine's, of which "attn" is the one that counts."""
-    extra = row.get("extra") or {}
+    extra = extra_of(row)
     if "full_iteration" in str(extra.get("cuda_graph_impl")) or "full_iteration" in str(extra.get("cuda_graph_scope")):
         return "step"
     if "transformer_engine" in str(extra.get("cuda_graph_impl")) and "attn" in str(extra.get("cuda_graph_scope")):
@@ -404,7 +417,7 @@ def scenario_of(row, tiers):
         training["offload"] = {"activation_layers": int(layers)}
     if is_moe(row):
         training["moe"] = moe_of(row)
-        if (row.get("extra") or {}).get("overlap_moe_a2a") and kind in ("1f1b", "interleaved-1f1b"):
+        if extra_of(row).get("overlap_moe_a2a") and kind in ("1f1b", "interleaved-1f1b"):
             training["overlap"]["ep_comm"] = True
     return {"format": "rankscope-scenario", "version": 1, "name": row["id"][:200], "model": model_of(row), "cluster": cluster,
             "layout": layout, "schedule": schedule, "training": training}

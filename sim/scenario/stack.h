@@ -89,8 +89,8 @@ struct Stack {
     /// ZeRO 1: gradients are all-reduced, and what a rank has updated it broadcasts by itself: whole tensors, so that of more
     /// ranks than tensors some have none (InternEvo, hybrid_zero_optim.py, _reduce_grads_by_rank and broadcast_params).
     bool sendsShards = false;
-    /// ZeRO 1: gradients are all-reduced whole, and what ranks have updated is gathered as it is elsewhere (Aleph Alpha's scaling,
-    /// core/optimizer/allreduce.py, in single precision).
+    /// ZeRO 1: gradients are all-reduced whole, and what ranks have updated is gathered as it is elsewhere (Aleph Alpha's
+    /// scaling, core/optimizer/allreduce.py, in single precision).
     bool reducesWhole = false;
     bool reducesWide = false; ///< gradients travel in single precision, whatever they are kept in
     /// Tensor parallelism by autograd alone: the input gradient of each product is reduced by itself, of a gated MLP twice (with

@@ -53,21 +53,23 @@ STACKS = [
     (r"^vtrain", "megatron-deepspeed-2023"),
     (r"Megatron-DeepSpeed|BigScience|bigscience|bloom", "megatron-deepspeed"),
     (r"Megatron-LM.*20(19|20|21)", "megatron-2021"),
-    (r"Megatron-LM.*(2022|fork)", "megatron-2022"),
-    (r"Megatron-Bridge|NeMo 2[56]|NeMo 25|Megatron-LM .*TE|Megatron-MoE", "megatron-te-2025"),
+    (r"Megatron-LM.*(2022|fork)|Megatron-(LM|Core) 2023|^megascale", "megatron-2022"),
+    (r"Auto[Mm]odel", "pytorch-compiled"),
+    (r"Megatron-Bridge|NeMo (25\.(0[7-9]|1)|2[6-9])|Megatron-LM .*TE|Megatron-MoE", "megatron-te-2025"),
     (r"NeMo|Megatron-Core|mcore|Megatron", "megatron-te-2024"),
     (r"MaxText|PaxML|JAX", "xla"),
-    (r"torchtitan eager", "pytorch-eager"),
-    (r"torchtitan|torch\.compile|compile", "pytorch-compiled"),
+    (r"[Tt]orch[Tt]itan eager", "pytorch-eager"),
+    (r"[Tt]orch[Tt]itan|torch\.compile|compile", "pytorch-compiled"),
     (r"llm-foundry|Composer", "composer-2023"),
     (r"InternEvo", "internevo"),
-    (r"DeepSpeed|FSDP|Hugging|HF|Automodel|nanotron|fairseq|OPT|metaseq|Galvatron", "pytorch-eager"),
+    (r"DeepSpeed|FSDP|Hugging|HF|nanotron|fairseq|OPT|metaseq|Galvatron", "pytorch-eager"),
 ]
 
 # Data-parallel communication does not run beside computing there. Megatron-LM's own README of 2020 reduces with PyTorch's wrapper,
 # which does, and in 16 bits: of its 8.3 billion parameters on 1,024 GPUs 37 ms are to be seen, where links need 80.
 OVERLAPS = r"^megatron-2020"
-NO_OVERLAP = r"Aleph[- ]Alpha|AA-[Ss]caling|hagemann|2311\.05610|GPT-NeoX|korthikanti|zero-bubble|megatron21|vtrain|bigscience|Megatron-LM.*20(19|20|21|22)|Megatron-DeepSpeed"
+NO_OVERLAP = (r"Aleph[- ]Alpha|AA-[Ss]caling|hagemann|2311\.05610|GPT-NeoX|korthikanti|zero-bubble|megatron21|vtrain|bigscience|"
+              r"megascale/megatron|Megatron-LM.*20(19|20|21|22)|Megatron-DeepSpeed")
 
 # Hagemann et al. 2023 (arXiv 2311.05610) compare kernels: flash-attn's norm in place of the stack's own, Megatron's fused softmax in
 # place of PyTorch's.

@@ -649,6 +649,30 @@ TEST(LaunchCosts, AKernelWaitsForTheHostThatStartsIt)
     EXPECT_NEAR(static_cast<double>(behind - sum()), 50'000, 10); // the first one alone
 }
 
+TEST(LaunchCosts, AHostThatWaitsForEachKernelAddsToEach)
+{
+    Scenario scenario = plain();
+    scenario.training.stack = {};
+    scenario.training.stack.launchUs = 50;
+    Program program;
+    program.labels = {"kernel"};
+    Pass pass;
+    for (int i = 0; i < 4; ++i) {
+        pass.ops.push_back({});
+        pass.shapes.push_back({.family = KernelFamily::norm, .bytes = 1 << 30}); // far above 50 microseconds
+    }
+    program.passes.push_back(pass);
+    const auto sum = [&] {
+        std::int64_t ns = 0;
+        for (const std::int64_t duration : CostModel(scenario).price(program, GroupGeometry{})[0])
+            ns += duration;
+        return static_cast<double>(ns);
+    };
+    const double ahead = sum(); // the first launch alone
+    scenario.training.stack.blocksLaunches = true;
+    EXPECT_NEAR(sum() - ahead, 3 * 50'000.0, 10);
+}
+
 TEST(LaunchCosts, DifferByDirectionAndForCollectivesAndTheOptimizerWaitsForItsHost)
 {
     Scenario scenario = plain();

@@ -1,0 +1,159 @@
+// Ways of software that a stack names: how tensor parallelism reduces, who takes the loss, how gradients travel.
+#include "sim/model/operators.h"
+#include "sim/program/program.h"
+#include "tests/support/programs.h"
+#include "tests/support/scenarios.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+using namespace sim;
+
+namespace {
+
+double sumOf(const Program& program, std::string_view name, const std::function<double(const Op&, const OpShape&)>& value)
+{
+    double sum = 0;
+    for (const Step& step : program.ranks[0].steps)
+        for (std::size_t i = 0; i < program.passes[step.pass].ops.size(); ++i)
+            if (const Op& op = program.passes[step.pass].ops[i]; program.labels[op.label] == name)
+                sum += value(op, program.passes[step.pass].shapes[i]);
+    return sum;
+}
+
+double countOf(const Program& program, std::string_view name)
+{
+    return sumOf(program, name, [](const Op&, const OpShape&) { return 1.0; });
+}
+
+double bytesOf(const Program& program, std::string_view name)
+{
+    return sumOf(program, name, [](const Op&, const OpShape& shape) { return static_cast<double>(shape.bytes); });
+}
+
+Scenario tensorParallel(bool sequenceParallel)
+{
+    Scenario scenario = test::smallScenario(4);
+    scenario.model.gatedMlp = true;
+    scenario.layout.sequenceParallel = sequenceParallel;
+    return scenario;
+}
+
+const Operator& operatorOf(const OperatorList& list, std::string_view name)
+{
+    for (const Operator& op : list.operators)
+        if (op.name == name)
+            return op;
+    throw std::runtime_error("no " + std::string(name));
+}
+
+} // namespace
+
+TEST(SoftwareWays, AutogradReducesTheInputGradientsOfGateAndUpByThemselves)
+{
+    Scenario scenario = tensorParallel(false);
+    const Program fused = test::programOf(scenario);
+    scenario.training.stack.plainTensorParallel = true;
+    const Program plain = test::programOf(scenario);
+    EXPECT_EQ(countOf(plain, "mlp.gather"), 2 * countOf(fused, "mlp.gather"));
+    EXPECT_EQ(bytesOf(plain, "mlp.gather"), 2 * bytesOf(fused, "mlp.gather"));
+    EXPECT_EQ(countOf(plain, "attn.gather"), countOf(fused, "attn.gather")) << "queries, keys and values are one product";
+    scenario.model.gatedMlp = false;
+    EXPECT_EQ(countOf(test::programOf(scenario), "mlp.gather"), countOf(fused, "mlp.gather"));
+}
+
+TEST(SoftwareWays, NothingRunsBesideAutogradsReductions)
+{
+    // In the order of a backward pass: a reduction behind both gradients of its product, or before the one of the weights.
+    for (const bool plain : {false, true}) {
+        Scenario scenario = tensorParallel(false);
+        scenario.training.stack.plainTensorParallel = plain;
+        const Program program = test::programOf(scenario);
+        int found = 0;
+        for (const Pass& pass : program.passes) {
+            std::ptrdiff_t reduction = -1, weights = -1;
+            for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+                if (program.labels[pass.ops[i].label] == "attn.gather" && reduction < 0)
+                    reduction = static_cast<std::ptrdiff_t>(i);
+                if (program.labels[pass.ops[i].label].starts_with("attn.qkv") &&
+                    pass.shapes[i].pass == KernelPass::weightGradient && weights < 0)
+                    weights = static_cast<std::ptrdiff_t>(i);
+            }
+            if (reduction < 0 || weights < 0)
+                continue;
+            ++found;
+            EXPECT_EQ(weights < reduction, plain);
+        }
+        EXPECT_GT(found, 0);
+    }
+}
+
+TEST(SoftwareWays, AutogradKeepsWhatSequenceParallelismHasGathered)
+{
+    Scenario scenario = tensorParallel(true);
+    const auto kept = [&] {
+        return operatorOf(operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::dense), "mlp.up").savedInputBytes;
+    };
+    const Program fused = test::programOf(scenario);
+    const std::int64_t slice = kept();
+    scenario.training.stack.plainTensorParallel = true;
+    const Program plain = test::programOf(scenario);
+    EXPECT_EQ(kept(), 4 * slice);
+    const auto gathers = [](const Program& program) {
+        double count = 0;
+        for (const Step& step : program.ranks[0].steps)
+            for (std::size_t i = 0; i < program.passes[step.pass].ops.size(); ++i)
+                count += program.passes[step.pass].ops[i].kind == OpKind::collective &&
+                         program.passes[step.pass].shapes[i].collective == CollectiveKind::allGather;
+        return count;
+    };
+    EXPECT_LT(gathers(plain), gathers(fused));
+    EXPECT_EQ(countOf(plain, "mlp.gather"), countOf(fused, "mlp.gather")) << "what both read is gathered once";
+}
+
+TEST(SoftwareWays, EachRankTakesTheLossOfAllLogitsWhereTheyAreGathered)
+{
+    Scenario scenario = tensorParallel(false);
+    const auto head = [&] { return operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::head); };
+    const Operator part = operatorOf(head(), "loss");
+    const Program cut = test::programOf(scenario);
+    scenario.training.stack.gathersLogits = true;
+    const Operator whole = operatorOf(head(), "loss");
+    const Operator product = operatorOf(head(), "head.logits");
+    EXPECT_EQ(whole.n, 4 * part.n);
+    EXPECT_EQ(whole.forwardBytes, 4 * part.forwardBytes);
+    EXPECT_EQ(whole.savedBytes, 4 * part.savedBytes);
+    const Program gathered = test::programOf(scenario);
+    EXPECT_EQ(countOf(gathered, "loss.sync"), 0);
+    EXPECT_GT(countOf(cut, "loss.sync"), 0);
+    EXPECT_EQ(bytesOf(gathered, "head.output") / countOf(gathered, "head.output"), static_cast<double>(product.m * whole.n * 2));
+    EXPECT_EQ(countOf(gathered, "head.output"), scenario.microbatches()) << "its gradient is cut without a word";
+}
+
+TEST(SoftwareWays, GradientsMayTravelWholeAndWide)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.layout.zeroStage = 1;
+    scenario.training.gradientBytes = 2;
+    const auto reductions = [&](CollectiveKind kind) {
+        return sumOf(test::programOf(scenario), "grad.reduce",
+                     [kind](const Op&, const OpShape& shape) { return shape.collective == kind ? 1.0 : 0.0; });
+    };
+    const double narrow = bytesOf(test::programOf(scenario), "grad.reduce");
+    const double gathered = bytesOf(test::programOf(scenario), "param.gather");
+    EXPECT_EQ(reductions(CollectiveKind::allReduce), 0);
+    scenario.training.stack.reducesWhole = true;
+    EXPECT_EQ(reductions(CollectiveKind::reduceScatter), 0);
+    EXPECT_GT(reductions(CollectiveKind::allReduce), 0);
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "param.gather"), gathered);
+    const std::int64_t states = test::programOf(scenario).ranks[0].states.gradients;
+    scenario.training.stack.reducesWide = true;
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "grad.reduce"), 2 * narrow);
+    EXPECT_EQ(test::programOf(scenario).ranks[0].states.gradients, states) << "they are kept as before";
+    scenario.training.gradientBytes = 4;
+    EXPECT_EQ(bytesOf(test::programOf(scenario), "grad.reduce"), 2 * narrow);
+}

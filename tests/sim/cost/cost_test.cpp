@@ -387,7 +387,9 @@ TEST_F(Costs, GroupedProductsReachTheirOwnShare)
 TEST_F(Costs, TilesOfAllExpertsFillWavesTogether)
 {
     scenario.cluster.efficiency.groupedGemm = 1;
-    const CostModel grouped(scenario);
+    Scenario fast = scenario;
+    fast.cluster.gpu.memoryBandwidthGBs = 1e6;
+    const CostModel grouped(fast);
     OpShape shape = gemm(256 * 12, 128 * 11, 16384); // a wave of tiles on 132 multiprocessors
     const auto wave = static_cast<double>(grouped.kernelNs(shape));
     const double flops = shape.flops;
@@ -405,7 +407,8 @@ TEST_F(Costs, TilesOfAllExpertsFillWavesTogether)
     shape.n = 4096;
     shape.flops = 2.0 * 8 * 4096 * 16384 * 44;
     const double bytes = 44 * 2.0 * (8.0 * 16384 + 16384.0 * 4096 + 8.0 * 4096);
-    EXPECT_NEAR(static_cast<double>(grouped.kernelNs(shape)) * 1e-9, bytes / (3350e9 * scenario.cluster.efficiency.memory), 1e-6);
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).kernelNs(shape)) * 1e-9,
+                bytes / (3350e9 * scenario.cluster.efficiency.memory), 1e-6);
 }
 
 TEST_F(Costs, OnlyWhatMayBeNarrowRunsInEightBits)
@@ -732,7 +735,7 @@ TEST(LaunchCosts, ExpertsThatAreStartedOneByOneWaitForTheHostAndItForTheirTokens
     EXPECT_NEAR(static_cast<double>(grouped[2]), own(experts), 10);
     EXPECT_NEAR(static_cast<double>(single[2]), 16 * (9e3 + 4 * 5e3) - own(permute) + own(experts), 10);
     stack.cudaGraphs = CudaGraphs::attention;
-    EXPECT_EQ(durations(), single) << "which holds no experts";
+    EXPECT_EQ(durations()[2], single[2]) << "which holds no experts";
     stack.cudaGraphs = CudaGraphs::step;
     EXPECT_NEAR(static_cast<double>(durations()[2]), own(experts), 10);
 }

@@ -137,11 +137,11 @@ TEST(LayerParameters, OfOneRankAddUpToTheModel)
 namespace {
 
 /// Eight experts of which two are chosen, a token of 1,024 elements of two bytes.
-struct Experts {
+struct FewExperts {
     Model model = test::llamaModel(1, 1024, 16, 4, 2816);
     Sharding sharding{.sequenceLength = 128};
     double routed = 128 * 2 * 1024 * 2; ///< bytes of all copies
-    Experts()
+    FewExperts()
     {
         model.numExperts = 8;
         model.numExpertsPerTok = 2;
@@ -163,7 +163,7 @@ struct Experts {
 
 TEST(PermutedTokens, AreReadOnceAndWrittenForEachOfTheirExpertsAndSortedWhereRanksHaveSeveral)
 {
-    Experts of;
+    FewExperts of;
     EXPECT_DOUBLE_EQ(of.permuted(), 0.5 + 1);
     of.sharding.ep = 8;
     EXPECT_DOUBLE_EQ(of.permuted(), 0.5 + 1) << "one expert a rank";
@@ -175,7 +175,7 @@ TEST(PermutedTokens, AreReadOnceAndWrittenForEachOfTheirExpertsAndSortedWhereRan
 
 TEST(PermutedTokens, ThatARankTakesOnceAreCopiedThere)
 {
-    Experts of;
+    FewExperts of;
     of.sharding.ep = 4;
     of.sharding.keptNarrower = 2;
     of.sharding.moe.sendOncePerNode = true;
@@ -184,7 +184,7 @@ TEST(PermutedTokens, ThatARankTakesOnceAreCopiedThere)
 
 TEST(ExpertsWithBiases, AddThemPieceByPieceUnlessTheirSoftwareFusesAll)
 {
-    Experts of;
+    FewExperts of;
     const auto bytes = [&](std::string_view name) { return static_cast<double>(of.find(name)->forwardBytes); };
     const double act = bytes("moe.act"), elements = of.routed / 2, width = elements / 2;
     EXPECT_EQ(of.find("moe.bias"), nullptr);

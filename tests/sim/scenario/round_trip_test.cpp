@@ -111,6 +111,9 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.cluster.efficiency.hostMemory = 0.4;
     scenario.training.stack.id = "mine";
     scenario.training.stack.launchUs = 3.25;
+    scenario.training.stack.expertLaunchUs = 7.5;
+    scenario.training.stack.cudaGraphs = CudaGraphs::attention;
+    scenario.training.stack.fusesExperts = true;
     scenario.training.stack.padsVocabulary = false;
     scenario.training.stack.softmaxMultiple = 4;
     scenario.training.stack.rerunsUnread = false;

@@ -33,12 +33,13 @@ class Published(unittest.TestCase):
 
     def test_every_row_that_says_enough_is_simulated(self):
         self.assertLessEqual(len(self.answer["failed"]), 2, self.answer["failed"])
-        self.assertGreaterEqual(sum(of["n"] for of in self.answer["sources"]), 1800)
+        self.assertGreaterEqual(sum(of["n"] for of in self.answer["sources"]), 2500)
 
     def test_mean_errors_by_source(self):
-        most = {"vtrain single node": 8, "dgxc": 5, "nemo-24.07": 6.5, "megatron21": 6.5, "internevo": 6.5, "llm-foundry": 5,
-                "zero-bubble": 6.5, "simumax-b200": 4, "korthikanti22": 2.6, "megatron-2020": 9, "megatron-bridge": 12,
-                "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 11}
+        most = {"vtrain single node": 8, "dgxc": 7, "nemo-24.07": 6.5, "megatron21": 6.5, "internevo": 6.5, "llm-foundry": 5,
+                "zero-bubble": 6.5, "simumax-b200": 4, "korthikanti22": 2.6, "megatron-2020": 5, "megatron-bridge": 12,
+                "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 11, "hagemann": 7.5, "bigscience": 14, "megatron-bridge-new": 14,
+                "nemo-long": 30, "automodel": 19, "mcore-moe": 14, "maxtext-tpu": 7, "llm-foundry-40gb": 6, "megatron-lm-llama": 4}
         for of in self.answer["sources"]:
             self.assertLessEqual(of["mean_abs"], most[of["source"]], of)
 
@@ -50,7 +51,7 @@ class Published(unittest.TestCase):
 
     def test_memory_order_bubbles_and_intervals(self):
         self.assertLessEqual(self.answer["memory_mape"], 2.6)
-        self.assertGreaterEqual(self.answer["oom_right"], 99)
+        self.assertGreaterEqual(self.answer["oom_right"], 96)
         self.assertGreaterEqual(self.answer["spearman_median"], 0.95)
         self.assertLessEqual(self.answer["regret_median"], 1)
         self.assertLessEqual(self.answer["bubble_points"]["mean"], 0.1)
@@ -60,8 +61,8 @@ class Published(unittest.TestCase):
         of = self.answer["one_node"]
         self.assertEqual((of["groups"], of["rows"], of["kinds"]), (40, 664, 32))
         self.assertGreaterEqual(of["engine"]["spearman_median"], 0.93)
-        self.assertGreaterEqual(of["engine"]["spearman_min"], 0.7)
-        self.assertLessEqual(of["engine"]["regret_median"], 5)
+        self.assertGreaterEqual(of["engine"]["spearman_min"], 0.75)
+        self.assertLessEqual(of["engine"]["regret_median"], 6.5)
         self.assertLessEqual(of["engine"]["regret_max"], 30)
         # How a step is put together from its layers loses nothing of the order.
         self.assertGreaterEqual(of["with_factors"]["spearman_median"], 0.97)

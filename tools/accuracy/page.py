@@ -292,6 +292,14 @@ def page(answer):
         "- What a broadcast of one shard after the other takes (InternEvo): three latencies a hop, by hand, from its steps with ZeRO 1 over 512 "
         "and 1,024 GPUs, which are not `calibration`.",
         "- The H100 of 96 GB under 500 W: two of torchtitan's steps (`calibration`) gave the rate of its products by hand, without a plan.",
+        "- Nothing was fitted to the sources `hagemann`, `bigscience`, `megatron-bridge-new`, `llm-foundry-40gb`, `maxtext-tpu`, `nemo-long`, "
+        "`automodel`, `mcore-moe` and `megatron-lm-llama`, nor to Grok-1 and Nemotron of `dgxc`: a stranger's job will be predicted as they are. "
+        "Their software's own code said how it reduces, gathers and launches. Two things were chosen with Hagemann's rows in sight: that the "
+        "GPUs of a node share one link of 200 Gb/s, and how many copies of the logits are alive at the loss.",
+        f"- NeMo's long sequences of May 2024 (Llama 2 7B, up to a million tokens): {off(corners['nemo_long'])} with cuDNN's attention, which "
+        "their pages name; with FlashAttention-2's rates they would be met.",
+        f"- BLOOM's experiments (BigScience), whose host waits for each kernel: {off(corners['bigscience'])}; how long its launches took no "
+        "source says.",
         f"- Interleaved pipelines in 8 bits (405B and 70B on H100, rows that were not fitted): {off(corners['interleaved'])}.",
     ]
     if answer["failed"]:

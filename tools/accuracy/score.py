@@ -307,6 +307,8 @@ def corners(rows):
             "paxml": of(lambda row: "paxml-gpt3-5b" in row["id"]),
             "maxtext_few": maxtext(64), "maxtext_many": maxtext(512),
             "interleaved": of(interleaved),
+            "nemo_long": of(lambda row: published.source(row) == "nemo-long"),
+            "bigscience": of(lambda row: published.source(row) == "bigscience"),
             "torch_cp": of(lambda row: re.search(r"^torchtitan/.*(8B-cp[48]|4d-cp[248])", row["id"]))}
 
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <limits>
 
 namespace sim {
@@ -72,6 +73,32 @@ int smallNumber(std::string_view written, int otherwise)
     return number && *number >= 0 && *number <= std::numeric_limits<int>::max() ? static_cast<int>(*number) : otherwise;
 }
 
+/// `text` is as long as the word: compared without a call.
+template <std::size_t kSize>
+bool is(std::string_view text, const char (&word)[kSize])
+{
+    return std::memcmp(text.data(), word, kSize - 1) == 0;
+}
+
+/// By length first: hardly a comparison is left, of millions of events.
+std::string_view* memberOf(ChromeEvent& event, std::string_view key)
+{
+    switch (key.size()) {
+    case 2:
+        return is(key, "ph") ? &event.ph : is(key, "ts") ? &event.ts : is(key, "id") ? &event.id : nullptr;
+    case 3:
+        return is(key, "pid")   ? &event.pid
+               : is(key, "tid") ? &event.tid
+               : is(key, "dur") ? &event.dur
+               : is(key, "cat") ? &event.cat
+                                : nullptr;
+    case 4:
+        return is(key, "name") ? &event.name : is(key, "args") ? &event.args : nullptr;
+    default:
+        return nullptr;
+    }
+}
+
 } // namespace
 
 Scan scanEvent(const char*& at, const char* end, ChromeEvent& event, Quotes quotes)
@@ -110,24 +137,8 @@ Scan scanEvent(const char*& at, const char* end, ChromeEvent& event, Quotes quot
             return Scan::more;
         if (*after != ',' && *after != '}')
             return Scan::bad;
-        if (key == "ph")
-            event.ph = value;
-        else if (key == "cat")
-            event.cat = value;
-        else if (key == "name")
-            event.name = value;
-        else if (key == "pid")
-            event.pid = value;
-        else if (key == "tid")
-            event.tid = value;
-        else if (key == "ts")
-            event.ts = value;
-        else if (key == "dur")
-            event.dur = value;
-        else if (key == "id")
-            event.id = value;
-        else if (key == "args")
-            event.args = value;
+        if (std::string_view* const member = memberOf(event, key))
+            *member = value;
     }
 }
 
@@ -138,63 +149,63 @@ struct ChromeEvents::Arguments {
         forEachMember(written, [&](std::string_view key, std::string_view value) {
             switch (key.size()) {
             case 3:
-                if (key == "Seq")
+                if (is(key, "Seq"))
                     sequence = value;
                 break;
             case 5:
-                if (key == "dtype")
+                if (is(key, "dtype"))
                     dtype = value;
-                else if (key == "bytes")
+                else if (is(key, "bytes"))
                     bytes = value;
                 break;
             case 6:
-                if (key == "device")
+                if (is(key, "device"))
                     device = value;
                 break;
             case 8:
-                if (key == "Src Rank")
+                if (is(key, "Src Rank"))
                     source = value;
-                else if (key == "Dst Rank")
+                else if (is(key, "Dst Rank"))
                     destination = value;
                 break;
             case 10:
-                if (key == "Group size")
+                if (is(key, "Group size"))
                     size = value;
                 break;
             case 11:
-                if (key == "correlation")
+                if (is(key, "correlation"))
                     correlation = value;
-                else if (key == "External id" || key == "external id")
+                else if (is(key, "External id") || is(key, "external id"))
                     externalId = value;
                 break;
             case 13:
-                if (key == "In msg nelems")
+                if (is(key, "In msg nelems"))
                     inElements = value;
                 break;
             case 14:
-                if (key == "Out msg nelems")
+                if (is(key, "Out msg nelems"))
                     outElements = value;
                 break;
             case 15:
-                if (key == "Collective name")
+                if (is(key, "Collective name"))
                     collective = value;
                 break;
             case 17:
-                if (key == "Global rank start")
+                if (is(key, "Global rank start"))
                     start = value;
                 break;
             case 18:
-                if (key == "Process Group Name")
+                if (is(key, "Process Group Name"))
                     group = value;
-                else if (key == "Global rank stride")
+                else if (is(key, "Global rank stride"))
                     stride = value;
                 break;
             case 19:
-                if (key == "Process Group Ranks")
+                if (is(key, "Process Group Ranks"))
                     ranks = value;
                 break;
             case 25:
-                if (key == "Process Group Description")
+                if (is(key, "Process Group Description"))
                     description = value;
                 break;
             default:

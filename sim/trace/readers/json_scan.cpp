@@ -124,6 +124,36 @@ std::string_view withoutQuotes(std::string_view text)
     return text;
 }
 
+/// As profilers write nearly all: digits, a point and up to three more ("4458677009853.422"). Empty where it is written
+/// otherwise.
+std::optional<std::int64_t> plainMicrosecondsAsNs(std::string_view text)
+{
+    constexpr std::size_t kMostDigits = 16, kNsDigits = 3; // before the point, and behind it
+    std::int64_t ns = 0;
+    std::size_t at = 0;
+    const auto takeDigits = [&] {
+        const std::size_t first = at;
+        for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && at - first <= kMostDigits; ++at)
+            ns = ns * 10 + (text[at] - '0');
+        return at - first;
+    };
+    const std::size_t whole = takeDigits();
+    if (whole == 0 || whole > kMostDigits || ns >= kMostTraceNs / 1000)
+        return std::nullopt;
+    std::size_t behind = 0;
+    if (at < text.size() && text[at] == '.') {
+        ++at;
+        if (text.size() - at > kNsDigits)
+            return std::nullopt;
+        behind = takeDigits();
+    }
+    if (at != text.size())
+        return std::nullopt;
+    for (; behind < kNsDigits; ++behind)
+        ns *= 10;
+    return ns;
+}
+
 } // namespace
 
 bool TextWindow::advance()
@@ -142,12 +172,6 @@ bool TextWindow::advance()
     m_filled += got;
     at = m_text.data();
     return got > 0;
-}
-
-void skipSpace(const char*& at, const char* end)
-{
-    while (at < end && isSpace(*at))
-        ++at;
 }
 
 Scan scanString(const char*& at, const char* end, std::string_view& text, Quotes quotes)
@@ -321,6 +345,8 @@ std::string meantText(std::string_view written)
 
 std::optional<std::int64_t> microsecondsAsNs(std::string_view written)
 {
+    if (const std::optional<std::int64_t> plain = plainMicrosecondsAsNs(written))
+        return plain;
     constexpr int kNsDigits = 3;
     std::string_view text = withoutQuotes(written);
     const bool isNegative = text.starts_with('-');

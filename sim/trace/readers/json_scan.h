@@ -43,7 +43,11 @@ private:
 /// } or ].
 enum class Quotes : std::uint8_t { strict, guessed };
 
-void skipSpace(const char*& at, const char* end);
+inline void skipSpace(const char*& at, const char* end)
+{
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+        ++at;
+}
 /// `at` stands behind the opening quote, then behind the closing one; `text` is what lies between, as written.
 Scan scanString(const char*& at, const char* end, std::string_view& text, Quotes = Quotes::strict);
 /// Any value. `text` is all of it, with its quotes or brackets.

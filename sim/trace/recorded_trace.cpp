@@ -1,6 +1,7 @@
 #include "sim/trace/recorded_trace.h"
 
 #include "sim/cancel.h"
+#include "sim/trace/readers/host_calls.h"
 
 #include <algorithm>
 #include <cmath>
@@ -168,8 +169,7 @@ private:
         case RecordedKind::annotation:
             return "user_annotation";
         case RecordedKind::hostCommunication:
-            return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("gloo:") ? "cpu_op"
-                                                                                                          : "host communication";
+            return name == "record_param_comms" || isCallOfLibrary(name) ? "cpu_op" : "host communication";
         case RecordedKind::pythonFunction:
             return "python_function";
         case RecordedKind::synchronization:

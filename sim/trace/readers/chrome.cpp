@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -305,12 +306,7 @@ private:
             about.rankEvidence = about.rank >= 0 ? "file name" : "";
         }
         about.device = m_events.device();
-        if (m_devices.is_array())
-            for (const json& device : m_devices)
-                if (device.is_object() && device.contains("id") && device.contains("name") && device["name"].is_string() &&
-                    device["id"].is_number_integer() &&
-                    (device["id"] == about.device || (about.device < 0 && m_devices.size() == 1)))
-                    about.deviceName = device["name"].get<std::string>();
+        about.deviceName = deviceName(about.device);
         m_builder.file().format = m_events.isOwn() ? "Rankscope" : m_hasSchema || !m_distributed.is_null() ? "Kineto" : "Chrome";
         m_builder.recording.isEpoch = m_baseNs != 0 || m_events.looksLikeEpoch();
         m_builder.recording.slices = m_events.slices();
@@ -324,6 +320,23 @@ private:
         m_job.settle(recording);
         joinNamedGroups(recording);
         return recording;
+    }
+
+    /// Of the device with this number; where none has it (ROCm's profiler counts otherwise than its list), the name that all
+    /// have.
+    std::string deviceName(int number) const
+    {
+        std::set<std::string> names;
+        if (m_devices.is_array())
+            for (const json& device : m_devices) {
+                if (!device.is_object() || !device.contains("name") || !device["name"].is_string())
+                    continue;
+                const std::string& name = device["name"].get_ref<const std::string&>();
+                if (device.contains("id") && device["id"].is_number_integer() && device["id"] == number)
+                    return name;
+                names.insert(name);
+            }
+        return names.size() == 1 ? *names.begin() : std::string();
     }
 
     void takeDistributedInfo()

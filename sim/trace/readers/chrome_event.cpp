@@ -217,6 +217,26 @@ struct ChromeEvents::Arguments {
         collective, start, stride, group, ranks, description, bytes;
 };
 
+/// The tensors that an operator was given, as written; nothing of long lists.
+struct ChromeEvents::Inputs {
+    explicit Inputs(std::string_view args)
+    {
+        forEachMember(args, [this](std::string_view key, std::string_view value) {
+            if (key == "Input Dims")
+                dims = value;
+            else if (key == "Input type")
+                types = value;
+            else if (key == "Collective name")
+                saysCollective = true;
+        });
+        constexpr std::size_t kLongest = 4096; // of a list of tensors nothing is told
+        if (dims.size() + types.size() > kLongest)
+            dims = types = {};
+    }
+    std::string_view dims, types;
+    bool saysCollective = false;
+};
+
 ChromeEvents::ChromeEvents(RecordingBuilder& builder, const ReadingFile& file) : m_builder(builder), m_file(file) {}
 
 ChromeEvents::Category ChromeEvents::categoryOf(std::string_view written)
@@ -240,6 +260,11 @@ ChromeEvents::Category ChromeEvents::categoryOf(std::string_view written)
                                                   {"cuda_driver", Category::runtime},
                                                   {"hip_runtime", Category::runtime},
                                                   {"xpu_runtime", Category::runtime},
+                                                  {"xpu_driver", Category::runtime},
+                                                  {"mtia_runtime", Category::runtime},
+                                                  {"glow_runtime", Category::runtime},
+                                                  {"privateuse1_runtime", Category::runtime},
+                                                  {"privateuse1_driver", Category::runtime},
                                                   {"runtime", Category::runtime},
                                                   {"user_annotation", Category::annotation},
                                                   {"python_function", Category::pythonFunction},
@@ -409,7 +434,7 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
     case Category::cpuOp:
     case Category::annotation:
         kind = category == Category::cpuOp ? RecordedKind::cpuOp : RecordedKind::annotation;
-        if (text == "record_param_comms" || text.starts_with("nccl:") || text.starts_with("gloo:")) {
+        if (text == "record_param_comms" || isCallOfLibrary(text)) {
             kind = RecordedKind::hostCommunication;
             wantsArguments = text == "record_param_comms";
         }
@@ -431,6 +456,12 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
         takeOwn(event, span, track);
     if (kind == RecordedKind::cpuOp && isShapedOperator(text))
         takeShape(event.args, span, text);
+    if (kind == RecordedKind::hostCommunication && !wantsArguments) {
+        const Inputs inputs(event.args);
+        wantsArguments = inputs.saysCollective; // of a trace that was written again
+        if (!wantsArguments)
+            m_hostCalls.note(m_builder, span, text, inputs.dims, inputs.types);
+    }
     if (!wantsArguments)
         return nullptr;
     const Arguments arguments(event.args);
@@ -453,18 +484,11 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
 
 void ChromeEvents::takeShape(std::string_view args, std::uint32_t span, const std::string& op)
 {
-    std::string_view dims, types;
-    forEachMember(args, [&](std::string_view key, std::string_view value) {
-        if (key == "Input Dims")
-            dims = value;
-        else if (key == "Input type")
-            types = value;
-    });
-    constexpr std::size_t kLongest = 4096; // of a list of tensors nothing is told
-    if (dims.empty() || dims.size() + types.size() > kLongest)
+    const Inputs inputs(args);
+    if (inputs.dims.empty())
         return;
-    m_builder.addShape(span, op + '\x1f' + std::string(types) + '\x1f' + std::string(dims),
-                       {.op = op, .dtype = firstTensorType(types), .dims = inputDims(dims)});
+    m_builder.addShape(span, op + '\x1f' + std::string(inputs.types) + '\x1f' + std::string(inputs.dims),
+                       {.op = op, .dtype = firstTensorType(inputs.types), .dims = inputDims(inputs.dims)});
 }
 
 void ChromeEvents::takeCollective(const Arguments& arguments, std::uint32_t span, bool isKernel, std::uint32_t name)
@@ -492,6 +516,7 @@ void ChromeEvents::takeCollective(const Arguments& arguments, std::uint32_t span
     if (!arguments.group.empty() || !arguments.ranks.empty() || !arguments.size.empty())
         collective.group = groupOf(arguments);
     m_builder.addCollective(collective, wholeNumber(arguments.externalId).value_or(0));
+    m_anyCollective = true;
 }
 
 /// Arguments cut lists of over thirty ranks: start, stride and size tell them again.
@@ -636,6 +661,8 @@ const char* ChromeEvents::takeFlow(const ChromeEvent& event, std::int64_t ns)
 
 void ChromeEvents::finish()
 {
+    if (!m_anyCollective)
+        m_hostCalls.settle(m_builder);
     std::size_t open = 0;
     const std::int64_t lastNs = m_builder.lastNs();
     for (const auto& [key, row] : m_rows)

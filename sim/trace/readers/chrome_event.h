@@ -1,6 +1,7 @@
 // One event of a Chrome trace: its members as written, and what they become.
 #pragma once
 
+#include "sim/trace/readers/host_calls.h"
 #include "sim/trace/readers/json_scan.h"
 #include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
@@ -37,6 +38,7 @@ public:
 
 private:
     struct Arguments;
+    struct Inputs;
     enum class Category : std::uint8_t {
         kernel,
         memcpy,
@@ -90,6 +92,8 @@ private:
     int m_slices = 1;
     std::vector<std::pair<std::uint32_t, std::int32_t>> m_sliceOf; ///< span, slice
     bool m_isOwn = false;
+    HostCalls m_hostCalls;
+    bool m_anyCollective = false; ///< of those that their events tell of
 };
 
 } // namespace sim

@@ -46,6 +46,61 @@ std::size_t damagedEvents(const Recording& recording)
     return count;
 }
 
+TEST(KinetoReader, CallsOfALibraryOnTheHostAreCollectives)
+{
+    const std::string call = R"({"ph":"X","cat":"user_annotation","name":"gloo:%","pid":1,"tid":2,"ts":10,"dur":5,)"
+                             R"("args":{"Input type":["float","c10::BFloat16"],"Input Dims":[[4,8],[2]]}})";
+    const auto named = [&](const std::string& what) { return std::string(call).replace(call.find('%'), 1, what); };
+    const auto groups = [](const std::string& more) {
+        return R"("distributedInfo":{"backend":"gloo","rank":0,"world_size":4,"pg_config":[{"pg_name":"0","pg_desc":"default_pg",)"
+               R"("pg_size":4,"ranks":[0,1,2,3]})" +
+               more + "]},";
+    };
+    const std::string events = named("all_reduce") + "," + named("send");
+    const auto groupsOf = [&](const std::string& more) {
+        const Recording recording = readText(document(events, groups(more)));
+        std::vector<std::string> of;
+        for (const sim::RecordedCollective& collective : recording.ranks.at(0).collectives) {
+            EXPECT_EQ(collective.inElements, 34);
+            EXPECT_EQ(recording.names[collective.dtype], "float");
+            of.push_back(collective.group < 0 ? "?" : recording.groups[static_cast<std::size_t>(collective.group)].name);
+        }
+        return of;
+    };
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(groupsOf(""), (Names{"0", "0"}));
+    // A group of one may sum, but has nobody to send to; of two groups nothing tells which it was.
+    EXPECT_EQ(groupsOf(R"(,{"pg_name":"1","pg_desc":"mesh_dp","pg_size":1,"ranks":[0]})"), (Names{"?", "0"}));
+    EXPECT_EQ(groupsOf(R"(,{"pg_name":"1","pg_desc":"mesh_dp","pg_size":2,"ranks":[0,1]})"), (Names{"?", "?"}));
+    // Where others tell of collectives these are calls within them.
+    const std::string told = R"(,{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":2,"ts":9,"dur":7,)"
+                             R"("args":{"Collective name":"allreduce","In msg nelems":34,"dtype":"Float"}})";
+    EXPECT_EQ(readText(document(events + told, groups(""))).ranks.at(0).collectives.size(), 1U);
+}
+
+TEST(KinetoReader, ATextThatBeginsWithAnEmptyLineIsNoPerfettoTrace)
+{
+    try {
+        readText("\n\nimport torch\n");
+        ADD_FAILURE() << "was read";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("is no trace that is known"));
+    }
+}
+
+TEST(KinetoReader, ADeviceThatIsCountedOtherwiseHasTheNameThatAllHave)
+{
+    const auto named = [](const char* second) {
+        const std::string list =
+            R"("deviceProperties":[{"id":0,"name":"AMD Instinct MI300X"},{"id":1,"name":")" + std::string(second) + R"("}],)";
+        const std::string event =
+            R"({"ph":"X","cat":"kernel","name":"gemm","pid":9,"tid":0,"ts":1,"dur":1,"args":{"device":9,"stream":0}})";
+        return readText(document(event, list)).ranks.at(0).deviceName;
+    };
+    EXPECT_EQ(named("AMD Instinct MI300X"), "AMD Instinct MI300X");
+    EXPECT_EQ(named("AMD Radeon"), "");
+}
+
 TEST(KinetoReader, CountsWhatOthersCountInRealFiles)
 {
     std::ifstream file(kKinetoData / "counts.json");

@@ -101,7 +101,7 @@ private:
 void RankReader::readCollectives()
 {
     m_isRead.resize(m_rank.spans.size(), false);
-    std::size_t unfinished = 0;
+    std::size_t unfinished = 0, untimed = 0;
     std::unordered_map<std::uint32_t, int> partsOf; // kernel -> transfers in it
     for (const RecordedCollective& collective : m_rank.collectives)
         if (collective.span != kNoSpan)
@@ -122,7 +122,7 @@ void RankReader::readCollectives()
             continue;
         }
         if (collective.durationNs < 0 || collective.isEnqueuedOnly) {
-            ++unfinished;
+            ++(collective.durationNs == kUntimed ? untimed : unfinished);
             continue;
         }
         const bool hasKernel = collective.span != kNoSpan;
@@ -175,9 +175,13 @@ void RankReader::readCollectives()
         m_result.comms.push_back(span);
     }
     groupUnnamedTransfers();
-    if (unfinished > 0)
-        m_problems.push_back("rank " + std::to_string(m_rank.rank) + ": " + std::to_string(unfinished) +
-                             " collectives were begun and never ended; they are left out of times");
+    const auto report = [this](std::size_t count, const char* what) {
+        if (count > 0)
+            m_problems.push_back("rank " + std::to_string(m_result.rank) + ": " +
+                                 countedText(static_cast<std::int64_t>(count), "collective") + what);
+    };
+    report(unfinished, " begun and never ended: left out of times");
+    report(untimed, " over, the recorder does not say since when: left out of times");
 }
 
 /// Kernels that torch launches for several sends and receives at once name no group; where the host asked for all of them in one,

@@ -92,6 +92,8 @@ struct RecordedLink {
     Kind kind = Kind::launch;
 };
 
+inline constexpr std::int64_t kUntimed = -2; ///< for a duration: it is over, and nobody says since when
+
 /// One collective, send or receive as one rank took part in it. -1 (or kNoSpan, or number 0 of the names): the file does not say.
 struct RecordedCollective {
     std::uint32_t span = kNoSpan;     ///< its kernel on the device
@@ -105,7 +107,7 @@ struct RecordedCollective {
     std::int64_t sequence =
         -1; ///< number of the collective in its group ("Seq", collective_seq_id, coll_sn): the same on all members
     std::uint64_t meeting = 0; ///< same for all members of one collective over all ranks (Rankscope's own files); 0: not said
-    std::int64_t startNs = 0, durationNs = -1; ///< of the kernel, else of the host; -1: it never ended (a hang)
+    std::int64_t startNs = 0, durationNs = -1; ///< of the kernel, else of the host; -1: it never ended (a hang), or kUntimed
     bool isPointToPoint = false;
     bool isEnqueuedOnly = false; ///< the recorder saw it scheduled, and never started
 };

@@ -122,6 +122,21 @@ std::vector<std::int64_t> endsOfCoalesced(const json& entries)
     return ends;
 }
 
+/// Whether the recorder let go of what an entry tells of: it was over.
+bool isRetired(const json& entry)
+{
+    const json* retired = memberOf(entry, "retired");
+    return retired != nullptr && retired->is_boolean() && retired->get<bool>();
+}
+
+/// Of the entry's group, the number of the last collective that was over; 0: not said.
+std::int64_t lastCompleted(const json& document, const json& entry)
+{
+    const json* groups = memberOf(document, "pg_status");
+    const json* status = groups == nullptr ? nullptr : memberOf(*groups, textOf(entry, "pg_id").c_str());
+    return status == nullptr ? 0 : wholeNumber(textOf(*status, "last_completed_collective")).value_or(0);
+}
+
 Recording recordingOf(const json& document, const ReadingFile& file, std::uint64_t bytes)
 {
     const json* entries = memberOf(document, "entries");
@@ -146,6 +161,8 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
     if (const json* config = memberOf(document, "pg_config"); config != nullptr && config->is_object())
         for (const auto& [key, value] : config->items()) {
             const std::string name = textOf(value, "name").empty() ? key : textOf(value, "name");
+            if (name.empty()) // Gloo's: the last group's, by places in it
+                continue;
             std::vector<int> ranks;
             if (const json* list = memberOf(value, "ranks"); list != nullptr && list->is_string())
                 ranks = ranksOfText(list->get<std::string>());
@@ -213,6 +230,11 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
                 builder.track("NCCL", description.empty() || description == "undefined" ? "group " + group : description);
             collective.hostSpan = builder.addSpan(track, collective.startNs, completed - collective.startNs, collective.name,
                                                   RecordedKind::hostCommunication);
+        } else if (isRetired(entry) || (!collective.isPointToPoint && collective.sequence > 0 &&
+                                        collective.sequence <= lastCompleted(document, entry))) {
+            // The recorder saw its work over, and has no times of it: Gloo's tells none.
+            collective.isEnqueuedOnly = false;
+            collective.durationNs = kUntimed;
         } else {
             collective.isEnqueuedOnly = collective.isEnqueuedOnly || started == 0;
             ++unfinished;

@@ -5,8 +5,8 @@
 
 namespace sim {
 
-/// Of a whole file: calls that name their group and not its members are of the group of that name and size that the file lists
-/// with the rank in it, where there is one such.
+/// Of a file, or of all files of a run: calls that name their group and not its members are of the group of that name and size
+/// that is listed with the rank in it, where there is one such.
 void joinNamedGroups(Recording&);
 
 } // namespace sim

@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/parallel.h"
 #include "sim/trace/readers/merge.h"
+#include "sim/trace/readers/named_groups.h"
 #include "sim/trace/readers/one_run.h"
 #include "sim/trace/readers/reading.h"
 
@@ -22,6 +23,14 @@ enum class Format : std::uint8_t { unknown, chrome, perfetto, nsight, flightJson
 bool has(std::string_view head, std::string_view word)
 {
     return head.find(word) != std::string_view::npos;
+}
+
+/// A text that begins with an empty line looks like a packet.
+bool isText(std::string_view head)
+{
+    return std::none_of(head.begin(), head.end(), [](char c) {
+        return (static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\r' && c != '\t') || c == '\x7f';
+    });
 }
 
 Format formatOf(std::string_view head)
@@ -55,7 +64,7 @@ Format formatOf(std::string_view head)
         return first == std::string_view::npos || text[first] == '{' || text[first] == ']' ? Format::chrome : Format::unknown;
     }
     // Field 1 of a message, a packet, and inside it fields of packets.
-    if (head.size() >= 2 && head[0] == '\x0a')
+    if (head.size() >= 2 && head[0] == '\x0a' && !isText(head))
         return Format::perfetto;
     return Format::unknown;
 }
@@ -258,6 +267,7 @@ Recording readRecording(const std::vector<fs::path>& paths, const ReadOptions& o
         throw Error(firstOther.empty() ? "there is nothing to read" : firstOther);
     all.skipped.insert(all.skipped.end(), others.begin(), others.end());
     arrangeRanks(all);
+    joinNamedGroups(all);
     nameMembers(all);
     checkWorld(all);
     return all;

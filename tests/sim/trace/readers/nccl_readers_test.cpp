@@ -63,6 +63,52 @@ TEST(FlightRecorder, JsonAndPickleOfEveryProtocolSayTheSame)
 }
 
 TEST(FlightRecorder, RunsNothingThatAPickleAsksFor)
+TEST(FlightRecorder, WhatIsRetiredIsOverThoughNobodyTimedIt)
+{
+    // As Gloo's recorder writes it: states stay "scheduled".
+    const auto entry = [](int number, const char* retired) {
+        return R"({"record_id":0,"pg_id":1,"process_group":["1","mesh_pp"],"profiling_name":"gloo:all_reduce","is_p2p":false,)"
+               R"("collective_seq_id":)" +
+               std::to_string(number) + R"(,"p2p_seq_id":0,"state":"scheduled","time_created_ns":1700000000000000100,)" +
+               R"("time_discovered_started_ns":0,"time_discovered_completed_ns":0,"retired":)" + retired + "}";
+    };
+    const std::string dump = R"({"version":"2.10","pg_config":{"":{"desc":"","name":"","ranks":"[0, 1]"}},)"
+                             R"("pg_status":{"1":{"last_completed_collective":"2"}},"entries":[)" +
+                             entry(1, "true") + "," + entry(2, "false") + "," + entry(3, "false") + "]}";
+    const Recording recording = sim::readRecording(dump.data(), dump.size(), "fr_rank_3.json");
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    ASSERT_EQ(rank.collectives.size(), 3U);
+    EXPECT_EQ(rank.collectives[0].durationNs, sim::kUntimed);
+    EXPECT_FALSE(rank.collectives[0].isEnqueuedOnly);
+    EXPECT_EQ(rank.collectives[1].durationNs, sim::kUntimed); // by the count of its group
+    EXPECT_EQ(rank.collectives[2].durationNs, -1);
+    EXPECT_TRUE(rank.collectives[2].isEnqueuedOnly);
+    EXPECT_THAT(recording.problems.at(0), HasSubstr("1 of 3 collectives never ended"));
+    for (const sim::RecordedGroup& group : recording.groups) // of places in a group no ranks are made
+        EXPECT_TRUE(group.ranks.empty()) << group.name;
+}
+
+TEST(FlightRecorder, FindsMembersOfItsGroupsInAnotherFileOfTheRank)
+{
+    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "flight-and-kineto";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "dump_rank_2.json")
+        << R"({"version":"2.10","pg_config":{},"entries":[{"record_id":0,"pg_id":1,"process_group":["1","mesh_pp"],)"
+           R"("profiling_name":"gloo:all_reduce","collective_seq_id":1,"state":"completed","time_created_ns":1700000000000000100,)"
+           R"("time_discovered_started_ns":1700000000000000200,"time_discovered_completed_ns":1700000000000000300}]})";
+    std::ofstream(folder / "trace_rank_2.json")
+        << R"({"schemaVersion":1,"distributedInfo":{"backend":"gloo","rank":2,"world_size":4,"pg_config":[{"pg_name":"1",)"
+           R"("pg_desc":"mesh_pp","pg_size":2,"ranks":[0,2]}]},"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,)"
+           R"("tid":1,"ts":1700000000000000,"dur":5}]})";
+    const Recording recording = sim::readRecording({folder});
+    std::filesystem::remove_all(folder);
+    ASSERT_EQ(recording.ranks.size(), 1U);
+    ASSERT_EQ(recording.groups.size(), 1U);
+    EXPECT_EQ(recording.groups[0].ranks, (std::vector<int>{0, 2}));
+    ASSERT_EQ(recording.ranks[0].collectives.size(), 1U);
+    EXPECT_EQ(recording.ranks[0].collectives[0].group, 0);
+}
+
 {
     EXPECT_THAT(refusal(bytesOf(kNcclData / "flight_evil.pickle")), HasSubstr(".print, which is not run"));
 }

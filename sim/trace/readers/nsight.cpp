@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -165,6 +166,7 @@ private:
         RecordedTrack& row = m_builder.at(track);
         row.isDevice = true;
         row.device = static_cast<int>(std::clamp<std::int64_t>(device, -1, 1 << 20));
+        ++m_spansOf[row.device];
         row.number = stream;
         row.name = "stream " + std::to_string(stream);
         return track;
@@ -264,12 +266,31 @@ private:
                 continue;
             }
             const bool hasText = sqlite3_column_type(rows.get(), 3) != SQLITE_NULL;
-            const std::uint32_t name = hasText ? m_builder.recording.names.add(text(rows, 3)) : nameOf(number(rows, 4));
-            const bool isNccl =
-                m_builder.recording.names[name].starts_with("nccl:") || m_builder.recording.names[name].starts_with("nccl");
-            add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), name,
-                isNccl ? RecordedKind::hostCommunication : RecordedKind::annotation);
+            std::uint32_t name = hasText ? m_builder.recording.names.add(text(rows, 3)) : nameOf(number(rows, 4));
+            const std::string& written = m_builder.recording.names[name];
+            const std::string_view torch = nameOfTorchRange(written);
+            const bool isNccl = written.starts_with("nccl") || torch == "record_param_comms";
+            const RecordedKind kind = isNccl                   ? RecordedKind::hostCommunication
+                                      : isTorchOperator(torch) ? RecordedKind::cpuOp
+                                                               : RecordedKind::annotation;
+            if (!torch.empty())
+                name = m_builder.recording.names.add(std::string(torch));
+            add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), name, kind);
         }
+    }
+
+    /// Of what torch's emit_nvtx writes, the name alone: "aten::mm, seq = 45, op_id = 990, sizes = [[4, 8], [8, 2]]". Each call
+    /// would have a name of its own. "" of other ranges.
+    static std::string_view nameOfTorchRange(std::string_view written)
+    {
+        std::size_t end = std::string_view::npos;
+        for (const std::string_view word : {", seq = ", ", op_id = ", ", sizes = "})
+            end = std::min(end, written.find(word));
+        return end == std::string_view::npos ? std::string_view() : written.substr(0, end);
+    }
+    static bool isTorchOperator(std::string_view name)
+    {
+        return name.starts_with("aten::") || name.starts_with("c10d::") || name.starts_with("autograd::engine::");
     }
 
     void skipRows(const std::string& table, const char* why)
@@ -307,6 +328,9 @@ private:
         } else {
             about.rank = rankOfFileName(m_file.path);
             about.rankEvidence = about.rank >= 0 ? "file name" : "";
+            const auto most = std::max_element(m_spansOf.begin(), m_spansOf.end(),
+                                               [](const auto& a, const auto& b) { return a.second < b.second; });
+            about.device = most == m_spansOf.end() ? -1 : most->first;
         }
         m_builder.recording.isEpoch = base != 0;
         return m_builder.finish(base);
@@ -320,6 +344,7 @@ private:
     std::map<std::string, std::set<std::string>> m_tables; ///< and columns
     std::unordered_map<std::int64_t, std::uint32_t> m_strings;
     std::set<std::int64_t> m_processes;
+    std::map<int, std::size_t> m_spansOf; ///< devices
     CancelPoll m_poll;
 };
 

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sys/stat.h>
 #include <thread>
@@ -62,7 +63,6 @@ TEST(FlightRecorder, JsonAndPickleOfEveryProtocolSayTheSame)
     }
 }
 
-TEST(FlightRecorder, RunsNothingThatAPickleAsksFor)
 TEST(FlightRecorder, WhatIsRetiredIsOverThoughNobodyTimedIt)
 {
     // As Gloo's recorder writes it: states stay "scheduled".
@@ -109,6 +109,7 @@ TEST(FlightRecorder, FindsMembersOfItsGroupsInAnotherFileOfTheRank)
     EXPECT_EQ(recording.ranks[0].collectives[0].group, 0);
 }
 
+TEST(FlightRecorder, RunsNothingThatAPickleAsksFor)
 {
     EXPECT_THAT(refusal(bytesOf(kNcclData / "flight_evil.pickle")), HasSubstr(".print, which is not run"));
 }
@@ -254,6 +255,26 @@ TEST(Nsight, ReadsKernelsLaunchesAndRanges)
     EXPECT_EQ(recording.names[rank.collectives.at(0).name], "allreduce");
     EXPECT_THAT(recording.skipped, testing::Contains(testing::Field(&sim::RecordedSkip::what, "OSRT_API")));
     EXPECT_THAT(recording.skipped, testing::Contains(testing::Field(&sim::RecordedSkip::what, "damaged event")));
+}
+
+TEST(Nsight, KnowsOperatorsThatTorchNamesAnewWithEachCall)
+{
+    const NsightFile file((std::string(kNsightTables) + R"(
+INSERT INTO NVTX_EVENTS VALUES(100, 110, 59, 'aten::mm, seq = 45, op_id = 990, sizes = [[4, 8], [8, 2]]', NULL, 16777217);
+INSERT INTO NVTX_EVENTS VALUES(120, 130, 59, 'aten::mm, op_id = 991', NULL, 16777217);
+INSERT INTO NVTX_EVENTS VALUES(140, 150, 59, 'nccl:all_to_all, op_id = 992', NULL, 16777217);
+INSERT INTO NVTX_EVENTS VALUES(160, 170, 59, 'PP:0F3, op_id = 993', NULL, 16777217);)")
+                              .c_str());
+    const Recording recording = sim::readRecording({file.path()});
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    EXPECT_EQ(rank.device, 0);
+    std::map<std::string, std::vector<sim::RecordedKind>> kinds;
+    for (std::size_t span = 0; span < rank.spans.size(); ++span)
+        kinds[recording.names[rank.spans.name[span]]].push_back(rank.spans.kind[span]);
+    using Kinds = std::vector<sim::RecordedKind>;
+    EXPECT_EQ(kinds["aten::mm"], (Kinds{sim::RecordedKind::cpuOp, sim::RecordedKind::cpuOp}));
+    EXPECT_EQ(kinds["nccl:all_to_all"], Kinds{sim::RecordedKind::hostCommunication});
+    EXPECT_EQ(kinds["PP:0F3"], Kinds{sim::RecordedKind::annotation});
 }
 
 TEST(Nsight, RunsNoViewOfAStranger)

@@ -39,12 +39,7 @@ public:
         findWaits();
         readCollectives();
         readSpans();
-        for (const RecordedStep& step : m_rank.steps) {
-            const bool onDevice = step.deviceStartNs >= 0 && step.deviceEndNs > step.deviceStartNs;
-            m_result.steps.push_back({.number = step.number,
-                                      .startNs = onDevice ? step.deviceStartNs : step.startNs,
-                                      .endNs = onDevice ? step.deviceEndNs : step.endNs});
-        }
+        readSteps();
         const auto byStart = [](const auto& a, const auto& b) { return a.startNs < b.startNs; };
         std::stable_sort(m_result.comms.begin(), m_result.comms.end(), byStart);
         std::stable_sort(m_result.asked.begin(), m_result.asked.end(), byStart);
@@ -89,6 +84,7 @@ private:
     void readSpans();
 
     const Recording& m_recording;
+    void readSteps();
     const RankRecording& m_rank;
     const Messages& m_messageOf;
     const LaunchNames& m_launchNames;
@@ -259,6 +255,45 @@ void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
     std::map<std::uint64_t, Met> members;
     for (const RankRecording& rank : recording.ranks)
         for (const RecordedCollective& collective : rank.collectives)
+/// A step is what the device did of what its host asked for meanwhile. Recorders draw that as the mark's twin on the device, some
+/// around the last kernels alone (ROCm's leaves out what an operator in the mark launched).
+void RankReader::readSteps()
+{
+    struct Asked {
+        std::int64_t atNs = 0, startNs = 0, endNs = 0;
+    };
+    std::vector<Asked> asked;
+    const auto hasTwin = [](const RecordedStep& step) {
+        return step.deviceStartNs >= 0 && step.deviceEndNs > step.deviceStartNs;
+    };
+    if (std::any_of(m_rank.steps.begin(), m_rank.steps.end(), hasTwin)) {
+        const RecordedSpans& spans = m_rank.spans;
+        for (const RecordedLink& link : m_rank.links)
+            if (link.kind == RecordedLink::Kind::launch && isDeviceWork(spans.kind[link.to]))
+                asked.push_back({spans.startNs[link.from], spans.startNs[link.to], spans.endNs(link.to)});
+        std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.atNs < b.atNs; });
+    }
+    const auto isBefore = [](const Asked& of, std::int64_t ns) { return of.atNs < ns; };
+    for (const RecordedStep& step : m_rank.steps) {
+        StepMark mark{.number = step.number, .startNs = step.startNs, .endNs = step.endNs};
+        if (hasTwin(step)) {
+            mark.startNs = step.deviceStartNs;
+            mark.endNs = step.deviceEndNs;
+            std::int64_t first = INT64_MAX, last = INT64_MIN;
+            for (auto at = std::lower_bound(asked.begin(), asked.end(), step.startNs, isBefore);
+                 at != asked.end() && at->atNs < step.endNs; ++at) {
+                first = std::min(first, at->startNs);
+                last = std::max(last, at->endNs);
+            }
+            if (first <= last && (last - first) / 2 > mark.endNs - mark.startNs) {
+                mark.startNs = std::min(mark.startNs, first);
+                mark.endNs = std::max(mark.endNs, last);
+            }
+        }
+        m_result.steps.push_back(mark);
+    }
+}
+
             if (collective.meeting != 0 && rank.rank >= 0 &&
                 (collective.group < 0 || recording.groups[static_cast<std::size_t>(collective.group)].ranks.empty())) {
                 Met& met = members[collective.meeting & INT64_MAX];

@@ -23,7 +23,7 @@ Exchange exchangeFromName(std::string_view name)
     // The longer words first: "reducescatter" holds "reduce".
     if (has("reducescatter"))
         return Exchange::reduceScatter;
-    if (has("allreduce"))
+    if (has("allreduce") || has("crossdevicereduce"))
         return Exchange::allReduce;
     if (has("allgather") || has("gatherbase"))
         return Exchange::allGather;

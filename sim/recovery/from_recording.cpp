@@ -220,6 +220,15 @@ void RankReader::readSpans()
             case RecordedKind::kernel:
             case RecordedKind::memcpy:
             case RecordedKind::memset: {
+                if (m_launchNames.isExchange[spans.name[i]] && !m_isRead[i]) {
+                    m_result.comms.push_back({.startNs = start,
+                                              .endNs = end,
+                                              .exchange = exchangeFromName(m_recording.names[spans.name[i]]),
+                                              .stream = streamOf(i),
+                                              .name = spans.name[i]});
+                    break;
+                }
+                [[fallthrough]];
                 if (m_isRead[i])
                     break;
                 WorkSpan work{.startNs = start, .endNs = end, .name = spans.name[i], .stream = streamOf(i)};

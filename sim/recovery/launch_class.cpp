@@ -1,8 +1,10 @@
 #include "sim/recovery/launch_class.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 namespace sim {
 namespace {
@@ -11,6 +13,18 @@ bool isOptimizer(const std::string& name)
 {
     return name.starts_with("Optimizer.step") || name == "optimizer" || name.find("optimizer_step") != std::string::npos ||
            name == "optimizer.step";
+}
+
+/// Kernels that reach into the memory of other ranks' devices: sums of vLLM, SGLang and AITER (cross_device_…), of PyTorch's
+/// symmetric memory (multimem_…, one_shot_…), of TensorRT-LLM, and what DeepEP sends to experts.
+bool exchangesWithPeers(const std::string& name)
+{
+    constexpr auto kWords = std::to_array<std::string_view>(
+        {"cross_device_reduce", "cross_device_store", "multimem_all_", "multimem_one_shot", "one_shot_all_reduce",
+         "two_shot_all_reduce", "oneShotAllReduce", "twoShotAllReduce", "allreduce_fusion_kernel", "allreduce_prototype",
+         "deep_ep::intranode::dispatch", "deep_ep::intranode::combine", "deep_ep::internode::dispatch",
+         "deep_ep::internode::combine", "deep_ep::internode_ll::dispatch", "deep_ep::internode_ll::combine", "nvshmem"});
+    return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
 /// Spans of time, one in another or one after another.
@@ -47,6 +61,7 @@ LaunchNames::LaunchNames(const Recording& recording)
         isAutograd.push_back(recording.names[name].starts_with("autograd::engine::evaluate_function"));
         isOptimizer.push_back(sim::isOptimizer(recording.names[name]));
         isWait.push_back(recording.names[name].starts_with("wait"));
+        isExchange.push_back(exchangesWithPeers(recording.names[name]));
     }
 }
 

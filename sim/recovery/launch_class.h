@@ -10,10 +10,11 @@
 
 namespace sim {
 
-/// Which names of a recording are those of autograd's nodes, of optimizers, and of waits that a live run tells apart.
+/// Which names of a recording are those of autograd's nodes, of optimizers, of waits that a live run tells apart, and of kernels
+/// that exchange data with other ranks though they are of no communication library.
 struct LaunchNames {
     explicit LaunchNames(const Recording&);
-    std::vector<bool> isAutograd, isOptimizer, isWait; ///< [name]
+    std::vector<bool> isAutograd, isOptimizer, isWait, isExchange; ///< [name]
 };
 
 /// What the device's spans of a rank are for, by when they begin, out of who launched them or what Rankscope's own files say.

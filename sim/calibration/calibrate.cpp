@@ -4,6 +4,7 @@
 #include "sim/calibration/kernel_kind.h"
 #include "sim/calibration/predicted_ops.h"
 #include "sim/error.h"
+#include "sim/recovery/rank_numbers.h"
 #include "sim/recovery/rank_time.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/document.h"
@@ -155,14 +156,15 @@ private:
 
 void Calibrator::measureKernels()
 {
+    const std::vector<int> numbers = numbersOf(m_recording).ofRank;
     for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r) {
         const int rank = m_recovered.evidence.ranks[r].rank;
-        const auto recorded = std::find_if(m_recording.ranks.begin(), m_recording.ranks.end(),
-                                           [rank](const RankRecording& of) { return of.rank == rank; });
-        if (recorded == m_recording.ranks.end() || rank >= m_simulation.mesh().worldSize())
+        const auto number = std::find(numbers.begin(), numbers.end(), rank);
+        if (number == numbers.end() || rank >= m_simulation.mesh().worldSize())
             continue;
-        const RecordedSpans& spans = recorded->spans;
-        for (const RecordedTrack& track : recorded->tracks)
+        const RankRecording& recorded = m_recording.ranks[static_cast<std::size_t>(number - numbers.begin())];
+        const RecordedSpans& spans = recorded.spans;
+        for (const RecordedTrack& track : recorded.tracks)
             for (std::uint32_t i = track.first; i < track.last; ++i) {
                 if (spans.kind[i] != RecordedKind::kernel || !isInSteps(r, m_recovered.clock.aligned(r, spans.startNs[i])))
                     continue;

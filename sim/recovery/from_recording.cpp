@@ -4,6 +4,8 @@
 #include "sim/parallel.h"
 #include "sim/recovery/launch_class.h"
 #include "sim/recovery/named_axes.h"
+#include "sim/recovery/rank_numbers.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <charconv>
@@ -24,15 +26,15 @@ using Messages = std::unordered_map<std::uint32_t, MessageOfSpan>; ///< by span
 class RankReader {
 public:
     /// `messageOf`: numbers of messages by the spans of the rank that send or receive them.
-    RankReader(const Recording& recording, const RankRecording& rank, const Messages& messageOf, const LaunchNames& names,
-               std::vector<std::string>& problems)
+    RankReader(const Recording& recording, const RankRecording& rank, int number, const Messages& messageOf,
+               const LaunchNames& names, std::vector<std::string>& problems)
         : m_recording(recording), m_rank(rank), m_messageOf(messageOf), m_launchNames(names), m_problems(problems)
     {
+        m_result.rank = number;
     }
 
     RankEvidence read()
     {
-        m_result.rank = m_rank.rank;
         m_result.host = m_rank.host;
         m_result.multiplicity = m_rank.multiplicity;
         m_result.coordinates = coordinatesOfName(m_rank.name);
@@ -82,9 +84,9 @@ private:
     void readCollectives();
     void groupUnnamedTransfers();
     void readSpans();
+    void readSteps();
 
     const Recording& m_recording;
-    void readSteps();
     const RankRecording& m_rank;
     const Messages& m_messageOf;
     const LaunchNames& m_launchNames;
@@ -218,8 +220,6 @@ void RankReader::readSpans()
                                               .name = spans.name[i]});
                 break;
             case RecordedKind::kernel:
-            case RecordedKind::memcpy:
-            case RecordedKind::memset: {
                 if (m_launchNames.isExchange[spans.name[i]] && !m_isRead[i]) {
                     m_result.comms.push_back({.startNs = start,
                                               .endNs = end,
@@ -229,6 +229,8 @@ void RankReader::readSpans()
                     break;
                 }
                 [[fallthrough]];
+            case RecordedKind::memcpy:
+            case RecordedKind::memset: {
                 if (m_isRead[i])
                     break;
                 WorkSpan work{.startNs = start, .endNs = end, .name = spans.name[i], .stream = streamOf(i)};
@@ -253,17 +255,6 @@ void RankReader::readSpans()
         }
 }
 
-/// Where collectives carry no group but Rankscope's own number of their meeting: who meets is a group, and the same ranks are
-/// several where they meet under several names.
-void groupByMeetingNumbers(const Recording& recording, RunEvidence& evidence)
-{
-    struct Met {
-        std::vector<int> ranks;
-        std::string description;
-    };
-    std::map<std::uint64_t, Met> members;
-    for (const RankRecording& rank : recording.ranks)
-        for (const RecordedCollective& collective : rank.collectives)
 /// A step is what the device did of what its host asked for meanwhile. Recorders draw that as the mark's twin on the device, some
 /// around the last kernels alone (ROCm's leaves out what an operator in the mark launched).
 void RankReader::readSteps()
@@ -303,10 +294,21 @@ void RankReader::readSteps()
     }
 }
 
-            if (collective.meeting != 0 && rank.rank >= 0 &&
+/// Where collectives carry no group but Rankscope's own number of their meeting: who meets is a group, and the same ranks are
+/// several where they meet under several names.
+void groupByMeetingNumbers(const Recording& recording, const std::vector<int>& numbers, RunEvidence& evidence)
+{
+    struct Met {
+        std::vector<int> ranks;
+        std::string description;
+    };
+    std::map<std::uint64_t, Met> members;
+    for (std::size_t r = 0; r < recording.ranks.size(); ++r)
+        for (const RecordedCollective& collective : recording.ranks[r].collectives)
+            if (collective.meeting != 0 && numbers[r] >= 0 &&
                 (collective.group < 0 || recording.groups[static_cast<std::size_t>(collective.group)].ranks.empty())) {
                 Met& met = members[collective.meeting & INT64_MAX];
-                met.ranks.push_back(rank.rank);
+                met.ranks.push_back(numbers[r]);
                 if (met.description.empty() && collective.group >= 0)
                     met.description = evidence.groups[static_cast<std::size_t>(collective.group)].description;
             }
@@ -358,31 +360,38 @@ RunEvidence evidenceOf(const Recording& recording)
                                    .evidence = group.evidence});
         std::sort(evidence.groups.back().ranks.begin(), evidence.groups.back().ranks.end());
     }
+    const RankNumbers numbers = numbersOf(recording);
+    if (!numbers.assumed.empty())
+        evidence.problems.push_back(numbers.assumed);
     std::vector<Messages> messageOf(recording.ranks.size()); // [rank]
     for (std::size_t flow = 0; flow < recording.flows.size(); ++flow) {
         const RecordedFlow& ends = recording.flows[flow];
         const auto number = static_cast<std::int64_t>(flow);
-        messageOf[ends.fromRank].try_emplace(ends.fromSpan, MessageOfSpan{number, recording.ranks[ends.toRank].rank});
-        messageOf[ends.toRank].try_emplace(ends.toSpan, MessageOfSpan{number, recording.ranks[ends.fromRank].rank});
+        messageOf[ends.fromRank].try_emplace(ends.fromSpan, MessageOfSpan{number, numbers.ofRank[ends.toRank]});
+        messageOf[ends.toRank].try_emplace(ends.toSpan, MessageOfSpan{number, numbers.ofRank[ends.fromRank]});
     }
     const LaunchNames launchNames(recording);
     std::vector<std::size_t> taken; // ranks of the recording
     for (std::size_t r = 0; r < recording.ranks.size(); ++r) {
-        const int rank = recording.ranks[r].rank;
+        const int rank = numbers.ofRank[r];
         if (rank < 0)
             evidence.problems.push_back(
                 "a file does not say which rank it is of, nor does its name: it is left out until somebody says");
-        else if (!taken.empty() && recording.ranks[taken.back()].rank == rank)
+        else if (!taken.empty() && numbers.ofRank[taken.back()] == rank)
             evidence.problems.push_back("rank " + std::to_string(rank) + " is recorded twice; the second is left out");
         else
             taken.push_back(r);
     }
+    if (!numbers.assumed.empty())
+        std::sort(taken.begin(), taken.end(),
+                  [&](std::size_t a, std::size_t b) { return numbers.ofRank[a] < numbers.ofRank[b]; });
     evidence.ranks.resize(taken.size());
     std::vector<std::vector<std::string>> problems(taken.size()); // [place]
     forEachInParallel(taken.size(), 0, [&](std::size_t place) {
         checkCancelled();
         const std::size_t r = taken[place];
-        evidence.ranks[place] = RankReader(recording, recording.ranks[r], messageOf[r], launchNames, problems[place]).read();
+        evidence.ranks[place] =
+            RankReader(recording, recording.ranks[r], numbers.ofRank[r], messageOf[r], launchNames, problems[place]).read();
     });
     for (const std::vector<std::string>& ofRank : problems)
         evidence.problems.insert(evidence.problems.end(), ofRank.begin(), ofRank.end());
@@ -391,7 +400,7 @@ RunEvidence evidenceOf(const Recording& recording)
         axes.push_back({axis.name, axis.size, axis.stride});
     nameAxes(evidence, std::move(axes));
     evidence.isOneClock = recording.isOfOneClock();
-    groupByMeetingNumbers(recording, evidence);
+    groupByMeetingNumbers(recording, numbers.ofRank, evidence);
     // A group that only its name is known of joins nobody.
     for (RankEvidence& rank : evidence.ranks)
         for (CommSpan& span : rank.comms)

@@ -1,6 +1,7 @@
 #include "sim/recovery/kernel_shapes.h"
 
 #include "sim/cancel.h"
+#include "sim/recovery/rank_numbers.h"
 
 #include <nlohmann/json.hpp>
 
@@ -190,10 +191,12 @@ std::vector<ShapedWork> shapedWork(const Recording& recording, const Recovered& 
     }
     std::map<std::string, std::string> gpus; // of devices' names
     std::map<std::tuple<std::string, std::string, std::string, std::string>, Counted> counted;
-    for (const RankRecording& rank : recording.ranks) {
+    const RankNumbers numbers = numbersOf(recording);
+    for (std::size_t place = 0; place < recording.ranks.size(); ++place) {
         checkCancelled();
+        const RankRecording& rank = recording.ranks[place];
         const auto at = std::find_if(recovered.evidence.ranks.begin(), recovered.evidence.ranks.end(),
-                                     [&](const RankEvidence& of) { return of.rank == rank.rank; });
+                                     [&](const RankEvidence& of) { return of.rank == numbers.ofRank[place]; });
         if (at == recovered.evidence.ranks.end() || rank.shapeOf.empty())
             continue;
         const auto r = static_cast<std::size_t>(at - recovered.evidence.ranks.begin());

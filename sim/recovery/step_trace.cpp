@@ -3,6 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/recovery/launch_class.h"
+#include "sim/recovery/rank_numbers.h"
 #include "sim/recovery/rank_time.h"
 #include "sim/recovery/step_passes.h"
 #include "sim/trace/time_use.h"
@@ -62,9 +63,10 @@ struct TracedRun {
     TracedRun(const Recording& of, const Recovered& found, const Arrivals& arrivals)
         : recording(of), recovered(found), axes(found), launchNames(of)
     {
-        for (const RankRecording& rank : of.ranks)
-            if (rank.rank >= 0)
-                recordingOf.try_emplace(rank.rank, &rank);
+        const RankNumbers numbers = numbersOf(of);
+        for (std::size_t r = 0; r < of.ranks.size(); ++r)
+            if (numbers.ofRank[r] >= 0)
+                recordingOf.try_emplace(numbers.ofRank[r], &of.ranks[r]);
         for (std::size_t i = 0; i < found.meetings.meetings.size(); ++i)
             for (const Part& part : found.meetings.meetings[i].parts)
                 meetingOf[keyOf(part)] = i + 1;

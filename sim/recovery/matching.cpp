@@ -1,5 +1,7 @@
 #include "sim/recovery/matching.h"
 
+#include "sim/text/number_text.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -314,8 +316,9 @@ void groupByEnds(RunEvidence& evidence)
         for (const auto& [ends, members] : clusters) {
             if (members.size() < 2) {
                 evidence.problems.push_back("rank " + std::to_string(evidence.ranks[members.front().first].rank) + ": " +
-                                            std::to_string(sequence.size()) +
-                                            " collectives name no group, and no other recorded rank ends the same ones with it");
+                                            countedText(static_cast<std::int64_t>(sequence.size()), "collective") +
+                                            (sequence.size() == 1 ? " names" : " name") +
+                                            " no group, and no other recorded rank ends the same ones with it");
                 continue;
             }
             GroupEvidence group;

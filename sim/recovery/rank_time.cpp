@@ -200,7 +200,7 @@ const std::string& AxesOfGroups::of(std::int32_t group, Exchange exchange) const
 
 bool anyRan(const std::vector<RankTime>& ranks)
 {
-    return std::any_of(ranks.begin(), ranks.end(), [](const RankTime& rank) { return rank.idleNs < rank.windowNs; });
+    return std::any_of(ranks.begin(), ranks.end(), [](const RankTime& rank) { return rank.computingNs > 0 || rank.copyNs > 0; });
 }
 
 std::vector<std::vector<RankTime>> timesOfSteps(const Recovered& recovered, const std::vector<std::size_t>& steps)

@@ -25,7 +25,8 @@ struct RankTime {
     double overlap() const { return commNs > 0 ? 1 - static_cast<double>(exposedCommNs) / static_cast<double>(commNs) : 0; }
 };
 
-/// Whether any device ran anything: of recordings of hosts alone nothing is known of their devices, idle ones neither.
+/// Whether any device computed or copied: of recordings of hosts, or of what ranks exchange, alone nothing else is known of their
+/// devices, and of idle ones neither.
 bool anyRan(const std::vector<RankTime>&);
 
 struct KernelTime {

@@ -237,6 +237,7 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     report(result.steps.problems);
     report(result.axes.problems);
     const int world = result.evidence.worldOrHighest();
+    const bool isWorldSaid = result.evidence.worldSize == world; // else the highest number that is known
     std::int64_t stoodFor = 0;
     for (const RankEvidence& rank : result.evidence.ranks)
         stoodFor += rank.multiplicity;
@@ -244,8 +245,8 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
         result.problems.push_back(std::to_string(recorded.size()) + " ranks are recorded, and stand for all " +
                                   std::to_string(world) + ": others behave as one of these");
     else if (static_cast<int>(recorded.size()) < world && !recorded.empty())
-        result.problems.push_back(std::to_string(recorded.size()) + " of " + std::to_string(world) +
-                                  " ranks are recorded: who waits for the others is not seen");
+        result.problems.push_back(std::to_string(recorded.size()) + " of " + (isWorldSaid ? "" : "at least ") +
+                                  std::to_string(world) + " ranks are recorded: who waits for the others is not seen");
     return result;
 }
 

@@ -45,7 +45,7 @@ Json scheduleJson(const std::optional<RecoveredSchedule>& schedule)
     Json json{{"kind", schedule->kind.empty() ? Json() : Json(schedule->kind)},
               {"stages", schedule->stages},
               {"virtual_stages", schedule->virtualStages},
-              {"microbatches", schedule->microbatches},
+              {"microbatches", schedule->rows.empty() && schedule->kind.empty() ? Json() : Json(schedule->microbatches)},
               {"sure", rounded(schedule->sure, 0.01)},
               {"evidence", schedule->evidence}};
     if (schedule->slices > 1)
@@ -116,8 +116,11 @@ std::string recoveredText(const Recovered& recovered)
         text += "  no pipeline was found\n";
     else
         text += "  " + (recovered.schedule->kind.empty() ? std::string("unknown") : recovered.schedule->kind) + ", " +
-                countedText(recovered.schedule->stages, "stage") + ", " + std::to_string(recovered.schedule->microbatches) +
-                " micro-batch" + (recovered.schedule->microbatches == 1 ? "" : "es") + ", " +
+                countedText(recovered.schedule->stages, "stage") + ", " +
+                (recovered.schedule->rows.empty() && recovered.schedule->kind.empty()
+                     ? std::string()
+                     : std::to_string(recovered.schedule->microbatches) + " micro-batch" +
+                           (recovered.schedule->microbatches == 1 ? "" : "es") + ", ") +
                 chosenPercentText(rounded(recovered.schedule->sure, 0.01)) + " sure: " + recovered.schedule->evidence + "\n";
     text += "clock\n  " + recovered.clock.why + "\n";
     text += "steps\n";

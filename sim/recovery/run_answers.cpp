@@ -90,6 +90,8 @@ void Findings::exposed()
             byAxis[axis] += static_cast<double>(ns);
     }
     const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
+    if (!anyRan(m_answers.times.ranks)) // what they compute meanwhile was not recorded
+        return;
     for (const auto& [axis, ns] : byAxis)
         if (window > 0 && ns > 0.1 * window)
             m_found.push_back({.kind = "exposed-communication",
@@ -267,6 +269,7 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
                           ? Json()
                           : Json(recovered.evidence.ranks[static_cast<std::size_t>(answers.arrivals.straggler)].rank)}};
     json["ranks"] = Json::array();
+    const bool isKnown = anyRan(answers.times.ranks); // what devices did
     for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
         const RankArrivals& late = answers.arrivals.ranks[r];
         Json entry{{"rank", recovered.evidence.ranks[r].rank},
@@ -276,15 +279,18 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
         if (r < answers.times.ranks.size()) {
             const RankTime& time = answers.times.ranks[r];
             entry["step_s"] = secondsOf(static_cast<double>(time.windowNs));
-            entry["computing_s"] = secondsOf(static_cast<double>(time.computingNs));
-            entry["exposed_comm_s"] = secondsOf(static_cast<double>(time.exposedCommNs));
-            entry["copy_s"] = secondsOf(static_cast<double>(time.copyNs));
-            entry["idle_s"] = secondsOf(static_cast<double>(time.idleNs));
-            entry["host_bound_s"] = secondsOf(static_cast<double>(time.hostBoundNs));
-            entry["overlap"] = time.overlap();
+            const auto said = [isKnown](double value) { return isKnown ? Json(value) : Json(); };
+            entry["comm_s"] = secondsOf(static_cast<double>(time.commNs));
+            entry["computing_s"] = said(secondsOf(static_cast<double>(time.computingNs)));
+            entry["exposed_comm_s"] = said(secondsOf(static_cast<double>(time.exposedCommNs)));
+            entry["copy_s"] = said(secondsOf(static_cast<double>(time.copyNs)));
+            entry["idle_s"] = said(secondsOf(static_cast<double>(time.idleNs)));
+            entry["host_bound_s"] = said(secondsOf(static_cast<double>(time.hostBoundNs)));
+            entry["overlap"] = said(time.overlap());
             entry["exposed_by_axis_s"] = Json::object();
             for (const auto& [axis, ns] : time.exposedByAxis)
-                entry["exposed_by_axis_s"][axis] = secondsOf(static_cast<double>(ns));
+                if (isKnown)
+                    entry["exposed_by_axis_s"][axis] = secondsOf(static_cast<double>(ns));
         }
         json["ranks"].push_back(std::move(entry));
     }
@@ -355,17 +361,20 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
 {
     std::string text = "late ranks\n  " + answers.arrivals.text + "\n";
     if (!answers.times.ranks.empty()) {
-        double window = 0, computing = 0, comm = 0, copy = 0, idle = 0;
+        double window = 0, computing = 0, comm = 0, exchanging = 0, copy = 0, idle = 0;
         for (const RankTime& rank : answers.times.ranks) {
             window += static_cast<double>(rank.windowNs);
             computing += static_cast<double>(rank.computingNs);
             comm += static_cast<double>(rank.exposedCommNs);
+            exchanging += static_cast<double>(rank.commNs);
             copy += static_cast<double>(rank.copyNs);
             idle += static_cast<double>(rank.idleNs);
         }
         if (window > 0 && !anyRan(answers.times.ranks))
             text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
-                    "\n  no kernels were recorded: nothing is known of their GPUs\n";
+                    (exchanging > 0 ? "\n  communicating " + percentText(exchanging / window) +
+                                          "; no kernels were recorded: what is computed meanwhile is not known\n"
+                                    : std::string("\n  no kernels were recorded: nothing is known of their GPUs\n"));
         else if (window > 0)
             text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
                     "\n  computing " + percentText(computing / window) + ", exposed communication " + percentText(comm / window) +

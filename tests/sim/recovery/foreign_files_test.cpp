@@ -1,0 +1,169 @@
+// What other people's recorders write otherwise than a job of NCCL under CUDA: files that number nobody, marks of steps that
+// cover a part of them, exchanges that are no kernel of NCCL's, hosts without devices.
+#include "sim/recovery/rank_numbers.h"
+#include "sim/recovery/recover.h"
+#include "sim/recovery/run_answers.h"
+#include "sim/trace/readers/read_recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using testing::HasSubstr;
+
+/// One file of Kineto's.
+class Written {
+public:
+    explicit Written(std::string head = {}) : m_head(std::move(head)) {}
+    Written& span(const std::string& category, const std::string& name, int thread, std::int64_t startUs, std::int64_t lastsUs,
+                  const std::string& args = {})
+    {
+        m_events += std::string(m_events.empty() ? "" : ",") + R"({"ph":"X","cat":")" + category + R"(","name":")" + name +
+                    R"(","pid":0,"tid":)" + std::to_string(thread) + R"(,"ts":)" + std::to_string(startUs) + R"(,"dur":)" +
+                    std::to_string(lastsUs) + R"(,"args":{)" + args + "}}";
+        return *this;
+    }
+    /// A launch on the host, and what it launched on device `device`.
+    Written& kernel(const std::string& name, std::int64_t askedUs, std::int64_t startUs, std::int64_t lastsUs, int device = 0)
+    {
+        const std::string correlation = R"("correlation":)" + std::to_string(++m_correlation);
+        span("cuda_runtime", "cudaLaunchKernel", 100, askedUs, 1, correlation);
+        return span("kernel", name, 7, startUs, lastsUs, correlation + R"(,"stream":7,"device":)" + std::to_string(device));
+    }
+    sim::Recording read(const std::string& path = "trace.json") const
+    {
+        const std::string text = R"({"schemaVersion":1,)" + m_head + R"("traceEvents":[)" + m_events + "]}";
+        return sim::readRecording(text.data(), text.size(), path);
+    }
+
+private:
+    std::string m_head, m_events;
+    int m_correlation = 0;
+};
+
+std::string allOf(const std::vector<std::string>& problems)
+{
+    std::string all;
+    for (const std::string& problem : problems)
+        all += problem + "\n";
+    return all;
+}
+
+TEST(ForeignFiles, OfAWorkerThatNobodyNumbersAreLookedAtWhereItIsTheOnlyOne)
+{
+    const sim::Recording recording =
+        Written().span("user_annotation", "ProfilerStep#3", 100, 1000, 900).kernel("gemm", 1100, 1200, 300).read();
+    ASSERT_EQ(recording.ranks.at(0).rank, -1); // that stays to be said
+    const sim::Recovered run = sim::recover(recording);
+    ASSERT_EQ(run.evidence.ranks.size(), 1U);
+    EXPECT_EQ(run.evidence.ranks[0].rank, 0);
+    ASSERT_EQ(run.steps.steps.size(), 1U);
+    EXPECT_EQ(run.steps.steps[0].number, 3);
+    EXPECT_THAT(allOf(run.problems), HasSubstr("does not say which rank it is of"));
+    const sim::RunAnswers answers = sim::answersOf(run);
+    ASSERT_EQ(answers.times.ranks.size(), 1U);
+    EXPECT_EQ(answers.times.ranks[0].computingNs, 300'000);
+    ASSERT_EQ(answers.times.kernels.size(), 1U);
+    EXPECT_EQ(answers.times.kernels[0].name, "gemm");
+}
+
+TEST(ForeignFiles, OfAWorkerOfALargerWorldAreLeftToBeNumbered)
+{
+    const sim::Recording recording =
+        Written(R"("distributedInfo":{"backend":"nccl","world_size":8},)").kernel("gemm", 1100, 1200, 300).read();
+    const sim::Recovered run = sim::recover(recording);
+    EXPECT_TRUE(run.evidence.ranks.empty());
+    EXPECT_THAT(allOf(run.problems), HasSubstr("left out until somebody says"));
+}
+
+TEST(ForeignFiles, ProcessesOfOneHostAreNumberedByTheirGpus)
+{
+    sim::Recording recording;
+    for (const int device : {2, 0, 1}) {
+        sim::RankRecording& rank = recording.ranks.emplace_back();
+        rank.host = "node";
+        rank.device = device;
+    }
+    const sim::RankNumbers numbers = sim::numbersOf(recording);
+    EXPECT_EQ(numbers.ofRank, (std::vector<int>{2, 0, 1}));
+    EXPECT_THAT(numbers.assumed, HasSubstr("in the order of their GPUs"));
+    // Not where two share one, hosts differ, or a file each has nothing to do with the other.
+    recording.ranks[1].device = 2;
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{-1, -1, -1}));
+    recording.ranks[1].device = 0;
+    recording.ranks[1].host = "other";
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{-1, -1, -1}));
+    recording.ranks[1].host = "node";
+    recording.ranks[1].file = 1;
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{-1, -1, -1}));
+    for (sim::RankRecording& rank : recording.ranks)
+        rank.collectives.emplace_back();
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{2, 0, 1}));
+    recording.ranks[1].rank = 5; // somebody is numbered: the others are not guessed
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{-1, 5, -1}));
+}
+
+TEST(ForeignFiles, AStepIsWhatTheDeviceDidOfWhatWasAskedWithinItsMark)
+{
+    // As ROCm's profiler has it: the twin on the device covers the last kernel alone.
+    Written file(R"("distributedInfo":{"rank":0,"world_size":1},)");
+    for (int step = 0; step < 3; ++step) {
+        const std::int64_t host = 1000 + step * 1000, device = host + 500;
+        const std::string mark = "ProfilerStep#" + std::to_string(step);
+        file.span("user_annotation", mark, 100, host, 900);
+        file.kernel("fwd", host + 10, device, 400)
+            .kernel("bwd", host + 20, device + 400, 500)
+            .kernel("opt", host + 30, device + 900, 20);
+        file.span("gpu_user_annotation", mark, 7, device + 900, 20);
+    }
+    const sim::Recovered run = sim::recover(file.read());
+    ASSERT_EQ(run.steps.steps.size(), 3U);
+    EXPECT_EQ(run.steps.steps[1].startNs, 2'500'000);
+    EXPECT_EQ(run.steps.steps[1].endNs, 3'420'000);
+    EXPECT_EQ(sim::answersOf(run).times.ranks.at(0).computingNs, 920'000);
+}
+
+TEST(ForeignFiles, KernelsThatReachIntoOtherGpusAreCommunication)
+{
+    const sim::Recording recording =
+        Written(R"("distributedInfo":{"rank":0,"world_size":2},)")
+            .span("user_annotation", "ProfilerStep#1", 100, 1000, 900)
+            .kernel("gemm", 1000, 1100, 300)
+            .kernel("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(…)", 1010, 1400, 100)
+            .kernel("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(…)", 1020, 1500, 200)
+            .read();
+    EXPECT_EQ(sim::kernelCount(recording.ranks.at(0)), 3U);
+    const sim::Recovered run = sim::recover(recording);
+    ASSERT_EQ(run.evidence.ranks.at(0).comms.size(), 2U);
+    for (const sim::CommSpan& span : run.evidence.ranks[0].comms)
+        EXPECT_EQ(span.exchange, sim::Exchange::allReduce);
+    const sim::RankTime time = sim::answersOf(run).times.ranks.at(0);
+    EXPECT_EQ(time.computingNs, 300'000);
+    EXPECT_EQ(time.exposedCommNs, 300'000);
+}
+
+TEST(ForeignFiles, OfHostsAloneSayNothingOfDevices)
+{
+    const std::string tensor = R"("Input Dims":[[4,8]],"Input type":["float"])";
+    const sim::Recording recording =
+        Written(
+            R"("distributedInfo":{"backend":"gloo","rank":0,"world_size":2,"pg_config":[{"pg_name":"0","pg_desc":"default_pg",)"
+            R"("pg_size":2,"ranks":[0,1]}]},)")
+            .span("user_annotation", "ProfilerStep#1", 100, 1000, 1000)
+            .span("user_annotation", "gloo:all_reduce", 101, 1100, 400, tensor)
+            .read();
+    const sim::Recovered run = sim::recover(recording);
+    ASSERT_EQ(run.evidence.ranks.at(0).comms.size(), 1U);
+    EXPECT_EQ(run.evidence.ranks[0].comms[0].bytes, 128);
+    const sim::RunAnswers answers = sim::answersOf(run);
+    EXPECT_TRUE(answers.findings.empty());
+    const nlohmann::ordered_json rank = sim::answersJson(run, answers).at("ranks").at(0);
+    EXPECT_EQ(rank.at("comm_s"), 400e-6);
+    for (const char* unknown : {"computing_s", "exposed_comm_s", "copy_s", "idle_s", "host_bound_s", "overlap"})
+        EXPECT_TRUE(rank.at(unknown).is_null()) << unknown;
+    EXPECT_THAT(sim::answersText(run, answers), HasSubstr("communicating 40.0 %; no kernels were recorded"));
+}
+
+} // namespace

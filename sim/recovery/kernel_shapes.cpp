@@ -237,7 +237,8 @@ std::vector<ShapedWork> shapedWork(const Recording& recording, const Recovered& 
         bool isTf32 = false;
         for (const auto& [name, ns] : one.nsOfName) {
             names.emplace_back(-ns, name);
-            isTf32 = isTf32 || recording.names[name].find("tf32") != std::string::npos;
+            for (const char* word : {"tf32", "tensorop_s1688"}) // CUTLASS's name of the instruction that takes floats as TF32
+                isTf32 = isTf32 || recording.names[name].find(word) != std::string::npos;
         }
         std::sort(names.begin(), names.end());
         constexpr std::size_t kMostNames = 3;
@@ -249,6 +250,8 @@ std::vector<ShapedWork> shapedWork(const Recording& recording, const Recovered& 
                 if (const auto peaks = gpu->find("peak_tflops"); peaks != gpu->end() && peaks->contains(precision)) {
                     constexpr double kTera = 1e12;
                     work.peakFlops = (*peaks)[precision].get<double>() * kTera;
+                    if (work.flopsPerSecond() > *work.peakFlops) // then it ran in another precision, which no name told
+                        work.peakFlops.reset();
                 }
         all.push_back(std::move(work));
     }

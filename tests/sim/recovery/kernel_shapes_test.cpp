@@ -21,7 +21,8 @@ struct KinetoWriter {
     json events = json::array();
     int correlation = 0;
 
-    void call(const char* op, const json& dims, const char* type, double startUs, const std::vector<double>& kernelsUs)
+    void call(const char* op, const json& dims, const char* type, double startUs, const std::vector<double>& kernelsUs,
+              const std::string& kernel = {})
     {
         events.push_back({{"ph", "X"}, {"cat", "cpu_op"}, {"name", op}, {"pid", 1}, {"tid", 1}, {"ts", startUs}, {"dur", 90.0}});
         events.back()["args"] = {{"External id", ++correlation}, {"Input Dims", dims}, {"Input type", {type, type, "Scalar"}}};
@@ -38,7 +39,7 @@ struct KinetoWriter {
                               {"args", {{"correlation", correlation}}}});
             events.push_back({{"ph", "X"},
                               {"cat", "kernel"},
-                              {"name", "gemm_" + std::to_string(kernelsUs.size())},
+                              {"name", kernel.empty() ? "gemm_" + std::to_string(kernelsUs.size()) : kernel},
                               {"pid", 0},
                               {"tid", 7},
                               {"ts", startUs + 1000 + at},
@@ -86,6 +87,19 @@ TEST(KernelsByShape, HaveTheirArithmeticTheirRateAndTheirShareOfThePeak)
     EXPECT_EQ(work[2].flops, 3 * 2.0 * 4 * 8 * 16);
     EXPECT_EQ(work[3].flops, 4.0 * 2 * 8 * 512 * 512 * 64);
     EXPECT_FALSE(file.work("Some Accelerator")[0].ofPeak());
+}
+
+TEST(KernelsByShape, OfFloatsAreMeasuredByThePeakOfWhatTheyRanIn)
+{
+    const auto ofPeak = [](const std::string& kernel) {
+        KinetoWriter file;
+        file.call("aten::mm", {{4096, 1024}, {1024, 2048}}, "float", 100, {120}, kernel); // 143 TFLOP/s
+        return file.work("NVIDIA A100-SXM4-80GB").at(0).ofPeak();
+    };
+    for (const char* tf32 : {"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x128_16x4_nn_align4>(…)",
+                             "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n"})
+        EXPECT_NEAR(ofPeak(tf32).value_or(0), 143.2 / 156, 0.01) << tf32;
+    EXPECT_FALSE(ofPeak("gemm")); // more than seven times what floats can: in what it ran is not known
 }
 
 TEST(KernelsByShape, OfRealFilesAreThoseThatTheirOperatorsLaunched)

@@ -87,23 +87,21 @@ bool contains(const std::string& text, std::initializer_list<std::string_view> w
                        [&text](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-/// "--flag: value" a line: a mapping of arguments as YAML.
+/// "--flag: value" a line: a mapping of arguments as YAML, with perhaps a script as the value of one.
 bool isMappingOfFlags(const std::string& text)
 {
+    int mapped = 0, others = 0;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
-        std::size_t start = text.find_first_not_of(" \t\"'", at);
+        const std::size_t start = text.find_first_not_of(" \t\"'", at);
         if (start != std::string::npos && start < end && text.compare(start, 2, "--") == 0) {
-            const std::size_t stop = text.find_first_of(" \t:=\"'\n", start);
-            if (stop != std::string::npos) {
-                const std::size_t colon = text.find_first_not_of("\"' ", stop);
-                return colon != std::string::npos && text[colon] == ':';
-            }
-            return false;
+            const std::size_t stop = std::min(text.find_first_of(" \t:=\"'\n", start), text.size());
+            const std::size_t colon = text.find_first_not_of("\"' ", stop);
+            ++(colon != std::string::npos && text[colon] == ':' ? mapped : others);
         }
         at = end + 1;
     }
-    return false;
+    return mapped > others;
 }
 
 bool isMegatronText(const std::string& text)

@@ -16,19 +16,6 @@ Json negated(const Json& value)
     return value.is_boolean() ? Json(!value.get<bool>()) : value;
 }
 
-bool matchesPattern(std::string_view name, std::string_view pattern)
-{
-    const bool openEnd = pattern.ends_with('*');
-    const bool openStart = pattern.starts_with('*');
-    if (openEnd)
-        pattern.remove_suffix(1);
-    if (openStart)
-        pattern.remove_prefix(1);
-    if (openStart && openEnd)
-        return name.find(pattern) != std::string_view::npos;
-    return openStart ? name.ends_with(pattern) : openEnd ? name.starts_with(pattern) : name == pattern;
-}
-
 Reading::Reading(Sheet sheet) : m_settings(std::move(sheet.settings)), m_comments(std::move(sheet.comments))
 {
     m_states.resize(m_settings.size());
@@ -59,18 +46,31 @@ void Reading::apply(std::span<const Alias> aliases)
     }
 }
 
+namespace {
+
+/// Left to the environment or to the output of a command: "${NNODES}".
+bool isDecidedOutside(const Json& value)
+{
+    return value.is_string() && (value.get_ref<const std::string&>().find("${") != std::string::npos ||
+                                 value.get_ref<const std::string&>().find("$(") != std::string::npos);
+}
+
+} // namespace
+
 int Reading::indexOf(std::string_view name) const
 {
-    int unset = -1; // null says no more than nothing does
+    int unset = -1, open = -1; // null says no more than nothing does, and what is left open less than a value
     for (std::size_t i = m_settings.size(); i-- > 0;) {
         if (m_settings[i].name != name)
             continue;
-        if (!m_settings[i].value.is_null())
+        if (m_settings[i].value.is_null())
+            unset = unset < 0 ? static_cast<int>(i) : unset;
+        else if (isDecidedOutside(m_settings[i].value))
+            open = open < 0 ? static_cast<int>(i) : open;
+        else
             return static_cast<int>(i);
-        if (unset < 0)
-            unset = static_cast<int>(i);
     }
-    return unset;
+    return open >= 0 ? open : unset;
 }
 
 bool Reading::has(std::string_view name) const
@@ -110,7 +110,10 @@ const Json* Reading::take(std::string_view name, std::string_view pointer)
         }
         state.isTaken = true;
         state.pointer = pointer;
-        if (i != static_cast<std::size_t>(last) && !m_settings[i].value.is_null() && m_settings[i].value != chosen.value) {
+        if (i != static_cast<std::size_t>(last) && isDecidedOutside(m_settings[i].value) && !isDecidedOutside(chosen.value)) {
+            state.text = "is decided outside of the file; " + shownText(chosen.spelled) + " of line " +
+                         std::to_string(chosen.line) + " counts";
+        } else if (i != static_cast<std::size_t>(last) && !m_settings[i].value.is_null() && m_settings[i].value != chosen.value) {
             state.became = Became::contradictory;
             state.text = shownText(m_settings[i].spelled) + " is " + quotedText(shownValue(m_settings[i].value)) + " on line " +
                          std::to_string(m_settings[i].line) + " and " + shownText(chosen.spelled) + " is " +

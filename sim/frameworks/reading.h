@@ -92,7 +92,4 @@ private:
     std::function<std::string(std::string_view)> m_spelling;
 };
 
-/// "lr*" at the end stands for anything; so does "*.lr" at the beginning.
-bool matchesPattern(std::string_view name, std::string_view pattern);
-
 } // namespace sim::frameworks

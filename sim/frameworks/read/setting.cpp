@@ -57,6 +57,28 @@ std::string withoutUnderscores(std::string_view text)
 
 } // namespace
 
+bool matchesPattern(std::string_view text, std::string_view pattern)
+{
+    std::size_t at = 0, p = 0, star = std::string_view::npos, from = 0;
+    while (at < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            from = at;
+        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[at])) {
+            ++p;
+            ++at;
+        } else if (star != std::string_view::npos) {
+            p = star + 1;
+            at = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size() && pattern[p] == '*')
+        ++p;
+    return p == pattern.size();
+}
+
 Json valueOf(const std::string& text)
 {
     if (text == "True" || text == "true")

@@ -45,6 +45,9 @@ std::string shownValue(const Json&);
 /// Splits at spaces and commas; brackets and quotes around are taken off: "[mlp, moe]", "2 2".
 std::vector<std::string> wordsOfList(const Json&);
 
+/// "lr*", "*.lr", "no_*_fusion": * for anything, ? for one character.
+bool matchesPattern(std::string_view text, std::string_view pattern);
+
 Sheet readYaml(const std::string& file, const std::string& text);
 Sheet readToml(const std::string& file, const std::string& text);
 Sheet readJson(const std::string& file, const std::string& text, int firstLine = 1);

@@ -12,6 +12,34 @@
 namespace sim::frameworks {
 namespace {
 
+/// JSON with what the script does not decide as a string: {"stage": ${2}}.
+std::string withQuotedVariables(const std::string& json)
+{
+    std::string out;
+    bool isString = false;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (c == '"' && (i == 0 || json[i - 1] != '\\'))
+            isString = !isString;
+        if (isString || c != '$') {
+            out += c;
+            continue;
+        }
+        out += '"';
+        int open = 0;
+        for (; i < json.size() && json[i] != '"' && json[i] != '\n' && json[i] != '\\'; ++i) {
+            const char at = json[i];
+            if (open == 0 && (at == ',' || at == ']' || at == '}' || at == ' '))
+                break;
+            open += at == '{' || at == '(' ? 1 : at == '}' || at == ')' ? -1 : 0;
+            out += at;
+        }
+        out += '"';
+        --i;
+    }
+    return out;
+}
+
 class ShellReader final : ShellWords {
 public:
     explicit ShellReader(std::string file) : ShellWords(std::move(file)) {}
@@ -74,11 +102,20 @@ private:
             value = from == std::string::npos ? "" : text.substr(from, text.find_first_of(" \t#", from) - from);
         }
         const auto count = [&value] { return valueOf(value.substr(value.rfind(':') + 1)); };
-        if (name == "--nodes" || name == "-N")
+        const auto batchSystemSays = [&](std::initializer_list<const char*> variables, const Json& number) {
+            for (const char* variable : variables)
+                m_variables[variable] = {.pieces = {{shownValue(number), m_line}}};
+        };
+        if (name == "--nodes" || name == "-N") {
             m_sheet.settings.push_back({"@nodes", valueOf(value), m_line, "#SBATCH " + name, m_file});
-        else if ((name == "--gres" && value.starts_with("gpu")) || name == "--gpus-per-node")
+            batchSystemSays({"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}, valueOf(value));
+        } else if ((name == "--gres" && value.starts_with("gpu")) || name == "--gpus-per-node") {
             m_sheet.settings.push_back({"@gpus_per_node", count(), m_line, "#SBATCH " + name, m_file});
-        else if (name == "--gpus" || name == "-G")
+            batchSystemSays({"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}, count());
+        } else if (name == "--ntasks-per-node") {
+            batchSystemSays({"SLURM_NTASKS_PER_NODE"}, valueOf(value));
+        }
+        if (name == "--gpus" || name == "-G")
             m_sheet.settings.push_back({"@gpus", count(), m_line, "#SBATCH " + name, m_file});
     }
 
@@ -86,11 +123,16 @@ private:
         bool isOn = true;      ///< statements of this branch count
         bool wasTaken = false; ///< so no later branch is
         bool isKnown = true;   ///< the condition could be told
+        bool isCase = false;   ///< of a "case": a pattern stands in front of each of its branches
+        bool isAtPattern = false;
+        std::string subject{};
     };
 
     /// One command, with assignments in front of it, to the end of its line or to an operator.
     void statement()
     {
+        if (!m_branches.empty() && m_branches.back().isAtPattern && casePattern())
+            return;
         std::vector<ShellText> words;
         bool mayAssign = true;
         const int line = m_line;
@@ -161,8 +203,47 @@ private:
             next();
             m_skipsNext = outcome.has_value() && (c == '&' ? !*outcome : *outcome);
         }
+        if (c == ';' && peek() == ';' && !m_branches.empty() && m_branches.back().isCase) {
+            next();
+            m_branches.back().isAtPattern = true;
+        }
         if (c == '\n')
             hereDocuments();
+    }
+
+    /// "a | b*)" in front of a branch of "case"; false at its end.
+    bool casePattern()
+    {
+        Branch& branch = m_branches.back();
+        while (!atEnd() && (isShellBlank(peek()) || peek() == '\n' || peek() == '(' || (peek() == '\\' && peek(1) == '\n')))
+            next();
+        if (atEnd() || peek() == '#') {
+            if (!atEnd())
+                comment();
+            return true;
+        }
+        if (m_text->compare(m_at, 4, "esac") == 0 && !(startsName(peek(4)) || isDigit(peek(4)))) {
+            branch.isAtPattern = false;
+            return false;
+        }
+        bool isMatch = false;
+        std::string pattern;
+        while (!atEnd() && peek() != ')') {
+            const char c = next();
+            if (c == '|') {
+                isMatch = isMatch || matchesPattern(branch.subject, pattern);
+                pattern.clear();
+            } else if (!isShellBlank(c) && c != '\n' && c != '"' && c != '\'') {
+                pattern += c;
+            }
+        }
+        isMatch = isMatch || matchesPattern(branch.subject, pattern);
+        if (!atEnd())
+            next();
+        branch.isAtPattern = false;
+        branch.isOn = !branch.isKnown || (isMatch && !branch.wasTaken);
+        branch.wasTaken = branch.wasTaken || isMatch;
+        return true;
     }
 
     std::optional<bool> condition(const std::string& keyword, const std::vector<ShellText>& words, int line)
@@ -179,7 +260,7 @@ private:
         }
         if (peek() == '&' || peek() == '|') // joined conditions
             told = Told::unknown;
-        if (keyword == "while" || keyword == "until")
+        if ((keyword == "while" && told == Told::unknown) || keyword == "until") // read once
             told = Told::yes;
         const bool isKnown = told != Told::unknown;
         if (keyword == "elif" && !m_branches.empty()) {
@@ -214,7 +295,7 @@ private:
             m_branches.pop_back();
     }
 
-    /// "for NAME in WORDS" is read once, with the first; of "case" all branches are read.
+    /// "for NAME in WORDS" is read once, with the first; of "case" the branch that is meant, or all where nobody can tell.
     void loop(const std::string& keyword, int line)
     {
         blanks();
@@ -231,11 +312,22 @@ private:
             for (ShellText& one : word())
                 words.push_back(std::move(one));
             blanks();
+            if (keyword == "case" && words.size() > 1 && words.back().text == "in")
+                break;
         }
         if (keyword == "for" && words.size() >= 3 && startsName(words[0].text.empty() ? ' ' : words[0].text[0]) && !skipping())
             m_variables[words[0].text] = {.pieces = {words[2]}};
+        Branch branch;
+        if (keyword == "case") {
+            branch.isCase = branch.isAtPattern = true;
+            branch.subject = words.empty() ? "" : words.front().text;
+            branch.isKnown = branch.subject.find('$') == std::string::npos;
+        }
+        const bool isDecided = keyword == "case" && branch.isKnown;
         if (m_branches.size() < 256)
-            m_branches.push_back({});
+            m_branches.push_back(std::move(branch));
+        if (isDecided || skipping())
+            return;
         m_sheet.undecided.push_back({keyword,
                                      keyword == "for" ? "is read once, with its first value" : "its branches are all read", line,
                                      keyword, m_file});
@@ -288,7 +380,7 @@ private:
             if (body.find_first_not_of(" \t\n") == std::string::npos || body[body.find_first_not_of(" \t\n")] != '{' ||
                 skipping())
                 continue;
-            for (Setting& setting : readJson(m_file, body, line).settings) {
+            for (Setting& setting : readJson(m_file, withQuotedVariables(body), line).settings) {
                 setting.name = "ds_config." + setting.name;
                 m_sheet.settings.push_back(std::move(setting));
             }

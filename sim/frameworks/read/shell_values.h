@@ -43,5 +43,4 @@ inline bool isUnsetText(std::string_view text)
 {
     return text.find("${") != std::string_view::npos || text.find("$(") != std::string_view::npos;
 }
-
 } // namespace sim::frameworks

@@ -12,6 +12,15 @@ namespace {
 
 constexpr std::size_t kMostExpanded = 4UL << 20U;
 
+/// What the script does not decide is one word, whatever blanks its text has: "$(wc -l < hosts)".
+std::string withoutBlanks(const std::string& text)
+{
+    std::string out;
+    for (const char c : text)
+        out += isShellBlank(c) || c == '\n' || c == kContinuation ? std::string("\xC2\xA0") : std::string(1, c); // no-break space
+    return out;
+}
+
 } // namespace
 
 void ShellWords::spend(std::size_t bytes)
@@ -161,7 +170,7 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
             next();
         if (!atEnd())
             next();
-        keep("$(" + m_text->substr(start + 1, std::min<std::size_t>(m_at - start - 1, 80)) + ")");
+        keep(withoutBlanks("$(" + m_text->substr(start + 1, std::min<std::size_t>(m_at - start - 1, 80)) + ")"));
         return;
     }
     next();
@@ -176,7 +185,7 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
                                               m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));
         m_at = end + 2;
         const std::optional<long long> value = shellArithmetic(expression, m_variables);
-        keep(value ? std::to_string(*value) : "$((" + expression.substr(0, 80) + "))");
+        keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"));
         return;
     }
     if (peek() == '(') {
@@ -186,7 +195,7 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
             const char c = next();
             open += c == '(' ? 1 : c == ')' ? -1 : 0;
         } while (!atEnd() && open > 0);
-        keep("$" + m_text->substr(start, std::min<std::size_t>(m_at - start, 80)));
+        keep(withoutBlanks("$" + m_text->substr(start, std::min<std::size_t>(m_at - start, 80))));
         return;
     }
     if (peek() == '{') {
@@ -199,8 +208,9 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
         braced(m_text->substr(start, m_at - start - (open == 0 ? 1 : 0)), line, out, isQuoted, depth);
         return;
     }
-    if (peek() == '@' || peek() == '*') { // arguments of the script: none are known
-        next();
+    if (peek() == '@' || peek() == '*' || peek() == '#') { // arguments of the script: none are given
+        if (next() == '#')
+            keep("0");
         return;
     }
     std::string name;

@@ -20,6 +20,7 @@ struct Job {
     Json model = Json::object(), layout = Json::object(), schedule = Json::object(), training = Json::object();
     int tp = 1, cp = 1, pp = 1;
     int dp = 1;
+    int expertRanks = 1;        ///< that experts are laid out over: etp x ep x pp; a world that is not given is a multiple of it
     std::optional<int> givenDp; ///< where the framework is told
     std::optional<int> gpus, nodes, gpusPerNode;
     std::string gpusFrom{}; ///< setting that says so
@@ -76,6 +77,12 @@ struct MegatronRules {
     bool modelIsNamed = false;          ///< sizes come from a base recipe unless given
     std::optional<int> zeroStage{};     ///< decided already: DeepSpeed
     std::optional<bool> gradReduce{};   ///< likewise
+    std::optional<int> expertTensor{};  ///< ranks that an expert is cut over unless given; nothing: tp
+    std::optional<int> experts{};       ///< likewise decided
+    int expertsPerToken = 2;            ///< unless given
+    int expertInterval = 1;             ///< the last of so many layers has experts, unless a pattern says it
+    bool partitionsAnyCount = false;    ///< layers need not divide over stages
+    bool attentionIsFused = true;       ///< unless given
 };
 void readMegatronArguments(Job&, const MegatronRules&);
 /// Notes on those that become no key: unsayable here, or without effect on the step.

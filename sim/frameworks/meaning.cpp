@@ -66,9 +66,13 @@ void settleWorld(Job& job)
                                     " ranks, not the " + std::to_string(*world) + " GPUs given: the product counts",
                                 "/layout/dp");
     } else if (!world) {
-        job.dp = 1;
-        job.ask("/layout/dp", "the file does not say how many GPUs there are: one replica of " + std::to_string(model) +
-                                  (model == 1 ? " rank" : " ranks") + " is assumed; give --gpus N");
+        const int experts = std::clamp(job.expertRanks, 1, 1 << 20);
+        job.dp = static_cast<int>(experts / std::gcd<long long>(experts, model));
+        job.ask("/layout/dp",
+                "the file does not say how many GPUs there are: " +
+                    (job.dp == 1 ? "one replica of " + std::to_string(model) + (model == 1 ? " rank" : " ranks")
+                                 : std::to_string(model * job.dp) + " ranks, the fewest that its experts lie over,") +
+                    " is assumed; give --gpus N");
     } else if (*world % model != 0 || *world < model) {
         const long long below = *world / model * model;
         job.reading.addNote(job.gpusFrom.empty() ? "GPUs" : job.gpusFrom, Became::contradictory,

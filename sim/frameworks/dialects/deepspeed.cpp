@@ -1,4 +1,5 @@
 // DeepSpeed's JSON (deepspeedai/DeepSpeed at edaa722), alone and beside the arguments of Megatron-DeepSpeed (at 4efb479).
+#include "sim/frameworks/dialects/megatron_layers.h"
 #include "sim/frameworks/job.h"
 
 #include <algorithm>
@@ -172,11 +173,39 @@ void readDeepSpeed(Job& job)
     harmlessOfDeepSpeed(reading);
 }
 
+namespace {
+
+/// --num-experts is one number or one for each layer that has experts, 1 for a dense model; --expert-interval says which layers.
+void readExpertsOfDeepSpeed(Job& job, MegatronRules& rules)
+{
+    Reading& reading = job.reading;
+    if (!reading.flag("enable_expert_tensor_parallelism", "/layout/etp").value_or(false))
+        rules.expertTensor = 1;
+    std::vector<int> counts;
+    if (const auto given = reading.any("num_experts", "/model/num_experts"))
+        for (const std::string& word : wordsOfList(*given))
+            if (const std::optional<int> count = wholeNumber<int>(valueOf(word)); count && *count > 0)
+                counts.push_back(*count);
+    rules.experts = counts.empty() ? 1 : *std::min_element(counts.begin(), counts.end());
+    if (const int most = counts.empty() ? 1 : *std::max_element(counts.begin(), counts.end()); most != *rules.experts)
+        reading.say("num_experts", Became::notRepresentable,
+                    "layers have " + std::to_string(*rules.experts) + " to " + std::to_string(most) +
+                        " experts: " + std::to_string(*rules.experts) + " is imported for all of them",
+                    "/model/num_experts");
+    if (*rules.experts > 1)
+        rules.expertInterval = std::clamp(reading.integerOr("expert_interval", "/model/moe_layer_freq", 2), 1, 10000);
+    if (reading.word("mlp_type", "/model/num_shared_experts") == "residual" && *rules.experts > 1)
+        job.model["num_shared_experts"] = 1; // a dense MLP as large as an expert, which all tokens go through
+}
+
+} // namespace
+
 void readMegatronDeepSpeed(Job& job)
 {
     Reading& reading = job.reading;
     useMegatronNames(reading);
-    reading.apply(std::array{Alias{"activation_checkpointing", "recompute_granularity"}});
+    reading.apply(std::array{Alias{"activation_checkpointing", "recompute_granularity"}, Alias{"topk", "moe_router_topk"},
+                             Alias{"moe_train_capacity_factor", "moe_expert_capacity_factor"}});
     DeepSpeedFacts facts = readDeepSpeedJson(job, "ds_config.");
     const std::optional<int> stage = reading.integer("zero_stage", "/layout/zero_stage");
     if (stage && reading.peek("ds_config.zero_optimization.stage") != nullptr && *stage != facts.stage)
@@ -206,7 +235,21 @@ void readMegatronDeepSpeed(Job& job)
     reading.integer("ds_config.gradient_accumulation_steps", "/training/global_batch_size");
     readOffload(job, "ds_config.");
     const std::optional<std::string> partition = reading.word("pp_partition_method", "/schedule/layers_per_stage");
-    readMegatronArguments(job, {.zeroStage = facts.stage, .gradReduce = facts.overlap.value_or(facts.stage == 3)});
+    MegatronRules rules{.groupsNeedFlag = false,
+                        .zeroStage = facts.stage,
+                        .gradReduce = facts.overlap.value_or(facts.stage == 3),
+                        .expertsPerToken = 1,
+                        .partitionsAnyCount = true,
+                        .attentionIsFused = false};
+    readExpertsOfDeepSpeed(job, rules);
+    readMegatronArguments(job, rules);
+    if (const int ep = memberOr<int>(job.layout, "ep", 1), experts = rules.experts.value_or(1); ep > experts) {
+        job.layout["ep"] = experts;
+        reading.say("expert_model_parallel_size", Became::notRepresentable,
+                    "no more ranks than experts share them: " + std::to_string(experts) + " is imported");
+    }
+    if (reading.flag("enable_zbh1_pipeline", "/schedule/kind").value_or(false) && job.pp > 1)
+        job.schedule["kind"] = "zb-h1";
     if (!facts.overlap)
         reading.byDefault("ds_config.zero_optimization.overlap_comm", facts.stage == 3, "/training/overlap/grad_reduce",
                           "is not given: on at stage 3 only");
@@ -214,14 +257,8 @@ void readMegatronDeepSpeed(Job& job)
         job.training["precision"] = facts.precision;
     const int layers = memberOr<int>(job.model, "num_hidden_layers", 0);
     if (partition && partition->find("embedding") != std::string::npos && job.pp > 1 && layers > 0) {
-        // Both embeddings count as layers; greedily from the first stage, none with more than the largest must have.
-        const int units = layers + 2, most = (units + job.pp - 1) / job.pp;
-        std::vector<int> counts;
-        for (int left = units, p = 0; p < job.pp; ++p) {
-            counts.push_back(
-                std::min(left, units % job.pp == 0 ? units / job.pp : std::min(most, left - std::min(left, job.pp - 1 - p))));
-            left -= counts.back();
-        }
+        const int units = layers + 2; // both embeddings count as layers
+        std::vector<int> counts = greedyLayers(units, job.pp);
         counts.front() -= 1;
         counts.back() -= 1;
         if (*std::min_element(counts.begin(), counts.end()) >= 0)
@@ -233,7 +270,6 @@ void readMegatronDeepSpeed(Job& job)
         reading.say("pp_partition_method", Became::notRepresentable, *partition + ": layers are spread evenly",
                     "/schedule/layers_per_stage");
     }
-    reading.apply(std::array<Alias, 0>{});
     harmlessOfDeepSpeed(reading);
     reading.harmless(std::array<std::string_view, 3>{"ds_config.*", "*_config", "no_pipeline_parallel"});
 }

@@ -1,5 +1,6 @@
 // What Megatron's arguments mean. Facts: megatron/training/arguments.py of NVIDIA/Megatron-LM at d98e8a6 and before.
 #include "sim/frameworks/dialects/megatron_layers.h"
+#include "sim/frameworks/dialects/megatron_model.h"
 #include "sim/frameworks/job.h"
 
 #include "sim/text/quoted.h"
@@ -18,6 +19,12 @@ void readMegatronWorld(Job& job)
     job.cp = reading.sizeOr("context_parallel_size", "/layout/cp", 1);
     if (reading.flag("no_pipeline_parallel", "/layout/pp").value_or(false))
         job.pp = 1;
+    if (const std::optional<int> ulysses = reading.size("ds_sequence_parallel_size", "/layout/cp"); ulysses && *ulysses > 1) {
+        job.cp = std::min(job.cp, 1 << 12) * std::min(*ulysses, 1 << 12);
+        reading.say("ds_sequence_parallel_size", Became::notRepresentable,
+                    "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
+                    "/layout/cp");
+    }
     const auto positive = [](std::optional<int> value) { return value && *value > 0 ? value : std::nullopt; };
     if (!job.nodes)
         job.nodes = positive(reading.integer("@nodes", "/cluster/nodes"));
@@ -30,14 +37,29 @@ void readMegatronWorld(Job& job)
     for (const char* name : {"@env.NNODES", "@env.NUM_NODES", "@env.NODES", "@env.N_NODES"})
         if (!job.nodes && reading.has(name))
             job.nodes = positive(reading.integer(name, "/cluster/nodes"));
-    for (const char* name : {"@env.GPUS_PER_NODE", "@env.NPROC_PER_NODE", "@env.GPN", "@env.N_GPUS", "@env.NUM_GPUS"})
+    for (const char* name : {"@env.GPUS_PER_NODE", "@env.NPROC_PER_NODE", "@env.GPN"})
         if (!job.gpusPerNode && reading.has(name))
             job.gpusPerNode = positive(reading.integer(name, "/cluster/gpus_per_node"));
+    for (const char* name : {"@env.N_GPUS", "@env.NUM_GPUS"}) // of a node where nodes are counted too, else of all of them
+        if (!job.gpusPerNode && !job.gpus && reading.has(name)) {
+            std::optional<int>& gpus = job.nodes ? job.gpusPerNode : job.gpus;
+            gpus = positive(reading.integer(name, job.nodes ? "/cluster/gpus_per_node" : "/cluster"));
+        }
+    if (!job.gpus && !(job.nodes && job.gpusPerNode) && reading.has("@env.WORLD_SIZE"))
+        job.gpus = positive(reading.integer("@env.WORLD_SIZE", "/cluster"));
     job.gpusFrom = reading.has("@gpus_per_node") ? "@gpus_per_node" : reading.has("@nodes") ? "@nodes" : "";
     if (job.gpusPerNode && !job.nodes && !job.gpus && !job.askedGpus) {
         job.nodes = 1;
         reading.byDefault("@nodes", 1, "/cluster/nodes", "the launcher starts one node unless told");
     }
+    const auto sizeSaid = [&reading](std::string_view name, int fallback) {
+        const Json* const value = reading.peek(name);
+        return value == nullptr ? fallback : std::clamp(valueAs<int>(*value).value_or(fallback), 1, 1 << 12);
+    };
+    job.expertRanks = static_cast<int>(std::min(1LL * sizeSaid("expert_model_parallel_size", 1) *
+                                                    sizeSaid("expert_tensor_parallel_size", std::min(job.tp, 1 << 12)) *
+                                                    std::min(job.pp, 1 << 12),
+                                                1LL << 20));
     settleWorld(job);
     if (const std::optional<int> dp = reading.integer("data_parallel_size", "/layout/dp"); dp && *dp != job.dp)
         reading.say("data_parallel_size", Became::contradictory,
@@ -50,9 +72,10 @@ void readMegatronLayout(Job& job, const MegatronRules& rules)
     job.layout["ep"] = reading.sizeOr("expert_model_parallel_size", "/layout/ep", 1);
     const std::optional<int> etp = reading.integer("expert_tensor_parallel_size", "/layout/etp");
     if (!etp)
-        reading.byDefault("expert_tensor_parallel_size", job.tp, "/layout/etp",
-                          "is not given: Megatron takes the tensor-parallel size");
-    job.layout["etp"] = std::max(1, etp.value_or(job.tp));
+        reading.byDefault("expert_tensor_parallel_size", rules.expertTensor.value_or(job.tp), "/layout/etp",
+                          rules.expertTensor ? "experts are not cut over tensor-parallel ranks"
+                                             : "is not given: Megatron takes the tensor-parallel size");
+    job.layout["etp"] = std::max(1, etp.value_or(rules.expertTensor.value_or(job.tp)));
     job.layout["order"] = reading.flagOr("use_tp_pp_dp_mapping", "/layout/order", false) ? "tp-cp-ep-pp-dp" : "tp-cp-ep-dp-pp";
     const bool sequenceParallel = reading.flagOr("sequence_parallel", "/layout/sequence_parallel", false);
     if (sequenceParallel && job.tp == 1)
@@ -71,7 +94,7 @@ void readMegatronLayout(Job& job, const MegatronRules& rules)
         reading.say("data_parallel_sharding_strategy", Became::harmless, "counts only beside --use-megatron-fsdp");
     }
     if (reading.flag("use_torch_fsdp2", "/layout/zero_stage").value_or(false))
-        zero = 3;
+        zero = reading.flag("torch_fsdp2_no_reshard_after_forward", "/layout/zero_stage").value_or(false) ? 2 : 3;
     job.layout["zero_stage"] = rules.zeroStage.value_or(zero);
     if (const std::optional<int> instances = reading.integer("num_distributed_optimizer_instances", "/layout/dp_shard");
         instances && *instances > 1) {
@@ -83,238 +106,7 @@ void readMegatronLayout(Job& job, const MegatronRules& rules)
     }
 }
 
-void putMegatronActivation(Job& job)
-{
-    Reading& reading = job.reading;
-    std::string act = "gelu";
-    bool gated = false, isGiven = true;
-    if (const std::optional<std::string> word = reading.word("activation", "/model/hidden_act")) {
-        gated = word->find("glu") != std::string::npos;
-        act = word->find("swiglu") != std::string::npos || *word == "silu" ? "silu"
-              : word->find("squared") != std::string::npos                 ? "relu2"
-                                                                           : "gelu";
-        if (*word != "gelu" && *word != "openai-gelu" && *word != "fast-swiglu" && *word != "swiglu" && *word != "squared-relu" &&
-            *word != "geglu" && *word != "fast-geglu" && *word != "approx-gelu" && *word != "silu")
-            reading.say("activation", Became::notRepresentable, quotedText(*word) + ": the scenario has gelu, silu and relu2");
-    } else if (reading.flag("swiglu", "/model/hidden_act").value_or(false)) {
-        act = "silu";
-        gated = true;
-    } else if (reading.flag("squared_relu", "/model/hidden_act").value_or(false)) {
-        act = "relu2";
-    } else if (reading.flag("quick_geglu", "/model/hidden_act").value_or(false)) {
-        gated = true;
-    } else if (const std::optional<std::string> function = reading.word("activation_func", "/model/hidden_act")) {
-        act = function->find("silu") != std::string::npos || function->find("swiglu") != std::string::npos ? "silu"
-              : function->find("squared") != std::string::npos                                             ? "relu2"
-                                                                                                           : "gelu";
-        gated = function->find("glu") != std::string::npos;
-    } else {
-        isGiven = false;
-        if (!reading.has("gated_linear_unit"))
-            reading.byDefault("swiglu", false, "/model/hidden_act", "is not given: gelu, not gated");
-    }
-    for (const char* name : {"swiglu", "squared_relu", "quick_geglu"})
-        reading.flag(name, "/model/hidden_act");
-    if (const std::optional<bool> unit = reading.flag("gated_linear_unit", "/model/gated_mlp"))
-        gated = *unit;
-    else if (!isGiven)
-        gated = false;
-    job.model["hidden_act"] = act;
-    job.model["gated_mlp"] = gated;
-}
-
-void readMegatronAttention(Job& job, const MegatronRules& rules)
-{
-    Reading& reading = job.reading;
-    const std::optional<int> heads = reading.integer("num_attention_heads", "/model/num_attention_heads");
-    if (heads)
-        job.model["num_attention_heads"] = *heads;
-    const bool latent = reading.flag("multi_latent_attention", "/model/kv_lora_rank").value_or(false);
-    const std::optional<bool> grouped = reading.flag("group_query_attention", "/model/num_key_value_heads");
-    const std::optional<int> groups = reading.integer("num_query_groups", "/model/num_key_value_heads");
-    if (latent) {
-        struct LatentName {
-            const char *flag, *key;
-            int fallback;
-        };
-        for (const auto& [flag, key, fallback] :
-             {LatentName{"q_lora_rank", "q_lora_rank", 0}, LatentName{"kv_lora_rank", "kv_lora_rank", 32},
-              LatentName{"qk_head_dim", "qk_nope_head_dim", 128}, LatentName{"qk_pos_emb_head_dim", "qk_rope_head_dim", 64},
-              LatentName{"v_head_dim", "v_head_dim", 128}})
-            if (const int value = reading.integerOr(flag, std::string("/model/") + key, fallback); value > 0)
-                job.model[key] = value;
-        reading.say("kv_channels", Became::harmless, "latent attention has sizes of its own");
-    } else {
-        for (const char* name : {"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim"})
-            if (reading.has(name))
-                reading.say(name, Became::harmless, "counts only beside --multi-latent-attention");
-        if (groups && rules.groupsNeedFlag && !grouped.value_or(false)) {
-            reading.say("num_query_groups", Became::harmless,
-                        "counts only beside --group-query-attention: every head has keys and values of its own");
-            if (heads)
-                job.model["num_key_value_heads"] = *heads;
-        } else if (groups && (grouped.value_or(true))) {
-            job.model["num_key_value_heads"] = *groups;
-        } else if (heads) {
-            job.model["num_key_value_heads"] = *heads;
-            if (!grouped)
-                reading.byDefault("group_query_attention", false, "/model/num_key_value_heads");
-        }
-        if (const std::optional<int> channels = reading.integer("kv_channels", "/model/head_dim"))
-            job.model["head_dim"] = *channels;
-    }
-    if (reading.flag("qk_layernorm", "/model/qk_norm").value_or(false) && !latent)
-        job.model["qk_norm"] = true;
-    if (const auto window = reading.any("window_size", "/model/sliding_window")) {
-        const std::vector<std::string> words = wordsOfList(*window);
-        std::string first = words.empty() ? "" : words.front();
-        first.erase(0, first.find_first_not_of('('));
-        if (const std::optional<int> left = wholeNumber<int>(valueOf(first)); left && *left >= 0 && *left < 100000000) {
-            job.model["sliding_window"] = *left + 1;
-            reading.addNote("window_size", Became::notRepresentable,
-                            "a window of " + std::to_string(*left + 1) +
-                                " tokens is imported; what looks ahead, and layers that "
-                                "--window-attn-skip-freq leaves whole, are not");
-        }
-    }
-}
-
-void readMegatronModel(Job& job, const MegatronRules& rules)
-{
-    Reading& reading = job.reading;
-    const auto copyInteger = [&](const char* name, const char* key) {
-        const std::optional<int> value = reading.integer(name, std::string("/model/") + key);
-        if (value)
-            job.model[key] = *value;
-        return value;
-    };
-    copyInteger("num_layers", "num_hidden_layers");
-    const std::optional<int> hidden = copyInteger("hidden_size", "hidden_size");
-    const bool isNamed = rules.modelIsNamed && !hidden;
-    copyInteger("max_position_embeddings", "max_position_embeddings");
-    if (const std::optional<int> size = copyInteger("pad_vocab_size_to", "vocab_size"); size && reading.has("vocab_size"))
-        reading.say("vocab_size", Became::used, "padded by --pad-vocab-size-to", "/model/vocab_size");
-    else if (!size)
-        copyInteger("vocab_size", "vocab_size");
-    if (isNamed) {
-        const std::optional<int> ffn = reading.integer("ffn_hidden_size", "/model/intermediate_size");
-        if (ffn)
-            job.model["intermediate_size"] = *ffn;
-        return;
-    }
-    readMegatronAttention(job, rules);
-    putMegatronActivation(job);
-    if (const std::optional<int> ffn = copyInteger("ffn_hidden_size", "intermediate_size");
-        !ffn && hidden && *hidden < (1 << 26)) {
-        const bool swiglu = job.model["hidden_act"] == "silu" && reading.has("swiglu");
-        const int size = swiglu ? static_cast<int>(*hidden * 4.0 * 2 / 3 / 64) * 64 : 4 * *hidden;
-        job.model["intermediate_size"] = size;
-        reading.byDefault("ffn_hidden_size", size, "/model/intermediate_size",
-                          swiglu ? "is not given: 4 h x 2/3 in steps of 64 beside --swiglu" : "is not given: 4 h");
-    }
-    const std::string norm = reading.wordOr("normalization", "/model/normalization", "LayerNorm");
-    std::string smallNorm = norm;
-    std::transform(smallNorm.begin(), smallNorm.end(), smallNorm.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    job.model["normalization"] = smallNorm.starts_with("rms") ? "rmsnorm" : "layernorm";
-    reading.flag("apply_layernorm_1p", "/model/normalization");
-    const std::string position = reading.wordOr("position_embedding_type", "/model/position_embedding", "learned_absolute");
-    const bool isRotated = position == "rope" || position == "yarn" || position == "mrope";
-    job.model["position_embedding"] = isRotated ? "rope" : position.starts_with("learned") ? "learned" : "none";
-    if (position == "alibi")
-        reading.say("position_embedding_type", Became::notRepresentable,
-                    "alibi: it has no parameters, and its bias inside of attention is not counted; imported as none");
-    else if (!isRotated && !position.starts_with("learned") && position != "none")
-        reading.say("position_embedding_type", Became::notRepresentable, quotedText(position) + ": imported as none");
-    if (const std::optional<double> base = reading.real("rotary_base", "/model/rope_theta"); base && *base > 1 && isRotated)
-        job.model["rope_theta"] = number(*base);
-    for (const char* name : {"norm_epsilon", "layernorm_epsilon"})
-        if (const std::optional<double> epsilon = reading.real(name, "/model/layer_norm_epsilon");
-            epsilon && *epsilon > 0 && *epsilon < 1)
-            job.model[job.model["normalization"] == "rmsnorm" ? "rms_norm_eps" : "layer_norm_epsilon"] = *epsilon;
-    const bool bias = !reading.flagOr("disable_bias_linear", "/model/bias", false);
-    job.model["bias"] = bias;
-    if (reading.flag("add_qkv_bias", "/model/qkv_bias").value_or(false) && !bias)
-        job.model["qkv_bias"] = true;
-    job.model["tie_word_embeddings"] =
-        !reading.flagOr("untie_embeddings_and_output_weights", "/model/tie_word_embeddings", false);
-    for (const char* key : {"hidden_dropout", "attention_dropout"}) {
-        const std::string pointer = std::string("/model/") + key;
-        const std::optional<double> dropout = reading.real(key, pointer);
-        if (!dropout)
-            reading.byDefault(key, 0.1, pointer);
-        job.model[key] = std::clamp(dropout.value_or(0.1), 0.0, 0.99);
-    }
-    if (const std::optional<int> further = reading.integer("mtp_num_layers", "/model/num_nextn_predict_layers");
-        further && *further > 0)
-        job.model["num_nextn_predict_layers"] = *further;
-}
-
-void readMegatronExperts(Job& job)
-{
-    Reading& reading = job.reading;
-    const std::optional<int> experts = reading.integer("num_experts", "/model/num_experts");
-    if (!experts || *experts < 1) {
-        for (const char* name :
-             {"moe_router_topk", "moe_ffn_hidden_size", "moe_layer_freq", "moe_shared_expert_intermediate_size"})
-            if (reading.has(name))
-                reading.say(name, Became::harmless, "there are no experts");
-        return;
-    }
-    job.model["num_experts"] = *experts;
-    job.model["num_experts_per_tok"] = reading.integerOr("moe_router_topk", "/model/num_experts_per_tok", 2);
-    std::optional<int> ffn = reading.integer("moe_ffn_hidden_size", "/model/moe_intermediate_size");
-    if (!ffn && job.model.contains("intermediate_size")) {
-        ffn = memberOr<int>(job.model, "intermediate_size", 1);
-        reading.byDefault("moe_ffn_hidden_size", *ffn, "/model/moe_intermediate_size", "is not given: as --ffn-hidden-size");
-    }
-    if (ffn)
-        job.model["moe_intermediate_size"] = *ffn;
-    if (const std::optional<int> shared = reading.integer("moe_shared_expert_intermediate_size", "/model/num_shared_experts");
-        shared && ffn && *ffn > 0) {
-        job.model["num_shared_experts"] = *shared / *ffn;
-        if (*shared % *ffn != 0)
-            reading.say("moe_shared_expert_intermediate_size", Became::notRepresentable,
-                        std::to_string(*shared) + " is no multiple of an expert's " + std::to_string(*ffn) +
-                            "; shared experts are as large as others here");
-    }
-    if (const auto freq = reading.any("moe_layer_freq", "/model/moe_layer_freq")) {
-        if (const std::optional<int> every = wholeNumber<int>(freq->is_string() ? valueOf(freq->get<std::string>()) : *freq)) {
-            job.model["moe_layer_freq"] = std::max(1, *every);
-            job.model["first_k_dense_replace"] = 0;
-        } else {
-            std::vector<int> pattern;
-            if (freq->is_array())
-                pattern = valueAs<std::vector<int>>(*freq).value_or(std::vector<int>());
-            else
-                pattern = layerPatternOf(shownValue(*freq));
-            if (const auto layers = expertLayersOf(pattern)) {
-                job.model["first_k_dense_replace"] = layers->firstDense;
-                job.model["moe_layer_freq"] = layers->every;
-            } else {
-                reading.say("moe_layer_freq", Became::notRepresentable,
-                            quotedText(shownValue(*freq)) +
-                                ": the scenario says the first k layers dense, then every n-th of experts");
-            }
-        }
-    }
-    if (reading.flag("moe_router_enable_expert_bias", "/model/router_bias").value_or(false))
-        job.model["router_bias"] = true;
-    if (const auto score = reading.word("moe_router_score_function", "/model/scoring_func");
-        score == "sigmoid" || score == "softmax")
-        job.model["scoring_func"] = *score;
-    const std::optional<int> groupCount = reading.integer("moe_router_num_groups", "/model/n_group");
-    const std::optional<int> groupTop = reading.integer("moe_router_group_topk", "/model/topk_group");
-    if (groupCount && *groupCount > 1) {
-        job.model["n_group"] = *groupCount;
-        if (groupTop)
-            job.model["topk_group"] = *groupTop;
-    }
-    if (const auto factor = reading.real("moe_router_topk_scaling_factor", "/model/routed_scaling_factor"); factor && *factor > 0)
-        job.model["routed_scaling_factor"] = number(*factor);
-}
-
-void readMegatronPipeline(Job& job)
+void readMegatronPipeline(Job& job, const MegatronRules& rules)
 {
     Reading& reading = job.reading;
     int layers = memberOr<int>(job.model, "num_hidden_layers", 0);
@@ -323,6 +115,9 @@ void readMegatronPipeline(Job& job)
             layers = memberOr<int>(*base, "num_hidden_layers", 0);
     if (layers < 0 || layers > 1000000)
         layers = 0;
+    const bool forEmbedding =
+        reading.flag("account_for_embedding_in_pipeline_split", "/schedule/layers_per_stage").value_or(false);
+    const bool forLoss = reading.flag("account_for_loss_in_pipeline_split", "/schedule/layers_per_stage").value_or(false);
     int chunks = 1;
     const std::optional<int> byStages = reading.integer("num_virtual_stages_per_pipeline_rank", "/schedule/virtual_stages");
     const std::optional<int> byLayers = reading.integer("num_layers_per_virtual_pipeline_stage", "/schedule/virtual_stages");
@@ -330,8 +125,9 @@ void readMegatronPipeline(Job& job)
     if (byStages && *byStages > 0)
         chunks = *byStages;
     else if (byLayers && *byLayers > 0) {
-        if (layers > 0 && layers % job.pp == 0 && layers / job.pp % *byLayers == 0)
-            chunks = layers / job.pp / *byLayers;
+        const int units = layers + (forEmbedding ? 1 : 0) + (forLoss ? 1 : 0);
+        if (layers > 0 && units % job.pp == 0 && units / job.pp % *byLayers == 0)
+            chunks = units / job.pp / *byLayers;
         else if (layers > 0)
             reading.say("num_layers_per_virtual_pipeline_stage", Became::contradictory,
                         "chunks of " + std::to_string(*byLayers) + " layers do not cut the " + std::to_string(layers) +
@@ -344,9 +140,6 @@ void readMegatronPipeline(Job& job)
                         " both say how many chunks there are: the latter counts");
     const std::optional<int> first = reading.integer("decoder_first_pipeline_num_layers", "/schedule/layers_per_stage");
     const std::optional<int> last = reading.integer("decoder_last_pipeline_num_layers", "/schedule/layers_per_stage");
-    const bool forEmbedding =
-        reading.flag("account_for_embedding_in_pipeline_split", "/schedule/layers_per_stage").value_or(false);
-    const bool forLoss = reading.flag("account_for_loss_in_pipeline_split", "/schedule/layers_per_stage").value_or(false);
     if (const std::optional<std::string> text = reading.word("pipeline_model_parallel_layout", "/schedule/layers_per_stage")) {
         const PipelineLayout layout = pipelineLayoutOf(*text);
         const int stages = static_cast<int>(layout.layers.size());
@@ -364,6 +157,14 @@ void readMegatronPipeline(Job& job)
                                 "in the last stage");
         }
     }
+    if (const std::optional<std::string> hybrid = reading.word("hybrid_layer_pattern", "/model/num_hidden_layers")) {
+        const HybridPattern pattern = hybridPatternOf(*hybrid);
+        const int stages = static_cast<int>(pattern.perStage.size());
+        if (stages > 0 && stages % job.pp == 0) {
+            counts = pattern.perStage;
+            chunks = stages / job.pp;
+        }
+    }
     if (job.pp == 1)
         chunks = 1;
     chunks = std::clamp(chunks, 1, std::max(1, 100000 / job.pp));
@@ -378,7 +179,7 @@ void readMegatronPipeline(Job& job)
                 "/schedule/layers_per_stage");
     } else if (counts.empty() && job.pp > 1 && layers > 0) {
         const bool isWhole = layers % stages == 0;
-        const bool isAssumed = !isWhole && !forEmbedding && !forLoss && (layers + 2) % stages == 0;
+        const bool isAssumed = !isWhole && !rules.partitionsAnyCount && !forEmbedding && !forLoss && (layers + 2) % stages == 0;
         const bool withEmbedding = forEmbedding || isAssumed, withLoss = forLoss || isAssumed;
         const int units = layers + (withEmbedding ? 1 : 0) + (withLoss ? 1 : 0);
         if ((withEmbedding || withLoss) && units % stages == 0) {
@@ -386,6 +187,8 @@ void readMegatronPipeline(Job& job)
             counts.front() -= withEmbedding ? 1 : 0;
             counts.back() -= withLoss ? 1 : 0;
         }
+        if (!isWhole && counts.empty() && rules.partitionsAnyCount)
+            counts = greedyLayers(layers, stages);
         if (isAssumed || (!isWhole && counts.empty()))
             reading.addNote("num_layers", Became::contradictory,
                             std::to_string(layers) + " layers do not divide over " + std::to_string(job.pp) + " pipeline stages" +
@@ -520,6 +323,17 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
             job.training["flash_attention"] = false;
         else if (*backend != "auto")
             job.training["flash_attention"] = true;
+    } else if (const Json* const own = reading.peek("transformer_impl");
+               !rules.attentionIsFused || (own != nullptr && *own == Json("local"))) {
+        job.training["flash_attention"] = false;
+        reading.byDefault("attention_backend", "unfused", "/training/flash_attention",
+                          rules.attentionIsFused ? "is not given: --transformer-impl local has none of its own"
+                                                 : "is not given: attention is not fused");
+    }
+    if (const std::optional<std::string> wrapper = reading.word("DDP_impl", "/training/overlap/grad_reduce");
+        wrapper == "torch" && !job.training["overlap"]["grad_reduce"].get<bool>()) {
+        job.training["overlap"]["grad_reduce"] = true;
+        reading.say("DDP_impl", Became::used, "PyTorch's own reduces gradients beside the backward pass");
     }
     job.training["gradient_dtype"] = reading.flagOr("grad_reduce_in_bf16", "/training/gradient_dtype", false) ? "bf16" : "fp32";
     if (reading.flag("optimizer_cpu_offload", "/training/offload/optimizer").value_or(false))
@@ -533,9 +347,8 @@ void readMegatronArguments(Job& job, const MegatronRules& rules)
 {
     readMegatronWorld(job);
     readMegatronModel(job, rules);
-    readMegatronExperts(job);
     readMegatronLayout(job, rules);
-    readMegatronPipeline(job);
+    readMegatronPipeline(job, rules);
     readMegatronTraining(job, rules);
     noteUnreadMegatronArguments(job.reading);
 }
@@ -544,7 +357,8 @@ void readMegatron(Job& job)
 {
     useMegatronNames(job.reading);
     readMegatronArguments(job, {});
-    job.reading.harmless(std::array<std::string_view, 5>{"ENV_VARS.*", "TEST_TYPE", "METRICS*", "*_VARS*", "ds_config.*"});
+    job.reading.harmless(std::array<std::string_view, 10>{"ENV_VARS.*", "TEST_TYPE", "METRICS*", "*_VARS*", "ds_config.*",
+                                                          "LAUNCHER", "MODE", "*_SCRIPT", "TEST_EVALUATION", "*_TEST_PARAMS.*"});
 }
 
 } // namespace sim::frameworks

@@ -95,42 +95,130 @@ PipelineLayout pipelineLayoutOf(const std::string& text)
     return out;
 }
 
+HybridPattern hybridPatternOf(const std::string& text)
+{
+    HybridPattern out;
+    std::vector<int> stages(1, 0);
+    for (const char c : text) {
+        if (c == '/')
+            ++out.predictions;
+        else if (out.predictions > 0 || c == ' ')
+            continue;
+        else if (c == '|')
+            stages.push_back(0);
+        else {
+            ++stages.back();
+            ++out.layers;
+        }
+    }
+    if (stages.size() > 1)
+        out.perStage = std::move(stages);
+    return out;
+}
+
+namespace {
+
+/// Python's lists of 0 and 1: [..], + and *, parentheses.
+class PatternReader {
+public:
+    explicit PatternReader(const std::string& text) : m_text(text) {}
+
+    std::optional<std::vector<int>> whole()
+    {
+        std::optional<std::vector<int>> out = sum(0);
+        blanks();
+        return m_at == m_text.size() ? out : std::nullopt;
+    }
+
+private:
+    using List = std::optional<std::vector<int>>;
+
+    void blanks()
+    {
+        while (m_at < m_text.size() && m_text[m_at] == ' ')
+            ++m_at;
+    }
+    bool take(char c)
+    {
+        blanks();
+        if (m_at >= m_text.size() || m_text[m_at] != c)
+            return false;
+        ++m_at;
+        return true;
+    }
+    List sum(int level)
+    {
+        List out = product(level);
+        while (out && take('+')) {
+            const List more = product(level);
+            if (!more || out->size() + more->size() > kMostLayers)
+                return std::nullopt;
+            out->insert(out->end(), more->begin(), more->end());
+        }
+        return out;
+    }
+    List product(int level)
+    {
+        long long times = 1;
+        if (const std::optional<long long> before = number()) { // 3*[0]
+            if (!take('*'))
+                return std::nullopt;
+            times = *before;
+        }
+        List out = list(level);
+        while (out && take('*')) {
+            const std::optional<long long> factor = number();
+            if (!factor)
+                return std::nullopt;
+            times *= *factor;
+            if (times > static_cast<long long>(kMostLayers))
+                return std::nullopt;
+        }
+        if (!out || out->size() * static_cast<std::size_t>(times) > kMostLayers)
+            return std::nullopt;
+        const std::vector<int> once = *out;
+        out->clear();
+        for (long long i = 0; i < times; ++i)
+            out->insert(out->end(), once.begin(), once.end());
+        return out;
+    }
+    List list(int level)
+    {
+        if (level < 16 && take('(')) {
+            List inner = sum(level + 1);
+            return take(')') ? inner : std::nullopt;
+        }
+        if (!take('['))
+            return std::nullopt;
+        std::vector<int> out;
+        for (; m_at < m_text.size() && m_text[m_at] != ']'; ++m_at) {
+            if (m_text[m_at] == '0' || m_text[m_at] == '1')
+                out.push_back(m_text[m_at] - '0');
+            else if (m_text[m_at] != ',' && m_text[m_at] != ' ')
+                return std::nullopt;
+        }
+        return take(']') ? List(std::move(out)) : std::nullopt;
+    }
+    std::optional<long long> number()
+    {
+        blanks();
+        long long value = 0;
+        const std::size_t start = m_at;
+        while (m_at < m_text.size() && isDigit(m_text[m_at]) && value <= static_cast<long long>(kMostLayers))
+            value = value * 10 + (m_text[m_at++] - '0');
+        return m_at == start ? std::nullopt : std::optional(value);
+    }
+
+    static constexpr std::size_t kMostLayers = 100000;
+    const std::string& m_text;
+    std::size_t m_at = 0;
+};
+
+} // namespace
+
 std::vector<int> layerPatternOf(const std::string& text)
 {
-    std::vector<int> out;
-    std::size_t at = 0;
-    const auto blanks = [&] {
-        while (at < text.size() && (text[at] == ' ' || text[at] == '(' || text[at] == ')' || text[at] == '+'))
-            ++at;
-    };
-    for (blanks(); at < text.size(); blanks()) {
-        if (text[at] != '[')
-            return {};
-        std::vector<int> unit;
-        for (++at; at < text.size() && text[at] != ']'; ++at) {
-            if (text[at] == '0' || text[at] == '1')
-                unit.push_back(text[at] - '0');
-            else if (text[at] != ',' && text[at] != ' ')
-                return {};
-        }
-        if (at >= text.size())
-            return {};
-        ++at;
-        while (at < text.size() && text[at] == ' ')
-            ++at;
-        long long times = 1;
-        if (at < text.size() && text[at] == '*') {
-            times = 0;
-            for (++at; at < text.size() && (isDigit(text[at]) || text[at] == ' ') && times < 100000; ++at)
-                if (text[at] != ' ')
-                    times = times * 10 + (text[at] - '0');
-        }
-        if (out.size() + unit.size() * static_cast<std::size_t>(times) > 100000)
-            return {};
-        for (long long i = 0; i < times; ++i)
-            out.insert(out.end(), unit.begin(), unit.end());
-    }
-    return out;
+    return PatternReader(text).whole().value_or(std::vector<int>());
 }
 
 std::optional<ExpertLayers> expertLayersOf(const std::vector<int>& pattern)
@@ -166,6 +254,18 @@ std::vector<int> layersByFirstAndLast(int layers, int pp, int chunks, int first,
             out.push_back(count / chunks);
         }
     return out;
+}
+
+std::vector<int> greedyLayers(int layers, int stages)
+{
+    const int most = (layers + stages - 1) / stages;
+    std::vector<int> counts;
+    for (int left = layers, stage = 0; stage < stages; ++stage) {
+        const int after = std::min(left, stages - 1 - stage); // one for each that follows
+        counts.push_back(std::min(most, left - after));
+        left -= counts.back();
+    }
+    return counts;
 }
 
 } // namespace sim::frameworks

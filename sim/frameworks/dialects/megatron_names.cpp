@@ -24,10 +24,6 @@ Json ropeIfTrue(const Json& value)
 {
     return value == Json(true) ? Json("rope") : Json(nullptr);
 }
-Json noPositionIfTrue(const Json& value)
-{
-    return value == Json(true) ? Json("none") : Json(nullptr);
-}
 Json e4m3IfTrue(const Json& value)
 {
     return value == Json(true) ? Json("e4m3") : Json(nullptr);
@@ -53,18 +49,28 @@ constexpr std::array kMegatronAliases = {
     Alias{"checkpoint_num_layers", "recompute_num_layers"},
     Alias{"distribute_checkpointed_activations", "distribute_saved_activations"},
     Alias{"use_rotary_position_embeddings", "position_embedding_type", ropeIfTrue},
-    Alias{"no_position_embedding", "position_embedding_type", noPositionIfTrue},
     Alias{"use_flash_attn", "attention_backend", flashIfTrue},
     Alias{"use_flash_attn_v2", "attention_backend", flashIfTrue},
     Alias{"fp8_e4m3", "fp8_format", e4m3IfTrue},
     Alias{"fp8_hybrid", "fp8_format", hybridIfTrue},
     Alias{"fp8", "fp8_format"},
+    Alias{"fp4", "fp4_format"},
+    Alias{"fp8_params", "fp8_param_gather"},
+    Alias{"overlap_p2p_comm_warmup_flush", "overlap_p2p_communication_warmup_flush"},
     Alias{"use_custom_fsdp", "use_megatron_fsdp"},
     Alias{"first_pipeline_num_layers", "decoder_first_pipeline_num_layers"},
     Alias{"num_layers_in_first_pipeline_stage", "decoder_first_pipeline_num_layers"},
     Alias{"last_pipeline_num_layers", "decoder_last_pipeline_num_layers"},
     Alias{"num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers"},
     Alias{"microbatch_group_size_per_vp_stage", "microbatch_group_size_per_virtual_pipeline_stage"},
+    Alias{"hybrid_override_pattern", "hybrid_layer_pattern"},
+    Alias{"padded_vocab_size", "pad_vocab_size_to"},
+    Alias{"qkv_bias", "add_qkv_bias"},
+    Alias{"rotary_percentage", "rotary_percent"},
+    Alias{"rope_theta", "rotary_base"},
+    Alias{"rotary_position_embeddings_theta", "rotary_base"},
+    Alias{"num_key_value_heads", "num_query_groups"},
+    Alias{"layernorm_zero_centered_gamma", "apply_layernorm_1p"},
     Alias{"warmup", "lr_warmup_fraction"},
     Alias{"add_bias_linear", "disable_bias_linear", negated},
     Alias{"bias", "disable_bias_linear", negated},

@@ -31,7 +31,18 @@ Json zeroOfNemo(const Json& name)
     return name == Json("mcore_distributed_optim") || name == Json("distributed_fused_adam");
 }
 
+Json isHalf(const Json& dtype)
+{
+    return dtype.is_null() ? Json(nullptr)
+                           : Json(dtype != Json("fp32") && dtype != Json("float32") && dtype != Json("torch.float32"));
+}
+
 constexpr std::array kNemoAliases = {
+    Alias{"fp8", "@fp8"}, // a switch here: the two others say which form of it
+    Alias{"fp8_e4m3", "@fp8_e4m3"},
+    Alias{"fp8_hybrid", "@fp8_hybrid"},
+    Alias{"optim.grad_sync_dtype", "grad_reduce_in_bf16", isHalf},
+    Alias{"optim.num_distributed_optimizer_instances", "num_distributed_optimizer_instances"},
     Alias{"trainer.num_nodes", "@nodes"},
     Alias{"trainer.devices", "@gpus_per_node"},
     Alias{"trainer.precision", "@precision"},
@@ -76,6 +87,38 @@ void readNemo(Job& job)
     if (reading.flag("mcore_gpt", "").has_value())
         reading.say("mcore_gpt", Became::harmless, "");
     readMegatronArguments(job, {.groupsNeedFlag = false, .p2pIsOff = true});
+    const bool isFp8 = reading.flag("@fp8", "/training/precision").value_or(false);
+    if (isFp8)
+        job.training["precision"] = "fp8";
+    for (const char* form : {"@fp8_e4m3", "@fp8_hybrid"})
+        if (reading.has(form))
+            reading.say(form, Became::harmless, isFp8 ? "which form of 8 bits" : "counts only beside fp8: true");
+    if (const Json* const sequence = reading.peek("sequence_parallel");
+        job.training["overlap"]["tp_comm"] == Json(true) && (sequence == nullptr || *sequence != Json(true))) {
+        job.training["overlap"]["tp_comm"] = false;
+        reading.say("tp_comm_overlap", Became::used, "without sequence parallelism NeMo switches it off: false is imported");
+    }
+    if (const auto strategy = reading.word("fsdp_strategy_word", "/layout/zero_stage");
+        strategy && job.layout["zero_stage"] == Json(3)) {
+        if (*strategy == "grad")
+            job.layout["zero_stage"] = 2;
+        else if (*strategy != "full")
+            reading.say("fsdp_strategy_word", Became::notRepresentable, "which ranks share parameters: see layout.dp_shard");
+    }
+    if (const auto block = reading.word("transformer_block_type", ""); block && *block != "pre_ln")
+        reading.say("transformer_block_type", Became::notRepresentable, "the order of normalisation has no key");
+    else if (block)
+        reading.say("transformer_block_type", Became::harmless, "");
+    static constexpr std::array kNemoNot = {
+        Alias{"mcore_customization_config.parallel_attention", "attention and MLP side by side have no key"},
+        Alias{"mcore_customization_config.new_decoder_architecture", "attention and MLP side by side have no key"},
+        Alias{"*parallel_attention", "attention and MLP side by side have no key"},
+        Alias{"drop_layers", "layers that are left out have no key"}, Alias{"peft.*", "see training.lora"}};
+    reading.notRepresentable(kNemoNot);
+    reading.harmless(std::array<std::string_view, 17>{
+        "hydra.*", "env_vars.*", "s3_checkpointing.*", "precision", "mcore_customization_config.*", "attention_type",
+        "ffn_dropout", "validation_*", "*megatron_timer*", "enable_megatron_timers", "deteministic_mode", "restore_*", "rotary_*",
+        "embedding_*", "seq_len_*", "tp_overlap*", "nccl_*"});
     reading.harmless(std::array<std::string_view, 36>{"trainer.*",
                                                       "exp_manager.*",
                                                       "run.*",

@@ -142,6 +142,9 @@ void readTorchtitan(Job& job)
                 reading.addNote("a comment: " + shownText(comment, 100), Became::used, "GPUs", "/layout/dp");
             }
     }
+    if (const Json* const ep = reading.peek("parallelism.expert_parallel_degree"))
+        job.expertRanks = static_cast<int>(
+            std::min(1LL * std::clamp(valueAs<int>(*ep).value_or(1), 1, 1 << 12) * std::min(job.pp, 1 << 8), 1LL << 20));
     settleWorld(job);
     if (replicate > 1 && job.dp % replicate == 0)
         job.layout["dp_shard"] = job.dp / replicate * job.cp;

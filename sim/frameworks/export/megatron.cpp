@@ -73,7 +73,7 @@ std::string writeNemo(const Scenario& s)
         else if (name == "overlap_param_gather")
             optim["overlap_param_sync"] = true;
         else if (name == "fp8_format")
-            model["fp8"] = true;
+            model["fp8"] = model["fp8_hybrid"] = true; // the switch, and which form: NeMo refuses the one without the other
         else if (name == "use_megatron_fsdp")
             model["fsdp"] = true;
         else if (name != "bf16" && name != "fp16" && name != "group_query_attention" && name != "use_distributed_optimizer" &&

@@ -1,0 +1,186 @@
+// What Megatron's arguments mean where they mean something by being together, or by being absent
+// (megatron/training/arguments.py).
+#include "tests/support/imported.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using sim::Became;
+using sim::Json;
+using test::importedText;
+using testing::HasSubstr;
+
+const std::string kJob = "python pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+                         "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 ";
+
+TEST(MegatronImport, GroupedQueriesWithoutANumberShareOneGroup)
+{
+    EXPECT_EQ(importedText(kJob + "--group-query-attention", 8).at("/model/num_key_value_heads"), 1);
+    EXPECT_EQ(importedText(kJob + "--group-query-attention --num-query-groups 4", 8).at("/model/num_key_value_heads"), 4);
+    EXPECT_EQ(importedText(kJob, 8).at("/model/num_key_value_heads"), 16);
+}
+
+TEST(MegatronImport, NoPositionEmbeddingTakesOnlyTheLearnedOneAway)
+{
+    EXPECT_EQ(importedText(kJob + "--no-position-embedding", 8).at("/model/position_embedding"), "none");
+    for (const char* flags :
+         {"--use-rotary-position-embeddings --no-position-embedding", "--no-position-embedding --position-embedding-type rope"}) {
+        const auto both = importedText(kJob + flags, 8);
+        EXPECT_EQ(both.at("/model/position_embedding"), "rope") << flags;
+        EXPECT_EQ(both.count(Became::contradictory), 0) << flags;
+    }
+}
+
+TEST(MegatronImport, ChunksByLayersCountEmbeddingAndLossWhereTheSplitDoes)
+{
+    const std::string job =
+        "python pretrain_gpt.py --num-layers 30 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+        "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 "
+        "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 4 ";
+    const auto with = importedText(job + "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split", 8);
+    EXPECT_EQ(with.at("/schedule/virtual_stages"), 2); // (30 + 2) / 4 / 4
+    EXPECT_EQ(with.at("/schedule/layers_per_stage"), Json({3, 4, 4, 4, 4, 4, 4, 3}));
+    EXPECT_EQ(with.count(Became::contradictory), 0);
+    EXPECT_GT(importedText(job, 8).count(Became::contradictory), 0);
+}
+
+TEST(MegatronImport, AWorldThatIsNotGivenIsTheSmallestThatItsExpertsLieOver)
+{
+    const auto out = importedText(kJob + "--num-experts 64 --expert-model-parallel-size 8 --expert-tensor-parallel-size 1 "
+                                         "--tensor-model-parallel-size 2 --sequence-parallel --pipeline-model-parallel-size 2");
+    EXPECT_EQ(out.at("/layout/dp"), 4); // 16 ranks = etp 1 x ep 8 x pp 2
+    EXPECT_THAT(out.imported.unknown, testing::Contains("/layout/dp"));
+    EXPECT_EQ(out.at("/model/num_experts"), 64) << "it resolves";
+}
+
+TEST(MegatronImport, PartOfASharedExpertIsOneAndSaid)
+{
+    const auto out =
+        importedText(kJob + "--num-experts 8 --moe-ffn-hidden-size 1024 --moe-shared-expert-intermediate-size 512", 8);
+    EXPECT_EQ(out.at("/model/num_shared_experts"), 1);
+    EXPECT_EQ(out.became("--moe-shared-expert-intermediate-size"), "not_representable");
+}
+
+TEST(MegatronImport, LayersOfSeveralKindsAreCountedAndSaidNotToBe)
+{
+    const std::string job = "python pretrain_mamba.py --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+                            "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 "
+                            "--pipeline-model-parallel-size 2 ";
+    const auto out = importedText(job + "--hybrid-layer-pattern 'M-M*|M-ME-|M-|*-/M*/M*'", 8);
+    EXPECT_EQ(out.at("/model/num_hidden_layers"), 13);
+    EXPECT_EQ(out.at("/model/num_nextn_predict_layers"), 2);
+    EXPECT_EQ(out.at("/schedule/layers_per_stage"), Json({4, 5, 2, 2}));
+    EXPECT_EQ(out.became("--hybrid-layer-pattern"), "not_representable");
+    EXPECT_EQ(importedText(job + "--hybrid-override-pattern M-M*M-M*", 8).at("/model/num_hidden_layers"), 8);
+}
+
+TEST(MegatronImport, AnEncoderBesideTheDecoderIsSaidToBeLayersOfOne)
+{
+    const auto out = importedText("python pretrain_t5.py --encoder-num-layers 12 --decoder-num-layers 12 --hidden-size 768 "
+                                  "--num-attention-heads 12 --encoder-seq-length 512 --decoder-seq-length 128 "
+                                  "--max-position-embeddings 512 --micro-batch-size 16 --global-batch-size 512 --bf16",
+                                  8);
+    EXPECT_EQ(out.at("/model/num_hidden_layers"), 24);
+    EXPECT_EQ(out.at("/training/sequence_length"), 512);
+    EXPECT_EQ(out.became("--decoder-num-layers"), "not_representable");
+}
+
+TEST(MegatronImport, WindowsSinksAndLayersWithoutRotationHaveKeys)
+{
+    const auto out = importedText(kJob + "--position-embedding-type rope --window-size 127,0 --window-attn-skip-freq 2 "
+                                         "--softmax-type learnable --no-rope-freq 4 --use-rope-scaling --rope-scaling-factor 32",
+                                  8);
+    EXPECT_EQ(out.at("/model/sliding_window"), 128);
+    EXPECT_EQ(out.at("/model/sliding_window_pattern"), 2);
+    EXPECT_EQ(out.at("/model/attention_sinks"), true);
+    EXPECT_EQ(out.at("/model/no_rope_layer_interval"), 4);
+    EXPECT_EQ(out.at("/model/rope_scaling/rope_type"), "llama3");
+    EXPECT_EQ(out.at("/model/rope_scaling/factor"), 32);
+    EXPECT_EQ(out.count(Became::notRepresentable), 0);
+    const auto listed = importedText(kJob + "--window-size 127,0 --window-attn-skip-freq '([1]*3+[0])*6'", 8);
+    EXPECT_EQ(listed.at("/model/layer_types").size(), 24U);
+    EXPECT_EQ(listed.at("/model/layer_types/2"), "sliding_attention");
+    EXPECT_EQ(listed.at("/model/layer_types/3"), "full_attention");
+}
+
+TEST(MegatronImport, PatternsOfExpertsAreListsAsPythonHasThem)
+{
+    for (const char* pattern : {"([0]+[1])*12", "12*([0,1])", "[0,1]*12", "( [0] + [1] )*3*4"}) {
+        const auto out = importedText(kJob + "--num-experts 8 --moe-layer-freq '" + pattern + "'", 8);
+        EXPECT_EQ(out.at("/model/first_k_dense_replace"), 1) << pattern;
+        EXPECT_EQ(out.at("/model/moe_layer_freq"), 2) << pattern;
+    }
+}
+
+TEST(MegatronImport, AttentionIsFusedWhereTheImplementationCanBe)
+{
+    EXPECT_EQ(importedText(kJob, 8).at("/training/flash_attention"), true);
+    EXPECT_EQ(importedText(kJob + "--transformer-impl local", 8).at("/training/flash_attention"), false);
+    EXPECT_EQ(importedText(kJob + "--transformer-impl local --use-flash-attn", 8).at("/training/flash_attention"), true);
+    EXPECT_EQ(importedText(kJob + "--deepspeed", 8).at("/training/flash_attention"), false);
+    EXPECT_EQ(importedText(kJob + "--deepspeed --use-flash-attn-v2", 8).at("/training/flash_attention"), true);
+}
+
+TEST(MegatronImport, PyTorchsWrapperReducesBesideTheBackwardPass)
+{
+    EXPECT_EQ(importedText(kJob + "--DDP-impl torch", 8).at("/training/overlap/grad_reduce"), true);
+    EXPECT_EQ(importedText(kJob + "--DDP-impl local", 8).at("/training/overlap/grad_reduce"), false);
+}
+
+TEST(MegatronImport, ParametersThatFsdpKeepsAreTheSecondStage)
+{
+    EXPECT_EQ(importedText(kJob + "--use-torch-fsdp2", 8).at("/layout/zero_stage"), 3);
+    EXPECT_EQ(importedText(kJob + "--use-torch-fsdp2 --torch-fsdp2-no-reshard-after-forward", 8).at("/layout/zero_stage"), 2);
+}
+
+TEST(MegatronImport, FunctionalTestsMayHoldScriptsBesideTheirArguments)
+{
+    const auto out =
+        importedText("BEFORE_SCRIPT: |\n  python quantize.py \\\n    --bf16 \\\n    --seq-length 4096\nMODEL_ARGS:\n"
+                     "  --num-layers: 24\n  --hidden-size: 2048\n  --num-attention-heads: 16\n  --seq-length: 2048\n"
+                     "  --max-position-embeddings: 2048\n  --micro-batch-size: 2\n  --bf16: true\nMODE: pretraining\n",
+                     8);
+    EXPECT_EQ(out.at("/model/hidden_size"), 2048);
+    EXPECT_EQ(out.at("/training/sequence_length"), 2048);
+    EXPECT_EQ(out.became("MODE"), "harmless");
+}
+
+TEST(MegatronImport, OptionsThatChangeTheStepAreNotCalledStrangers)
+{
+    const auto out = importedText(kJob + "--no-bias-gelu-fusion --use-persistent-ckpt-worker --defer-embedding-wgrad-compute "
+                                         "--experimental-attention-variant gated_delta_net --fine-grained-activation-offloading",
+                                  8);
+    EXPECT_EQ(out.became("--no-bias-gelu-fusion"), "harmless");
+    EXPECT_EQ(out.became("--use-persistent-ckpt-worker"), "harmless");
+    EXPECT_EQ(out.became("--defer-embedding-wgrad-compute"), "not_representable");
+    EXPECT_EQ(out.became("--experimental-attention-variant"), "not_representable");
+    EXPECT_EQ(out.became("--fine-grained-activation-offloading"), "not_representable");
+}
+
+const std::string kNemo = "trainer:\n  num_nodes: 1\n  devices: 8\n  precision: bf16\nmodel:\n  micro_batch_size: 1\n"
+                          "  global_batch_size: 64\n  tensor_model_parallel_size: 2\n  encoder_seq_length: 2048\n"
+                          "  max_position_embeddings: 2048\n  num_layers: 24\n  hidden_size: 2048\n  num_attention_heads: 16\n";
+
+TEST(NemoImport, Fp8IsASwitchAndItsFormsSayWhichKind)
+{
+    const auto off = importedText(kNemo + "  fp8: false\n  fp8_e4m3: false\n  fp8_hybrid: true\n");
+    EXPECT_EQ(off.at("/training/precision"), "bf16");
+    EXPECT_EQ(off.count(Became::contradictory), 0);
+    EXPECT_EQ(importedText(kNemo + "  fp8: true\n  fp8_e4m3: false\n  fp8_hybrid: true\n").at("/training/precision"), "fp8");
+}
+
+TEST(NemoImport, ReadsWhatItCallsBySpellingsOfItsOwn)
+{
+    const auto out =
+        importedText(kNemo + "  bias: false\n  qkv_bias: true\n  ub_tp_comm_overlap: true\n  sequence_parallel: false\n"
+                             "  position_embedding_type: ALiBi\n  optim:\n    name: mcore_distributed_optim\n"
+                             "    grad_sync_dtype: bf16\n");
+    EXPECT_EQ(out.at("/model/qkv_bias"), true);
+    EXPECT_EQ(out.at("/training/gradient_dtype"), "bf16");
+    EXPECT_EQ(out.at("/training/overlap/tp_comm"), false) << "NeMo switches it off without sequence parallelism";
+    EXPECT_THAT(out.textOn("model.position_embedding_type"), HasSubstr("alibi"));
+}
+
+} // namespace

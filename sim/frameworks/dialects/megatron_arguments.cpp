@@ -238,6 +238,8 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
                     "the batch grows while training" + (words.empty() ? std::string() : ", from " + words.front()) +
                         ": the last one is imported");
     }
+    if (!job.globalBatch)
+        job.accumulation = positive(reading.integer("gas", "/training/global_batch_size"));
     settleBatch(job);
 
     const std::optional<bool> bf16 = reading.flag("bf16", "/training/precision");

@@ -306,7 +306,7 @@ void readModel(Job& job, const MegatronRules& rules)
         reading.byDefault("position_embedding_type", "learned_absolute", "/model/position_embedding");
     if (position.empty() || (noTable && position.starts_with("learned")))
         position = noTable ? "none" : "learned_absolute";
-    const bool isRotated = position == "rope" || position == "yarn" || position == "mrope";
+    const bool isRotated = position == "rope" || position == "rotary" || position == "yarn" || position == "mrope";
     job.model["position_embedding"] = isRotated ? "rope" : position.starts_with("learned") ? "learned" : "none";
     if (position == "alibi")
         reading.say("position_embedding_type", Became::notRepresentable,

@@ -1,4 +1,5 @@
 // torchtitan: TOML of 2024 and 2025 (29624e3 and before), overrides and printed configs of 2026 (b5bcd76).
+#include "sim/frameworks/dialects/torchtitan_flavours.h"
 #include "sim/frameworks/job.h"
 
 #include "sim/text/quoted.h"
@@ -10,35 +11,14 @@
 namespace sim::frameworks {
 namespace {
 
-/// Flavours that the catalogue does not name in the same words, and models for tests, by numbers.
-struct TitanFlavour {
-    std::string_view name, flavour, base;
-};
-constexpr std::array kTitanFlavours = {TitanFlavour{"llama2", "7B", "llama2-7b"},
-                                       TitanFlavour{"llama2", "13B", "llama2-13b"},
-                                       TitanFlavour{"llama2", "70B", "llama2-70b"},
-                                       TitanFlavour{"llama3", "8B", "llama3-8b"},
-                                       TitanFlavour{"llama3", "70B", "llama3-70b"},
-                                       TitanFlavour{"llama3", "405B", "llama3-405b"},
-                                       TitanFlavour{"llama4", "17bx16e", "llama4-scout"},
-                                       TitanFlavour{"llama4", "17bx128e", "llama4-maverick"},
-                                       TitanFlavour{"deepseek_v3", "16B", "deepseek-v2-lite"},
-                                       TitanFlavour{"deepseek_v3", "236B", "deepseek-v2"},
-                                       TitanFlavour{"deepseek_v3", "671B", "deepseek-v3"},
-                                       TitanFlavour{"qwen3", "0.6B", "qwen3-0.6b"},
-                                       TitanFlavour{"qwen3", "8B", "qwen3-8b"},
-                                       TitanFlavour{"qwen3", "32B", "qwen3-32b"},
-                                       TitanFlavour{"qwen3", "30B-A3B", "qwen3-30b-a3b"},
-                                       TitanFlavour{"qwen3", "235B-A22B", "qwen3-235b-a22b"},
-                                       TitanFlavour{"gpt_oss", "20b", "gpt-oss-20b"},
-                                       TitanFlavour{"gpt_oss", "120b", "gpt-oss-120b"}};
-
 /// Names since 2024, as those of the [parallelism] table of 2025.
 constexpr std::array kTitanAliases = {
     Alias{"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
     Alias{"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
     Alias{"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
     Alias{"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
+    Alias{"training.sequence_parallel_degree", "parallelism.tensor_parallel_degree"}, // spring 2024: of tp, with it
+    Alias{"training.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
     Alias{"training.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"},
     Alias{"experimental.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"},
     Alias{"compile.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"},
@@ -78,26 +58,29 @@ void readTitanModel(Job& job)
     Reading& reading = job.reading;
     const std::optional<std::string> name = reading.word("model.name", "/model/base");
     const std::optional<std::string> flavour = reading.word("model.flavor", "/model/base");
-    const std::optional<std::string> config = reading.word("config", "/model/base"); // --config llama3_8b, since 2026
-    if (config)
+    if (const auto config = reading.word("config", "/model/base")) // --config llama3_8b, since 2026
         putModelByName(job, "config", *config);
+    if (const auto of = reading.word("hf_transformers.model", "/model/base")) { // the model is one of Hugging Face's
+        putModelByName(job, "hf_transformers.model", *of);
+        if (flavour)
+            reading.say("model.flavor", Became::harmless, "hf_transformers.model names the model");
+        return;
+    }
     if (!name || !flavour)
         return;
-    for (const TitanFlavour& one : kTitanFlavours)
-        if (one.name == *name && one.flavour == *flavour) {
-            job.model["base"] = one.base;
-            reading.say("model.flavor", Became::used,
-                        "flavour " + *flavour + " of " + *name + ": the catalogue's " + std::string(one.base), "/model/base");
-            return;
-        }
-    if (*flavour == "debugmodel") { // torchtitan's model for tests
-        const bool isOld = reading.hasPrefix("training.tensor_parallel") ||
-                           reading.spelled("training.local_batch_size") == "training.batch_size";
-        job.model = {{"num_hidden_layers", isOld ? 8 : 6}, {"hidden_size", 256},       {"num_attention_heads", 16},
-                     {"num_key_value_heads", 16},          {"intermediate_size", 768}, {"vocab_size", 2048},
-                     {"max_position_embeddings", 8192}};
+    const bool isOld =
+        reading.hasPrefix("training.tensor_parallel") || reading.spelled("training.local_batch_size") == "training.batch_size";
+    if (const TitanFlavour found = titanFlavour(*name, *flavour, isOld); !found.base.empty()) {
+        job.model["base"] = found.base;
+        reading.say("model.flavor", Became::used, "flavour " + *flavour + " of " + *name + ": the catalogue's " + found.base,
+                    "/model/base");
+        return;
+    } else if (!found.numbers.empty()) {
+        job.model = found.numbers;
         reading.say("model.flavor", Became::used,
-                    std::string("torchtitan's model for tests: ") + (isOld ? "8" : "6") + " layers of 256",
+                    "flavour " + *flavour + " of torchtitan's " + *name + ": " +
+                        std::to_string(memberOr<int>(found.numbers, "num_hidden_layers", 0)) + " layers of " +
+                        std::to_string(memberOr<int>(found.numbers, "hidden_size", 0)),
                     "/model/num_hidden_layers");
         return;
     }
@@ -291,6 +274,8 @@ void readTorchtitan(Job& job)
             if (converter.find("mx") != std::string::npos)
                 precision = "mxfp8";
         }
+    if (const auto old = reading.word("training.fp8_linear", "/training/precision"); old && !old->empty() && *old != "false")
+        has8 = true; // spring 2024
     for (const char* name : {"training.enable_float8_linear", "float8.enable_float8_linear"})
         has8 = reading.flag(name, "/training/precision").value_or(false) || has8;
     if (has8)
@@ -351,7 +336,10 @@ void readTorchtitan(Job& job)
         Alias{"parallelism.module_fqns_per_model_part*", "names of modules: see schedule.layers_per_stage"},
         Alias{"training.enable_cpu_offload", "see training.offload.optimizer"},
         Alias{"parallelism.enable_compiled_autograd", "has no key"},
-        Alias{"activation_checkpoint.per_op_sac*", "lists of operators have no key"}};
+        Alias{"activation_checkpoint.per_op_sac*", "lists of operators have no key"},
+        Alias{"encoder.*", "encoders have no key"},
+        Alias{"training.img_size", "images have no key"},
+        Alias{"data.max_*", "images have no key"}};
     reading.notRepresentable(kTitanNot);
     static constexpr std::array<std::string_view, 34> kTitanHarmless = {"job.*",
                                                                         "profiling.*",
@@ -388,9 +376,9 @@ void readTorchtitan(Job& job)
                                                                         "parallelism.context_parallel_load_balancer",
                                                                         "training.*_folder"};
     reading.harmless(kTitanHarmless);
-    reading.harmless(std::array<std::string_view, 12>{"module", "model.converters", "rdzv_*", "local_ranks_filter", "role", "tee",
-                                                      "master_*", "node_rank", "hf_assets*", "tokenizer*", "dump_folder",
-                                                      "dataloader.*"});
+    reading.harmless(std::array<std::string_view, 17>{
+        "training.checkpoint_*", "training.classif*", "eval.*", "inference.*", "data.*", "module", "model.converters", "rdzv_*",
+        "local_ranks_filter", "role", "tee", "master_*", "node_rank", "hf_assets*", "tokenizer*", "dump_folder", "dataloader.*"});
 }
 
 } // namespace sim::frameworks

@@ -236,7 +236,7 @@ void ShellWords::variable(const std::string& name, const std::string& asWritten,
         return;
     }
     const ShellVariable& value = found->second;
-    Part part{.texts = value.isArray ? value.elements : value.pieces, .isSplit = !isQuoted && !value.isArray};
+    Part part{.texts = value.isArray ? value.elements : value.pieces, .isSplit = !isQuoted};
     if (value.isArray) {
         part.areWords = isWhole || !isQuoted;
         if (!isWhole && !part.texts.empty())

@@ -1,0 +1,48 @@
+// torchtitan's files of each year: what its flavours stand for, and the names of its first spring.
+#include "tests/support/imported.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using test::importedText;
+
+std::string model(const std::string& name, const std::string& flavour)
+{
+    return "[model]\nname = \"" + name + "\"\nflavor = \"" + flavour + "\"\n[training]\nlocal_batch_size = 2\nseq_len = 2048\n";
+}
+
+TEST(TorchtitanImport, KnowsTheNamesOfItsFirstSpring)
+{
+    const auto out = importedText("[model]\nname = \"llama\"\nflavor = \"13B\"\n[training]\nbatch_size = 8\nseq_len = 4096\n"
+                                  "data_parallel_degree = -1\nsequence_parallel_degree = 8\npipeline_parallel_degree = 1\n"
+                                  "fp8_linear = \"dynamic\"\ncheckpoint_interval = 3600\n",
+                                  64);
+    EXPECT_EQ(out.at("/layout/tp"), 8);
+    EXPECT_EQ(out.at("/layout/dp"), 8);
+    EXPECT_EQ(out.at("/model/num_hidden_layers"), 40);
+    EXPECT_EQ(out.at("/training/precision"), "fp8");
+    EXPECT_EQ(out.became("training.checkpoint_interval"), "harmless");
+}
+
+TEST(TorchtitanImport, FlavoursAreTheModelsOfItsRegistry)
+{
+    EXPECT_EQ(importedText(model("qwen3", "1.7B"), 8).at("/model/hidden_size"), 2048);
+    EXPECT_EQ(importedText(model("qwen3", "1.7B"), 8).at("/model/tie_word_embeddings"), true);
+    EXPECT_EQ(importedText(model("deepseek_v3", "debugmodel"), 8).at("/model/num_experts_per_tok"), 3);
+    EXPECT_EQ(importedText(model("llama4", "debugmodel"), 8).at("/model/moe_layer_freq"), 2);
+    EXPECT_EQ(importedText(model("gpt_oss", "debugmodel"), 8).at("/model/num_hidden_layers"), 4);
+    EXPECT_EQ(importedText(model("llama3", "debugmodel"), 8).at("/model/num_hidden_layers"), 6);
+    for (const auto& [name, flavour] : {std::pair{"llama3_simple_fsdp", "8B"}, {"llama3", "8B_flex"}, {"llama3_ft", "8B"}})
+        EXPECT_EQ(importedText(model(name, flavour), 8).at("/model/intermediate_size"), 14336) << name << " " << flavour;
+}
+
+TEST(TorchtitanImport, AModelOfHuggingFaceIsNamedInATableOfItsOwn)
+{
+    const auto out = importedText(model("transformers_backend", "debugmodel") + "[hf_transformers]\nmodel = \"Qwen/Qwen3-8B\"\n", 8);
+    EXPECT_EQ(out.at("/model/hidden_size"), 4096);
+    EXPECT_EQ(out.at("/model/num_hidden_layers"), 36);
+}
+
+} // namespace

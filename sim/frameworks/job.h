@@ -83,6 +83,7 @@ struct MegatronRules {
     int expertInterval = 1;             ///< the last of so many layers has experts, unless a pattern says it
     bool partitionsAnyCount = false;    ///< layers need not divide over stages
     bool attentionIsFused = true;       ///< unless given
+    std::string precision = "fp32";     ///< unless given
 };
 void readMegatronArguments(Job&, const MegatronRules&);
 /// Notes on those that become no key: unsayable here, or without effect on the step.

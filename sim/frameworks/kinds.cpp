@@ -139,7 +139,8 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "axolotl-yaml";
     if (hasKey(text, "language_model") || hasKey(text, "model_parallel"))
         return "megatron-yaml";
-    if (contains(text, {"_target_:", "cfg.model", "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
+    if (contains(text, {"_target_:", "cfg.model", "cfg.train.", "cfg.mixed_precision", "ConfigContainer", "trainer.strategy.",
+                        "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
                         "model.tensor_model_parallel_size=", "model.pipeline_model_parallel_size ="}))
         return "bridge-python";
     if (hasKey(text, "trainer") && hasKey(text, "model"))
@@ -166,7 +167,8 @@ Sheet readAssignedWords(const std::string& file, const std::string& text)
             if (sheet.settings.size() > kMostSettings)
                 failAt(file, line, "has more than " + std::to_string(kMostSettings) + " settings");
             const std::string name = word.substr(0, equals);
-            sheet.settings.push_back({name, valueOf(value), line, name, file});
+            const bool isVariable = std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+            sheet.settings.push_back({(isVariable ? "@env." : "") + name, valueOf(value), line, name, file});
         }
         if (end < text.size() && text[end] == '\n')
             ++line;
@@ -193,10 +195,12 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
     if (kind == "bridge-python")
         return contains(text, {"_target_:"}) || (!contains(text, {"="}) && contains(text, {":"})) ? readYaml(file, text)
                                                                                                   : readPython(file, text);
-    if (kind == "maxtext")
-        return contains(text, {"_parallelism:", "per_device_batch_size:", "base_emb_dim:", "model_name:"})
-                   ? readYaml(file, text)
-                   : readAssignedWords(file, text);
+    if (kind == "maxtext") {
+        if (contains(text, {"_parallelism:", "per_device_batch_size:", "base_emb_dim:", "model_name:"}))
+            return readYaml(file, text);
+        Sheet command = readShellAssignments(file, text);
+        return command.settings.empty() ? readAssignedWords(file, text) : command;
+    }
     return readYaml(file, text);
 }
 

@@ -61,7 +61,7 @@ int Reading::indexOf(std::string_view name) const
 {
     int unset = -1, open = -1; // null says no more than nothing does, and what is left open less than a value
     for (std::size_t i = m_settings.size(); i-- > 0;) {
-        if (m_settings[i].name != name)
+        if (m_settings[i].name != name || m_settings[i].replacedBy > 0)
             continue;
         if (m_settings[i].value.is_null())
             unset = unset < 0 ? static_cast<int>(i) : unset;
@@ -100,7 +100,7 @@ const Json* Reading::take(std::string_view name, std::string_view pointer)
         return nullptr;
     const Setting& chosen = m_settings[static_cast<std::size_t>(last)];
     for (std::size_t i = 0; i < m_settings.size(); ++i) {
-        if (m_settings[i].name != name)
+        if (m_settings[i].name != name || m_settings[i].replacedBy > 0)
             continue;
         State& state = m_states[i];
         if (state.isTaken && i == static_cast<std::size_t>(last)) {
@@ -322,6 +322,13 @@ void Reading::notRepresentable(std::span<const Alias> namesAndWhy)
     }
 }
 
+void Reading::harmlessVariables()
+{
+    for (std::size_t i = 0; i < m_settings.size(); ++i)
+        if (!m_states[i].isTaken && m_settings[i].spelled.find('.') == std::string::npos)
+            m_states[i] = {.isTaken = true, .became = Became::harmless, .text = "a variable of the recipe"};
+}
+
 int Reading::lineOf(std::string_view name) const
 {
     const int index = indexOf(name);
@@ -353,7 +360,11 @@ std::vector<Note> Reading::takeNotes()
     for (std::size_t i = 0; i < m_settings.size(); ++i) {
         const Setting& setting = m_settings[i];
         State& state = m_states[i];
-        if (!state.isTaken && setting.name.starts_with("@env.")) {
+        if (setting.replacedBy > 0) {
+            state = {.isTaken = true,
+                     .became = Became::harmless,
+                     .text = "is assigned again on line " + std::to_string(setting.replacedBy) + ", which counts"};
+        } else if (!state.isTaken && setting.name.starts_with("@env.")) {
             state = {.isTaken = true, .became = Became::harmless, .text = "a variable of the script"};
         } else if (!state.isTaken) {
             state.became = Became::unknown;

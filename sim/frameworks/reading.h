@@ -63,6 +63,8 @@ public:
     /// Takes what nobody has asked for: harmless ones by name, and those that a scenario cannot say.
     void harmless(std::span<const std::string_view> patterns);
     void notRepresentable(std::span<const Alias> namesAndWhy);
+    /// Takes what nobody has asked for and has no dot: a program's variables.
+    void harmlessVariables();
 
     int lineOf(std::string_view name) const;
     std::string spelled(std::string_view name) const;

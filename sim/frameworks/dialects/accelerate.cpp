@@ -153,7 +153,7 @@ void readAccelerate(Job& job)
         Alias{"deepspeed_config.offload_*_device", "offloading: see training.offload.optimizer"},
         Alias{"*_cp_comm_strategy", "how context-parallel ranks talk has no key"}};
     reading.notRepresentable(kAccelerateNot);
-    static constexpr std::array<std::string_view, 24> kAccelerateHarmless = {"compute_environment",
+    static constexpr std::array<std::string_view, 27> kAccelerateHarmless = {"compute_environment",
                                                                              "debug",
                                                                              "downcast_bf16",
                                                                              "enable_cpu_affinity",
@@ -174,6 +174,9 @@ void readAccelerate(Job& job)
                                                                              "fp8_config*",
                                                                              "mpirun_config*",
                                                                              "num_cpu*",
+                                                                             "*_config",
+                                                                             "ec2_*",
+                                                                             "iam_*",
                                                                              "log*",
                                                                              "use_parallelism_config",
                                                                              "fp16"};
@@ -201,6 +204,7 @@ void readAxolotl(Job& job)
         job.givenDp = replicate * std::max(1, shard.value_or(1)) * std::max(1, ep.value_or(1));
         job.gpusFrom = "dp_shard_size";
     }
+    job.expertRanks = std::max(1, ep.value_or(1));
     settleWorld(job);
     if (ep && *ep > 1)
         job.layout["ep"] = *ep;
@@ -212,6 +216,8 @@ void readAxolotl(Job& job)
         facts.stage = at != std::string::npos && at + 4 < file->size() && (*file)[at + 4] >= '0' && (*file)[at + 4] <= '3'
                           ? (*file)[at + 4] - '0'
                           : 0;
+        if (file->find("cpuoffload_all") != std::string::npos)
+            job.training["offload"]["optimizer"] = 1;
         reading.say("deepspeed", Became::unknown, "the stage is read from the file's name; give the file too",
                     "/layout/zero_stage");
     }
@@ -221,9 +227,12 @@ void readAxolotl(Job& job)
     const auto positive = [](std::optional<int> value) { return value && *value > 0 ? value : std::nullopt; };
     job.microBatch = positive(reading.integer("micro_batch_size", "/training/micro_batch_size"));
     job.accumulation = positive(reading.integer("gradient_accumulation_steps", "/training/global_batch_size"));
+    if (const auto both = positive(reading.integer("batch_size", "/training/global_batch_size")); both && !job.accumulation)
+        job.accumulation = std::max(1, *both / std::max(1, job.microBatch.value_or(1))); // of one device, in 2023
     if (!job.accumulation)
         job.accumulation = 1;
     settleBatch(job);
+    reading.apply(std::array{Alias{"bfloat16", "bf16"}, Alias{"float16", "fp16"}});
     const bool is32 = !reading.peek("bf16") && !reading.peek("fp16");
     std::string precision = "fp32";
     for (const char* name : {"fp16", "bf16", "fp8"})
@@ -248,6 +257,8 @@ void readAxolotl(Job& job)
     }
     if (const auto flash = reading.flag("flash_attention", "/training/flash_attention"))
         job.training["flash_attention"] = *flash;
+    if (const auto kernel = reading.word("attn_implementation", "/training/flash_attention"))
+        job.training["flash_attention"] = *kernel != "eager";
     if (const auto adapter = reading.word("adapter", "/training/lora"); adapter == "lora" || adapter == "qlora") {
         if (const auto rank = reading.integer("lora_r", "/training/lora/rank"); rank && *rank > 0)
             job.training["lora"] = {{"rank", *rank}};
@@ -265,13 +276,81 @@ void readAxolotl(Job& job)
             reading.say("adapter", Became::notRepresentable, "weights in 4 bits have no key: imported as LoRA");
     }
     putOverlapOfFsdp(job, facts.stage == 3);
-    static constexpr std::array kAxolotlNot = {Alias{"fsdp_config.offload_params", "parameters on the host have no key"},
-                                               Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
-                                               Alias{"load_in_8bit", "weights in 8 bits have no key"},
-                                               Alias{"load_in_4bit", "weights in 4 bits have no key"},
-                                               Alias{"sample_packing", "packed documents: see training.documents"},
-                                               Alias{"ring_attn_func", "how context-parallel ranks talk has no key"}};
+    static constexpr std::array kAxolotlNot = {
+        Alias{"fsdp_config.offload_params", "parameters on the host have no key"},
+        Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
+        Alias{"load_in_8bit", "weights in 8 bits have no key"},
+        Alias{"load_in_4bit", "weights in 4 bits have no key"},
+        Alias{"sample_packing", "packed documents: see training.documents"},
+        Alias{"activation_offloading", "activations on the host have no key"},
+        Alias{"tiled_mlp", "an MLP in pieces of the sequence has no key"},
+        Alias{"rl", "the other passes of preference training are not imported"},
+        Alias{"trl.*", "generation in between has no key"},
+        Alias{"qat.*", "weights rounded while training have no key"},
+        Alias{"relora*", "see training.lora"},
+        Alias{"unfrozen_parameters*", "weights that are not trained: see training.lora"},
+        Alias{"lisa_*", "weights that are not trained: see training.lora"},
+        Alias{"gptq", "weights in 4 bits have no key"},
+        Alias{"model_quantization_config*", "weights in 4 bits have no key"},
+        Alias{"quantize_moe_experts", "weights in 4 bits have no key"},
+        Alias{"fp8_enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
+        Alias{"ring_attn_func", "how context-parallel ranks talk has no key"}};
     reading.notRepresentable(kAxolotlNot);
+    reading.harmless(std::array<std::string_view, 55>{"remove_unused_columns",
+                                                      "eot_tokens",
+                                                      "tokens*",
+                                                      "processor_type",
+                                                      "skip_prepare_dataset",
+                                                      "loss_watchdog_*",
+                                                      "torchdistx_path",
+                                                      "gptq_*",
+                                                      "max_packed_sequence_len",
+                                                      "ebft.*",
+                                                      "experimental_*",
+                                                      "experts_implementation",
+                                                      "llama4_linearized_experts",
+                                                      "trackio_*",
+                                                      "pretraining_dataset*",
+                                                      "model_config.*",
+                                                      "*_attn_impl",
+                                                      "fused_attn_kernel",
+                                                      "fused_*",
+                                                      "resize_*",
+                                                      "num_labels",
+                                                      "eta_min",
+                                                      "flash_optimum",
+                                                      "dsv4_*",
+                                                      "reward_model",
+                                                      "swanlab*",
+                                                      "nemo_gym_*",
+                                                      "min_sample_len",
+                                                      "hf_use_auth_token",
+                                                      "vllm.*",
+                                                      "accelerator_config.*",
+                                                      "freeze_mm_modules",
+                                                      "low_cpu_mem_usage",
+                                                      "diffusion.*",
+                                                      "revision_of_model",
+                                                      "reinit_weights",
+                                                      "nvfp4_*",
+                                                      "streaming*",
+                                                      "hatchery.*",
+                                                      "total_num_tokens",
+                                                      "base_model_ignore_patterns",
+                                                      "device_map*",
+                                                      "cls_model_config",
+                                                      "eaft_*",
+                                                      "torch_dtype",
+                                                      "expert_parallel_*",
+                                                      "jagged_*",
+                                                      "ray_*",
+                                                      "curriculum_*",
+                                                      "otel_*",
+                                                      "rl_*",
+                                                      "kto_*",
+                                                      "orpo_*",
+                                                      "do_causal_*",
+                                                      "process_reward_model"});
     static constexpr std::array<std::string_view, 64> kAxolotlHarmless = {"datasets*",
                                                                           "dataset*",
                                                                           "val_set_size",

@@ -18,11 +18,13 @@ void readHuggingFaceModel(Job& job, const std::string& prefix)
         ModelKey{"num_hidden_layers", {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}},
         ModelKey{"hidden_size", {"hidden_size", "n_embd", "d_model", ""}},
         ModelKey{"num_attention_heads", {"num_attention_heads", "n_head", "n_heads", ""}},
-        ModelKey{"num_key_value_heads", {"num_key_value_heads", "num_kv_heads", "multi_query_group_num", ""}},
+        ModelKey{"num_key_value_heads",
+                 {"num_key_value_heads", "num_kv_heads", "multi_query_group_num", "attn_config.kv_n_heads"}},
         ModelKey{"head_dim", {"head_dim", "", "", ""}},
-        ModelKey{"intermediate_size", {"intermediate_size", "n_inner", "ffn_hidden_size", ""}},
+        ModelKey{"intermediate_size", {"intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim"}},
         ModelKey{"vocab_size", {"vocab_size", "", "", ""}},
         ModelKey{"max_position_embeddings", {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"}},
+        ModelKey{"max_position_embeddings", {"seq_length", "", "", ""}}, // BLOOM, ChatGLM
     };
     for (const ModelKey& one : kKeys)
         for (const std::string_view name : one.names)
@@ -36,6 +38,13 @@ void readHuggingFaceModel(Job& job, const std::string& prefix)
 
 namespace {
 
+/// Names of one family each, as the others have them.
+constexpr std::array kFamilyNames = {
+    Alias{"rotary_emb_base", "rope_theta"},     Alias{"attn_config.rope_theta", "rope_theta"},
+    Alias{"norm_eps", "layer_norm_epsilon"},    Alias{"norm_epsilon", "layer_norm_epsilon"},
+    Alias{"ffn_config.moe_top_k", "moe_top_k"}, Alias{"ffn_config.ffn_hidden_size", "ffn_hidden_size"},
+    Alias{"no_bias", "use_bias", negated}};
+
 bool isFamily(const std::string& type, std::initializer_list<std::string_view> families)
 {
     return std::find(families.begin(), families.end(), type) != families.end();
@@ -44,12 +53,13 @@ bool isFamily(const std::string& type, std::initializer_list<std::string_view> f
 void readHuggingFaceExperts(Job& job, const std::string& type)
 {
     Reading& reading = job.reading;
-    for (const char* name : {"num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts"})
+    for (const char* name :
+         {"num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts", "ffn_config.moe_num_experts"})
         if (const auto experts = reading.integer(name, "/model/num_experts"); experts && *experts > 1)
             job.model["num_experts"] = *experts;
     if (!job.model.contains("num_experts"))
         return;
-    for (const char* name : {"num_experts_per_tok", "num_experts_per_token", "moe_k"})
+    for (const char* name : {"moe_top_k", "experts_per_token", "num_experts_per_token", "moe_k", "num_experts_per_tok"})
         if (const auto chosen = reading.integer(name, "/model/num_experts_per_tok"))
             job.model["num_experts_per_tok"] = *chosen;
     if (!job.model.contains("num_experts_per_tok")) {
@@ -92,14 +102,17 @@ void readHuggingFaceExperts(Job& job, const std::string& type)
     }
     if (const auto score = reading.word("scoring_func", "/model/scoring_func"); score == "sigmoid" || score == "softmax")
         job.model["scoring_func"] = *score;
-    else if (type == "deepseek_v3")
+    else if (isFamily(type, {"deepseek_v3", "glm4_moe", "llama4", "llama4_text"}))
         job.model["scoring_func"] = "sigmoid";
-    if (type == "deepseek_v3")
+    if (isFamily(type, {"deepseek_v3", "glm4_moe"}))
         job.model["router_bias"] = true;
+    if (isFamily(type, {"llama4", "llama4_text"}) && !job.model.contains("num_shared_experts"))
+        job.model["num_shared_experts"] = 1;
+    const auto topGroup = reading.integer("topk_group", "/model/topk_group");
     if (const auto groups = reading.integer("n_group", "/model/n_group"); groups && *groups > 1) {
         job.model["n_group"] = *groups;
-        if (const auto top = reading.integer("topk_group", "/model/topk_group"))
-            job.model["topk_group"] = *top;
+        if (topGroup)
+            job.model["topk_group"] = *topGroup;
     }
     if (const auto factor = reading.real("routed_scaling_factor", "/model/routed_scaling_factor"); factor && *factor > 0)
         job.model["routed_scaling_factor"] = number(*factor);
@@ -109,23 +122,90 @@ void readHuggingFaceExperts(Job& job, const std::string& type)
 
 } // namespace
 
+/// Which layers see a window, a chunk, or all; which ones have no rotation.
+static void readHuggingFaceLayerTypes(Job& job, const std::string& type)
+{
+    Reading& reading = job.reading;
+    const bool isGemma3 = isFamily(type, {"gemma3", "gemma3_text"});
+    if (const auto chunk = reading.integer("attention_chunk_size", "/model/attention_chunk_size"); chunk && *chunk > 0)
+        job.model["attention_chunk_size"] = *chunk;
+    if (const auto every = reading.integer("no_rope_layer_interval", "/model/no_rope_layer_interval"); every && *every > 0)
+        job.model["no_rope_layer_interval"] = *every;
+    if (const auto list = reading.any("no_rope_layers", "/model/no_rope_layer_interval"); list && list->is_array()) {
+        const auto rotated = valueAs<std::vector<int>>(*list).value_or(std::vector<int>());
+        const auto first = std::find(rotated.begin(), rotated.end(), 0);
+        const int every = first == rotated.end() ? 0 : static_cast<int>(first - rotated.begin()) + 1;
+        bool isRegular = every > 0;
+        for (std::size_t i = 0; i < rotated.size(); ++i)
+            isRegular = isRegular && (rotated[i] == 0) == ((static_cast<int>(i) + 1) % every == 0);
+        if (isRegular)
+            job.model["no_rope_layer_interval"] = every;
+        else if (every > 0)
+            reading.say("no_rope_layers", Became::notRepresentable,
+                        "layers without rotation that are not every n-th have no key");
+    } else if (isFamily(type, {"llama4", "llama4_text"}) && !job.model.contains("no_rope_layer_interval")) {
+        job.model["no_rope_layer_interval"] = 4;
+        reading.byDefault("no_rope_layers", 4, "/model/no_rope_layer_interval", "are not given: every fourth layer");
+    }
+    const auto pattern = reading.integer("sliding_window_pattern", "/model/sliding_window_pattern");
+    const auto types = reading.any("layer_types", "/model/layer_types");
+    if (!job.model.contains("sliding_window"))
+        return;
+    if (pattern && *pattern > 0)
+        job.model["sliding_window_pattern"] = *pattern;
+    else if (types && types->is_array() && !types->empty()) {
+        Json list = Json::array();
+        for (const Json& one : *types)
+            list.push_back(one == Json("sliding_attention") ? "sliding_attention" : "full_attention");
+        job.model["layer_types"] = list;
+    } else if (isGemma3 || isFamily(type, {"gemma2", "gpt_oss"})) {
+        job.model["sliding_window_pattern"] = isGemma3 ? 6 : 2;
+        reading.byDefault("sliding_window_pattern", isGemma3 ? 6 : 2, "/model/sliding_window_pattern",
+                          "is not given: as models of the type " + type + " have it");
+    }
+}
+
 /// The whole of a config.json whose names have no prefix.
 static void readHuggingFaceConfig(Job& job)
 {
     Reading& reading = job.reading;
+    // A model of several kinds of input has its language model in a block of its own.
+    const bool isNested = reading.hasPrefix("text_config.");
+    if (isNested) {
+        reading.rename([](const std::string& name) {
+            if (name == "model_type" || name == "tie_word_embeddings")
+                return "outer." + name;
+            return name.starts_with("text_config.") ? name.substr(12) : name;
+        });
+        if (reading.peek("tie_word_embeddings") == nullptr)
+            reading.apply(std::array{Alias{"outer.tie_word_embeddings", "tie_word_embeddings"}});
+        if (reading.peek("model_type") == nullptr)
+            reading.apply(std::array{Alias{"outer.model_type", "model_type"}});
+    }
     const std::string type = reading.word("model_type", "/model").value_or("");
+    reading.apply(kFamilyNames);
+    if (isFamily(type, {"llama4_text", "llama4"})) // the width of an expert, and beside it that of dense layers
+        reading.apply(
+            std::array{Alias{"intermediate_size", "moe_intermediate_size"}, Alias{"intermediate_size_mlp", "intermediate_size"}});
     readHuggingFaceModel(job, "");
-    const bool isGpt2 = isFamily(type, {"gpt2", "gpt_bigcode", "gptj", "gpt_neox", "opt", "bloom", "mpt", "falcon"});
+    const bool isBert = isFamily(type, {"bert", "roberta", "xlm-roberta", "electra", "deberta"});
+    const bool isGpt2 =
+        isBert || isFamily(type, {"gpt2", "gpt_bigcode", "gptj", "gpt_neox", "gpt_neo", "opt", "bloom", "mpt", "falcon"});
     if (isGpt2 && !job.model.contains("intermediate_size") && job.model.contains("hidden_size")) {
         job.model["intermediate_size"] = 4 * std::min(memberOr<int>(job.model, "hidden_size", 1), 1 << 26);
         reading.byDefault("n_inner", job.model["intermediate_size"], "/model/intermediate_size", "is not given: 4 x n_embd");
     }
+    const bool isShared = reading.flag("multi_query", "/model/num_key_value_heads").value_or(type == "gpt_bigcode") &&
+                          !reading.flag("new_decoder_architecture", "/model/num_key_value_heads").value_or(false);
+    if (isShared && !reading.has("num_key_value_heads"))
+        job.model["num_key_value_heads"] = 1;
     if (!job.model.contains("num_key_value_heads") && job.model.contains("num_attention_heads")) {
         job.model["num_key_value_heads"] = job.model["num_attention_heads"];
         reading.byDefault("num_key_value_heads", job.model["num_attention_heads"], "/model/num_key_value_heads");
     }
     if (!job.model.contains("tie_word_embeddings")) {
-        const bool tied = isGpt2 || isFamily(type, {"gemma", "gemma2", "gemma3_text"});
+        const bool tied = (isGpt2 && !isFamily(type, {"gpt_neox", "gptj"})) ||
+                          isFamily(type, {"gemma", "gemma2", "gemma3", "gemma3_text", "cohere", "cohere2"});
         job.model["tie_word_embeddings"] = tied;
         reading.byDefault("tie_word_embeddings", tied, "/model/tie_word_embeddings",
                           "is not given: as models of the type " + (type.empty() ? std::string("llama") : type) + " have it");
@@ -136,7 +216,10 @@ static void readHuggingFaceConfig(Job& job)
         if (const auto word = reading.word(name, "/model/hidden_act")) {
             act = word->find("gelu") != std::string::npos                                                  ? "gelu"
                   : word->find("relu2") != std::string::npos || word->find("squared") != std::string::npos ? "relu2"
+                  : *word == "relu"                                                                        ? "relu2"
                                                                                                            : "silu";
+            if (*word == "relu")
+                reading.say(name, Became::notRepresentable, "relu: imported as relu2, its square");
             isActGiven = true;
         }
     if (!isActGiven) {
@@ -146,15 +229,15 @@ static void readHuggingFaceConfig(Job& job)
     job.model["hidden_act"] = act;
     job.model["gated_mlp"] = !isGpt2 && act != "relu2" && type != "starcoder2" && type != "phi";
     const bool isLayerNorm = isGpt2 || reading.has("layer_norm_epsilon") || reading.has("layer_norm_eps") ||
-                             isFamily(type, {"starcoder2", "phi", "nemotron"});
+                             isFamily(type, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
     job.model["normalization"] = isLayerNorm ? "layernorm" : "rmsnorm";
     for (const char* name : {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"})
         if (const auto epsilon = reading.real(name, isLayerNorm ? "/model/layer_norm_epsilon" : "/model/rms_norm_eps");
             epsilon && *epsilon > 0 && *epsilon < 1)
             job.model[isLayerNorm ? "layer_norm_epsilon" : "rms_norm_eps"] = number(*epsilon);
-    job.model["position_embedding"] = isFamily(type, {"gpt2", "gpt_bigcode", "opt"}) ? "learned"
-                                      : isFamily(type, {"bloom", "mpt"})             ? "none"
-                                                                                     : "rope";
+    job.model["position_embedding"] = isBert || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neo", "opt"}) ? "learned"
+                                      : isFamily(type, {"bloom", "mpt"})                                  ? "none"
+                                                                                                          : "rope";
     if (const auto theta = reading.real("rope_theta", "/model/rope_theta"); theta && *theta > 1)
         job.model["rope_theta"] = number(*theta);
     if (reading.hasPrefix("rope_scaling.")) {
@@ -170,18 +253,29 @@ static void readHuggingFaceConfig(Job& job)
         if (isFamily(kind, {"linear", "llama3", "yarn"}) && scaling.contains("factor"))
             job.model["rope_scaling"] = scaling;
     }
-    const bool bias = reading.flag("mlp_bias", "/model/bias")
-                          .value_or(isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neox", "opt", "bloom", "starcoder2", "phi"}));
+    bool bias = isBert || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neox", "gpt_neo", "opt", "bloom", "starcoder2", "phi"});
+    for (const char* name : {"mlp_bias", "use_bias", "bias"})
+        bias = reading.flag(name, "/model/bias").value_or(bias);
     const bool attentionBias = reading.flag("attention_bias", "/model/qkv_bias").value_or(isFamily(type, {"qwen2", "qwen2_moe"}));
     job.model["bias"] = bias;
     if (attentionBias && !bias)
         job.model["qkv_bias"] = true;
-    if (isFamily(type, {"qwen3", "qwen3_moe"}))
+    if (isFamily(type, {"gpt_oss"})) { // of all matrices of attention, of the router and of experts
+        job.model["attention_output_bias"] = attentionBias;
+        job.model["attention_sinks"] = true;
+        job.model["expert_bias"] = true;
+        job.model["router_bias"] = true;
+    }
+    for (const char* name : {"use_qk_norm", "qk_layernorm"})
+        if (reading.flag(name, "/model/qk_norm").value_or(false) && !isFamily(type, {"llama4", "llama4_text"}))
+            job.model["qk_norm"] = true;
+    if (isFamily(type, {"qwen3", "qwen3_moe", "qwen3_next", "gemma3", "gemma3_text", "olmo2", "olmo3", "olmoe"}))
         job.model["qk_norm"] = true;
     const bool usesWindow = reading.flag("use_sliding_window", "/model/sliding_window")
                                 .value_or(!isFamily(type, {"qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}));
     if (const auto window = reading.integer("sliding_window", "/model/sliding_window"); window && *window > 0 && usesWindow)
         job.model["sliding_window"] = *window;
+    readHuggingFaceLayerTypes(job, type);
     for (const char* key : {"q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
         if (const auto value = reading.integer(key, std::string("/model/") + key); value && *value > 0)
             job.model[key] = *value;
@@ -218,7 +312,7 @@ static void readHuggingFaceConfig(Job& job)
                                                                         "auto_map*",
                                                                         "quantization_config*",
                                                                         "max_window_layers",
-                                                                        "layer_types*",
+                                                                        "outer.*",
                                                                         "rope_scaling*",
                                                                         "rope_parameters*",
                                                                         "id2label*",
@@ -226,7 +320,66 @@ static void readHuggingFaceConfig(Job& job)
                                                                         "vocab_type",
                                                                         "pad_token*",
                                                                         "use_sliding_window"};
+    static constexpr std::array kModelNot = {
+        Alias{"vision_config*", "encoders have no key"},
+        Alias{"audio_config*", "encoders have no key"},
+        Alias{"mm_tokens_per_image", "encoders have no key"},
+        Alias{"partial_rotary_factor", "heads that are turned in part have no key"},
+        Alias{"rotary_dim", "heads that are turned in part have no key"},
+        Alias{"use_parallel_residual", "attention and MLP side by side have no key"},
+        Alias{"linear_*", "attention that is linear has no key: it is counted as usual attention"},
+        Alias{"full_attention_interval", "attention that is linear has no key: it is counted as usual attention"},
+        Alias{"alibi", "a bias inside of attention is not counted"},
+        Alias{"attn_config.alibi", "a bias inside of attention is not counted"},
+        Alias{"index_*", "attention that is sparse has no key"},
+        Alias{"type_vocab_size", "embeddings of token types are not in the model"}};
+    reading.notRepresentable(kModelNot);
     reading.harmless(kModelHarmless);
+    reading.harmless(std::array<std::string_view, 45>{"*_dropout_prob",
+                                                      "position_embedding_type",
+                                                      "apply_residual_connection_post_layernorm",
+                                                      "offset_alibi",
+                                                      "skip_bias_add",
+                                                      "logit_scale",
+                                                      "ffn_config.*",
+                                                      "attn_config.*",
+                                                      "cache_implementation",
+                                                      "*softcapping",
+                                                      "query_pre_attn_scalar",
+                                                      "rope_local_base_freq",
+                                                      "initial_context_length",
+                                                      "swiglu_limit",
+                                                      "rotary*",
+                                                      "norm_type",
+                                                      "clip_qkv",
+                                                      "*layer_norm*",
+                                                      "dropout",
+                                                      "init_std",
+                                                      "layerdrop",
+                                                      "word_embed_proj_dim",
+                                                      "use_mrope",
+                                                      "mlp_type",
+                                                      "attention_softmax_in_fp32",
+                                                      "*_token_index",
+                                                      "boi_*",
+                                                      "eoi_*",
+                                                      "image_*",
+                                                      "parallel_attn",
+                                                      "classifier_dropout",
+                                                      "chunk_size_*",
+                                                      "is_*",
+                                                      "output_*",
+                                                      "return_dict*",
+                                                      "use_bfloat16",
+                                                      "torchscript",
+                                                      "pruned_heads*",
+                                                      "original_max_position_embeddings",
+                                                      "sliding_window_size",
+                                                      "init_*",
+                                                      "is_decoder",
+                                                      "gradient_checkpointing",
+                                                      "tokenizer_class",
+                                                      "for_llm_compressor"});
 }
 
 void readHuggingFace(Job& job)

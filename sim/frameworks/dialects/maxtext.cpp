@@ -8,30 +8,117 @@
 
 namespace sim::frameworks {
 
+namespace {
+
+/// Powers of two that --global_parameter_scale puts on layers, heads and widths: eight times the parameters double each.
+struct Scale {
+    int layers = 1, heads = 1, hidden = 1;
+};
+Scale scaleOf(int parameters)
+{
+    int power = 0;
+    while (power < 30 && (1 << (power + 1)) <= parameters)
+        ++power;
+    const int base = power / 3, rest = power % 3;
+    return {.layers = 1 << base, .heads = 1 << (base + (rest > 0 ? 1 : 0)), .hidden = 1 << (base + (rest > 1 ? 1 : 0))};
+}
+
+/// Sizes, by default those of base.yml where no model is named; and the kind of its layers.
+void readMaxTextModel(Job& job, bool isNamed)
+{
+    Reading& reading = job.reading;
+    const std::optional<int> parameters = reading.integer("global_parameter_scale", "/model");
+    const Scale scale = scaleOf(std::clamp(parameters.value_or(1), 1, 1 << 20));
+    struct Size {
+        const char *name, *key;
+        int fallback, times;
+    };
+    for (const auto& [name, key, fallback, times] :
+         {Size{"base_num_decoder_layers", "num_hidden_layers", 16, scale.layers},
+          Size{"base_emb_dim", "hidden_size", 2048, scale.hidden}, Size{"base_mlp_dim", "intermediate_size", 7168, scale.heads},
+          Size{"base_num_query_heads", "num_attention_heads", 16, scale.heads},
+          Size{"base_num_kv_heads", "num_key_value_heads", 16, scale.heads}, Size{"head_dim", "head_dim", 128, 1},
+          Size{"vocab_size", "vocab_size", 32000, 1}, Size{"base_moe_mlp_dim", "moe_intermediate_size", 0, scale.heads},
+          Size{"shared_experts", "num_shared_experts", 0, 1}, Size{"first_num_dense_layers", "first_k_dense_replace", 0, 1},
+          Size{"interleave_moe_layer_step", "moe_layer_freq", 0, 1}, Size{"nope_layer_interval", "no_rope_layer_interval", 0, 1},
+          Size{"q_lora_rank", "q_lora_rank", 0, 1}, Size{"kv_lora_rank", "kv_lora_rank", 0, 1},
+          Size{"qk_nope_head_dim", "qk_nope_head_dim", 0, 1}, Size{"qk_rope_head_dim", "qk_rope_head_dim", 0, 1},
+          Size{"v_head_dim", "v_head_dim", 0, 1}, Size{"sliding_window_size", "sliding_window", 0, 1},
+          Size{"mtp_num_layers", "num_nextn_predict_layers", 0, 1}}) {
+        const std::string pointer = std::string("/model/") + key;
+        std::optional<int> value = reading.integer(name, pointer);
+        if (!value && fallback > 0 && !isNamed) {
+            value = fallback;
+            reading.byDefault(name, fallback, pointer);
+        }
+        if (value && *value > 0 && *value < (1 << 20))
+            job.model[key] = *value * times;
+    }
+    if (job.model.contains("kv_lora_rank"))
+        job.model.erase("head_dim");
+    if (const auto experts = reading.integer("num_experts", "/model/num_experts"); experts && *experts > 1)
+        job.model["num_experts"] = *experts;
+    if (const auto chosen = reading.integer("num_experts_per_tok", "/model/num_experts_per_tok");
+        chosen && *chosen > 0 && job.model.contains("num_experts"))
+        job.model["num_experts_per_tok"] = *chosen;
+    if (job.model.contains("num_experts") && !job.model.contains("moe_intermediate_size") &&
+        job.model.contains("intermediate_size"))
+        job.model["moe_intermediate_size"] = job.model["intermediate_size"];
+    if (const auto layers = reading.any("mlp_activations", "/model/hidden_act")) {
+        const std::vector<std::string> words = wordsOfList(*layers);
+        const std::string first = words.empty() ? "silu" : words.front();
+        job.model["hidden_act"] = first == "gelu" ? "gelu" : first == "relu" ? "relu2" : "silu";
+        job.model["gated_mlp"] = words.size() > 1;
+        if (first == "relu")
+            reading.say("mlp_activations", Became::notRepresentable, "relu: imported as relu2, its square");
+    }
+    if (reading.word("decoder_block", "/model/normalization") == "gpt3") {
+        job.model["normalization"] = "layernorm";
+        job.model["position_embedding"] = "learned";
+        job.model["bias"] = true;
+    }
+    if (const auto tied = reading.flag("logits_via_embedding", "/model/tie_word_embeddings"))
+        job.model["tie_word_embeddings"] = *tied;
+    if (const auto norm = reading.flag("use_qk_norm", "/model/qk_norm"))
+        job.model["qk_norm"] = *norm;
+    if (const auto bias = reading.flag("attention_bias", "/model/qkv_bias"); bias.value_or(false))
+        job.model["qkv_bias"] = true;
+    if (const auto theta = reading.real("rope_max_timescale", "/model/rope_theta"); theta && *theta > 1)
+        job.model["rope_theta"] = number(*theta);
+    if (const auto epsilon = reading.real("normalization_layer_epsilon", "/model/rms_norm_eps");
+        epsilon && *epsilon > 0 && *epsilon < 1)
+        job.model["rms_norm_eps"] = number(*epsilon);
+}
+
+} // namespace
+
 void readMaxText(Job& job)
 {
     Reading& reading = job.reading;
-    if (const auto name = reading.word("model_name", "/model/base"); name && *name != "default")
+    bool isNamed = false;
+    if (const auto name = reading.word("model_name", "/model/base"); name && *name != "default") {
         putModelByName(job, "model_name", *name);
-    const auto axis = [&](const char* name, std::string_view pointer, int fallback) {
+        isNamed = true;
+    }
+    const auto axis = [&](const char* name, std::string_view pointer, int inside = 1, int between = 1) {
         long long size = 1;
         int open = 0;
-        for (const char* tier : {"ici_", "dcn_"}) {
-            const int part =
-                reading.integer(tier + std::string(name) + "_parallelism", pointer).value_or(tier[0] == 'i' ? fallback : 1);
+        for (const auto& [tier, fallback] : {std::pair{"ici_", inside}, std::pair{"dcn_", between}}) {
+            const int part = reading.integer(tier + std::string(name) + "_parallelism", pointer).value_or(fallback);
             open += part < 0 ? 1 : 0;
             size *= std::max(1, std::min(part, 1 << 16));
         }
         return std::pair(static_cast<int>(std::min<long long>(size, 1 << 22)), open);
     };
-    const auto [tensor, tensorOpen] = axis("tensor", "/layout/tp", 1);
-    const auto [sequence, sequenceOpen] = axis("tensor_sequence", "/layout/tp", 1);
-    const auto [context, contextOpen] = axis("context", "/layout/cp", 1);
-    const auto [pipeline, pipelineOpen] = axis("pipeline", "/layout/pp", 1);
-    const auto [expert, expertOpen] = axis("expert", "/layout/ep", 1);
-    const auto [data, dataOpen] = axis("data", "/layout/dp", 1);
-    const auto [fsdp, fsdpOpen] = axis("fsdp", "/layout/dp_shard", 1);
-    const auto [transpose, transposeOpen] = axis("fsdp_transpose", "/layout/dp_shard", 1);
+    const auto [tensor, tensorOpen] = axis("tensor", "/layout/tp");
+    const auto [sequence, sequenceOpen] = axis("tensor_sequence", "/layout/tp");
+    const auto [context, contextOpen] = axis("context", "/layout/cp");
+    const auto [pipeline, pipelineOpen] = axis("pipeline", "/layout/pp");
+    const auto [expert, expertOpen] = axis("expert", "/layout/ep");
+    // What is not given takes the rest: of a slice its shards, of slices their replicas.
+    const auto [data, dataOpen] = axis("data", "/layout/dp", 1, -1);
+    const auto [fsdp, fsdpOpen] = axis("fsdp", "/layout/dp_shard", -1, 1);
+    const auto [transpose, transposeOpen] = axis("fsdp_transpose", "/layout/dp_shard");
     job.tp = std::clamp(tensor, 1, 1 << 16) * (tensor < (1 << 14) ? std::min(sequence, 1 << 8) : 1);
     job.cp = context;
     job.pp = pipeline;
@@ -48,8 +135,10 @@ void readMaxText(Job& job)
     settleWorld(job);
     const bool isSharded = fsdp > 1 || fsdpOpen > 0 || transpose > 1;
     job.layout["zero_stage"] = isSharded ? 3 : 0;
-    if (isSharded && data > 1 && job.dp % data == 0)
-        job.layout["dp_shard"] = job.dp / data * job.cp;
+    const bool isRestSharded = fsdpOpen + transposeOpen > 0;
+    const int replicas = isRestSharded || !isOpen ? data : std::max(1, job.dp / std::max(1, fsdp * transpose * expert));
+    if (isSharded && replicas > 1 && job.dp % replicas == 0)
+        job.layout["dp_shard"] = job.dp / replicas * job.cp;
     job.layout["ep"] = std::max(1, expert);
     job.layout["sequence_parallel"] = sequence > 1;
     if (const auto length = reading.integer("max_target_length", "/training/sequence_length"))
@@ -94,22 +183,11 @@ void readMaxText(Job& job)
     job.put("/training/overlap/param_gather", true);
     job.put("/training/overlap/p2p", true);
     reading.byDefault("XLA's scheduler", true, "/training/overlap/grad_reduce", "transfers are hidden where the compiler can");
-    struct SizeName {
-        const char *name, *key;
-    };
-    for (const auto& [name, key] :
-         {SizeName{"base_num_decoder_layers", "num_hidden_layers"}, SizeName{"base_emb_dim", "hidden_size"},
-          SizeName{"base_mlp_dim", "intermediate_size"}, SizeName{"base_num_query_heads", "num_attention_heads"},
-          SizeName{"base_num_kv_heads", "num_key_value_heads"}, SizeName{"head_dim", "head_dim"},
-          SizeName{"vocab_size", "vocab_size"}, SizeName{"num_experts", "num_experts"},
-          SizeName{"num_experts_per_tok", "num_experts_per_tok"}})
-        if (const auto value = reading.integer(name, std::string("/model/") + key);
-            value && *value > 0 && (std::string_view(key) != "num_experts" || *value > 1) &&
-            (std::string_view(key) != "num_experts_per_tok" || job.model.contains("num_experts")))
-            job.model[key] = *value;
+    readMaxTextModel(job, isNamed);
     if (tensorOpen + sequenceOpen + contextOpen + pipelineOpen + expertOpen > 0)
         reading.addNote("-1", Became::unknown, "an axis other than data or fsdp takes the rest of the devices: 1 is imported");
     static constexpr std::array kMaxTextNot = {Alias{"ici_autoregressive_parallelism", "has no key"},
+                                               Alias{"capacity_factor", "tokens that are dropped have no key"},
                                                Alias{"optimizer_memory_host_offload", "see training.offload.optimizer"},
                                                Alias{"context_parallel_strategy", "how context-parallel ranks talk has no key"}};
     reading.notRepresentable(kMaxTextNot);
@@ -154,6 +232,9 @@ void readMaxText(Job& job)
                                                                           "monitor*",
                                                                           "max_prefill*"};
     reading.harmless(kMaxTextHarmless);
+    reading.harmless(std::array<std::string_view, 12>{"max_segments_per_seq", "megablox", "sparse_matmul", "num_vocab_tiling",
+                                                      "fused_*", "sharding_strategy", "replicate_*", "trainable_position_size",
+                                                      "use_*", "dropout_rate", "attention_type", "quantize_kvcache"});
 }
 
 } // namespace sim::frameworks

@@ -252,8 +252,8 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     if (bf16.value_or(false) && fp16.value_or(false))
         reading.say("fp16", Became::contradictory, "and bf16 of " + reading.placeOf("bf16") + " cannot both be: bf16 counts");
     if (precision.empty()) {
-        precision = "fp32";
-        reading.byDefault("bf16", false, "/training/precision", "is not given, nor fp16: fp32");
+        precision = rules.precision;
+        reading.byDefault("bf16", precision == "bf16", "/training/precision", "is not given, nor fp16: " + precision);
     }
     if (fp8 && *fp8 != "false" && *fp8 != "none")
         precision = recipe == "mxfp8" ? "mxfp8" : "fp8";

@@ -274,9 +274,9 @@ void readModel(Job& job, const MegatronRules& rules)
     else if (!size)
         copyInteger("vocab_size", "vocab_size");
     if (isNamed) {
-        const std::optional<int> ffn = reading.integer("ffn_hidden_size", "/model/intermediate_size");
-        if (ffn)
-            job.model["intermediate_size"] = *ffn;
+        copyInteger("ffn_hidden_size", "intermediate_size");
+        copyInteger("kv_channels", "head_dim");
+        copyInteger("mtp_num_layers", "num_nextn_predict_layers");
         return;
     }
     readMegatronAttention(job, rules);

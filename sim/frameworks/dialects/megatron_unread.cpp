@@ -193,8 +193,9 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
      "num_speculative_tokens", "out_seq_length", "greedy", "num_samples", "sample_*", "output_*", "cache_mla_latents",
      "use_inference_*", "max_tokens_to_oom", "batch_invariant_*", "use_*_from_checkpoint_args", "model_spec",
      "disable_parameter_transpose_cache", "activation_func_fp8_input_store", "use_mamba_mem_eff_path", "mtp_detach_heads",
-     "bias_dropout_add_fusion", "fake_process_group", "gc_interval", "use_same_sampling_seed*", "gas", "mlp_type", "epochs", "disable_moe_token_dropping", "num_partitions",
-    "partition_id", "num_frames", "incoming_requests_*", "num_tokens_to_generate", "termination_id", "modelopt_*"});
+     "bias_dropout_add_fusion", "fake_process_group", "gc_interval", "use_same_sampling_seed*", "gas", "mlp_type", "epochs",
+     "disable_moe_token_dropping", "num_partitions", "partition_id", "num_frames", "incoming_requests_*",
+     "num_tokens_to_generate", "termination_id", "modelopt_*"});
 // clang-format on
 
 } // namespace

@@ -3,8 +3,42 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace sim::frameworks {
+
+namespace {
+
+/// moe_config of Qwen, or the first models' moe_num_experts; sizes by default are those of nanotron's MoEConfig.
+void readNanotronExperts(Job& job, const std::string& config)
+{
+    Reading& reading = job.reading;
+    const std::string moe = config + "moe_config.";
+    if (const auto experts = reading.integer(config + "moe_num_experts", "/model/num_experts"); experts && *experts > 1) {
+        job.model["num_experts"] = *experts;
+        job.model["num_experts_per_tok"] = reading.integerOr(config + "num_experts_per_tok", "/model/num_experts_per_tok", 1);
+        job.model["moe_intermediate_size"] = std::max(1, memberOr<int>(job.model, "intermediate_size", 1));
+        return;
+    }
+    const auto experts = reading.integer(moe + "num_experts", "/model/num_experts");
+    if (!experts || *experts < 1)
+        return;
+    job.model["num_experts"] = *experts;
+    job.model["num_experts_per_tok"] = reading.integerOr(moe + "top_k", "/model/num_experts_per_tok", 2);
+    const int size = reading.sizeOr(moe + "moe_intermediate_size", "/model/moe_intermediate_size", 1408);
+    job.model["moe_intermediate_size"] = size;
+    if (!reading.flag(moe + "enable_shared_expert", "/model/num_shared_experts").value_or(false))
+        return;
+    const int shared = reading.sizeOr(moe + "shared_expert_intermediate_size", "/model/num_shared_experts", 5632);
+    const int count = std::max(1, static_cast<int>(std::lround(1.0 * shared / size)));
+    job.model["num_shared_experts"] = count;
+    if (1LL * count * size != shared)
+        reading.addNote(moe + "shared_expert_intermediate_size", Became::notRepresentable,
+                        std::to_string(shared) + " is no multiple of an expert's " + std::to_string(size) + ": " +
+                            std::to_string(count) + " shared experts are imported");
+}
+
+} // namespace
 
 void readNanotron(Job& job)
 {
@@ -75,27 +109,34 @@ void readNanotron(Job& job)
         job.model["qkv_bias"] = true;
     if (reading.flag(config + "qkv_bias", "/model/qkv_bias").value_or(false))
         job.model["qkv_bias"] = true;
-    if (const auto experts = reading.integer(config + "moe_config.num_experts", "/model/num_experts"); experts && *experts > 0) {
-        job.model["num_experts"] = *experts;
-        job.model["num_experts_per_tok"] = reading.integerOr(config + "moe_config.top_k", "/model/num_experts_per_tok", 1);
-        const int ffn = memberOr<int>(job.model, "intermediate_size", 0);
-        const std::optional<int> moe =
-            reading.integer(config + "moe_config.moe_intermediate_size", "/model/moe_intermediate_size");
-        const int expertSize = moe.value_or(ffn);
-        if (!moe)
-            reading.byDefault(config + "moe_config.moe_intermediate_size", ffn, "/model/moe_intermediate_size",
-                              "is not given: as intermediate_size");
-        job.model["moe_intermediate_size"] = std::max(1, expertSize);
-        if (reading.flag(config + "moe_config.enable_shared_expert", "/model/num_shared_experts").value_or(false)) {
-            const int shared = reading.integer(config + "moe_config.shared_expert_intermediate_size", "/model/num_shared_experts")
-                                   .value_or(expertSize);
-            job.model["num_shared_experts"] = std::max(1, expertSize > 0 ? shared / expertSize : 1);
-        }
+    if (const auto theta = reading.real(config + "rope_theta", "/model/rope_theta"); theta && *theta > 1)
+        job.model["rope_theta"] = number(*theta);
+    if (const auto epsilon = reading.real(config + "rms_norm_eps", "/model/rms_norm_eps");
+        epsilon && *epsilon > 0 && *epsilon < 1)
+        job.model["rms_norm_eps"] = number(*epsilon);
+    if (reading.flag(config + "is_starcoder2_config", "/model").value_or(false)) {
+        job.model["hidden_act"] = "gelu";
+        job.model["gated_mlp"] = false;
+        job.model["normalization"] = "layernorm";
+        job.model["bias"] = true;
+        if (reading.flag(config + "multi_query", "/model/num_key_value_heads").value_or(false))
+            job.model["num_key_value_heads"] = 1;
     }
+    readNanotronExperts(job, config);
     static constexpr std::array kNotSaid = {
-        Alias{"parallelism.tp_recompute_allgather", "gathering again in the backward pass has no key"}};
+        Alias{"parallelism.tp_recompute_allgather", "gathering again in the backward pass has no key"},
+        Alias{"parallelism.moe_layer_recompute", "see training.recompute.modules"},
+        Alias{"model.model_config.is_mamba_config", "state-space layers have no key: it is read as a transformer"},
+        Alias{"model.model_config.ssm_cfg*", "state-space layers have no key"},
+        Alias{"model.model_config.moe_capacity_factor", "tokens that are dropped have no key"},
+        Alias{"model.model_config.rope_scaling*", "see model.rope_scaling"},
+        Alias{"model.model_config.rope_seq_len_interpolation_factor", "see model.rope_scaling"},
+        Alias{"model.model_config.no_rope_layer", "see model.no_rope_layer_interval"},
+        Alias{"model.model_config._use_doc_masking", "packed documents: see training.documents"},
+        Alias{"doremi.*", "a reference model beside the model has no key"}};
     reading.notRepresentable(kNotSaid);
-    static constexpr std::array<std::string_view, 20> kNanotronHarmless = {"general.*",
+    static constexpr std::array<std::string_view, 21> kNanotronHarmless = {"general.*",
+                                                                           "data.*",
                                                                            "checkpoints.*",
                                                                            "logging.*",
                                                                            "data_stages*",

@@ -56,6 +56,17 @@ constexpr std::array kNemoAliases = {
 constexpr std::array kBridgeAliases = {
     Alias{"mixed_precision", "@precision"},
     Alias{"mixed_precision.grad_reduce_in_fp32", "grad_reduce_in_bf16", negated},
+    Alias{"mixed_precision.fp8_recipe", "fp8_recipe"},
+    Alias{"mixed_precision.fp8_param_gather", "fp8_param_gather"},
+    Alias{"mixed_precision.fp8_param", "fp8_param_gather"},
+    Alias{"mixed_precision.fp4_param_gather", "fp4_param_gather"},
+    Alias{"mixed_precision.fp8_dot_product_attention", "fp8_dot_product_attention"},
+    Alias{"model.tensor_parallel_size", "tensor_model_parallel_size"},
+    Alias{"model.pipeline_parallel_size", "pipeline_model_parallel_size"},
+    Alias{"model.expert_parallel_size", "expert_model_parallel_size"},
+    Alias{"data.micro_batch_size", "micro_batch_size"},
+    Alias{"data.global_batch_size", "global_batch_size"},
+    Alias{"data.seq_length", "seq_length"},
     Alias{"tokenizer.vocab_size", "vocab_size"},
     Alias{"dataset.seq_length", "seq_length"},
     Alias{"dataset.sequence_length", "seq_length"},
@@ -179,9 +190,15 @@ void readBridge(Job& job)
         for (const std::string_view word : {"cfg.", "config.", "recipe.", "self."})
             if (out.starts_with(word))
                 out = out.substr(word.size());
-        for (const std::string_view inner : {"model.config.", "trainer.strategy."})
-            if (out.starts_with(inner))
-                out = "model." + out.substr(inner.size());
+        struct Renamed {
+            std::string_view own, block;
+        };
+        for (const auto& [own, block] :
+             {Renamed{"model.config.", "model."}, Renamed{"trainer.strategy.", "model."}, Renamed{"model_cfg.", "model."},
+              Renamed{"opt_cfg.", "optimizer."}, Renamed{"opt_config.", "optimizer."}, Renamed{"scheduler_cfg.", "scheduler."},
+              Renamed{"peft_cfg.", "peft."}, Renamed{"precision_config.", "mixed_precision."}})
+            if (out.starts_with(own))
+                out = std::string(block) + out.substr(own.size());
         return out;
     });
     reading.apply(kBridgeAliases);
@@ -196,9 +213,18 @@ void readBridge(Job& job)
             if (words.size() < 200)
                 words.push_back(text.substr(0, 300));
     const bool hasSizes = reading.peek("hidden_size") != nullptr && reading.peek("num_layers") != nullptr;
+    if (const auto id = reading.word("hf_model_id", "/model/base"); id && !hasSizes)
+        putModelByName(job, "hf_model_id", *id);
     std::smatch match;
     static const std::regex kSize("([a-z][a-z0-9.]*(?:[_-][a-z0-9.]+){0,3}?[_-]?[0-9]+(?:x[0-9]+)?b(?:[_-]a[0-9]+b)?)");
+    static const std::regex kRecipe("([a-z][a-z0-9_.]{1,60}?)_(?:pretrain|sft|peft|finetune)");
     if (!hasSizes) {
+        for (const std::string& text : words) // deepseek_v3_pretrain_1024gpu_h100_bf16_config
+            if (!job.model.contains("base") && std::regex_search(text, match, kRecipe))
+                if (const std::string id = modelByName(job.catalogue, match[1].str()); !id.empty()) {
+                    job.model["base"] = id;
+                    reading.addNote(match[1].str(), Became::used, "a recipe's name: the catalogue's " + id, "/model/base");
+                }
         for (const std::string& text : words)
             for (std::sregex_iterator at(text.begin(), text.end(), kSize), end; at != end && !job.model.contains("base"); ++at)
                 if (const std::string id = modelByName(job.catalogue, (*at)[1].str()); !id.empty()) {
@@ -248,7 +274,21 @@ void readBridge(Job& job)
         table != nullptr && reading.peek("tp_comm_overlap") == nullptr)
         reading.addNote("tp_comm_overlap_cfg", Became::notRepresentable,
                         "buffers of an overlap that is not switched on in this file");
-    readMegatronArguments(job, {.groupsNeedFlag = false, .alwaysShardsOptimizer = true, .modelIsNamed = true});
+    readMegatronArguments(job,
+                          {.groupsNeedFlag = false, .alwaysShardsOptimizer = true, .modelIsNamed = true, .precision = "bf16"});
+    if (const auto scheme = reading.word("peft", "/training/lora"); scheme == "lora" || reading.hasPrefix("peft.")) {
+        const std::optional<int> rank = reading.integer("peft.dim", "/training/lora/rank");
+        if (!rank)
+            reading.byDefault("peft.dim", 32, "/training/lora/rank");
+        job.training["lora"] = {{"rank", std::max(1, rank.value_or(32))}};
+        if (reading.has("peft.target_modules"))
+            reading.say("peft.target_modules", Became::notRepresentable,
+                        "names of Megatron's fused matrices: see training.lora.targets");
+    }
+    reading.harmless(std::array<std::string_view, 15>{
+        "env_vars*", "peft*", "mixed_precision.*", "hf_*", "revision", "comm_overlap", "rerun_state_machine.*", "moe_a2a_overlap",
+        "keep_mtp_*", "mtp_eval_*", "apply_dsa_*", "vlm_provider.*", "log.*", "__all__", "use_fused_*"});
+    reading.harmlessVariables();
     job.reading.harmless(std::array<std::string_view, 24>{"tokenizer.*",
                                                           "dataset.*",
                                                           "optimizer.*",

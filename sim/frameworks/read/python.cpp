@@ -1,26 +1,123 @@
 #include "sim/frameworks/read/setting.h"
 #include "sim/text/characters.h"
 
+#include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace sim::frameworks {
 namespace {
 
-/// Reads what is data in Python: `a.b.c = literal`, and `a.b = Name(x=literal, …)`. Anything else is passed over.
+/// Reads what is data in Python: `a.b.c = literal`, and `a.b = Name(x=literal, …)`. Anything else is passed over. Of several
+/// functions the first public one counts, with those of the file that it calls.
 class PythonReader {
 public:
-    PythonReader(std::string file, const std::string& text) : m_file(std::move(file)), m_text(text) {}
+    PythonReader(std::string file, const std::string& text) : m_file(std::move(file)), m_text(text) { findFunctions(); }
 
     Sheet read()
     {
-        while (m_at < m_text.size()) {
-            statement();
-            skipRestOfLine();
+        Function* const chosen = recipe();
+        if (chosen == nullptr) {
+            lines(m_text.size());
+        } else {
+            for (std::size_t i = 0; i <= m_functions.size(); ++i) { // what stands between functions: constants
+                m_at = i == 0 ? 0 : m_functions[i - 1].end;
+                m_line = i == 0 ? 1 : m_functions[i - 1].endLine;
+                lines(i == m_functions.size() ? m_text.size() : m_functions[i].start);
+            }
+            call(*chosen, 0);
+            for (const Function& other : m_functions)
+                if (&other != chosen && other.calls == 0 && m_sheet.undecided.size() < 200)
+                    m_sheet.undecided.push_back({"def " + other.name,
+                                                 "another function; the first, " + chosen->name + ", is read", other.line,
+                                                 "def " + other.name, m_file});
         }
+        tellReplaced();
         return std::move(m_sheet);
     }
 
 private:
+    struct Function {
+        std::string name;
+        std::size_t start = 0, end = 0;
+        int line = 1, endLine = 1;
+        int calls = 0;
+    };
+
+    void lines(std::size_t end)
+    {
+        while (m_at < end) {
+            statement();
+            skipRestOfLine();
+        }
+    }
+    /// Those that begin at the left margin.
+    void findFunctions()
+    {
+        int line = 1;
+        bool isInside = false;
+        for (std::size_t at = 0; at < m_text.size();) {
+            const std::size_t end = std::min(m_text.find('\n', at), m_text.size());
+            const char first = m_text[at];
+            if (isInside && end > at && first != ' ' && first != '\t' && first != ')' && first != '#') {
+                m_functions.back().end = at;
+                m_functions.back().endLine = line;
+                isInside = false;
+            }
+            if (m_text.compare(at, 4, "def ") == 0 && m_functions.size() < 1000) {
+                const std::size_t open = std::min(m_text.find('(', at), end);
+                m_functions.push_back({m_text.substr(at + 4, open - at - 4), at, m_text.size(), line});
+                isInside = true;
+            }
+            at = end + 1;
+            ++line;
+        }
+        if (isInside)
+            m_functions.back().endLine = line;
+    }
+    Function* recipe()
+    {
+        for (Function& one : m_functions)
+            if (!one.name.starts_with('_'))
+                return &one;
+        return m_functions.empty() ? nullptr : &m_functions.front();
+    }
+    void call(Function& function, int depth)
+    {
+        if (depth > 4)
+            return;
+        const auto place = std::pair(m_at, m_line);
+        const int outer = std::exchange(m_depth, depth);
+        ++function.calls;
+        m_at = function.start;
+        m_line = function.line;
+        lines(function.end);
+        std::tie(m_at, m_line) = place;
+        m_depth = outer;
+    }
+    bool callOf(const std::string& name)
+    {
+        for (Function& one : m_functions)
+            if (one.name == name && m_depth < 4) {
+                call(one, m_depth + 1);
+                return true;
+            }
+        return false;
+    }
+    /// A program's later assignment takes the place of an earlier one.
+    void tellReplaced()
+    {
+        std::map<std::string, int> last;
+        for (std::size_t i = m_sheet.settings.size(); i-- > 0;) {
+            Setting& setting = m_sheet.settings[i];
+            const auto [at, isLast] = last.emplace(setting.name, setting.line);
+            if (!isLast)
+                setting.replacedBy = at->second;
+        }
+    }
+
     bool has(char c) const { return m_at < m_text.size() && m_text[m_at] == c; }
     char take()
     {
@@ -99,12 +196,60 @@ private:
             while (m_at < m_text.size() && m_text[m_at] != '=' && m_text[m_at] != '\n')
                 take();
         }
+        if (has('(') && !name.empty()) { // a call that is a statement
+            const std::size_t open = m_at;
+            if (callOf(name))
+                return;
+            m_at = open;
+            if (name.find("pipeline_model_parallel_layout") != std::string::npos) // set_…_layout(cfg.model, "Et|(tt|)*30mL")
+                if (const std::optional<Json> layout = firstText())
+                    add("model.pipeline_model_parallel_layout", *layout, line);
+            return;
+        }
         if (name.empty() || !has('='))
             return;
         take();
         if (has('='))
             return;
         assigned(name, line, 0);
+    }
+    /// The first text among the arguments that begin here, on this line.
+    std::optional<Json> firstText()
+    {
+        while (m_at < m_text.size() && m_text[m_at] != '\n') {
+            if (has('"') || has('\''))
+                return literal(0);
+            take();
+        }
+        return std::nullopt;
+    }
+    /// {"key": literal, **other, …} as settings below `name`.
+    void dictionary(const std::string& name)
+    {
+        take();
+        while (m_at < m_text.size()) {
+            skipBlanks(true);
+            if (has('}')) {
+                take();
+                return;
+            }
+            const int line = m_line;
+            const std::optional<Json> key = literal(0);
+            skipBlanks(true);
+            if (key && key->is_string() && has(':')) {
+                take();
+                skipBlanks(true);
+                if (const std::optional<Json> value = literal(0))
+                    add(name + "." + key->get<std::string>(), *value, line);
+            }
+            int open = 0;
+            while (m_at < m_text.size() && (open > 0 || (m_text[m_at] != ',' && m_text[m_at] != '}'))) {
+                const char c = take();
+                open += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+            }
+            if (has(','))
+                take();
+        }
     }
 
     /// What stands behind "=": a literal, or a call whose keyword arguments are settings below `name`.
@@ -123,7 +268,22 @@ private:
         }
         m_at = before;
         m_line = beforeLine;
+        if (has('{')) {
+            dictionary(name);
+            return;
+        }
         const std::string callee = dottedName();
+        if (const auto constant = m_constants.find(callee); constant != m_constants.end() && !has('(') && !has('[')) {
+            add(name, constant->second, line);
+            return;
+        }
+        if (callee.ends_with("from_hf_pretrained") && has('(')) { // the model that a bridge is made of
+            if (const std::optional<Json> id = firstText())
+                add(name + ".hf_model_id", *id, line);
+            return;
+        }
+        if (level == 0 && has('(') && name.find('.') == std::string::npos && callOf(callee)) // cfg = another_recipe()
+            return;
         if (callee.empty() || !has('(')) {
             const std::size_t end = std::min(m_text.find_first_of(level > 0 ? ",)\n" : "\n", before), m_text.size());
             if (name.find('.') != std::string::npos || level > 0)
@@ -137,6 +297,15 @@ private:
         take();
         if (level > 8)
             return;
+        if (const std::size_t inside = m_at; has('"') || has('\'')) { // _perf_precision("fp8_cs"): one word, and it is the value
+            const std::optional<Json> only = literal(0);
+            if (only && has(')') && (m_at + 1 >= m_text.size() || m_text[m_at + 1] == '\n' || level > 0)) {
+                take();
+                add(name, *only, line);
+                return;
+            }
+            m_at = inside;
+        }
         while (m_at < m_text.size()) {
             skipBlanks(true);
             if (has(')')) {
@@ -252,10 +421,15 @@ private:
     {
         if (m_sheet.settings.size() > kMostSettings)
             failAt(m_file, line, "has more than " + std::to_string(kMostSettings) + " settings");
+        if (name.find('.') == std::string::npos)
+            m_constants[name] = value;
         m_sheet.settings.push_back({name, value, line, name, m_file});
     }
 
     std::string m_file;
+    std::vector<Function> m_functions;
+    std::map<std::string, Json> m_constants; ///< names without a dot
+    int m_depth = 0;
     const std::string& m_text;
     std::size_t m_at = 0;
     int m_line = 1;

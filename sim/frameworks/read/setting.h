@@ -17,6 +17,7 @@ struct Setting {
     std::string spelled; ///< as the file spells it: "--num-layers"
     std::string file{};
     std::string text{}; ///< of what is undecided: why; empty: it is code
+    int replacedBy = 0; ///< line of a later assignment of a program, which counts; 0: this one does
 };
 using Settings = std::vector<Setting>;
 
@@ -56,6 +57,8 @@ Sheet readPython(const std::string& file, const std::string& text);
 /// A command line or a script: flags with their dashes off and "-" as "_"; "@nodes", "@gpus_per_node" of launchers and batch
 /// systems, "@env.NAME" of variables that the script sets; "ds_config.x" of a DeepSpeed file that it writes.
 Sheet readShell(const std::string& file, const std::string& text);
+/// Words "name=value" of the command of a script that has the most of them, as MaxText takes them.
+Sheet readShellAssignments(const std::string& file, const std::string& text);
 /// Lines "name ........ value" of a log.
 Sheet readArgumentDump(const std::string& file, const std::string& text);
 bool looksLikeArgumentDump(std::string_view text);

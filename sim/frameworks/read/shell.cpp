@@ -70,7 +70,30 @@ public:
         return std::move(m_sheet);
     }
 
+    Sheet takeAssignments()
+    {
+        const ShellCommand* most = nullptr;
+        for (const ShellCommand& made : m_commands)
+            if (made.assigned > 0 && (most == nullptr || made.assigned > most->assigned))
+                most = &made;
+        if (most != nullptr)
+            for (const ShellText& word : most->words)
+                if (const std::size_t equals = assignedAt(word.text); equals > 0) {
+                    const std::string name = word.text.substr(0, equals);
+                    m_sheet.settings.push_back({name, valueOf(word.text.substr(equals + 1)), word.line, name, m_file});
+                }
+        return std::move(m_sheet);
+    }
+
 private:
+    /// Where "=" stands in "name=value"; 0: it is none.
+    static std::size_t assignedAt(const std::string& word)
+    {
+        std::size_t at = 0;
+        while (at < word.size() && (startsName(word[at]) || isDigit(word[at])))
+            ++at;
+        return at > 0 && at < word.size() && word[at] == '=' && !isDigit(word[0]) ? at : 0;
+    }
     static int lineOf(const ShellVariable& variable) { return variable.pieces.empty() ? 0 : variable.pieces.front().line; }
     bool skipping() const override
     {
@@ -323,7 +346,12 @@ private:
             branch.subject = words.empty() ? "" : words.front().text;
             branch.isKnown = branch.subject.find('$') == std::string::npos;
         }
-        const bool isDecided = keyword == "case" && branch.isKnown;
+        // "for NAME in "$@"" of a script without options runs no time.
+        const bool isNothing = keyword == "for" && words.size() >= 2 && words[1].text == "in" &&
+                               std::all_of(words.begin() + 2, words.end(), [](const ShellText& one) { return one.text.empty(); });
+        if (isNothing)
+            branch.isOn = false;
+        const bool isDecided = isNothing || (keyword == "case" && branch.isKnown);
         if (m_branches.size() < 256)
             m_branches.push_back(std::move(branch));
         if (isDecided || skipping())
@@ -472,9 +500,11 @@ private:
             hasInner = hasInner || m_commands.size() > before;
         }
         ShellCommand made{.words = std::move(words)};
-        for (const ShellText& one : made.words)
+        for (const ShellText& one : made.words) {
             made.flags += one.text.size() > 2 && one.text.starts_with("--") ? 1 : 0;
-        if (made.flags > 0 && m_commands.size() < 10000)
+            made.assigned += assignedAt(one.text) > 0 ? 1 : 0;
+        }
+        if (made.flags + made.assigned > 0 && m_commands.size() < 10000)
             m_commands.push_back(std::move(made));
         return std::nullopt;
     }
@@ -496,6 +526,13 @@ Sheet readShell(const std::string& file, const std::string& text)
     ShellReader reader(file);
     reader.script(text, 1, 0);
     return reader.take();
+}
+
+Sheet readShellAssignments(const std::string& file, const std::string& text)
+{
+    ShellReader reader(file);
+    reader.script(text, 1, 0);
+    return reader.takeAssignments();
 }
 
 } // namespace sim::frameworks

@@ -11,7 +11,8 @@ namespace sim::frameworks {
 
 struct ShellCommand {
     std::vector<ShellText> words;
-    int flags = 0; ///< words that begin with "--"
+    int flags = 0;    ///< words that begin with "--"
+    int assigned = 0; ///< words "name=value"
 };
 
 /// What running a script would have done.

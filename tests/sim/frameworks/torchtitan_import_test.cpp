@@ -40,7 +40,8 @@ TEST(TorchtitanImport, FlavoursAreTheModelsOfItsRegistry)
 
 TEST(TorchtitanImport, AModelOfHuggingFaceIsNamedInATableOfItsOwn)
 {
-    const auto out = importedText(model("transformers_backend", "debugmodel") + "[hf_transformers]\nmodel = \"Qwen/Qwen3-8B\"\n", 8);
+    const auto out =
+        importedText(model("transformers_backend", "debugmodel") + "[hf_transformers]\nmodel = \"Qwen/Qwen3-8B\"\n", 8);
     EXPECT_EQ(out.at("/model/hidden_size"), 4096);
     EXPECT_EQ(out.at("/model/num_hidden_layers"), 36);
 }

@@ -1,0 +1,175 @@
+// Hugging Face's families, nanotron, MaxText and axolotl where their names or defaults are their own.
+#include "tests/support/imported.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using sim::Became;
+using sim::Json;
+using test::importedText;
+
+std::string config(const std::string& type, const std::string& more)
+{
+    return "{\"model_type\": \"" + type + "\", \"vocab_size\": 50000, " + more + "}";
+}
+const std::string kSizes =
+    "\"num_hidden_layers\": 24, \"hidden_size\": 2048, \"num_attention_heads\": 16, \"intermediate_size\": 8192";
+
+TEST(HuggingFaceImport, LayersThatSeeAWindowAreNotAllOfThem)
+{
+    const auto oss = importedText(
+        config("gpt_oss", kSizes + ", \"num_key_value_heads\": 8, \"sliding_window\": 128, \"attention_bias\": true, "
+                                   "\"num_local_experts\": 32, \"num_experts_per_tok\": 4"));
+    EXPECT_EQ(oss.at("/model/sliding_window_pattern"), 2);
+    EXPECT_EQ(oss.at("/model/attention_sinks"), true);
+    EXPECT_EQ(oss.at("/model/attention_output_bias"), true);
+    const auto listed =
+        importedText(config("gpt_oss", "\"num_hidden_layers\": 2, \"hidden_size\": 256, \"num_attention_heads\": 4, "
+                                       "\"intermediate_size\": 512, \"sliding_window\": 128, "
+                                       "\"layer_types\": [\"sliding_attention\", \"full_attention\"]"));
+    EXPECT_EQ(listed.at("/model/layer_types"), Json({"sliding_attention", "full_attention"}));
+    EXPECT_EQ(importedText(config("gemma2", kSizes + ", \"sliding_window\": 4096")).at("/model/sliding_window_pattern"), 2);
+    const auto gemma3 = importedText(config("gemma3_text", kSizes + ", \"sliding_window\": 512, \"sliding_window_pattern\": 6"));
+    EXPECT_EQ(gemma3.at("/model/sliding_window_pattern"), 6);
+    EXPECT_EQ(gemma3.at("/model/qk_norm"), true);
+}
+
+TEST(HuggingFaceImport, OneHeadOfKeysIsSharedByAll)
+{
+    EXPECT_EQ(importedText(config("falcon", "\"num_hidden_layers\": 32, \"hidden_size\": 4544, \"num_attention_heads\": 71, "
+                                            "\"multi_query\": true, \"new_decoder_architecture\": false, \"bias\": false"))
+                  .at("/model/num_key_value_heads"),
+              1);
+    EXPECT_EQ(importedText(config("falcon", "\"num_hidden_layers\": 60, \"hidden_size\": 8192, \"num_attention_heads\": 128, "
+                                            "\"num_kv_heads\": 8, \"multi_query\": true, \"new_decoder_architecture\": true"))
+                  .at("/model/num_key_value_heads"),
+              8);
+    EXPECT_EQ(importedText(config("gpt_bigcode",
+                                  "\"n_layer\": 40, \"n_embd\": 6144, \"n_head\": 48, \"n_inner\": 24576, \"n_positions\": 8192"))
+                  .at("/model/num_key_value_heads"),
+              1);
+}
+
+TEST(HuggingFaceImport, FamiliesHaveNamesOfTheirOwn)
+{
+    const auto opt =
+        importedText(config("opt", "\"num_hidden_layers\": 64, \"hidden_size\": 9216, \"num_attention_heads\": 72, "
+                                   "\"ffn_dim\": 36000, \"activation_function\": \"relu\", \"max_position_embeddings\": 2048"));
+    EXPECT_EQ(opt.at("/model/intermediate_size"), 36000);
+    EXPECT_EQ(opt.became("activation_function"), "not_representable");
+    const auto dbrx =
+        importedText(config("dbrx", "\"n_layers\": 40, \"d_model\": 6144, \"n_heads\": 48, \"max_seq_len\": 32768, "
+                                    "\"attn_config\": {\"kv_n_heads\": 8, \"rope_theta\": 500000}, "
+                                    "\"ffn_config\": {\"ffn_hidden_size\": 10752, \"moe_num_experts\": 16, \"moe_top_k\": 4}"));
+    EXPECT_EQ(dbrx.at("/model/num_key_value_heads"), 8);
+    EXPECT_EQ(dbrx.at("/model/num_experts"), 16);
+    EXPECT_EQ(dbrx.at("/model/num_experts_per_tok"), 4);
+    EXPECT_EQ(dbrx.at("/model/moe_intermediate_size"), 10752);
+    const auto bert = importedText(config("bert", kSizes + ", \"layer_norm_eps\": 1e-12, \"hidden_act\": \"gelu\""));
+    EXPECT_EQ(bert.at("/model/gated_mlp"), false);
+    EXPECT_EQ(bert.at("/model/position_embedding"), "learned");
+    EXPECT_EQ(importedText(config("smollm3", kSizes + ", \"no_rope_layers\": [1, 1, 1, 0, 1, 1, 1, 0]"))
+                  .at("/model/no_rope_layer_interval"),
+              4);
+}
+
+TEST(HuggingFaceImport, AModelBesideAnEncoderIsItsTextPart)
+{
+    const auto out =
+        importedText("{\"model_type\": \"llama4\", \"text_config\": {\"model_type\": \"llama4_text\", \"num_hidden_layers\": 48, "
+                     "\"hidden_size\": 5120, \"num_attention_heads\": 40, \"num_key_value_heads\": 8, \"vocab_size\": 202048, "
+                     "\"intermediate_size\": 8192, \"intermediate_size_mlp\": 16384, \"interleave_moe_layer_step\": 1, "
+                     "\"num_local_experts\": 16, \"num_experts_per_tok\": 1, \"attention_chunk_size\": 8192}, "
+                     "\"vision_config\": {\"hidden_size\": 1408}}");
+    EXPECT_EQ(out.at("/model/hidden_size"), 5120);
+    EXPECT_EQ(out.at("/model/intermediate_size"), 16384);
+    EXPECT_EQ(out.at("/model/moe_intermediate_size"), 8192);
+    EXPECT_EQ(out.at("/model/num_shared_experts"), 1);
+    EXPECT_EQ(out.at("/model/no_rope_layer_interval"), 4);
+    EXPECT_EQ(out.became("vision_config.hidden_size"), "not_representable");
+}
+
+const std::string kNanotron =
+    "parallelism:\n  dp: 2\n  tp: 1\n  pp: 1\ntokens:\n  micro_batch_size: 2\n  sequence_length: 1024\n"
+    "  batch_accumulation_per_replica: 1\nmodel:\n  dtype: bfloat16\n  model_config:\n    num_hidden_layers: 12\n"
+    "    hidden_size: 1024\n    num_attention_heads: 16\n    intermediate_size: 4096\n    vocab_size: 32000\n";
+
+TEST(NanotronImport, ExpertsAreThoseOfItsOwnDefaults)
+{
+    const auto qwen = importedText(kNanotron + "    moe_config:\n      num_experts: 8\n      enable_shared_expert: true\n");
+    EXPECT_EQ(qwen.at("/model/num_experts_per_tok"), 2);
+    EXPECT_EQ(qwen.at("/model/moe_intermediate_size"), 1408);
+    EXPECT_EQ(qwen.at("/model/num_shared_experts"), 4);
+    const auto first = importedText(kNanotron + "    is_llamoe_config: true\n    moe_num_experts: 4\n    num_experts_per_tok: 1\n"
+                                                "    moe_capacity_factor: 1\n");
+    EXPECT_EQ(first.at("/model/num_experts"), 4);
+    EXPECT_EQ(first.at("/model/moe_intermediate_size"), 4096);
+    EXPECT_EQ(first.became("model.model_config.moe_capacity_factor"), "not_representable");
+    EXPECT_EQ(importedText(kNanotron + "    is_mamba_config: true\n").became("model.model_config.is_mamba_config"),
+              "not_representable");
+    EXPECT_EQ(importedText(kNanotron + "    rope_theta: 500000.0\n").at("/model/rope_theta"), 500000);
+}
+
+TEST(MaxTextImport, AxesThatAreNotGivenTakeTheRest)
+{
+    const auto sharded =
+        importedText("python3 -m maxtext.train base.yml run_name=x ici_tensor_parallelism=4 per_device_batch_size=2 "
+                     "base_emb_dim=4096",
+                     32);
+    EXPECT_EQ(sharded.at("/layout/tp"), 4);
+    EXPECT_EQ(sharded.at("/layout/dp"), 8);
+    EXPECT_EQ(sharded.at("/layout/zero_stage"), 3);
+    const auto replicated =
+        importedText("python3 -m maxtext.train base.yml ici_fsdp_parallelism=8 per_device_batch_size=2 base_emb_dim=4096", 32);
+    EXPECT_EQ(replicated.at("/layout/dp"), 32);
+    EXPECT_EQ(replicated.at("/layout/dp_shard"), 8);
+    EXPECT_EQ(replicated.count(Became::contradictory), 0);
+}
+
+TEST(MaxTextImport, ReadsACommandOfAScriptWithItsVariables)
+{
+    const auto out =
+        importedText("export BATCH=${1:-4}\nEXECUTABLE=train\nfor ARGUMENT in \"$@\"; do\n  export \"$KEY\"=\"$VALUE\"\ndone\n"
+                     "python3 -m maxtext.$EXECUTABLE base.yml run_name=$RUN \\\n  per_device_batch_size=$BATCH "
+                     "ici_fsdp_parallelism=8 global_parameter_scale=64 max_target_length=4096\n",
+                     8);
+    EXPECT_EQ(out.at("/training/micro_batch_size"), 4);
+    EXPECT_EQ(out.at("/model/num_hidden_layers"), 64); // 16 x 4, as base.yml has 16
+    EXPECT_EQ(out.at("/model/hidden_size"), 8192);
+    EXPECT_EQ(out.at("/model/num_attention_heads"), 64);
+    for (const sim::Note& note : out.imported.notes)
+        EXPECT_FALSE(note.line > 0 && note.became == Became::unknown) << note.setting << ": " << note.text;
+}
+
+TEST(MaxTextImport, LayersAreOfTheKindTheFileSays)
+{
+    const auto out =
+        importedText("base_emb_dim: 12288\nbase_num_query_heads: 96\nbase_num_kv_heads: 96\nbase_mlp_dim: 49152\n"
+                     "base_num_decoder_layers: 96\nhead_dim: 128\ntrainable_position_size: 16384\nmlp_activations: [\"gelu\"]\n"
+                     "vocab_size: 50304\ndecoder_block: \"gpt3\"\nlogits_via_embedding: true\n",
+                     8);
+    EXPECT_EQ(out.at("/model/hidden_act"), "gelu");
+    EXPECT_EQ(out.at("/model/gated_mlp"), false);
+    EXPECT_EQ(out.at("/model/position_embedding"), "learned");
+    EXPECT_EQ(out.at("/model/tie_word_embeddings"), true);
+}
+
+TEST(AxolotlImport, ExpertsAreAnAxisThatTheWorldHolds)
+{
+    const auto out =
+        importedText("base_model: Qwen/Qwen3-30B-A3B\nexpert_parallel_size: 4\nsequence_len: 2048\nmicro_batch_size: 1\n"
+                     "attn_implementation: eager\nbf16: auto\n");
+    EXPECT_EQ(out.at("/layout/dp"), 4);
+    EXPECT_EQ(out.at("/layout/ep"), 4);
+    EXPECT_EQ(out.at("/training/flash_attention"), false);
+}
+
+TEST(AxolotlImport, TheCataloguesModelsForTestsAreNobodyElses)
+{
+    const auto out = importedText("base_model: TinyLlama/TinyLlama_v1.1\nsequence_len: 2048\nmicro_batch_size: 1\n", 8);
+    EXPECT_EQ(out.became("base_model"), "unknown");
+}
+
+} // namespace

@@ -246,7 +246,7 @@ def page(answer):
         *one_node(answer["one_node"]),
         f"- Memory: mean error {number(answer['memory_mape'])} %. " + "; ".join(
             f"{name} {number(of['mean_abs'])} % (bias {number(of['bias'], sign=True)})" for name, of in answer["memory"].items()) + ".",
-        f"- Fits or not: {number(answer['oom_right'])} % of {answer['verdicts']} right; all of these jobs ran.",
+        f"- Fits or not: {number(answer['oom_right'])} % of {answer['verdicts']} right; {answer['ran_out']} of them ran out of memory.",
         f"- Bubbles from measured pass times (Zero Bubble, table 5): mean {number(answer['bubble_points']['mean'], 2)}, largest "
         f"{number(answer['bubble_points']['max'], 2)} points.",
         f"- Inside the 80 % interval of its prediction: {number(answer['inside_interval'])} % of measured steps; it is made to hold four fifths "

@@ -47,6 +47,7 @@ def report(rows):
                    for name in sorted({published.source(row) for row, _, _ in memory})},
         "oom_right": 100 * score.mean(right for _, right in verdicts) if verdicts else None,
         "verdicts": len(verdicts),
+        "ran_out": sum(bool(row["measured"].get("oom")) for row, _ in verdicts),
         "spearman_median": score.median([entry[1] for entry in swept]) if swept else None,
         "spearman_mean": score.mean(entry[1] for entry in swept) if swept else None,
         "regret_median": score.median([entry[2] for entry in swept]) if swept else None,

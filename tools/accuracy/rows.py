@@ -54,6 +54,7 @@ STACKS = [
     (r"Megatron-DeepSpeed|BigScience|bigscience|bloom", "megatron-deepspeed"),
     (r"Megatron-LM.*20(19|20|21)", "megatron-2021"),
     (r"Megatron-LM.*(2022|fork)|Megatron-(LM|Core) 2023|^megascale", "megatron-2022"),
+    (r"AutoModel.*TE", "megatron-te-2025"),  # linear layers, attention and norms of Transformer Engine
     (r"Auto[Mm]odel", "pytorch-compiled"),
     (r"Megatron-Bridge|NeMo (25\.(0[7-9]|1)|2[6-9])|Megatron-LM .*TE|Megatron-MoE", "megatron-te-2025"),
     (r"NeMo|Megatron-Core|mcore|Megatron", "megatron-te-2024"),

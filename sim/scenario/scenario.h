@@ -226,21 +226,21 @@ struct Efficiency {
     std::array<AttentionRate, kAttentionKernelCount> attention{};
     double attentionHalfLength = 256; ///< keys that a query sees at which attention reaches half of that
     double memory = 0.80;             ///< fraction of memory bandwidth that element-wise kernels reach
-    /// Further factor on the GEMMs of all of a rank's experts, whose tiles fill waves together. 1: SimuMax's 120 measured shapes on
-    /// B200 and A100, experts of 128 to 9,832 tokens, take what the formula for one product says, within 13 and 4 % (mean).
+    /// Further factor on the GEMMs of all of a rank's experts, whose tiles fill waves together. 1: SimuMax's 120 measured shapes
+    /// on B200 and A100, experts of 128 to 9,832 tokens, take what the formula for one product says, within 13 and 4 % (mean).
     double groupedGemm = 1;
-    double fp8Gemm = 0.90;            ///< further factor on GEMMs in 8 or 4 bits
-    double weightGradient = 0.95;     ///< further factor on GEMMs of weight gradients, which add to fp32
-    double kernelUs = 3;              ///< start and end of one kernel on the GPU, where the next one waits for it
-    double launchUs = 3.0;            ///< shortest time from one kernel's start to the next, microseconds
-    double network = 0.85;            ///< fraction of a link's bandwidth that collectives reach
-    double interNode = 0;             ///< likewise of links beyond the node; 0: as inside
-    double allToAll = 0.85;           ///< further factor on all-to-alls, which meet at the receivers
-    double collectiveUs = 20;         ///< start and end of a collective, besides its hops
-    double hostLink = 0.82;           ///< fraction of the link to the host that copies from pinned memory reach
-    double hostMemory = 0.5;          ///< fraction of the host's memory bandwidth that its optimizer reaches
-    double besideTransfers = 1;       ///< kernels take this many times as long while a collective runs beside them
-    HardwareProfile profile;          ///< beats the constants where it has measured
+    double fp8Gemm = 0.90;        ///< further factor on GEMMs in 8 or 4 bits
+    double weightGradient = 0.95; ///< further factor on GEMMs of weight gradients, which add to fp32
+    double kernelUs = 3;          ///< start and end of one kernel on the GPU, where the next one waits for it
+    double launchUs = 3.0;        ///< shortest time from one kernel's start to the next, microseconds
+    double network = 0.85;        ///< fraction of a link's bandwidth that collectives reach
+    double interNode = 0;         ///< likewise of links beyond the node; 0: as inside
+    double allToAll = 0.85;       ///< further factor on all-to-alls, which meet at the receivers
+    double collectiveUs = 20;     ///< start and end of a collective, besides its hops
+    double hostLink = 0.82;       ///< fraction of the link to the host that copies from pinned memory reach
+    double hostMemory = 0.5;      ///< fraction of the host's memory bandwidth that its optimizer reaches
+    double besideTransfers = 1;   ///< kernels take this many times as long while a collective runs beside them
+    HardwareProfile profile;      ///< beats the constants where it has measured
     bool operator==(const Efficiency&) const = default;
 };
 

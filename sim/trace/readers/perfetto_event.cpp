@@ -74,6 +74,46 @@ void takeAnnotation(PerfettoEvent& event, Message reader, const PerfettoSequence
     event.words.take(name, text, number);
 }
 
+/// Chrome's words for an event, in which it came before Perfetto had its own: a phase, of 'X' how long it lasts.
+void takeLegacy(PerfettoEvent& event, Message legacy, const PerfettoSequence& sequence)
+{
+    std::int64_t phase = 0, lastsUs = 0;
+    while (legacy.next())
+        switch (legacy.tag()) {
+        case 1:
+            if (const auto found = sequence.names.find(legacy.get_uint64()); found != sequence.names.end() && !event.name)
+                event.name = found->second;
+            break;
+        case 2:
+            phase = legacy.get_int32();
+            break;
+        case 3:
+            lastsUs = legacy.get_int64();
+            break;
+        default:
+            legacy.skip();
+        }
+    if (event.type != 0)
+        return;
+    switch (phase) {
+    case 'B':
+    case 'X':
+        event.type = PerfettoEvent::kBegin;
+        break;
+    case 'E':
+        event.type = PerfettoEvent::kEnd;
+        break;
+    case 'I':
+    case 'i':
+        event.type = PerfettoEvent::kInstant;
+        break;
+    default:
+        break;
+    }
+    if (phase == 'X')
+        event.lastsNs = std::clamp<std::int64_t>(lastsUs, 0, kMostTraceNs / 1000) * 1000;
+}
+
 } // namespace
 
 void PerfettoSequence::clearState()
@@ -337,6 +377,9 @@ PerfettoEvent perfettoEvent(std::string_view bytes, const PerfettoSequence& sequ
             break;
         case 4:
             takeAnnotation(event, reader.get_message(), sequence);
+            break;
+        case 6:
+            takeLegacy(event, reader.get_message(), sequence);
             break;
         default:
             reader.skip();

@@ -60,7 +60,9 @@ struct PerfettoTrack {
 };
 
 struct PerfettoEvent {
+    enum Type { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
     int type = 0;
+    std::optional<std::int64_t> lastsNs; ///< of a begin that says when it ends
     std::uint64_t track = 0, correlation = 0;
     std::optional<std::uint32_t> name;
     std::string category;

@@ -1,6 +1,7 @@
 // Perfetto's protobuf, packet by packet: TrackEvent of any program, Rankscope's own with what its spans mean.
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/trace/readers/host_calls.h"
 #include "sim/trace/readers/json_scan.h"
 #include "sim/trace/readers/perfetto_event.h"
 #include "sim/trace/readers/reading.h"
@@ -290,15 +291,18 @@ private:
 
     void takeEvent(const PerfettoEvent& event, std::int64_t ns)
     {
-        enum Type { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
         PerfettoRow& of = m_tracks[event.track];
         const PerfettoTrack& track = of.track;
         const std::uint32_t row = rowOf(event.track, of);
         switch (event.type) {
-        case kBegin:
+        case PerfettoEvent::kBegin:
             begin(event, of, row, ns);
+            if (event.lastsNs) {
+                m_builder.setEnd(of.open.back(), ns + *event.lastsNs);
+                of.open.pop_back();
+            }
             return;
-        case kEnd:
+        case PerfettoEvent::kEnd:
             if (of.open.empty()) {
                 m_builder.skip("damaged event", "it ends what never began");
                 return;
@@ -306,14 +310,14 @@ private:
             m_builder.setEnd(of.open.back(), ns);
             of.open.pop_back();
             return;
-        case kCounter: {
+        case PerfettoEvent::kCounter: {
             double value = event.counter.value_or(0) * static_cast<double>(track.unitMultiplier);
             if (track.isIncremental)
                 value = of.counterSum += value;
             m_builder.addCounterPoint(row, track.name.empty() ? "counter" : track.name, track.unit, ns, value);
             return;
         }
-        case kInstant:
+        case PerfettoEvent::kInstant:
             m_builder.skip("instant", "instants have no length");
             return;
         default:
@@ -363,9 +367,7 @@ private:
         if (category == "gpu_memset")
             return RecordedKind::memset;
         if (category == "cpu_op")
-            return name == "record_param_comms" || name.starts_with("nccl:") || name.starts_with("gloo:")
-                       ? RecordedKind::hostCommunication
-                       : RecordedKind::cpuOp;
+            return name == "record_param_comms" || isCallOfLibrary(name) ? RecordedKind::hostCommunication : RecordedKind::cpuOp;
         if (category == "cuda_runtime" || category == "cuda_driver")
             return RecordedKind::runtime;
         if (category == "user_annotation")

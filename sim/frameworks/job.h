@@ -42,6 +42,8 @@ std::string modelByName(const Catalogue&, std::string_view name);
 std::string modelByNumbers(const Catalogue&, const Json& numbers);
 /// Names the model in the job; asks for it, with a guess in its place, where the name is not of the catalogue.
 void putModelByName(Job&, std::string_view setting, const std::string& name);
+/// An entry to stand in for a model that no file says: near in width, or with experts where they are laid out.
+std::string guessedModel(const Job&, int hiddenSize);
 /// Fills in what nobody said, marks it unknown, writes the scenario's text.
 Imported scenarioOf(Job&&, std::string_view kind);
 

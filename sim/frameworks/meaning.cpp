@@ -160,7 +160,7 @@ std::string precisionWord(std::string_view given)
     const auto has = [&word](std::string_view part) { return word.find(part) != std::string::npos; };
     if (has("nvfp4") || has("fp4"))
         return "nvfp4";
-    if (has("mxfp8") || has("fp8_mx"))
+    if (has("mxfp8") || has("fp8_mx") || has("fp8mx"))
         return "mxfp8";
     if (has("fp8") || has("float8"))
         return "fp8";
@@ -284,6 +284,21 @@ std::string nearestModel(const Catalogue& catalogue, int hiddenSize)
     return best;
 }
 
+} // namespace
+
+std::string guessedModel(const Job& job, int hiddenSize)
+{
+    // Experts that are laid out over ranks want a model that has as many.
+    if (const int ep = memberOr<int>(job.layout, "ep", 1); ep > 1)
+        for (const char* id : {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v3", "kimi-k2"})
+            if (const Json* const model = job.catalogue.modelJson(id);
+                model != nullptr && numberIn(*model, "num_experts") > 0 && numberIn(*model, "num_experts") % ep == 0)
+                return id;
+    return hiddenSize > 0 ? nearestModel(job.catalogue, hiddenSize) : std::string("llama3-8b");
+}
+
+namespace {
+
 std::string modelsNear(const Catalogue& catalogue, const std::string& name)
 {
     // Those that share the most letters at the beginning.
@@ -402,8 +417,7 @@ Imported scenarioOf(Job&& job, std::string_view kind)
     const bool isWritten = numberIn(model, "num_hidden_layers") > 0 && numberIn(model, "hidden_size") > 0 &&
                            numberIn(model, "num_attention_heads") > 0;
     if (!model.contains("base") && !isWritten) {
-        const std::string guess = numberIn(model, "hidden_size") > 0 ? nearestModel(job.catalogue, numberIn(model, "hidden_size"))
-                                                                     : std::string("llama3-8b");
+        const std::string guess = guessedModel(job, numberIn(model, "hidden_size"));
         Json with{{"base", guess}};
         for (const auto& [key, value] : model.items())
             with[key] = value;

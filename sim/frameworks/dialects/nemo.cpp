@@ -3,6 +3,7 @@
 #include "sim/frameworks/job.h"
 #include "sim/text/characters.h"
 
+#include <algorithm>
 #include <array>
 #include <regex>
 
@@ -240,7 +241,9 @@ void readBridge(Job& job)
         const std::string buffers =
             reading.peek("tp_comm_overlap_cfg") != nullptr ? shownValue(*reading.peek("tp_comm_overlap_cfg")).substr(0, 300) : "";
         static const std::regex kHidden("_h([0-9]{3,6})_");
-        std::string guess = "llama3-8b";
+        if (const Json* const ep = reading.peek("expert_model_parallel_size"))
+            job.layout["ep"] = std::clamp(valueAs<int>(*ep).value_or(1), 1, 1 << 12);
+        std::string guess = guessedModel(job, 0);
         if (std::regex_search(buffers, match, kHidden)) {
             const int pp = reading.peek("pipeline_model_parallel_size") != nullptr
                                ? valueAs<int>(*reading.peek("pipeline_model_parallel_size")).value_or(1)

@@ -159,6 +159,16 @@ TEST(MegatronImport, OptionsThatChangeTheStepAreNotCalledStrangers)
     EXPECT_EQ(out.became("--fine-grained-activation-offloading"), "not_representable");
 }
 
+TEST(MegatronImport, AModelThatStandsInHasExpertsWhereTheyAreLaidOut)
+{
+    const auto out = importedText("python pretrain_gpt.py --use-checkpoint-args --expert-model-parallel-size 64 "
+                                  "--expert-tensor-parallel-size 1 --micro-batch-size 1 --global-batch-size 64 --bf16",
+                                  64);
+    EXPECT_EQ(out.at("/layout/ep"), 64);
+    EXPECT_EQ(out.at("/model/num_experts"), 128);
+    EXPECT_THAT(out.imported.unknown, testing::Contains("/model"));
+}
+
 const std::string kNemo = "trainer:\n  num_nodes: 1\n  devices: 8\n  precision: bf16\nmodel:\n  micro_batch_size: 1\n"
                           "  global_batch_size: 64\n  tensor_model_parallel_size: 2\n  encoder_seq_length: 2048\n"
                           "  max_position_embeddings: 2048\n  num_layers: 24\n  hidden_size: 2048\n  num_attention_heads: 16\n";

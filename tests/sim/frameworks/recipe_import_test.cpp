@@ -95,4 +95,17 @@ TEST(RecipeImport, OverridesOfTheSecondNemoAreRecognised)
     EXPECT_EQ(out.at("/training/sequence_length"), 2048);
 }
 
+TEST(RecipeImport, ClustersThatAreGuessedHaveThePrecision)
+{
+    const auto out =
+        importedText("def llama3_8b_pretrain_8gpu_config():\n    cfg = base()\n"
+                     "    cfg.mixed_precision = _perf_precision(\"nvfp4\")\n    cfg.train.global_batch_size = 128\n");
+    EXPECT_EQ(out.at("/training/precision"), "nvfp4");
+    EXPECT_EQ(sim::Json::parse(out.imported.scenario)["cluster"]["base"], "dgx-b200");
+    EXPECT_EQ(importedText("def gpt_oss_20b_pretrain_8gpu_config():\n    cfg = base()\n"
+                           "    cfg.mixed_precision = _gpt_oss_20b_fp8mx_precision()\n    cfg.train.global_batch_size = 64\n")
+                  .at("/training/precision"),
+              "mxfp8");
+}
+
 } // namespace

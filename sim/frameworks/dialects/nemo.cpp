@@ -87,6 +87,18 @@ std::string spelledInModel(std::string_view name)
                                                                                        : "model." + std::string(name);
 }
 
+/// Whether experts fit the GPUs that are told only where tensor-parallel ranks do not cut them.
+bool expertsNeedWholeOnes(const Job& job)
+{
+    const auto sizeOf = [&job](std::string_view name) {
+        const Json* const value = job.reading.peek(name);
+        return static_cast<long>(value == nullptr ? 1 : std::clamp(valueAs<int>(*value).value_or(1), 1, 1 << 12));
+    };
+    const long gpus = job.askedGpus.value_or(job.gpus.value_or(0));
+    const long whole = sizeOf("expert_model_parallel_size") * sizeOf("pipeline_model_parallel_size");
+    return gpus > 0 && gpus % whole == 0 && gpus % (whole * sizeOf("tensor_model_parallel_size")) != 0;
+}
+
 } // namespace
 
 void readNemo(Job& job)
@@ -277,8 +289,12 @@ void readBridge(Job& job)
         table != nullptr && reading.peek("tp_comm_overlap") == nullptr)
         reading.addNote("tp_comm_overlap_cfg", Became::notRepresentable,
                         "buffers of an overlap that is not switched on in this file");
-    readMegatronArguments(job,
-                          {.groupsNeedFlag = false, .alwaysShardsOptimizer = true, .modelIsNamed = true, .precision = "bf16"});
+    MegatronRules rules{.groupsNeedFlag = false, .alwaysShardsOptimizer = true, .modelIsNamed = true, .precision = "bf16"};
+    if (!hasSizes && reading.peek("expert_tensor_parallel_size") == nullptr && expertsNeedWholeOnes(job)) {
+        rules.expertTensor = 1;
+        job.ask("/layout/etp", "experts cut over tensor-parallel ranks would not fit the GPUs: a base recipe's 1 is assumed");
+    }
+    readMegatronArguments(job, rules);
     if (const auto scheme = reading.word("peft", "/training/lora"); scheme == "lora" || reading.hasPrefix("peft.")) {
         const std::optional<int> rank = reading.integer("peft.dim", "/training/lora/rank");
         if (!rank)

@@ -95,6 +95,21 @@ TEST(RecipeImport, OverridesOfTheSecondNemoAreRecognised)
     EXPECT_EQ(out.at("/training/sequence_length"), 2048);
 }
 
+TEST(RecipeImport, ExpertsThatFitOnlyUncutAreNotCut)
+{
+    const auto recipe = [](const std::string& gpus) {
+        return importedText("def kimi_k2_pretrain_" + gpus +
+                            "gpu_h100_bf16_config():\n    cfg = kimi_k2_pretrain_config()\n"
+                            "    cfg.model.tensor_model_parallel_size = 8\n    cfg.model.pipeline_model_parallel_size = 16\n"
+                            "    cfg.model.expert_model_parallel_size = 64\n    cfg.model.sequence_parallel = True\n"
+                            "    cfg.train.global_batch_size = 4096\n    cfg.train.micro_batch_size = 1\n");
+    };
+    const auto out = recipe("1024");
+    EXPECT_EQ(out.at("/layout/etp"), 1);
+    EXPECT_THAT(out.imported.unknown, testing::Contains("/layout/etp"));
+    EXPECT_EQ(recipe("8192").at("/layout/etp"), 8);
+}
+
 TEST(RecipeImport, ClustersThatAreGuessedHaveThePrecision)
 {
     const auto out =

@@ -114,12 +114,17 @@ bool isMegatronText(const std::string& text)
 std::string kindOfText(const std::string& name, const std::string& text)
 {
     const bool isJson = firstCharacter(text) == '{';
+    const auto isRecipe = [&text] {
+        return contains(text, {"cfg.model", "cfg.train.", "cfg.mixed_precision", "ConfigContainer", "megatron.bridge"});
+    };
+    if (name.ends_with(".py") && isRecipe()) // whose words say how to start it, too
+        return "bridge-python";
     if (isMegatronText(text) || looksLikeArgumentDump(text))
         return contains(text, {"--deepspeed", "--zero-stage", "ds_config"}) ? "megatron-deepspeed" : "megatron-args";
     if (contains(text, {"--parallelism.", "--training.local_batch_size", "--training.seq_len"}))
         return "torchtitan-toml";
     if (contains(text, {"ici_fsdp_parallelism", "ici_tensor_parallelism", "ici_data_parallelism", "dcn_data_parallelism",
-                        "dcn_fsdp_parallelism", "base_emb_dim", "max_target_length"}))
+                        "dcn_fsdp_parallelism", "base_emb_dim", "max_target_length", "per_device_batch_size"}))
         return "maxtext";
     if (contains(text, {"zero_optimization", "train_micro_batch_size_per_gpu"}) && isJson)
         return "deepspeed-json";
@@ -139,8 +144,8 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "axolotl-yaml";
     if (hasKey(text, "language_model") || hasKey(text, "model_parallel"))
         return "megatron-yaml";
-    if (contains(text, {"_target_:", "cfg.model", "cfg.train.", "cfg.mixed_precision", "ConfigContainer", "trainer.strategy.",
-                        "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
+    if (isRecipe() ||
+        contains(text, {"_target_:", "trainer.strategy.", "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
                         "model.tensor_model_parallel_size=", "model.pipeline_model_parallel_size ="}))
         return "bridge-python";
     if (hasKey(text, "trainer") && hasKey(text, "model"))

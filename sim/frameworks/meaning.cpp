@@ -322,10 +322,10 @@ struct ClusterHint {
     std::string_view word, id;
 };
 constexpr std::array kClusterHints = {
-    ClusterHint{"gb300", "gb300-nvl72"},    ClusterHint{"gb200", "gb200-nvl72"},   ClusterHint{"b300", "dgx-b300"},
-    ClusterHint{"b200", "dgx-b200"},        ClusterHint{"h200", "dgx-h200"},       ClusterHint{"h800", "h800-ib400"},
-    ClusterHint{"h100", "h100-sxm-ib400"},  ClusterHint{"a100", "dgx-a100"},       ClusterHint{"v100", "dgx-2-v100"},
-    ClusterHint{"mi300", "mi300x-roce400"}, ClusterHint{"mi355", "mi355x-roce400"}};
+    ClusterHint{"vr200", "gb300-nvl72"}, ClusterHint{"gb300", "gb300-nvl72"},    ClusterHint{"gb200", "gb200-nvl72"},
+    ClusterHint{"b300", "dgx-b300"},     ClusterHint{"b200", "dgx-b200"},        ClusterHint{"h200", "dgx-h200"},
+    ClusterHint{"h800", "h800-ib400"},   ClusterHint{"h100", "h100-sxm-ib400"},  ClusterHint{"a100", "dgx-a100"},
+    ClusterHint{"v100", "dgx-2-v100"},   ClusterHint{"mi300", "mi300x-roce400"}, ClusterHint{"mi355", "mi355x-roce400"}};
 
 Json clusterOf(Job& job)
 {
@@ -335,7 +335,9 @@ Json clusterOf(Job& job)
     for (const std::string& comment : job.reading.comments())
         words += comment + " ";
     std::transform(words.begin(), words.end(), words.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    ClusterHint chosen{"", "h100-sxm-ib400"};
+    const std::string precision = memberOr<std::string>(job.training, "precision", "");
+    const bool isNewer = precision == "mxfp8" || precision == "nvfp4"; // than Hopper
+    ClusterHint chosen{"", isNewer ? "dgx-b200" : "h100-sxm-ib400"};
     for (const ClusterHint& hint : kClusterHints)
         if (chosen.word.empty() && words.find(hint.word) != std::string::npos)
             chosen = hint;

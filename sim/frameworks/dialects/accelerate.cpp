@@ -232,12 +232,12 @@ void readAxolotl(Job& job)
     if (!job.accumulation)
         job.accumulation = 1;
     settleBatch(job);
-    reading.apply(std::array{Alias{"bfloat16", "bf16"}, Alias{"float16", "fp16"}});
-    const bool is32 = !reading.peek("bf16") && !reading.peek("fp16");
+    const bool is32 = !reading.peek("bf16") && !reading.peek("fp16") && !reading.peek("bfloat16") && !reading.peek("float16");
     std::string precision = "fp32";
-    for (const char* name : {"fp16", "bf16", "fp8"})
+    for (const auto& [name, word] : {std::pair{"float16", "fp16"}, std::pair{"fp16", "fp16"}, std::pair{"bfloat16", "bf16"},
+                                     std::pair{"bf16", "bf16"}, std::pair{"fp8", "fp8"}})
         if (const auto value = reading.any(name, "/training/precision"); value && *value != Json(false))
-            precision = name;
+            precision = word;
     if (is32)
         reading.byDefault("bf16", false, "/training/precision", "is not given: fp32");
     job.training["precision"] = precision;
@@ -296,7 +296,7 @@ void readAxolotl(Job& job)
         Alias{"fp8_enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
         Alias{"ring_attn_func", "how context-parallel ranks talk has no key"}};
     reading.notRepresentable(kAxolotlNot);
-    reading.harmless(std::array<std::string_view, 55>{"remove_unused_columns",
+    reading.harmless(std::array<std::string_view, 60>{"remove_unused_columns",
                                                       "eot_tokens",
                                                       "tokens*",
                                                       "processor_type",
@@ -350,7 +350,12 @@ void readAxolotl(Job& job)
                                                       "kto_*",
                                                       "orpo_*",
                                                       "do_causal_*",
-                                                      "process_reward_model"});
+                                                      "process_reward_model",
+                                                      "flash_attn_*",
+                                                      "llmcompressor.*",
+                                                      "full_finetune",
+                                                      "center_rewards_*",
+                                                      "pretrain_*"});
     static constexpr std::array<std::string_view, 64> kAxolotlHarmless = {"datasets*",
                                                                           "dataset*",
                                                                           "val_set_size",

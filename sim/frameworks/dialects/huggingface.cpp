@@ -157,7 +157,15 @@ static void readHuggingFaceLayerTypes(Job& job, const std::string& type)
         Json list = Json::array();
         for (const Json& one : *types)
             list.push_back(one == Json("sliding_attention") ? "sliding_attention" : "full_attention");
-        job.model["layer_types"] = list;
+        const auto firstFull = std::find(list.begin(), list.end(), Json("full_attention"));
+        const int every = static_cast<int>(firstFull - list.begin()) + 1; // each every-th of them, or a list
+        bool isRegular = firstFull != list.end();
+        for (std::size_t i = 0; i < list.size(); ++i)
+            isRegular = isRegular && (list[i] == Json("full_attention")) == ((static_cast<int>(i) + 1) % every == 0);
+        if (isRegular)
+            job.model["sliding_window_pattern"] = every;
+        else
+            job.model["layer_types"] = list;
     } else if (isGemma3 || isFamily(type, {"gemma2", "gpt_oss"})) {
         job.model["sliding_window_pattern"] = isGemma3 ? 6 : 2;
         reading.byDefault("sliding_window_pattern", isGemma3 ? 6 : 2, "/model/sliding_window_pattern",
@@ -188,6 +196,9 @@ static void readHuggingFaceConfig(Job& job)
         reading.apply(
             std::array{Alias{"intermediate_size", "moe_intermediate_size"}, Alias{"intermediate_size_mlp", "intermediate_size"}});
     readHuggingFaceModel(job, "");
+    if (const auto ratio = reading.real("expansion_ratio", "/model/intermediate_size"); // MPT
+        ratio && *ratio > 0 && *ratio < 100 && job.model.contains("hidden_size") && !job.model.contains("intermediate_size"))
+        job.model["intermediate_size"] = std::max(1, static_cast<int>(*ratio * memberOr<int>(job.model, "hidden_size", 1)));
     const bool isBert = isFamily(type, {"bert", "roberta", "xlm-roberta", "electra", "deberta"});
     const bool isGpt2 =
         isBert || isFamily(type, {"gpt2", "gpt_bigcode", "gptj", "gpt_neox", "gpt_neo", "opt", "bloom", "mpt", "falcon"});
@@ -195,9 +206,9 @@ static void readHuggingFaceConfig(Job& job)
         job.model["intermediate_size"] = 4 * std::min(memberOr<int>(job.model, "hidden_size", 1), 1 << 26);
         reading.byDefault("n_inner", job.model["intermediate_size"], "/model/intermediate_size", "is not given: 4 x n_embd");
     }
-    const bool isShared = reading.flag("multi_query", "/model/num_key_value_heads").value_or(type == "gpt_bigcode") &&
-                          !reading.flag("new_decoder_architecture", "/model/num_key_value_heads").value_or(false);
-    if (isShared && !reading.has("num_key_value_heads"))
+    const bool isNewer = reading.flag("new_decoder_architecture", "/model/num_key_value_heads").value_or(false);
+    const bool isShared = reading.flag("multi_query", "/model/num_key_value_heads").value_or(type == "gpt_bigcode");
+    if (isShared && !isNewer && !reading.has("num_key_value_heads"))
         job.model["num_key_value_heads"] = 1;
     if (!job.model.contains("num_key_value_heads") && job.model.contains("num_attention_heads")) {
         job.model["num_key_value_heads"] = job.model["num_attention_heads"];
@@ -223,7 +234,7 @@ static void readHuggingFaceConfig(Job& job)
             isActGiven = true;
         }
     if (!isActGiven) {
-        act = isGpt2 ? "gelu" : "silu";
+        act = isGpt2 || type.starts_with("gemma") ? "gelu" : "silu";
         reading.byDefault("hidden_act", act, "/model/hidden_act");
     }
     job.model["hidden_act"] = act;

@@ -341,6 +341,8 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     if (reading.flag("optimizer_cpu_offload", "/training/offload/optimizer").value_or(false))
         job.training["offload"]["optimizer"] =
             number(std::clamp(reading.real("optimizer_offload_fraction", "/training/offload/optimizer").value_or(1.0), 0.0, 1.0));
+    else
+        reading.say("optimizer_offload_fraction", Became::harmless, "counts only beside --optimizer-cpu-offload");
 }
 
 } // namespace

@@ -277,6 +277,20 @@ private:
             add(name, constant->second, line);
             return;
         }
+        if (const std::size_t after = m_text.find_first_not_of(' ', m_at);
+            level == 0 && !callee.empty() && after + 1 < m_text.size() && m_text[after] == '=' && m_text[after + 1] != '=') {
+            m_at = after + 1; // a = b = value
+            const std::size_t settings = m_sheet.settings.size();
+            assigned(callee, line, level);
+            if (m_sheet.settings.size() == settings + 1)
+                add(name, Json(m_sheet.settings.back().value), line);
+            return;
+        }
+        if (name.ends_with("mixed_precision") && m_text.compare(m_at, 2, "()") == 0) { // bf16_mixed()
+            m_at += 2;
+            add(name, callee, line);
+            return;
+        }
         if (callee.ends_with("from_hf_pretrained") && has('(')) { // the model that a bridge is made of
             if (const std::optional<Json> id = firstText())
                 add(name + ".hf_model_id", *id, line);

@@ -4,6 +4,7 @@
 #include "app/session/scenario_keys.h"
 #include "app/session/scenario_name.h"
 #include "app/shell/widgets/style.h"
+#include "app/shell/widgets/text_habit.h"
 #include "sim/scenario/json_text.h"
 
 #include <QFrame>
@@ -101,7 +102,7 @@ QStringList paragraphsOf(const QString& markdown)
 QString safeMarkdown(QString markdown)
 {
     constexpr int kLongWord = 24; ///< characters that fit into the narrowest player
-    markdown.replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! ["));
+    markdown = withoutHtml(std::move(markdown));
     QString out;
     int run = 0;
     bool isEntity = false;

@@ -316,7 +316,8 @@ void DetailsPanel::showMetrics()
     const Quantity low = durationQuantity(m.stepTimeSeconds * sure.stepLow);
     const Quantity high = durationQuantity(m.stepTimeSeconds * sure.stepHigh);
     m_stepTime->setNote(misfit() + tr("likely %1–%2").arg(low.unit == high.unit ? low.number : low.text(), high.text()) +
-                        QStringLiteral("<br>") + tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()));
+                            QStringLiteral("<br>") + tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()),
+                        Qt::RichText);
     const QString supposed = m.fits ? QString() : tr("if it fitted; ");
     m_tokens->setValue(countQuantity(m.tokensPerSecond));
     m_tokens->setNote(supposed + tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
@@ -453,7 +454,8 @@ void DetailsPanel::showMemory()
         used <= capacity
             ? tr("fits in %1 GiB, %2 left").arg(shortNumber(capacity), memoryQuantity(capacity - used).text())
             : tr("<b style=\"color:%1\">does not fit</b> in %2 GiB, %3 too much")
-                  .arg(toQColor(m_theme->error).name(), shortNumber(capacity), memoryQuantity(used - capacity).text()));
+                  .arg(toQColor(m_theme->error).name(), shortNumber(capacity), memoryQuantity(used - capacity).text()),
+        Qt::RichText);
     m_memoryBar->setSegments(memorySegments(memory, *m_theme), capacity);
     if (m_before && !isRankKnown())
         m_memory->showChange(m_before->peakMemoryGib, m.peakMemoryGib);

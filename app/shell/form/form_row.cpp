@@ -67,6 +67,7 @@ void FormRow::build()
     m_note = new QLabel(this);
     m_problem = new QLabel(this);
     m_line = new QHBoxLayout;
+    m_label->setTextFormat(Qt::RichText); // its unit is small
     showLabel();
     m_label->setFixedWidth(kRowLabel + kLabelGap);
     m_label->setContentsMargins(0, 0, kLabelGap, 0);

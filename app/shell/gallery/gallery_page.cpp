@@ -170,6 +170,7 @@ void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
         setRole(box, "card");
         auto* text = new QLabel(tr("<b>Unsaved work</b><br>%1<br>%2")
                                     .arg(r.name.toHtmlEscaped(), QLocale().toString(r.time.toLocalTime(), QLocale::ShortFormat)));
+        text->setTextFormat(Qt::RichText);
         text->setWordWrap(true);
         auto* restore = new QPushButton(tr("Restore"));
         auto* discard = new QPushButton(tr("Discard"));

@@ -2,6 +2,7 @@
 
 #include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/style.h"
+#include "app/shell/widgets/text_habit.h"
 
 #include <QCoreApplication>
 #include <QHBoxLayout>
@@ -71,10 +72,7 @@ void NotesWindow::tellTime()
 void NotesWindow::tell(const QString& place, const QString& notesMarkdown, const QString& next)
 {
     m_place->setText(place);
-    // Words of a file from anywhere: no HTML, no pictures.
-    QString safe = notesMarkdown;
-    m_notes->setMarkdown(
-        safe.replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! [")));
+    m_notes->setMarkdown(withoutHtml(notesMarkdown)); // words of a file from anywhere
     m_next->setText(next.isEmpty() ? tr("This is the last one.") : tr("Next: %1").arg(next));
 }
 

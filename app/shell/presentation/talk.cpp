@@ -19,7 +19,7 @@ constexpr qsizetype kPassage = 190;
 QString plain(const QString& markdown)
 {
     QTextDocument document;
-    document.setMarkdown(markdown);
+    document.setMarkdown(markdown, QTextDocument::MarkdownNoHTML);
     return document.toPlainText().simplified();
 }
 

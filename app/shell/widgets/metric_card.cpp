@@ -68,8 +68,9 @@ void MetricCard::setValue(const Quantity& quantity)
     setAccessibleDescription(quantity.text());
 }
 
-void MetricCard::setNote(const QString& note)
+void MetricCard::setNote(const QString& note, Qt::TextFormat format)
 {
+    m_note->setTextFormat(format);
     m_note->setText(note);
     m_note->setVisible(!note.isEmpty());
 }

@@ -22,7 +22,7 @@ public:
     QString title() const;
     void setTitle(const QString&);
     void setValue(const Quantity&);
-    void setNote(const QString&);
+    void setNote(const QString&, Qt::TextFormat = Qt::PlainText);
     /// No arrow where nothing moved by at least half a unit of the last digit shown.
     /// What changes are told against; those against a pinned baseline have a frame.
     void setAgainst(const QString& what, bool isBaseline);

@@ -4,11 +4,14 @@
 #include "app/session/plain_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "app/shell/widgets/text_habit.h"
 
+#include <QDesktopServices>
 #include <QFontMetrics>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
+#include <QUrl>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -74,7 +77,10 @@ ScenarioHeader::ScenarioHeader(Session& session, QWidget* parent)
     setRole(this, "header");
     m_text->setTextFormat(Qt::MarkdownText);
     m_text->setWordWrap(true);
-    m_text->setOpenExternalLinks(true);
+    connect(m_text, &QLabel::linkActivated, this, [](const QString& link) {
+        if (const QUrl url(link); url.scheme() == QLatin1String("https") || url.scheme() == QLatin1String("http"))
+            QDesktopServices::openUrl(url); // whoever wrote the file: nothing of this machine is opened
+    });
     m_text->setTextInteractionFlags(Qt::TextBrowserInteraction);
     m_text->hide();
     m_more->setText(tr("What to look at"));
@@ -145,7 +151,7 @@ void ScenarioHeader::refresh()
     const QString source = scenario ? QString::fromStdString(scenario->source) : QString();
     m_layout->setText(scenario ? layoutLine(scenario->layout) : QString());
     m_summary->setText(firstSentence(description));
-    m_text->setText(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source));
+    m_text->setText(withoutHtml(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source)));
     m_more->setVisible(m_tellsMore && (!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
     m_summary->setVisible(!m_more->isChecked() && !m_isLow);
     if (!m_whyMasked.isEmpty()) {

@@ -1,6 +1,7 @@
 #include "app/shell/window/guarded_application.h"
 
 #include "app/session/failure.h"
+#include "app/shell/widgets/text_habit.h"
 
 #include <clocale>
 
@@ -9,6 +10,7 @@ namespace app {
 GuardedApplication::GuardedApplication(int& argc, char** argv) : QApplication(argc, argv)
 {
     std::setlocale(LC_NUMERIC, "C"); // Qt takes the user's: std::to_string and printf would write 41,4 into scenario files
+    new TextHabit(this);
 }
 
 bool GuardedApplication::notify(QObject* receiver, QEvent* event)

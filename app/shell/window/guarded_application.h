@@ -1,5 +1,6 @@
-// An application whose numbers have a point in every country, as files and the widgets' own formatting need them, and in which
-// whatever a slot throws is told instead of ending the program: the last net below all the others.
+// An application whose numbers have a point in every country, as files and the widgets' own formatting need them, in which what
+// files say is shown as it is written, and in which whatever a slot throws is told instead of ending the program: the last net
+// below all the others.
 #pragma once
 
 #include <QApplication>

@@ -392,10 +392,14 @@ void MainWindow::showKeys()
 
 void MainWindow::showAbout()
 {
-    QMessageBox::about(this, tr("About Rankscope"),
-                       tr("<h3>Rankscope %1</h3><p>See, ask and run hybrid-parallel training.</p>"
-                          "<p>Apache License 2.0</p>")
-                           .arg(QCoreApplication::applicationVersion()));
+    QMessageBox box(this);
+    box.setWindowTitle(tr("About Rankscope"));
+    box.setIconPixmap(windowIcon().pixmap(style()->pixelMetric(QStyle::PM_MessageBoxIconSize, nullptr, this)));
+    box.setTextFormat(Qt::RichText);
+    box.setText(tr("<h3>Rankscope %1</h3><p>See, ask and run hybrid-parallel training.</p>"
+                   "<p>Apache License 2.0</p>")
+                    .arg(QCoreApplication::applicationVersion()));
+    box.exec();
 }
 
 } // namespace app

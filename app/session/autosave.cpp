@@ -8,9 +8,13 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QLockFile>
+#include <QSysInfo>
 #include <QUuid>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
 
 namespace app {
 namespace {
@@ -18,6 +22,19 @@ const QString kEnding = QStringLiteral(".autosave");
 QString lockOf(const QString& autosaveFile)
 {
     return autosaveFile + QStringLiteral(".lock");
+}
+
+/// Whether another window works on what it locks. On a full or read-only disk no lock can be had though nobody else has it, nor
+/// that of a dead window be taken away.
+bool isAnothers(QLockFile& lock)
+{
+    if (lock.tryLock() || lock.error() != QLockFile::LockFailedError)
+        return false;
+    qint64 process = 0;
+    QString host, program;
+    if (!lock.getLockInfo(&process, &host, &program) || host != QSysInfo::machineHostName())
+        return true;
+    return ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
 }
 } // namespace
 
@@ -32,11 +49,13 @@ bool Autosave::write(const QString& scenarioPath, const QString& name, const QSt
     if (!m_lock) {
         if (!QDir().mkpath(m_folder))
             return false;
-        m_file = m_folder + QLatin1Char('/') + QUuid::createUuid().toString(QUuid::WithoutBraces) + kEnding;
-        m_lock = std::make_unique<QLockFile>(lockOf(m_file));
-        m_lock->setStaleLockTime(0); // stale only when its process is gone
-        if (!m_lock->tryLock())
-            return false;
+        const QString file = m_folder + QLatin1Char('/') + QUuid::createUuid().toString(QUuid::WithoutBraces) + kEnding;
+        auto lock = std::make_unique<QLockFile>(lockOf(file));
+        lock->setStaleLockTime(0); // stale only when its process is gone
+        if (!lock->tryLock())
+            return false; // without it another window would take this work for that of a dead one
+        m_file = file;
+        m_lock = std::move(lock);
     }
     const QJsonObject object{{QStringLiteral("path"), scenarioPath},
                              {QStringLiteral("time"), QDateTime::currentDateTimeUtc().toString(Qt::ISODate)},
@@ -68,8 +87,8 @@ std::vector<Recovery> Autosave::recoverable(const QString& folder)
         const QString path = dir.filePath(name);
         QLockFile lock(lockOf(path));
         lock.setStaleLockTime(0);
-        if (!lock.tryLock())
-            continue; // another window is working on it
+        if (isAnothers(lock))
+            continue;
         QFile file(path);
         constexpr qint64 kMostBytes = qint64{64} << 20; // of a scenario that can be opened
         if (file.size() > kMostBytes || QFileInfo(path).isSymLink() || !file.open(QIODevice::ReadOnly))
@@ -87,9 +106,9 @@ std::vector<Recovery> Autosave::recoverable(const QString& folder)
     return out;
 }
 
-void Autosave::discard(const Recovery& recovery)
+void Autosave::discard(const QString& autosaveFile)
 {
-    QFile::remove(recovery.autosaveFile);
+    QFile::remove(autosaveFile);
 }
 
 } // namespace app

@@ -32,7 +32,7 @@ public:
 
     /// What dead windows left, newest first.
     static std::vector<Recovery> recoverable(const QString& folder);
-    static void discard(const Recovery&);
+    static void discard(const QString& autosaveFile);
 
 private:
     QString m_folder, m_file;

@@ -211,8 +211,8 @@ Problems Session::recover(const Recovery& recovery)
         m_undo.resetClean();
         setSaved(documentIn(recovery.path));
         Q_EMIT fileChanged();
+        m_recovered = recovery.autosaveFile;
         keepSafe();
-        Autosave::discard(recovery);
         return {};
     });
 }
@@ -263,6 +263,7 @@ Problems Session::saveAs(const QString& path)
     m_undo.setClean();
     m_autosaveTimer.stop();
     m_autosave.remove();
+    discardRecovered();
     Q_EMIT fileChanged();
     return {};
 }
@@ -357,6 +358,7 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
 {
     m_autosaveTimer.stop();
     m_autosave.remove();
+    m_recovered.clear();
     m_undo.clear();
     m_undo.setClean();
     m_document = std::move(document);
@@ -412,8 +414,17 @@ void Session::keepSafe()
         return m_autosave.remove();
     const bool wasKept =
         std::exchange(m_isKeptSafe, m_autosave.write(m_path, displayName(), QString::fromStdString(m_document->text())));
+    if (m_isKeptSafe)
+        discardRecovered();
     if (m_autosave.isOn() && wasKept && !m_isKeptSafe)
         Q_EMIT notKeptSafe();
+}
+
+/// What was restored is in a place of this window's own by now.
+void Session::discardRecovered()
+{
+    if (!m_recovered.isEmpty())
+        Autosave::discard(std::exchange(m_recovered, {}));
 }
 
 } // namespace app

@@ -95,6 +95,7 @@ private:
     void setSaved(std::optional<sim::ScenarioDocument>);
     void take(sim::ScenarioDocument::Resolved);
     void keepSafe();
+    void discardRecovered();
 
     sim::Catalogue m_catalogue;
     std::optional<sim::ScenarioDocument> m_document;
@@ -107,6 +108,7 @@ private:
     QString m_path;
     FileStamp m_stamp; ///< of m_path, as it was opened or saved
     Autosave m_autosave;
+    QString m_recovered; ///< the autosave that the work was restored from, until it is safe elsewhere
     bool m_isKeptSafe = true;
     QTimer m_autosaveTimer;
 };

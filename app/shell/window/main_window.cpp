@@ -549,7 +549,7 @@ void MainWindow::recover(int index)
 
 void MainWindow::discard(int index)
 {
-    Autosave::discard(m_recoveries.at(static_cast<std::size_t>(index)));
+    Autosave::discard(m_recoveries.at(static_cast<std::size_t>(index)).autosaveFile);
     refreshGallery();
 }
 

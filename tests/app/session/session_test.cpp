@@ -11,7 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include <malloc.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace app {
@@ -25,6 +28,28 @@ std::size_t heldBytes()
     const struct mallinfo2 held = ::mallinfo2();
     return held.uordblks + held.hblkhd;
 }
+
+/// While it lives no file takes a byte, as on a full disk.
+class FullDisk {
+public:
+    FullDisk() : m_handler(std::signal(SIGXFSZ, SIG_IGN))
+    {
+        ::getrlimit(RLIMIT_FSIZE, &m_before);
+        const struct rlimit none = {0, m_before.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &none);
+    }
+    ~FullDisk()
+    {
+        ::setrlimit(RLIMIT_FSIZE, &m_before);
+        std::signal(SIGXFSZ, m_handler);
+    }
+    FullDisk(const FullDisk&) = delete;
+    FullDisk& operator=(const FullDisk&) = delete;
+
+private:
+    struct rlimit m_before {};
+    void (*m_handler)(int);
+};
 
 class SessionTest : public testing::Test {
 protected:
@@ -387,8 +412,71 @@ TEST(Autosave, ForgetsWhatWasSavedOrDiscarded)
     const auto left = Autosave::recoverable(folder.path());
     ASSERT_EQ(left.size(), 1U);
     EXPECT_EQ(left.front().name, QStringLiteral("A tiny model"));
-    Autosave::discard(left.front());
+    Autosave::discard(left.front().autosaveFile);
     EXPECT_TRUE(Autosave::recoverable(folder.path()).empty());
+}
+
+TEST(Autosave, OffersTheWorkOfADeadWindowOnAFullDiskToo)
+{
+    const QTemporaryDir folder;
+    {
+        Autosave crashed(folder.path());
+        crashed.write({}, {}, QStringLiteral("{}"));
+    }
+    const QString file = folder.filePath(QDir(folder.path()).entryList({QStringLiteral("*.autosave")}).value(0));
+    const auto offered = [&] {
+        const FullDisk full;
+        return Autosave::recoverable(folder.path()).size();
+    };
+    EXPECT_EQ(offered(), 1U);
+    QFile lock(file + QStringLiteral(".lock")); // as a window that was killed leaves it
+    ASSERT_TRUE(lock.open(QIODevice::WriteOnly));
+    constexpr int kNobody = 0x7fff'fffe;
+    lock.write(QStringLiteral("%1\nrankscope\n%2\n\n\n").arg(kNobody).arg(QSysInfo::machineHostName()).toUtf8());
+    lock.close();
+    EXPECT_EQ(offered(), 1U);
+    lock.remove();
+    Autosave living(folder.path());
+    living.write({}, {}, QStringLiteral("{}"));
+    EXPECT_EQ(offered(), 1U) << "what a window works on is its own";
+}
+
+TEST(Autosave, WritesNothingWithoutItsLock)
+{
+    const QTemporaryDir folder;
+    Autosave autosave(folder.path());
+    bool wasWritten = true;
+    {
+        const FullDisk full;
+        wasWritten = autosave.write({}, {}, QStringLiteral("{}"));
+    }
+    EXPECT_FALSE(wasWritten);
+    EXPECT_TRUE(autosave.write({}, {}, QStringLiteral("{}")));
+    EXPECT_TRUE(Autosave::recoverable(folder.path()).empty()) << "another window would offer it";
+}
+
+TEST_F(SessionTest, WhatWasRestoredStaysUntilItIsSafeElsewhere)
+{
+    const QString autosaves = folder.filePath(QStringLiteral("autosave"));
+    {
+        Session crashing(catalogue(), autosaves);
+        crashing.setAutosaveDelay(0);
+        ASSERT_TRUE(crashing.open(galleryFile(kSixteen)).empty());
+        crashing.edit(makeKeyEdit("/layout/tp", "1", "tp", "2", "1"));
+        ASSERT_TRUE(waitFor([&] { return !QDir(autosaves).entryList({QStringLiteral("*.autosave")}).isEmpty(); }));
+    }
+    const auto left = Autosave::recoverable(autosaves);
+    ASSERT_EQ(left.size(), 1U);
+    {
+        const FullDisk full;
+        (void)session.recover(left.front());
+    }
+    EXPECT_EQ(tp(), 1);
+    EXPECT_TRUE(QFile::exists(left.front().autosaveFile)) << "there is no other copy";
+    session.setAutosaveDelay(0);
+    set(Control::tp, 2);
+    EXPECT_TRUE(waitFor([&] { return !QFile::exists(left.front().autosaveFile); }));
+    EXPECT_EQ(QDir(autosaves).entryList({QStringLiteral("*.autosave")}).size(), 1);
 }
 
 TEST(Autosave, ReadsNothingThatIsNone)

@@ -493,7 +493,7 @@ void MainWindow::showWorkspace()
     layout()->setEnabled(true);
     layout()->activate();
     m_workspace->show();
-    if (!m_dockState.isEmpty() && restoreState(m_dockState)) {
+    if (!m_dockState.isEmpty() && restoreDocks(m_dockState)) {
         m_findingsAreTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
         m_belowAreTabs = false;
     }

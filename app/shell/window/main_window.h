@@ -262,6 +262,7 @@ private:
     std::array<bool, 3> hiddenDocks() const;
     bool findingsAreMoved() const;
     QByteArray dockState();
+    bool restoreDocks(const QByteArray& state);
     void goToOrHide(QDockWidget&, CommandId);
     void resetLayout();
     void chooseTextSize(int percent);

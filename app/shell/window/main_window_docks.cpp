@@ -248,7 +248,7 @@ void MainWindow::setFolded(bool on)
                 tabifyDockWidget(m_formDock, dock);
     } else {
         const bool hidesOps = m_opsDock->isHidden(), hidesPlan = m_planDock->isHidden();
-        restoreState(*m_unfolded);
+        restoreDocks(*m_unfolded);
         m_opsDock->setHidden(hidesOps);
         m_planDock->setHidden(hidesPlan);
         m_unfolded.reset();
@@ -263,6 +263,19 @@ void MainWindow::setFolded(bool on)
     tidyDockTabs(*this);
     if (m_isInLesson)
         showLessonDock();
+}
+
+/// For a window that will come up maximised Qt keeps a state that is too wide as yet, and lays it over what was made of the docks
+/// meanwhile, tab bars that are gone by then among them: one that is not seen takes it at once.
+bool MainWindow::restoreDocks(const QByteArray& state)
+{
+    const Qt::WindowStates shownAs = windowState();
+    if (!isVisible())
+        overrideWindowState(shownAs & ~(Qt::WindowMaximized | Qt::WindowFullScreen));
+    const bool isDone = restoreState(state);
+    if (windowState() != shownAs)
+        overrideWindowState(shownAs);
+    return isDone;
 }
 
 /// To be had again in a window of any size: a narrow one would squeeze what it unfolds.

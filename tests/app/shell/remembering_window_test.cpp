@@ -131,6 +131,28 @@ TEST_F(RememberingWindowTest, ThemeAndDocksAreRemembered)
     EXPECT_LT(QApplication::palette().color(QPalette::Window).lightness(), 100);
 }
 
+/// As a large screen is left in a lesson; the next window is small until it is shown.
+TEST_F(RememberingWindowTest, ComesUpMaximisedWithTheDocksOfALesson)
+{
+    window.resize(1900, 1000);
+    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
+    ASSERT_TRUE(waitFor([this] { return window.lesson().isPlaying(); }));
+    settle();
+    ASSERT_TRUE(window.close());
+    QWidget maximised;
+    maximised.setGeometry(10, 10, 640, 480);
+    maximised.setWindowState(Qt::WindowMaximized);
+    userSettings().setValue(QStringLiteral("window/geometry"), maximised.saveGeometry());
+    MainWindow next(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    ASSERT_TRUE(next.openFile(galleryFile(kTiny)).empty());
+    next.show();
+    ASSERT_TRUE(waitFor([&] { return next.isSettled(); }));
+    for (int round = 0; round < 10; ++round)
+        QCoreApplication::processEvents();
+    EXPECT_TRUE(next.windowState() & Qt::WindowMaximized);
+    EXPECT_TRUE(next.form().isVisible() || next.details().isVisible());
+}
+
 /// A laptop's screen between two sessions at a large one.
 TEST_F(RememberingWindowTest, DocksOfALargeScreenSurviveASmallOne)
 {

@@ -63,10 +63,24 @@ auto told(const QString& path, Call call)
     }
 }
 
+QString partOf(const QString& path)
+{
+    return path + QStringLiteral(".part");
+}
+
+/// In one go: there is always the old file or the new one.
+void putInPlace(const QString& part, const QString& path)
+{
+    std::error_code error;
+    std::filesystem::rename(QFile::encodeName(part).toStdString(), QFile::encodeName(path).toStdString(), error);
+    if (error)
+        throw sim::Error(path.toStdString() + ": cannot be written: " + error.message());
+}
+
 class EncodedFilm final : public FilmFile {
 public:
     EncodedFilm(const QString& path, FilmEnding ending, const FigureShape& shape, int framesPerSecond)
-        : m_path(path), m_part(path + QStringLiteral(".part")), m_pixels(evenPixels(shape)),
+        : m_path(path), m_part(partOf(path)), m_pixels(evenPixels(shape)),
           m_list(GlyphAtlas::forScale(static_cast<float>(shape.pngScale)))
     {
         const QByteArray part = QFile::encodeName(m_part);
@@ -108,10 +122,7 @@ public:
     {
         told(m_path, [this] { m_encoder->finish(); });
         m_encoder.reset();
-        std::error_code error; // in one go: there is always the old file or the new one
-        std::filesystem::rename(QFile::encodeName(m_part).toStdString(), QFile::encodeName(m_path).toStdString(), error);
-        if (error)
-            throw sim::Error(m_path.toStdString() + ": cannot be written: " + error.message());
+        putInPlace(m_part, m_path);
         m_isFinished = true;
     }
 
@@ -123,35 +134,44 @@ private:
     bool m_isFinished = false;
 };
 
-/// "step.svg" becomes step-0001.svg, step-0002.svg …
+/// "step.svg" becomes step-0001.svg, step-0002.svg …, all of them at the end: the frames of a film of that name stay until then.
 class NumberedFilm final : public FilmFile {
 public:
     NumberedFilm(const QString& path, const FigureShape& shape) : m_path(path), m_shape(shape) {}
     ~NumberedFilm() override
     {
-        if (!m_isFinished)
-            for (const QString& file : m_written)
-                QFile::remove(file);
+        for (const QString& file : m_written)
+            QFile::remove(partOf(file)); // of those that have their names by now there is none
     }
     std::function<void()> draw(View& view) override
     {
         return [this, bytes = figureBytes(view, FigureFormat::svg, m_shape)] {
-            constexpr int kDigits = 4;
-            const QFileInfo file(m_path);
-            const QString name =
-                QStringLiteral("%1-%2.svg").arg(file.completeBaseName()).arg(m_written.size() + 1, kDigits, 10, QLatin1Char('0'));
-            const QString path = file.dir().filePath(name);
-            saveWhole(path, bytes);
+            const QString path = frameFile(m_written.size() + 1);
+            saveWhole(partOf(path), bytes);
             m_written << path;
         };
     }
-    void finish() override { m_isFinished = true; }
+    void finish() override
+    {
+        for (const QString& file : m_written)
+            putInPlace(partOf(file), file);
+        for (qsizetype of = m_written.size() + 1; QFile::remove(frameFile(of)); ++of) {
+            // the end of a longer film of that name
+        }
+    }
 
 private:
+    QString frameFile(qsizetype number) const
+    {
+        constexpr int kDigits = 4;
+        const QFileInfo file(m_path);
+        return file.dir().filePath(
+            QStringLiteral("%1-%2.svg").arg(file.completeBaseName()).arg(number, kDigits, 10, QLatin1Char('0')));
+    }
+
     QString m_path;
     FigureShape m_shape;
     QStringList m_written;
-    bool m_isFinished = false;
 };
 
 } // namespace

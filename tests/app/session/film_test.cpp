@@ -88,9 +88,13 @@ TEST_F(FilmTest, ShowsItsSpanFromBeginToEndInEvenSteps)
 
 TEST_F(FilmTest, NumbersItsSvgs)
 {
+    QFile longer(pathOf("a-0021.svg")), other(pathOf("a-0023.svg"));
+    ASSERT_TRUE(longer.open(QIODevice::WriteOnly) && other.open(QIODevice::WriteOnly));
     start(plan("a.svg"));
     ASSERT_TRUE(waitFor([this] { return isDone; }));
     EXPECT_EQ(failure.toStdString(), "");
+    EXPECT_FALSE(longer.exists()) << "the end of a longer film of that name";
+    ASSERT_TRUE(other.remove());
     ASSERT_EQ(files().size(), 20);
     EXPECT_EQ(files().front(), QStringLiteral("a-0001.svg"));
     EXPECT_EQ(files().back(), QStringLiteral("a-0020.svg"));
@@ -144,6 +148,25 @@ TEST_F(FilmTest, CancelledLeavesNothingAndAnOldFileAsItWas)
     EXPECT_FALSE(isDone);
     EXPECT_EQ(bytesOf(name), "old");
     EXPECT_EQ(files().size(), 1) << files().join(QLatin1Char(' ')).toStdString();
+}
+
+TEST_F(FilmTest, CancelledLeavesTheFramesOfAnOldFilmAsTheyWere)
+{
+    for (const char* name : {"a-0001.svg", "a-0002.svg"}) {
+        QFile old(pathOf(name));
+        ASSERT_TRUE(old.open(QIODevice::WriteOnly));
+        old.write("old");
+    }
+    FilmPlan film = plan("a.svg");
+    film.seconds = 100;
+    int frames = 0;
+    QObject::connect(&maker, &FilmMaker::progressed, &maker, [&] { ++frames; });
+    start(film);
+    ASSERT_TRUE(waitFor([&] { return frames > 3; }));
+    maker.cancel();
+    EXPECT_EQ(files(), QStringList({QStringLiteral("a-0001.svg"), QStringLiteral("a-0002.svg")}));
+    for (const char* name : {"a-0001.svg", "a-0002.svg"})
+        EXPECT_EQ(bytesOf(name), "old") << name;
 }
 
 TEST_F(FilmTest, SaysWhyItCannotBeWritten)

@@ -1,5 +1,6 @@
 #include "app/session/view_state.h"
 
+#include "sim/scenario/problem_list.h"
 #include "sim/text/quoted.h"
 
 #include <nlohmann/json.hpp>
@@ -96,6 +97,7 @@ public:
         const bool kernels = detail && *detail == "kernels";
         expect("detail", detail, kernels || (detail && *detail == "actions"), "it is \"actions\" or \"kernels\"");
         state.kernels = kernels;
+        m_out.warnings = std::move(m_warnings).take({});
         return std::move(m_out);
     }
 
@@ -107,11 +109,12 @@ private:
     }
     void warn(const std::string& pointer, const Json& value, const std::string& why)
     {
-        m_out.warnings.push_back(
-            {{},
-             "/view/" + pointer,
-             sim::shownText(value.dump(-1, ' ', false, Json::error_handler_t::replace)) + " is left out: " + why,
-             sim::Severity::warning});
+        if (m_warnings.isFull())
+            return m_warnings.countOneMore(sim::Severity::warning);
+        m_warnings.add({{},
+                        "/view/" + pointer,
+                        sim::shownText(value.dump(-1, ' ', false, Json::error_handler_t::replace)) + " is left out: " + why,
+                        sim::Severity::warning});
     }
     /// Whether a value is there and good; if it is there and is not, that is told.
     bool expect(const std::string& pointer, const Json* value, bool good, const std::string& why)
@@ -202,7 +205,14 @@ private:
         const Json* marks = find("marks");
         if (!expect("marks", marks, marks && marks->is_array(), "a list of marks is needed"))
             return;
-        for (std::size_t i = 0; i < marks->size(); ++i) {
+        constexpr std::size_t kMostMarks = 1000; // far more than can be told apart; each is drawn at every frame
+        if (marks->size() > kMostMarks)
+            m_warnings.add({{},
+                            "/view/marks",
+                            "has " + std::to_string(marks->size()) + " marks; those after the first " +
+                                std::to_string(kMostMarks) + " are left out",
+                            sim::Severity::warning});
+        for (std::size_t i = 0; i < std::min(marks->size(), kMostMarks); ++i) {
             const Json& mark = (*marks)[i];
             const auto time = [&](const char* key) {
                 const auto found = mark.is_object() ? mark.find(key) : mark.end();
@@ -256,6 +266,7 @@ private:
     const Json& m_view;
     int m_worldSize;
     ReadViewState m_out;
+    sim::ProblemList m_warnings;
 };
 
 } // namespace

@@ -49,6 +49,11 @@ QString beginningOf(const std::string& text)
     return whole.size() <= kMostCharacters ? whole : whole.left(kMostCharacters) + QStringLiteral("…");
 }
 
+QString problemsLeftOut(std::size_t listed, std::size_t shown)
+{
+    return listed <= shown ? QString() : QObject::tr("… and %1 more").arg(separated(static_cast<std::int64_t>(listed - shown)));
+}
+
 QString separated(std::int64_t value)
 {
     static const QLocale english(QLocale::English, QLocale::UnitedStates);

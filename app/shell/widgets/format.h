@@ -26,6 +26,10 @@ QString separated(std::int64_t value);                 ///< 16,384
 QString counted(std::int64_t count, const char* noun); ///< 1 rank, 16 ranks
 /// "12"; "more than 1,000" where the reader stopped listing them (its last problem says how many it left out).
 QString problemCount(std::size_t listed);
+/// Of a list of problems as many as are shown: beyond that nobody reads them before mending the first.
+inline constexpr std::size_t kMostProblemsShown = 200;
+/// "… and 800 more"; empty where all are shown.
+QString problemsLeftOut(std::size_t listed, std::size_t shown = kMostProblemsShown);
 /// The beginning of a text from a file: laying out a line of megabytes takes a window minutes.
 QString beginningOf(const std::string&);
 /// Of a number that became so many times what it was, without its sign: "4.2 %", "13 ×".

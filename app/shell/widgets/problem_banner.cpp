@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <span>
 
 namespace app {
 namespace {
@@ -56,7 +57,8 @@ void ProblemBanner::tell(const QString& title, const Problems& problems)
     m_title->setText(title);
     m_text = title;
     QString html;
-    for (const sim::Problem& problem : problems) {
+    const std::size_t shown = std::min(problems.size(), kMostProblemsShown);
+    for (const sim::Problem& problem : std::span(problems).first(shown)) {
         const QString pointer = beginningOf(problem.pointer), said = beginningOf(problem.message);
         const QString message = pointer.isEmpty() ? asSentence(said) : said;
         m_text += QLatin1Char('\n') + (pointer.isEmpty() ? message : pointer + QStringLiteral(": ") + message);
@@ -64,9 +66,16 @@ void ProblemBanner::tell(const QString& title, const Problems& problems)
                     .arg(pointer.isEmpty() ? QString() : QStringLiteral("<b>%1</b>&nbsp; ").arg(pointer.toHtmlEscaped()),
                          message.toHtmlEscaped());
     }
+    QString told = m_text;
+    if (const QString more = problemsLeftOut(problems.size()); !more.isEmpty()) {
+        told += QLatin1Char('\n') + more;
+        html += QStringLiteral("<p style=\"margin:0 0 4px 0\">%1</p>").arg(more);
+    }
+    for (const sim::Problem& problem : std::span(problems).subspan(shown)) // the copy has all
+        m_text += QLatin1Char('\n') + QString::fromStdString(problem.text());
     m_list->setText(html);
     m_area->setVisible(!problems.empty());
-    setAccessibleName(m_text);
+    setAccessibleName(told);
     show();
     fitHeight();
 }

@@ -38,6 +38,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace app {
@@ -617,11 +618,15 @@ void MainWindow::showPointed()
 
 void MainWindow::showStatus()
 {
-    QStringList all;
-    for (const sim::Problem& problem : m_session.problems())
-        all << plainWords(QString::fromStdString(problem.text()));
-    m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(m_session.problems()) : QString());
-    m_problemsLabel->setToolTip(all.join(QLatin1Char('\n')));
+    constexpr std::size_t kMostInTip = 20;
+    const Problems& problems = m_session.problems();
+    QStringList tip;
+    for (const sim::Problem& problem : std::span(problems).first(std::min(problems.size(), kMostInTip)))
+        tip << plainWords(beginningOf(problem.text()));
+    if (const QString more = problemsLeftOut(problems.size(), kMostInTip); !more.isEmpty())
+        tip << more;
+    m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(problems) : QString());
+    m_problemsLabel->setToolTip(tip.join(QLatin1Char('\n')));
     setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
     m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
 

@@ -23,8 +23,7 @@
 namespace app {
 namespace {
 
-constexpr std::size_t kMostShown = 200; ///< beyond that nobody reads them before mending the first; the copy has all
-constexpr int kWidest = 900;            ///< of a line that can still be read
+constexpr int kWidest = 900; ///< of a line that can still be read
 
 /// What is wrong, as the form would say it; of a key that it does not have, as the file has it.
 QString saidPlainly(const sim::Problem& problem)
@@ -160,7 +159,7 @@ void ProblemPage::setProblems(const QString& path, const Problems& problems, con
     m_text.clear();
     for (const sim::Problem& problem : problems)
         m_text += QString::fromStdString(problem.text()) + QLatin1Char('\n');
-    const std::size_t shown = std::min(problems.size(), kMostShown);
+    const std::size_t shown = std::min(problems.size(), kMostProblemsShown); // the copy has all
     for (std::size_t i = 0; i < shown; ++i)
         m_list->addWidget(makeCard(problems[i]));
     const QString count = problemCount(problems.size()).toUpper();

@@ -113,6 +113,22 @@ TEST(ViewState, WarnsInShortAndTakesNoTimeThatSumsOverflowWith)
     EXPECT_LT(warnings.front().text().size(), 200U);
 }
 
+TEST(ViewState, ThousandsOfMarksAndProblemsAreMoreThanAreTaken)
+{
+    std::string marks, ranks;
+    for (int i = 0; i < 60'000; ++i) {
+        marks += (i == 0 ? "" : ",") + ("{\"begin_ns\":" + std::to_string(i) + "}");
+        ranks += i == 0 ? "-1" : ",-1";
+    }
+    const ReadViewState marked = readViewState("{\"marks\":[" + marks + "]}", 16);
+    EXPECT_EQ(marked.state.timeline.marks.size(), 1000U);
+    ASSERT_EQ(marked.warnings.size(), 1U);
+    EXPECT_EQ(marked.warnings.front().message, "has 60000 marks; those after the first 1000 are left out");
+    const ReadViewState wrong = readViewState("{\"ranks\":[" + ranks + "]}", 16);
+    ASSERT_EQ(wrong.warnings.size(), 1001U);
+    EXPECT_EQ(wrong.warnings.back().message, "there are 59000 more problems than the 1000 listed");
+}
+
 TEST(ViewState, AnythingCanStandInTheFile)
 {
     for (const char* json : {"", "null", "[]", "3", "\"grid\"", "{", "{\"ranks\": {}}", "{\"range_ns\": [1, 2, 3]}",

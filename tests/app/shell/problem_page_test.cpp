@@ -6,8 +6,10 @@
 #include "tests/app/session/session_fixtures.h"
 #include "tests/app/shell/cut_labels.h"
 
+#include <QClipboard>
 #include <QCoreApplication>
 #include <QFile>
+#include <QGuiApplication>
 #include <QLabel>
 #include <QProcess>
 #include <QProcessEnvironment>
@@ -157,6 +159,25 @@ TEST_F(ProblemPageTest, ThousandsOfProblemsAreMoreThanAreListed)
     EXPECT_GT(problems.size(), 1000U);
     EXPECT_EQ(window.problemPage().text().count(QLatin1Char('\n')), static_cast<qsizetype>(problems.size()));
     EXPECT_TRUE(seen().contains(QStringLiteral("THE FIRST 200 OF MORE THAN 1,000 PROBLEMS"))) << seen().left(300).toStdString();
+}
+
+TEST_F(ProblemPageTest, ABannerListsTheFirstOfThousandsAndCopiesAll)
+{
+    Problems problems;
+    for (int i = 0; i < 5000; ++i)
+        problems.push_back({{}, "/view/ranks/" + std::to_string(i), "is left out", sim::Severity::warning});
+    window.banner().tell(QStringLiteral("Much"), problems);
+    QString shown;
+    for (const QLabel* label : window.banner().findChildren<QLabel*>())
+        shown += label->text();
+    EXPECT_TRUE(shown.contains(QStringLiteral("/view/ranks/199<")));
+    EXPECT_FALSE(shown.contains(QStringLiteral("/view/ranks/200<")));
+    EXPECT_TRUE(shown.contains(QStringLiteral("… and 4,800 more")));
+    EXPECT_FALSE(window.banner().accessibleName().contains(QStringLiteral("/view/ranks/200:")));
+    for (QPushButton* of : window.banner().findChildren<QPushButton*>())
+        if (of->text() == QStringLiteral("Copy"))
+            of->click();
+    EXPECT_TRUE(QGuiApplication::clipboard()->text().contains(QStringLiteral("/view/ranks/4999")));
 }
 
 TEST_F(ProblemPageTest, WhatTheCommandLineSetsIsNotBlamedOnTheFile)

@@ -330,13 +330,15 @@ void MainWindow::connectDesk()
 
 Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
 {
-    if (isLessonFile(path))
+    bool isLesson = false;
+    readBeside({path}, [&] { isLesson = isLessonFile(path); });
+    if (isLesson)
         return openLesson(path);
     if (overrides.isEmpty() && !isScenarioLink(path) && isTrace(path)) {
         openTraces({path});
         return {};
     }
-    const bool isSettings = !isScenarioLink(path) && !SettingsImport::kindOf({path}).empty();
+    const bool isSettings = !isScenarioLink(path) && areSettings({path});
     if (!isSettings && !mayLoseChanges())
         return {};
     Problems problems = isSettings ? importSettings(QStringList(path), overrides) : m_session.open(readFile(path, overrides));
@@ -364,32 +366,62 @@ void MainWindow::tellUnopened(const QString& path, const Problems& problems, con
     m_problemPage->setFocus();
 }
 
-/// Large files are read beside the window, which goes on drawing but takes no other orders.
 Session::FileRead MainWindow::readFile(const QString& path, const QStringList& overrides)
 {
-    constexpr qint64 kLarge = 5 << 20;
-    const qint64 bytes = QFileInfo(path).size();
-    if (bytes <= kLarge)
-        return Session::read(path, overrides, m_session.catalogue());
-    constexpr double kMegabyte = 1e6;
-    statusBar()->showMessage(
-        tr("Reading %1, %2 MB…").arg(QFileInfo(path).fileName(), separated(qRound64(static_cast<double>(bytes) / kMegabyte))));
     Session::FileRead out;
+    const QString failure =
+        readBeside({path}, [&out, path, overrides, &catalogue = m_session.catalogue()] { // which nobody changes meanwhile
+            out = Session::read(path, overrides, catalogue);
+        });
+    if (!failure.isEmpty())
+        out.problems = {{path.toStdString(), {}, failure.toStdString(), sim::Severity::error}};
+    return out;
+}
+
+/// Settings of another framework, by what is in the files.
+bool MainWindow::areSettings(const QStringList& paths)
+{
+    bool are = false;
+    readBeside(paths, [&] { are = !SettingsImport::kindOf(paths).empty(); });
+    return are;
+}
+
+/// Large files are read beside the window, which goes on drawing but takes no other orders. Returns what `read` threw, if it did.
+QString MainWindow::readBeside(const QStringList& paths, const std::function<void()>& read)
+{
+    constexpr qint64 kLarge = 1 << 20;
+    constexpr double kMegabyte = 1e6;
+    qint64 bytes = 0;
+    for (const QString& path : paths)
+        bytes += QFileInfo(path).size();
+    QString failure;
+    if (bytes <= kLarge) {
+        try {
+            read();
+        } catch (...) {
+            failure = QString::fromStdString(failureText());
+        }
+        return failure;
+    }
+    statusBar()->showMessage(tr("Reading %1, %2 MB…")
+                                 .arg(QFileInfo(paths.front()).fileName(),
+                                      separated(std::max(qint64{1}, qRound64(static_cast<double>(bytes) / kMegabyte)))));
     QEventLoop loop;
     Worker reader;
     reader.ask(
-        0, [path, overrides, catalogue = m_session.catalogue()] { return Session::read(path, overrides, catalogue); },
-        [&](const Session::FileRead& read) {
-            out = read;
-            loop.quit();
+        0,
+        [&read] {
+            read();
+            return true;
         },
+        [&](bool) { loop.quit(); },
         [&](const QString& why) {
-            out.problems = {{path.toStdString(), {}, why.toStdString(), sim::Severity::error}};
+            failure = why;
             loop.quit();
         });
     loop.exec(QEventLoop::ExcludeUserInputEvents);
     statusBar()->clearMessage();
-    return out;
+    return failure;
 }
 
 GalleryPage& MainWindow::gallery()

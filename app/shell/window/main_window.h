@@ -21,6 +21,7 @@
 #include <QPointer>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,6 +58,7 @@ class RecordWindow;
 class ScenarioForm;
 class ScenarioHeader;
 class SettingsDialog;
+class SettingsImport;
 class Talk;
 class WorkerDialog;
 
@@ -190,6 +192,8 @@ private:
     RecordedPanel* buildRecorded(QWidget* parent); // in main_window_recorded.cpp
     ComparePage* buildCompare(QWidget* parent);    // in main_window_compare.cpp
     Session::FileRead readFile(const QString& path, const QStringList& overrides);
+    bool areSettings(const QStringList& paths);
+    QString readBeside(const QStringList& paths, const std::function<void()>& read);
     Problems startLesson(const QString& idOrPath);
     void tellUnopened(const QString& path, const Problems&, const QStringList& overrides);
     void takeDropped(const QStringList& paths, bool asBaseline);
@@ -290,7 +294,7 @@ private:
     void copyLink();
     void openFromClipboard();
     void chooseSettings();
-    Problems importSettings(std::vector<sim::SettingsFile>, const QStringList& overrides);
+    void importSettings(SettingsImport, const QStringList& overrides);
     void copySettings();
     void readHelp();
     void showTermsOnCards();

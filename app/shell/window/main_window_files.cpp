@@ -184,7 +184,7 @@ void MainWindow::chooseFile()
 
 Problems MainWindow::openAll(const QStringList& paths)
 {
-    if (paths.size() > 1 && !SettingsImport::kindOf(paths).empty()) {
+    if (paths.size() > 1 && areSettings(paths)) {
         const Problems problems = importSettings(paths);
         if (!problems.empty())
             tellUnopened(paths.front(), problems, {});

@@ -9,6 +9,7 @@
 #include <QFileInfo>
 #include <QStatusBar>
 
+#include <optional>
 #include <utility>
 
 namespace app {
@@ -32,15 +33,26 @@ void MainWindow::chooseSettings()
 
 Problems MainWindow::importSettings(const QStringList& paths, const QStringList& overrides)
 {
-    return problemsOf(paths.front(), [&]() -> Problems { return importSettings(SettingsImport::read(paths), overrides); });
+    std::optional<SettingsImport> settings;
+    Problems problems;
+    const QString failure = readBeside(paths, [&settings, &problems, &paths, &catalogue = m_session.catalogue()] {
+        problems = problemsOf(paths.front(), [&]() -> Problems {
+            settings.emplace(SettingsImport::read(paths), catalogue);
+            return {};
+        });
+    });
+    if (!failure.isEmpty())
+        problems = {{paths.front().toStdString(), {}, failure.toStdString(), sim::Severity::error}};
+    if (problems.empty())
+        importSettings(std::move(*settings), overrides);
+    return problems;
 }
 
-/// Files of one job, from wherever they come. Throws sim::Error.
-Problems MainWindow::importSettings(std::vector<sim::SettingsFile> files, const QStringList& overrides)
+/// What the files do not say is asked.
+void MainWindow::importSettings(SettingsImport settings, const QStringList& overrides)
 {
-    SettingsImport settings(std::move(files), m_session.catalogue());
     if (!mayLoseChanges())
-        return {};
+        return;
     auto* dialog = new SettingsImportDialog(std::move(settings), this);
     connect(dialog, &SettingsImportDialog::chosen, this, [this, overrides](sim::ScenarioDocument document) {
         const Problems problems = problemsOf(Session::overridesText(overrides), [&]() -> Problems {
@@ -54,7 +66,6 @@ Problems MainWindow::importSettings(std::vector<sim::SettingsFile> files, const 
             m_banner->tell(tr("Not all of the command line could be set"), problems);
     });
     dialog->open();
-    return {};
 }
 
 void MainWindow::copySettings()

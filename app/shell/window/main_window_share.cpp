@@ -83,8 +83,10 @@ void MainWindow::openFromClipboard()
         openFile(scenarioLink(text.toStdString()));
     } else if (const sim::SettingsFile settings{tr("clipboard").toStdString(), text.toStdString()};
                !sim::recognisedKind(settings).empty()) {
-        const Problems problems =
-            problemsOf(tr("clipboard"), [&]() -> Problems { return importSettings({settings}, QStringList()); });
+        const Problems problems = problemsOf(tr("clipboard"), [&]() -> Problems {
+            importSettings(SettingsImport({settings}, m_session.catalogue()), QStringList());
+            return {};
+        });
         if (!problems.empty())
             tellUnopened(tr("clipboard"), problems, {});
     } else {
@@ -122,8 +124,7 @@ void MainWindow::dropEvent(QDropEvent* event)
 /// Several files are those of one recorded run or one job's settings, or scenarios to be compared.
 void MainWindow::takeDropped(const QStringList& paths, bool asBaseline)
 {
-    const bool isOneThing =
-        paths.size() == 1 || std::all_of(paths.begin(), paths.end(), isTrace) || !SettingsImport::kindOf(paths).empty();
+    const bool isOneThing = paths.size() == 1 || std::all_of(paths.begin(), paths.end(), isTrace) || areSettings(paths);
     if (isOneThing && asBaseline && !isTrace(paths.front()))
         compareWith(paths.front());
     else if (isOneThing)

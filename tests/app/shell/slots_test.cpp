@@ -9,7 +9,9 @@
 #include "tests/app/shell/window_fixture.h"
 
 #include <QElapsedTimer>
+#include <QFile>
 #include <QLabel>
+#include <QTemporaryDir>
 #include <QTimer>
 
 #include <gtest/gtest.h>
@@ -126,6 +128,19 @@ TEST_F(AnsweringWindow, ArrangesItsPicturesOnceForTheRoomTheyGet)
     settle();
     EXPECT_GT(resized, 0);
     EXPECT_LE(resized, 3) << "laid out again and again on the way to its size";
+}
+
+TEST_F(AnsweringWindow, FindsOutBesideItWhatALargeFileIs)
+{
+    const QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("job.toml")));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("[training]\nsteps = 1\n" + QByteArray("# words\n").repeated(300'000));
+    file.close();
+    longestMs = 0;
+    since.invalidate();
+    (void)window.openFile(file.fileName());
+    EXPECT_TRUE(since.isValid()) << "the beat was heard while it was read";
 }
 
 TEST_F(AnsweringWindow, IsNeverHeldForSecondsByReadingARecordedRun)

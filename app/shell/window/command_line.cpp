@@ -294,6 +294,19 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                              .arg(parser.value(fps))
                              .arg(kMostFramesPerSecond));
     }
+    const bool makesFileOnly = options.isPicture() && options.screenshot.isEmpty();
+    if (makesFileOnly)
+        for (const QCommandLineOption* ofWindow : {&plan, &planPage, &present, &live, &attach})
+            if (parser.isSet(*ofWindow))
+                return wrong(QStringLiteral("--%1 shows in a window, and a figure, page, film or handout is made without one; "
+                                            "--screenshot makes a picture of it")
+                                 .arg(ofWindow->names().front()));
+    if (makesFileOnly && !options.compare.isEmpty() && options.figureView != QLatin1String(kComparisonFigure))
+        return wrong(QStringLiteral("--compare compares in a window; as a file there is --figure compare OUT, or --screenshot "
+                                    "OUT.png of the window"));
+    if (makesFileOnly && parser.isSet(view) && options.film.isEmpty())
+        return wrong(QStringLiteral("--view chooses what a window or a film shows; a page has every view, and --figure names its "
+                                    "own"));
     if (!options.file.isEmpty() && isTrace(options.file))
         for (const QCommandLineOption* ofScenario : {&set, &compare, &plan, &planPage, &live, &figure, &page, &present})
             if (parser.isSet(*ofScenario))

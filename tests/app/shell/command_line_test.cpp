@@ -44,8 +44,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"--film a.mp4 --size 1921x1080 a.json", "nearest: 1920x1080"},
                     Wrong{"--film a.mp4 --seconds 0 a.json", "from 0.1 to 600"},
                     Wrong{"--film a.mp4 --fps 1.5 a.json", "1 to 120"}, Wrong{"--seconds 3 a.json", "no film was asked for"},
-                    Wrong{"--present", "no FILE was given"}, Wrong{"--set layout.tp a.json", "POINTER=VALUE"},
-                    Wrong{"--theme blue", "light, dark or high-contrast"}));
+                    Wrong{"--film a.mp4 --compare b.json a.json", "--compare compares in a window"},
+                    Wrong{"--page a.html --compare b.json a.json", "--figure compare OUT"},
+                    Wrong{"--figure grid a.svg --compare b.json a.json", "--figure compare OUT"},
+                    Wrong{"--page a.html --view grid a.json", "a page has every view"},
+                    Wrong{"--figure grid a.svg --view timeline a.json", "--figure names its own"},
+                    Wrong{"--film a.mp4 --plan a.json", "--plan shows in a window"},
+                    Wrong{"--page a.html --plan-page cost a.json", "--plan-page shows in a window"},
+                    Wrong{"--film a.mp4 --present a.json", "--present shows in a window"},
+                    Wrong{"--film a.mp4 --live a.json", "--live shows in a window"}, Wrong{"--present", "no FILE was given"},
+                    Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark or high-contrast"}));
 
 TEST(CommandLine, WhatIsAboutAScenarioIsRefusedOfARecordedRun)
 {

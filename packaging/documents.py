@@ -82,8 +82,9 @@ def rows(lines):
 
 def choices_of(value, about):
     braces = re.search(r"\{([^}]*)\}", value)
-    listed = braces or re.search(r"(?:^|: |\()((?:[a-z-]+, )+[a-z-]+(?: or [a-z-]+)?)(?=[).;])", about)
-    return re.split(r", ?| or ", listed[1]) if listed else []
+    word = r"[a-z][a-z0-9-]*(?: \([^)]*\))?"  # "csv (default)"
+    listed = braces or re.search(rf"(?:^|: |\()({word}(?:(?:, | or ){word})+)(?=[).;]|$)", about)
+    return re.split(r", ?| or ", re.sub(r" \([^)]*\)", "", listed[1])) if listed else []
 
 
 def option_of(name, about):
@@ -195,7 +196,7 @@ def bash(program, root):
         mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
     else
         compopt -o filenames
-        mapfile -t COMPREPLY < <(compgen -f -X '!*.json' -- "$current"; compgen -d -- "$current")
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
     fi
 }}
 complete -F {name} {program}
@@ -214,7 +215,7 @@ def zsh_arguments(command):
         value = f":{zsh_quoted(option.value)}:{kind}" if kind else ""
         out += [f"'{repeats}{flag}[{zsh_quoted(option.about)}]{value}'" for flag in option.flags]
     if command.positionals:
-        out.append("'*:scenario:_files -g \"*.json\"'")
+        out.append("'*:file:_files'")
     return " \\\n        ".join(out)
 
 

@@ -214,7 +214,7 @@ void addSchedule(CLI::App& app)
         command->add_option(name, value, help)->type_name("N")->check(wholeNumberFrom(1))->needs(kind);
     };
     const auto addWord = [&](const char* name, std::string& value, const char* help, std::vector<std::string> words) {
-        return command->add_option(name, value, help)->type_name("")->check(oneOf(std::move(words)));
+        return command->add_option(name, value, help)->type_name("WORD")->check(oneOf(std::move(words)));
     };
     addCount("--stages", request.ranks, "Pipeline ranks");
     addCount("--virtual", request.virtualStages, "Chunks a rank holds; default the fewest that the kind takes");
@@ -254,7 +254,8 @@ void addSchedule(CLI::App& app)
     addWord("--receives", arguments->receives, "Where a receive is posted: when-sent (default, as PyTorch 2.8), before-use",
             namesOf(kReceives));
     addWord("--format", arguments->format,
-            "csv (default), json with times, ascii: a drawing; for other programs csv-2024, comms, megatron, sail",
+            "csv (default), json, ascii, csv-2024, comms, megatron, sail; json has times, ascii is a drawing, the last are for "
+            "other programs",
             {"csv", "csv-2024", "comms", "megatron", "sail", "json", "ascii"});
     command->callback([arguments] { run(*arguments); });
 }

@@ -244,7 +244,7 @@ void addSimulate(CLI::App& app)
             ->check(notEmpty())
             ->check(traceNameProblem);
     command->add_option("--trace-detail", arguments->detail, "kernels (default) or actions")
-        ->type_name("")
+        ->type_name("WORD")
         ->check(oneOf({"kernels", "actions"}))
         ->needs(trace);
 }

@@ -66,10 +66,33 @@ class Documents(unittest.TestCase):
                       f"_{words[0].replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
             return subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True).stdout.split()
         self.assertEqual(offered("rankscope-sim"), commands_of("rankscope-sim"))
+        self.assertEqual(offered("rankscope-sim", "schedule", "--receives"), ["when-sent", "before-use"])
+        self.assertEqual(offered("rankscope-sim", "schedule", "--format"), ["csv", "json", "ascii", "csv-2024", "comms", "megatron", "sail"])
+        self.assertEqual(offered("rankscope-sim", "simulate", "--trace-detail"), ["kernels", "actions"])
         if "rankscope-live" in PROGRAMS:
             self.assertEqual(offered("rankscope-live", "run", "--device"), ["auto", "cpu", "cuda", "emulated"])
         if "rankscope" in PROGRAMS:
             self.assertEqual(offered("rankscope", "--theme"), ["light", "dark", "high-contrast"])
+
+    def test_bash_offers_files_of_every_kind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("train.sh", "train.json"):
+                pathlib.Path(folder, name).touch()
+            for program, command in (("rankscope", ""), ("rankscope-sim", "import ")):
+                script = (f"compopt() {{ :; }}; source {self.out}/bash/{program}; COMP_WORDS=({program} {command}tr);"
+                          f"COMP_CWORD={len(command.split()) + 1}; _{program.replace('-', '_')}; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+                offered = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True, cwd=folder).stdout.split()
+                self.assertEqual(sorted(offered), ["train.json", "train.sh"], program)
+
+    def test_an_option_that_takes_a_value_says_so(self):
+        for program in PROGRAMS:
+            if program == "rankscope":  # whose --help Qt writes
+                continue
+            for command in commands_of(program):
+                for line in help_of(program, command).splitlines():
+                    switch = re.match(r"  (--[a-z-]+)(?: Needs: \S+)?(?:  |$)", line)
+                    said = switch and subprocess.run([BINARIES / program, command, switch[1] + "=?"], capture_output=True, text=True).stderr
+                    self.assertFalse(said and "is none of" in said, (command, switch and switch[1], said))
 
     def test_zsh_and_fish_know_each_option(self):
         for program in PROGRAMS:

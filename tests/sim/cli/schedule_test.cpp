@@ -156,6 +156,15 @@ TEST(ScheduleCommand, DrawsATimeline)
     EXPECT_THAT(farOne, HasSubstr("(the first 400 columns)")) << "more than can be counted";
 }
 
+TEST(Schedule, SaysWhatAnOptionWithoutItsValueNeeds)
+{
+    for (const char* option : {"--format", "--streams", "--receives", "--dialect"}) {
+        const Outcome outcome = run(std::string("schedule ") + option);
+        EXPECT_EQ(outcome.code, 2);
+        EXPECT_NE(outcome.err.find(std::string(option) + " needs WORD"), std::string::npos) << outcome.err;
+    }
+}
+
 TEST(ScheduleCommand, NamesWhatWouldWork)
 {
     const test::Outcome unknown = run("schedule --kind 1f1c --stages 2 --microbatches 2");

@@ -145,4 +145,13 @@ QString changedSettings(const WrittenScenario& current, const WrittenScenario& b
     return parts.join(QStringLiteral(", "));
 }
 
+QString shownName(const WrittenScenario& now, const WrittenScenario& file)
+{
+    const QString name = nameOf(now.scenario);
+    if (now.scenario.name.empty() || file.scenario.name != now.scenario.name)
+        return name; // that says what it is, or that somebody gave it as it is now
+    const QString changed = changedSettings(now, file);
+    return changed.isEmpty() ? name : QObject::tr("%1, now %2").arg(name, changed);
+}
+
 } // namespace app

@@ -22,5 +22,8 @@ struct WrittenScenario {
 /// "DualPipe, pp 4, m 8, ZeRO 1, placement round-robin": what is another than in the file, the schedule, sizes, micro-batches and
 /// what else decides memory and speed first; empty where nothing is.
 QString changedSettings(const WrittenScenario& now, const WrittenScenario& file);
+/// What a scenario is shown as wherever it is shown, window, page, figure and film: its name, and behind one that it has from its
+/// file what has changed since.
+QString shownName(const WrittenScenario& now, const WrittenScenario& file);
 
 } // namespace app

@@ -141,14 +141,8 @@ QString Session::displayName() const
         return {};
     if (!m_scenario)
         return m_path.isEmpty() ? QStringLiteral("Untitled") : QFileInfo(m_path).completeBaseName();
-    if (m_scenario->name.empty())
-        return generatedName(*m_scenario);
-    const QString name = QString::fromStdString(m_scenario->name);
     const std::optional<sim::Scenario>& named = m_savedScenario ? m_savedScenario : m_shownScenario;
-    if (!named || named->name != m_scenario->name)
-        return name; // that somebody gave it as it is now
-    const QString changed = changedSettings({*m_document, *m_scenario}, {m_savedScenario ? *m_saved : *m_shown, *named});
-    return changed.isEmpty() ? name : tr("%1, now %2").arg(name, changed);
+    return named ? shownName({*m_document, *m_scenario}, {m_savedScenario ? *m_saved : *m_shown, *named}) : nameOf(*m_scenario);
 }
 
 QString Session::overridesText(const QStringList& overrides)

@@ -19,6 +19,7 @@
 #include <QTextDocument>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -105,13 +106,25 @@ QString cardsHtml(const sim::Simulation& simulation)
            cardHtml(QObject::tr("Parameters"), countQuantity(static_cast<double>(m.parameters)).text(), separated(m.parameters));
 }
 
+/// A cell as it is read; the numbers of a file have all their digits.
+QString shownCell(const std::string& cell)
+{
+    constexpr std::size_t kReadable = 8;
+    constexpr int kDigits = 6;
+    bool isNumber = false;
+    const double value = QString::fromStdString(cell).toDouble(&isNumber);
+    if (!isNumber || cell.size() <= kReadable || cell.find('.') == std::string::npos)
+        return escaped(cell);
+    return std::abs(value) < 1e6 ? QString::number(value, 'g', kDigits) : QString::number(value, 'f', 0);
+}
+
 QString tableHtml(const TableInfo& info, const TableSource& source)
 {
     const Table table = info.make(source);
     const auto line = [](const std::vector<std::string>& cells, const char* tag) {
         QString out = QStringLiteral("<tr>");
         for (const std::string& cell : cells)
-            out += QStringLiteral("<%1>%2</%1>").arg(QLatin1String(tag), escaped(cell));
+            out += QStringLiteral("<%1>%2</%1>").arg(QLatin1String(tag), shownCell(cell));
         return out + QStringLiteral("</tr>\n");
     };
     QString rows = QStringLiteral("<thead>") + line(table.header, "th") + QStringLiteral("</thead><tbody>");
@@ -184,7 +197,7 @@ QString htmlOfMarkdown(const QString& markdown)
     return out.remove(loaded).trimmed();
 }
 
-QByteArray pageOf(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue, const Theme& theme,
+QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, const sim::Catalogue& catalogue, const Theme& theme,
                   const QString& version)
 {
     const sim::Scenario scenario = sim::resolvedScenario(document, catalogue);
@@ -195,9 +208,8 @@ QByteArray pageOf(const sim::ScenarioDocument& document, const sim::Catalogue& c
     QString figures, tabled;
     for (const PictureInfo& picture : pictures())
         figures += figureHtml(picture, svgOf(picture, {simulation, trace}, theme));
-    for (const char* name : {"metrics", "pipeline-ranks", "memory"})
-        tabled += tableHtml(*findTable(name), source);
-    const QString name = nameOf(scenario);
+    for (const char* table : {"metrics", "pipeline-ranks", "memory"})
+        tabled += tableHtml(*findTable(table), source);
     const QString from =
         scenario.source.empty() ? QString() : QObject::tr("Source: %1").arg(QString::fromStdString(scenario.source));
     const QByteArray page = filled(

@@ -13,9 +13,9 @@ namespace app {
 
 inline constexpr qsizetype kMostPageBytes = 2'000'000;
 
-/// Simulates the scenario and draws it; on any thread. Throws sim::ScenarioError where it is not legal, sim::Error where the page
-/// would be larger than kMostPageBytes.
-QByteArray pageOf(const sim::ScenarioDocument&, const sim::Catalogue&, const Theme&, const QString& version);
+/// Simulates the scenario and draws it, called `name`; on any thread. Throws sim::ScenarioError where it is not legal, sim::Error
+/// where the page would be larger than kMostPageBytes.
+QByteArray pageOf(const sim::ScenarioDocument&, const QString& name, const sim::Catalogue&, const Theme&, const QString& version);
 
 /// CommonMark as plain HTML: what a description may hold, and nothing that runs or loads.
 QString htmlOfMarkdown(const QString&);

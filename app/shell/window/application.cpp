@@ -29,6 +29,8 @@
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/pictures.h"
 #include "live/stream/keys.h"
+#include "sim/lesson/play.h"
+#include "sim/text/quoted.h"
 
 #include <QApplication>
 #include <QBuffer>
@@ -188,21 +190,25 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
 }
 
 /// The comparison as a file, without a window.
-int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options, const SimulationPtr& simulation)
+int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options, const SimulationPtr& simulation,
+                   const QString& name)
 {
     Selection selection;
     CompareView view(selection, themeFor(themeChoice(options.theme)));
-    const auto side = [](const SimulationPtr& of) {
+    const auto side = [](const SimulationPtr& of, const QString& called) {
         return CompareView::Side{.simulation = of,
                                  .actions = std::make_shared<const sim::Trace>(of->trace(sim::TraceDetail::actions)),
-                                 .name = nameOf(of->scenario()).toStdString(),
+                                 .name = called.toStdString(),
                                  .message = {}};
     };
     std::vector<CompareView::Side> others;
-    for (const QString& path : options.compare)
-        others.push_back(side(sim::simulate(sim::readScenario(path.toStdString(), catalogue))));
+    for (const QString& path : options.compare) {
+        const SimulationPtr other = sim::simulate(sim::resolvedScenario(
+            isScenarioLink(path) ? readDocument(path) : sim::readDocument(path.toStdString(), {}), catalogue));
+        others.push_back(side(other, nameOf(other->scenario())));
+    }
     const ShownStep first{others.front().simulation, others.front().actions};
-    view.setSides(others.front(), side(simulation));
+    view.setSides(others.front(), side(simulation, name));
     std::vector<CompareView::Further> further;
     for (std::size_t i = 1; i < others.size(); ++i)
         further.push_back(CompareView::prepareFurther(first, others[i]));
@@ -211,23 +217,52 @@ int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options,
     return 0;
 }
 
-/// FILE with what --set changes.
-sim::ScenarioDocument documentOf(const StartOptions& options)
+/// FILE's text; of a lesson that of the first case it shows, which is what its thumbnail is of.
+sim::ScenarioDocument fileOf(const sim::Catalogue& catalogue, const StartOptions& options)
 {
-    std::vector<std::string> overrides;
+    if (isScenarioLink(options.file))
+        return readDocument(options.file);
+    const std::string path = options.file.toStdString();
+    if (!MainWindow::isLessonFile(options.file))
+        return sim::readDocument(path, {}); // perhaps a pipe
+    const sim::LessonPlay play(sim::readLesson(path, catalogue), options.seed, catalogue);
+    for (std::size_t step = 0; step < play.steps(); ++step)
+        if (const sim::ScenarioDocument* shown = play.shown(step))
+            return *shown;
+    throw sim::ScenarioError({{path, {}, "the lesson shows no scenario", sim::Severity::error}});
+}
+
+/// FILE with what --set changes.
+struct StartScenario {
+    sim::ScenarioDocument document;
+    sim::Scenario scenario;
+    QString name; ///< as a window shows it
+};
+
+StartScenario scenarioOf(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    const sim::ScenarioDocument file = fileOf(catalogue, options);
+    sim::ScenarioDocument document = file;
     for (const QString& assignment : options.overrides)
-        overrides.push_back(assignment.toStdString());
-    if (!isScenarioLink(options.file))
-        return sim::readDocument(options.file.toStdString(), overrides); // perhaps a pipe
-    sim::ScenarioDocument document = readDocument(options.file);
-    for (const std::string& assignment : overrides)
-        document.applyOverride(assignment);
-    return document;
+        try {
+            document.applyOverride(assignment.toStdString());
+        } catch (const sim::Error& error) {
+            throw sim::ScenarioError({{file.fileName(),
+                                       {},
+                                       "--set " + sim::shownText(assignment.toStdString()) + ": " + error.what(),
+                                       sim::Severity::error}});
+        }
+    sim::Scenario scenario = sim::resolvedScenario(document, catalogue);
+    const auto before =
+        options.overrides.isEmpty() || isScenarioLink(options.file) ? std::nullopt : file.resolve(catalogue).scenario;
+    const QString name = before ? shownName({document, scenario}, {file, *before}) : nameOf(scenario);
+    return {std::move(document), std::move(scenario), name};
 }
 
 int savePage(const sim::Catalogue& catalogue, const StartOptions& options)
 {
-    saveWhole(options.page, pageOf(documentOf(options), catalogue, themeFor(themeChoice(options.theme)),
+    const StartScenario of = scenarioOf(catalogue, options);
+    saveWhole(options.page, pageOf(of.document, of.name, catalogue, themeFor(themeChoice(options.theme)),
                                    QCoreApplication::applicationVersion()));
     return 0;
 }
@@ -244,9 +279,10 @@ int saveHandoutOf(const sim::Catalogue& catalogue, const StartOptions& options)
 /// One view as a file, without a window.
 int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
 {
-    const SimulationPtr simulation = sim::simulate(sim::resolvedScenario(documentOf(options), catalogue));
+    const StartScenario of = scenarioOf(catalogue, options);
+    const SimulationPtr simulation = sim::simulate(of.scenario);
     if (options.figureView == QLatin1String(kComparisonFigure))
-        return saveComparison(catalogue, options, simulation);
+        return saveComparison(catalogue, options, simulation, of.name);
     Selection selection;
     const Theme& theme = themeFor(themeChoice(options.theme));
     const PictureInfo& picture = *findPicture(options.figureView.toStdString()); // the command line knows no others
@@ -299,10 +335,11 @@ int saveFilmOf(const sim::Catalogue& catalogue, const StartOptions& options)
 {
     if (!isScenarioLink(options.file) && isTrace(options.file))
         return saveFilmOfRecorded(catalogue, options);
-    const SimulationPtr simulation = sim::simulate(sim::resolvedScenario(documentOf(options), catalogue));
+    const StartScenario of = scenarioOf(catalogue, options);
+    const SimulationPtr simulation = sim::simulate(of.scenario);
     StepFilm film{.step = {simulation, std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions))},
                   .pictures = {Picture::grid, Picture::timeline},
-                  .title = nameOf(simulation->scenario()).toStdString(),
+                  .title = of.name.toStdString(),
                   .caption = {},
                   .span = {},
                   .selection = {}};

@@ -48,10 +48,11 @@ void MainWindow::exportPage()
     if (path.isEmpty())
         return;
     statusBar()->showMessage(tr("Writing %1…").arg(QFileInfo(path).fileName()));
-    m_fileExport.start(path, [path, document = m_session.document(), catalogue = m_session.catalogue(),
-                              &theme = themeFor(m_settings.theme), version = QCoreApplication::applicationVersion()] {
-        saveWhole(path, pageOf(document, catalogue, theme, version));
-    });
+    m_fileExport.start(path,
+                       [path, document = m_session.document(), name = m_session.displayName(), catalogue = m_session.catalogue(),
+                        &theme = themeFor(m_settings.theme), version = QCoreApplication::applicationVersion()] {
+                           saveWhole(path, pageOf(document, name, catalogue, theme, version));
+                       });
     updateActions();
 }
 

@@ -1,6 +1,7 @@
 #include "app/shell/share/page.h"
 
 #include "app/session/scenario_link.h"
+#include "app/session/scenario_name.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "sim/analysis/whole_run.h"
@@ -11,7 +12,10 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QElapsedTimer>
+#include <QFile>
+#include <QProcess>
 #include <QRegularExpression>
+#include <QTemporaryDir>
 
 #include <gtest/gtest.h>
 
@@ -22,7 +26,8 @@ using namespace test;
 
 QString page(const sim::ScenarioDocument& of)
 {
-    return QString::fromUtf8(pageOf(of, catalogue(), lightTheme(), QStringLiteral("1.2.3")));
+    return QString::fromUtf8(
+        pageOf(of, nameOf(sim::resolvedScenario(of, catalogue())), catalogue(), lightTheme(), QStringLiteral("1.2.3")));
 }
 
 /// What a browser would do with it: elements that load or run, wherever they point.
@@ -107,7 +112,7 @@ TEST(Page, IsSmallAndSoonThere)
     const sim::ScenarioDocument largest = document(kLarge);
     QElapsedTimer timer;
     timer.start();
-    const QByteArray html = pageOf(largest, catalogue(), lightTheme(), QStringLiteral("1"));
+    const QByteArray html = pageOf(largest, QStringLiteral("The largest"), catalogue(), lightTheme(), QStringLiteral("1"));
     constexpr qint64 kSlowMachine = 10; // times a second
     EXPECT_LT(timer.elapsed(), kSlowMachine * 1000);
     EXPECT_LT(html.size(), kMostPageBytes);
@@ -154,6 +159,31 @@ TEST_F(ShareTest, WhatIsNoScenarioIsSaid)
         EXPECT_FALSE(window.banner().isHidden()) << wrong.toStdString();
         EXPECT_EQ(window.session().document().text(), text);
     }
+}
+
+TEST(Page, ItsTablesHaveNumbersAsTheyAreRead)
+{
+    const QString html = page(readDocument(galleryFile(kSixteen)));
+    static const QRegularExpression kEndless(QStringLiteral("<td>\\d+\\.\\d{10,}</td>"));
+    EXPECT_TRUE(html.contains(QLatin1String("<td>")));
+    EXPECT_FALSE(html.contains(kEndless)) << kEndless.match(html).captured().toStdString();
+}
+
+TEST_F(WindowTest, APageOfTheCommandLineIsCalledAsTheWindowCallsIt)
+{
+    const QTemporaryDir folder;
+    const QString out = folder.filePath(QStringLiteral("out.html")), change = QStringLiteral("training.global_batch_size=16");
+    ASSERT_TRUE(window.openFile(galleryFile(kSixteen), {change}).empty());
+    const QString name = window.desk().session().displayName();
+    EXPECT_TRUE(name.contains(QStringLiteral(", now "))) << name.toStdString();
+    QProcess program;
+    program.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"),
+                  {galleryFile(kSixteen), QStringLiteral("--set"), change, QStringLiteral("--page"), out});
+    ASSERT_TRUE(program.waitForFinished());
+    ASSERT_EQ(program.exitCode(), 0) << program.readAllStandardError().toStdString();
+    QFile file(out);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    EXPECT_TRUE(QString::fromUtf8(file.readAll()).contains(QStringLiteral("<title>") + name.toHtmlEscaped()));
 }
 
 } // namespace

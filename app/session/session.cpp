@@ -75,14 +75,21 @@ public:
     {
         if (!edit.assignments.empty())
             m_pointer = edit.assignments.front().pointer;
+        if (!session.m_legal)
+            m_legalBefore = session.m_scenario;
     }
     /// The same step for a stack that begins later. Only the last one's gesture may still go on.
     Step(const Step& of, bool isLast)
         : QUndoCommand(of.text()), m_session(of.m_session), m_change(of.m_change), m_pointer(of.m_pointer),
-          m_gesture(isLast ? of.m_gesture : 0)
+          m_gesture(isLast ? of.m_gesture : 0), m_legalBefore(of.m_legalBefore)
     {
     }
-    void undo() override { take(&TextChange::undone, &QUndoStack::redo); }
+    void undo() override
+    {
+        if (m_legalBefore && !m_isDone)
+            m_session.m_scenario = m_legalBefore;
+        take(&TextChange::undone, &QUndoStack::redo);
+    }
     void redo() override { take(&TextChange::done, &QUndoStack::undo); }
     int id() const override { return m_gesture == 0 ? -1 : m_gesture; }
     bool mergeWith(const QUndoCommand* other) override
@@ -117,7 +124,8 @@ private:
     TextChange m_change;
     std::string m_pointer;
     int m_gesture;
-    bool m_isDone = true; ///< when the stack asks for it next
+    std::optional<sim::Scenario> m_legalBefore; ///< where the step is from what was refused: what was shown then
+    bool m_isDone = true;                       ///< when the stack asks for it next
 };
 
 Session::Session(sim::Catalogue catalogue, const QString& autosaveFolder, QObject* parent)

@@ -356,6 +356,22 @@ TEST_F(SessionTest, SaysOnceThatUnsavedWorkCannotBeKeptSafe)
     EXPECT_EQ(told, 1);
 }
 
+TEST_F(SessionTest, UndoingToWhatWasRefusedShowsWhatWasLegalThen)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    const auto setTp = [this](const char* value) { session.edit(makeKeyEdit("/layout/tp", value, "tp", "?", value)); };
+    setTp("3");
+    EXPECT_FALSE(session.isLegal());
+    EXPECT_EQ(tp(), 2);
+    setTp("1");
+    EXPECT_EQ(tp(), 1);
+    session.undoStack().undo();
+    EXPECT_FALSE(session.isLegal());
+    EXPECT_EQ(tp(), 2) << "not what was just undone";
+    session.undoStack().redo();
+    EXPECT_EQ(tp(), 1);
+}
+
 TEST_F(SessionTest, OverridesAreTheFirstStep)
 {
     ASSERT_TRUE(session.open(galleryFile(kSixteen), {QStringLiteral("layout.tp=4"), QStringLiteral("layout.dp=1")}).empty());

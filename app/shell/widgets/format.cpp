@@ -73,9 +73,10 @@ QString problemCount(std::size_t listed)
 
 Quantity durationQuantity(double seconds)
 {
-    if (seconds < 1e-3)
+    constexpr double kRounded = 0.9995; // what three digits make a thousand of is one of the next unit
+    if (seconds < kRounded * 1e-3)
         return {shortNumber(seconds * 1e6), QStringLiteral("µs")};
-    if (seconds < 1)
+    if (seconds < kRounded)
         return {shortNumber(seconds * 1e3), QStringLiteral("ms")};
     return {shortNumber(seconds), QStringLiteral("s")};
 }

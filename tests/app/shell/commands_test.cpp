@@ -137,6 +137,9 @@ TEST(Format, NumbersAsPeopleReadThem)
     EXPECT_EQ(durationQuantity(0.4123).text(), QStringLiteral("412 ms"));
     EXPECT_EQ(durationQuantity(5.061).text(), QStringLiteral("5.06 s"));
     EXPECT_EQ(durationQuantity(8.12e-4).text(), QStringLiteral("812 µs"));
+    EXPECT_EQ(durationQuantity(9.996e-4).text(), durationQuantity(1e-3).text());
+    EXPECT_EQ(durationQuantity(0.9996).text(), durationQuantity(1).text());
+    EXPECT_EQ(durationQuantity(0.999).text(), QStringLiteral("999 ms"));
     EXPECT_EQ(countQuantity(405853388800.0).text(), QStringLiteral("406 B"));
     EXPECT_EQ(countQuantity(9529).text(), QStringLiteral("9,529"));
     EXPECT_EQ(memoryQuantity(71.23).text(), QStringLiteral("71.2 GiB"));

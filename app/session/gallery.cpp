@@ -24,10 +24,17 @@ bool GalleryEntry::matches(const QString& search) const
     if (scenario) {
         all += QLatin1Char(' ') + QString::fromStdString(scenario->model.name) + QLatin1Char(' ') +
                QString::fromStdString(scenario->cluster.name) + QLatin1Char(' ') +
-               QString::fromStdString(scenario->schedule.kind) + QLatin1Char(' ') + QString::number(scenario->layout.worldSize());
+               (scenario->layout.pp > 1 ? QString::fromStdString(scenario->schedule.kind) : QString()) + QLatin1Char(' ') +
+               QString::number(scenario->layout.worldSize());
     }
     const auto words = search.split(QLatin1Char(' '), Qt::SkipEmptyParts);
     return std::all_of(words.begin(), words.end(), [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
+}
+
+bool GalleryEntry::isCalled(const QString& search) const
+{
+    const auto words = search.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    return std::all_of(words.begin(), words.end(), [&](const QString& word) { return name.contains(word, Qt::CaseInsensitive); });
 }
 
 GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalogue)

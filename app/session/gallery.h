@@ -25,7 +25,8 @@ struct GalleryEntry {
         int due = 0;      ///< questions to remember
     };
     std::optional<LessonState> lesson;
-    bool matches(const QString& search) const; ///< every word is somewhere in it; case does not matter
+    bool matches(const QString& search) const;  ///< every word is somewhere in it; case does not matter
+    bool isCalled(const QString& search) const; ///< every word is in its name
 };
 
 /// All *.json of a folder, by world size, then name.

@@ -264,6 +264,9 @@ void GalleryPage::filter()
         for (const GallerySection& section : m_sections)
             std::copy_if(section.entries.begin(), section.entries.end(), std::back_inserter(shown.front().entries),
                          [&](std::size_t entry) { return m_entries[entry].matches(m_search->text()); });
+        std::vector<std::size_t>& found = shown.front().entries;
+        std::stable_partition(found.begin(), found.end(),
+                              [&](std::size_t entry) { return m_entries[entry].isCalled(m_search->text()); });
     }
     m_cards->setSections(m_entries, shown);
     m_nothing->setVisible(m_cards->shownEntries().empty() && !m_entries.empty());

@@ -146,6 +146,8 @@ TEST_F(GalleryTest, WhatIsFoundNeedsNoHeadings)
     page.search(QStringLiteral("405b"));
     EXPECT_EQ(page.shownFiles().size(), cards->model()->rowCount());
     EXPECT_GE(page.shownFiles().size(), 3);
+    page.search(QStringLiteral("schedules 2"));
+    EXPECT_TRUE(page.shownFiles().front().contains(QStringLiteral("1f1b"))) << page.shownFiles().front().toStdString();
     page.search(QStringLiteral("no such thing"));
     EXPECT_TRUE(page.shownFiles().isEmpty());
     page.search({});

@@ -36,6 +36,7 @@ enum class CommandId {
     exportPage,
     handout,
     exportResults,
+    leaveLesson,
     recordLesson,
     copyLink,
     copySettings,

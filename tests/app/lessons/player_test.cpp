@@ -594,6 +594,15 @@ TEST(LessonWindow, WhoGoesBackFromAQuestionFindsItsNumbersHidden)
     EXPECT_FALSE(lesson.hidesNumbers()) << "it has been answered";
 }
 
+TEST(LessonWindow, IsLeftByACommandToo)
+{
+    LessonInWindow played(QStringLiteral("two-copies"), QSize(1280, 800));
+    ASSERT_TRUE(played.window.isEnabled(CommandId::leaveLesson));
+    played.window.run(CommandId::leaveLesson);
+    EXPECT_TRUE(played.window.isGalleryShown());
+    EXPECT_FALSE(played.window.isEnabled(CommandId::leaveLesson));
+}
+
 TEST(LessonWindow, BeforeAQuestionIsReachedItsAnswerIsNotOnScreen)
 {
     LessonInWindow played(QStringLiteral("two-copies"), QSize(1280, 800));

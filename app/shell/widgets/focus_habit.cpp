@@ -9,7 +9,9 @@
 #include <QEvent>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QScrollBar>
+#include <QToolButton>
 
 namespace app {
 namespace {
@@ -40,6 +42,25 @@ const QLineEdit* lineOf(const QObject& watched)
     return qobject_cast<const QLineEdit*>(&watched);
 }
 
+/// Return on a button that has the keyboard, as Space: Qt leaves it to dialogs, whose buttons take it themselves.
+bool pressesButton(QObject& watched, const QKeyEvent& key)
+{
+    if ((key.key() != Qt::Key_Return && key.key() != Qt::Key_Enter) || (key.modifiers() & ~Qt::KeypadModifier) != 0)
+        return false;
+    if (auto* tool = qobject_cast<QToolButton*>(&watched); tool != nullptr && tool->isEnabled()) {
+        if (tool->menu() != nullptr && tool->popupMode() == QToolButton::InstantPopup)
+            tool->showMenu();
+        else
+            tool->click();
+        return true;
+    }
+    auto* button = qobject_cast<QPushButton*>(&watched);
+    if (button == nullptr || !button->isEnabled() || button->autoDefault() || button->isDefault())
+        return false;
+    button->click();
+    return true;
+}
+
 } // namespace
 
 FocusHabit::FocusHabit(QObject* parent) : QObject(parent)
@@ -58,6 +79,8 @@ bool FocusHabit::eventFilter(QObject* watched, QEvent* event)
             event->ignore(); // so that it is a shortcut of the window
         return isNothingToUndo;
     }
+    if (event->type() == QEvent::KeyPress)
+        return pressesButton(*watched, static_cast<const QKeyEvent&>(*event));
     if (!watched->isWidgetType() || (event->type() != QEvent::Polish && event->type() != QEvent::Wheel))
         return false;
     auto& widget = static_cast<QWidget&>(*watched);

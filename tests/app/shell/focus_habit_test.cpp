@@ -32,6 +32,30 @@ bool turn(QWidget& over)
     return event.isAccepted();
 }
 
+TEST(FocusHabit, ReturnPressesAButtonThatHasTheKeyboard)
+{
+    const FocusHabit habit;
+    QWidget page;
+    auto* column = new QVBoxLayout(&page);
+    auto* push = new QPushButton(QStringLiteral("a"));
+    auto* tool = new QToolButton;
+    auto* off = new QPushButton(QStringLiteral("b"));
+    off->setEnabled(false);
+    int pressed = 0;
+    for (QAbstractButton* button : std::initializer_list<QAbstractButton*>{push, tool, off}) {
+        column->addWidget(button);
+        QObject::connect(button, &QAbstractButton::clicked, &page, [&pressed] { ++pressed; });
+    }
+    page.show();
+    QTest::keyClick(push, Qt::Key_Return);
+    EXPECT_EQ(pressed, 1);
+    QTest::keyClick(tool, Qt::Key_Enter, Qt::KeypadModifier);
+    EXPECT_EQ(pressed, 2);
+    QTest::keyClick(push, Qt::Key_Return, Qt::ControlModifier);
+    QTest::keyClick(off, Qt::Key_Return);
+    EXPECT_EQ(pressed, 2);
+}
+
 TEST(FocusHabit, TheWheelChangesWhatHasTheKeyboardAlone)
 {
     const FocusHabit habit;

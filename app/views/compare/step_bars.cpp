@@ -32,9 +32,11 @@ StepBars::StepBars(const std::vector<sim::Comparison>& toFirst, const std::vecto
         return;
     const sim::Comparison& any = toFirst.front();
     m_steps.push_back(stepOf("A", names[0], any.stepNs.a, any.use.a));
+    m_steps.back().fits = any.memory.a.total() <= any.capacityBytes.a;
     for (std::size_t i = 0; i < toFirst.size(); ++i) {
         const sim::Comparison& c = toFirst[i];
         m_steps.push_back(stepOf(std::string(1, static_cast<char>('B' + i)), names[i + 1], c.stepNs.b, c.use.b));
+        m_steps.back().fits = c.memory.b.total() <= c.capacityBytes.b;
         const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
         m_steps.back().difference =
             durationText(a) == durationText(b) ? "equally long" : durationChangeText(a, b) + ", " + ratioText(a, b);
@@ -99,12 +101,13 @@ void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const
                 textInside(canvas, {rect.left + 4, rect.top, rect.right, rect.bottom}, shown, readableOn(fill), FontFace::small);
         }
         const float right = whole.right + 8;
-        const std::string time = durationText(static_cast<double>(step.ns));
+        const std::string time = durationText(static_cast<double>(step.ns)) + (step.fits ? "" : ", does not fit");
         const std::string told = step.difference.empty() ? time : time + "  " + step.difference;
         const std::string shown =
             fitting(canvas, {told, time + "  " + step.difference.substr(0, step.difference.find(',')), time}, area.right - right,
                     FontFace::small);
-        textInside(canvas, {right, whole.top, area.right, whole.bottom}, shown, theme.text, FontFace::small);
+        textInside(canvas, {right, whole.top, area.right, whole.bottom}, shown, step.fits ? theme.text : theme.error,
+                   FontFace::small);
         if (canvas.wantsNodes())
             canvas.node({.id = kStepBarNodes + i,
                          .role = "bar",
@@ -125,6 +128,7 @@ std::string StepBars::describe(Rect area, Point at) const
             continue;
         const auto timeText = [](std::int64_t ns) { return durationText(static_cast<double>(ns)); };
         std::string out = step.letter + ", " + step.name + ": step " + timeText(step.ns) +
+                          (step.fits ? "" : ", does not fit into the memory of its GPUs") +
                           (step.difference.empty() ? "" : ", " + step.difference + " against A");
         for (const auto& [part, ns] : step.parts) {
             out += "\n" + std::string(sim::factsOf(part).title) + " " + timeText(ns);

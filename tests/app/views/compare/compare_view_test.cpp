@@ -524,6 +524,19 @@ TEST(SeveralCompared, RowsKeepTheirNamesWhereSixDoNotFit)
     EXPECT_EQ(compare.draw({0, 0, 900, 1000}).nodesOf("caption").size(), 6U) << "with room all are there";
 }
 
+TEST(SeveralCompared, AStepThatDoesNotFitSaysSo)
+{
+    Compare compare;
+    sim::Comparison c = *compare.view.comparison();
+    c.capacityBytes.b = c.memory.b.total() - 1;
+    const StepBars bars({c}, {"a", "b"});
+    EXPECT_TRUE(bars.steps()[0].fits);
+    EXPECT_FALSE(bars.steps()[1].fits);
+    const Rect area{0, 0, 900, bars.suitableHeight()};
+    EXPECT_EQ(bars.describe(area, {300, 30}).find("does not fit"), std::string::npos);
+    EXPECT_NE(bars.describe(area, {300, area.bottom - 16}).find("does not fit"), std::string::npos);
+}
+
 TEST(SeveralCompared, WhatReadsTheSameIsEquallyLong)
 {
     Compare compare;

@@ -16,6 +16,7 @@
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QScrollBar>
 #include <QStringList>
 #include <QTimer>
 #include <QToolButton>
@@ -228,8 +229,13 @@ void DetailsPanel::follow(Desk& desk)
     const auto showSelection = [this, &desk] {
         const Selection& selection = desk.selection();
         setRank(selection.focusRank());
-        if (selection.selectedRank && selection.selectedRank != m_selectedRank)
+        if (selection.selectedRank && selection.selectedRank != m_selectedRank) {
+            if (!m_selectedRank)
+                m_scrolledFrom = verticalScrollBar()->value();
             scrollToRank();
+        } else if (!selection.selectedRank && m_selectedRank) {
+            verticalScrollBar()->setValue(m_scrolledFrom);
+        }
         m_selectedRank = selection.selectedRank;
         setSpan(desk.step().trace, selection.hoveredSpan ? selection.hoveredSpan : selection.selectedSpan);
     };

@@ -75,6 +75,7 @@ private:
     MaskNote* m_maskNote;
     std::optional<sim::Goodput> m_failing; ///< of a scenario with failures
     std::optional<int> m_rank, m_selectedRank;
+    int m_scrolledFrom = 0; ///< where the numbers stood before a rank was selected
     const Theme* m_theme;
     MetricCard *m_stepTime, *m_tokens, *m_mfu, *m_bubble, *m_goodput, *m_run, *m_parameters, *m_exposed, *m_memory;
     RealityCard* m_reality;

@@ -97,7 +97,7 @@ void ArrivalFinder::measure()
             m_result.ranks[part.rank].waitedNs += arrival.waitNs.back();
             ++m_result.ranks[part.rank].meetings;
         }
-        ++m_result.ranks[arrival.last].last;
+        m_result.ranks[arrival.last].last += arrival.waited() > 0 ? 1 : 0; // of members that come at one moment none is last
         m_result.ranks[arrival.last].causedNs += arrival.waited();
         m_result.causedNs += arrival.waited();
         m_result.list.push_back(std::move(arrival));

@@ -381,7 +381,7 @@ void LivePanel::showNumbers(const LiveUpdate& update)
     if (!points.empty()) {
         const CurvePoint& last = points.back();
         if (std::isfinite(last.loss)) {
-            m_loss->setValue({QString::number(last.loss, 'g', 4), {}});
+            m_loss->setValue({QString::asprintf("%#.4g", last.loss), {}}); // as many digits each time
             m_loss->setNote(lossNote());
         }
         if (std::isfinite(last.seconds))
@@ -406,8 +406,8 @@ void LivePanel::showNumbers(const LiveUpdate& update)
         peak = std::max(peak, rank.peakBytes);
     }
     if (peak > 0) {
-        m_memory->setValue(memoryQuantity(gib(most)));
-        m_memory->setNote(tr("at most %1").arg(memoryQuantity(gib(peak)).text()));
+        m_memory->setValue(memoryQuantity(gib(peak))); // what is held at this moment is less, and after the end next to nothing
+        m_memory->setNote(tr("at its peak; now %1").arg(memoryQuantity(gib(most)).text()));
     }
     if (update.state.spansRecorded > 0) {
         m_spans->setValue(countQuantity(static_cast<double>(update.state.spansRecorded)));
@@ -493,7 +493,8 @@ void LivePanel::showTimelines()
             m_differences->showNothing(!shown.problem.isEmpty() ? asSentence(shown.problem)
                                        : m_run && m_run->scenarioJson.empty()
                                            ? tr("There is no prediction: the job told no scenario.")
-                                           : tr("The first whole step tells."));
+                                       : m_curves.points().empty() ? tr("The first whole step tells.")
+                                                                   : tr("The next whole step tells."));
         m_curves.setShownStep(picture->step, m_pinned.has_value());
     }
     m_timelines.setLower(std::move(side));

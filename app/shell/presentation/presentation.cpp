@@ -28,6 +28,7 @@ namespace {
 constexpr int kLinesOnScreen = 45; ///< of the smallest text: what stays readable as the screen grows
 constexpr int kSpot = 96;          ///< logical pixels across
 constexpr int kHeadMargin = 28;
+constexpr int kAboveHead = 14, kBelowHead = 8, kAboveFoot = 10, kBelowFoot = 20;
 
 /// What a lecturer points with: light where it is, and the picture seen through.
 class Spot final : public QWidget {
@@ -77,12 +78,12 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     m_heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // a long name does not make the screen wider
     m_row->setSpacing(0);
     auto* head = new QHBoxLayout;
-    head->setContentsMargins(kHeadMargin, 14, kHeadMargin, 8);
+    head->setContentsMargins(kHeadMargin, kAboveHead, kHeadMargin, kBelowHead);
     head->setSpacing(kHeadMargin);
     head->addWidget(m_heading, 1);
     head->addWidget(m_count);
     auto* foot = new QHBoxLayout;
-    foot->setContentsMargins(28, 10, 28, 20);
+    foot->setContentsMargins(kHeadMargin, kAboveFoot, kHeadMargin, kBelowFoot);
     foot->addWidget(m_caption);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -321,6 +322,11 @@ void Presentation::fit()
 {
     int text = std::max(m_smallestText, height() / kLinesOnScreen);
     m_isSplit = false;
+    const auto sized = [](QLabel& label, int pixels, int weight) {
+        label.setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(pixels).arg(weight));
+    };
+    sized(*m_caption, text * 7 / 6, QFont::Normal);
+    m_caption->ensurePolished();
     if (m_panel != nullptr)
         text = fitPanel(text);
     else
@@ -334,9 +340,6 @@ void Presentation::fit()
     m_count->setText(m_isSplit ? tr("%1, %2 of 2", "slide, part").arg(place).arg(m_isAtPictures ? 2 : 1) : place);
     for (const Shown& shown : m_shown)
         shown.canvas->setMagnification(text / static_cast<qreal>(fontPixels(FontFace::small)));
-    const auto sized = [](QLabel& label, int pixels, int weight) {
-        label.setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(pixels).arg(weight));
-    };
     sized(*m_count, text, QFont::Normal);
     constexpr int kAroundHead = 3 * kHeadMargin;
     const int across = width() - kAroundHead - m_count->sizeHint().width();
@@ -348,7 +351,6 @@ void Presentation::fit()
     }
     m_heading->setText(m_heading->fontMetrics().elidedText(m_slide.heading, Qt::ElideRight, across));
     m_heading->setAccessibleName(m_slide.heading);
-    sized(*m_caption, text * 7 / 6, QFont::Normal);
     const QString tips = QStringLiteral("QToolTip, QLabel[role=\"tip\"] { font-size: %1px; }").arg(text);
     if (styleSheet() != tips)
         setStyleSheet(tips); // tooltips are styled as what they are about
@@ -357,8 +359,10 @@ void Presentation::fit()
 
 int Presentation::roomBelowHead(int text) const
 {
-    constexpr int kFootAndHead = 3; // lines that they take, with their margins
-    return height() - kFootAndHead * text;
+    // Their margins do not shrink with the text.
+    const int head = kAboveHead + text * 5 / 3 + kBelowHead; // a line of its largest
+    const int caption = m_caption->isHidden() ? 0 : m_caption->heightForWidth(width() - 2 * kHeadMargin);
+    return height() - head - kAboveFoot - caption - kBelowFoot;
 }
 
 /// The first of two alone where both would be too narrow to be read, or one would be cut.
@@ -408,9 +412,11 @@ int Presentation::fitPanel(int text)
             if (m_panel->neededHeight(width()) <= room)
                 return text;
         }
-    m_panel->setTextPixels(text);
-    if (m_panel->neededHeight(width()) > room)
-        m_panel->setTextPixels(m_smallestText);
+    for (const int pixels : {text, m_smallestText, m_smallestText * 5 / 6, m_smallestText * 2 / 3}) { // no word is lost
+        m_panel->setTextPixels(pixels);
+        if (m_panel->neededHeight(width()) <= room)
+            break;
+    }
     return text;
 }
 

@@ -143,6 +143,22 @@ TEST(LessonTalk, NoStepIsCutBeforeAClass)
     }
 }
 
+/// 1024 × 640 with text of 200 %: margins that do not shrink with the text take a larger share.
+TEST(LessonClass, NoWordIsCutOnASmallScreenWithLargeText)
+{
+    Class room;
+    room.presentation().setTextPercent(200);
+    room.presentation().setFixedSize(512, 320);
+    room.settle();
+    for (int slide = 0; slide < 14; ++slide) {
+        const SlidePanel* panel = room.presentation().panel();
+        if (panel != nullptr && panel->isVisible())
+            for (const QLabel* label : panel->findChildren<QLabel*>())
+                EXPECT_GE(label->height(), label->heightForWidth(label->width())) << slide << ": " << qPrintable(label->text());
+        room.next();
+    }
+}
+
 TEST(LessonClass, ClickersTurnTheStepsAndTheWindowIsAsItWasAfterwards)
 {
     Class room;

@@ -235,7 +235,7 @@ QFrame* GalleryPage::makeDemo()
     title->setWordWrap(true);
     auto* text =
         new QLabel(tr("A tiny Llama, TP 2 × CP 2 × PP 2 × DP 2, really trained for a few seconds: loss, memory and every span as "
-                      "they come, below what was predicted. No GPU is needed."));
+                      "they come, and the prediction above them. No GPU is needed."));
     setRole(text, "muted");
     text->setWordWrap(true);
     auto* start = new QPushButton(tr("Start Live Demo"));

@@ -104,10 +104,10 @@ void RecordedPanel::forget()
 /// What was asked of the run, and is of a layout.
 void RecordedPanel::forgetAnswers()
 {
-    m_predictionText->setText(tr("A trace does not say which model ran on which cluster. “Predict…” asks for a scenario that "
+    m_predictionText->setText(tr("A trace does not say which model ran on which cluster. “Predict” asks for a scenario that "
                                  "does; its layout, schedule and "
                                  "batch are then taken from what was recovered."));
-    m_comparisonText->setText(tr("“Compare…” reads another run of this job and says what takes longer in it."));
+    m_comparisonText->setText(tr("“Compare” reads another run of this job and says what takes longer in it."));
     for (const RecordedTab tab : {RecordedTab::prediction, RecordedTab::comparison})
         tableAt(tab)->show({}, {});
 }

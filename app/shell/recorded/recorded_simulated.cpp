@@ -112,7 +112,7 @@ void RecordedSimulated::fill()
 
 QString RecordedSimulated::missing(SimulatedPicture which) const
 {
-    const QString predict = tr("Predict… asks for model and cluster, and simulates the recovered configuration.");
+    const QString predict = tr("“Predict” asks for model and cluster, and simulates the recovered configuration.");
     switch (which) {
     case SimulatedPicture::memory: {
         const auto recorded = static_cast<std::int64_t>(m_run->answers.amounts.ranksWithMemory);

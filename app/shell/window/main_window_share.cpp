@@ -60,9 +60,9 @@ void MainWindow::copyLink()
 {
     const QString link = scenarioLink(m_session.document().text());
     QGuiApplication::clipboard()->setText(link);
-    statusBar()->showMessage(
-        tr("Link of %1 characters copied; Rankscope opens it with File > Open from Clipboard").arg(separated(link.size())),
-        kToldMs);
+    statusBar()->showMessage(tr("Link of %1 characters copied; Rankscope opens it with File > Import > Open from Clipboard")
+                                 .arg(separated(link.size())),
+                             kToldMs);
 }
 
 /// A link, or the text of a file, which becomes one: both are read the same way.

@@ -90,7 +90,8 @@ void PlanSizesView::draw(Canvas& canvas)
                                rect.width() - 4, FontFace::small),
                        on, FontFace::small, Align::center);
             const sim::PlanGrid& grid = size.best->grid;
-            const std::string brief = std::to_string(grid.tp) + "×" + std::to_string(grid.pp) + "×" + std::to_string(grid.dp);
+            const std::string brief = std::to_string(grid.tp) + (grid.cp > 1 ? "×" + std::to_string(grid.cp) : "") + "×" +
+                                      std::to_string(grid.pp) + "×" + std::to_string(grid.dp); // whose product are the GPUs
             textInside(canvas, {rect.left, top + line, rect.right, top + 2 * line},
                        fitting(canvas, {grid.text(), brief}, rect.width() - 4, FontFace::small), on, FontFace::small,
                        Align::center);

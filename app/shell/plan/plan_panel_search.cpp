@@ -413,9 +413,10 @@ void PlanPanel::fillSizes()
     if (m_side->currentWidget() != m_costCanvas)
         return;
     const bool hasRun = m_desk.session().isOpen() && m_desk.session().document().get("training.tokens").has_value();
-    m_costView.setHint(!hasRun   ? tr("The scenario does not say how many tokens it trains: say it in the form, as Whole run.").toStdString()
-                       : m_state ? tr("Nothing that fits was found so far.").toStdString()
-                                 : tr("No plan yet: press Plan.").toStdString());
+    m_costView.setHint(
+        !hasRun   ? tr("The scenario does not say how many tokens it trains: say it in the form, as Whole run.").toStdString()
+        : m_state ? tr("Nothing that fits was found so far.").toStdString()
+                  : tr("No plan yet: press Plan.").toStdString());
     if (!hasRun || !m_state || m_search.isRunning() || m_search.sizesToFill() > 0 || searchedText() != m_plannedOf)
         return;
     std::vector<sim::PlanRequest> requests;

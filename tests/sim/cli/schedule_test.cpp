@@ -159,7 +159,7 @@ TEST(ScheduleCommand, DrawsATimeline)
 TEST(Schedule, SaysWhatAnOptionWithoutItsValueNeeds)
 {
     for (const char* option : {"--format", "--streams", "--receives", "--dialect"}) {
-        const Outcome outcome = run(std::string("schedule ") + option);
+        const test::Outcome outcome = run(std::string("schedule ") + option);
         EXPECT_EQ(outcome.code, 2);
         EXPECT_NE(outcome.err.find(std::string(option) + " needs WORD"), std::string::npos) << outcome.err;
     }

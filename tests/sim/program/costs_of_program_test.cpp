@@ -19,27 +19,6 @@ using namespace sim;
 
 namespace {
 
-/// Over all steps of the first rank: a sum over the ops of one name, or of all whose name begins with it.
-double sumOf(const Program& program, std::string_view name, const std::function<double(const Op&, const OpShape&)>& value)
-{
-    double sum = 0;
-    for (const Step& step : program.ranks[0].steps)
-        for (std::size_t i = 0; i < program.passes[step.pass].ops.size(); ++i)
-            if (const Op& op = program.passes[step.pass].ops[i]; program.labels[op.label].starts_with(name))
-                sum += value(op, program.passes[step.pass].shapes[i]);
-    return sum;
-}
-
-double bytesOf(const Program& program, std::string_view name)
-{
-    return sumOf(program, name, [](const Op&, const OpShape& shape) { return static_cast<double>(shape.bytes); });
-}
-
-double countOf(const Program& program, std::string_view name)
-{
-    return sumOf(program, name, [](const Op&, const OpShape&) { return 1.0; });
-}
-
 Scenario dataParallel(int zeroStage)
 {
     Scenario scenario = test::smallScenario(1, 1, 4);
@@ -62,9 +41,9 @@ Scenario withExperts()
 TEST(CostsOfProgram, GradientsTravelInTheirOwnNumberFormat)
 {
     Scenario scenario = dataParallel(1);
-    const double wide = bytesOf(test::programOf(scenario), "grad.reduce");
+    const double wide = test::bytesOf(test::programOf(scenario), "grad.reduce");
     scenario.training.gradientBytes = 2;
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "grad.reduce"), wide / 2);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "grad.reduce"), wide / 2);
 }
 
 TEST(CostsOfProgram, ReplicasOfAShardingGroupReduceAShardEach)
@@ -72,10 +51,11 @@ TEST(CostsOfProgram, ReplicasOfAShardingGroupReduceAShardEach)
     Scenario scenario = dataParallel(3);
     scenario.layout.dpShard = 2;
     const Program program = test::programOf(scenario);
-    EXPECT_GT(bytesOf(program, "grad.reduce.replicas"), 0);
+    EXPECT_GT(test::bytesOf(program, "grad.reduce.replicas"), 0);
     // The shard's reduction has the whole gradient, the replicas' a half of it; "grad.reduce" begins both names.
-    const double both = bytesOf(program, "grad.reduce");
-    EXPECT_NEAR(bytesOf(program, "grad.reduce.replicas") / (both - bytesOf(program, "grad.reduce.replicas")), 0.5, 1e-3);
+    const double both = test::bytesOf(program, "grad.reduce");
+    EXPECT_NEAR(test::bytesOf(program, "grad.reduce.replicas") / (both - test::bytesOf(program, "grad.reduce.replicas")), 0.5,
+                1e-3);
 }
 
 /// Names of a backward pass's transfers and waits for data parallelism, in the order of issue, and "kernels" between them.
@@ -195,10 +175,10 @@ TEST(CostsOfProgram, TiedEmbeddingsOfTwoStagesAreReducedTogether)
 {
     Scenario scenario = test::smallScenario(1, 2, 1);
     scenario.model.tieWordEmbeddings = true;
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "grad.reduce.embedding"),
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "grad.reduce.embedding"),
               4.0 * scenario.model.vocabSize * scenario.model.hiddenSize);
     scenario.model.tieWordEmbeddings = false;
-    EXPECT_EQ(countOf(test::programOf(scenario), "grad.reduce.embedding"), 0);
+    EXPECT_EQ(test::countOf(test::programOf(scenario), "grad.reduce.embedding"), 0);
 }
 
 TEST(CostsOfProgram, TheOptimizerMovesStatesGradientsAndWhatTheSoftwareAdds)
@@ -209,9 +189,9 @@ TEST(CostsOfProgram, TheOptimizerMovesStatesGradientsAndWhatTheSoftwareAdds)
     const Program program = test::programOf(scenario);
     const auto parameters = static_cast<double>(program.ranks[0].states.parameterElements);
     // AdamW in mixed precision: gradient 4, master copy and moments 12 read and written, 16-bit parameter 2.
-    EXPECT_EQ(bytesOf(program, "optimizer"), parameters * (4 + 2 * 12 + 2 + 7 + 3));
+    EXPECT_EQ(test::bytesOf(program, "optimizer"), parameters * (4 + 2 * 12 + 2 + 7 + 3));
     scenario.layout.zeroStage = 1;
-    EXPECT_NEAR(bytesOf(test::programOf(scenario), "optimizer"), parameters * ((4 + 2 * 12 + 2 + 7) / 4.0 + 3),
+    EXPECT_NEAR(test::bytesOf(test::programOf(scenario), "optimizer"), parameters * ((4 + 2 * 12 + 2 + 7) / 4.0 + 3),
                 1e-3 * parameters);
 }
 
@@ -220,7 +200,7 @@ TEST(CostsOfProgram, FusedAttentionRunsBackwardTwoAndAHalfTimes)
     Scenario scenario = test::smallScenario(1, 1, 1);
     scenario.training.flashAttention = true;
     const auto flops = [&](std::string_view name) {
-        return sumOf(test::programOf(scenario), name, [](const Op&, const OpShape& shape) { return shape.flops; });
+        return test::sumOf(test::programOf(scenario), name, [](const Op&, const OpShape& shape) { return shape.flops; });
     };
     // "attn.core" begins "attn.core.backward".
     EXPECT_DOUBLE_EQ(flops("attn.core.backward") / (flops("attn.core") - flops("attn.core.backward")), 2.5);
@@ -232,13 +212,13 @@ TEST(CostsOfProgram, SelectiveRecomputationKeepsNoScoresAndMakesThemAgain)
     scenario.training.flashAttention = false;
     scenario.training.attention = AttentionKernel::unfused;
     const auto kept = [&] {
-        return sumOf(test::programOf(scenario), "attn.softmax", [](const Op& op, const OpShape&) {
+        return test::sumOf(test::programOf(scenario), "attn.softmax", [](const Op& op, const OpShape&) {
             return op.purpose == OpPurpose::forward ? static_cast<double>(op.allocBytes) : 0.0;
         });
     };
     const auto again = [&] {
-        return sumOf(test::programOf(scenario), "attn.softmax",
-                     [](const Op& op, const OpShape&) { return op.purpose == OpPurpose::recompute ? 1.0 : 0.0; });
+        return test::sumOf(test::programOf(scenario), "attn.softmax",
+                           [](const Op& op, const OpShape&) { return op.purpose == OpPurpose::recompute ? 1.0 : 0.0; });
     };
     EXPECT_GT(kept(), 0);
     EXPECT_EQ(again(), 0);
@@ -255,12 +235,13 @@ TEST(CostsOfProgram, TensorParallelPiecesAddUpToTheWhole)
     scenario.training.overlap.tpComm = true;
     const Program pieces = test::programOf(scenario);
     for (const char* name : {"mlp.gather", "mlp.reduce", "attn.gather", "attn.reduce"}) {
-        EXPECT_GT(countOf(pieces, name), countOf(whole, name)) << name;
-        EXPECT_NEAR(bytesOf(pieces, name), bytesOf(whole, name), 1e-6 * bytesOf(whole, name)) << name;
+        EXPECT_GT(test::countOf(pieces, name), test::countOf(whole, name)) << name;
+        EXPECT_NEAR(test::bytesOf(pieces, name), test::bytesOf(whole, name), 1e-6 * test::bytesOf(whole, name)) << name;
     }
     const auto flops = [](const Op&, const OpShape& shape) { return shape.flops; };
     for (const char* name : {"mlp.up", "mlp.down", "attn.out"})
-        EXPECT_NEAR(sumOf(pieces, name, flops), sumOf(whole, name, flops), 1e-6 * sumOf(whole, name, flops)) << name;
+        EXPECT_NEAR(test::sumOf(pieces, name, flops), test::sumOf(whole, name, flops), 1e-6 * test::sumOf(whole, name, flops))
+            << name;
     for (const Pass& pass : pieces.passes) // and a piece's shape is the one of its FLOPs
         for (std::size_t i = 0; i < pass.ops.size(); ++i)
             if (const OpShape& shape = pass.shapes[i]; pass.ops[i].kind == OpKind::compute && shape.kernel == KernelKind::gemm) {
@@ -276,8 +257,8 @@ TEST(CostsOfProgram, PiecesServeThePurposeOfTheWhole)
         Scenario scenario = test::smallScenario(2, 2, 1);
         scenario.schedule.kind = kind;
         const auto flopsOf = [&](OpPurpose purpose) {
-            return sumOf(test::programOf(scenario), "",
-                         [&](const Op& op, const OpShape& shape) { return op.purpose == purpose ? shape.flops : 0; });
+            return test::sumOf(test::programOf(scenario), "",
+                               [&](const Op& op, const OpShape& shape) { return op.purpose == purpose ? shape.flops : 0; });
         };
         for (const OpPurpose purpose :
              {OpPurpose::forward, OpPurpose::backward, OpPurpose::backwardInput, OpPurpose::backwardWeight}) {
@@ -301,8 +282,8 @@ TEST(CostsOfProgram, ExpertsThatAreCutGatherTheirTokensAndReduceThem)
         // and backward for the gradients.
         const double tokens = etp > 1 ? 2.0 * 1024 / etp * etp : 0;
         const double bytes = 2 * tokens * 1024 * 2 * scenario.model.numHiddenLayers * scenario.microbatches();
-        EXPECT_EQ(bytesOf(test::programOf(scenario), "moe.gather"), bytes) << etp;
-        EXPECT_EQ(bytesOf(test::programOf(scenario), "moe.reduce"), bytes) << etp;
+        EXPECT_EQ(test::bytesOf(test::programOf(scenario), "moe.gather"), bytes) << etp;
+        EXPECT_EQ(test::bytesOf(test::programOf(scenario), "moe.reduce"), bytes) << etp;
     }
 }
 
@@ -312,9 +293,9 @@ TEST(CostsOfProgram, APredictionModuleGathersTheEmbeddingAndTheHiddenState)
     scenario.model.numNextnPredictLayers = 3;
     // Side by side, forward; backward their gradients are reduced, and both are gathered once more for the weights'.
     const double both = 2.0 * 1024 * 1024 * 2;
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "mtp.gather"), 3 * 2 * both * scenario.microbatches());
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "mtp.regather"), 3 * both * scenario.microbatches());
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "mtp.output"), 3 * 2 * both / 2 * scenario.microbatches());
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "mtp.gather"), 3 * 2 * both * scenario.microbatches());
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "mtp.regather"), 3 * both * scenario.microbatches());
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "mtp.output"), 3 * 2 * both / 2 * scenario.microbatches());
 }
 
 TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)
@@ -322,11 +303,12 @@ TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)
     Scenario scenario = test::smallScenario(2, 1, 1);
     scenario.layout.sequenceParallel = true;
     scenario.training.precision = Precision::fp8;
-    const double wide = bytesOf(test::programOf(scenario), "mlp.gather"),
-                 head = bytesOf(test::programOf(scenario), "head.gather");
-    const double reduced = bytesOf(test::programOf(scenario), "mlp.reduce");
+    const double wide = test::bytesOf(test::programOf(scenario), "mlp.gather"),
+                 head = test::bytesOf(test::programOf(scenario), "head.gather");
+    const double reduced = test::bytesOf(test::programOf(scenario), "mlp.reduce");
     const auto slices = [&](std::string_view name) {
-        return sumOf(test::programOf(scenario), name, [](const Op&, const OpShape& shape) { return shape.narrowedBy - 1.0; });
+        return test::sumOf(test::programOf(scenario), name,
+                           [](const Op&, const OpShape& shape) { return shape.narrowedBy - 1.0; });
     };
     for (const char* name : {"mlp.up", "mlp.down", "mlp.down.dgrad"})
         EXPECT_EQ(slices(name), 0) << name;
@@ -338,39 +320,39 @@ TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)
         EXPECT_EQ(slices(name), 0) << name;
     EXPECT_EQ(slices("mlp.down"), slices("mlp.down.dgrad")); // whose name begins so: none forward
     // Backward; forward sums of 16 bits are reduced.
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "mlp.reduce"), reduced - reduced / 2 / 2);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "mlp.reduce"), reduced - reduced / 2 / 2);
     // Forward; the backward pass reduces gradients in 16 bits.
     const double passes = 2;
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "mlp.gather"), wide - wide / passes / 2);
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "head.gather"), head); // logits stay in 16 bits
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "mlp.gather"), wide - wide / passes / 2);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "head.gather"), head); // logits stay in 16 bits
 }
 
 TEST(CostsOfProgram, TokensTravelInTheFormatOfTheirWay)
 {
     Scenario scenario = withExperts();
-    const double there = bytesOf(test::programOf(scenario), "moe.dispatch"),
-                 back = bytesOf(test::programOf(scenario), "moe.combine");
+    const double there = test::bytesOf(test::programOf(scenario), "moe.dispatch"),
+                 back = test::bytesOf(test::programOf(scenario), "moe.combine");
     EXPECT_GT(there, 0);
     scenario.training.moe.dispatchBytes = 1;
     // Forward there and, for the gradients, backward from the combination: half of what each sends in both passes.
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "moe.dispatch"), there * 3 / 4);
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "moe.combine"), back * 3 / 4);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "moe.dispatch"), there * 3 / 4);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "moe.combine"), back * 3 / 4);
 }
 
 TEST(CostsOfProgram, TheBusiestRanksTokensCount)
 {
     Scenario scenario = withExperts();
-    const double even = bytesOf(test::programOf(scenario), "moe.dispatch");
+    const double even = test::bytesOf(test::programOf(scenario), "moe.dispatch");
     scenario.training.moe.imbalance = 1.5;
-    EXPECT_NEAR(bytesOf(test::programOf(scenario), "moe.dispatch"), 1.5 * even, 1e-3 * even);
+    EXPECT_NEAR(test::bytesOf(test::programOf(scenario), "moe.dispatch"), 1.5 * even, 1e-3 * even);
 }
 
 TEST(CostsOfProgram, WeightGradientsTakeTheirOwnRoomForAMoment)
 {
     Scenario scenario = test::smallScenario(1, 1, 1);
     const auto held = [&] {
-        return sumOf(test::programOf(scenario), "mlp.up.wgrad",
-                     [](const Op& op, const OpShape&) { return static_cast<double>(op.allocBytes); });
+        return test::sumOf(test::programOf(scenario), "mlp.up.wgrad",
+                           [](const Op& op, const OpShape&) { return static_cast<double>(op.allocBytes); });
     };
     EXPECT_EQ(held(), 0);
     scenario.training.stack.weightGradientBytes = 6;
@@ -385,10 +367,10 @@ TEST(CostsOfProgram, ParametersThatAreKeptAreGatheredOnce)
     Scenario scenario = dataParallel(3);
     scenario.training.globalBatchSize = 4 * 4 * scenario.training.microBatchSize;
     ASSERT_EQ(scenario.microbatches(), 4);
-    const double each = bytesOf(test::programOf(scenario), "param.gather");
+    const double each = test::bytesOf(test::programOf(scenario), "param.gather");
     scenario.layout.reshardAfterForward = false;
     const Program kept = test::programOf(scenario);
-    EXPECT_NEAR(bytesOf(kept, "param.gather") * 2 * 4, each, 1e-6 * each); // forward and backward of four
+    EXPECT_NEAR(test::bytesOf(kept, "param.gather") * 2 * 4, each, 1e-6 * each); // forward and backward of four
     EXPECT_GT(kept.ranks[0].states.buffers, 0);
 }
 
@@ -397,7 +379,8 @@ TEST(CostsOfProgram, ShardsThatAreSentAloneAreAsManyMessagesAsRanksOrTensors)
     Scenario scenario = dataParallel(1);
     scenario.training.stack.sendsShards = true;
     const auto messages = [](const Program& program) {
-        return sumOf(program, "param.gather", [](const Op&, const OpShape& shape) { return static_cast<double>(shape.batch); });
+        return test::sumOf(program, "param.gather",
+                           [](const Op&, const OpShape& shape) { return static_cast<double>(shape.batch); });
     };
     const double buckets = scenario.model.numHiddenLayers + 2; // each at least one
     EXPECT_GE(messages(test::programOf(scenario)), 4);
@@ -416,8 +399,8 @@ TEST(CostsOfProgram, WhereShardsAreSentAloneEachRankIsGivenAllGradients)
 {
     Scenario scenario = dataParallel(1);
     const auto reductions = [](const Program& program, CollectiveKind kind) {
-        return sumOf(program, "grad.reduce",
-                     [kind](const Op&, const OpShape& shape) { return shape.collective == kind ? 1.0 : 0.0; });
+        return test::sumOf(program, "grad.reduce",
+                           [kind](const Op&, const OpShape& shape) { return shape.collective == kind ? 1.0 : 0.0; });
     };
     EXPECT_EQ(reductions(test::programOf(scenario), CollectiveKind::allReduce), 0);
     scenario.training.stack.sendsShards = true;
@@ -443,9 +426,9 @@ TEST(CostsOfProgram, ExpertsWithoutAReplicaAreNeitherGatheredNorHeldTwice)
                 dense += elements * (part == ModelPart::moe ? scenario.model.numHiddenLayers : 1);
             }
             const auto buffer = [](const Op& op, const OpShape&) { return op.buffer ? static_cast<double>(op.allocBytes) : 0.0; };
-            EXPECT_EQ(sumOf(program, "grad.reduce", buffer), dense * 4) << "whole gradients under ZeRO " << zero;
+            EXPECT_EQ(test::sumOf(program, "grad.reduce", buffer), dense * 4) << "whole gradients under ZeRO " << zero;
             const bool isTransient = zero == 3 && reshards;
-            EXPECT_EQ(sumOf(program, "param.gather", buffer), isTransient ? 2 * dense * 2 : 0.0) << "in both passes";
+            EXPECT_EQ(test::sumOf(program, "param.gather", buffer), isTransient ? 2 * dense * 2 : 0.0) << "in both passes";
             EXPECT_EQ(static_cast<double>(program.ranks[0].states.buffers), zero == 3 && !reshards ? dense * 2 : 0.0);
         }
 }
@@ -469,8 +452,9 @@ TEST(CostsOfProgram, WeightsThatAreUsedAgainStayGatheredAndTheirGradientsWholeIn
                          headUnit = matrix + scenario.model.hiddenSize;          // with the norm before it
             const double embedding = each.tied || each.modules > 0 ? matrix : 0, // used again, and by whom is left open
                 head = !each.tied && each.modules > 0 ? headUnit : 0;
-            EXPECT_EQ(bytesOf(program, "param.gather"), 2 * (2 * all - embedding - head)) << each.tied << " " << each.modules;
-            EXPECT_EQ(bytesOf(program, "grad.reduce"), 4 * all);
+            EXPECT_EQ(test::bytesOf(program, "param.gather"), 2 * (2 * all - embedding - head))
+                << each.tied << " " << each.modules;
+            EXPECT_EQ(test::bytesOf(program, "grad.reduce"), 4 * all);
 
             double held = 0;
             bool isBackward = false;
@@ -503,14 +487,15 @@ TEST(CostsOfProgram, RanksWithTheSameOutputSendAPartOfItEachAndGatherWhatTheyRec
     const std::int64_t tensor = Sharding::of(scattering).tokens() * scattering.model.hiddenSize * 2;
     const Program parts = test::programOf(scattering);
     EXPECT_EQ(parts.sendBytes, tensor / 4);
-    EXPECT_EQ(countOf(parts, "receive.gather"), scattering.microbatches()) << "of each gradient that the first rank receives";
-    EXPECT_EQ(bytesOf(parts, "receive.gather"), static_cast<double>(tensor * scattering.microbatches()));
+    EXPECT_EQ(test::countOf(parts, "receive.gather"), scattering.microbatches())
+        << "of each gradient that the first rank receives";
+    EXPECT_EQ(test::bytesOf(parts, "receive.gather"), static_cast<double>(tensor * scattering.microbatches()));
     // Whole where the software does not, where ranks have slices already, and where there is one.
     for (const auto& [scenario, sent] :
          {std::pair{with(4, false, false), tensor}, {with(4, true, true), tensor / 4}, {with(1, false, true), tensor}}) {
         const Program program = test::programOf(scenario);
         EXPECT_EQ(program.sendBytes, sent);
-        EXPECT_EQ(countOf(program, "receive.gather"), 0);
+        EXPECT_EQ(test::countOf(program, "receive.gather"), 0);
     }
 }
 

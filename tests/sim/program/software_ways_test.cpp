@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,26 +13,6 @@
 using namespace sim;
 
 namespace {
-
-double sumOf(const Program& program, std::string_view name, const std::function<double(const Op&, const OpShape&)>& value)
-{
-    double sum = 0;
-    for (const Step& step : program.ranks[0].steps)
-        for (std::size_t i = 0; i < program.passes[step.pass].ops.size(); ++i)
-            if (const Op& op = program.passes[step.pass].ops[i]; program.labels[op.label] == name)
-                sum += value(op, program.passes[step.pass].shapes[i]);
-    return sum;
-}
-
-double countOf(const Program& program, std::string_view name)
-{
-    return sumOf(program, name, [](const Op&, const OpShape&) { return 1.0; });
-}
-
-double bytesOf(const Program& program, std::string_view name)
-{
-    return sumOf(program, name, [](const Op&, const OpShape& shape) { return static_cast<double>(shape.bytes); });
-}
 
 Scenario tensorParallel(bool sequenceParallel)
 {
@@ -59,11 +38,12 @@ TEST(SoftwareWays, AutogradReducesTheInputGradientsOfGateAndUpByThemselves)
     const Program fused = test::programOf(scenario);
     scenario.training.stack.plainTensorParallel = true;
     const Program plain = test::programOf(scenario);
-    EXPECT_EQ(countOf(plain, "mlp.gather"), 2 * countOf(fused, "mlp.gather"));
-    EXPECT_EQ(bytesOf(plain, "mlp.gather"), 2 * bytesOf(fused, "mlp.gather"));
-    EXPECT_EQ(countOf(plain, "attn.gather"), countOf(fused, "attn.gather")) << "queries, keys and values are one product";
+    EXPECT_EQ(test::countOf(plain, "mlp.gather"), 2 * test::countOf(fused, "mlp.gather"));
+    EXPECT_EQ(test::bytesOf(plain, "mlp.gather"), 2 * test::bytesOf(fused, "mlp.gather"));
+    EXPECT_EQ(test::countOf(plain, "attn.gather"), test::countOf(fused, "attn.gather"))
+        << "queries, keys and values are one product";
     scenario.model.gatedMlp = false;
-    EXPECT_EQ(countOf(test::programOf(scenario), "mlp.gather"), countOf(fused, "mlp.gather"));
+    EXPECT_EQ(test::countOf(test::programOf(scenario), "mlp.gather"), test::countOf(fused, "mlp.gather"));
 }
 
 TEST(SoftwareWays, NothingRunsBesideAutogradsReductions)
@@ -112,7 +92,7 @@ TEST(SoftwareWays, AutogradKeepsWhatSequenceParallelismHasGathered)
         return count;
     };
     EXPECT_LT(gathers(plain), gathers(fused));
-    EXPECT_EQ(countOf(plain, "mlp.gather"), countOf(fused, "mlp.gather")) << "what both read is gathered once";
+    EXPECT_EQ(test::countOf(plain, "mlp.gather"), test::countOf(fused, "mlp.gather")) << "what both read is gathered once";
 }
 
 TEST(SoftwareWays, EachRankTakesTheLossOfAllLogitsWhereTheyAreGathered)
@@ -128,10 +108,11 @@ TEST(SoftwareWays, EachRankTakesTheLossOfAllLogitsWhereTheyAreGathered)
     EXPECT_EQ(whole.forwardBytes, 4 * part.forwardBytes);
     EXPECT_EQ(whole.savedBytes, 4 * part.savedBytes);
     const Program gathered = test::programOf(scenario);
-    EXPECT_EQ(countOf(gathered, "loss.sync"), 0);
-    EXPECT_GT(countOf(cut, "loss.sync"), 0);
-    EXPECT_EQ(bytesOf(gathered, "head.output") / countOf(gathered, "head.output"), static_cast<double>(product.m * whole.n * 2));
-    EXPECT_EQ(countOf(gathered, "head.output"), scenario.microbatches()) << "its gradient is cut without a word";
+    EXPECT_EQ(test::countOf(gathered, "loss.sync"), 0);
+    EXPECT_GT(test::countOf(cut, "loss.sync"), 0);
+    EXPECT_EQ(test::bytesOf(gathered, "head.output") / test::countOf(gathered, "head.output"),
+              static_cast<double>(product.m * whole.n * 2));
+    EXPECT_EQ(test::countOf(gathered, "head.output"), scenario.microbatches()) << "its gradient is cut without a word";
 }
 
 TEST(SoftwareWays, GradientsMayTravelWholeAndWide)
@@ -140,20 +121,20 @@ TEST(SoftwareWays, GradientsMayTravelWholeAndWide)
     scenario.layout.zeroStage = 1;
     scenario.training.gradientBytes = 2;
     const auto reductions = [&](CollectiveKind kind) {
-        return sumOf(test::programOf(scenario), "grad.reduce",
-                     [kind](const Op&, const OpShape& shape) { return shape.collective == kind ? 1.0 : 0.0; });
+        return test::sumOf(test::programOf(scenario), "grad.reduce",
+                           [kind](const Op&, const OpShape& shape) { return shape.collective == kind ? 1.0 : 0.0; });
     };
-    const double narrow = bytesOf(test::programOf(scenario), "grad.reduce");
-    const double gathered = bytesOf(test::programOf(scenario), "param.gather");
+    const double narrow = test::bytesOf(test::programOf(scenario), "grad.reduce");
+    const double gathered = test::bytesOf(test::programOf(scenario), "param.gather");
     EXPECT_EQ(reductions(CollectiveKind::allReduce), 0);
     scenario.training.stack.reducesWhole = true;
     EXPECT_EQ(reductions(CollectiveKind::reduceScatter), 0);
     EXPECT_GT(reductions(CollectiveKind::allReduce), 0);
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "param.gather"), gathered);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "param.gather"), gathered);
     const std::int64_t states = test::programOf(scenario).ranks[0].states.gradients;
     scenario.training.stack.reducesWide = true;
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "grad.reduce"), 2 * narrow);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "grad.reduce"), 2 * narrow);
     EXPECT_EQ(test::programOf(scenario).ranks[0].states.gradients, states) << "they are kept as before";
     scenario.training.gradientBytes = 4;
-    EXPECT_EQ(bytesOf(test::programOf(scenario), "grad.reduce"), 2 * narrow);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "grad.reduce"), 2 * narrow);
 }

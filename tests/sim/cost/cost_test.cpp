@@ -667,7 +667,8 @@ TEST(LaunchCosts, AHostThatWaitsForEachKernelAddsToEach)
     program.passes.push_back(pass);
     const auto sum = [&] {
         std::int64_t ns = 0;
-        for (const std::int64_t duration : CostModel(scenario).price(program, GroupGeometry{})[0])
+        const OpDurations durations = CostModel(scenario).price(program, GroupGeometry{});
+        for (const std::int64_t duration : durations[0])
             ns += duration;
         return static_cast<double>(ns);
     };

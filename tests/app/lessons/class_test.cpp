@@ -152,9 +152,10 @@ TEST(LessonClass, NoWordIsCutOnASmallScreenWithLargeText)
     room.settle();
     for (int slide = 0; slide < 14; ++slide) {
         const SlidePanel* panel = room.presentation().panel();
-        if (panel != nullptr && panel->isVisible())
+        if (panel != nullptr && panel->isVisible()) {
             for (const QLabel* label : panel->findChildren<QLabel*>())
                 EXPECT_GE(label->height(), label->heightForWidth(label->width())) << slide << ": " << qPrintable(label->text());
+        }
         room.next();
     }
 }

@@ -80,24 +80,21 @@ std::vector<std::string> memoryChangeTexts(const sim::Comparison& c)
     const std::int64_t change = c.memory.b.total() - c.memory.a.total();
     struct Change {
         const char* name;
-        std::int64_t a, bytes;
+        std::int64_t bytes;
     };
     std::vector<Change> changes;
     for (const Part& part : kParts)
         if (const std::int64_t bytes = c.memory.b.*part.bytes - c.memory.a.*part.bytes; bytes != 0)
-            changes.push_back({part.name, c.memory.a.*part.bytes, bytes});
+            changes.push_back({part.name, bytes});
     if (changes.empty())
         return {"Both hold the same", "the same"};
     std::stable_sort(changes.begin(), changes.end(),
                      [](const Change& x, const Change& y) { return std::abs(x.bytes) > std::abs(y.bytes); });
-    const auto apart = [](std::int64_t a, std::int64_t by) { // as a table has it that shows both sides
-        const auto text = [](std::int64_t bytes) { return bytesText(static_cast<double>(bytes)); };
-        return by == 0 ? std::string("0") : (by > 0 ? "+" : "−") + sizeThatAddsUp(text(a), text(a + by), text(std::abs(by)));
-    };
-    std::string text = apart(c.memory.a.total(), change);
+    std::string text = signedBytesText(static_cast<double>(change));
     std::vector<std::string> out{text};
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        text += (i == 0 ? ": " : ", ") + std::string(changes[i].name) + " " + apart(changes[i].a, changes[i].bytes);
+        text +=
+            (i == 0 ? ": " : ", ") + std::string(changes[i].name) + " " + signedBytesText(static_cast<double>(changes[i].bytes));
         out.insert(out.begin(), i + 1 < changes.size() ? text + ", …" : text);
     }
     return out;

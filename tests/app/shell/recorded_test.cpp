@@ -281,7 +281,7 @@ TEST_F(RecordedTest, WhatATraceDoesNotHoldIsSaidToBeMissingAndThenShownAsSimulat
     simulated.choose(SimulatedPicture::storage);
     EXPECT_THAT(simulated.words().toStdString(), testing::HasSubstr("stands in no trace"));
     simulated.choose(SimulatedPicture::traffic);
-    EXPECT_THAT(simulated.words().toStdString(), testing::HasSubstr("Predict…"));
+    EXPECT_THAT(simulated.words().toStdString(), testing::HasSubstr("“Predict”"));
     ASSERT_TRUE(window.predictRecordedAs(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json")).empty());
     settle();
     panel().setTab(RecordedTab::simulated);

@@ -77,8 +77,8 @@ Quantity durationQuantity(double seconds)
     if (seconds < kRounded * 1e-3)
         return {shortNumber(seconds * 1e6), QStringLiteral("µs")};
     if (seconds < kRounded)
-        return {shortNumber(seconds * 1e3), QStringLiteral("ms")};
-    return {shortNumber(seconds), QStringLiteral("s")};
+        return {shortNumber(std::max(1.0, seconds * 1e3)), QStringLiteral("ms")};
+    return {shortNumber(std::max(1.0, seconds)), QStringLiteral("s")};
 }
 
 Quantity countQuantity(double count)

@@ -198,7 +198,7 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.exportHandout(); }, {.startsGroup = true}),
         inWindow(exportResults, file, "Lesson Res&ults…", "", "What was answered, and the engine's answers, as CSV or JSON",
                  mayTellOfLesson, [](W& w) { w.exportResults(); }),
-        inWindow(leaveLesson, file, "Lea&ve the Lesson", "", "To the gallery; the lesson goes on here next time", isPlayingLesson,
+        inWindow(leaveLesson, file, "Leave the Lesson", "", "To the gallery; the lesson goes on here next time", isPlayingLesson,
                  [](W& w) { Q_EMIT w.m_lesson->left(); }),
         inWindow(recordLesson, file, "Recor&d a Lesson…", "", "Make a lesson of what the window shows, step by step", onWorkspace,
                  [](W& w) { w.recordLesson(); }),

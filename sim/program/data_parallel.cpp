@@ -72,11 +72,8 @@ void PassBuilder::reduceBucket(ParameterElements elements, bool held)
 {
     const Layout& layout = m_scenario.layout;
     const bool sharded = layout.zeroStage >= 1;
-    constexpr int kWide = 4;
-    const auto each = m_scenario.training.stack.reducesWide ? std::max<std::int64_t>(kWide, m_stateBytes.gradient)
-                                                            : std::int64_t{m_stateBytes.gradient};
-    const Checked dense = Checked(elements.dense) * each;
-    const Checked routed = Checked(elements.routed) * each;
+    const Checked dense = Checked(elements.dense) * m_stateBytes.reducedGradient;
+    const Checked routed = Checked(elements.routed) * m_stateBytes.reducedGradient;
     // Otherwise each rank is given all gradients and keeps its shard's.
     const bool scatters = sharded && !reducesWhole();
     const CollectiveKind kind = scatters ? CollectiveKind::reduceScatter : CollectiveKind::allReduce;

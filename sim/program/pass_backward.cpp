@@ -186,7 +186,7 @@ void PassBuilder::backwardOfFirst(const Bucket& bucket, std::size_t index, Actio
         m_pass.ops.back().allocBytes = op.savedGradientBytes;
         return;
     }
-    if (const auto gathering = gatheringOf(bucket.list.operators, index); gathering && m_scenario.layout.sequenceParallel)
+    if (const auto gathering = gatheringOf(bucket.list.operators, index); gathering && regathersInputs())
         exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op), gatheredOperandBytes(bucket, *gathering),
                  static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
     weightGradient(op, OpPurpose::backward, false);
@@ -218,8 +218,7 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
             m_nextWaits |= maskOf(Stream::cp);
         }
         const std::optional<std::size_t> gathering = gatheringOf(operators, index);
-        const bool plain = m_scenario.training.stack.plainTensorParallel;
-        const bool regathers = trainsWeights(op) && gathering && sequenceParallel && !split && !plain;
+        const bool regathers = trainsWeights(op) && gathering && regathersInputs() && !split;
         if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
             const StreamMask before = m_nextWaits;
             communicate(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op),
@@ -229,7 +228,7 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         inputGradient(op, purpose, split, isReduced ? narrowedBy(bucket, index + 1) : 1);
         if (!trainsWeights(op) || split)
             return;
-        if (gathering && !plain) {
+        if (gathering && !m_scenario.training.stack.plainTensorParallel) {
             if (regathers)
                 waitFor(maskOf(Stream::tp));
             m_deferredWeights.push_back(&op); // runs beside the reduction of the input gradient
@@ -299,7 +298,7 @@ void PassBuilder::weightPass(const Bucket& bucket)
     for (std::size_t i = operators.size(); i-- > 0;) {
         if (!trainsWeights(operators[i]))
             continue;
-        if (const auto gathering = gatheringOf(operators, i); gathering && m_scenario.layout.sequenceParallel)
+        if (const auto gathering = gatheringOf(operators, i); gathering && regathersInputs())
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(operators[i]),
                      gatheredOperandBytes(bucket, *gathering));
         weightGradient(operators[i], OpPurpose::backwardWeight, true);

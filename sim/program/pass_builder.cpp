@@ -90,6 +90,11 @@ bool PassBuilder::reducesWhole() const
     return (stack.sendsShards || stack.reducesWhole) && m_scenario.layout.zeroStage == 1;
 }
 
+bool PassBuilder::regathersInputs() const
+{
+    return m_scenario.layout.sequenceParallel && !m_scenario.training.stack.plainTensorParallel;
+}
+
 bool PassBuilder::sendsShards() const
 {
     return m_scenario.training.stack.sendsShards && m_scenario.layout.zeroStage == 1;

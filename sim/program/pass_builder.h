@@ -86,6 +86,8 @@ private:
     /// Stack::sendsShards, where it applies.
     bool sendsShards() const;
     bool reducesWhole() const; ///< Stack::reducesWhole, or as shards are sent
+    /// For the gradients of weights: sequence parallelism has kept a slice of what it gathered, unless autograd keeps the whole.
+    bool regathersInputs() const;
     void waitFor(StreamMask);
     void receive(PassFlags, Stream);
     void send(PassFlags, Stream);

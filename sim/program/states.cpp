@@ -9,8 +9,11 @@ StateBytes StateBytes::of(const Training& training)
 {
     const bool fullPrecision = elementBytes(training.precision) == 4;
     const int moments = training.optimizer == Optimizer::adamw ? 2 * training.momentBytes : 0;
-    return {
-        .parameter = fullPrecision ? 4 : 2, .gradient = training.gradientBytes, .optimizer = moments + (fullPrecision ? 0 : 4)};
+    constexpr int kWide = 4;
+    return {.parameter = fullPrecision ? 4 : 2,
+            .gradient = training.gradientBytes,
+            .optimizer = moments + (fullPrecision ? 0 : 4),
+            .reducedGradient = training.stack.reducesWide ? std::max(kWide, training.gradientBytes) : training.gradientBytes};
 }
 
 ParameterElements& ParameterElements::operator+=(const ParameterElements& other)

@@ -17,6 +17,7 @@ struct ParameterElements {
 /// Bytes per element of each state, before sharding.
 struct StateBytes {
     int parameter = 2, gradient = 4, optimizer = 12;
+    int reducedGradient = 4; ///< as it travels between replicas: Stack::reducesWide
     static StateBytes of(const Training&);
 };
 

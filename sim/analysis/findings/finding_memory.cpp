@@ -242,9 +242,12 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, ranks, Unit::count) +
                     " times: " + say(finding, ClaimOf::bytesShared, saved, Unit::bytes) + " a GPU could be shared";
     const StateBytes bytes = StateBytes::of(context.training);
-    finding.reason = "Every data-parallel rank has all of them. ZeRO 1 gives each a share and reduce-scatters gradients of " +
-                     say(finding, ClaimOf::gradientBytes, bytes.gradient, Unit::count) + " bytes, then gathers parameters of " +
-                     say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) + ": over dp it sends " +
+    const Stack& stack = context.training.stack;
+    const std::string reduction = stack.reducesWhole || stack.sendsShards ? "all-reduces" : "reduce-scatters";
+    finding.reason = "Every data-parallel rank has all of them. ZeRO 1 gives each a share and " + reduction + " gradients of " +
+                     say(finding, ClaimOf::gradientBytes, bytes.reducedGradient, Unit::count) +
+                     " bytes, then gathers parameters of " + say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) +
+                     ": over dp it sends " +
                      sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, Dimension::dp)) +
                      (reduces(context) ? ", when the network adds gradients on their way." : ".");
     finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}};

@@ -93,6 +93,13 @@ TEST(SoftwareWays, AutogradKeepsWhatSequenceParallelismHasGathered)
     };
     EXPECT_LT(gathers(plain), gathers(fused));
     EXPECT_EQ(test::countOf(plain, "mlp.gather"), test::countOf(fused, "mlp.gather")) << "what both read is gathered once";
+    // Nor is it gathered for gradients of weights that have a pass of their own.
+    scenario.layout.pp = 2;
+    scenario.cluster.nodes *= 2;
+    scenario.schedule.kind = "zb-h1";
+    EXPECT_EQ(test::countOf(test::programOf(scenario), "regather"), 0);
+    scenario.training.stack.plainTensorParallel = false;
+    EXPECT_GT(test::countOf(test::programOf(scenario), "regather"), 0);
 }
 
 TEST(SoftwareWays, EachRankTakesTheLossOfAllLogitsWhereTheyAreGathered)

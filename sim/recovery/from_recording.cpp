@@ -210,22 +210,21 @@ void RankReader::readSpans()
     for (const RecordedTrack& track : m_rank.tracks)
         for (std::uint32_t i = track.first; i < track.last; ++i) {
             const std::int64_t start = spans.startNs[i], end = spans.endNs(i);
+            const auto communicated = [&] {
+                m_result.comms.push_back({.startNs = start,
+                                          .endNs = end,
+                                          .exchange = exchangeFromName(m_recording.names[spans.name[i]]),
+                                          .stream = streamOf(i),
+                                          .name = spans.name[i]});
+            };
             switch (spans.kind[i]) {
             case RecordedKind::communication:
                 if (!m_isRead[i])
-                    m_result.comms.push_back({.startNs = start,
-                                              .endNs = end,
-                                              .exchange = exchangeFromName(m_recording.names[spans.name[i]]),
-                                              .stream = streamOf(i),
-                                              .name = spans.name[i]});
+                    communicated();
                 break;
             case RecordedKind::kernel:
                 if (m_launchNames.isExchange[spans.name[i]] && !m_isRead[i]) {
-                    m_result.comms.push_back({.startNs = start,
-                                              .endNs = end,
-                                              .exchange = exchangeFromName(m_recording.names[spans.name[i]]),
-                                              .stream = streamOf(i),
-                                              .name = spans.name[i]});
+                    communicated();
                     break;
                 }
                 [[fallthrough]];

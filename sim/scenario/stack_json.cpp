@@ -23,6 +23,27 @@ constexpr StackKey kStackKeys[] = {{"gemm", &Stack::gemm},
                                    {"weight_gradient_bytes", &Stack::weightGradientBytes},
                                    {"step_ms", &Stack::stepMs}};
 
+/// What the software does or does not.
+struct StackFlag {
+    const char* key;
+    bool Stack::*member;
+};
+constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary},
+                                     {"narrow_gather", &Stack::narrowGather},
+                                     {"narrow_saved", &Stack::narrowSaved},
+                                     {"gathers_after_reduction", &Stack::gathersAfterReduction},
+                                     {"reruns_unread", &Stack::rerunsUnread},
+                                     {"sends_shards", &Stack::sendsShards},
+                                     {"reduces_whole", &Stack::reducesWhole},
+                                     {"reduces_wide", &Stack::reducesWide},
+                                     {"plain_tensor_parallel", &Stack::plainTensorParallel},
+                                     {"blocks_launches", &Stack::blocksLaunches},
+                                     {"gathers_logits", &Stack::gathersLogits},
+                                     {"fuses_experts", &Stack::fusesExperts},
+                                     {"repeats_keys", &Stack::repeatsKeys},
+                                     {"scatters_sends", &Stack::scattersSends},
+                                     {"gathers_chunks", &Stack::gathersChunks}};
+
 /// "traffic": [forward, backward].
 void readPair(const Json& json, const char* key, double& forward, double& backward)
 {
@@ -43,27 +64,14 @@ void readStack(const Json& json, Stack& stack)
     stack.cudaGraphs = fromWord(kCudaGraphsWords, memberOr<std::string>(json, "cuda_graphs", {}), stack.cudaGraphs);
     stack.gradientDtype = memberOr(json, "gradient_dtype", stack.gradientDtype);
     stack.softmaxMultiple = memberOr(json, "softmax_multiple", stack.softmaxMultiple);
-    stack.padsVocabulary = memberOr(json, "pads_vocabulary", stack.padsVocabulary);
-    stack.narrowGather = memberOr(json, "narrow_gather", stack.narrowGather);
-    stack.narrowSaved = memberOr(json, "narrow_saved", stack.narrowSaved);
-    stack.gathersAfterReduction = memberOr(json, "gathers_after_reduction", stack.gathersAfterReduction);
-    stack.rerunsUnread = memberOr(json, "reruns_unread", stack.rerunsUnread);
     if (const Json* modules = memberOf(json, "selective"); modules != nullptr && modules->is_array()) {
         stack.selective = {};
         for (const Json& word : *modules)
             stack.selective.add(
                 fromWord(kRecomputeModuleWords, valueAs<std::string>(word).value_or(""), RecomputeModule::coreAttention));
     }
-    stack.sendsShards = memberOr(json, "sends_shards", stack.sendsShards);
-    stack.reducesWhole = memberOr(json, "reduces_whole", stack.reducesWhole);
-    stack.reducesWide = memberOr(json, "reduces_wide", stack.reducesWide);
-    stack.plainTensorParallel = memberOr(json, "plain_tensor_parallel", stack.plainTensorParallel);
-    stack.blocksLaunches = memberOr(json, "blocks_launches", stack.blocksLaunches);
-    stack.gathersLogits = memberOr(json, "gathers_logits", stack.gathersLogits);
-    stack.fusesExperts = memberOr(json, "fuses_experts", stack.fusesExperts);
-    stack.repeatsKeys = memberOr(json, "repeats_keys", stack.repeatsKeys);
-    stack.scattersSends = memberOr(json, "scatters_sends", stack.scattersSends);
-    stack.gathersChunks = memberOr(json, "gathers_chunks", stack.gathersChunks);
+    for (const auto& [key, member] : kStackFlags)
+        stack.*member = memberOr(json, key, stack.*member);
     for (const auto& [key, member] : kStackKeys)
         stack.*member = memberOr(json, key, stack.*member);
     for (std::size_t part = 0; part < kStackPartNames.size(); ++part)
@@ -85,25 +93,12 @@ Json toJson(const Stack& stack)
     json["cuda_graphs"] = toWord(kCudaGraphsWords, stack.cudaGraphs);
     json["gradient_dtype"] = stack.gradientDtype;
     json["softmax_multiple"] = stack.softmaxMultiple;
-    json["pads_vocabulary"] = stack.padsVocabulary;
-    json["narrow_gather"] = stack.narrowGather;
-    json["narrow_saved"] = stack.narrowSaved;
-    json["gathers_after_reduction"] = stack.gathersAfterReduction;
-    json["reruns_unread"] = stack.rerunsUnread;
     json["selective"] = Json::array();
     for (const auto& [word, module] : kRecomputeModuleWords)
         if (stack.selective.has(module))
             json["selective"].push_back(word);
-    json["sends_shards"] = stack.sendsShards;
-    json["reduces_whole"] = stack.reducesWhole;
-    json["reduces_wide"] = stack.reducesWide;
-    json["plain_tensor_parallel"] = stack.plainTensorParallel;
-    json["blocks_launches"] = stack.blocksLaunches;
-    json["gathers_logits"] = stack.gathersLogits;
-    json["fuses_experts"] = stack.fusesExperts;
-    json["repeats_keys"] = stack.repeatsKeys;
-    json["scatters_sends"] = stack.scattersSends;
-    json["gathers_chunks"] = stack.gathersChunks;
+    for (const auto& [key, member] : kStackFlags)
+        json[key] = stack.*member;
     for (const auto& [key, member] : kStackKeys)
         json[key] = number(stack.*member);
     for (std::size_t part = 0; part < kStackPartNames.size(); ++part) {

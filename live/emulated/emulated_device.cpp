@@ -15,7 +15,7 @@ namespace {
 class EmulatedQueue final : public cuda::StreamQueue {
 public:
     using T = const Tensor&;
-    EmulatedQueue(int gpu, std::unique_ptr<Queue> kernels) : StreamQueue(gpu), m_kernels(std::move(kernels)) {}
+    EmulatedQueue(int gpu, std::unique_ptr<Queue> kernels) : StreamQueue(gpu, batches()), m_kernels(std::move(kernels)) {}
     ~EmulatedQueue() override { drain(); }
     EmulatedQueue(const EmulatedQueue&) = delete;
     EmulatedQueue& operator=(const EmulatedQueue&) = delete;
@@ -237,6 +237,11 @@ private:
                 accesses.push_back(access(part.bias));
             }
         return accesses;
+    }
+    static cuda::BatchRule batches()
+    {
+        const std::size_t launches = Machine::current().options().batch;
+        return {.use = launches > 1 ? cuda::BatchRule::Use::always : cuda::BatchRule::Use::never, .launches = launches};
     }
     template <class Kernel>
     void put(const char* name, std::vector<Access> accesses, Kernel&& kernel)

@@ -15,6 +15,15 @@ inline Event& of(cuda::Event event)
     return *reinterpret_cast<Event*>(event);
 }
 
+inline Launches& of(cuda::Batch batch)
+{
+    return *reinterpret_cast<Launches*>(batch);
+}
+inline Launches& of(cuda::Graph graph)
+{
+    return *reinterpret_cast<Launches*>(graph);
+}
+
 /// The calling thread's. Throws where it never said which: CUDA takes GPU 0 then and prepares it, which costs memory there.
 int gpuOfThread();
 

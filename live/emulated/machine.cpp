@@ -56,6 +56,9 @@ Machine::Machine(MachineOptions options)
     // From GPUs that do at once what they are given to hosts that put as much as streams take.
     constexpr std::array<unsigned, 5> kHastes = {224, 0, 256, 128, 250};
     m_haste = kHastes[m_options.orderSeed % kHastes.size()];
+    constexpr std::array<std::size_t, 6> kBatches = {1, 1, 5, 1, 48, 2};
+    if (m_options.batch == 0)
+        m_options.batch = kBatches[m_options.orderSeed % kBatches.size()];
     m_options.hardwareQueues = hardwareQueuesOf(m_options);
     m_gpus.resize(static_cast<std::size_t>(m_options.gpus));
     for (Gpu& gpu : m_gpus)
@@ -125,6 +128,7 @@ void Machine::synchronize(Stream& stream)
 {
     Lock lock(m_mutex);
     Host& host = self(lock);
+    refuseAside(stream, "waited for");
     waitUntil(
         lock, host, [&] { return stream.pending == 0; },
         [&] {
@@ -161,6 +165,7 @@ void Machine::record(Event& event, Stream& stream)
     Lock lock(m_mutex);
     Host& host = self(lock);
     throwIfFailed();
+    refuseAside(stream, "recorded on");
     auto operation = std::make_unique<Operation>();
     operation->kind = Operation::Kind::record;
     operation->name = nameNumber("record an event");
@@ -175,6 +180,7 @@ void Machine::wait(Stream& stream, const Event& event)
     Lock lock(m_mutex);
     Host& host = self(lock);
     throwIfFailed();
+    refuseAside(stream, "let wait");
     if (!event.latest) // as CUDA: an event that was never recorded has passed
         return;
     auto operation = std::make_unique<Operation>();
@@ -219,11 +225,66 @@ void Machine::put(Stream& stream, std::string_view name, std::vector<Access> acc
     Lock lock(m_mutex);
     Host& host = self(lock);
     throwIfFailed();
+    if (stream.aside) {
+        stream.aside->launches.push_back({std::string(name), std::move(accesses), std::move(body)});
+        return;
+    }
     auto operation = std::make_unique<Operation>();
     operation->name = nameNumber(name);
     operation->accesses = std::move(accesses);
     operation->body = std::move(body);
     issue(lock, host, stream, std::move(operation));
+}
+
+void Machine::beginBatch(Stream& stream)
+{
+    Lock lock(m_mutex);
+    throwIfFailed();
+    refuseAside(stream, "begun a batch on");
+    stream.aside = std::make_unique<Launches>();
+}
+
+void Machine::recordInBatch(Event& event, Stream& stream)
+{
+    Lock lock(m_mutex);
+    throwIfFailed();
+    if (!stream.aside)
+        throw sim::Error("an event is recorded in a batch on " + m_timelines[stream.timeline] + ", which has none");
+    stream.aside->launches.emplace_back().recorded = &event;
+}
+
+std::unique_ptr<Launches> Machine::endBatch(Stream& stream)
+{
+    Lock lock(m_mutex);
+    throwIfFailed();
+    if (!stream.aside)
+        throw sim::Error("a batch is ended on " + m_timelines[stream.timeline] + ", which has none");
+    return std::move(stream.aside);
+}
+
+void Machine::start(Launches& graph, Stream& stream)
+{
+    std::vector<Launches::Launch> launches = std::exchange(graph.launches, {});
+    for (Launches::Launch& launch : launches) {
+        if (launch.recorded)
+            record(*launch.recorded, stream);
+        else
+            put(stream, launch.name, std::move(launch.accesses), std::move(launch.body));
+    }
+}
+
+void Machine::refuseHostCopy(const Stream& stream) const
+{
+    const std::lock_guard lock(m_mutex);
+    refuseAside(stream, "told to copy from or to the host");
+}
+
+/// CUDA, of a stream whose launches are put aside: cudaErrorStreamCaptureUnsupported, cudaErrorStreamCaptureIsolation.
+void Machine::refuseAside(const Stream& stream, const char* call) const
+{
+    if (stream.aside)
+        throw sim::Error(m_timelines[stream.timeline] + " is " + call + " while " +
+                         std::to_string(stream.aside->launches.size()) + " launches are put aside on it: start them first");
 }
 
 void Machine::put(Stream& stream, std::string_view name, std::vector<Access> accesses, std::shared_ptr<Meeting> meeting)
@@ -232,6 +293,7 @@ void Machine::put(Stream& stream, std::string_view name, std::vector<Access> acc
     Host& host = self(lock);
     throwIfFailed();
     auto operation = std::make_unique<Operation>();
+    refuseAside(stream, "given a kernel that waits for others");
     operation->kind = Operation::Kind::meeting;
     operation->name = nameNumber(name);
     operation->accesses = std::move(accesses);

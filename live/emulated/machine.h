@@ -40,6 +40,7 @@ struct MachineOptions {
     std::size_t launchDepth = 1024;                   ///< operations that a stream holds; the host waits where there are more
     int ncclVersion = 0;                              ///< 0: as this program was written for
     std::string repeat;                               ///< the command that repeats the order, for messages
+    std::size_t batch = 0;                            ///< launches of a batch (LaunchBatches); 0: the order says, 1: no batches
 };
 
 struct MachineStatistics {
@@ -104,7 +105,19 @@ struct Operation {
     std::shared_ptr<Meeting> meeting;
 };
 
+/// What was put aside, or what a graph will do.
+struct Launches {
+    struct Launch {
+        std::string name;
+        std::vector<Access> accesses;
+        std::function<void()> body;
+        Event* recorded = nullptr; ///< no kernel: the event's recording
+    };
+    std::vector<Launch> launches;
+};
+
 struct Stream {
+    std::unique_ptr<Launches> aside; ///< since beginBatch()
     int number = 0, gpu = 0;
     std::size_t queue = 0; ///< of the GPU's hardware queues
     std::uint32_t timeline = 0;
@@ -155,6 +168,11 @@ public:
     std::optional<std::chrono::steady_clock::time_point> passed(const Event&);
     void put(Stream&, std::string_view name, std::vector<Access>, std::function<void()> body);
     void put(Stream&, std::string_view name, std::vector<Access>, std::shared_ptr<Meeting>);
+    void beginBatch(Stream&);
+    void recordInBatch(Event&, Stream&);
+    std::unique_ptr<Launches> endBatch(Stream&);
+    void refuseHostCopy(const Stream&) const; ///< throws where launches are put aside
+    void start(Launches&, Stream&);           ///< empties it
     void* allocate(int gpu, std::size_t bytes);
     void release(void*) noexcept;
     std::size_t freeBytes(int gpu) const;
@@ -216,6 +234,7 @@ private:
     void execute(std::unique_ptr<Operation>);
     void check(const Operation&, const Clock&);
     void issue(Lock&, Host&, Stream&, std::unique_ptr<Operation>);
+    void refuseAside(const Stream&, const char* call) const;
     std::uint32_t nameNumber(std::string_view);
     Block* blockOf(const void*) const;
     std::string text(const Epoch&) const;

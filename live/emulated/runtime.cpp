@@ -141,6 +141,8 @@ void copyRows(Stream stream, const void* from, std::size_t fromStride, void* to,
         for (std::size_t row = 0; row < rows; ++row)
             std::memmove(static_cast<std::byte*>(to) + row * toStride, source + row * sourceStride, bytes);
     };
+    if (isFromHost || isToHost) // pageable memory: a copy put aside would read or write it whenever it is started
+        machine.refuseHostCopy(current(stream));
     std::vector<Access> accesses;
     if (!isFromHost)
         accesses.push_back({static_cast<const std::byte*>(from), bytes, fromStride, rows, false});
@@ -179,6 +181,37 @@ void clear(Stream stream, void* data, std::size_t bytes)
     if (bytes > 0)
         Machine::current().put(current(stream), "clear", {{static_cast<std::byte*>(data), bytes, bytes, 1, true}},
                                [=] { std::memset(data, 0, bytes); });
+}
+
+void beginBatch(Stream stream)
+{
+    Machine::current().beginBatch(current(stream));
+}
+void recordEventInBatch(Event event, Stream stream)
+{
+    Machine::current().recordInBatch(of(event), current(stream));
+}
+Batch endBatch(Stream stream)
+{
+    return reinterpret_cast<Batch>(Machine::current().endBatch(current(stream)).release());
+}
+void destroyBatch(Batch batch) noexcept
+{
+    delete &of(batch);
+}
+void bringTo(Graph& graph, Batch batch)
+{
+    if (!graph)
+        graph = reinterpret_cast<Graph>(new emulated::Launches);
+    of(graph).launches = std::move(of(batch).launches);
+}
+void startGraph(Graph graph, Stream stream)
+{
+    Machine::current().start(of(graph), current(stream));
+}
+void destroyGraph(Graph graph) noexcept
+{
+    delete &of(graph);
 }
 
 void launchKernel(Stream, Grid, int, std::size_t, const void*, void**)

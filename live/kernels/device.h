@@ -101,6 +101,10 @@ public:
     /// Waits until the queue has come here.
     virtual void toHost(const Tensor&, void* host) = 0;
     virtual void synchronize() = 0;
+    /// Starts what the queue has put aside: before memory that its kernels use is given back.
+    virtual void flush() {}
+    /// The work of a step is done.
+    virtual void stepDone() {}
 
     // -- linear layers: weight is [outputs, inputs], as PyTorch's
     /// y = x weight^T (+ bias, a row of outputs, if given).

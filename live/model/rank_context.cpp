@@ -141,6 +141,7 @@ RankContext::RankContext(const Parts& parts)
       activation(device.info().activation), accumulation(device.info().accumulation), pipelineRank(coordinates.pp),
       flight(parts.rank), m_communicator(*parts.communicator), m_hasMarks(device.info().runsBeside)
 {
+    memory.beforeGivingBack([this] { queue->flush(); });
     queue->keepMarks(recorder != nullptr);
     if (recorder)
         memory.onChange([this](std::int64_t bytes) { recorder->memory.push({.timeNs = nowNs(), .value = bytes}); });
@@ -192,6 +193,7 @@ void RankContext::recordPassed()
 
 void RankContext::endStep()
 {
+    queue->stepDone();
     if (m_hasMarks && recorder)
         recordMarked();
     if (kernelTimes)

@@ -55,6 +55,8 @@ void* Memory::take(std::size_t bytes)
         block = m_source.allocate(bytes);
     } catch (const sim::Error&) {
         const std::int64_t before = m_reserved;
+        if (m_prepare)
+            m_prepare();
         giveBack(std::numeric_limits<std::int64_t>::max());
         if (m_reserved == before)
             throw;

@@ -88,6 +88,8 @@ public:
     /// Taken from the source: held, unused, and what rounding to size classes adds.
     std::int64_t reserved() const { return m_reserved; }
     std::int64_t peakReserved() const { return m_peakReserved; }
+    /// Called before blocks go back to the source in the middle of a step: what uses them must have begun.
+    void beforeGivingBack(std::function<void()> prepare) { m_prepare = std::move(prepare); }
     /// Called after each change of held() by at least 1 byte, with the new total.
     void onChange(std::function<void(std::int64_t)> report) { m_report = std::move(report); }
 
@@ -108,6 +110,7 @@ private:
     std::array<std::int64_t, kMemoryUseCount> m_held{}, m_atPeak{};
     std::int64_t m_total = 0, m_peak = 0, m_reserved = 0, m_peakReserved = 0;
     std::int64_t m_step = 0;
+    std::function<void()> m_prepare;
     std::function<void(std::int64_t)> m_report;
 };
 

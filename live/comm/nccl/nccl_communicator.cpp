@@ -199,7 +199,7 @@ public:
 
     bool completeAfter(Queue& queue, Completion& completion) override
     {
-        const auto* const ours = dynamic_cast<const GpuQueue*>(&queue);
+        auto* const ours = dynamic_cast<GpuQueue*>(&queue);
         if (m_ranks <= 1 || !ours)
             return false;
         makeCurrent(m_gpu);

@@ -33,13 +33,23 @@ public:
           m_tiles(tilesFor(gpuProperties(gpu)))
     {
     }
-    std::unique_ptr<Queue> makeQueue() override { return std::make_unique<CudaQueue>(m_gpu, *m_matmul, m_grouping, m_tiles); }
-    KernelTimes* timeKernels(std::string* why) override { return cuda::timeKernels(why); }
+    std::unique_ptr<Queue> makeQueue() override
+    {
+        return std::make_unique<CudaQueue>(m_gpu, *m_matmul, m_grouping, m_tiles, m_batches);
+    }
+    /// Kernels of a graph do not say which operation launched them.
+    KernelTimes* timeKernels(std::string* why) override
+    {
+        m_batches = {};
+        return cuda::timeKernels(why);
+    }
 
 private:
     std::unique_ptr<Matmul> m_matmul;
     const Grouping m_grouping = groupingWanted();
     const AttentionTiles m_tiles;
+    /// Candidates are timed one by one.
+    BatchRule m_batches = wantsTuning() ? BatchRule{} : batchesWanted();
 };
 
 } // namespace

@@ -29,8 +29,8 @@ std::int64_t alignedPart(const Tensor& tensor)
 
 } // namespace
 
-CudaQueue::CudaQueue(int gpu, Matmul& matmul, Grouping grouping, AttentionTiles tiles)
-    : StreamQueue(gpu), m_matmul(matmul), m_grouping(grouping, gpuProperties(gpu).processors), m_attentionTiles(tiles)
+CudaQueue::CudaQueue(int gpu, Matmul& matmul, Grouping grouping, AttentionTiles tiles, const BatchRule& batches)
+    : StreamQueue(gpu, batches), m_matmul(matmul), m_grouping(grouping, gpuProperties(gpu).processors), m_attentionTiles(tiles)
 {
 }
 

@@ -15,7 +15,7 @@ namespace live::cuda {
 class CudaQueue final : public StreamQueue {
 public:
     /// matmul must outlive it.
-    CudaQueue(int gpu, Matmul& matmul, Grouping, AttentionTiles);
+    CudaQueue(int gpu, Matmul& matmul, Grouping, AttentionTiles, const BatchRule& = {});
     ~CudaQueue() override;
     CudaQueue(const CudaQueue&) = delete;
     CudaQueue& operator=(const CudaQueue&) = delete;

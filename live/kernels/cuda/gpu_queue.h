@@ -9,7 +9,8 @@ namespace live::cuda {
 class GpuQueue : public Queue {
 public:
     virtual int gpu() const = 0;
-    virtual Stream stream() const = 0;
+    /// For whoever records an event on it, lets it wait or puts work on it; all that the queue was given is on it.
+    virtual Stream stream() = 0;
     /// mark() on another stream of the same GPU. Any thread.
     virtual std::int64_t markOn(Stream) = 0;
 };

@@ -25,6 +25,8 @@ MarkLog::~MarkLog()
 {
     for (const Ahead& ahead : m_ahead)
         destroyEvent(ahead.event);
+    for (const Gate& gate : m_gates)
+        destroyEvent(gate.event);
     for (Event event : m_free)
         destroyEvent(event);
     destroyEvent(m_beat);
@@ -42,26 +44,76 @@ std::int64_t MarkLog::put(Stream stream)
     const std::lock_guard lock(m_mutex);
     ++m_puts;
     if (!m_keeps) {
-        if (m_puts % kBeatEvery != 0 || (m_beats && !hasPassed(m_beat)))
-            return 0;
-        m_passed += m_beats ? 1 : 0;
-        recordEvent(m_beat, stream);
-        m_beats = true;
+        if (m_puts % kBeatEvery == 0)
+            beat(stream);
         return 0;
     }
     if (m_puts % kHarvestEvery == 0)
         harvest(kFewMisses);
-    Event event = nullptr;
-    if (m_free.empty()) {
-        event = createEvent(true);
-    } else {
-        event = m_free.back();
-        m_free.pop_back();
-    }
+    const Event event = take();
     recordEvent(event, stream);
-    m_ahead.push_back({m_times.size(), event});
+    return remember(event, 0);
+}
+
+std::int64_t MarkLog::putInBatch(Stream stream)
+{
+    const std::lock_guard lock(m_mutex);
+    ++m_puts;
+    if (!m_keeps) // batchStarted() shows that the GPU goes on
+        return 0;
+    if (m_puts % kHarvestEvery == 0)
+        harvest(kFewMisses);
+    const Event event = take();
+    recordEventInBatch(event, stream);
+    m_isMarkInBatch = true;
+    return remember(event, m_batch);
+}
+
+void MarkLog::batchStarted(Stream stream)
+{
+    const std::lock_guard lock(m_mutex);
+    if (!m_keeps)
+        beat(stream);
+    if (!m_isMarkInBatch)
+        return;
+    m_isMarkInBatch = false;
+    const Event event = take();
+    recordEvent(event, stream);
+    m_gates.push_back({m_batch++, event});
+}
+
+Event MarkLog::take()
+{
+    if (m_free.empty())
+        return createEvent(true);
+    const Event event = m_free.back();
+    m_free.pop_back();
+    return event;
+}
+
+std::int64_t MarkLog::remember(Event event, std::uint64_t batch)
+{
+    m_ahead.push_back({m_times.size(), event, batch});
     m_times.push_back(0);
     return -static_cast<std::int64_t>(m_times.size());
+}
+
+void MarkLog::beat(Stream stream)
+{
+    if (m_beats && !hasPassed(m_beat))
+        return;
+    m_passed += m_beats ? 1 : 0;
+    recordEvent(m_beat, stream);
+    m_beats = true;
+}
+
+void MarkLog::passGates()
+{
+    while (!m_gates.empty() && hasPassed(m_gates.front().event)) {
+        m_passedBatch = m_gates.front().batch;
+        m_free.push_back(m_gates.front().event);
+        m_gates.pop_front();
+    }
 }
 
 bool MarkLog::hasCome(std::int64_t mark)
@@ -70,17 +122,22 @@ bool MarkLog::hasCome(std::int64_t mark)
     const auto number = static_cast<std::size_t>(-1 - mark);
     const auto ahead =
         std::find_if(m_ahead.rbegin(), m_ahead.rend(), [number](const Ahead& each) { return each.mark <= number; });
-    return ahead == m_ahead.rend() || ahead->mark != number || hasPassed(ahead->event);
+    if (ahead == m_ahead.rend() || ahead->mark != number)
+        return true;
+    passGates();
+    return !isAside(*ahead) && hasPassed(ahead->event);
 }
 
 void MarkLog::harvest(std::size_t misses)
 {
+    passGates();
     auto kept = m_ahead.begin();
     auto next = m_ahead.begin();
     const auto read = [&] {
         for (std::size_t missed = 0; next != m_ahead.end() && missed < misses; ++next) {
             constexpr double kNsPerMs = 1e6;
-            if (const std::optional<float> time = millisecondsBetween(m_clock, next->event)) {
+            const std::optional<float> time = isAside(*next) ? std::nullopt : millisecondsBetween(m_clock, next->event);
+            if (time) {
                 m_times[next->mark] = m_clockNs + static_cast<std::int64_t>(static_cast<double>(*time) * kNsPerMs);
                 m_free.push_back(next->event);
                 ++m_passed;
@@ -119,8 +176,11 @@ void MarkLog::readAll(std::span<std::int64_t> marks)
     makeCurrent(m_gpu);
     const std::lock_guard lock(m_mutex);
     harvest(std::numeric_limits<std::size_t>::max());
+    for (const Gate& gate : m_gates)
+        synchronizeEvent(gate.event);
     for (const Ahead& ahead : m_ahead)
-        synchronizeEvent(ahead.event);
+        if (ahead.batch == 0)
+            synchronizeEvent(ahead.event);
     harvest(std::numeric_limits<std::size_t>::max());
     for (std::int64_t& mark : marks)
         mark = mark < 0 ? timeOf(mark) : mark;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -26,6 +27,10 @@ public:
     void keep(bool);
     /// A mark on a stream: a negative number until it is read.
     std::int64_t put(Stream);
+    /// The same among launches that are put aside: its time is known some time after batchStarted().
+    std::int64_t putInBatch(Stream);
+    /// What was put aside on a stream has been started.
+    void batchStarted(Stream);
     /// Whether the GPU has come past a mark of put()'s. Does not wait.
     bool hasCome(std::int64_t mark);
     /// Replaces the marks whose time is known by nanoseconds of the steady clock; whether all of them are. Does not wait.
@@ -39,7 +44,19 @@ private:
     struct Ahead {
         std::size_t mark;
         Event event;
+        std::uint64_t batch; ///< it was put in; 0: none
     };
+    /// An event after a batch: those in it can be read once it has been passed, and say something old before.
+    struct Gate {
+        std::uint64_t batch;
+        Event event;
+    };
+    Event take();
+    std::int64_t remember(Event, std::uint64_t batch);
+    void beat(Stream);
+    bool isAside(const Ahead& ahead) const { return ahead.batch > m_passedBatch; }
+    /// Learns which batches have been passed.
+    void passGates();
     /// Reads what has been passed; gives up after so many that have not.
     void harvest(std::size_t misses);
     bool isKnown(std::int64_t mark) const;
@@ -54,6 +71,9 @@ private:
     std::vector<std::int64_t> m_times; ///< by mark, -1 - i; 0: not passed yet
     std::vector<Ahead> m_ahead;
     std::vector<Event> m_free;
+    std::deque<Gate> m_gates;
+    std::uint64_t m_batch = 1, m_passedBatch = 0; ///< the open one, or the next; all up to the latter have been passed
+    bool m_isMarkInBatch = false;                 ///< in the open one
     std::uint64_t m_passed = 0, m_puts = 0;
     std::atomic<std::uint64_t> m_seen{0}; ///< m_passed, as passed() last told it
     Event m_beat = nullptr;               ///< stands for the marks that are not remembered

@@ -176,6 +176,48 @@ void clear(Stream stream, void* data, std::size_t bytes)
         check(cudaMemsetAsync(data, 0, bytes, stream), "clear memory");
 }
 
+void beginBatch(Stream stream)
+{
+    // Relaxed: this thread may take memory and ask for events meanwhile.
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "put launches aside");
+}
+void recordEventInBatch(Event event, Stream stream)
+{
+    check(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal), "record an event among launches put aside");
+}
+Batch endBatch(Stream stream)
+{
+    Batch batch = nullptr;
+    check(cudaStreamEndCapture(stream, &batch), "put launches aside");
+    return batch;
+}
+void destroyBatch(Batch batch) noexcept
+{
+    if (batch)
+        cudaGraphDestroy(batch);
+}
+void bringTo(Graph& graph, Batch batch)
+{
+    cudaGraphExecUpdateResultInfo outcome{};
+    if (graph) {
+        if (cudaGraphExecUpdate(graph, batch, &outcome) == cudaSuccess)
+            return;
+        cudaGetLastError(); // another shape
+        destroyGraph(graph);
+        graph = nullptr;
+    }
+    check(cudaGraphInstantiate(&graph, batch, 0), "make a graph of launches");
+}
+void startGraph(Graph graph, Stream stream)
+{
+    check(cudaGraphLaunch(graph, stream), "start a graph of launches");
+}
+void destroyGraph(Graph graph) noexcept
+{
+    if (graph)
+        cudaGraphExecDestroy(graph);
+}
+
 void launchKernel(Stream stream, Grid grid, int threads, std::size_t sharedBytes, const void* kernel, void** arguments)
 {
     if (sharedBytes > kPlainSharedBytes)

@@ -10,11 +10,15 @@
 
 struct CUstream_st;
 struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
 
 namespace live::cuda {
 
 using Stream = CUstream_st*;
 using Event = CUevent_st*;
+using Batch = CUgraph_st*;     ///< launches that were put aside
+using Graph = CUgraphExec_st*; ///< launches that can be started with one call
 
 struct Grid {
     unsigned x = 1, y = 1, z = 1;
@@ -58,6 +62,19 @@ std::optional<float> millisecondsBetween(Event start, Event end);
 void copyRows(Stream, const void* from, std::size_t fromStride, void* to, std::size_t toStride, std::size_t bytes,
               std::size_t rows);
 void clear(Stream, void*, std::size_t bytes);
+
+// Launches put aside and started together. Until endBatch() the stream takes launches and recordEventInBatch() alone: whoever
+// records, waits for or synchronizes it, or copies from or to the host, would not see what was put aside.
+void beginBatch(Stream);
+/// Of an event that tells no more than a time: it says what it said before until something after the batch has been passed.
+void recordEventInBatch(Event, Stream);
+Batch endBatch(Stream);
+void destroyBatch(Batch) noexcept;
+/// Makes the graph, or gives it the batch's kernels and arguments where it has the same shape; a graph that runs is not
+/// disturbed.
+void bringTo(Graph&, Batch);
+void startGraph(Graph, Stream); ///< once after each bringTo()
+void destroyGraph(Graph) noexcept;
 
 void launchKernel(Stream, Grid, int threads, std::size_t sharedBytes, const void* kernel, void** arguments);
 

@@ -2,18 +2,22 @@
 
 #include "sim/error.h"
 
+#include <chrono>
+
 namespace live::cuda {
 
-StreamQueue::StreamQueue(int gpu) : m_gpu(gpu)
+StreamQueue::StreamQueue(int gpu, const BatchRule& batches) : m_gpu(gpu)
 {
     makeCurrent(gpu);
     m_stream = createStream(false);
+    m_batches.emplace(batches);
     m_marks.emplace(gpu, m_stream);
 }
 
 StreamQueue::~StreamQueue()
 {
     drain();
+    m_batches.reset();
     m_marks.reset();
     destroyStream(m_stream);
 }
@@ -21,7 +25,7 @@ StreamQueue::~StreamQueue()
 void StreamQueue::drain() noexcept
 {
     try {
-        synchronizeStream(ready());
+        synchronizeStream(stream());
     } catch (const sim::Error&) { // NOLINT(bugprone-empty-catch): the GPU is lost, there is nobody to wait for
     }
 }
@@ -29,14 +33,37 @@ void StreamQueue::drain() noexcept
 Stream StreamQueue::ready()
 {
     makeCurrent(m_gpu);
+    if (m_batches->isFull())
+        startBatch();
+    m_batches->beforeLaunch(m_stream);
     m_hasWorkSinceMark = true;
     return m_stream;
+}
+
+Stream StreamQueue::stream()
+{
+    startBatch();
+    m_hasWorkSinceMark = true; // whoever has it may let it wait, or work
+    return m_stream;
+}
+
+void StreamQueue::startBatch()
+{
+    makeCurrent(m_gpu);
+    if (m_batches->start(m_stream))
+        m_marks->batchStarted(m_stream);
+}
+
+void StreamQueue::stepDone()
+{
+    startBatch();
+    m_batches->stepDone(std::chrono::steady_clock::now());
 }
 
 void StreamQueue::fromHost(const void* host, const Tensor& to)
 {
     const auto bytes = static_cast<std::size_t>(to.columns * bytesOf(to.type));
-    copyRows(ready(), host, bytes, to.data, static_cast<std::size_t>(to.stride * bytesOf(to.type)), bytes,
+    copyRows(stream(), host, bytes, to.data, static_cast<std::size_t>(to.stride * bytesOf(to.type)), bytes,
              static_cast<std::size_t>(to.rows));
     // Copies from pageable memory "might be synchronous" (the runtime's manual, API synchronization behavior): a GPU that reads
     // the host's pages itself need not put them aside first.
@@ -46,18 +73,19 @@ void StreamQueue::fromHost(const void* host, const Tensor& to)
 void StreamQueue::toHost(const Tensor& from, void* host)
 {
     const auto bytes = static_cast<std::size_t>(from.columns * bytesOf(from.type));
-    copyRows(ready(), from.data, static_cast<std::size_t>(from.stride * bytesOf(from.type)), host, bytes, bytes,
+    copyRows(stream(), from.data, static_cast<std::size_t>(from.stride * bytesOf(from.type)), host, bytes, bytes,
              static_cast<std::size_t>(from.rows));
     synchronizeStream(m_stream);
 }
 
 void StreamQueue::synchronize()
 {
-    synchronizeStream(ready());
+    synchronizeStream(stream());
 }
 
 void StreamQueue::keepMarks(bool keeps)
 {
+    startBatch();
     m_marks->keep(keeps);
     m_lastMark = 0;
 }
@@ -66,14 +94,20 @@ void StreamQueue::keepMarks(bool keeps)
 /// that is busy as much as it costs the host, 2 us. Where the GPU waits for the host the next begins later.
 std::int64_t StreamQueue::mark()
 {
+    if (m_batches->isFull()) { // the next operation begins with the next batch
+        startBatch();
+        m_batches->open(m_stream);
+        m_lastMark = 0;
+    }
     if (m_lastMark < 0 && !m_hasWorkSinceMark && !m_marks->hasCome(m_lastMark))
         return m_lastMark;
     m_hasWorkSinceMark = false;
-    return m_lastMark = markOn(m_stream);
+    return m_lastMark = m_batches->isOpen() ? m_marks->putInBatch(m_stream) : markOn(m_stream);
 }
 
 void StreamQueue::resolveMarks(std::span<std::int64_t> marks)
 {
+    startBatch();
     m_marks->readAll(marks);
     m_lastMark = 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "live/kernels/cuda/gpu_queue.h"
+#include "live/kernels/cuda/launch_batches.h"
 #include "live/kernels/cuda/mark_log.h"
 
 #include <atomic>
@@ -11,22 +12,20 @@ namespace live::cuda {
 
 class StreamQueue : public GpuQueue {
 public:
-    explicit StreamQueue(int gpu);
+    explicit StreamQueue(int gpu, const BatchRule& = {});
     /// Waits for the stream.
     ~StreamQueue() override;
     StreamQueue(const StreamQueue&) = delete;
     StreamQueue& operator=(const StreamQueue&) = delete;
 
     int gpu() const override { return m_gpu; }
-    Stream stream() const override
-    {
-        m_hasWorkSinceMark = true; // whoever has it may let it wait, or work
-        return m_stream;
-    }
+    Stream stream() override;
 
     void fromHost(const void* host, const Tensor&) override;
     void toHost(const Tensor&, void* host) override;
     void synchronize() override;
+    void flush() override { startBatch(); }
+    void stepDone() override;
 
     void keepMarks(bool keeps) override;
     std::int64_t mark() override;
@@ -36,17 +35,20 @@ public:
     std::uint64_t marksPassed() override { return m_marks->passed(); }
 
 protected:
-    /// The stream, its GPU made current for this thread: every kernel begins here.
+    /// The stream, its GPU made current for this thread: every kernel begins here. Only for launches: they may be put aside.
     Stream ready();
     /// Waits for the stream, or learns that its GPU is lost: before what kernels use is given up.
     void drain() noexcept;
 
 private:
+    void startBatch();
+
     const int m_gpu;
     Stream m_stream = nullptr;
+    std::optional<LaunchBatches> m_batches;
     std::optional<MarkLog> m_marks;
     std::int64_t m_lastMark = 0; ///< mark()'s; 0: none, or forgotten
-    mutable std::atomic<bool> m_hasWorkSinceMark{true};
+    std::atomic<bool> m_hasWorkSinceMark{true};
 };
 
 } // namespace live::cuda

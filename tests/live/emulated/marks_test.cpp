@@ -85,7 +85,7 @@ TEST(Copies, FromTheHostHaveReadItsMemoryWhenTheyReturn)
 TEST(Marks, OneTellsWhereAnOperationEndsAndTheNextBeginsUnlessTheGpuHasNothingToDo)
 {
     constexpr std::uint64_t kGpuIsBehind = 5; // an order
-    Machine machine({.orderSeed = kGpuIsBehind});
+    Machine machine({.orderSeed = kGpuIsBehind, .batch = 1});
     const auto device = emulated::makeEmulatedDevice(0, DType::f32);
     const auto queue = device->makeQueue();
     Memory memory(*device);

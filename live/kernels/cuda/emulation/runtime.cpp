@@ -129,6 +129,21 @@ void clear(Stream, void* data, std::size_t bytes)
     std::memset(data, 0, bytes);
 }
 
+// Launches run at once, put aside or not.
+void beginBatch(Stream) {}
+void recordEventInBatch(Event event, Stream stream)
+{
+    recordEvent(event, stream);
+}
+Batch endBatch(Stream)
+{
+    return nullptr;
+}
+void destroyBatch(Batch) noexcept {}
+void bringTo(Graph&, Batch) {}
+void startGraph(Graph, Stream) {}
+void destroyGraph(Graph) noexcept {}
+
 namespace {
 
 class EmulatedMatmul final : public Matmul {

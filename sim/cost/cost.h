@@ -25,6 +25,10 @@ struct GroupGeometry {
 /// its share of the node's network cards, and of what joins the network's domains.
 enum class Port : std::uint8_t { inner, node, network, spine };
 inline constexpr std::size_t kPortCount = 4;
+/// Keys that a query sees at which attention's backward pass reaches half of its rate, where forward needs one.
+inline constexpr double kBackwardHalfLength = 2.2;
+/// The same of both passes together: the backward pass has 2.5 times the work.
+inline constexpr double kMeanHalfLength = (1 + 2.5 * kBackwardHalfLength) / 3.5;
 /// The one that crossing a tier takes; over the spine one goes through the network card, too.
 Port portOf(const Cluster&, int tier);
 

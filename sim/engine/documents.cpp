@@ -1,6 +1,7 @@
 #include "sim/engine/documents.h"
 
 #include "sim/cancel.h"
+#include "sim/cost/cost.h"
 #include "sim/index.h"
 
 #include <algorithm>
@@ -74,7 +75,8 @@ std::vector<std::vector<double>> attentionShares(const Scenario& scenario, int s
 {
     if (!scenario.training.documents.areGiven())
         return {};
-    return sharesOf(scenario, step, (scenario.training.causal ? 2 : 1) * scenario.cluster.efficiency.attentionHalfLength);
+    const double half = scenario.cluster.efficiency.attentionHalfLength * kMeanHalfLength;
+    return sharesOf(scenario, step, (scenario.training.causal ? 2 : 1) * half);
 }
 
 double attentionFlopsShare(const Scenario& scenario)

@@ -437,31 +437,6 @@ TEST_F(Costs, OnlyWhatMayBeNarrowRunsInEightBits)
     EXPECT_EQ(CostModel(scenario).kernelNs(shape), narrow.kernelNs(shape));
 }
 
-TEST_F(Costs, AttentionIsThatOfTheKernelAndBetterForLongSequences)
-{
-    scenario.cluster.efficiency.attentionHalfLength = 0;
-    scenario.cluster.efficiency.attention[static_cast<std::size_t>(AttentionKernel::flash3)] = {.forward = 0.8, .backward = 0.4};
-    OpShape shape{.kernel = KernelKind::attentionForward,
-                  .family = KernelFamily::attention,
-                  .m = 8192,
-                  .n = 8192,
-                  .k = 128,
-                  .batch = 64,
-                  .flops = 1e13};
-    const auto reached = [&](AttentionKernel kernel) {
-        scenario.training.attention = kernel;
-        return shape.flops / (static_cast<double>(CostModel(scenario).kernelNs(shape)) * 1e-9) / 989e12;
-    };
-    EXPECT_NEAR(reached(AttentionKernel::flash2), scenario.cluster.efficiency.attentionForward, 1e-4);
-    EXPECT_NEAR(reached(AttentionKernel::flash3), 0.8, 1e-4);
-    shape.kernel = KernelKind::attentionBackward;
-    EXPECT_NEAR(reached(AttentionKernel::flash3), 0.4, 1e-4);
-    scenario.cluster.efficiency.attentionHalfLength = 4096; // a query of a causal sequence sees half of it
-    EXPECT_NEAR(reached(AttentionKernel::flash3), 0.2, 1e-4);
-    shape.k = 64;
-    EXPECT_LT(reached(AttentionKernel::flash3), 0.17);
-}
-
 TEST_F(Costs, TokensThatANodeTakesOnceCrossTheNetworkFewerTimes)
 {
     scenario.model.numExpertsPerTok = 8;

@@ -1,4 +1,5 @@
 // What documents of uneven lengths leave of attention, against closed forms.
+#include "sim/cost/cost.h"
 #include "sim/engine/documents.h"
 #include "sim/engine/slowdown.h"
 #include "tests/support/scenarios.h"
@@ -34,7 +35,7 @@ TEST(Documents, OfEqualLengthsTakeTheTimeOfTheirPairs)
     EXPECT_DOUBLE_EQ(onlyShare(scenario), 0.25);
     scenario.training.documents.lengths = {768}; // and a rest of 256
     EXPECT_DOUBLE_EQ(onlyShare(scenario), (9 + 1) / 16.0);
-    scenario.cluster.efficiency.attentionHalfLength = 64; // of keys seen; causal queries see half
+    scenario.cluster.efficiency.attentionHalfLength = 64 / kMeanHalfLength; // of keys seen; causal queries see half
     EXPECT_DOUBLE_EQ(onlyShare(scenario), (768.0 * 896 + 256.0 * 384) / (1024.0 * 1152));
     scenario.training.causal = false;
     EXPECT_DOUBLE_EQ(onlyShare(scenario), (768.0 * 832 + 256.0 * 320) / (1024.0 * 1088));

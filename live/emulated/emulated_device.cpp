@@ -159,7 +159,8 @@ public:
     }
     void dropout(const DropoutKey& key, T tokens, std::int64_t firstFeature, T x, T y) override
     {
-        put("dropout", {reads(tokens), reads(x), writes(y)}, [=, this] { m_kernels->dropout(key, tokens, firstFeature, x, y); });
+        putOn(readyApart(), "dropout", {reads(tokens), reads(x), writes(y)},
+              [=, this] { m_kernels->dropout(key, tokens, firstFeature, x, y); });
     }
     void routeTopK(const RouterRule& rule, T logits, T bias, T probabilities, T experts, T weights) override
     {
@@ -217,14 +218,14 @@ public:
     }
     void adamw(const AdamwStep& step, T clipFactor, T gradient, T firstMoment, T secondMoment, T master, T parameter) override
     {
-        put("adamw",
-            {reads(clipFactor), reads(gradient), writes(firstMoment), writes(secondMoment), writes(master), writes(parameter)},
-            [=, this] { m_kernels->adamw(step, clipFactor, gradient, firstMoment, secondMoment, master, parameter); });
+        putOn(readyApart(), "adamw",
+              {reads(clipFactor), reads(gradient), writes(firstMoment), writes(secondMoment), writes(master), writes(parameter)},
+              [=, this] { m_kernels->adamw(step, clipFactor, gradient, firstMoment, secondMoment, master, parameter); });
     }
     void sgd(double learningRate, T clipFactor, T gradient, T master, T parameter) override
     {
-        put("sgd", {reads(clipFactor), reads(gradient), writes(master), writes(parameter)},
-            [=, this] { m_kernels->sgd(learningRate, clipFactor, gradient, master, parameter); });
+        putOn(readyApart(), "sgd", {reads(clipFactor), reads(gradient), writes(master), writes(parameter)},
+              [=, this] { m_kernels->sgd(learningRate, clipFactor, gradient, master, parameter); });
     }
 
 private:
@@ -241,12 +242,23 @@ private:
     static cuda::BatchRule batches()
     {
         const std::size_t launches = Machine::current().options().batch;
-        return {.use = launches > 1 ? cuda::BatchRule::Use::always : cuda::BatchRule::Use::never, .launches = launches};
+        return {.use = launches > 1 ? cuda::BatchRule::Use::always : cuda::BatchRule::Use::never,
+                .launches = launches,
+                .capturesAll = Machine::current().options().areGraphs};
     }
     template <class Kernel>
     void put(const char* name, std::vector<Access> accesses, Kernel&& kernel)
     {
-        Machine::current().put(of(ready()), name, std::move(accesses), std::forward<Kernel>(kernel));
+        putOn(ready(), name, std::move(accesses), std::forward<Kernel>(kernel));
+    }
+    template <class Kernel>
+    static void putOn(const cuda::Launcher& launcher, const char* name, std::vector<Access> accesses, Kernel&& kernel)
+    {
+        if (launcher.tape())
+            launcher.tape()->putOther([name, accesses = std::move(accesses), kernel = std::forward<Kernel>(kernel)](
+                                          cuda::Stream stream) { Machine::current().put(of(stream), name, accesses, kernel); });
+        else
+            Machine::current().put(of(launcher.stream()), name, std::move(accesses), std::forward<Kernel>(kernel));
     }
 
     const std::unique_ptr<Queue> m_kernels; ///< the CPU's

@@ -15,10 +15,6 @@ inline Event& of(cuda::Event event)
     return *reinterpret_cast<Event*>(event);
 }
 
-inline Launches& of(cuda::Batch batch)
-{
-    return *reinterpret_cast<Launches*>(batch);
-}
 inline Launches& of(cuda::Graph graph)
 {
     return *reinterpret_cast<Launches*>(graph);

@@ -56,9 +56,16 @@ Machine::Machine(MachineOptions options)
     // From GPUs that do at once what they are given to hosts that put as much as streams take.
     constexpr std::array<unsigned, 5> kHastes = {224, 0, 256, 128, 250};
     m_haste = kHastes[m_options.orderSeed % kHastes.size()];
-    constexpr std::array<std::size_t, 6> kBatches = {1, 1, 5, 1, 48, 2};
-    if (m_options.batch == 0)
-        m_options.batch = kBatches[m_options.orderSeed % kBatches.size()];
+    struct Batches {
+        std::size_t launches;
+        bool areGraphs;
+    };
+    constexpr std::array<Batches, 6> kBatches = {{{1, false}, {1, false}, {5, true}, {1, false}, {48, true}, {2, false}}};
+    if (m_options.batch == 0) {
+        const Batches& ofOrder = kBatches[m_options.orderSeed % kBatches.size()];
+        m_options.batch = ofOrder.launches;
+        m_options.areGraphs = ofOrder.areGraphs;
+    }
     m_options.hardwareQueues = hardwareQueuesOf(m_options);
     m_gpus.resize(static_cast<std::size_t>(m_options.gpus));
     for (Gpu& gpu : m_gpus)
@@ -128,7 +135,7 @@ void Machine::synchronize(Stream& stream)
 {
     Lock lock(m_mutex);
     Host& host = self(lock);
-    refuseAside(stream, "waited for");
+    refuseCapturing(stream, "waited for");
     waitUntil(
         lock, host, [&] { return stream.pending == 0; },
         [&] {
@@ -165,7 +172,7 @@ void Machine::record(Event& event, Stream& stream)
     Lock lock(m_mutex);
     Host& host = self(lock);
     throwIfFailed();
-    refuseAside(stream, "recorded on");
+    refuseCapturing(stream, "recorded on");
     auto operation = std::make_unique<Operation>();
     operation->kind = Operation::Kind::record;
     operation->name = nameNumber("record an event");
@@ -180,7 +187,7 @@ void Machine::wait(Stream& stream, const Event& event)
     Lock lock(m_mutex);
     Host& host = self(lock);
     throwIfFailed();
-    refuseAside(stream, "let wait");
+    refuseCapturing(stream, "let wait");
     if (!event.latest) // as CUDA: an event that was never recorded has passed
         return;
     auto operation = std::make_unique<Operation>();
@@ -225,8 +232,8 @@ void Machine::put(Stream& stream, std::string_view name, std::vector<Access> acc
     Lock lock(m_mutex);
     Host& host = self(lock);
     throwIfFailed();
-    if (stream.aside) {
-        stream.aside->launches.push_back({std::string(name), std::move(accesses), std::move(body)});
+    if (stream.capturing) {
+        stream.capturing->launches.push_back({std::string(name), std::move(accesses), std::move(body)});
         return;
     }
     auto operation = std::make_unique<Operation>();
@@ -236,30 +243,36 @@ void Machine::put(Stream& stream, std::string_view name, std::vector<Access> acc
     issue(lock, host, stream, std::move(operation));
 }
 
-void Machine::beginBatch(Stream& stream)
+std::unique_ptr<Launches> Machine::capture(Stream& stream, const std::function<void()>& launches)
 {
-    Lock lock(m_mutex);
-    throwIfFailed();
-    refuseAside(stream, "begun a batch on");
-    stream.aside = std::make_unique<Launches>();
+    auto captured = std::make_unique<Launches>();
+    {
+        const Lock lock(m_mutex);
+        throwIfFailed();
+        refuseCapturing(stream, "captured");
+        stream.capturing = captured.get();
+    }
+    const auto end = [&] {
+        const Lock lock(m_mutex);
+        stream.capturing = nullptr;
+    };
+    try {
+        launches();
+    } catch (...) {
+        end();
+        throw;
+    }
+    end();
+    return captured;
 }
 
-void Machine::recordInBatch(Event& event, Stream& stream)
+void Machine::recordInGraph(Event& event, Stream& stream)
 {
-    Lock lock(m_mutex);
+    const Lock lock(m_mutex);
     throwIfFailed();
-    if (!stream.aside)
-        throw sim::Error("an event is recorded in a batch on " + m_timelines[stream.timeline] + ", which has none");
-    stream.aside->launches.emplace_back().recorded = &event;
-}
-
-std::unique_ptr<Launches> Machine::endBatch(Stream& stream)
-{
-    Lock lock(m_mutex);
-    throwIfFailed();
-    if (!stream.aside)
-        throw sim::Error("a batch is ended on " + m_timelines[stream.timeline] + ", which has none");
-    return std::move(stream.aside);
+    if (!stream.capturing)
+        throw sim::Error("an event of a graph is recorded on " + m_timelines[stream.timeline] + ", which is not captured");
+    stream.capturing->launches.emplace_back().recorded = &event;
 }
 
 void Machine::start(Launches& graph, Stream& stream)
@@ -276,15 +289,15 @@ void Machine::start(Launches& graph, Stream& stream)
 void Machine::refuseHostCopy(const Stream& stream) const
 {
     const std::lock_guard lock(m_mutex);
-    refuseAside(stream, "told to copy from or to the host");
+    refuseCapturing(stream, "told to copy from or to the host");
 }
 
-/// CUDA, of a stream whose launches are put aside: cudaErrorStreamCaptureUnsupported, cudaErrorStreamCaptureIsolation.
-void Machine::refuseAside(const Stream& stream, const char* call) const
+/// CUDA, of a stream whose launches are captured: cudaErrorStreamCaptureUnsupported, cudaErrorStreamCaptureIsolation.
+void Machine::refuseCapturing(const Stream& stream, const char* call) const
 {
-    if (stream.aside)
+    if (stream.capturing)
         throw sim::Error(m_timelines[stream.timeline] + " is " + call + " while " +
-                         std::to_string(stream.aside->launches.size()) + " launches are put aside on it: start them first");
+                         std::to_string(stream.capturing->launches.size()) + " launches are captured on it");
 }
 
 void Machine::put(Stream& stream, std::string_view name, std::vector<Access> accesses, std::shared_ptr<Meeting> meeting)
@@ -293,7 +306,7 @@ void Machine::put(Stream& stream, std::string_view name, std::vector<Access> acc
     Host& host = self(lock);
     throwIfFailed();
     auto operation = std::make_unique<Operation>();
-    refuseAside(stream, "given a kernel that waits for others");
+    refuseCapturing(stream, "given a kernel that waits for others");
     operation->kind = Operation::Kind::meeting;
     operation->name = nameNumber(name);
     operation->accesses = std::move(accesses);

@@ -41,6 +41,7 @@ struct MachineOptions {
     int ncclVersion = 0;                              ///< 0: as this program was written for
     std::string repeat;                               ///< the command that repeats the order, for messages
     std::size_t batch = 0;                            ///< launches of a batch (LaunchBatches); 0: the order says, 1: no batches
+    bool areGraphs = false; ///< batches are captured and started as graphs; where the order says how many, it says this too
 };
 
 struct MachineStatistics {
@@ -105,7 +106,7 @@ struct Operation {
     std::shared_ptr<Meeting> meeting;
 };
 
-/// What was put aside, or what a graph will do.
+/// What is captured, or what a graph will do.
 struct Launches {
     struct Launch {
         std::string name;
@@ -117,7 +118,7 @@ struct Launches {
 };
 
 struct Stream {
-    std::unique_ptr<Launches> aside; ///< since beginBatch()
+    Launches* capturing = nullptr; ///< what it is given goes there
     int number = 0, gpu = 0;
     std::size_t queue = 0; ///< of the GPU's hardware queues
     std::uint32_t timeline = 0;
@@ -168,10 +169,9 @@ public:
     std::optional<std::chrono::steady_clock::time_point> passed(const Event&);
     void put(Stream&, std::string_view name, std::vector<Access>, std::function<void()> body);
     void put(Stream&, std::string_view name, std::vector<Access>, std::shared_ptr<Meeting>);
-    void beginBatch(Stream&);
-    void recordInBatch(Event&, Stream&);
-    std::unique_ptr<Launches> endBatch(Stream&);
-    void refuseHostCopy(const Stream&) const; ///< throws where launches are put aside
+    std::unique_ptr<Launches> capture(Stream&, const std::function<void()>& launches);
+    void recordInGraph(Event&, Stream&);
+    void refuseHostCopy(const Stream&) const; ///< throws where launches are captured
     void start(Launches&, Stream&);           ///< empties it
     void* allocate(int gpu, std::size_t bytes);
     void release(void*) noexcept;
@@ -234,7 +234,7 @@ private:
     void execute(std::unique_ptr<Operation>);
     void check(const Operation&, const Clock&);
     void issue(Lock&, Host&, Stream&, std::unique_ptr<Operation>);
-    void refuseAside(const Stream&, const char* call) const;
+    void refuseCapturing(const Stream&, const char* call) const;
     std::uint32_t nameNumber(std::string_view);
     Block* blockOf(const void*) const;
     std::string text(const Epoch&) const;

@@ -183,27 +183,13 @@ void clear(Stream stream, void* data, std::size_t bytes)
                                [=] { std::memset(data, 0, bytes); });
 }
 
-void beginBatch(Stream stream)
+Graph captureGraph(Stream stream, const std::function<void()>& launches)
 {
-    Machine::current().beginBatch(current(stream));
+    return reinterpret_cast<Graph>(Machine::current().capture(current(stream), launches).release());
 }
-void recordEventInBatch(Event event, Stream stream)
+void recordEventInGraph(Event event, Stream stream)
 {
-    Machine::current().recordInBatch(of(event), current(stream));
-}
-Batch endBatch(Stream stream)
-{
-    return reinterpret_cast<Batch>(Machine::current().endBatch(current(stream)).release());
-}
-void destroyBatch(Batch batch) noexcept
-{
-    delete &of(batch);
-}
-void bringTo(Graph& graph, Batch batch)
-{
-    if (!graph)
-        graph = reinterpret_cast<Graph>(new emulated::Launches);
-    of(graph).launches = std::move(of(batch).launches);
+    Machine::current().recordInGraph(of(event), current(stream));
 }
 void startGraph(Graph graph, Stream stream)
 {
@@ -211,7 +197,7 @@ void startGraph(Graph graph, Stream stream)
 }
 void destroyGraph(Graph graph) noexcept
 {
-    delete &of(graph);
+    delete reinterpret_cast<emulated::Launches*>(graph);
 }
 
 void launchKernel(Stream, Grid, int, std::size_t, const void*, void**)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 
 namespace live {
@@ -77,6 +78,9 @@ void Memory::endStep()
 {
     ++m_step;
     giveBack(m_step - kKeptSteps);
+    // In whatever order a step frees its blocks, the next one takes them in the same.
+    for (auto& [bytes, blocks] : m_free)
+        std::sort(blocks.begin(), blocks.end(), [](const Unused& a, const Unused& b) { return std::less<>()(a.block, b.block); });
 }
 
 void Memory::giveBack(std::int64_t freedBefore) noexcept
@@ -84,13 +88,16 @@ void Memory::giveBack(std::int64_t freedBefore) noexcept
     for (auto next = m_free.begin(); next != m_free.end();) {
         const auto size = next++;
         auto& [bytes, blocks] = *size;
-        const auto kept =
-            std::find_if(blocks.begin(), blocks.end(), [&](const Unused& unused) { return unused.since >= freedBefore; });
-        for (auto unused = blocks.begin(); unused != kept; ++unused) {
-            m_source.release(unused->block, bytes);
+        auto kept = blocks.begin();
+        for (const Unused& unused : blocks) {
+            if (unused.since >= freedBefore) {
+                *kept++ = unused;
+                continue;
+            }
+            m_source.release(unused.block, bytes);
             m_reserved -= static_cast<std::int64_t>(bytes);
         }
-        blocks.erase(blocks.begin(), kept);
+        blocks.erase(kept, blocks.end());
         if (blocks.empty())
             m_free.erase(size);
     }

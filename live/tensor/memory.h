@@ -70,7 +70,8 @@ public:
     /// Contents are undefined. A tensor of no elements takes no memory but has a data pointer. Where the source has nothing
     /// left, all unused blocks go back to it first.
     Array allocate(DType, std::int64_t rows, std::int64_t columns, MemoryUse = MemoryUse::activations);
-    /// Between steps: gives back to the source what none of the last kKeptSteps steps needed.
+    /// Between steps: gives back to the source what none of the last kKeptSteps steps needed. A step that asks for the same as
+    /// the one before gets the same blocks: launches of both are equal then (LaunchBatches).
     void endStep();
     static constexpr std::int64_t kKeptSteps = 4;
 

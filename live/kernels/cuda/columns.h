@@ -82,15 +82,15 @@ struct SumParts {
 
 /// workspace: columnSumsBytes(). Targets may be null: then that sum is dropped.
 template <class Body>
-void columnSums(Stream stream, bool asWide, std::int64_t rows, std::int64_t columns, const Body& body, float* workspace,
-                bool accumulate, float* const (&targets)[Body::kSums])
+void columnSums(const Launcher& launcher, bool asWide, std::int64_t rows, std::int64_t columns, const Body& body,
+                float* workspace, bool accumulate, float* const (&targets)[Body::kSums])
 {
     if (columns <= 0)
         return;
     const std::int64_t parts = columnParts(rows);
     const auto run = [&]<int kWidth>(std::integral_constant<int, kWidth>) {
         const Grid grid{static_cast<unsigned>(ceilDivide(columns, kWarp * kWidth)), static_cast<unsigned>(parts)};
-        launch(stream, grid, kColumnRowLanes * kWarp, 0, columnPartsKernel<kWidth, Body>, rows, columns, body, workspace);
+        launch(launcher, grid, kColumnRowLanes * kWarp, 0, columnPartsKernel<kWidth, Body>, rows, columns, body, workspace);
     };
     if (asWide)
         run(std::integral_constant<int, kFullWidth>{});
@@ -98,7 +98,7 @@ void columnSums(Stream stream, bool asWide, std::int64_t rows, std::int64_t colu
         run(std::integral_constant<int, 1>{});
     SumParts<Body::kSums> sums{.parts = workspace, .count = parts, .columns = columns, .to = {}, .accumulate = accumulate};
     std::copy(std::begin(targets), std::end(targets), std::begin(sums.to));
-    pointwise<1>(stream, Body::kSums, columns, sums);
+    pointwise<1>(launcher, Body::kSums, columns, sums);
 }
 inline std::size_t columnSumsBytes(std::int64_t rows, std::int64_t columns, int sums)
 {

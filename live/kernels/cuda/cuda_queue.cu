@@ -27,6 +27,19 @@ std::int64_t alignedPart(const Tensor& tensor)
                                                                                          : columns / kMultiple * kMultiple;
 }
 
+struct ProductCall {
+    Matmul* matmul;
+    Workspace workspace;
+    MatmulProblem problem;
+    const void *a, *b, *bias;
+    void* d;
+    void operator()(Stream stream) const
+    {
+        if (!matmul->multiply(stream, workspace, problem, a, b, bias, d))
+            throw sim::Error("a product that could be multiplied when it was put aside cannot be any more");
+    }
+};
+
 } // namespace
 
 CudaQueue::CudaQueue(int gpu, Matmul& matmul, Grouping grouping, AttentionTiles tiles, const BatchRule& batches)
@@ -48,7 +61,7 @@ void* CudaQueue::scratch(std::size_t bytes)
 {
     if (m_scratch.empty() || bytes > m_scratch.back().bytes) {
         const std::size_t size = std::bit_ceil(std::max<std::size_t>(bytes, std::size_t{1} << 20));
-        ready();
+        makeCurrent(gpu());
         void* const block = allocateMemory(size);
         if (!block)
             throw sim::Error("GPU " + std::to_string(gpu()) + " cannot give " + std::to_string(size >> 20) +
@@ -62,7 +75,7 @@ void* CudaQueue::scratch(std::size_t bytes)
 bool CudaQueue::multiply(MatmulProblem problem, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& d)
 {
     assert(a.type == b.type);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     if (!m_matmulWorkspace.data && m_matmul.workspaceBytes() > 0) {
         m_matmulWorkspace = {allocateMemory(m_matmul.workspaceBytes()), m_matmul.workspaceBytes()};
         if (!m_matmulWorkspace.data) {
@@ -80,7 +93,12 @@ bool CudaQueue::multiply(MatmulProblem problem, const Tensor& a, const Tensor& b
     problem.alignmentB = alignmentOf(b);
     problem.alignmentD = alignmentOf(d);
     problem.bias = static_cast<bool>(bias);
-    return m_matmul.multiply(stream, m_matmulWorkspace, problem, a.data, b.data, bias.data, d.data);
+    if (!launcher.tape())
+        return m_matmul.multiply(launcher.stream(), m_matmulWorkspace, problem, a.data, b.data, bias.data, d.data);
+    if (problem.bias && !m_matmul.canMultiply(m_matmulWorkspace, problem, bias.data))
+        return false;
+    launcher.put(ProductCall{&m_matmul, m_matmulWorkspace, problem, a.data, b.data, bias.data, d.data});
+    return true;
 }
 
 // y^T [outputs, rows] = weight [outputs, inputs] x^T, all as the column-major matrices that their memory is.

@@ -24,7 +24,8 @@ MarkLog::MarkLog(int gpu, Stream stream) : m_gpu(gpu), m_stream(stream)
 MarkLog::~MarkLog()
 {
     for (const Ahead& ahead : m_ahead)
-        destroyEvent(ahead.event);
+        if (ahead.run == 0)
+            destroyEvent(ahead.event);
     for (const Gate& gate : m_gates)
         destroyEvent(gate.event);
     for (Event event : m_free)
@@ -50,23 +51,48 @@ std::int64_t MarkLog::put(Stream stream)
     }
     if (m_puts % kHarvestEvery == 0)
         harvest(kFewMisses);
-    const Event event = take();
-    recordEvent(event, stream);
-    return remember(event, 0);
+    const std::int64_t mark = next();
+    putEvent(mark, stream);
+    return mark;
 }
 
-std::int64_t MarkLog::putInBatch(Stream stream)
+std::int64_t MarkLog::promise()
 {
     const std::lock_guard lock(m_mutex);
-    ++m_puts;
-    if (!m_keeps) // batchStarted() shows that the GPU goes on
-        return 0;
-    if (m_puts % kHarvestEvery == 0)
+    return m_keeps ? next() : 0;
+}
+
+void MarkLog::putPromised(std::int64_t mark, Stream stream)
+{
+    const std::lock_guard lock(m_mutex);
+    if (++m_puts % kHarvestEvery == 0)
         harvest(kFewMisses);
-    const Event event = take();
-    recordEventInBatch(event, stream);
-    m_isMarkInBatch = true;
-    return remember(event, m_batch);
+    putEvent(mark, stream);
+}
+
+std::uint64_t MarkLog::graphStarted(std::span<const std::int64_t> marks, std::span<const Event> events, Stream stream)
+{
+    if (marks.empty())
+        return 0;
+    const std::lock_guard lock(m_mutex);
+    harvest(kFewMisses);
+    const Event gate = take();
+    recordEvent(gate, stream);
+    m_gates.push_back({++m_run, gate});
+    for (std::size_t i = 0; i < marks.size(); ++i)
+        m_ahead.push_back({placeOf(marks[i]), events[i], m_run});
+    return m_run;
+}
+
+void MarkLog::awaitRun(std::uint64_t run)
+{
+    const std::lock_guard lock(m_mutex);
+    if (run == 0 || std::none_of(m_ahead.begin(), m_ahead.end(), [run](const Ahead& each) { return each.run == run; }))
+        return;
+    for (const Gate& gate : m_gates)
+        if (gate.run == run)
+            synchronizeEvent(gate.event);
+    harvest(std::numeric_limits<std::size_t>::max());
 }
 
 void MarkLog::batchStarted(Stream stream)
@@ -74,12 +100,6 @@ void MarkLog::batchStarted(Stream stream)
     const std::lock_guard lock(m_mutex);
     if (!m_keeps)
         beat(stream);
-    if (!m_isMarkInBatch)
-        return;
-    m_isMarkInBatch = false;
-    const Event event = take();
-    recordEvent(event, stream);
-    m_gates.push_back({m_batch++, event});
 }
 
 Event MarkLog::take()
@@ -91,11 +111,17 @@ Event MarkLog::take()
     return event;
 }
 
-std::int64_t MarkLog::remember(Event event, std::uint64_t batch)
+std::int64_t MarkLog::next()
 {
-    m_ahead.push_back({m_times.size(), event, batch});
     m_times.push_back(0);
     return -static_cast<std::int64_t>(m_times.size());
+}
+
+void MarkLog::putEvent(std::int64_t mark, Stream stream)
+{
+    const Event event = take();
+    recordEvent(event, stream);
+    m_ahead.push_back({placeOf(mark), event, 0});
 }
 
 void MarkLog::beat(Stream stream)
@@ -110,7 +136,7 @@ void MarkLog::beat(Stream stream)
 void MarkLog::passGates()
 {
     while (!m_gates.empty() && hasPassed(m_gates.front().event)) {
-        m_passedBatch = m_gates.front().batch;
+        m_passedRun = m_gates.front().run;
         m_free.push_back(m_gates.front().event);
         m_gates.pop_front();
     }
@@ -119,13 +145,14 @@ void MarkLog::passGates()
 bool MarkLog::hasCome(std::int64_t mark)
 {
     const std::lock_guard lock(m_mutex);
-    const auto number = static_cast<std::size_t>(-1 - mark);
-    const auto ahead =
-        std::find_if(m_ahead.rbegin(), m_ahead.rend(), [number](const Ahead& each) { return each.mark <= number; });
-    if (ahead == m_ahead.rend() || ahead->mark != number)
+    if (isKnown(mark))
         return true;
+    const auto ahead = std::find_if(m_ahead.rbegin(), m_ahead.rend(),
+                                    [number = placeOf(mark)](const Ahead& each) { return each.mark == number; });
+    if (ahead == m_ahead.rend()) // promised
+        return false;
     passGates();
-    return !isAside(*ahead) && hasPassed(ahead->event);
+    return !isOld(*ahead) && hasPassed(ahead->event);
 }
 
 void MarkLog::harvest(std::size_t misses)
@@ -136,10 +163,11 @@ void MarkLog::harvest(std::size_t misses)
     const auto read = [&] {
         for (std::size_t missed = 0; next != m_ahead.end() && missed < misses; ++next) {
             constexpr double kNsPerMs = 1e6;
-            const std::optional<float> time = isAside(*next) ? std::nullopt : millisecondsBetween(m_clock, next->event);
+            const std::optional<float> time = isOld(*next) ? std::nullopt : millisecondsBetween(m_clock, next->event);
             if (time) {
                 m_times[next->mark] = m_clockNs + static_cast<std::int64_t>(static_cast<double>(*time) * kNsPerMs);
-                m_free.push_back(next->event);
+                if (next->run == 0)
+                    m_free.push_back(next->event);
                 ++m_passed;
                 continue;
             }
@@ -179,7 +207,7 @@ void MarkLog::readAll(std::span<std::int64_t> marks)
     for (const Gate& gate : m_gates)
         synchronizeEvent(gate.event);
     for (const Ahead& ahead : m_ahead)
-        if (ahead.batch == 0)
+        if (ahead.run == 0)
             synchronizeEvent(ahead.event);
     harvest(std::numeric_limits<std::size_t>::max());
     for (std::int64_t& mark : marks)

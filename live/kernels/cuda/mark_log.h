@@ -27,11 +27,18 @@ public:
     void keep(bool);
     /// A mark on a stream: a negative number until it is read.
     std::int64_t put(Stream);
-    /// The same among launches that are put aside: its time is known some time after batchStarted().
-    std::int64_t putInBatch(Stream);
-    /// What was put aside on a stream has been started.
+    /// The same among launches that are put aside: its time is known some time after putPromised() or graphStarted().
+    std::int64_t promise();
+    /// The time has come to put it.
+    void putPromised(std::int64_t mark, Stream);
+    /// The same of several whose events belong to a graph that was started just now. Returns a number for awaitRun(), 0 if there
+    /// are none.
+    std::uint64_t graphStarted(std::span<const std::int64_t> marks, std::span<const Event> events, Stream);
+    /// Reads all marks of a graph's run, waiting for them: before its events are recorded again.
+    void awaitRun(std::uint64_t run);
+    /// What was put aside on a stream has been started: it shows that the GPU goes on where marks are not remembered.
     void batchStarted(Stream);
-    /// Whether the GPU has come past a mark of put()'s. Does not wait.
+    /// Whether the GPU has come past a mark. Does not wait.
     bool hasCome(std::int64_t mark);
     /// Replaces the marks whose time is known by nanoseconds of the steady clock; whether all of them are. Does not wait.
     bool read(std::span<std::int64_t>);
@@ -44,23 +51,26 @@ private:
     struct Ahead {
         std::size_t mark;
         Event event;
-        std::uint64_t batch; ///< it was put in; 0: none
+        std::uint64_t run; ///< of a graph, whose event it is; 0: none
     };
-    /// An event after a batch: those in it can be read once it has been passed, and say something old before.
+    /// An event after a graph's run: the graph's own can be read once it has been passed, and say something old before.
     struct Gate {
-        std::uint64_t batch;
+        std::uint64_t run;
         Event event;
     };
     Event take();
-    std::int64_t remember(Event, std::uint64_t batch);
+    std::int64_t next();
+    void putEvent(std::int64_t mark, Stream);
     void beat(Stream);
-    bool isAside(const Ahead& ahead) const { return ahead.batch > m_passedBatch; }
-    /// Learns which batches have been passed.
+    /// Whether its event says something old.
+    bool isOld(const Ahead& ahead) const { return ahead.run > m_passedRun; }
+    /// Learns which runs have been passed.
     void passGates();
     /// Reads what has been passed; gives up after so many that have not.
     void harvest(std::size_t misses);
     bool isKnown(std::int64_t mark) const;
-    std::int64_t timeOf(std::int64_t mark) const { return m_times[static_cast<std::size_t>(-1 - mark)]; }
+    static std::size_t placeOf(std::int64_t mark) { return static_cast<std::size_t>(-1 - mark); }
+    std::int64_t timeOf(std::int64_t mark) const { return m_times[placeOf(mark)]; }
     /// Ties the events' clock to the steady clock.
     void setClock();
 
@@ -72,8 +82,7 @@ private:
     std::vector<Ahead> m_ahead;
     std::vector<Event> m_free;
     std::deque<Gate> m_gates;
-    std::uint64_t m_batch = 1, m_passedBatch = 0; ///< the open one, or the next; all up to the latter have been passed
-    bool m_isMarkInBatch = false;                 ///< in the open one
+    std::uint64_t m_run = 0, m_passedRun = 0; ///< the last one; all up to the latter have been passed
     std::uint64_t m_passed = 0, m_puts = 0;
     std::atomic<std::uint64_t> m_seen{0}; ///< m_passed, as passed() last told it
     Event m_beat = nullptr;               ///< stands for the marks that are not remembered

@@ -116,6 +116,25 @@ public:
     }
     std::size_t workspaceBytes() const override { return m_workspaceBytes; }
 
+    bool canMultiply(const Workspace& workspace, const MatmulProblem& problem, const void* bias) override
+    {
+        const auto planFor = [&](const MatmulProblem& whole) {
+            return planOf(whole, problem, nullptr, workspace, nullptr, nullptr, bias, nullptr);
+        };
+        if (const MatmulProblem whole = ofItsClass(problem); whole != problem) {
+            const std::shared_ptr<Plan> shared = planFor(whole);
+            const std::lock_guard lock(shared->inUse);
+            if (shared->usable) {
+                shared->fit(problem);
+                cublasLtMatmulHeuristicResult_t result{};
+                if (cublasLtMatmulAlgoCheck(m_handle, shared->description, shared->a, shared->b, shared->d, shared->d,
+                                            &shared->algorithm, &result) == CUBLAS_STATUS_SUCCESS)
+                    return true;
+            }
+        }
+        return planFor(problem)->usable;
+    }
+
     bool multiply(Stream stream, const Workspace& workspace, const MatmulProblem& problem, const void* a, const void* b,
                   const void* bias, void* d) override
     {
@@ -195,7 +214,7 @@ private:
         if (!plan.usable)
             return;
         plan.algorithm = candidates[0].algo;
-        if (!m_tune || problem.accumulate) // trying would add to d again and again
+        if (!m_tune || problem.accumulate || !d) // trying would add to d again and again; canMultiply() has none
             return;
         plan.fit(problem);
         tune(plan, candidates, count, stream, workspace, problem, a, b, bias, d);

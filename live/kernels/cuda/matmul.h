@@ -32,6 +32,9 @@ class Matmul {
 public:
     virtual ~Matmul() = default;
     virtual std::size_t workspaceBytes() const = 0;
+    /// Whether multiply() will return true; nothing is put on a stream. Only for problems with bias: all others can be
+    /// multiplied.
+    virtual bool canMultiply(const Workspace&, const MatmulProblem&, const void* bias) = 0;
     /// False if there is no algorithm for it (only with bias: then add it apart).
     virtual bool multiply(Stream, const Workspace&, const MatmulProblem&, const void* a, const void* b, const void* bias,
                           void* d) = 0;

@@ -4,7 +4,7 @@
 // Besides CUDA's own words kernels use only what is declared here; each has its twin in emulation/emulation.h.
 #pragma once
 
-#include "live/kernels/cuda/runtime.h"
+#include "live/kernels/cuda/launcher.h"
 
 #include <cstdint>
 #include <type_traits>
@@ -115,10 +115,10 @@ __device__ __forceinline__ std::uint32_t packBfloat(float low, float high)
     return packed;
 }
 
-/// Puts a kernel on a stream. The stream's device must be current.
+/// Starts a kernel. The stream's device must be current.
 template <class... Parameters>
-void launch(Stream stream, Grid grid, int threads, std::size_t sharedBytes, void (*kernel)(Parameters...),
-            std::type_identity_t<Parameters>... arguments)
+void startKernel(Stream stream, Grid grid, int threads, std::size_t sharedBytes, void (*kernel)(Parameters...),
+                 const std::type_identity_t<Parameters>&... arguments)
 {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     launchKernel(stream, grid, threads, sharedBytes, reinterpret_cast<const void*>(kernel), pointers);
@@ -127,3 +127,32 @@ void launch(Stream stream, Grid grid, int threads, std::size_t sharedBytes, void
 } // namespace live::cuda
 
 #endif
+
+namespace live::cuda {
+
+template <class... Parameters>
+struct KernelCall {
+    void (*kernel)(Parameters...);
+    Grid grid;
+    int threads;
+    std::size_t sharedBytes;
+    Arguments<Parameters...> arguments;
+    void operator()(Stream stream) const
+    {
+        withArguments(arguments,
+                      [&](const Parameters&... each) { startKernel(stream, grid, threads, sharedBytes, kernel, each...); });
+    }
+};
+
+/// Puts a kernel on a stream or aside. The stream's device must be current.
+template <class... Parameters>
+void launch(const Launcher& launcher, Grid grid, int threads, std::size_t sharedBytes, void (*kernel)(Parameters...),
+            const std::type_identity_t<Parameters>&... arguments)
+{
+    if (launcher.tape())
+        launcher.put(KernelCall<Parameters...>{kernel, grid, threads, sharedBytes, argumentsOf(arguments...)});
+    else
+        startKernel(launcher.stream(), grid, threads, sharedBytes, kernel, arguments...);
+}
+
+} // namespace live::cuda

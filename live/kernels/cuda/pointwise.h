@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(256, 4) pointwiseKernel(std::int64_t rows, std
 
 /// body.at<kWidth>(row, column) for all groups of kWidth columns.
 template <int kWidth, class Body>
-void pointwise(Stream stream, std::int64_t rows, std::int64_t columns, const Body& body)
+void pointwise(const Launcher& launcher, std::int64_t rows, std::int64_t columns, const Body& body)
 {
     if (rows <= 0 || columns <= 0)
         return;
@@ -31,17 +31,17 @@ void pointwise(Stream stream, std::int64_t rows, std::int64_t columns, const Bod
     const int threads = blockThreads(groups);
     const Grid grid{static_cast<unsigned>(std::min(ceilDivide(groups, threads), kMaxBlocks)),
                     static_cast<unsigned>(std::min(rows, kMaxGridY))};
-    launch(stream, grid, threads, 0, pointwiseKernel<kWidth, Body>, rows, groups, body);
+    launch(launcher, grid, threads, 0, pointwiseKernel<kWidth, Body>, rows, groups, body);
 }
 
 /// As wide as the tensors allow.
 template <class Body>
-void pointwise(Stream stream, bool asWide, std::int64_t rows, std::int64_t columns, const Body& body)
+void pointwise(const Launcher& launcher, bool asWide, std::int64_t rows, std::int64_t columns, const Body& body)
 {
     if (asWide)
-        pointwise<kFullWidth>(stream, rows, columns, body);
+        pointwise<kFullWidth>(launcher, rows, columns, body);
     else
-        pointwise<1>(stream, rows, columns, body);
+        pointwise<1>(launcher, rows, columns, body);
 }
 
 template <class T>

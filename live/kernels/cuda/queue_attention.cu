@@ -78,7 +78,7 @@ void CudaQueue::attention(const AttentionShape& shape, const Tensor& q, const Te
     const Visibility visibility = visibilityOf(shape, q, k);
     if (visibility.queries == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const auto log = headValues<float>(logSumExp, shape);
     withType(o.type, [&]<class OutputT>(OutputT) {
         if (fitsTensorCores(shape, q, k, v, o)) {
@@ -86,7 +86,7 @@ void CudaQueue::attention(const AttentionShape& shape, const Tensor& q, const Te
             withHeadDim(shape.headDim, [&]<int kDim>(std::integral_constant<int, kDim>) {
                 using Tiling = ForwardTiling<kDim>;
                 const HeadOrder order = headOrder(visibility.queries, Tiling::kOwned, shape.heads, shape);
-                launch(stream, gridOf(order), Tiling::kThreads, Tiling::kSharedBytes, attentionTensorKernel<kDim, OutputT>,
+                launch(launcher, gridOf(order), Tiling::kThreads, Tiling::kSharedBytes, attentionTensorKernel<kDim, OutputT>,
                        visibility, order, shape.keyValueHeads, scoreScale(shape) * kLog2E, Heads<const T>(q, shape, dim),
                        Heads<const T>(k, shape, dim), Heads<const T>(v, shape, dim), Heads<OutputT>(o, shape, dim), log);
             });
@@ -94,7 +94,7 @@ void CudaQueue::attention(const AttentionShape& shape, const Tensor& q, const Te
         }
         withType(q.type, [&]<class T>(T) {
             const HeadOrder order = headOrder(visibility.queries, kPlainWarps, shape.heads, shape);
-            launch(stream, gridOf(order), kPlainWarps * kWarp, plainSharedBytes(std::max(dim, valueDim)),
+            launch(launcher, gridOf(order), kPlainWarps * kWarp, plainSharedBytes(std::max(dim, valueDim)),
                    attentionPlainKernel<T, OutputT>, visibility, order, shape.keyValueHeads, scoreScale(shape),
                    Heads<const T>(q, shape, dim), Heads<const T>(k, shape, dim), Heads<const T>(v, shape, valueDim),
                    Heads<OutputT>(o, shape, valueDim), log);
@@ -112,7 +112,7 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
     assert(dq.type == dk.type && dk.type == dv.type && k.type == q.type && v.type == q.type);
     check(shape);
     const Visibility visibility = visibilityOf(shape, q, k);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
 
     // rowsum(dO O), then, if dO is not of the scores' type, a copy of it that is.
     const std::size_t deltaBytes = static_cast<std::size_t>(ceilDivide(q.rows * shape.heads, 64) * 64) * sizeof(float);
@@ -128,7 +128,7 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
     if (q.rows > 0)
         withType(o.type, [&]<class OutputT>(OutputT) {
             withType(dOutput.type, [&]<class T>(T) {
-                launch(stream, Grid{static_cast<unsigned>(ceilDivide(q.rows * shape.heads, 4))}, 4 * kWarp, 0,
+                launch(launcher, Grid{static_cast<unsigned>(ceilDivide(q.rows * shape.heads, 4))}, 4 * kWarp, 0,
                        attentionDeltaKernel<OutputT, T>, q.rows, shape.heads, valueDim, View<const OutputT>(o),
                        View<const T>(dOutput), deltas);
             });
@@ -145,13 +145,13 @@ void CudaQueue::attentionGradient(const AttentionShape& shape, const Tensor& q, 
         const Heads<const T> qs(q, shape, dim), ks(k, shape, dim), vs(v, shape, valueDim), slopes(slope, shape, valueDim);
         if (visibility.keys > 0) {
             const HeadOrder order = headOrder(visibility.keys, ofKeys.owned, shape.keyValueHeads, shape);
-            launch(stream, gridOf(order), ofKeys.threads, ofKeys.sharedBytes, keyKernel, visibility, order, shape.heads, scale,
+            launch(launcher, gridOf(order), ofKeys.threads, ofKeys.sharedBytes, keyKernel, visibility, order, shape.heads, scale,
                    qs, ks, vs, slopes, log, delta, Heads<GradientT>(dk, shape, dim), Heads<GradientT>(dv, shape, valueDim),
                    accumulate);
         }
         if (visibility.queries > 0) {
             const HeadOrder order = headOrder(visibility.queries, ofQueries.owned, shape.heads, shape);
-            launch(stream, gridOf(order), ofQueries.threads, ofQueries.sharedBytes, queryKernel, visibility, order,
+            launch(launcher, gridOf(order), ofQueries.threads, ofQueries.sharedBytes, queryKernel, visibility, order,
                    shape.keyValueHeads, scale, qs, ks, vs, slopes, log, delta, Heads<GradientT>(dq, shape, dim), accumulate);
         }
     };
@@ -188,11 +188,12 @@ void CudaQueue::mergeAttention(int valueDim, const Tensor& oBlock, const Tensor&
     assert(o.type == DType::f32);
     if (o.rows == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const auto heads = static_cast<int>(logSumExp.columns);
     withType(oBlock.type, [&]<class T>(T) {
-        launch(stream, Grid{static_cast<unsigned>(ceilDivide(o.rows * heads, 4))}, 4 * kWarp, 0, mergeAttentionKernel<T>, o.rows,
-               heads, valueDim, View<const T>(oBlock), View<const float>(logSumExpBlock), View<float>(o), View<float>(logSumExp));
+        launch(launcher, Grid{static_cast<unsigned>(ceilDivide(o.rows * heads, 4))}, 4 * kWarp, 0, mergeAttentionKernel<T>,
+               o.rows, heads, valueDim, View<const T>(oBlock), View<const float>(logSumExpBlock), View<float>(o),
+               View<float>(logSumExp));
     });
 }
 
@@ -201,11 +202,11 @@ void CudaQueue::attentionSinks(int valueDim, const Tensor& sinks, const Tensor& 
     assert(o.rows == logSumExp.rows && o.columns == logSumExp.columns * valueDim && sinks.type == DType::f32);
     if (o.rows == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const auto heads = static_cast<int>(logSumExp.columns);
     withType(o.type, [&]<class T>(T) {
-        launch(stream, Grid{static_cast<unsigned>(ceilDivide(o.rows * heads, 4))}, 4 * kWarp, 0, attentionSinksKernel<T>, o.rows,
-               heads, valueDim, sinks.as<const float>(), View<T>(o), View<float>(logSumExp));
+        launch(launcher, Grid{static_cast<unsigned>(ceilDivide(o.rows * heads, 4))}, 4 * kWarp, 0, attentionSinksKernel<T>,
+               o.rows, heads, valueDim, sinks.as<const float>(), View<T>(o), View<float>(logSumExp));
     });
 }
 
@@ -216,18 +217,18 @@ void CudaQueue::attentionSinksGradient(int valueDim, const Tensor& sinks, const 
     const std::int64_t rows = o.rows, heads = logSumExp.columns;
     if (rows == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const std::size_t deltaBytes = static_cast<std::size_t>(ceilDivide(rows * heads, 64) * 64) * sizeof(float);
     auto* const workspace = static_cast<std::byte*>(scratch(deltaBytes + columnSumsBytes(rows, heads, SinkColumns::kSums)));
     auto* const deltas = reinterpret_cast<float*>(workspace);
     withType(o.type, [&]<class OutputT>(OutputT) {
         withType(dOutput.type, [&]<class T>(T) {
-            launch(stream, Grid{static_cast<unsigned>(ceilDivide(rows * heads, 4))}, 4 * kWarp, 0,
+            launch(launcher, Grid{static_cast<unsigned>(ceilDivide(rows * heads, 4))}, 4 * kWarp, 0,
                    attentionDeltaKernel<OutputT, T>, rows, static_cast<int>(heads), valueDim, View<const OutputT>(o),
                    View<const T>(dOutput), deltas);
         });
     });
-    columnSums(stream, false, rows, heads, SinkColumns{sinks.as<const float>(), View<const float>(logSumExp), deltas, heads},
+    columnSums(launcher, false, rows, heads, SinkColumns{sinks.as<const float>(), View<const float>(logSumExp), deltas, heads},
                reinterpret_cast<float*>(workspace + deltaBytes), true, {dSinks.as<float>()});
 }
 

@@ -25,10 +25,10 @@ Grid routerGrid(std::int64_t tokens)
 void CudaQueue::embed(const Tensor& ids, const Tensor& table, std::int64_t firstId, const Tensor& y)
 {
     assert(table.columns == y.columns && ids.elements() == y.rows && table.type == y.type);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(y.type, [&]<class T>(T) {
         pointwise(
-            stream, wide(table, y), y.rows, y.columns,
+            launcher, wide(table, y), y.rows, y.columns,
             Embed<T>{ids.as<const std::int32_t>(), vectorStride(ids), firstId, table.rows, View<const T>(table), View<T>(y)});
     });
 }
@@ -40,17 +40,17 @@ void CudaQueue::embedGradient(const Tensor& ids, const Tensor& dy, std::int64_t 
     if (count == 0 || dTable.elements() == 0)
         return;
     checkCount(count);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const EmbeddingKey key{ids.as<const std::int32_t>(), vectorStride(ids), firstId, dTable.rows};
     auto* const workspace =
         static_cast<std::int32_t*>(scratch(static_cast<std::size_t>(sortWords(count)) * sizeof(std::int32_t)));
-    const std::int32_t* const order = sortByKey(stream, count, key, dTable.rows + 1, workspace, nullptr);
+    const std::int32_t* const order = sortByKey(launcher, count, key, dTable.rows + 1, workspace, nullptr);
     withType(dy.type, [&]<class T>(T) {
         withWidth(wide(dy, dTable), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
             const std::int64_t groups = dy.columns / kWidth;
             const int threads = blockThreads(groups);
             const Grid grid{static_cast<unsigned>(count), static_cast<unsigned>(ceilDivide(groups, threads))};
-            launch(stream, grid, threads, 0, addSortedRowsKernel<T, kWidth>, dy.columns, key, order, View<const T>(dy),
+            launch(launcher, grid, threads, 0, addSortedRowsKernel<T, kWidth>, dy.columns, key, order, View<const T>(dy),
                    View<float>(dTable));
         });
     });
@@ -69,9 +69,9 @@ void CudaQueue::routeTopK(const RouterRule& rule, const Tensor& logits, const Te
                          std::to_string(rule.groups) + ".");
     if (logits.rows == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(logits.type, [&]<class T>(T) {
-        launch(stream, routerGrid(logits.rows), kRouterWarps * kWarp, 0, routeTopKKernel<T>, RouterNumbers(rule), logits.rows,
+        launch(launcher, routerGrid(logits.rows), kRouterWarps * kWarp, 0, routeTopKKernel<T>, RouterNumbers(rule), logits.rows,
                static_cast<int>(logits.columns), static_cast<int>(experts.columns), View<const T>(logits), bias.as<const float>(),
                View<float>(probabilities), View<std::int32_t>(experts), View<float>(weights));
     });
@@ -83,9 +83,9 @@ void CudaQueue::routeGradient(const RouterRule& rule, const Tensor& logits, cons
     assert(dLogits.rows == probabilities.rows && dLogits.columns == probabilities.columns);
     if (probabilities.rows == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(dLogits.type, [&]<class T>(T) {
-        launch(stream, routerGrid(probabilities.rows), kRouterWarps * kWarp, 0, routeGradientKernel<T>, RouterNumbers(rule),
+        launch(launcher, routerGrid(probabilities.rows), kRouterWarps * kWarp, 0, routeGradientKernel<T>, RouterNumbers(rule),
                probabilities.rows, static_cast<int>(probabilities.columns), static_cast<int>(experts.columns),
                View<const float>(logits), View<const float>(probabilities), View<const std::int32_t>(experts),
                View<const float>(weights), View<const float>(dWeights), auxGradient.as<const float>(), View<T>(dLogits));
@@ -94,9 +94,9 @@ void CudaQueue::routeGradient(const RouterRule& rule, const Tensor& logits, cons
 
 void CudaQueue::countExperts(const Tensor& experts, const Tensor& counts)
 {
-    const Stream stream = ready();
-    clear(stream, counts.data, static_cast<std::size_t>(counts.bytes()));
-    pointwise<1>(stream, experts.rows, experts.columns,
+    const Launcher launcher = ready();
+    clear(launcher, counts.data, static_cast<std::size_t>(counts.bytes()));
+    pointwise<1>(launcher, experts.rows, experts.columns,
                  CountExperts{View<const std::int32_t>(experts), counts.as<std::int64_t>()});
 }
 
@@ -107,20 +107,20 @@ void CudaQueue::sortByExpert(const Tensor& experts, std::int64_t expertCount, co
     if (count == 0)
         return;
     checkCount(count);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     auto* const workspace =
         static_cast<std::int32_t*>(scratch(static_cast<std::size_t>(sortWords(count)) * sizeof(std::int32_t)));
     auto* const result = order.as<std::int32_t>();
-    sortByKey(stream, count, ExpertKey{View<const std::int32_t>(experts), experts.columns}, expertCount, workspace, result);
-    pointwise<1>(stream, 1, count, InversePermutation{result, View<std::int32_t>(place), experts.columns});
+    sortByKey(launcher, count, ExpertKey{View<const std::int32_t>(experts), experts.columns}, expertCount, workspace, result);
+    pointwise<1>(launcher, 1, count, InversePermutation{result, View<std::int32_t>(place), experts.columns});
 }
 
 void CudaQueue::gatherRows(const Tensor& x, const Tensor& index, std::int64_t divisor, const Tensor& y)
 {
     assert(x.columns == y.columns && x.type == y.type && index.contiguous());
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(x.type, [&]<class T>(T) {
-        pointwise(stream, wide(x, y), y.rows, y.columns,
+        pointwise(launcher, wide(x, y), y.rows, y.columns,
                   GatherRows<T>{View<const T>(x), index.as<const std::int32_t>(), divisor, View<T>(y)});
     });
 }
@@ -128,9 +128,9 @@ void CudaQueue::gatherRows(const Tensor& x, const Tensor& index, std::int64_t di
 void CudaQueue::combineRows(const Tensor& x, const Tensor& place, const Tensor& weights, const Tensor& y)
 {
     assert(x.columns == y.columns && place.rows == y.rows && x.type == y.type);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(x.type, [&]<class T>(T) {
-        pointwise(stream, wide(x, y), y.rows, y.columns,
+        pointwise(launcher, wide(x, y), y.rows, y.columns,
                   CombineRows<T>{View<const T>(x), View<const std::int32_t>(place), View<const float>(weights),
                                  static_cast<int>(place.columns), View<T>(y)});
     });
@@ -142,10 +142,10 @@ void CudaQueue::combineGradient(const Tensor& x, const Tensor& place, const Tens
     assert(x.columns == dy.columns && dx.columns == dy.columns && place.rows == dy.rows);
     if (dy.rows == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(x.type, [&]<class T>(T) {
         withWidth(wide(x, dy, dx), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
-            launch(stream, Grid{static_cast<unsigned>(dy.rows)}, blockThreads(ceilDivide(dy.columns, kWidth)), 0,
+            launch(launcher, Grid{static_cast<unsigned>(dy.rows)}, blockThreads(ceilDivide(dy.columns, kWidth)), 0,
                    combineGradientKernel<T, kWidth>, dy.columns, static_cast<int>(place.columns), View<const T>(x),
                    View<const std::int32_t>(place), View<const float>(weights), View<const T>(dy), View<T>(dx),
                    View<float>(dWeights));

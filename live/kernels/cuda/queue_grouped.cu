@@ -80,7 +80,7 @@ std::size_t sharedBytesOf(bool alongA, bool alongB)
 }
 
 template <bool kAlongB>
-void launchRowProducts(Stream stream, const GroupedShape& shape, std::span<const LinearPart> parts, const Tensor& from,
+void launchRowProducts(const Launcher& launcher, const GroupedShape& shape, std::span<const LinearPart> parts, const Tensor& from,
                        const Tensor& to)
 {
     withType(from.type, [&]<class T>(T) {
@@ -88,7 +88,7 @@ void launchRowProducts(Stream stream, const GroupedShape& shape, std::span<const
             for (const PartTable& table : tablesOf(parts, Tiling::kRows)) {
                 const Grid grid{static_cast<unsigned>(table.firstTile[table.count]),
                                 static_cast<unsigned>(ceilDivide(to.columns, Tiling::kColumns))};
-                launch(stream, grid, Tiling::kThreads, sharedBytesOf<Tiling>(true, kAlongB),
+                launch(launcher, grid, Tiling::kThreads, sharedBytesOf<Tiling>(true, kAlongB),
                        groupedRowsKernel<Tiling, kAlongB, T>, to.columns, from.columns, table, parts.front().weight.stride,
                        View<const T>(from), View<T>(to));
             }
@@ -96,7 +96,7 @@ void launchRowProducts(Stream stream, const GroupedShape& shape, std::span<const
     });
 }
 
-void launchWeightGradients(Stream stream, std::span<const LinearPart> parts, const Tensor& dy, const Tensor& x)
+void launchWeightGradients(const Launcher& launcher, std::span<const LinearPart> parts, const Tensor& dy, const Tensor& x)
 {
     withType(x.type, [&]<class T>(T) {
         using Tiling = std::conditional_t<std::is_same_v<T, Bfloat16>, GroupedTensorTiling<128>, GroupedPlainTiling>;
@@ -104,10 +104,10 @@ void launchWeightGradients(Stream stream, std::span<const LinearPart> parts, con
             const auto count = static_cast<unsigned>(table.count);
             const Grid grid{static_cast<unsigned>(ceilDivide(x.columns, Tiling::kColumns)),
                             static_cast<unsigned>(ceilDivide(dy.columns, Tiling::kRows)), count};
-            launch(stream, grid, Tiling::kThreads, sharedBytesOf<Tiling>(false, false), groupedWeightGradientKernel<Tiling, T>,
+            launch(launcher, grid, Tiling::kThreads, sharedBytesOf<Tiling>(false, false), groupedWeightGradientKernel<Tiling, T>,
                    dy.columns, x.columns, table, parts.front().weight.stride, View<const T>(dy), View<const T>(x));
             if (parts.front().bias)
-                launch(stream, Grid{static_cast<unsigned>(ceilDivide(dy.columns, kWarp)), count}, kGroupedSumLanes * kWarp, 0,
+                launch(launcher, Grid{static_cast<unsigned>(ceilDivide(dy.columns, kWarp)), count}, kGroupedSumLanes * kWarp, 0,
                        groupedBiasGradientKernel<T>, dy.columns, table, View<const T>(dy));
         }
     });
@@ -120,10 +120,10 @@ void CudaQueue::linearParts(std::span<const LinearPart> parts, const Tensor& x, 
     const auto single = [&] { StreamQueue::linearParts(parts, x, y); };
     if (parts.empty() || y.elements() == 0 || x.columns == 0 || x.type != y.type || !canGroup(parts, x, y))
         return single();
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const GroupedShape shape = shapeOf(GroupedShape::Kind::forward, parts, x);
     m_grouping.run(
-        shape, stream, [&] { launchRowProducts<true>(stream, shape, parts, x, y); }, single);
+        shape, launcher.stream(), [&] { launchRowProducts<true>(launcher, shape, parts, x, y); }, single);
 }
 
 void CudaQueue::linearPartsInputGradient(std::span<const LinearPart> parts, const Tensor& dy, const Tensor& dx)
@@ -136,10 +136,10 @@ void CudaQueue::linearPartsInputGradient(std::span<const LinearPart> parts, cons
         part.bias = {};
     if (!canGroup(weights, dy, dx))
         return single();
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const GroupedShape shape = shapeOf(GroupedShape::Kind::inputGradient, parts, dy);
     m_grouping.run(
-        shape, stream, [&] { launchRowProducts<false>(stream, shape, weights, dy, dx); }, single);
+        shape, launcher.stream(), [&] { launchRowProducts<false>(launcher, shape, weights, dy, dx); }, single);
 }
 
 void CudaQueue::linearPartsWeightGradient(std::span<const LinearPart> gradients, const Tensor& dy, const Tensor& x)
@@ -147,10 +147,10 @@ void CudaQueue::linearPartsWeightGradient(std::span<const LinearPart> gradients,
     const auto single = [&] { StreamQueue::linearPartsWeightGradient(gradients, dy, x); };
     if (gradients.empty() || x.elements() == 0 || dy.columns == 0 || !canGroup(gradients, x, dy))
         return single();
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const GroupedShape shape = shapeOf(GroupedShape::Kind::weightGradient, gradients, x);
     m_grouping.run(
-        shape, stream, [&] { launchWeightGradients(stream, gradients, dy, x); }, single);
+        shape, launcher.stream(), [&] { launchWeightGradients(launcher, gradients, dy, x); }, single);
 }
 
 } // namespace live::cuda

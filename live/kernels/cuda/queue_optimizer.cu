@@ -17,10 +17,10 @@ void CudaQueue::exactSum(const Tensor& values, const Tensor& words)
     assert(words.elements() == kExactSumWords && words.type == DType::i64);
     if (values.elements() == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     constexpr int kThreads = 256;
     withFloating(values.type, [&]<class T>(T) {
-        launch(stream, Grid{static_cast<unsigned>(std::min(ceilDivide(values.elements(), kThreads), kSumBlocks))}, kThreads, 0,
+        launch(launcher, Grid{static_cast<unsigned>(std::min(ceilDivide(values.elements(), kThreads), kSumBlocks))}, kThreads, 0,
                exactSumKernel<T>, values.rows, values.columns, View<const T>(values), words.as<std::int64_t>());
     });
 }
@@ -30,11 +30,11 @@ void CudaQueue::exactSumOfSquares(const Tensor& values, const Tensor& words)
     assert(words.elements() == kExactSumWords && words.type == DType::i64 && values.rows <= 1);
     if (values.elements() == 0)
         return;
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     constexpr int kThreads = 256;
     constexpr std::int64_t kElements = kThreads / kWarp * kSquaresBlock;
     withFloating(values.type, [&]<class T>(T) {
-        launch(stream, Grid{static_cast<unsigned>(std::min(ceilDivide(values.elements(), kElements), kSumBlocks))}, kThreads, 0,
+        launch(launcher, Grid{static_cast<unsigned>(std::min(ceilDivide(values.elements(), kElements), kSumBlocks))}, kThreads, 0,
                exactSumOfSquaresKernel<T>, values.elements(), values.as<const T>(), words.as<std::int64_t>());
     });
 }
@@ -51,7 +51,7 @@ void CudaQueue::adamw(const AdamwStep& step, const Tensor& clipFactor, const Ten
 {
     assert(gradient.columns == master.columns && firstMoment.columns == master.columns && master.rows <= 1);
     assert(secondMoment.columns == master.columns && master.type == DType::f32 && parameter.columns == master.columns);
-    const Stream stream = ready();
+    const Launcher launcher = readyApart(); // rates differ in every step
     const auto steps = static_cast<double>(step.step);
     const auto as = [](double value) { return static_cast<float>(value); };
     withType(parameter.type, [&]<class T>(T) {
@@ -69,7 +69,7 @@ void CudaQueue::adamw(const AdamwStep& step, const Tensor& clipFactor, const Ten
                             .second = secondMoment.as<float>(),
                             .master = master.as<float>(),
                             .parameter = parameter.data == master.data ? nullptr : parameter.as<T>()};
-        pointwise(stream, wide(gradient, firstMoment, secondMoment, master, parameter), 1, master.columns, body);
+        pointwise(launcher, wide(gradient, firstMoment, secondMoment, master, parameter), 1, master.columns, body);
     });
 }
 
@@ -77,9 +77,9 @@ void CudaQueue::sgd(double learningRate, const Tensor& clipFactor, const Tensor&
                     const Tensor& parameter)
 {
     assert(gradient.columns == master.columns && master.rows <= 1 && master.type == DType::f32);
-    const Stream stream = ready();
+    const Launcher launcher = readyApart(); // a rate that differs in every step
     withType(parameter.type, [&]<class T>(T) {
-        pointwise(stream, wide(gradient, master, parameter), 1, master.columns,
+        pointwise(launcher, wide(gradient, master, parameter), 1, master.columns,
                   Sgd<T>{learningRate, clipFactor.as<const double>(), gradient.as<const float>(), master.as<float>(),
                          parameter.data == master.data ? nullptr : parameter.as<T>()});
     });

@@ -34,12 +34,12 @@ void withFunction(ActivationFunction function, const Function& f)
 
 void CudaQueue::fill(const Tensor& to, double value)
 {
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     if (value == 0 && to.contiguous()) {
-        clear(stream, to.data, static_cast<std::size_t>(to.bytes()));
+        clear(launcher, to.data, static_cast<std::size_t>(to.bytes()));
         return;
     }
-    const auto with = [&]<class T>(T element) { pointwise<1>(stream, to.rows, to.columns, Fill<T>{View<T>(to), element}); };
+    const auto with = [&]<class T>(T element) { pointwise<1>(launcher, to.rows, to.columns, Fill<T>{View<T>(to), element}); };
     if (to.type == DType::i32)
         with(static_cast<std::int32_t>(value));
     else if (to.type == DType::i64)
@@ -51,10 +51,10 @@ void CudaQueue::fill(const Tensor& to, double value)
 void CudaQueue::copy(const Tensor& from, const Tensor& to)
 {
     assert(from.rows == to.rows && from.columns == to.columns);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     if (from.type == to.type) {
         const auto size = static_cast<std::size_t>(bytesOf(from.type));
-        copyRows(stream, from.data, static_cast<std::size_t>(from.stride) * size, to.data,
+        copyRows(launcher, from.data, static_cast<std::size_t>(from.stride) * size, to.data,
                  static_cast<std::size_t>(to.stride) * size, static_cast<std::size_t>(from.columns) * size,
                  static_cast<std::size_t>(from.rows));
         return;
@@ -62,7 +62,7 @@ void CudaQueue::copy(const Tensor& from, const Tensor& to)
     flattened(from, to, [&](const Tensor& x, const Tensor& y) {
         withFloating(x.type, [&]<class From>(From) {
             withFloating(y.type, [&]<class To>(To) {
-                pointwise(stream, wide(x, y), x.rows, x.columns, Convert<From, To>{View<const From>(x), View<To>(y)});
+                pointwise(launcher, wide(x, y), x.rows, x.columns, Convert<From, To>{View<const From>(x), View<To>(y)});
             });
         });
     });
@@ -71,11 +71,11 @@ void CudaQueue::copy(const Tensor& from, const Tensor& to)
 void CudaQueue::add(const Tensor& from, const Tensor& to)
 {
     assert(from.rows == to.rows && from.columns == to.columns);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     flattened(from, to, [&](const Tensor& x, const Tensor& y) {
         withFloating(x.type, [&]<class From>(From) {
             withFloating(y.type, [&]<class To>(To) {
-                pointwise(stream, wide(x, y), x.rows, x.columns, Add<From, To>{View<const From>(x), View<To>(y)});
+                pointwise(launcher, wide(x, y), x.rows, x.columns, Add<From, To>{View<const From>(x), View<To>(y)});
             });
         });
     });
@@ -84,20 +84,20 @@ void CudaQueue::add(const Tensor& from, const Tensor& to)
 void CudaQueue::addBias(const Tensor& bias, const Tensor& y)
 {
     assert(bias.elements() == y.columns && bias.type == y.type);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(y.type, [&]<class T>(T) {
-        pointwise(stream, wide(y, bias), y.rows, y.columns, AddBias<T>{bias.as<const T>(), View<T>(y)});
+        pointwise(launcher, wide(y, bias), y.rows, y.columns, AddBias<T>{bias.as<const T>(), View<T>(y)});
     });
 }
 
 void CudaQueue::activation(ActivationFunction function, const Tensor& from, const Tensor& to)
 {
     assert(from.rows == to.rows && from.columns == to.columns && from.type == to.type);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     flattened(from, to, [&](const Tensor& x, const Tensor& y) {
         withType(x.type, [&]<class T>(T) {
             withFunction(function, [&]<ActivationFunction kFunction>(std::integral_constant<ActivationFunction, kFunction>) {
-                pointwise(stream, wide(x, y), x.rows, x.columns, Activate<T, kFunction>{View<const T>(x), View<T>(y)});
+                pointwise(launcher, wide(x, y), x.rows, x.columns, Activate<T, kFunction>{View<const T>(x), View<T>(y)});
             });
         });
     });
@@ -106,10 +106,10 @@ void CudaQueue::activation(ActivationFunction function, const Tensor& from, cons
 void CudaQueue::activationGradient(ActivationFunction function, const Tensor& x, const Tensor& dy, const Tensor& dx)
 {
     assert(x.rows == dy.rows && x.columns == dy.columns && x.rows == dx.rows && x.columns == dx.columns);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(x.type, [&]<class T>(T) {
         withFunction(function, [&]<ActivationFunction kFunction>(std::integral_constant<ActivationFunction, kFunction>) {
-            pointwise(stream, wide(x, dy, dx), x.rows, x.columns,
+            pointwise(launcher, wide(x, dy, dx), x.rows, x.columns,
                       ActivateGradient<T, kFunction>{View<const T>(x), View<const T>(dy), View<T>(dx)});
         });
     });
@@ -118,10 +118,10 @@ void CudaQueue::activationGradient(ActivationFunction function, const Tensor& x,
 void CudaQueue::gatedActivation(ActivationFunction function, const Tensor& x, const Tensor& y)
 {
     assert(x.rows == y.rows && x.columns == 2 * y.columns);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(x.type, [&]<class T>(T) {
         withFunction(function, [&]<ActivationFunction kFunction>(std::integral_constant<ActivationFunction, kFunction>) {
-            pointwise(stream, wide(x, y), y.rows, y.columns, Gate<T, kFunction>{View<const T>(x), View<T>(y), y.columns});
+            pointwise(launcher, wide(x, y), y.rows, y.columns, Gate<T, kFunction>{View<const T>(x), View<T>(y), y.columns});
         });
     });
 }
@@ -129,10 +129,10 @@ void CudaQueue::gatedActivation(ActivationFunction function, const Tensor& x, co
 void CudaQueue::gatedActivationGradient(ActivationFunction function, const Tensor& x, const Tensor& dy, const Tensor& dx)
 {
     assert(x.rows == dy.rows && x.columns == 2 * dy.columns && dx.rows == x.rows && dx.columns == x.columns);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(x.type, [&]<class T>(T) {
         withFunction(function, [&]<ActivationFunction kFunction>(std::integral_constant<ActivationFunction, kFunction>) {
-            pointwise(stream, wide(x, dy, dx), dy.rows, dy.columns,
+            pointwise(launcher, wide(x, dy, dx), dy.rows, dy.columns,
                       GateGradient<T, kFunction>{View<const T>(x), View<const T>(dy), View<T>(dx), dy.columns});
         });
     });
@@ -141,9 +141,9 @@ void CudaQueue::gatedActivationGradient(ActivationFunction function, const Tenso
 void CudaQueue::rotate(const Tensor& x, int headDim, const Tensor& positions, const Rotation& rotation, bool inverse)
 {
     assert(headDim % 2 == 0 && x.columns % headDim == 0 && rotation.frequencies.columns == headDim / 2);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(x.type, [&]<class T>(T) {
-        pointwise<1>(stream, x.rows, headDim / 2,
+        pointwise<1>(launcher, x.rows, headDim / 2,
                      Rotate<T>{View<T>(x), positions.as<const std::int32_t>(), vectorStride(positions),
                                static_cast<int>(x.columns / headDim), headDim, rotation.frequencies.as<const double>(),
                                static_cast<float>(rotation.length), inverse});
@@ -153,9 +153,9 @@ void CudaQueue::rotate(const Tensor& x, int headDim, const Tensor& positions, co
 void CudaQueue::dropout(const DropoutKey& key, const Tensor& tokens, std::int64_t firstFeature, const Tensor& x, const Tensor& y)
 {
     assert(x.rows == y.rows && x.columns == y.columns);
-    const Stream stream = ready();
+    const Launcher launcher = readyApart(); // the key differs in every step
     withType(x.type, [&]<class T>(T) {
-        pointwise(stream, wide(x, y) && firstFeature % 4 == 0, x.rows, x.columns,
+        pointwise(launcher, wide(x, y) && firstFeature % 4 == 0, x.rows, x.columns,
                   Dropout<T>{key, dropoutThreshold(key.rate), static_cast<float>(1 / (1 - key.rate)),
                              tokens.as<const std::int64_t>(), vectorStride(tokens), firstFeature, View<const T>(x), View<T>(y)});
     });

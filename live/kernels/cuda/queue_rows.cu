@@ -9,10 +9,11 @@ namespace {
 
 /// One block a row.
 template <class... Parameters, class... Arguments>
-void launchRows(Stream stream, std::int64_t rows, int threads, void (*kernel)(Parameters...), const Arguments&... arguments)
+void launchRows(const Launcher& launcher, std::int64_t rows, int threads, void (*kernel)(Parameters...),
+                const Arguments&... arguments)
 {
     if (rows > 0)
-        launch(stream, Grid{static_cast<unsigned>(rows)}, threads, 0, kernel, arguments...);
+        launch(launcher, Grid{static_cast<unsigned>(rows)}, threads, 0, kernel, arguments...);
 }
 
 template <class Function>
@@ -35,20 +36,20 @@ int rowThreads(std::int64_t columns, int width)
 void CudaQueue::biasGradient(const Tensor& dy, const Tensor& dBias)
 {
     assert(dBias.elements() == dy.columns && dBias.type == DType::f32);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     auto* const workspace = static_cast<float*>(scratch(columnSumsBytes(dy.rows, dy.columns, 1)));
     withType(dy.type, [&]<class T>(T) {
-        columnSums(stream, wide(dy), dy.rows, dy.columns, ColumnOf<T>{View<const T>(dy)}, workspace, true, {dBias.as<float>()});
+        columnSums(launcher, wide(dy), dy.rows, dy.columns, ColumnOf<T>{View<const T>(dy)}, workspace, true, {dBias.as<float>()});
     });
 }
 
 void CudaQueue::sumRows(const Tensor& x, const Tensor& y)
 {
     assert(y.elements() == x.columns && y.type == DType::f32);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     auto* const workspace = static_cast<float*>(scratch(columnSumsBytes(x.rows, x.columns, 1)));
     withType(x.type, [&]<class T>(T) {
-        columnSums(stream, wide(x), x.rows, x.columns, ColumnOf<T>{View<const T>(x)}, workspace, false, {y.as<float>()});
+        columnSums(launcher, wide(x), x.rows, x.columns, ColumnOf<T>{View<const T>(x)}, workspace, false, {y.as<float>()});
     });
 }
 
@@ -56,12 +57,12 @@ void CudaQueue::norm(const NormRule& rule, const Tensor& x, const Tensor& gain, 
                      const Tensor& statistics)
 {
     assert(x.rows == y.rows && x.columns == y.columns && gain.elements() == x.columns && statistics.rows == x.rows);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const bool asWide = wide(x, y, gain) && (!bias || wide(bias));
     withType(x.type, [&]<class T>(T) {
         withWidth(asWide, [&]<int kWidth>(std::integral_constant<int, kWidth>) {
             withKind(rule.kind, [&]<NormKind kKind>(std::integral_constant<NormKind, kKind>) {
-                launchRows(stream, x.rows, rowThreads(x.columns, kWidth), normKernel<T, kWidth, kKind>, x.columns,
+                launchRows(launcher, x.rows, rowThreads(x.columns, kWidth), normKernel<T, kWidth, kKind>, x.columns,
                            static_cast<float>(rule.epsilon), View<const T>(x), gain.as<const T>(), bias.as<const T>(), View<T>(y),
                            View<float>(statistics));
             });
@@ -73,12 +74,12 @@ void CudaQueue::normGradient(NormKind kind, const Tensor& dy, const Tensor& x, c
                              const Tensor& dx, const Tensor& dGain, const Tensor& dBias)
 {
     assert(x.rows == dy.rows && x.columns == dy.columns && gain.elements() == x.columns && statistics.rows == x.rows);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(x.type, [&]<class T>(T) {
         // The sums over rows first: dx may be dy.
         if (dGain || dBias) {
             auto* const workspace = static_cast<float*>(scratch(columnSumsBytes(x.rows, x.columns, NormColumns<T>::kSums)));
-            columnSums(stream, wide(x, dy), x.rows, x.columns,
+            columnSums(launcher, wide(x, dy), x.rows, x.columns,
                        NormColumns<T>{View<const T>(dy), View<const T>(x), View<const float>(statistics)}, workspace, true,
                        {dGain.as<float>(), dBias.as<float>()});
         }
@@ -86,7 +87,7 @@ void CudaQueue::normGradient(NormKind kind, const Tensor& dy, const Tensor& x, c
             return;
         withWidth(wide(x, dy, gain, dx), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
             withKind(kind, [&]<NormKind kKind>(std::integral_constant<NormKind, kKind>) {
-                launchRows(stream, x.rows, rowThreads(x.columns, kWidth), normGradientKernel<T, kWidth, kKind>, x.columns,
+                launchRows(launcher, x.rows, rowThreads(x.columns, kWidth), normGradientKernel<T, kWidth, kKind>, x.columns,
                            View<const T>(dy), View<const T>(x), gain.as<const T>(), View<const float>(statistics), View<T>(dx));
             });
         });
@@ -96,11 +97,11 @@ void CudaQueue::normGradient(NormKind kind, const Tensor& dy, const Tensor& x, c
 void CudaQueue::rowMaximum(const Tensor& logits, std::int64_t validColumns, const Tensor& maximum)
 {
     assert(maximum.elements() == logits.rows && maximum.contiguous());
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const std::int64_t valid = std::clamp<std::int64_t>(validColumns, 0, logits.columns);
     withType(logits.type, [&]<class T>(T) {
         withWidth(wide(logits), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
-            launchRows(stream, logits.rows, rowThreads(logits.columns, kWidth), rowMaximumKernel<T, kWidth>, valid,
+            launchRows(launcher, logits.rows, rowThreads(logits.columns, kWidth), rowMaximumKernel<T, kWidth>, valid,
                        View<const T>(logits), maximum.as<float>());
         });
     });
@@ -110,11 +111,11 @@ void CudaQueue::exponentials(const Tensor& logits, std::int64_t validColumns, co
                              std::int64_t firstId, const Tensor& partial)
 {
     assert(partial.rows == 2 && partial.columns == logits.rows && maximum.contiguous() && targets.contiguous());
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     const std::int64_t valid = std::clamp<std::int64_t>(validColumns, 0, logits.columns);
     withType(logits.type, [&]<class T>(T) {
         withWidth(wide(logits), [&]<int kWidth>(std::integral_constant<int, kWidth>) {
-            launchRows(stream, logits.rows, rowThreads(logits.columns, kWidth), exponentialsKernel<T, kWidth>, logits.columns,
+            launchRows(launcher, logits.rows, rowThreads(logits.columns, kWidth), exponentialsKernel<T, kWidth>, logits.columns,
                        valid, View<T>(logits), maximum.as<const float>(), targets.as<const std::int32_t>(), firstId,
                        View<float>(partial));
         });
@@ -132,9 +133,9 @@ void CudaQueue::crossEntropyGradient(const Tensor& exponentials, const Tensor& p
                                      std::int64_t firstId, double lossScale)
 {
     assert(targets.contiguous() && partial.columns == exponentials.rows);
-    const Stream stream = ready();
+    const Launcher launcher = ready();
     withType(exponentials.type, [&]<class T>(T) {
-        pointwise(stream, wide(exponentials), exponentials.rows, exponentials.columns,
+        pointwise(launcher, wide(exponentials), exponentials.rows, exponentials.columns,
                   CrossEntropyGradient<T>{View<T>(exponentials), View<const float>(partial), targets.as<const std::int32_t>(),
                                           firstId, static_cast<float>(lossScale)});
     });

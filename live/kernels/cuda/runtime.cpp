@@ -176,37 +176,33 @@ void clear(Stream stream, void* data, std::size_t bytes)
         check(cudaMemsetAsync(data, 0, bytes, stream), "clear memory");
 }
 
-void beginBatch(Stream stream)
+Graph captureGraph(Stream stream, const std::function<void()>& launches)
 {
-    // Relaxed: this thread may take memory and ask for events meanwhile.
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "put launches aside");
-}
-void recordEventInBatch(Event event, Stream stream)
-{
-    check(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal), "record an event among launches put aside");
-}
-Batch endBatch(Stream stream)
-{
-    Batch batch = nullptr;
-    check(cudaStreamEndCapture(stream, &batch), "put launches aside");
-    return batch;
-}
-void destroyBatch(Batch batch) noexcept
-{
-    if (batch)
-        cudaGraphDestroy(batch);
-}
-void bringTo(Graph& graph, Batch batch)
-{
-    cudaGraphExecUpdateResultInfo outcome{};
-    if (graph) {
-        if (cudaGraphExecUpdate(graph, batch, &outcome) == cudaSuccess)
-            return;
-        cudaGetLastError(); // another shape
-        destroyGraph(graph);
-        graph = nullptr;
+    const auto destroyed = [](CUgraph_st* captured) {
+        if (captured)
+            cudaGraphDestroy(captured);
+    };
+    // Relaxed: this thread may take memory and ask for events meanwhile, and others may do as they like.
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capture launches");
+    CUgraph_st* captured = nullptr;
+    try {
+        launches();
+    } catch (...) {
+        cudaStreamEndCapture(stream, &captured);
+        destroyed(captured);
+        cudaGetLastError(); // what launches() says is why
+        throw;
     }
-    check(cudaGraphInstantiate(&graph, batch, 0), "make a graph of launches");
+    check(cudaStreamEndCapture(stream, &captured), "capture launches");
+    Graph graph = nullptr;
+    const cudaError_t result = cudaGraphInstantiate(&graph, captured, 0);
+    destroyed(captured);
+    check(result, "make a graph of launches");
+    return graph;
+}
+void recordEventInGraph(Event event, Stream stream)
+{
+    check(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal), "record an event in a graph");
 }
 void startGraph(Graph graph, Stream stream)
 {

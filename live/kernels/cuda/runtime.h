@@ -5,19 +5,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
 struct CUstream_st;
 struct CUevent_st;
-struct CUgraph_st;
 struct CUgraphExec_st;
 
 namespace live::cuda {
 
 using Stream = CUstream_st*;
 using Event = CUevent_st*;
-using Batch = CUgraph_st*;     ///< launches that were put aside
 using Graph = CUgraphExec_st*; ///< launches that can be started with one call
 
 struct Grid {
@@ -63,18 +62,14 @@ void copyRows(Stream, const void* from, std::size_t fromStride, void* to, std::s
               std::size_t rows);
 void clear(Stream, void*, std::size_t bytes);
 
-// Launches put aside and started together. Until endBatch() the stream takes launches and recordEventInBatch() alone: whoever
-// records, waits for or synchronizes it, or copies from or to the host, would not see what was put aside.
-void beginBatch(Stream);
-/// Of an event that tells no more than a time: it says what it said before until something after the batch has been passed.
-void recordEventInBatch(Event, Stream);
-Batch endBatch(Stream);
-void destroyBatch(Batch) noexcept;
-/// Makes the graph, or gives it the batch's kernels and arguments where it has the same shape; a graph that runs is not
-/// disturbed.
-void bringTo(Graph&, Batch);
-void startGraph(Graph, Stream); ///< once after each bringTo()
-void destroyGraph(Graph) noexcept;
+/// Makes a graph of what `launches` puts on the stream, none of which happens before the graph is started. It may put launches,
+/// copies within the GPU's memory and recordEventInGraph() there: whoever records, waits for or synchronizes the stream
+/// meanwhile, or copies from or to the host, would not see them.
+Graph captureGraph(Stream, const std::function<void()>& launches);
+/// Of an event that tells no more than a time: until something after the graph has been passed it says what it said before.
+void recordEventInGraph(Event, Stream);
+void startGraph(Graph, Stream);
+void destroyGraph(Graph) noexcept; ///< one that runs comes to its end
 
 void launchKernel(Stream, Grid, int threads, std::size_t sharedBytes, const void* kernel, void** arguments);
 

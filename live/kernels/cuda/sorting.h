@@ -99,8 +99,8 @@ inline std::int64_t sortWords(std::int64_t count)
 /// 0 … count - 1 in the order of key(·) < keys, equal keys in the order of numbers. Returns where the result lies: in `result` if
 /// given, else in the workspace.
 template <class Key>
-const std::int32_t* sortByKey(Stream stream, std::int64_t count, const Key& key, std::int64_t keys, std::int32_t* workspace,
-                              std::int32_t* result)
+const std::int32_t* sortByKey(const Launcher& launcher, std::int64_t count, const Key& key, std::int64_t keys,
+                              std::int32_t* workspace, std::int32_t* result)
 {
     const auto chunks = static_cast<unsigned>(ceilDivide(count, kSortChunk));
     std::int32_t* const counts = workspace + 2 * count;
@@ -109,9 +109,9 @@ const std::int32_t* sortByKey(Stream stream, std::int64_t count, const Key& key,
     for (int shift = 0; shift < bits; shift += kDigitBits) {
         const bool last = shift + kDigitBits >= bits;
         std::int32_t* const to = last && result ? result : from == workspace ? workspace + count : workspace;
-        launch(stream, Grid{chunks}, kSortChunk, 0, countDigitsKernel<Key>, count, key, shift, from, counts);
-        launch(stream, Grid{1}, kScanThreads, 0, exclusiveScanKernel, static_cast<std::int64_t>(kBuckets) * chunks, counts);
-        launch(stream, Grid{chunks}, kSortChunk, 0, placeDigitsKernel<Key>, count, key, shift, from, counts, to);
+        launch(launcher, Grid{chunks}, kSortChunk, 0, countDigitsKernel<Key>, count, key, shift, from, counts);
+        launch(launcher, Grid{1}, kScanThreads, 0, exclusiveScanKernel, static_cast<std::int64_t>(kBuckets) * chunks, counts);
+        launch(launcher, Grid{chunks}, kSortChunk, 0, placeDigitsKernel<Key>, count, key, shift, from, counts, to);
         from = to;
     }
     return from;

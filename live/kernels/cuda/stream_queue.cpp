@@ -30,14 +30,21 @@ void StreamQueue::drain() noexcept
     }
 }
 
-Stream StreamQueue::ready()
+Launcher StreamQueue::ready()
 {
     makeCurrent(m_gpu);
     if (m_batches->isFull())
         startBatch();
-    m_batches->beforeLaunch(m_stream);
     m_hasWorkSinceMark = true;
-    return m_stream;
+    return {m_stream, m_batches->open()};
+}
+
+Launcher StreamQueue::readyApart()
+{
+    startBatch();
+    m_batches->countApart();
+    m_hasWorkSinceMark = true;
+    return {m_stream};
 }
 
 Stream StreamQueue::stream()
@@ -50,8 +57,10 @@ Stream StreamQueue::stream()
 void StreamQueue::startBatch()
 {
     makeCurrent(m_gpu);
-    if (m_batches->start(m_stream))
-        m_marks->batchStarted(m_stream);
+    if (!m_batches->start(m_stream, *m_marks))
+        return;
+    m_marks->batchStarted(m_stream);
+    m_lastMark = 0; // whether the GPU has come there depends on time, and batches must not
 }
 
 void StreamQueue::stepDone()
@@ -96,13 +105,16 @@ std::int64_t StreamQueue::mark()
 {
     if (m_batches->isFull()) { // the next operation begins with the next batch
         startBatch();
-        m_batches->open(m_stream);
-        m_lastMark = 0;
+        m_batches->open();
     }
     if (m_lastMark < 0 && !m_hasWorkSinceMark && !m_marks->hasCome(m_lastMark))
         return m_lastMark;
     m_hasWorkSinceMark = false;
-    return m_lastMark = m_batches->isOpen() ? m_marks->putInBatch(m_stream) : markOn(m_stream);
+    LaunchTape* const tape = m_batches->tape();
+    m_lastMark = tape ? m_marks->promise() : markOn(m_stream);
+    if (tape && m_lastMark < 0)
+        tape->putMark(m_lastMark);
+    return m_lastMark;
 }
 
 void StreamQueue::resolveMarks(std::span<std::int64_t> marks)

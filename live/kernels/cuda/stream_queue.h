@@ -3,6 +3,7 @@
 
 #include "live/kernels/cuda/gpu_queue.h"
 #include "live/kernels/cuda/launch_batches.h"
+#include "live/kernels/cuda/launcher.h"
 #include "live/kernels/cuda/mark_log.h"
 
 #include <atomic>
@@ -35,8 +36,10 @@ public:
     std::uint64_t marksPassed() override { return m_marks->passed(); }
 
 protected:
-    /// The stream, its GPU made current for this thread: every kernel begins here. Only for launches: they may be put aside.
-    Stream ready();
+    /// What launches are made with, its GPU made current for this thread: every kernel begins here. They may be put aside.
+    Launcher ready();
+    /// The same for operations whose arguments differ in every step, which no other launch is to suffer for: at once.
+    Launcher readyApart();
     /// Waits for the stream, or learns that its GPU is lost: before what kernels use is given up.
     void drain() noexcept;
 

@@ -14,6 +14,7 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace live::test {
@@ -35,26 +36,24 @@ std::string refusal(const std::function<void()>& call)
     return {};
 }
 
-TEST(LaunchBatches, WhoeverLooksAtAStreamWhoseLaunchesArePutAsideIsRefused)
+TEST(LaunchBatches, WhoeverLooksAtAStreamWhoseLaunchesAreCapturedIsRefused)
 {
     Machine machine({.orderSeed = kAtOnce});
     cuda::makeCurrent(0);
     const cuda::Stream stream = cuda::createStream(false);
     const cuda::Event event = cuda::createEvent(true);
     void* const block = cuda::allocateMemory(64);
-    cuda::beginBatch(stream);
-    cuda::clear(stream, block, 64);
-    std::array<char, 64> host{};
-    const std::string kAside = "while 1 launches are put aside on it";
-    EXPECT_THAT(refusal([&] { cuda::recordEvent(event, stream); }), HasSubstr(kAside));
-    EXPECT_THAT(refusal([&] { cuda::synchronizeStream(stream); }), HasSubstr(kAside));
-    EXPECT_THAT(refusal([&] { cuda::copyRows(stream, block, 64, host.data(), 64, 64, 1); }), HasSubstr(kAside));
-    EXPECT_THAT(refusal([&] { cuda::copyRows(stream, host.data(), 64, block, 64, 64, 1); }), HasSubstr(kAside));
-    EXPECT_THAT(refusal([&] { cuda::beginBatch(stream); }), HasSubstr(kAside));
-    cuda::Graph graph = nullptr;
-    const cuda::Batch batch = cuda::endBatch(stream);
-    cuda::bringTo(graph, batch);
-    cuda::destroyBatch(batch);
+    EXPECT_THAT(refusal([&] { cuda::recordEventInGraph(event, stream); }), HasSubstr("which is not captured"));
+    const cuda::Graph graph = cuda::captureGraph(stream, [&] {
+        cuda::clear(stream, block, 64);
+        std::array<char, 64> host{};
+        const std::string kCaptured = "while 1 launches are captured on it";
+        EXPECT_THAT(refusal([&] { cuda::recordEvent(event, stream); }), HasSubstr(kCaptured));
+        EXPECT_THAT(refusal([&] { cuda::synchronizeStream(stream); }), HasSubstr(kCaptured));
+        EXPECT_THAT(refusal([&] { cuda::copyRows(stream, block, 64, host.data(), 64, 64, 1); }), HasSubstr(kCaptured));
+        EXPECT_THAT(refusal([&] { cuda::copyRows(stream, host.data(), 64, block, 64, 64, 1); }), HasSubstr(kCaptured));
+        EXPECT_THAT(refusal([&] { cuda::captureGraph(stream, [] {}); }), HasSubstr(kCaptured));
+    });
     EXPECT_EQ(machine.statistics().operations, 0U) << "nothing of it has begun";
     cuda::startGraph(graph, stream);
     cuda::recordEvent(event, stream);
@@ -68,8 +67,8 @@ TEST(LaunchBatches, WhoeverLooksAtAStreamWhoseLaunchesArePutAsideIsRefused)
 
 TEST(LaunchBatches, AQueueStartsThemBeforeAnybodyLooks)
 {
-    for (std::uint64_t seed = 0; seed < 6; ++seed) {
-        Machine machine({.orderSeed = seed, .batch = 7});
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        Machine machine({.orderSeed = seed, .batch = 7, .areGraphs = seed % 2 == 1});
         const auto device = emulated::makeEmulatedDevice(0, DType::f32);
         const auto queue = device->makeQueue();
         auto& gpuQueue = dynamic_cast<cuda::GpuQueue&>(*queue);
@@ -112,8 +111,8 @@ TEST(LaunchBatches, MemoryGoesBackInTheMiddleOfAStepOnlyAfterWhatUsesItHasBegun)
 
 TEST(LaunchBatches, MarksAmongThemTellTheirOwnTimes)
 {
-    for (const std::uint64_t seed : {kAtOnce, kLate}) {
-        Machine machine({.orderSeed = seed, .batch = 5});
+    for (const auto& [seed, areGraphs] : {std::pair{kAtOnce, false}, {kAtOnce, true}, {kLate, false}, {kLate, true}}) {
+        Machine machine({.orderSeed = seed, .batch = 5, .areGraphs = areGraphs});
         const auto device = emulated::makeEmulatedDevice(0, DType::f32);
         const auto queue = device->makeQueue();
         Memory memory(*device);
@@ -131,7 +130,8 @@ TEST(LaunchBatches, MarksAmongThemTellTheirOwnTimes)
             queue->readMarks(last);
             queue->resolveMarks(marks);
             EXPECT_GT(marks.front(), 0);
-            EXPECT_TRUE(std::is_sorted(marks.begin(), marks.end())) << "step " << step << " of order " << seed;
+            EXPECT_TRUE(std::is_sorted(marks.begin(), marks.end()))
+                << "step " << step << " of order " << seed << (areGraphs ? ", graphs" : "");
             EXPECT_LT(marks.front(), marks.back());
             queue->stepDone();
         }
@@ -160,16 +160,16 @@ TEST(LaunchBatches, ChangeNoBitOfATraining)
     for (const Settings& settings : {Settings{}, Settings{"layout.pp=2", "schedule.kind=zb-h1", "training.global_batch_size=8"},
                                      Settings{"layout.dp=2", "layout.zero_stage=3"}, Settings{"layout.tp=2", "layout.cp=2"}}) {
         std::vector<std::vector<double>> losses;
-        for (const std::size_t batch : {1, 3, 48}) {
-            emulated::EmulationOptions options{.machine = {.orderSeed = kLate, .batch = batch}};
+        for (const std::size_t batch : {1, 3, 4, 48}) {
+            emulated::EmulationOptions options{.machine = {.orderSeed = kLate, .batch = batch, .areGraphs = batch != 3}};
             options.train.steps = 3;
             const TrainedSteps trained = emulated::trainOnMachine(job(settings), options);
             std::vector<double> ofSteps = trained.losses;
             ofSteps.insert(ofSteps.end(), trained.gradientNorms.begin(), trained.gradientNorms.end());
             losses.push_back(ofSteps);
         }
-        EXPECT_EQ(losses[0], losses[1]);
-        EXPECT_EQ(losses[0], losses[2]);
+        for (const std::vector<double>& together : losses)
+            EXPECT_EQ(together, losses[0]);
     }
 }
 
@@ -191,11 +191,11 @@ TEST(LaunchBatches, WhatTakesLessTimeStays)
 {
     const std::vector<bool> faster = usesOf(8e-3, 4e-3, 20), slower = usesOf(8e-3, 7.9e-3, 20);
     for (const auto& uses : {faster, slower}) {
-        EXPECT_EQ(std::count(uses.begin(), uses.begin() + 5, true), 0);
-        EXPECT_EQ(std::count(uses.begin() + 5, uses.begin() + 10, true), 5);
+        EXPECT_EQ(std::count(uses.begin(), uses.begin() + 6, true), 0);
+        EXPECT_EQ(std::count(uses.begin() + 6, uses.begin() + 12, true), 6);
     }
-    EXPECT_EQ(std::count(faster.begin() + 10, faster.end(), true), 10);
-    EXPECT_EQ(std::count(slower.begin() + 10, slower.end(), true), 0) << "a hundredth is not worth it";
+    EXPECT_EQ(std::count(faster.begin() + 12, faster.end(), true), 8);
+    EXPECT_EQ(std::count(slower.begin() + 12, slower.end(), true), 0) << "a hundredth is not worth it";
 }
 
 } // namespace

@@ -84,6 +84,26 @@ TEST(Memory, GivesBackWhatNoStepNeededForAWhileAndKeepsWhatEachNeeds)
     EXPECT_EQ(source.allocations, 2) << "the small one was made once";
 }
 
+TEST(Memory, GivesTheSameBlocksToStepsThatAskForTheSame)
+{
+    CountingSource source;
+    Memory memory(source);
+    std::vector<std::vector<const void*>> steps;
+    for (int step = 0; step < 4; ++step) {
+        std::vector<const void*>& blocks = steps.emplace_back();
+        std::vector<Array> arrays;
+        for (int i = 0; i < 20; ++i) {
+            arrays.push_back(memory.allocate(DType::f32, 10, 10));
+            blocks.push_back(arrays.back()->data);
+        }
+        for (std::size_t i = 0; i < arrays.size(); ++i) // in another order than the one that would restore the first
+            arrays[i * 7 % arrays.size()].reset();
+        memory.endStep();
+    }
+    EXPECT_EQ(steps[2], steps[1]);
+    EXPECT_EQ(steps[3], steps[1]);
+}
+
 TEST(Memory, GivesBackWhatIsUnusedBeforeItSaysThatThereIsNone)
 {
     CountingSource source;

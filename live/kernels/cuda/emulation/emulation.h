@@ -36,6 +36,9 @@ namespace emulation {
 /// Runs `thread` for every thread of every block.
 void run(Grid grid, int threads, std::size_t sharedBytes, const std::function<void()>& thread);
 
+/// Does what a launch asks for: at once, or, while launches are captured, when their graph is started.
+void perform(std::function<void()> work);
+
 inline constexpr std::size_t kSlotBytes = 64;
 /// Gives the warp this lane's bytes; returns where those of all lanes lie, kSlotBytes apart, until its next exchange.
 const std::byte* exchange(const void* mine, std::size_t bytes);
@@ -93,10 +96,10 @@ void waitCopies()
 std::uint32_t packBfloat(float low, float high);
 
 template <class... Parameters>
-void launch(Stream /*stream*/, Grid grid, int threads, std::size_t sharedBytes, void (*kernel)(Parameters...),
-            std::type_identity_t<Parameters>... arguments)
+void startKernel(Stream /*stream*/, Grid grid, int threads, std::size_t sharedBytes, void (*kernel)(Parameters...),
+                 const std::type_identity_t<Parameters>&... arguments)
 {
-    emulation::run(grid, threads, sharedBytes, [&] { kernel(arguments...); });
+    emulation::perform([=] { emulation::run(grid, threads, sharedBytes, [&] { kernel(arguments...); }); });
 }
 
 } // namespace live::cuda

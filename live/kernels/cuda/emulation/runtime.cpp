@@ -1,18 +1,25 @@
 // The CUDA runtime of one imaginary GPU whose memory is the host's and whose kernels have run when their launch returns.
 #include "live/kernels/cuda/runtime.h"
 
+#include "live/kernels/cuda/emulation/emulation.h"
 #include "live/kernels/cuda/emulation/launches.h"
 #include "live/kernels/cuda/matmul.h"
 #include "live/kernels/cuda/numbers.h"
+#include "sim/error.h"
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace live::cuda {
 namespace {
 
-std::atomic<std::uint64_t> launches{0}, waits{0};
+std::atomic<std::uint64_t> launches{0}, calls{0}, waits{0};
 std::atomic<std::size_t> sharedBytes{std::size_t{227} << 10}; // compute capability 9.0
 
 struct EventTime {
@@ -24,6 +31,17 @@ EventTime* timeOf(Event event)
     return reinterpret_cast<EventTime*>(event);
 }
 
+/// What a graph does when it is started.
+using Works = std::vector<std::function<void()>>;
+thread_local Works* capturing = nullptr; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): as CUDA's streams have it
+
+/// As CUDA: cudaErrorStreamCaptureUnsupported, cudaErrorStreamCaptureInvalidated.
+void refuseCapturing(const char* what)
+{
+    if (capturing)
+        throw sim::Error(std::string(what) + " while launches are captured");
+}
+
 } // namespace
 
 std::uint64_t emulation::launchCount()
@@ -33,6 +51,19 @@ std::uint64_t emulation::launchCount()
 void emulation::countLaunch()
 {
     ++launches;
+}
+std::uint64_t emulation::callCount()
+{
+    return calls.load();
+}
+void emulation::perform(std::function<void()> work)
+{
+    if (capturing) {
+        capturing->push_back(std::move(work));
+        return;
+    }
+    ++calls;
+    work();
 }
 std::uint64_t emulation::waitCount()
 {
@@ -86,6 +117,7 @@ Stream createStream(bool)
 void destroyStream(Stream) noexcept {}
 void synchronizeStream(Stream)
 {
+    refuseCapturing("a stream is waited for");
     ++waits;
 }
 Event createEvent(bool)
@@ -98,6 +130,7 @@ void destroyEvent(Event event) noexcept
 }
 void recordEvent(Event event, Stream)
 {
+    refuseCapturing("an event is recorded");
     timeOf(event)->time = std::chrono::steady_clock::now();
 }
 void waitForEvent(Stream, Event) {}
@@ -117,40 +150,71 @@ std::optional<float> millisecondsBetween(Event start, Event end)
 void copyRows(Stream, const void* from, std::size_t fromStride, void* to, std::size_t toStride, std::size_t bytes,
               std::size_t rows)
 {
-    emulation::countLaunch();
-    for (std::size_t row = 0; bytes > 0 && row < rows; ++row)
-        std::memmove(static_cast<std::byte*>(to) + row * toStride, static_cast<const std::byte*>(from) + row * fromStride, bytes);
+    emulation::perform([=] {
+        emulation::countLaunch();
+        for (std::size_t row = 0; bytes > 0 && row < rows; ++row)
+            std::memmove(static_cast<std::byte*>(to) + row * toStride, static_cast<const std::byte*>(from) + row * fromStride,
+                         bytes);
+    });
 }
 void clear(Stream, void* data, std::size_t bytes)
 {
     if (bytes == 0)
         return;
-    emulation::countLaunch();
-    std::memset(data, 0, bytes);
+    emulation::perform([=] {
+        emulation::countLaunch();
+        std::memset(data, 0, bytes);
+    });
 }
 
-// Launches run at once, put aside or not.
-void beginBatch(Stream) {}
-void recordEventInBatch(Event event, Stream stream)
+Graph captureGraph(Stream, const std::function<void()>& launches)
 {
-    recordEvent(event, stream);
+    if (capturing)
+        throw sim::Error("launches are captured while launches are captured");
+    auto works = std::make_unique<Works>();
+    capturing = works.get();
+    try {
+        launches();
+    } catch (...) {
+        capturing = nullptr;
+        throw;
+    }
+    capturing = nullptr;
+    return reinterpret_cast<Graph>(works.release());
 }
-Batch endBatch(Stream)
+void recordEventInGraph(Event event, Stream)
 {
-    return nullptr;
+    if (!capturing)
+        throw sim::Error("an event of a graph is recorded where none is captured");
+    emulation::perform([event] { timeOf(event)->time = std::chrono::steady_clock::now(); });
 }
-void destroyBatch(Batch) noexcept {}
-void bringTo(Graph&, Batch) {}
-void startGraph(Graph, Stream) {}
-void destroyGraph(Graph) noexcept {}
+void startGraph(Graph graph, Stream)
+{
+    refuseCapturing("a graph is started");
+    ++calls;
+    for (const std::function<void()>& work : *reinterpret_cast<const Works*>(graph))
+        work();
+}
+void destroyGraph(Graph graph) noexcept
+{
+    delete reinterpret_cast<const Works*>(graph);
+}
 
 namespace {
 
 class EmulatedMatmul final : public Matmul {
 public:
     std::size_t workspaceBytes() const override { return 0; }
+    bool canMultiply(const Workspace&, const MatmulProblem&, const void*) override { return true; }
     bool multiply(Stream, const Workspace&, const MatmulProblem& p, const void* a, const void* b, const void* bias,
                   void* d) override
+    {
+        emulation::perform([=] { product(p, a, b, bias, d); });
+        return true;
+    }
+
+private:
+    static void product(const MatmulProblem& p, const void* a, const void* b, const void* bias, void* d)
     {
         emulation::countLaunch();
         const auto read = [](const void* data, DType type, std::int64_t at) {
@@ -170,7 +234,6 @@ public:
                 else
                     static_cast<float*>(d)[at] = sum;
             }
-        return true;
     }
 };
 

@@ -128,6 +128,9 @@ void LaunchBatches::stepDone(std::chrono::steady_clock::time_point now)
         best = best == 0 ? seconds : std::min(best, seconds);
     }
     m_isUsed = m_steps < kTrial ? m_steps >= kWarm + kTimed : m_best[1] < kWorthIt * m_best[0];
+    if (m_steps == kTrial && !m_isUsed)
+        for (Place& place : m_places)
+            destroyGraph(std::exchange(place.graph, nullptr));
 }
 
 void LaunchBatches::report() const

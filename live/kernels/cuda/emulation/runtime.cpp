@@ -167,14 +167,14 @@ void clear(Stream, void* data, std::size_t bytes)
     });
 }
 
-Graph captureGraph(Stream, const std::function<void()>& launches)
+Graph captureGraph(Stream, const std::function<void()>& putThere)
 {
     if (capturing)
         throw sim::Error("launches are captured while launches are captured");
     auto works = std::make_unique<Works>();
     capturing = works.get();
     try {
-        launches();
+        putThere();
     } catch (...) {
         capturing = nullptr;
         throw;

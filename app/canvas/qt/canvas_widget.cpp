@@ -3,6 +3,7 @@
 #include "app/canvas/masked_canvas.h"
 #include "app/canvas/qt/canvas_accessible.h"
 #include "app/canvas/qt/canvas_tip.h"
+#include "app/canvas/qt/changed_tiles.h"
 #include "app/canvas/qt/gl_canvas.h"
 #include "app/canvas/qt/imgui_canvas.h"
 
@@ -15,12 +16,15 @@
 #include <QOffscreenSurface>
 #include <QOpenGLContext>
 #include <QOpenGLFunctions>
+#include <QPaintEvent>
 #include <QPainter>
 #include <QTimer>
 #include <QWheelEvent>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <utility>
 
 namespace app {
 namespace {
@@ -31,6 +35,8 @@ constexpr float kNotch = 120;
 constexpr float kPixelsOfNotch = 50;
 /// Of an animation, in milliseconds from one frame to the next: 60 a second.
 constexpr qint64 kFrameInterval = 16;
+/// Posted to a canvas whose frame is to be drawn, after all else that is waiting.
+constexpr auto kDrawFrame = static_cast<QEvent::Type>(QEvent::User + 71);
 
 /// Arrow keys pan a picture that has nothing to step to.
 std::optional<ViewCommand> panInstead(ViewCommand command)
@@ -154,8 +160,12 @@ struct CanvasWidget::Data {
     Renderer renderer;
     qreal magnification = 1;
     std::optional<DrawList> drawList;
-    QSize framePixels; ///< of what is in the draw list
-    QImage image;      ///< of the software renderer: the last frame
+    QSize framePixels;    ///< of what is in the draw list
+    QImage image;         ///< of the software renderer: the last frame
+    ChangedTiles tiles;   ///< of that
+    QColor base;          ///< it is drawn on
+    bool isAsked = false; ///< to draw a frame, in a moment
+    QRegion fillChanged(const QColor& on, qreal ratio);
     bool stale = true;
     bool focusRing = false;
     int frames = 0;
@@ -167,6 +177,28 @@ struct CanvasWidget::Data {
     QElapsedTimer sinceFrame;
     CanvasTip* tip = nullptr; ///< child of the widget, once there was something to say
 };
+
+/// Brings the picture up to what is in the draw list; where it was another before, in logical pixels.
+QRegion CanvasWidget::Data::fillChanged(const QColor& on, qreal ratio)
+{
+    if (image.size() != framePixels)
+        image = QImage(framePixels, QImage::Format_RGB32);
+    if (image.devicePixelRatio() != ratio || base != on)
+        tiles.forget();
+    image.setDevicePixelRatio(ratio);
+    base = on;
+    QRegion out;
+    for (const PixelRect& rect : tiles.next(drawList->list(), drawList->stacks(), image.width(), image.height())) {
+        for (int y = rect.top; y < rect.bottom; ++y) { // what the view leaves open
+            auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
+            std::fill(row + rect.left, row + rect.right, base.rgb());
+        }
+        rasterise(*drawList, image, &rect);
+        const QRectF logical(QPointF(rect.left, rect.top) / ratio, QPointF(rect.right, rect.bottom) / ratio);
+        out += ratio == std::floor(ratio) ? logical.toAlignedRect() : logical.adjusted(-1, -1, 1, 1).toAlignedRect();
+    }
+    return out;
+}
 
 CanvasWidget::CanvasWidget(View& view, Renderer renderer, QWidget* parent)
     : QWidget(parent), m_data(std::make_unique<Data>(view, renderer))
@@ -285,8 +317,8 @@ void CanvasWidget::requestFrame()
     m_data->nodesStale = true;
     if (m_data->gl != nullptr)
         m_data->gl->update();
-    else
-        update();
+    else if (!std::exchange(m_data->isAsked, true))
+        QCoreApplication::postEvent(this, new QEvent(kDrawFrame), Qt::LowEventPriority);
 }
 
 Renderer CanvasWidget::renderer() const
@@ -400,6 +432,19 @@ bool CanvasWidget::event(QEvent* event)
         const bool isMove = kind == PointerEvent::Kind::move;
         return send({.kind = kind, .button = isMove ? heldOf(source.buttons()) : fromQt(source.button())}, source);
     };
+    if (event->type() == kDrawFrame) {
+        m_data->isAsked = false;
+        if (frameIsCurrent() && !m_data->image.isNull())
+            return true; // it was painted meanwhile
+        if (!isVisible() || !updatesEnabled() || visibleRegion().isEmpty()) {
+            update(); // whenever it is seen
+            return true;
+        }
+        prepareFrame();
+        update(m_data->fillChanged(palette().color(QPalette::Base), devicePixelRatioF()));
+        nextFrameIfAnimating(); // also where nothing has to be painted
+        return true;
+    }
     switch (event->type()) {
     case QEvent::MouseMove:
         return mouse(PointerEvent::Kind::move);
@@ -445,17 +490,13 @@ bool CanvasWidget::event(QEvent* event)
     return QWidget::event(event);
 }
 
-void CanvasWidget::paintEvent(QPaintEvent*)
+void CanvasWidget::paintEvent(QPaintEvent* event)
 {
     if (m_data->gl != nullptr)
         return;
     if (!frameIsCurrent() || m_data->image.isNull()) {
         prepareFrame();
-        if (m_data->image.size() != m_data->framePixels)
-            m_data->image = QImage(m_data->framePixels, QImage::Format_RGB32);
-        m_data->image.setDevicePixelRatio(devicePixelRatioF());
-        m_data->image.fill(palette().color(QPalette::Base)); // what the view leaves open
-        rasterise(*m_data->drawList, m_data->image);
+        update(m_data->fillChanged(palette().color(QPalette::Base), devicePixelRatioF()) - event->region());
     }
     QPainter(this).drawImage(0, 0, m_data->image);
     nextFrameIfAnimating();

@@ -15,6 +15,8 @@ class QImage;
 
 namespace app {
 
+struct PixelRect;
+
 /// A draw list and what it needs, without a Dear ImGui context: no input, no windows, no global state. Texture coordinates count
 /// texels of the atlas, which grows while the list is filled.
 class DrawList {
@@ -40,8 +42,8 @@ private:
     bool m_keepsStacks = false;
 };
 
-/// Over what is in the picture (32 bits a pixel, as large as the list's frame).
-void rasterise(const DrawList&, QImage&);
+/// Over what is in the picture (32 bits a pixel, as large as the list's frame); of `only` its pixels alone.
+void rasterise(const DrawList&, QImage&, const PixelRect* only = nullptr);
 
 class ImGuiCanvas final : public Canvas {
 public:

@@ -120,6 +120,8 @@ void fillGlyph(const ImDrawVert& topLeft, const ImDrawVert& bottomRight, const C
     const Texel first = texelAt(topLeft.uv);
     const int toU = first.u - firstPixel(topLeft.pos.x), toV = first.v - firstPixel(topLeft.pos.y);
     const Clip box = boxOf(topLeft, bottomRight, clip);
+    if (box.left >= box.right)
+        return;
     const std::uint32_t color = toArgb(topLeft.col), alpha = color >> 24U;
     for (int y = box.top; y < box.bottom; ++y) {
         std::uint32_t* const row = out.row(y);
@@ -368,15 +370,17 @@ void fillStacks(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer&
 void markStacks(const ImDrawList*, const ImDrawCmd*) {}
 
 void rasterise(const ImDrawList& list, const CoverageTexture& texture, const PixelBuffer& out,
-               std::span<const ColumnStacks> stacks)
+               std::span<const ColumnStacks> stacks, const PixelRect* only)
 {
+    const PixelRect all{0, 0, out.width, out.height};
+    const PixelRect& drawn = only == nullptr ? all : *only;
     auto nextStacks = stacks.begin();
     for (const ImDrawCmd& command : list.CmdBuffer) {
         const bool isStacks = command.UserCallback == markStacks;
         const ColumnStacks* marked = isStacks ? &*nextStacks++ : nullptr;
-        const Clip clip{std::max(0, firstPixel(command.ClipRect.x)), std::max(0, firstPixel(command.ClipRect.y)),
-                        std::min(out.width, firstPixel(command.ClipRect.z)),
-                        std::min(out.height, firstPixel(command.ClipRect.w))};
+        const Clip clip{std::max(drawn.left, firstPixel(command.ClipRect.x)), std::max(drawn.top, firstPixel(command.ClipRect.y)),
+                        std::min(drawn.right, firstPixel(command.ClipRect.z)),
+                        std::min(drawn.bottom, firstPixel(command.ClipRect.w))};
         if (clip.left >= clip.right || clip.top >= clip.bottom)
             continue;
         if (marked != nullptr) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/canvas/canvas.h"
+#include "app/canvas/qt/changed_tiles.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +31,8 @@ struct CoverageTexture {
 /// A draw command with this callback stands for the next of the stacks; it is never called.
 void markStacks(const ImDrawList*, const ImDrawCmd*);
 
-/// `stacks`: in device pixels, in the order of their marks.
-void rasterise(const ImDrawList&, const CoverageTexture&, const PixelBuffer&, std::span<const ColumnStacks> stacks = {});
+/// `stacks`: in device pixels, in the order of their marks. Pixels outside of `only` stay as they are; without it all are drawn.
+void rasterise(const ImDrawList&, const CoverageTexture&, const PixelBuffer&, std::span<const ColumnStacks> stacks = {},
+               const PixelRect* only = nullptr);
 
 } // namespace app

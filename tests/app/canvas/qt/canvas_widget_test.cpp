@@ -8,12 +8,14 @@
 #include <QElapsedTimer>
 #include <QHelpEvent>
 #include <QImage>
+#include <QPaintEvent>
 #include <QVBoxLayout>
 #include <QWheelEvent>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <vector>
 
 using namespace app;
@@ -69,6 +71,93 @@ TEST(CanvasWidget, ShowsThePixelsOfItsView)
     EXPECT_EQ(shown.at(30, 125), 0xFFF2CF7FU) << "half of E69F00 over white, inside the clip";
     EXPECT_EQ(shown.at(30, 132), 0xFFFFFFFFU) << "outside the clip";
     EXPECT_EQ(shown.at(120, 62), 0xFF202020U) << "inside of the triangle";
+}
+
+/// Many bars, texts and slanted lines, some of which are others from step to step.
+class ChangingView final : public View {
+public:
+    int step = 0;
+    std::string title() const override { return "changing"; }
+    void draw(Canvas& canvas) override
+    {
+        canvas.fillRect(canvas.area(), Color::rgb(0xFFFFFF));
+        std::mt19937 fixed(7), changing(static_cast<unsigned>(step));
+        const auto part = [&](std::mt19937& random, int count) {
+            const auto upTo = [&](float most) { return std::uniform_real_distribution<float>(-20, most)(random); };
+            for (int i = 0; i < count; ++i) {
+                const float x = upTo(420), y = upTo(320);
+                const Color color = Color::rgb(random() & 0xFFFFFFU, i % 3 == 0 ? 0.5F : 1.0F);
+                canvas.pushClip({x - 30, y - 30, x + 25, y + 40});
+                canvas.fillRect({x, y, x + upTo(40), y + upTo(40)}, color);
+                canvas.text({x, y}, "F" + std::to_string(i), color, FontFace::small);
+                canvas.line({x, y}, {x + upTo(60), y + upTo(60)}, color, 1, LineStyle::solid);
+                canvas.fillConvex({{x, y}, {x + 20, y + 3}, {x + 8, y + 30}}, color);
+                canvas.popClip();
+            }
+        };
+        part(fixed, 60);
+        part(changing, step % 5);
+        ColumnStacks stacks{
+            .area = {20, 200, 380, 260}, .columnWidth = 10, .quantum = 1, .colors = {Color::rgb(0x0072B2)}, .tops = {}};
+        for (int column = 0; column < 36; ++column)
+            stacks.tops.push_back(static_cast<std::uint16_t>(column == step ? 50 : column));
+        canvas.stacks(stacks);
+        canvas.line({static_cast<float>(step * 7), 0}, {static_cast<float>(step * 7), 300}, Color::rgb(0xD55E00), 2);
+    }
+};
+
+/// What was painted of a widget.
+class PaintedRegion : public QObject {
+public:
+    explicit PaintedRegion(QWidget& of) { of.installEventFilter(this); }
+    QRegion region;
+
+private:
+    bool eventFilter(QObject*, QEvent* event) override
+    {
+        if (event->type() == QEvent::Paint)
+            region += static_cast<QPaintEvent*>(event)->region();
+        return false;
+    }
+};
+
+TEST(CanvasWidget, FillsOnlyWhatIsAnotherAndShowsThePictureWhole)
+{
+    ChangingView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(400, 300);
+    widget.show();
+    processEventsFor(20);
+    for (view.step = 0; view.step < 40; ++view.step) {
+        widget.requestFrame();
+        processEventsFor(1);
+        CanvasWidget anew(view, Renderer::software);
+        anew.resize(400, 300);
+        ASSERT_EQ(widget.grab().toImage(), anew.grab().toImage()) << "step " << view.step;
+    }
+}
+
+TEST(CanvasWidget, PaintsNoMoreThanHasChanged)
+{
+    ChangingView view;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(400, 300);
+    widget.show();
+    processEventsFor(20);
+    const int before = widget.framesDrawn();
+    PaintedRegion painted(widget);
+    widget.requestFrame();
+    processEventsFor(20);
+    EXPECT_EQ(widget.framesDrawn(), before + 1);
+    EXPECT_TRUE(painted.region.isEmpty()) << "nothing was another";
+    view.step = 5; // the line and one bar
+    widget.requestFrame();
+    processEventsFor(20);
+    EXPECT_FALSE(painted.region.isEmpty());
+    int pixels = 0;
+    for (const QRect& rect : painted.region)
+        pixels += rect.width() * rect.height();
+    EXPECT_LT(pixels, 400 * 300 * 2 / 3);
 }
 
 TEST(CanvasWidget, FallsBackToSoftwareWhereThereIsNoOpenGl)

@@ -1,0 +1,187 @@
+#include "app/canvas/qt/changed_tiles.h"
+
+#include "app/canvas/qt/quad_rasteriser.h"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace app {
+namespace {
+
+constexpr int kTile = 64;
+/// More are filled as one: each is a walk through all that is drawn.
+constexpr std::size_t kMostRectangles = 12;
+
+int tilesAlong(int pixels)
+{
+    return (pixels + kTile - 1) / kTile;
+}
+
+std::uint64_t mixed(std::uint64_t sum, std::uint64_t value)
+{
+    sum = (sum ^ value) * 0x9E3779B97F4A7C15U;
+    return sum ^ (sum >> 29U);
+}
+
+std::uint64_t mixedBytes(std::uint64_t sum, const void* data, std::size_t bytes)
+{
+    const auto* at = static_cast<const unsigned char*>(data);
+    for (; bytes >= sizeof sum; bytes -= sizeof sum, at += sizeof sum) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, at, sizeof word);
+        sum = mixed(sum, word);
+    }
+    std::uint64_t rest = bytes;
+    std::memcpy(&rest, at, std::min(bytes, sizeof rest - 1));
+    return mixed(sum, rest);
+}
+
+struct Bounds {
+    float left, top, right, bottom;
+    void include(ImVec2 p)
+    {
+        left = std::min(left, p.x), top = std::min(top, p.y);
+        right = std::max(right, p.x), bottom = std::max(bottom, p.y);
+    }
+};
+
+class Summing {
+public:
+    Summing(int width, int height)
+        : m_width(static_cast<float>(width)), m_height(static_cast<float>(height)), m_across(tilesAlong(width)),
+          m_sums(static_cast<std::size_t>(m_across) * static_cast<std::size_t>(tilesAlong(height)), 1)
+    {
+    }
+    void clip(const ImVec4& rect)
+    {
+        m_clip = {std::max(0.0F, rect.x), std::max(0.0F, rect.y), std::min(m_width, rect.z), std::min(m_height, rect.w)};
+        m_clipSum = mixedBytes(0, &m_clip, sizeof m_clip);
+    }
+    void add(const Bounds& bounds, std::uint64_t sum)
+    {
+        const float left = std::max(bounds.left, m_clip.left), right = std::min(bounds.right, m_clip.right);
+        const float top = std::max(bounds.top, m_clip.top), bottom = std::min(bounds.bottom, m_clip.bottom);
+        if (!(left <= right && top <= bottom && m_clip.left < m_clip.right && m_clip.top < m_clip.bottom))
+            return;
+        sum = mixed(sum, m_clipSum);
+        const auto tile = [](float pixel) { return static_cast<int>(pixel) / kTile; };
+        const int lastColumn = std::min(tile(right), m_across - 1);
+        const int lastRow = std::min(tile(bottom), static_cast<int>(m_sums.size()) / m_across - 1);
+        for (int row = tile(top); row <= lastRow; ++row)
+            for (int column = tile(left); column <= lastColumn; ++column) {
+                std::uint64_t& of = m_sums[static_cast<std::size_t>(row * m_across + column)];
+                of = mixed(of, sum);
+            }
+    }
+    std::vector<std::uint64_t> take() { return std::move(m_sums); }
+
+private:
+    float m_width, m_height;
+    int m_across;
+    Bounds m_clip{0, 0, 0, 0};
+    std::uint64_t m_clipSum = 0;
+    std::vector<std::uint64_t> m_sums;
+};
+
+void addStacks(Summing& sums, const ColumnStacks& stacks)
+{
+    std::uint64_t sum = mixedBytes(2, &stacks.area, sizeof stacks.area);
+    sum = mixedBytes(sum, &stacks.columnWidth, sizeof stacks.columnWidth);
+    sum = mixedBytes(sum, &stacks.quantum, sizeof stacks.quantum);
+    sum = mixedBytes(sum, stacks.colors.data(), stacks.colors.size() * sizeof stacks.colors.front());
+    sum = mixedBytes(sum, stacks.tops.data(), stacks.tops.size() * sizeof stacks.tops.front());
+    sums.add({stacks.area.left, stacks.area.top, stacks.area.right, stacks.area.bottom}, sum);
+}
+
+/// Triangle by triangle, those of a quad together.
+void addTriangles(Summing& sums, const ImDrawList& list, const ImDrawCmd& command)
+{
+    const ImDrawIdx* index = list.IdxBuffer.Data + command.IdxOffset;
+    const ImDrawIdx* const end = index + command.ElemCount;
+    const ImDrawVert* const vertices = list.VtxBuffer.Data + command.VtxOffset;
+    while (index < end) {
+        const ImDrawVert& first = vertices[index[0]];
+        Bounds bounds{first.pos.x, first.pos.y, first.pos.x, first.pos.y};
+        std::uint64_t sum = mixedBytes(3, &first, sizeof first);
+        const auto include = [&](ImDrawIdx of) {
+            bounds.include(vertices[of].pos);
+            sum = mixedBytes(sum, &vertices[of], sizeof vertices[of]);
+        };
+        include(index[1]);
+        include(index[2]);
+        const bool isQuad = end - index >= 6 && index[3] == index[0] && index[4] == index[2];
+        if (isQuad)
+            include(index[5]);
+        sums.add(bounds, mixed(sum, isQuad ? 1 : 0));
+        index += isQuad ? 6 : 3;
+    }
+}
+
+} // namespace
+
+std::vector<PixelRect> ChangedTiles::next(const ImDrawList& list, std::span<const ColumnStacks> stacks, int width, int height)
+{
+    if (width <= 0 || height <= 0)
+        return {};
+    Summing summing(width, height);
+    auto nextStacks = stacks.begin();
+    for (const ImDrawCmd& command : list.CmdBuffer) {
+        summing.clip(command.ClipRect);
+        if (command.UserCallback == markStacks)
+            addStacks(summing, *nextStacks++);
+        else
+            addTriangles(summing, list, command);
+    }
+    std::vector<std::uint64_t> sums = summing.take();
+    if (width != m_width || height != m_height)
+        forget();
+    m_width = width;
+    m_height = height;
+    std::vector<PixelRect> changed =
+        m_sums.size() == sums.size() ? rectangles(sums) : std::vector<PixelRect>{{0, 0, width, height}};
+    m_sums = std::move(sums);
+    return changed;
+}
+
+/// Runs of tiles in a row, and what is as wide below them; all in one where there would be many.
+std::vector<PixelRect> ChangedTiles::rectangles(const std::vector<std::uint64_t>& sums) const
+{
+    const int across = tilesAlong(m_width), down = tilesAlong(m_height);
+    std::vector<PixelRect> out; // in tiles
+    for (int row = 0; row < down; ++row)
+        for (int column = 0; column < across; ++column) {
+            const auto differs = [&](int at) {
+                const auto tile = static_cast<std::size_t>(row * across + at);
+                return sums[tile] != m_sums[tile];
+            };
+            if (!differs(column))
+                continue;
+            int end = column + 1;
+            while (end < across && differs(end))
+                ++end;
+            const auto above = std::find_if(out.begin(), out.end(), [&](const PixelRect& rect) {
+                return rect.bottom == row && rect.left == column && rect.right == end;
+            });
+            if (above != out.end())
+                above->bottom = row + 1;
+            else
+                out.push_back({column, row, end, row + 1});
+            column = end;
+        }
+    if (out.size() > kMostRectangles) {
+        PixelRect all = out.front();
+        for (const PixelRect& rect : out)
+            all = {std::min(all.left, rect.left), std::min(all.top, rect.top), std::max(all.right, rect.right),
+                   std::max(all.bottom, rect.bottom)};
+        out = {all};
+    }
+    for (PixelRect& rect : out)
+        rect = {rect.left * kTile, rect.top * kTile, std::min(rect.right * kTile, m_width),
+                std::min(rect.bottom * kTile, m_height)};
+    return out;
+}
+
+} // namespace app

@@ -4,6 +4,7 @@
 #include "app/canvas/qt/fonts.h"
 #include "app/canvas/qt/imgui_canvas.h"
 #include "app/canvas/qt/save_whole.h"
+#include "app/canvas/qt/unfinished_file.h"
 #include "sim/error.h"
 
 #include <QCoreApplication>
@@ -13,9 +14,7 @@
 #include <QImage>
 #include <QLibrary>
 
-#include <filesystem>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 namespace app {
@@ -63,27 +62,13 @@ auto told(const QString& path, Call call)
     }
 }
 
-QString partOf(const QString& path)
-{
-    return path + QStringLiteral(".part");
-}
-
-/// In one go: there is always the old file or the new one.
-void putInPlace(const QString& part, const QString& path)
-{
-    std::error_code error;
-    std::filesystem::rename(QFile::encodeName(part).toStdString(), QFile::encodeName(path).toStdString(), error);
-    if (error)
-        throw sim::Error(path.toStdString() + ": cannot be written: " + error.message());
-}
-
 class EncodedFilm final : public FilmFile {
 public:
     EncodedFilm(const QString& path, FilmEnding ending, const FigureShape& shape, int framesPerSecond)
-        : m_path(path), m_part(partOf(path)), m_pixels(evenPixels(shape)),
+        : m_path(path), m_part(path), m_pixels(evenPixels(shape)),
           m_list(GlyphAtlas::forScale(static_cast<float>(shape.pngScale)))
     {
-        const QByteArray part = QFile::encodeName(m_part);
+        const QByteArray part = QFile::encodeName(m_part.name());
         m_encoder.reset(told(path, [&] {
             return filmModule().first({.path = part.constData(),
                                        .ending = filmEnding(ending),
@@ -93,13 +78,6 @@ public:
         }));
         m_list.keepStacks(true);
     }
-    ~EncodedFilm() override
-    {
-        m_encoder.reset();
-        if (!m_isFinished)
-            QFile::remove(m_part);
-    }
-
     std::function<void()> draw(View& view) override
     {
         QImage image(m_pixels, QImage::Format_RGB32);
@@ -122,39 +100,38 @@ public:
     {
         told(m_path, [this] { m_encoder->finish(); });
         m_encoder.reset();
-        putInPlace(m_part, m_path);
-        m_isFinished = true;
+        m_part.putInPlace();
     }
 
 private:
-    QString m_path, m_part;
+    QString m_path;
+    UnfinishedFile m_part; ///< before the encoder, which ends first
     QSize m_pixels;
     DrawList m_list;
     std::unique_ptr<FilmEncoder> m_encoder;
-    bool m_isFinished = false;
 };
 
 /// "step.svg" becomes step-0001.svg, step-0002.svg …, all of them at the end: the frames of a film of that name stay until then.
 class NumberedFilm final : public FilmFile {
 public:
-    NumberedFilm(const QString& path, const FigureShape& shape) : m_path(path), m_shape(shape) {}
+    NumberedFilm(const QString& path, const FigureShape& shape) : m_path(path), m_shape(shape), m_mark(path) {}
     ~NumberedFilm() override
     {
         for (const QString& file : m_written)
-            QFile::remove(partOf(file)); // of those that have their names by now there is none
+            QFile::remove(UnfinishedFile::nameFor(file)); // of those that have their names by now there is none
     }
     std::function<void()> draw(View& view) override
     {
         return [this, bytes = figureBytes(view, FigureFormat::svg, m_shape)] {
             const QString path = frameFile(m_written.size() + 1);
-            saveWhole(partOf(path), bytes);
+            saveWhole(UnfinishedFile::nameFor(path), bytes);
             m_written << path;
         };
     }
     void finish() override
     {
         for (const QString& file : m_written)
-            putInPlace(partOf(file), file);
+            putInPlace(UnfinishedFile::nameFor(file), file);
         for (qsizetype of = m_written.size() + 1; QFile::remove(frameFile(of)); ++of) {
             // the end of a longer film of that name
         }
@@ -171,6 +148,7 @@ private:
 
     QString m_path;
     FigureShape m_shape;
+    UnfinishedFile m_mark; ///< empty: says whose the frames are
     QStringList m_written;
 };
 

@@ -9,6 +9,10 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 namespace app {
 namespace {
 
@@ -167,6 +171,28 @@ TEST_F(FilmTest, CancelledLeavesTheFramesOfAnOldFilmAsTheyWere)
     EXPECT_EQ(files(), QStringList({QStringLiteral("a-0001.svg"), QStringLiteral("a-0002.svg")}));
     for (const char* name : {"a-0001.svg", "a-0002.svg"})
         EXPECT_EQ(bytesOf(name), "old") << name;
+}
+
+/// Nobody comes after a program that was killed to take away what it was writing: whoever writes that film next does.
+TEST_F(FilmTest, WhatAKilledProgramLeftGoesAndWhatOthersAreWritingStays)
+{
+    for (const char* name : {"a.svg.4711.part", "a-0001.svg.4711.part", "a-0002.svg.4711.part", // left
+                             "a.svg.4712.part", "a-0001.svg.4712.part",                         // being written
+                             "a.svg.notes.part", "b.svg.4711.part", "a-notes.svg.4711.part"}) { // of others
+        QFile file(pathOf(name));
+        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    }
+    const int writer = ::open(QFile::encodeName(pathOf("a.svg.4712.part")).constData(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(::flock(writer, LOCK_EX | LOCK_NB), 0);
+    FilmPlan film = plan("a.svg");
+    film.seconds = 0.1;
+    start(film);
+    ASSERT_TRUE(waitFor([this] { return isDone; }));
+    ::close(writer);
+    EXPECT_EQ(failure.toStdString(), "");
+    EXPECT_EQ(
+        files().join(QLatin1Char(' ')).toStdString(),
+        "a-0001.svg a-0001.svg.4712.part a-0002.svg a-notes.svg.4711.part a.svg.4712.part a.svg.notes.part b.svg.4711.part");
 }
 
 TEST_F(FilmTest, SaysWhyItCannotBeWritten)

@@ -1,9 +1,8 @@
 #include "app/session/baseline.h"
 
 #include "app/session/make_step.h"
+#include "app/session/scenario_name.h"
 #include "app/session/scenario_state.h"
-
-#include <QFileInfo>
 
 #include <utility>
 
@@ -32,9 +31,7 @@ Problems Baseline::open(const QString& path, const sim::Catalogue& catalogue)
 {
     return problemsOf(path, [&]() -> Problems {
         const auto document = readDocument(path);
-        const auto name = document.get("/name");
-        return compareWith(name ? QString::fromStdString(unquoted(*name)) : QFileInfo(path).completeBaseName(), document,
-                           catalogue);
+        return compareWith(nameOfFile(document, path, catalogue), document, catalogue);
     });
 }
 

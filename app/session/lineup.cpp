@@ -1,9 +1,8 @@
 #include "app/session/lineup.h"
 
 #include "app/session/make_step.h"
+#include "app/session/scenario_name.h"
 #include "app/session/scenario_state.h"
-
-#include <QFileInfo>
 
 #include <algorithm>
 #include <utility>
@@ -26,8 +25,7 @@ Problems Lineup::open(const QString& path, const sim::Catalogue& catalogue)
 {
     return problemsOf(path, [&]() -> Problems {
         const auto document = readDocument(path);
-        const auto name = document.get("/name");
-        return add(name ? QString::fromStdString(unquoted(*name)) : QFileInfo(path).completeBaseName(), document, catalogue);
+        return add(nameOfFile(document, path, catalogue), document, catalogue);
     });
 }
 

@@ -4,6 +4,7 @@
 #include "app/session/scenario_keys.h"
 #include "sim/schedule/families/families.h"
 
+#include <QFileInfo>
 #include <QLocale>
 #include <QObject>
 #include <QStringList>
@@ -103,6 +104,12 @@ QString generatedName(const sim::Scenario& s)
 QString nameOf(const sim::Scenario& s)
 {
     return s.name.empty() ? generatedName(s) : QString::fromStdString(s.name);
+}
+
+QString nameOfFile(const sim::ScenarioDocument& document, const QString& path, const sim::Catalogue& catalogue)
+{
+    const auto resolved = document.resolve(catalogue);
+    return resolved.scenario ? nameOf(*resolved.scenario) : QFileInfo(path).completeBaseName();
 }
 
 QString changedSettings(const WrittenScenario& current, const WrittenScenario& before)

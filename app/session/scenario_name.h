@@ -14,6 +14,8 @@ QString modelOnGpus(const sim::Scenario&);
 QString generatedName(const sim::Scenario&);
 /// The author's name of it, or the generated one.
 QString nameOf(const sim::Scenario&);
+/// The same of what is in a file; the file's own name where it is no legal scenario.
+QString nameOfFile(const sim::ScenarioDocument&, const QString& path, const sim::Catalogue&);
 /// A scenario with the text that it is of.
 struct WrittenScenario {
     const sim::ScenarioDocument& document;

@@ -4,9 +4,11 @@
 #include "app/session/comparison_rows.h"
 #include "app/session/lineup.h"
 #include "app/session/scenario_changes.h"
+#include "app/session/scenario_name.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QCoreApplication>
+#include <QFile>
 #include <QTemporaryDir>
 
 #include <gtest/gtest.h>
@@ -52,6 +54,26 @@ TEST(Baseline, AnotherFileIsSimulatedBesides)
     ASSERT_TRUE(waitFor([&] { return baseline.isReady(); }));
     EXPECT_EQ(baseline.metrics()->worldSize, 16);
     EXPECT_TRUE(baseline.actions());
+}
+
+/// As in figures and at the window's head, where it is the one that is open.
+TEST(Baseline, AFileWithoutANameIsCalledWhatItIs)
+{
+    QTemporaryDir folder;
+    sim::ScenarioDocument unnamed = document(kTiny);
+    unnamed.erase("/name");
+    const QString path = folder.filePath(QStringLiteral("run-7b.json"));
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(QByteArray::fromStdString(unnamed.text()));
+    file.close();
+    const QString expected = generatedName(*unnamed.resolve(catalogue()).scenario);
+    Baseline baseline;
+    ASSERT_TRUE(baseline.open(path, catalogue()).empty());
+    EXPECT_EQ(baseline.name(), expected);
+    Lineup lineup;
+    ASSERT_TRUE(lineup.open(path, catalogue()).empty());
+    EXPECT_EQ(lineup.entries().front().name, expected);
 }
 
 TEST(Baseline, ABadFileChangesNothing)

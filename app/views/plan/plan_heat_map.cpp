@@ -4,6 +4,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
+#include "app/views/plan/plan_heat.h"
 
 #include <algorithm>
 #include <cmath>
@@ -168,9 +169,8 @@ void PlanHeatMap::paint(Canvas& canvas) const
                 continue;
             Color fill = pale;
             if (cell->best) {
-                constexpr double kPalest = 0.08, kHalfAt = 0.25; ///< a quarter longer is half as strong
-                const double strength = 1 / (1 + std::max(0.0, cell->margin) / kHalfAt);
-                fill = t.heatAt(kPalest + (0.92 - kPalest) * strength);
+                constexpr double kHalfAt = 0.25; ///< a quarter longer is half as strong
+                fill = planHeat(t, cell->margin / kHalfAt);
             }
             canvas.fillRect(rect, fill);
             const Color ink = cell->best ? readableOn(fill) : t.mutedText;

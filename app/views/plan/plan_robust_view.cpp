@@ -3,6 +3,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
+#include "app/views/plan/plan_heat.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace app {
 namespace {
 
 constexpr float kRobustRow = 20, kNarrowestStep = 54, kWidestStep = 96, kRobustGap = 8;
-constexpr double kDarkestRegret = 0.1; ///< from there on a cell is as dark as can be
+constexpr double kFarBehind = 0.05; ///< of the best: half as strong
 
 std::string caseNumber(std::size_t row)
 {
@@ -96,7 +97,7 @@ float PlanRobustView::drawTable(Canvas& canvas, Rect area)
     const auto drawCell = [&](std::size_t i, std::size_t row, double regret, const std::string& text, const std::string& said) {
         const float x = left + step * static_cast<float>(i);
         const Rect cell{x, rowAt(row), x + step - 1, rowAt(row) + kRobustRow - 1};
-        const Color fill = m_theme.heatAt(std::min(1.0, regret / kDarkestRegret));
+        const Color fill = planHeat(m_theme, regret / kFarBehind);
         canvas.fillRect(cell, fill);
         textInside(canvas, cell, fitting(canvas, {text}, cell.width() - 4, FontFace::small), readableOn(fill), FontFace::small,
                    Align::center);

@@ -527,6 +527,19 @@ TEST(PlanRobustView, ShowsEachStepAndHowFarItIsBehind)
                 testing::IsSupersetOf({std::string("one GPU computes 10 % slower: A 1.30 s, 25.0 % behind the best of these"),
                                        std::string("as given: A 1.00 s, the best of these"),
                                        std::string("B at most 2.0 % behind the best of these")}));
+    const auto luminanceAt = [&](const std::string& name) {
+        std::uint32_t light = 0;
+        for (const Node& node : canvas.nodesOf("cell"))
+            for (const Primitive& primitive : canvas.primitives())
+                if (node.name == name && primitive.kind == Primitive::Kind::fillRect && primitive.rect == node.rect)
+                    light = 2 * (primitive.color.value & 0xFF) + 5 * (primitive.color.value >> 8 & 0xFF) +
+                            (primitive.color.value >> 16 & 0xFF);
+        EXPECT_GT(light, 0U) << name;
+        return light;
+    };
+    EXPECT_LT(luminanceAt("as given: A 1.00 s, the best of these"),
+              luminanceAt("one GPU computes 10 % slower: A 1.30 s, 25.0 % behind the best of these"))
+        << "the best is the strongest, as on the map";
     EXPECT_TRUE(view.command(ViewCommand::previous, false, area)); // it stands at the one that loses least
     EXPECT_EQ(chosen, choice->layouts[0].grid);
     EXPECT_FALSE(view.command(ViewCommand::previous, false, area));

@@ -19,6 +19,13 @@ int kindOf(Kind kind, std::size_t picture = 0)
 /// Beyond that, a row a rank is neither seen nor waited for.
 constexpr int kMostRows = 512;
 
+/// What decides the step. A view with thousands of marks would be copied with each value and each edit that is tried.
+sim::ScenarioDocument withoutView(sim::ScenarioDocument document)
+{
+    document.erase("/view");
+    return document;
+}
+
 } // namespace
 
 Desk::Desk(sim::Catalogue catalogue, const QString& autosaveFolder, std::vector<PrepareFunction> prepare,
@@ -325,7 +332,7 @@ void Desk::requestLegalValues()
     m_awaits.legalValues = true;
     m_worker.ask(
         kindOf(kLegalValues),
-        [document = m_session.document(), catalogue = m_session.catalogue(), lastLegal = *m_session.scenario(),
+        [document = withoutView(m_session.document()), catalogue = m_session.catalogue(), lastLegal = *m_session.scenario(),
          rule = m_layoutRule] { return legalValues(document, catalogue, lastLegal, rule); },
         [this](const LegalValueTable& values) {
             m_awaits.legalValues = false;
@@ -348,7 +355,7 @@ void Desk::requestCandidates()
 {
     m_worker.ask(
         kindOf(kCandidates),
-        [document = m_session.document(), catalogue = m_session.catalogue(), lastLegal = *m_session.scenario()] {
+        [document = withoutView(m_session.document()), catalogue = m_session.catalogue(), lastLegal = *m_session.scenario()] {
             return scheduleCandidates(document, catalogue, lastLegal);
         },
         [this](const ScheduleCandidates& candidates) { Q_EMIT candidatesReady(candidates); },
@@ -362,7 +369,7 @@ void Desk::requestFindings()
         return;
     m_awaits.findings = true;
     m_findingsOf = simulation();
-    const auto document = std::make_shared<const sim::ScenarioDocument>(m_session.document());
+    const auto document = std::make_shared<const sim::ScenarioDocument>(withoutView(m_session.document()));
     const auto catalogue = std::make_shared<const sim::Catalogue>(m_session.catalogue());
     m_worker.ask(
         kindOf(kFindings), [=, of = simulation()] { return sim::findings(*of, *document, *catalogue); },

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <new>
 #include <stdexcept>
 #include <thread>
@@ -474,6 +475,26 @@ TEST(Desk, NumbersAreComparedWithThePinnedElseWithTheStepBefore)
     EXPECT_EQ(desk.comparedTo()->stepTimeSeconds, desk.simulation()->metrics().stepTimeSeconds);
     desk.baseline().unpin();
     EXPECT_EQ(desk.comparedTo()->stepTimeSeconds, first);
+}
+
+/// What is tried for the form and for findings is what decides the step: marks in the view do not.
+TEST(Desk, AViewWithThousandsOfMarksIsNotCarriedThroughEveryTry)
+{
+    const auto settle = [](const sim::ScenarioDocument& document) {
+        Desk desk(catalogue(), {});
+        desk.session().startNew(document);
+        const std::clock_t before = std::clock(); // of all threads
+        EXPECT_TRUE(waitFor([&] { return desk.isSettled(); }));
+        return static_cast<double>(std::clock() - before);
+    };
+    std::string marks;
+    for (int i = 0; i < 20'000; ++i)
+        marks += std::string(i == 0 ? "" : ",") + "{\"begin_ns\":" + std::to_string(i) + ",\"label\":\"m\"}";
+    sim::ScenarioDocument marked = document(kTiny);
+    marked.set("/view", "{\"marks\":[" + marks + "]}");
+    (void)settle(document(kTiny));
+    constexpr double kParsing = 4; // the document itself is read and resolved a few times
+    EXPECT_LT(settle(marked), kParsing * settle(document(kTiny)));
 }
 
 } // namespace

@@ -3,11 +3,7 @@
 #include "app/lessons/lesson_panel.h"
 #include "app/lessons/record_window.h"
 #include "app/session/gallery.h"
-#include "app/session/plain_words.h"
-#include "app/session/scenario_link.h"
 #include "app/session/settings.h"
-#include "app/session/settings_import.h"
-#include "app/session/trace_file.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/findings/findings_panel.h"
@@ -28,9 +24,6 @@
 #include <QAction>
 #include <QCloseEvent>
 #include <QDockWidget>
-#include <QEventLoop>
-#include <QFileInfo>
-#include <QLabel>
 #include <QLayout>
 #include <QScrollArea>
 #include <QStackedWidget>
@@ -38,26 +31,12 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 namespace app {
 namespace {
 
 constexpr int kBusyAfterMs = 150;
-
-QString countText(const Problems& problems)
-{
-    const auto errors =
-        std::count_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
-    if (errors > 0)
-        return errors == 1 ? QObject::tr("1 problem")
-                           : QObject::tr("%1 problems").arg(problemCount(static_cast<std::size_t>(errors)));
-    const std::size_t warnings = problems.size();
-    return warnings == 0   ? QString()
-           : warnings == 1 ? QObject::tr("1 warning")
-                           : QObject::tr("%1 warnings").arg(problemCount(warnings));
-}
 
 std::vector<PrepareFunction> prepareFunctions()
 {
@@ -205,30 +184,6 @@ ProblemPage* MainWindow::buildProblemPage(QWidget* parent)
     return out;
 }
 
-void MainWindow::buildStatusBar()
-{
-    m_pointedLabel = new QLabel;
-    m_pointedLabel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    m_problemsLabel = new QLabel;
-    m_resultLabel = new QLabel;
-    statusBar()->setSizeGripEnabled(false);
-    statusBar()->addWidget(m_pointedLabel, 1);
-    m_undoBaseline = new QToolButton;
-    m_undoBaseline->setObjectName(QStringLiteral("undoBaseline"));
-    m_undoBaseline->setText(tr("Undo"));
-    m_undoBaseline->setToolTip(whatOf(command(CommandId::formerBaseline)));
-    setRole(m_undoBaseline, "link");
-    m_undoBaseline->hide();
-    connect(m_undoBaseline, &QToolButton::clicked, this, [this] { run(CommandId::formerBaseline); });
-    connect(statusBar(), &QStatusBar::messageChanged, this,
-            [this](const QString& told) { m_undoBaseline->setVisible(!told.isEmpty() && told == m_toldOfBaseline); });
-    statusBar()->addPermanentWidget(m_undoBaseline);
-    statusBar()->addPermanentWidget(m_problemsLabel);
-    statusBar()->addPermanentWidget(m_resultLabel);
-    m_resultLabel->ensurePolished(); // the line is as high as its text, with the button or without
-    m_undoBaseline->setFixedHeight(m_resultLabel->sizeHint().height());
-}
-
 void MainWindow::connectParts()
 {
     connectDesk();
@@ -326,102 +281,6 @@ void MainWindow::connectDesk()
                          sim::Severity::warning}});
     });
     connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, &MainWindow::updateActions);
-}
-
-Problems MainWindow::openFile(const QString& path, const QStringList& overrides)
-{
-    bool isLesson = false;
-    readBeside({path}, [&] { isLesson = isLessonFile(path); });
-    if (isLesson)
-        return openLesson(path);
-    if (overrides.isEmpty() && !isScenarioLink(path) && isTrace(path)) {
-        openTraces({path});
-        return {};
-    }
-    const bool isSettings = !isScenarioLink(path) && areSettings({path});
-    if (!isSettings && !mayLoseChanges())
-        return {};
-    Problems problems = isSettings ? importSettings(QStringList(path), overrides) : m_session.open(readFile(path, overrides));
-    if (!problems.empty())
-        tellUnopened(path, problems, overrides);
-    if (!problems.empty() || isSettings)
-        return problems;
-    m_banner->dismiss();
-    if (!m_options.reproducible && !m_session.path().isEmpty())
-        addRecentFile(m_session.path());
-    return {};
-}
-
-void MainWindow::tellUnopened(const QString& path, const Problems& problems, const QStringList& overrides)
-{
-    if (m_session.isOpen() || isLiveShown() || isRecordedShown()) {
-        m_banner->tell(tr("%1 cannot be opened").arg(isScenarioLink(path) ? shortLink(path) : QFileInfo(path).fileName()),
-                       problems);
-        return;
-    }
-    const QString settings = Session::overridesText(overrides);
-    const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
-    m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
-    showPage(*m_problemPage.area());
-    m_problemPage->setFocus();
-}
-
-Session::FileRead MainWindow::readFile(const QString& path, const QStringList& overrides)
-{
-    Session::FileRead out;
-    const QString failure =
-        readBeside({path}, [&out, path, overrides, &catalogue = m_session.catalogue()] { // which nobody changes meanwhile
-            out = Session::read(path, overrides, catalogue);
-        });
-    if (!failure.isEmpty())
-        out.problems = {{path.toStdString(), {}, failure.toStdString(), sim::Severity::error}};
-    return out;
-}
-
-/// Settings of another framework, by what is in the files.
-bool MainWindow::areSettings(const QStringList& paths)
-{
-    bool are = false;
-    readBeside(paths, [&] { are = !SettingsImport::kindOf(paths).empty(); });
-    return are;
-}
-
-/// Large files are read beside the window, which goes on drawing but takes no other orders. Returns what `read` threw, if it did.
-QString MainWindow::readBeside(const QStringList& paths, const std::function<void()>& read)
-{
-    constexpr qint64 kLarge = 1 << 20;
-    constexpr double kMegabyte = 1e6;
-    qint64 bytes = 0;
-    for (const QString& path : paths)
-        bytes += QFileInfo(path).size();
-    QString failure;
-    if (bytes <= kLarge) {
-        try {
-            read();
-        } catch (...) {
-            failure = QString::fromStdString(failureText());
-        }
-        return failure;
-    }
-    statusBar()->showMessage(tr("Reading %1, %2 MB…")
-                                 .arg(QFileInfo(paths.front()).fileName(),
-                                      separated(std::max(qint64{1}, qRound64(static_cast<double>(bytes) / kMegabyte)))));
-    QEventLoop loop;
-    Worker reader;
-    reader.ask(
-        0,
-        [&read] {
-            read();
-            return true;
-        },
-        [&](bool) { loop.quit(); },
-        [&](const QString& why) {
-            failure = why;
-            loop.quit();
-        });
-    loop.exec(QEventLoop::ExcludeUserInputEvents);
-    statusBar()->clearMessage();
-    return failure;
 }
 
 GalleryPage& MainWindow::gallery()
@@ -638,82 +497,6 @@ void MainWindow::stepChanged()
     if (std::exchange(m_playsNext, false)) // the first thing to see of a scenario is that it moves
         m_desk.playback().play();
     updateActions();
-}
-
-void MainWindow::showPointed()
-{
-    if (!isWorkspaceShown() || m_masksNumbers)
-        return; // another page has the status bar; or its numbers are asked for
-    const QString pointed = m_workspace->pointedText();
-    m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
-}
-
-void MainWindow::showStatus()
-{
-    constexpr std::size_t kMostInTip = 20;
-    const Problems& problems = m_session.problems();
-    QStringList tip;
-    for (const sim::Problem& problem : std::span(problems).first(std::min(problems.size(), kMostInTip)))
-        tip << plainWords(beginningOf(problem.text()));
-    if (const QString more = problemsLeftOut(problems.size(), kMostInTip); !more.isEmpty())
-        tip << more;
-    m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(problems) : QString());
-    m_problemsLabel->setToolTip(tip.join(QLatin1Char('\n')));
-    setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
-    m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
-
-    if (m_masksNumbers) {
-        m_pointedLabel->setText(whyHidden());
-        return m_resultLabel->clear();
-    }
-    if (isCompareShown()) {
-        m_pointedLabel->setText(m_desk.lineup().entries().empty()
-                                    ? tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B "
-                                         "· Esc closes")
-                                    : tr("W S zoom · A D pan · Shift+X swaps A and B · , and . step through all at once · Esc "
-                                         "closes"));
-        m_resultLabel->setText(m_compare->headline());
-        return;
-    }
-    if (!isWorkspaceShown()) {
-        if (isRecordedShown()) {
-            m_pointedLabel->setText(tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys"));
-            return m_resultLabel->clear();
-        }
-        m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
-                                : isGalleryShown() && m_session.isOpen()
-                                    ? tr("Esc goes back to “%1”").arg(m_session.displayName())
-                                    : QString());
-        m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
-        return;
-    }
-    if (m_desk.isSimulating() && !m_busyTimer.isActive())
-        return m_resultLabel->setText(tr("Simulating…"));
-    if (!m_desk.simulation())
-        return m_resultLabel->clear();
-    const sim::Metrics& metrics = m_desk.simulation()->metrics();
-    QString text = tr("Step %1").arg(durationQuantity(metrics.stepTimeSeconds).text());
-    if (!m_options.reproducible)
-        text += tr(", simulated in %1").arg(durationQuantity(metrics.wallMs * 1e-3).text());
-    m_resultLabel->setText(text);
-}
-
-void MainWindow::updateTitle()
-{
-    const bool shown = m_session.isOpen() && (isWorkspaceShown() || isCompareShown());
-    if (isLiveShown() || isRecordedShown()) {
-        setWindowTitle(isLiveShown()   ? tr("Live – Rankscope")
-                       : recordedRun() ? tr("%1 – Recorded Run – Rankscope").arg(recordedRun()->name())
-                                       : tr("Recorded Run – Rankscope"));
-        setWindowFilePath({});
-        setWindowModified(false);
-        return;
-    }
-    setWindowTitle(!shown             ? QStringLiteral("Rankscope")
-                   : isCompareShown() ? tr("%1[*] – Comparison – Rankscope").arg(m_session.displayName())
-                                      : m_session.displayName() + QStringLiteral("[*] – Rankscope"));
-    setWindowFilePath(shown ? m_session.path() : QString());
-    setWindowModified(shown && m_session.isModified());
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)

@@ -191,10 +191,11 @@ private:
     LivePanel* buildLive(QWidget* parent);         // in main_window_live.cpp
     RecordedPanel* buildRecorded(QWidget* parent); // in main_window_recorded.cpp
     ComparePage* buildCompare(QWidget* parent);    // in main_window_compare.cpp
+    Problems openScenario(const QString& path, const QStringList& overrides);
     Session::FileRead readFile(const QString& path, const QStringList& overrides);
     bool areSettings(const QStringList& paths);
     QString readBeside(const QStringList& paths, const std::function<void()>& read);
-    Problems startLesson(const QString& idOrPath);
+    Problems startLesson(const QString& idOrPath, bool asks);
     void tellUnopened(const QString& path, const Problems&, const QStringList& overrides);
     void takeDropped(const QStringList& paths, bool asBaseline);
     void connectComparison();
@@ -369,6 +370,7 @@ private:
     QByteArray m_dockState;                 ///< of the workspace, while the gallery hides its docks
     std::optional<QByteArray> m_unfolded;   ///< the docks as they are in a wider window, while this one is narrow
     std::optional<int> m_widthUnsqueezed;   ///< of docks that are as narrow as they can be, because the window is
+    QPointer<QDockWidget> m_coveredDock;    ///< was in front where another was asked for
     std::array<bool, 3> m_hiddenUnfolded{}; ///< form, numbers, findings, as they were then
     QString m_toldOfBaseline;               ///< by the status line, with a button that takes it back
     QString m_baselineOf;                   ///< path of the scenario that the baseline belongs to

@@ -31,7 +31,6 @@
 #include <QAction>
 #include <QClipboard>
 #include <QDir>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QMenu>
@@ -170,31 +169,6 @@ bool MainWindow::saveAs()
     if (!m_options.reproducible)
         addRecentFile(path);
     return true;
-}
-
-void MainWindow::chooseFile()
-{
-    const QStringList paths =
-        QFileDialog::getOpenFileNames(this, tr("Open a Scenario or a Recorded Run"),
-                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
-                                      tr("Scenarios and traces (*.json *.gz *.zst *.pftrace *.perfetto-trace *.sqlite *.pickle "
-                                         "*.pkl);;All files (*)"));
-    openAll(paths);
-}
-
-Problems MainWindow::openAll(const QStringList& paths)
-{
-    if (paths.size() > 1 && areSettings(paths)) {
-        const Problems problems = importSettings(paths);
-        if (!problems.empty())
-            tellUnopened(paths.front(), problems, {});
-        return problems;
-    }
-    if (paths.size() > 1) {
-        openTraces(paths); // several files are one run, or are told not to be
-        return {};
-    }
-    return paths.isEmpty() ? Problems() : openFile(paths.front());
 }
 
 void MainWindow::chooseNew()

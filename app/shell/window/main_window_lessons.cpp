@@ -102,7 +102,7 @@ void MainWindow::buildLesson()
         if (!mayLoseChanges())
             return;
         m_lessonProgress->forget(played);
-        startLesson(QString::fromStdString(played.fileName));
+        startLesson(QString::fromStdString(played.fileName), false);
     });
     m_lesson->setFollowing([this](const sim::Lesson& done) {
         const auto next = followingLesson(done, m_session.catalogue());
@@ -160,11 +160,11 @@ QString MainWindow::lessonPath(const QString& idOrPath, const sim::Catalogue& ca
 
 Problems MainWindow::openLesson(const QString& idOrPath)
 {
-    return mayLoseChanges() ? startLesson(idOrPath) : Problems();
+    return startLesson(idOrPath, true);
 }
 
-/// What is on screen may go.
-Problems MainWindow::startLesson(const QString& idOrPath)
+/// Unless it asks, what is on screen may go.
+Problems MainWindow::startLesson(const QString& idOrPath, bool asks)
 {
     const QString path = lessonPath(idOrPath, m_session.catalogue());
     std::optional<sim::Lesson> lesson;
@@ -181,6 +181,8 @@ Problems MainWindow::startLesson(const QString& idOrPath)
         tellUnopened(path, problems, {});
         return problems;
     }
+    if (asks && !mayLoseChanges())
+        return {};
     m_banner->dismiss();
     const auto due = m_lessonProgress->due(*lesson, QDateTime::currentDateTime());
     const bool onlyRemember = !due.empty();

@@ -8,9 +8,11 @@
 
 #include <QApplication>
 #include <QDir>
+#include <QFile>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QStatusBar>
+#include <QTemporaryDir>
 
 #include <gtest/gtest.h>
 
@@ -64,6 +66,60 @@ TEST_F(RememberingWindowTest, ClosingAsksOnlyIfSomethingChanged)
     EXPECT_TRUE(window.isVisible());
     window.session().undoStack().undo();
     EXPECT_TRUE(window.close()) << "nothing to lose, nothing asked";
+}
+
+TEST_F(RememberingWindowTest, NobodyIsAskedAboutChangesForTheSakeOfWhatCannotBeOpened)
+{
+    open(kSixteen);
+    window.form().row(Control::tp)->spinBox()->stepBy(1);
+    settle();
+    int asked = 0;
+    QTimer answers;
+    QObject::connect(&answers, &QTimer::timeout, [&asked] {
+        if (auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+            ++asked;
+            box->button(QMessageBox::Cancel)->click();
+        }
+    });
+    answers.start(5);
+    QTemporaryDir folder;
+    QFile cut(folder.filePath(QStringLiteral("cut.json")));
+    ASSERT_TRUE(cut.open(QIODevice::WriteOnly));
+    cut.write("{\"format\": \"rankscope-scenario\", \"mod");
+    cut.close();
+    QFile lesson(folder.filePath(QStringLiteral("lesson.json")));
+    ASSERT_TRUE(lesson.open(QIODevice::WriteOnly));
+    lesson.write("{\"format\": \"rankscope-lesson\", \"version\": 1}");
+    lesson.close();
+    for (const QString& bad :
+         {QStringLiteral("rankscope:AAAA"), cut.fileName(), lesson.fileName(), folder.filePath(QStringLiteral("no"))}) {
+        EXPECT_FALSE(window.openFile(bad).empty()) << bad.toStdString();
+        EXPECT_EQ(asked, 0) << bad.toStdString();
+    }
+    EXPECT_TRUE(window.session().isModified());
+    EXPECT_TRUE(window.openFile(galleryFile(kTiny)).empty());
+    EXPECT_EQ(asked, 1) << "for what can be opened, somebody is asked";
+    EXPECT_TRUE(window.session().isModified()) << "and it was not to be opened";
+}
+
+/// What is opened again is what has just been saved into it.
+TEST_F(RememberingWindowTest, AFileThatIsOpenedAnewIsReadAfterItsChangesWereSaved)
+{
+    QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("job.json"));
+    ASSERT_TRUE(QFile::copy(galleryFile(kSixteen), path));
+    QFile(path).setPermissions(QFileDevice::ReadOwner | QFileDevice::WriteOwner);
+    ASSERT_TRUE(window.openFile(path).empty());
+    settle();
+    const int before = window.session().scenario()->training.globalBatchSize;
+    window.form().row(Control::globalBatchSize)->spinBox()->stepBy(1);
+    settle();
+    const int changed = window.session().scenario()->training.globalBatchSize;
+    ASSERT_NE(changed, before);
+    answer(QMessageBox::Save);
+    ASSERT_TRUE(window.openFile(path).empty());
+    EXPECT_EQ(window.session().scenario()->training.globalBatchSize, changed);
+    EXPECT_FALSE(window.session().isModified());
 }
 
 /// The first case comes when the engine has worked its answers out: what may go has been asked before.

@@ -1,0 +1,134 @@
+// What the window says of itself: the line at its foot and its title.
+#include "app/session/plain_words.h"
+#include "app/shell/compare/compare_page.h"
+#include "app/shell/recorded/recorded_panel.h"
+#include "app/shell/widgets/format.h"
+#include "app/shell/widgets/style.h"
+#include "app/shell/window/main_window.h"
+
+#include <QLabel>
+#include <QStatusBar>
+#include <QToolButton>
+
+#include <algorithm>
+#include <span>
+
+namespace app {
+namespace {
+
+QString countText(const Problems& problems)
+{
+    const auto errors =
+        std::count_if(problems.begin(), problems.end(), [](const sim::Problem& p) { return p.severity == sim::Severity::error; });
+    if (errors > 0)
+        return errors == 1 ? QObject::tr("1 problem")
+                           : QObject::tr("%1 problems").arg(problemCount(static_cast<std::size_t>(errors)));
+    const std::size_t warnings = problems.size();
+    return warnings == 0   ? QString()
+           : warnings == 1 ? QObject::tr("1 warning")
+                           : QObject::tr("%1 warnings").arg(problemCount(warnings));
+}
+
+} // namespace
+
+void MainWindow::buildStatusBar()
+{
+    m_pointedLabel = new QLabel;
+    m_pointedLabel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_problemsLabel = new QLabel;
+    m_resultLabel = new QLabel;
+    statusBar()->setSizeGripEnabled(false);
+    statusBar()->addWidget(m_pointedLabel, 1);
+    m_undoBaseline = new QToolButton;
+    m_undoBaseline->setObjectName(QStringLiteral("undoBaseline"));
+    m_undoBaseline->setText(tr("Undo"));
+    m_undoBaseline->setToolTip(whatOf(command(CommandId::formerBaseline)));
+    setRole(m_undoBaseline, "link");
+    m_undoBaseline->hide();
+    connect(m_undoBaseline, &QToolButton::clicked, this, [this] { run(CommandId::formerBaseline); });
+    connect(statusBar(), &QStatusBar::messageChanged, this,
+            [this](const QString& told) { m_undoBaseline->setVisible(!told.isEmpty() && told == m_toldOfBaseline); });
+    statusBar()->addPermanentWidget(m_undoBaseline);
+    statusBar()->addPermanentWidget(m_problemsLabel);
+    statusBar()->addPermanentWidget(m_resultLabel);
+    m_resultLabel->ensurePolished(); // the line is as high as its text, with the button or without
+    m_undoBaseline->setFixedHeight(m_resultLabel->sizeHint().height());
+}
+
+void MainWindow::showPointed()
+{
+    if (!isWorkspaceShown() || m_masksNumbers)
+        return; // another page has the status bar; or its numbers are asked for
+    const QString pointed = m_workspace->pointedText();
+    m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
+}
+
+void MainWindow::showStatus()
+{
+    constexpr std::size_t kMostInTip = 20;
+    const Problems& problems = m_session.problems();
+    QStringList tip;
+    for (const sim::Problem& problem : std::span(problems).first(std::min(problems.size(), kMostInTip)))
+        tip << plainWords(beginningOf(problem.text()));
+    if (const QString more = problemsLeftOut(problems.size(), kMostInTip); !more.isEmpty())
+        tip << more;
+    m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(problems) : QString());
+    m_problemsLabel->setToolTip(tip.join(QLatin1Char('\n')));
+    setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
+    m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
+
+    if (m_masksNumbers) {
+        m_pointedLabel->setText(whyHidden());
+        return m_resultLabel->clear();
+    }
+    if (isCompareShown()) {
+        m_pointedLabel->setText(m_desk.lineup().entries().empty()
+                                    ? tr("W S zoom · A D pan · Shift+X swaps A and B · while blending , and . go towards A and B "
+                                         "· Esc closes")
+                                    : tr("W S zoom · A D pan · Shift+X swaps A and B · , and . step through all at once · Esc "
+                                         "closes"));
+        m_resultLabel->setText(m_compare->headline());
+        return;
+    }
+    if (!isWorkspaceShown()) {
+        if (isRecordedShown()) {
+            m_pointedLabel->setText(tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys"));
+            return m_resultLabel->clear();
+        }
+        m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
+                                : isGalleryShown() && m_session.isOpen()
+                                    ? tr("Esc goes back to “%1”").arg(m_session.displayName())
+                                    : QString());
+        m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
+        return;
+    }
+    if (m_desk.isSimulating() && !m_busyTimer.isActive())
+        return m_resultLabel->setText(tr("Simulating…"));
+    if (!m_desk.simulation())
+        return m_resultLabel->clear();
+    const sim::Metrics& metrics = m_desk.simulation()->metrics();
+    QString text = tr("Step %1").arg(durationQuantity(metrics.stepTimeSeconds).text());
+    if (!m_options.reproducible)
+        text += tr(", simulated in %1").arg(durationQuantity(metrics.wallMs * 1e-3).text());
+    m_resultLabel->setText(text);
+}
+
+void MainWindow::updateTitle()
+{
+    const bool shown = m_session.isOpen() && (isWorkspaceShown() || isCompareShown());
+    if (isLiveShown() || isRecordedShown()) {
+        setWindowTitle(isLiveShown()   ? tr("Live – Rankscope")
+                       : recordedRun() ? tr("%1 – Recorded Run – Rankscope").arg(recordedRun()->name())
+                                       : tr("Recorded Run – Rankscope"));
+        setWindowFilePath({});
+        setWindowModified(false);
+        return;
+    }
+    setWindowTitle(!shown             ? QStringLiteral("Rankscope")
+                   : isCompareShown() ? tr("%1[*] – Comparison – Rankscope").arg(m_session.displayName())
+                                      : m_session.displayName() + QStringLiteral("[*] – Rankscope"));
+    setWindowFilePath(shown ? m_session.path() : QString());
+    setWindowModified(shown && m_session.isModified());
+}
+
+} // namespace app

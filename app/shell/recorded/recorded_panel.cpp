@@ -66,7 +66,7 @@ RecordedPanel::~RecordedPanel()
 void RecordedPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    constexpr int kLeast = 420, kNarrow = 560, kLeastNarrow = 760;
+    constexpr int kLeast = 376, kNarrow = 560, kLeastNarrow = 716;
     setMinimumHeight(width() < kNarrow ? kLeastNarrow : kLeast);
 }
 

@@ -66,6 +66,8 @@ public:
 
     void runCommand(ViewCommand, bool fast);
     void play() { m_playback.toggle(); }
+    /// What plays the step stands below all the rest; whoever scrolls the panel puts it where it stays in sight.
+    TransportBar& transport() const { return *m_transport; }
     CanvasWidget& gridCanvas() const { return *m_gridCanvas; }
     CanvasWidget& timelineCanvas() const { return *m_timelinesCanvas; }
     const GridView& grid() const { return m_grid; }

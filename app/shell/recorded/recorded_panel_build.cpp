@@ -197,6 +197,9 @@ void RecordedPanel::buildContent()
     column->addWidget(m_splitRows, 1);
     column->addWidget(m_transport);
     m_pages->addWidget(page);
+    m_transport->hide(); // wherever it stands: without a step there is nothing to play
+    connect(m_pages, &QStackedWidget::currentChanged, m_transport,
+            [this](int shown) { m_transport->setVisible(m_pages->widget(shown) != m_pages->widget(0)); });
 
     connect(&m_playback, &Playback::moved, this, [this](qint64 ns) {
         m_selection.cursorNs = ns;

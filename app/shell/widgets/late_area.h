@@ -2,6 +2,7 @@
 // seen or not, at the start and with each change of theme.
 #pragma once
 
+#include <QPointer>
 #include <QScrollArea>
 
 #include <functional>
@@ -15,12 +16,19 @@ public:
     LateArea(std::function<QWidget*(QWidget*)> build, QWidget* parent);
     void place(); ///< builds the page unless it is there
     bool isPlaced() const { return widget() != nullptr; }
+    /// Below the page and always in sight, however far that is scrolled; it takes its height from what scrolls while it is shown.
+    void setFoot(QWidget*);
 
 protected:
     void showEvent(QShowEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
+    bool eventFilter(QObject*, QEvent*) override;
 
 private:
+    void placeFoot();
+
     std::function<QWidget*(QWidget*)> m_build;
+    QPointer<QWidget> m_foot;
 };
 
 /// A pointer to the page of such an area: what follows it wants the page.

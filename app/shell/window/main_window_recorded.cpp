@@ -10,6 +10,7 @@
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/window/main_window.h"
+#include "app/shell/window/transport_bar.h"
 #include "app/views/common/table.h"
 #include "app/views/timeline/timeline_view.h"
 #include "sim/error.h"
@@ -37,8 +38,9 @@ QString traceFilter()
 RecordedPanel* MainWindow::buildRecorded(QWidget* parent)
 {
     auto* out = new RecordedPanel(m_options.renderer, parent);
-    constexpr QSize kLeast{484, 420}; // 1024 × 640 at text of 200 %, but for the bars that scroll
+    constexpr QSize kLeast{484, 376}; // 1024 × 640 at text of 200 %, but for the bars that scroll and the one that plays
     out->setMinimumSize(kLeast);
+    m_recorded.area()->setFoot(&out->transport());
     out->setTheme(themeFor(m_settings.theme), assetsPath());
     out->setRows(m_desk.wantsKernels() ? RecordedRows::streams : RecordedRows::timeUse);
     out->setActions({action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});

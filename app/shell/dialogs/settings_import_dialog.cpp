@@ -31,6 +31,7 @@ constexpr std::array kFates{sim::Became::used,          sim::Became::byDefault,
                             sim::Became::contradictory, sim::Became::unknown};
 constexpr int kNeedsALook = -1, kEach = -2; ///< of the filter, beside the fates
 constexpr int kMargin = 24, kSpacing = 10;
+constexpr qsizetype kLongestChoice = 48; ///< characters: names of models and clusters are shown whole
 
 /// "tensor-parallel.sh:12"; "line 12" where there is one file; empty for what stands in none.
 QString placeOf(const sim::Note& note)
@@ -222,11 +223,14 @@ QWidget* SettingsImportDialog::inputOf(const SettingsQuestion& question)
     }
     auto* choice = new QComboBox;
     choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    qsizetype longest = 0;
     for (const KeyOption& option : question.options) {
         choice->addItem(QString::fromStdString(option.text), QString::fromStdString(option.json));
+        longest = std::max(longest, choice->itemText(choice->count() - 1).size());
         if (option.json == question.value)
             choice->setCurrentIndex(choice->count() - 1);
     }
+    choice->setMinimumContentsLength(static_cast<int>(std::min(kLongestChoice, longest)));
     connect(choice, &QComboBox::currentIndexChanged, this,
             [this, choice, pointer = question.pointer] { answer(pointer, choice->currentData().toString().toStdString()); });
     return choice;

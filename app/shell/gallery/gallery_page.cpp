@@ -20,6 +20,9 @@ namespace app {
 namespace {
 
 constexpr int kRightOfCards = 12; ///< that the cards leave at their right
+constexpr int kSideWidth = 248;
+constexpr int kNarrowSideWidth = 190; ///< where text is twice as large on a small screen
+constexpr int kNarrowPage = 640, kLowPage = 400;
 const QString kDemoName = QStringLiteral("64-tiny-4d-sixteen-ranks");
 
 } // namespace
@@ -47,21 +50,21 @@ GalleryPage::GalleryPage(QWidget* parent)
         list->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored); // they scroll rather than the page
     }
     m_contents->setAccessibleName(tr("Contents of the gallery"));
-    auto* drop = new QLabel(tr("or drop a scenario, the traces of a run or a framework’s settings on the window"));
-    drop->setWordWrap(true);
-    setRole(drop, "small");
+    m_drop = new QLabel(tr("or drop a scenario, the traces of a run or a framework’s settings on the window"));
+    m_drop->setWordWrap(true);
+    setRole(m_drop, "small");
 
-    auto* side = new QFrame;
-    setRole(side, "side");
-    side->setFixedWidth(248);
-    auto* sideColumn = new QVBoxLayout(side);
+    m_side = new QFrame;
+    setRole(m_side, "side");
+    m_side->setFixedWidth(kSideWidth);
+    auto* sideColumn = new QVBoxLayout(m_side);
     sideColumn->setContentsMargins(24, 24, 16, 16);
     sideColumn->setSpacing(8);
     sideColumn->addWidget(title);
     sideColumn->addWidget(subtitle);
     sideColumn->addSpacing(16);
     sideColumn->addWidget(open);
-    sideColumn->addWidget(drop);
+    sideColumn->addWidget(m_drop);
     sideColumn->addLayout(m_recoveries);
     sideColumn->addSpacing(16);
     sideColumn->addWidget(m_contentsTitle);
@@ -74,7 +77,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     setRole(heading, "heading");
     m_search->setPlaceholderText(tr("Search names, models, schedules, GPUs"));
     m_search->setClearButtonEnabled(true);
-    m_search->setMinimumWidth(160);
+    m_search->setMinimumWidth(120);
     m_search->setMaximumWidth(340);
     m_search->setAccessibleName(tr("Search the gallery"));
     m_cards->setAccessibleName(tr("Gallery"));
@@ -99,7 +102,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     auto* page = new QHBoxLayout(this);
     page->setContentsMargins(0, 0, 0, 0);
     page->setSpacing(0);
-    page->addWidget(side);
+    page->addWidget(m_side);
     page->addLayout(main, 1);
 
     connect(m_cards, &CardList::chosen, this, [this](std::size_t entry) { Q_EMIT openRequested(m_entries[entry].path); });
@@ -196,6 +199,29 @@ void GalleryPage::setReducedMotion(bool reduced)
     m_cards->setReducedMotion(reduced);
 }
 
+/// Of what scrolls it, where something does: the page itself is never lower than it needs.
+bool GalleryPage::isLow() const
+{
+    return (parentWidget() ? parentWidget() : this)->height() < kLowPage;
+}
+
+/// In a low page it would leave no room for the cards; F5 on its scenario does the same.
+void GalleryPage::showDemo()
+{
+    m_demo->setVisible(!m_demoPath.isEmpty() && m_search->text().isEmpty() && !isLow());
+}
+
+/// In a narrow page the cards have what the side can spare; without this it would scroll to the right.
+void GalleryPage::resizeEvent(QResizeEvent* event)
+{
+    QFrame::resizeEvent(event);
+    m_drop->setVisible(!isLow());
+    showDemo();
+    const bool isNarrow = width() < kNarrowPage;
+    m_side->setFixedWidth(isNarrow ? kNarrowSideWidth : kSideWidth);
+    m_demoRow->setDirection(isNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+}
+
 /// Down goes from the search to what it found.
 bool GalleryPage::eventFilter(QObject* watched, QEvent* event)
 {
@@ -245,17 +271,17 @@ QFrame* GalleryPage::makeDemo()
     words->setSpacing(2);
     words->addWidget(title);
     words->addWidget(text);
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(16, 10, 16, 10);
-    row->setSpacing(16);
-    row->addLayout(words, 1);
-    row->addWidget(start, 0, Qt::AlignVCenter);
+    m_demoRow = new QBoxLayout(QBoxLayout::LeftToRight, card);
+    m_demoRow->setContentsMargins(16, 10, 16, 10);
+    m_demoRow->setSpacing(16);
+    m_demoRow->addLayout(words, 1);
+    m_demoRow->addWidget(start, 0, Qt::AlignVCenter);
     return card;
 }
 
 void GalleryPage::filter()
 {
-    m_demo->setVisible(!m_demoPath.isEmpty() && m_search->text().isEmpty());
+    showDemo();
     std::vector<GallerySection> shown;
     if (m_search->text().isEmpty()) {
         shown = m_sections;

@@ -43,10 +43,13 @@ Q_SIGNALS:
 
 protected:
     bool eventFilter(QObject*, QEvent*) override;
+    void resizeEvent(QResizeEvent*) override;
 
 private:
     QFrame* makeDemo();
     void filter();
+    bool isLow() const;
+    void showDemo();
     void listContents();
 
     std::vector<GalleryEntry> m_entries;
@@ -54,8 +57,10 @@ private:
     QLineEdit* m_search;
     CardList* m_cards;
     QListWidget *m_contents, *m_recent; ///< m_contents: the headings, since a screen shows only the first
-    QLabel *m_contentsTitle, *m_recentTitle, *m_nothing;
+    QLabel *m_contentsTitle, *m_recentTitle, *m_nothing, *m_drop = nullptr;
     QVBoxLayout* m_recoveries;
+    QFrame* m_side = nullptr;
+    QBoxLayout* m_demoRow = nullptr;
     QFrame* m_demo;     ///< of a live training
     QString m_demoPath; ///< empty: the gallery has none
 };

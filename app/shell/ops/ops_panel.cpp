@@ -27,8 +27,10 @@
 namespace app {
 namespace {
 
-constexpr int kSoonMs = 60;      ///< after a change: typing and dragging go on
-constexpr int kClassSwatch = 10; ///< of a class
+constexpr int kSoonMs = 60;         ///< after a change: typing and dragging go on
+constexpr int kClassSwatch = 10;    ///< of a class
+constexpr int kButtonsBeside = 460; ///< narrower, the buttons stand below what they are about
+constexpr int kWholeWords = 340;
 
 QToolButton* button(const QString& text, const QString& what)
 {
@@ -125,17 +127,22 @@ OpsPanel::OpsPanel(QWidget* parent)
     asked->setSpacing(8);
     asked->addWidget(m_query, 1);
     asked->addWidget(m_grouping);
-    auto* found = new QHBoxLayout;
-    found->setSpacing(8);
-    found->addWidget(m_summary, 1);
-    found->addWidget(m_kernels);
-    found->addWidget(m_copy);
-    found->addWidget(m_save);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addStretch(1);
+    for (QToolButton* each : {m_kernels, m_copy, m_save}) {
+        each->setAccessibleName(each->text());
+        buttons->addWidget(each);
+    }
+    m_found = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_found->setSpacing(8);
+    m_found->addWidget(m_summary, 1);
+    m_found->addLayout(buttons);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(12, 6, 12, 6);
     column->setSpacing(4);
     column->addLayout(asked);
-    column->addLayout(found);
+    column->addLayout(m_found);
     column->addWidget(m_failure);
     column->addWidget(m_view, 1);
 
@@ -278,7 +285,18 @@ void OpsPanel::fitDurations()
 void OpsPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
+    fold();
     fitDurations();
+}
+
+/// Behind the form, where a low window has it, it is as narrow as the form is.
+void OpsPanel::fold()
+{
+    m_kernels->setText(width() < kWholeWords ? tr("Kernels") : tr("Show kernels"));
+    m_save->setText(width() < kWholeWords ? tr("CSV…") : tr("Save CSV…"));
+    const auto wanted = width() < kButtonsBeside ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight;
+    if (m_found->direction() != wanted)
+        m_found->setDirection(wanted);
 }
 
 void OpsPanel::tellFailure(const QString& why)

@@ -58,6 +58,7 @@ private:
     void showNothing(const QString& why);
     void tellFailure(const QString&);
     void fitDurations();
+    void fold();
     void goToLongest(const QModelIndex&);
     void copy();
     void chooseFile();
@@ -67,6 +68,7 @@ private:
     QComboBox* m_grouping;
     QLineEdit* m_query;
     QToolButton *m_kernels, *m_copy, *m_save;
+    QBoxLayout* m_found = nullptr; ///< what the table is of, and what can be done with it
     ElidedLabel* m_summary;
     QLabel* m_failure;
     QTableView* m_view;

@@ -187,7 +187,7 @@ void PlanPanel::showEvent(QShowEvent* event)
 void PlanPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    m_gpuSlider->setVisible(width() >= kRoomForSlider);
+    placeSlider();
     fold();
     refreshSizes();
     m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
@@ -195,6 +195,19 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
+}
+
+/// In a line of its own where it has no room among the others.
+void PlanPanel::placeSlider()
+{
+    const bool isBeside = m_forWhat->indexOf(m_gpuSlider) >= 0, wantsBeside = width() >= kRoomForSlider;
+    if (isBeside == wantsBeside)
+        return;
+    (isBeside ? m_forWhat : m_sliderLine)->removeWidget(m_gpuSlider);
+    if (wantsBeside)
+        m_forWhat->insertWidget(m_forWhat->indexOf(m_gpus), m_gpuSlider, 1);
+    else
+        m_sliderLine->addWidget(m_gpuSlider);
 }
 
 /// Controls below each other where they have no room beside each other.

@@ -142,6 +142,7 @@ private:
     void showOptions();
     void showMine();
     void fold();
+    void placeSlider();
     std::vector<int> gpuStops() const;
     void copyTable();
     int presentGpus() const;
@@ -195,10 +196,11 @@ private:
     QPushButton *m_open, *m_compare;
     QToolButton* m_copy;
     QScrollArea* m_area; ///< around all of it: a small panel folds, and scrolls where that is not enough
-    QBoxLayout *m_head = nullptr, *m_segments = nullptr; ///< of controls; of what is beside the map
-    QTimer m_soon;                                       ///< another number of GPUs: dragging goes on
-    QTimer m_guideSoon;                                  ///< the same of the path
-    PlanSearch m_search;                                 ///< last: ends before what it uses
+    QBoxLayout *m_head = nullptr, *m_segments = nullptr;       ///< of controls; of what is beside the map
+    QHBoxLayout *m_forWhat = nullptr, *m_sliderLine = nullptr; ///< where the slider stands, and where it has no room beside
+    QTimer m_soon;                                             ///< another number of GPUs: dragging goes on
+    QTimer m_guideSoon;                                        ///< the same of the path
+    PlanSearch m_search;                                       ///< last: ends before what it uses
 };
 
 } // namespace app

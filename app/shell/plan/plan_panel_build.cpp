@@ -170,15 +170,17 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     setRole(m_copy, "button");
 
     auto* page = new QWidget;
-    auto* forWhat = new QHBoxLayout;
-    forWhat->setSpacing(8);
-    forWhat->addWidget(m_objective);
+    m_forWhat = new QHBoxLayout;
+    m_forWhat->setSpacing(8);
+    m_forWhat->addWidget(m_objective);
     auto* gpusLabel = new QLabel(tr("on"));
     setRole(gpusLabel, "muted12");
-    forWhat->addWidget(gpusLabel);
-    forWhat->addWidget(m_gpuSlider, 1);
+    m_forWhat->addWidget(gpusLabel);
+    m_forWhat->addStretch(0);
+    m_forWhat->addWidget(m_gpuSlider, 1);
     m_gpus->setSuffix(tr(" GPUs"));
-    forWhat->addWidget(m_gpus);
+    m_forWhat->addWidget(m_gpus);
+    m_sliderLine = new QHBoxLayout;
     auto* limits = new QHBoxLayout;
     limits->setSpacing(8);
     limits->addWidget(m_options);
@@ -186,7 +188,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     limits->addWidget(m_start);
     m_head = new QBoxLayout(QBoxLayout::LeftToRight);
     m_head->setSpacing(8);
-    m_head->addLayout(forWhat, 1);
+    m_head->addLayout(m_forWhat, 1);
     m_head->addLayout(limits, 1);
     auto* buttons = new QHBoxLayout; // below what scrolls: what a layout is chosen for is always in reach
     buttons->setContentsMargins(12, 4, 12, 8);
@@ -199,6 +201,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     column->setContentsMargins(12, 6, 12, 4);
     column->setSpacing(4);
     column->addLayout(m_head);
+    column->addLayout(m_sliderLine);
     column->addWidget(m_sizesCanvas);
     column->addWidget(m_progress);
     column->addWidget(m_proof);

@@ -1,6 +1,11 @@
 #include "app/shell/widgets/dock_tabs.h"
 
+#include "app/shell/widgets/style.h"
+
+#include <QCoreApplication>
 #include <QDockWidget>
+#include <QEvent>
+#include <QFontMetrics>
 #include <QLayout>
 #include <QMainWindow>
 #include <QTabBar>
@@ -10,17 +15,47 @@
 namespace app {
 namespace {
 
+/// That lies below the bar; nullptr: none does.
+const QDockWidget* dockBelow(const QMainWindow& window, const QTabBar& bar)
+{
+    if (!bar.isVisible() || bar.count() == 0)
+        return nullptr;
+    const QString title = bar.tabText(bar.currentIndex());
+    const auto docks = window.findChildren<QDockWidget*>(QString(), Qt::FindDirectChildrenOnly);
+    const auto found = std::find_if(docks.begin(), docks.end(),
+                                    [&](const QDockWidget* dock) { return dock->windowTitle() == title && !dock->isFloating(); });
+    return found == docks.end() ? nullptr : *found;
+}
+
 /// Narrower than its tabs, though the dock below it is wider.
 bool isCut(const QMainWindow& window, const QTabBar& bar)
 {
-    if (!bar.isVisible() || bar.count() == 0)
+    const QDockWidget* dock = dockBelow(window, bar);
+    return dock != nullptr && bar.width() < std::min(bar.sizeHint().width(), dock->width());
+}
+
+/// Pixels that tabs take with the room around their texts that the style sheet usually gives them.
+int usualWidth(const QTabBar& bar)
+{
+    constexpr int kLeast = 72, kAround = 24;
+    const QFontMetrics metrics(uiFont(12, QFont::DemiBold));
+    int width = 0;
+    for (int tab = 0; tab < bar.count(); ++tab)
+        width += bar.isTabVisible(tab) ? std::max(kLeast, metrics.horizontalAdvance(bar.tabText(tab))) + kAround : 0;
+    return width;
+}
+
+/// Tabs that would be cut stand closer to each other.
+bool squeezeTabs(const QMainWindow& window, QTabBar& bar)
+{
+    const QDockWidget* dock = dockBelow(window, bar);
+    const bool isNarrow = dock != nullptr && usualWidth(bar) > dock->width();
+    if (dock == nullptr || isNarrow == (bar.property("role").toByteArray() == "narrow"))
         return false;
-    const QString title = bar.tabText(bar.currentIndex());
-    const auto docks = window.findChildren<QDockWidget*>(QString(), Qt::FindDirectChildrenOnly);
-    return std::any_of(docks.begin(), docks.end(), [&](const QDockWidget* dock) {
-        return dock->windowTitle() == title && !dock->isFloating() &&
-               bar.width() < std::min(bar.sizeHint().width(), dock->width());
-    });
+    setRole(&bar, isNarrow ? "narrow" : "");
+    QEvent change(QEvent::StyleChange); // or its tabs keep their widths
+    QCoreApplication::sendEvent(&bar, &change);
+    return true;
 }
 
 /// With one that is shown: a dock that is hidden keeps its place, and has no tab.
@@ -48,7 +83,7 @@ void tidyDockTabs(QMainWindow& window)
     for (QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
         if (bar->count() == 0) // of a place without docks: Qt shows it where it was last, over what is there now
             bar->move(-bar->width(), -bar->height());
-        areCut = areCut || isCut(window, *bar);
+        areCut = squeezeTabs(window, *bar) || areCut || isCut(window, *bar);
         if (bar->elideMode() == Qt::ElideNone && !bar->expanding() && !bar->drawBase() && bar->usesScrollButtons())
             continue; // each would lay it out anew
         bar->setElideMode(Qt::ElideNone);

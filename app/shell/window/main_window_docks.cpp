@@ -66,6 +66,7 @@ void MainWindow::buildFindings()
 void MainWindow::buildOps()
 {
     m_ops = new OpsPanel;
+    m_ops->setMinimumWidth(kNarrowestDock); // it folds: wider it would push the pictures out of a narrow window
     m_opsDock = new QDockWidget(tr("TABLE OF OPS"), this);
     m_opsDock->setObjectName(QStringLiteral("ops"));
     m_opsDock->setWidget(m_ops);
@@ -191,7 +192,10 @@ void MainWindow::foldDocks()
     if (!m_unfolded)
         return;
     const auto resizeFolded = [this](int width) {
-        resizeDocks({m_formDock, m_detailsDock, m_findingsDock, m_lessonDock}, {width, width, width, width}, Qt::Horizontal);
+        QList<QDockWidget*> folded{m_formDock, m_detailsDock, m_findingsDock, m_lessonDock};
+        if (m_belowAreTabs)
+            folded << m_opsDock << m_planDock;
+        resizeDocks(folded, QList<int>(folded.size(), width), Qt::Horizontal);
     };
     if (width() < kVeryNarrow) {
         if (!m_widthUnsqueezed)
@@ -311,11 +315,21 @@ bool MainWindow::focusNextPrevChild(bool next)
 /// Shows a dock and gives it the focus; only one that has it goes away.
 void MainWindow::goToOrHide(QDockWidget& dock, CommandId id)
 {
+    const QList<QDockWidget*> sharing = tabifiedDockWidgets(&dock);
     if (dock.isVisible() && dock.isAncestorOf(focusWidget())) {
         dock.hide();
+        if (m_coveredDock && sharing.contains(m_coveredDock.data()) && !m_coveredDock->isHidden())
+            bringForward(*m_coveredDock); // not whichever tab lies beside it
         m_workspace->canvas(m_workspace->lastUsedPicture()).setFocus();
     } else {
+        std::vector<QDockWidget*> seen;
+        for (QDockWidget* other : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock, m_opsDock, m_planDock})
+            if (other != &dock && !other->visibleRegion().isEmpty())
+                seen.push_back(other);
         dock.show();
+        for (QDockWidget* other : seen) // it shares its place only from now on
+            if (tabifiedDockWidgets(&dock).contains(other))
+                m_coveredDock = other;
         bringForward(dock);
         if (&dock == m_formDock)
             m_form->focusSearch();

@@ -2,8 +2,10 @@
 #include "app/session/settings.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/window/main_window.h"
+#include "app/shell/window/transport_bar.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
@@ -147,6 +149,58 @@ TEST_F(LayoutOfWindow, ThePlanLeavesPicturesInSightInALowWindow)
     settle();
     EXPECT_TRUE(plan->isVisible());
     EXPECT_EQ(window.dockWidgetArea(plan), Qt::BottomDockWidgetArea);
+}
+
+/// 1024 × 640 at text of 200 %: what is asked for lies behind the form, and takes no room from the pictures.
+TEST_F(LayoutOfWindow, TheTableOfOpsPushesNoPictureOutOfASmallWindow)
+{
+    open(kSixteen);
+    window.setMinimumSize(512, 320);
+    window.resize(512, 320);
+    settle();
+    const int before = window.workspace().width();
+    auto* details = window.findChild<QDockWidget*>(QStringLiteral("details"));
+    bringForward(*details);
+    settle();
+    for (const CommandId id : {CommandId::showOps, CommandId::showPlan}) {
+        window.run(id);
+        settle();
+        EXPECT_EQ(window.width(), 512);
+        EXPECT_GE(window.workspace().width(), before - 1);
+        EXPECT_TRUE(window.rect().contains(QRect(window.workspace().mapTo(&window, QPoint(0, 0)), window.workspace().size())));
+        window.run(id); // it has the focus: it goes
+        settle();
+        EXPECT_FALSE(details->visibleRegion().isEmpty()) << "what was in front is there again";
+    }
+}
+
+/// 1280 × 720 at text of 200 %: the page scrolls, what plays its step does not.
+TEST_F(LayoutOfWindow, ARecordedRunCanBePlayedInALowWindow)
+{
+    window.setMinimumSize(512, 320);
+    window.resize(636, 345);
+    ASSERT_TRUE(window.openFile(QStringLiteral(RANKSCOPE_TEST_DATA "/slow-rank")).empty());
+    settle();
+    const TransportBar& bar = window.recorded().transport();
+    EXPECT_EQ(bar.visibleRegion().boundingRect().size(), bar.size());
+    EXPECT_FALSE(bar.visibleRegion().isEmpty());
+    EXPECT_GE(window.recorded().parentWidget()->height(), 120) << "and leaves room for the page";
+}
+
+TEST_F(LayoutOfWindow, TabsOfALessonAreNotCutInANarrowWindow)
+{
+    window.resize(1024, 640);
+    ASSERT_TRUE(window.openLesson(QStringLiteral("one-f-one-b")).empty());
+    settle();
+    int bars = 0;
+    for (const QTabBar* bar : window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        if (!bar->isVisible() || bar->count() < 4)
+            continue;
+        ++bars;
+        for (int tab = 0; tab < bar->count(); ++tab)
+            EXPECT_TRUE(bar->rect().contains(bar->tabRect(tab))) << bar->tabText(tab).toStdString();
+    }
+    EXPECT_EQ(bars, 1);
 }
 
 TEST_F(LayoutOfWindow, TheLinkOfThePriceLeadsToThePrice)

@@ -52,6 +52,23 @@ protected:
     QString opened;
 };
 
+/// 1024 × 640 at text of 200 %.
+TEST_F(GalleryTest, FoldsInANarrowWindowAndIsNotScrolledSideways)
+{
+    constexpr int kNarrow = 502; // but for the bar that scrolls it down
+    for (int round = 0; round < 5; ++round) { // by itself it is a window, which is as wide as it was before it folds
+        page.resize(kNarrow, 320);
+        QCoreApplication::processEvents();
+    }
+    EXPECT_LE(page.minimumSizeHint().width(), kNarrow);
+    const QLineEdit* search = page.findChild<QLineEdit*>();
+    EXPECT_LE(search->mapTo(&page, QPoint(search->width(), 0)).x(), kNarrow);
+    page.resize(1280, 720);
+    for (int round = 0; round < 5; ++round)
+        QCoreApplication::processEvents();
+    EXPECT_GE(search->mapTo(&page, QPoint(search->width(), 0)).x(), 900) << "as before";
+}
+
 TEST_F(GalleryTest, HeadingsAreWideAndCannotBeChosen)
 {
     const QModelIndex heading = cards->model()->index(0, 0);

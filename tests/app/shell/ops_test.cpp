@@ -62,6 +62,24 @@ TEST_F(OpsWindow, ShowsWhatTheSelectionHolds)
     EXPECT_EQ(panel().shownTable().rows, tableOf(narrowed).rows);
 }
 
+/// At text of 200 % on a small screen it lies behind the form, which is narrow.
+TEST_F(OpsWindow, IsAsNarrowAsTheFormAndCutsNoButton)
+{
+    OpsPanel narrow;
+    narrow.follow(window.desk());
+    narrow.setMinimumWidth(kNarrowestDock);
+    narrow.resize(kNarrowestDock, 240);
+    narrow.setVisible(true);
+    settle();
+    EXPECT_EQ(narrow.width(), kNarrowestDock);
+    for (const QToolButton* button : narrow.findChildren<QToolButton*>())
+        if (button->isVisible()) {
+            EXPECT_TRUE(narrow.rect().contains(QRect(button->mapTo(&narrow, QPoint(0, 0)), button->size())))
+                << button->accessibleName().toStdString();
+            EXPECT_GE(button->width(), button->minimumSizeHint().width()) << button->accessibleName().toStdString();
+        }
+}
+
 TEST_F(OpsWindow, GroupsByRankClassAndStage)
 {
     for (const sim::OpGrouping grouping : sim::kOpGroupings) {

@@ -578,6 +578,9 @@ TEST_F(PlanWindow, ASmallPanelFoldsAndScrollsAndCutsNothing)
         for (const QPushButton* use : small.findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly))
             EXPECT_LE(use->geometry().bottom(), small.height()) << "what a layout is chosen for is in sight";
         EXPECT_EQ(small.findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly).size(), 2);
+        const QSlider* gpus = small.findChild<QSlider*>();
+        EXPECT_TRUE(gpus->isVisible()) << "where the text is large, too, at " << size.width();
+        EXPECT_TRUE(page.rect().contains(QRect(gpus->mapTo(&page, QPoint(0, 0)), gpus->size()))) << size.width();
         const bool fitsAcross = page.width() <= area->viewport()->width();
         const bool fitsDown = page.height() <= area->viewport()->height();
         EXPECT_TRUE(fitsAcross || size.width() < 300) << "folds before it scrolls, at " << size.width();

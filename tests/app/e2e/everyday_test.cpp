@@ -31,6 +31,26 @@ TEST_F(Everyday, TheGalleryIsSearchedAndAScenarioOpened)
     EXPECT_GT(app.count(QAccessible::ListItem, QStringLiteral("F")), 0) << "spans";
 }
 
+TEST_F(Everyday, ThreeClicksMakeAScenarioThatIsThenNamed)
+{
+    app.key(QStringLiteral("Ctrl+N"));
+    app.press(QAccessible::ListItem, QStringLiteral("Llama 3.1 8B"));
+    app.press(QAccessible::ListItem, QStringLiteral("8 GPUs, 1 node"));
+    app.press(QAccessible::ListItem, QStringLiteral("Look into a step"));
+    ASSERT_TRUE(waitFor([this] { return app.window().desk().session().isOpen(); }));
+    app.settle();
+    const sim::Scenario& made = *app.window().desk().session().scenario();
+    EXPECT_EQ(made.layout.worldSize(), 8);
+    EXPECT_EQ(made.training.globalBatchSize, 16);
+    EXPECT_TRUE(app.window().windowTitle().startsWith(QStringLiteral("Llama 3.1 8B on 8 GPUs"))) << "what it is";
+    app.key(QStringLiteral("F2"));
+    app.enter(QAccessible::EditableText, QStringLiteral("Name"), QStringLiteral("Our first run"));
+    app.press(QAccessible::Button, QStringLiteral("Rename"));
+    EXPECT_TRUE(waitFor([this] { return app.window().windowTitle().startsWith(QStringLiteral("Our first run")); }));
+    app.key(QStringLiteral("Ctrl+Z"));
+    EXPECT_TRUE(app.window().windowTitle().startsWith(QStringLiteral("Llama 3.1 8B on 8 GPUs")));
+}
+
 TEST_F(Everyday, ANumberIsEditedAndTakenBack)
 {
     openSixteen();

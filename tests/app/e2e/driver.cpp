@@ -1,11 +1,13 @@
 #include "tests/app/e2e/driver.h"
 
+#include "app/shell/presentation/presentation.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAbstractButton>
 #include <QApplication>
 #include <QDragEnterEvent>
 #include <QDropEvent>
+#include <QHelpEvent>
 #include <QKeySequence>
 #include <QMimeData>
 #include <QMouseEvent>
@@ -16,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 namespace app::test {
 namespace {
@@ -164,6 +167,31 @@ void Driver::hover(QAccessible::Role role, const QString& words)
     settle();
 }
 
+void Driver::rest(const QString& span, const QString& row)
+{
+    QAccessibleInterface *across = find(QAccessible::ListItem, span), *down = find(QAccessible::Row, row);
+    ASSERT_NE(across, nullptr) << "no span is called " << span.toStdString();
+    ASSERT_NE(down, nullptr) << "no row is called " << row.toStdString();
+    QWidget* picture = placeOf(*across).first;
+    ASSERT_NE(picture, nullptr);
+    const QPoint global(across->rect().center().x(), down->rect().center().y());
+    const QPoint at = picture->mapFromGlobal(global);
+    QMouseEvent move(QEvent::MouseMove, at, global, Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QApplication::sendEvent(picture, &move);
+    QHelpEvent help(QEvent::ToolTip, at, global);
+    QApplication::sendEvent(picture, &help);
+    m_restsOn = picture;
+    settle();
+}
+
+void Driver::leave()
+{
+    ASSERT_NE(m_restsOn, nullptr);
+    QEvent leave(QEvent::Leave);
+    QApplication::sendEvent(std::exchange(m_restsOn, nullptr), &leave);
+    settle();
+}
+
 void Driver::enter(QAccessible::Role role, const QString& words, const QString& text)
 {
     QAccessibleInterface* thing = find(role, words);
@@ -180,14 +208,18 @@ QWidget* Driver::focus() const
 {
     QWidget* popup = QApplication::activePopupWidget();
     QWidget* modal = QApplication::activeModalWidget();
-    QWidget* top = popup != nullptr ? popup : modal != nullptr ? modal : const_cast<MainWindow*>(&m_window);
+    QWidget* before = m_window.presentation(); // an audience: it has the keys
+    QWidget* top = popup != nullptr    ? popup
+                   : modal != nullptr  ? modal
+                   : before != nullptr ? before
+                                       : const_cast<MainWindow*>(&m_window);
     return top->focusWidget() != nullptr ? top->focusWidget() : top;
 }
 
 void Driver::key(const QString& sequence)
 {
     if (QApplication::activePopupWidget() == nullptr && QApplication::activeModalWidget() == nullptr &&
-        !m_window.isActiveWindow()) { // a dialog beside it had the keys, or has just gone
+        m_window.presentation() == nullptr && !m_window.isActiveWindow()) { // a dialog beside it had the keys, or has just gone
         m_window.activateWindow();
         QCoreApplication::processEvents();
     }

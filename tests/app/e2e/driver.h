@@ -25,6 +25,9 @@ public:
     void press(QAccessible::Role, const QString& words);
     void doubleClick(QAccessible::Role, const QString& words);
     void hover(QAccessible::Role, const QString& words);
+    /// Rests with the pointer on a row, above or below the middle of a span; what it is told there is seen then.
+    void rest(const QString& span, const QString& row);
+    void leave(); ///< the picture it rested on
     /// Sets the text of an edit field, or the value of a stepper or slider.
     void enter(QAccessible::Role, const QString& words, const QString& text);
     void key(const QString& sequence);
@@ -38,6 +41,7 @@ public:
 private:
     QWidget* focus() const;
     MainWindow m_window;
+    QWidget* m_restsOn = nullptr;
 };
 
 } // namespace app::test

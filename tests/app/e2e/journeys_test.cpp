@@ -1,11 +1,15 @@
 // The four journeys of docs/journeys.md, played through the accessibility tree alone: a student, a teacher, an engineer, an
 // operator.
+#include "app/shell/presentation/presentation.h"
 #include "tests/app/e2e/driver.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
 #include <QClipboard>
+#include <QFile>
 #include <QMimeData>
+#include <QProcess>
+#include <QTemporaryDir>
 
 #include <gtest/gtest.h>
 
@@ -28,7 +32,18 @@ protected:
 
 TEST_F(Journey, TheStudentFindsOutWhyAPipelineIsIdleAndWhatHelps)
 {
-    open("Pipeline schedules 2", "Pipeline schedules 2: 1F1B");
+    open("1F1B", "Pipeline schedules 2: 1F1B");
+    app.rest(QStringLiteral("F0"), QStringLiteral("rank 3"));
+    EXPECT_TRUE(app.sees(QStringLiteral("idle before F0"))) << "the last stage, before its first micro-batch";
+    EXPECT_TRUE(app.sees(QStringLiteral("waits for F0 of pp 2"))) << "and what that waits for";
+    EXPECT_TRUE(app.sees(QStringLiteral("waits for F0 of pp 0"))) << "to the one that began";
+    app.leave();
+    for (const char* term : {"Bubble", "Tokens/s"}) {
+        app.press(QAccessible::StaticText, QString::fromLatin1(term));
+        EXPECT_TRUE(app.sees(QStringLiteral("What it means"))) << "the glossary, at " << term;
+        app.key(QStringLiteral("Esc"));
+        EXPECT_FALSE(app.sees(QStringLiteral("What it means")));
+    }
     app.press(QAccessible::NoRole, QStringLiteral("MFU"));
     EXPECT_TRUE(app.sees(QStringLiteral("PaLM"))) << "the formula's source";
     app.key(QStringLiteral("Esc"));
@@ -37,8 +52,6 @@ TEST_F(Journey, TheStudentFindsOutWhyAPipelineIsIdleAndWhatHelps)
     EXPECT_LT(step().metrics().bubbleFraction, before) << "more micro-batches, a smaller bubble";
     app.key(QStringLiteral("Ctrl+Z"));
     EXPECT_EQ(step().metrics().bubbleFraction, before);
-    app.press(QAccessible::StaticText, QStringLiteral("Tokens/s"));
-    EXPECT_TRUE(app.sees(QStringLiteral("What it means"))) << "the glossary, at the term";
 }
 
 TEST_F(Journey, TheTeacherLaysThreeSchedulesOfOneJobOnOneAxis)
@@ -61,8 +74,37 @@ TEST_F(Journey, TheTeacherLaysThreeSchedulesOfOneJobOnOneAxis)
     app.key(QStringLiteral("."));
     app.key(QStringLiteral("."));
     EXPECT_TRUE(app.sees(QStringLiteral("rows compute"))) << "one cursor steps through all of them";
+    app.key(QStringLiteral(","));
+    EXPECT_TRUE(app.sees(QStringLiteral("rows compute"))) << "and back";
     app.key(QStringLiteral("Alt+6"));
     EXPECT_FALSE(app.sees(QStringLiteral("4 scenarios")));
+    app.key(QStringLiteral("F9"));
+    ASSERT_NE(app.window().presentation(), nullptr);
+    EXPECT_TRUE(app.window().presentation()->isFullScreen());
+    EXPECT_TRUE(app.sees(QStringLiteral("Pipeline schedules 2: 1F1B"))) << "before the audience";
+    app.key(QStringLiteral("Esc"));
+    EXPECT_TRUE(waitFor([this] { return app.window().presentation() == nullptr; }));
+}
+
+TEST(JourneyOnTheCommandLine, TheTeacherHasTheComparisonAsOneFigure)
+{
+    const QTemporaryDir folder;
+    const QString out = folder.filePath(QStringLiteral("out.svg"));
+    QProcess program;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.remove(QStringLiteral("DISPLAY")); // it needs none
+    program.setProcessEnvironment(environment);
+    program.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"),
+                  {galleryFile("17-schedule-1f1b.json"), QStringLiteral("--compare"), galleryFile("16-schedule-gpipe.json"),
+                   QStringLiteral("--compare"), galleryFile(kTiny), QStringLiteral("--figure"), QStringLiteral("compare"), out});
+    constexpr int kLongMs = 60'000;
+    ASSERT_TRUE(program.waitForFinished(kLongMs * ::test::patience()));
+    ASSERT_EQ(program.exitCode(), 0) << program.readAllStandardError().toStdString();
+    QFile file(out);
+    ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+    const QByteArray svg = file.readAll();
+    for (const char* name : {"Pipeline schedules 2: 1F1B", "Pipeline schedules 1: GPipe"})
+        EXPECT_TRUE(svg.contains(name)) << name;
 }
 
 TEST_F(Journey, TheEngineerSeesWhatWasMeasuredTriesAFindingAndTakesNumbersAway)
@@ -72,7 +114,8 @@ TEST_F(Journey, TheEngineerSeesWhatWasMeasuredTriesAFindingAndTakesNumbersAway)
     EXPECT_TRUE(app.sees(QStringLiteral("18.1 s measured")));
     EXPECT_TRUE(app.sees(QStringLiteral("Why they may differ")));
     EXPECT_TRUE(app.sees(QStringLiteral("Whole run")));
-    EXPECT_TRUE(app.sees(QStringLiteral("GPU hours")));
+    for (const char* told : {"GPU hours", "Price of a GPU hour", "MWh"})
+        EXPECT_TRUE(app.sees(QString::fromLatin1(told))) << told;
     const double before = step().metrics().stepTimeSeconds;
     app.press(QAccessible::Button, QStringLiteral("Try "));
     EXPECT_NE(step().metrics().stepTimeSeconds, before);
@@ -80,6 +123,10 @@ TEST_F(Journey, TheEngineerSeesWhatWasMeasuredTriesAFindingAndTakesNumbersAway)
     app.key(QStringLiteral("Ctrl+Z"));
     EXPECT_TRUE(app.sees(QStringLiteral("18.1 s measured")));
     QApplication::clipboard()->clear();
+    app.key(QStringLiteral("Ctrl+Shift+E"));
+    app.press(QAccessible::Button, QStringLiteral("Copy"));
+    EXPECT_TRUE(waitFor([] { return QApplication::clipboard()->text().startsWith(QStringLiteral("quantity\tvalue")); }));
+    app.press(QAccessible::Button, QStringLiteral("Close"));
     app.key(QStringLiteral("Ctrl+Alt+C"));
     EXPECT_TRUE(waitFor([] { return QApplication::clipboard()->text().startsWith(QStringLiteral("rankscope:")); }));
 }

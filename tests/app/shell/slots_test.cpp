@@ -1,5 +1,6 @@
-// The window answers while scenarios are opened: nothing holds its thread for seconds. How long exactly is measured by
-// rankscope-app-bench --slots; here only what a person would call hanging is wrong.
+// The window answers while scenarios are opened: nothing holds its thread longer than a person notices. What is measured is the
+// processor time of that thread from one turn of its loop to the next: how long it waits for a processor says nothing of it. Each
+// event by itself is measured by rankscope-app-bench --slots.
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
@@ -8,8 +9,8 @@
 #include "app/shell/widgets/scenario_header.h"
 #include "tests/app/shell/window_fixture.h"
 
-#include <QElapsedTimer>
 #include <QFile>
+#include <QFileInfo>
 #include <QLabel>
 #include <QTemporaryDir>
 #include <QTimer>
@@ -17,6 +18,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
+#include <optional>
 
 namespace app {
 namespace {
@@ -29,15 +32,28 @@ protected:
     {
         beat.setInterval(1);
         QObject::connect(&beat, &QTimer::timeout, [this] {
-            if (since.isValid())
-                longestMs = std::max(longestMs, since.elapsed());
-            since.start();
+            const double now = threadMs();
+            if (since)
+                longestMs = std::max(longestMs, now - *since);
+            since = now;
         });
         beat.start();
     }
+    void forget()
+    {
+        longestMs = 0;
+        since.reset();
+    }
+    static double threadMs()
+    {
+        timespec now{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+    }
+    static constexpr double kNoticedMs = 50;
     QTimer beat;
-    QElapsedTimer since;
-    qint64 longestMs = 0;
+    std::optional<double> since; ///< processor time at the last beat
+    double longestMs = 0;
 };
 
 /// The label that names the scenario which is open.
@@ -82,19 +98,36 @@ private:
     int& m_count;
 };
 
-TEST_F(AnsweringWindow, IsNeverHeldForSecondsByOpeningFromTheGallery)
+TEST_F(AnsweringWindow, IsNotHeldWhileTheGalleryIsClickedThroughFromEndToEnd)
 {
-    constexpr qint64 kHangMs = 2000;
-    for (const char* name : {kTiny, "31-megatron-weak-scaling-1t.json", kLarge, "54-deepseek-v3-2048-h800.json",
-                             "73-schedule-auto.json", kSixteen}) {
-        longestMs = 0;
-        since.invalidate();
-        Q_EMIT window.gallery().openRequested(galleryFile(name));
-        settle();
-        EXPECT_LT(longestMs, kHangMs * ::test::patience()) << name;
-        EXPECT_TRUE(since.isValid()) << "the beat was heard while " << name << " was opened";
-        window.run(CommandId::gallery);
-        settle();
+    settle();
+    QStringList paths;
+    for (const GalleryEntry& entry : window.gallery().entries())
+        if (!entry.lesson)
+            paths << entry.path;
+    ASSERT_GT(paths.size(), 80);
+    for (const QString& path : std::as_const(paths)) {
+        const std::string name = QFileInfo(path).fileName().toStdString();
+        // What others do to the caches only adds to it: of three times the shortest is the window's own.
+        constexpr int kMostTries = 3;
+        double opening = kNoticedMs * kMostTries, back = opening;
+        for (int tries = 0; tries < kMostTries && std::max(opening, back) >= kNoticedMs; ++tries) {
+            forget();
+            // A click is a turn of its own, as is the key that goes back.
+            QMetaObject::invokeMethod(
+                &window, [&] { Q_EMIT window.gallery().openRequested(path); }, Qt::QueuedConnection);
+            settle();
+            ASSERT_FALSE(window.isGalleryShown()) << name;
+            EXPECT_TRUE(since) << "the beat was heard while " << name << " was opened";
+            opening = std::min(opening, longestMs);
+            forget();
+            QMetaObject::invokeMethod(
+                &window, [&] { window.run(CommandId::gallery); }, Qt::QueuedConnection);
+            settle();
+            back = std::min(back, longestMs);
+        }
+        EXPECT_LT(opening, kNoticedMs * ::test::patience()) << name << " is opened";
+        EXPECT_LT(back, kNoticedMs * ::test::patience()) << "back from " << name;
     }
 }
 
@@ -137,22 +170,20 @@ TEST_F(AnsweringWindow, FindsOutBesideItWhatALargeFileIs)
     ASSERT_TRUE(file.open(QIODevice::WriteOnly));
     file.write("[training]\nsteps = 1\n" + QByteArray("# words\n").repeated(300'000));
     file.close();
-    longestMs = 0;
-    since.invalidate();
+    forget();
     (void)window.openFile(file.fileName());
-    EXPECT_TRUE(since.isValid()) << "the beat was heard while it was read";
+    EXPECT_TRUE(since) << "the beat was heard while it was read";
 }
 
-TEST_F(AnsweringWindow, IsNeverHeldForSecondsByReadingARecordedRun)
+TEST_F(AnsweringWindow, IsNeverHeldForLongByReadingARecordedRun)
 {
-    constexpr qint64 kHangMs = 2000;
-    longestMs = 0;
-    since.invalidate();
+    constexpr double kPageIsBuiltMs = 250; // once: widgets of a page that nobody has wanted before
+    forget();
     ASSERT_TRUE(window.openFile(QStringLiteral(RANKSCOPE_TEST_DATA "/kineto/nccl_data.json.gz")).empty());
     settle();
     EXPECT_TRUE(window.isRecordedShown());
-    EXPECT_LT(longestMs, kHangMs * ::test::patience());
-    EXPECT_TRUE(since.isValid()) << "the beat was heard while it was read";
+    EXPECT_LT(longestMs, kPageIsBuiltMs * ::test::patience());
+    EXPECT_TRUE(since) << "the beat was heard while it was read";
 }
 
 } // namespace

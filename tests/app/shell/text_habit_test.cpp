@@ -3,9 +3,11 @@
 
 #include "app/shell/form/form_row.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/presentation/presentation.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QApplication>
+#include <QDialog>
 #include <QFile>
 #include <QHelpEvent>
 #include <QImage>
@@ -59,10 +61,68 @@ protected:
                     << where << ": " << label->text().toStdString();
             }
     }
+    /// What each widget tells of itself, as a pointer that rests on it sees it.
+    void expectPlainTips(const char* where)
+    {
+        for (QWidget* of : QApplication::topLevelWidgets())
+            for (QWidget* widget : of->findChildren<QWidget*>()) {
+                if (!widget->isVisible() || widget->toolTip().isEmpty())
+                    continue;
+                QToolTip::hideText();
+                const QPoint middle = widget->rect().center();
+                QHelpEvent help(QEvent::ToolTip, middle, widget->mapToGlobal(middle));
+                QApplication::sendEvent(widget, &help);
+                EXPECT_FALSE(QToolTip::text().contains(QLatin1String("<img src=\"file")))
+                    << where << ": " << QToolTip::text().toStdString();
+                tips += QToolTip::text().contains(picture) ? 1 : 0;
+            }
+        QToolTip::hideText();
+    }
 
     QTemporaryDir folder;
     QString picture, html;
+    int tips = 0; ///< that told of the file's text
 };
+
+/// Whatever asks and shows, of a scenario whose texts are HTML.
+TEST_F(TextHabitTest, NoDialogAndNoTipTakesAFilesTextForHtml)
+{
+    ASSERT_TRUE(window.openFile(scenario()).empty());
+    settle();
+    expectPlainTips("the workspace");
+    for (const CommandId id :
+         {CommandId::settings, CommandId::nameScenario, CommandId::exportFigure, CommandId::exportTable, CommandId::exportFilm,
+          CommandId::copySettings, CommandId::chooseSchedule, CommandId::trainScenario, CommandId::attachRun, CommandId::palette,
+          CommandId::keys, CommandId::glossary}) {
+        const std::string name = "command " + std::to_string(static_cast<int>(id));
+        window.run(id);
+        QCoreApplication::processEvents();
+        expectPlainTexts(name.c_str());
+        expectPlainTips(name.c_str());
+        int dialogs = 0;
+        for (QDialog* dialog : window.findChildren<QDialog*>())
+            if (dialog->isVisible()) {
+                dialog->reject();
+                ++dialogs;
+            }
+        EXPECT_EQ(dialogs, 1) << name;
+        settle();
+    }
+    window.run(CommandId::present);
+    settle();
+    expectPlainTexts("before an audience");
+    window.presentation()->close();
+    window.run(CommandId::pinBaseline);
+    window.form().row(Control::pp)->spinBox()->stepBy(1);
+    settle();
+    for (const CommandId dock : {CommandId::showOps, CommandId::showPlan}) {
+        window.run(dock);
+        settle();
+    }
+    expectPlainTexts("a baseline, the table of ops and the plan");
+    expectPlainTips("a baseline, the table of ops and the plan");
+    EXPECT_GT(tips, 0) << "something tells of the file's text";
+}
 
 TEST_F(TextHabitTest, NoViewTakesAFilesTextForHtml)
 {

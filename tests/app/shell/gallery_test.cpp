@@ -55,7 +55,7 @@ protected:
 /// 1024 × 640 at text of 200 %.
 TEST_F(GalleryTest, FoldsInANarrowWindowAndIsNotScrolledSideways)
 {
-    constexpr int kNarrow = 502; // but for the bar that scrolls it down
+    constexpr int kNarrow = 502;              // but for the bar that scrolls it down
     for (int round = 0; round < 5; ++round) { // by itself it is a window, which is as wide as it was before it folds
         page.resize(kNarrow, 320);
         QCoreApplication::processEvents();

@@ -44,6 +44,14 @@ protected:
         longestMs = 0;
         since.reset();
     }
+    /// As settle(), on a machine that has other things to do, too: what is tried of a trillion parameters takes its time there.
+    void rest()
+    {
+        const auto isSettled = [this] { return window.isSettled(); };
+        ASSERT_TRUE(waitFor(isSettled) || waitFor(isSettled) || waitFor(isSettled));
+        for (int round = 0; round < 10; ++round)
+            QCoreApplication::processEvents();
+    }
     static double threadMs()
     {
         timespec now{};
@@ -116,14 +124,14 @@ TEST_F(AnsweringWindow, IsNotHeldWhileTheGalleryIsClickedThroughFromEndToEnd)
             // A click is a turn of its own, as is the key that goes back.
             QMetaObject::invokeMethod(
                 &window, [&] { Q_EMIT window.gallery().openRequested(path); }, Qt::QueuedConnection);
-            settle();
+            rest();
             ASSERT_FALSE(window.isGalleryShown()) << name;
             EXPECT_TRUE(since) << "the beat was heard while " << name << " was opened";
             opening = std::min(opening, longestMs);
             forget();
             QMetaObject::invokeMethod(
                 &window, [&] { window.run(CommandId::gallery); }, Qt::QueuedConnection);
-            settle();
+            rest();
             back = std::min(back, longestMs);
         }
         EXPECT_LT(opening, kNoticedMs * ::test::patience()) << name << " is opened";

@@ -239,6 +239,16 @@ struct ChromeEvents::Inputs {
 
 ChromeEvents::ChromeEvents(RecordingBuilder& builder, const ReadingFile& file) : m_builder(builder), m_file(file) {}
 
+/// MTIA's rows hold all that its command processors were asked for: programs, transfers of memory, events.
+RecordedKind ChromeEvents::kindOfRequest(std::string_view name)
+{
+    if (name == "dma_request")
+        return RecordedKind::memcpy;
+    if (name == "event_wait" || name == "event_record")
+        return RecordedKind::synchronization;
+    return isCommunicationKernel(name) ? RecordedKind::communication : RecordedKind::kernel;
+}
+
 ChromeEvents::Category ChromeEvents::categoryOf(std::string_view written)
 {
     for (const auto& [name, category] : m_categories)
@@ -261,6 +271,8 @@ ChromeEvents::Category ChromeEvents::categoryOf(std::string_view written)
                                                   {"hip_runtime", Category::runtime},
                                                   {"xpu_runtime", Category::runtime},
                                                   {"xpu_driver", Category::runtime},
+                                                  {"hpu_op", Category::runtime},
+                                                  {"mtia_ccp_events", Category::request},
                                                   {"mtia_runtime", Category::runtime},
                                                   {"glow_runtime", Category::runtime},
                                                   {"privateuse1_runtime", Category::runtime},
@@ -402,6 +414,11 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
         wantsArguments = true;
         break;
     }
+    case Category::request:
+        kind = kindOfRequest(text);
+        m_builder.at(track).isDevice = true; // also where it waits or records an event
+        wantsArguments = isDeviceWork(kind);
+        break;
     case Category::communication:
     case Category::hostCommunication: // of a trace that was written again
         kind = category == Category::communication ? RecordedKind::communication : RecordedKind::hostCommunication;

@@ -41,6 +41,7 @@ private:
     struct Inputs;
     enum class Category : std::uint8_t {
         kernel,
+        request,
         memcpy,
         memset,
         gpuAnnotation,
@@ -63,6 +64,7 @@ private:
         std::vector<std::uint32_t> open; ///< spans of B without their E
     };
     Category categoryOf(std::string_view written);
+    static RecordedKind kindOfRequest(std::string_view name);
     std::uint32_t nameOf(std::string_view written);
     Row& rowOf(const ChromeEvent&);
     const char* takeSpan(const ChromeEvent&, std::int64_t startNs, std::int64_t durationNs);

@@ -88,6 +88,27 @@ TEST(KinetoReader, ATextThatBeginsWithAnEmptyLineIsNoPerfettoTrace)
     }
 }
 
+TEST(KinetoReader, RequestsOfMtiaAreKernelsCopiesAndWaits)
+{
+    // Names and arguments as MTIA's profiler writes them (HolisticTraceAnalysis, tests/data/mtia_inference_trace).
+    const auto request = [](const char* name, int ts, const char* more) {
+        return R"({"ph":"X","cat":"mtia_ccp_events","name":")" + std::string(name) + R"(","pid":17,"tid":3774,"ts":)" +
+               std::to_string(ts) + R"(,"dur":10,"args":{"stream":108)" + more + "}}";
+    };
+    const Recording recording = readText(document(
+        R"({"ph":"X","cat":"mtia_runtime","name":"enqueueCommand memcpyHtoDAsync","pid":8,"tid":9,"ts":1,"dur":2,"args":{"correlation":5}},)" +
+            request("dma_request", 10, R"(,"correlation":5,"direction":"HOST_TO_DEVICE","size":16)") + "," +
+            request("event_wait", 20, R"(,"wait_on_stream":104)") + "," + request("pe_exe", 30, R"(,"column":"0")") + "," +
+            request("event_record", 40, ""),
+        ""));
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    EXPECT_EQ(sim::kernelCount(rank), 1U);
+    EXPECT_EQ(sim::busyNs(rank), 20'000); // waiting is no work
+    EXPECT_EQ(rank.links.size(), 1U);
+    ASSERT_EQ(rank.tracks.size(), 2U);
+    EXPECT_TRUE(rank.tracks[1].isDevice);
+}
+
 TEST(KinetoReader, ADeviceThatIsCountedOtherwiseHasTheNameThatAllHave)
 {
     const auto named = [](const char* second) {

@@ -71,6 +71,19 @@ std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
     return shift;
 }
 
+/// Of ranges of NCCL's only what one member gives or gets is told of; all of them give or get so many times that.
+void scaleToGroup(const Recording& recording, RecordedCollective& collective)
+{
+    if (collective.group < 0 || collective.bytes >= 0 || (collective.inElements < 0) == (collective.outElements < 0))
+        return;
+    const RecordedGroup& group = recording.groups[static_cast<std::size_t>(collective.group)];
+    if (group.size <= 0 || group.evidence != kNcclRanges)
+        return;
+    const std::int64_t each = std::max(collective.inElements, collective.outElements);
+    if (each < INT64_MAX / group.size)
+        (collective.inElements < 0 ? collective.inElements : collective.outElements) = each * group.size;
+}
+
 bool overlap(const RankRecording& a, const RankRecording& b)
 {
     return a.spans.size() > 0 && b.spans.size() > 0 && a.firstNs < b.lastNs && b.firstNs < a.lastNs;
@@ -225,15 +238,16 @@ void nameMembers(Recording& recording)
             if (rank >= 0)
                 ranks.push_back(rank);
         // The library's first interfaces do not say how many there are.
-        const bool isAll = group.size > 0 ? static_cast<int>(ranks.size()) == group.size
-                                          : ranks.size() >= 2 && group.evidence.starts_with("NCCL profiler");
+        const bool canBeOfAny = group.evidence.starts_with("NCCL profiler") || group.evidence == kNcclRanges;
+        const bool isAll = group.size > 0 ? static_cast<int>(ranks.size()) == group.size : ranks.size() >= 2 && canBeOfAny;
         if (isAll) {
             group.ranks = std::move(ranks);
             group.size = static_cast<int>(group.ranks.size());
         }
     }
     for (RankRecording& rank : recording.ranks)
-        for (RecordedCollective& collective : rank.collectives)
+        for (RecordedCollective& collective : rank.collectives) {
+            scaleToGroup(recording, collective);
             for (std::int32_t* end : {&collective.sourceRank, &collective.destinationRank}) {
                 if (*end >= -1)
                     continue;
@@ -245,6 +259,7 @@ void nameMembers(Recording& recording)
                 if (place < group.ranks.size())
                     *end = group.ranks[place];
             }
+        }
 }
 
 } // namespace sim

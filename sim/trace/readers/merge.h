@@ -29,7 +29,8 @@ private:
 void arrangeRanks(Recording&);
 
 /// Recorders inside NCCL know a communicator by its id and how many are in it, not who: those whose files name it, where they are
-/// that many. Places in groups become ranks, in ascending order as frameworks make their groups, or -1.
+/// that many. Places in groups become ranks, in ascending order as frameworks make their groups, or -1; and what one member gives
+/// becomes what all do.
 void nameMembers(Recording&);
 
 /// Members of groups that the world does not have are left out, and said; so are ranks beyond the world said. Files without any

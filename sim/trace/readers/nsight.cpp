@@ -3,12 +3,14 @@
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/trace/readers/json_scan.h"
+#include "sim/trace/readers/nccl_ranges.h"
 #include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
 
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <map>
 #include <memory>
@@ -57,15 +59,19 @@ public:
         readTables();
         if (!m_tables.contains("StringIds") ||
             (!m_tables.contains("CUPTI_ACTIVITY_KIND_KERNEL") && !m_tables.contains("NVTX_EVENTS") &&
-             !m_tables.contains("CUPTI_ACTIVITY_KIND_RUNTIME")))
-            throw Error(m_file.path +
-                        ": is a database, but none that Nsight Systems exported: it has no table of strings, kernels or NVTX");
+             !m_tables.contains("CUPTI_ACTIVITY_KIND_RUNTIME") && !m_tables.contains("MPI_RANKS")))
+            throw Error(
+                m_file.path +
+                ": is a database, but none that Nsight Systems exported: it has no table of strings, kernels, NVTX or MPI");
         readStrings();
         readKernels();
         readCopies("CUPTI_ACTIVITY_KIND_MEMCPY", RecordedKind::memcpy, "copy");
         readCopies("CUPTI_ACTIVITY_KIND_MEMSET", RecordedKind::memset, "memset");
         readRuntime();
+        readPayloadSchemas();
         readNvtx();
+        m_nccl.settle(m_builder);
+        readMpi();
         skipRows("OSRT_API", "what threads waited for in the operating system is left out");
         return finish();
     }
@@ -211,7 +217,7 @@ private:
                 const std::string said = collectiveOfKernelName(kernel);
                 collective.name = m_builder.recording.names.add(said);
                 collective.isPointToPoint = isPointToPointName(said);
-                m_builder.addCollective(collective, 0);
+                m_nccl.addKernel(correlationOf(process, number(rows, 4)), collective);
             }
         }
     }
@@ -242,9 +248,25 @@ private:
         while (step(rows)) {
             const auto span =
                 add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), nameOf(number(rows, 4)), RecordedKind::runtime);
-            if (const std::int64_t correlation = correlationOf(number(rows, 2), number(rows, 3)); span && correlation != 0)
-                m_builder.addLaunch(correlation, *span);
+            const std::int64_t correlation = correlationOf(number(rows, 2), number(rows, 3));
+            if (!span || correlation == 0)
+                continue;
+            m_builder.addLaunch(correlation, *span);
+            if (m_nccl.launches(correlation))
+                m_nccl.addLaunch(correlation, number(rows, 2), number(rows, 0));
         }
+    }
+
+    void readPayloadSchemas()
+    {
+        const std::string table = "NVTX_PAYLOAD_SCHEMA_ENTRIES";
+        if (!has(table, "schemaId") || !has(table, "idx") || !has(table, "type") || !has(table, "name"))
+            return;
+        const Statement rows = prepare("SELECT " + orZero(table, "domainId") + ", schemaId, type, name, " +
+                                       orZero(table, "offset") + " FROM " + table + " ORDER BY 1, 2, idx");
+        while (step(rows))
+            m_payloads.addEntry(number(rows, 0), number(rows, 1), number(rows, 2), text(rows, 3),
+                                sqlite3_column_type(rows.get(), 4) == SQLITE_NULL ? -1 : number(rows, 4));
     }
 
     void readNvtx()
@@ -253,9 +275,9 @@ private:
         if (!has(table, "start") || !has(table, "end") || !has(table, "globalTid"))
             return;
         const bool hasType = has(table, "eventType");
-        const Statement rows =
-            prepare("SELECT start, end, globalTid, " + std::string(has(table, "text") ? "text" : "NULL") + ", " +
-                    (has(table, "textId") ? "textId" : "NULL") + ", " + (hasType ? "eventType" : "59") + " FROM " + table);
+        const Statement rows = prepare("SELECT start, end, globalTid, " + std::string(has(table, "text") ? "text" : "NULL") +
+                                       ", " + (has(table, "textId") ? "textId" : "NULL") + ", " + (hasType ? "eventType" : "59") +
+                                       ", " + (has(table, "binaryData") ? "binaryData" : "NULL") + " FROM " + table);
         enum NvtxType : std::int64_t { kPushPop = 59, kStartEnd = 60, kPushPopThread = 70, kStartEndThread = 71 };
         while (step(rows)) {
             const std::int64_t type = number(rows, 5);
@@ -275,8 +297,60 @@ private:
                                                                : RecordedKind::annotation;
             if (!torch.empty())
                 name = m_builder.recording.names.add(std::string(torch));
-            add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), name, kind);
+            const auto span = add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), name, kind);
+            if (span && isNccl && torch.empty())
+                m_nccl.addRange(number(rows, 2), number(rows, 0), number(rows, 1), m_builder.recording.names[name], *span,
+                                m_payloads.read(static_cast<const unsigned char*>(sqlite3_column_blob(rows.get(), 6)),
+                                                static_cast<std::size_t>(sqlite3_column_bytes(rows.get(), 6))));
         }
+    }
+
+    /// Which rank a process is, and its calls of MPI. What other end a call names is its place in a communicator of which nothing
+    /// else is said.
+    void readMpi()
+    {
+        if (has("MPI_RANKS", "globalTid") && has("MPI_RANKS", "rank")) {
+            const Statement ranks = prepare("SELECT globalTid, rank FROM MPI_RANKS");
+            while (step(ranks))
+                if (const std::int64_t rank = number(ranks, 1); rank >= 0 && rank < kMostRanksOfAJob)
+                    m_mpiRanks[number(ranks, 0) & kProcessOfThread] = static_cast<int>(rank);
+        }
+        for (const char* table : {"MPI_COLLECTIVES_EVENTS", "MPI_P2P_EVENTS"})
+            readMpiCalls(table, RecordedKind::hostCommunication);
+        readMpiCalls("MPI_START_WAIT_EVENTS", RecordedKind::synchronization);
+        readMpiCalls("MPI_OTHER_EVENTS", RecordedKind::other);
+    }
+    void readMpiCalls(const std::string& table, RecordedKind kind)
+    {
+        if (!has(table, "start") || !has(table, "end") || !has(table, "globalTid"))
+            return;
+        const Statement rows = prepare("SELECT start, end, globalTid, " + orZero(table, "textId") + ", " + orZero(table, "size") +
+                                       ", " + orZero(table, "recvSize") + " FROM " + table);
+        while (step(rows)) {
+            const std::uint32_t name = nameOf(number(rows, 3));
+            const auto span = add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), name, kind);
+            if (!span || kind != RecordedKind::hostCommunication)
+                continue;
+            RecordedCollective call;
+            call.hostSpan = *span;
+            const std::string said = callOfMpi(m_builder.recording.names[name]);
+            call.name = m_builder.recording.names.add(said);
+            call.isPointToPoint = isPointToPointName(said);
+            if (const std::int64_t bytes = std::max(number(rows, 4), number(rows, 5)); bytes > 0 && bytes < kMostTraceNs)
+                call.bytes = bytes;
+            m_builder.addCollective(call, 0);
+        }
+    }
+    /// "MPI_Iallreduce": "allreduce"; "MPI_Isend": "isend".
+    static std::string callOfMpi(const std::string& written)
+    {
+        if (const std::string known = collectiveOfKernelName(written); !known.empty())
+            return known;
+        constexpr std::string_view kStart = "mpi_";
+        std::string lower;
+        for (const char c : written)
+            lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        return lower.starts_with(kStart) ? lower.substr(kStart.size()) : lower;
     }
 
     /// Of what torch's emit_nvtx writes, the name alone: "aten::mm, seq = 45, op_id = 990, sizes = [[4, 8], [8, 2]]". Each call
@@ -323,7 +397,8 @@ private:
             if (step(host))
                 about.host = text(host, 0);
         }
-        if (m_processes.size() > 1) {
+        const bool isSplit = m_processes.size() > 1;
+        if (isSplit) {
             m_builder.splitByProcess();
         } else {
             about.rank = rankOfFileName(m_file.path);
@@ -333,7 +408,38 @@ private:
             about.device = most == m_spansOf.end() ? -1 : most->first;
         }
         m_builder.recording.isEpoch = base != 0;
-        return m_builder.finish(base);
+        Recording recording = m_builder.finish(base);
+        numberRanks(recording, isSplit);
+        return recording;
+    }
+
+    /// MPI's own numbers go before the file's name, and NCCL's places number the processes of a file that nothing else does.
+    void numberRanks(Recording& recording, bool isSplit)
+    {
+        const auto places =
+            isSplit && m_mpiRanks.empty() ? m_nccl.places(kProcessOfThread) : std::map<std::int64_t, NcclRanges::Place>();
+        for (RecordedGroup& group : recording.groups)
+            group.toldBy.clear();
+        for (RankRecording& rank : recording.ranks) {
+            const std::int64_t process = isSplit && !rank.tracks.empty() ? std::stoll(rank.tracks.front().process)
+                                         : m_processes.empty()           ? 0
+                                                                         : *m_processes.begin();
+            if (const auto said = m_mpiRanks.find(process); said != m_mpiRanks.end()) {
+                rank.rank = said->second;
+                rank.rankEvidence = "MPI";
+            } else if (const auto place = places.find(process); place != places.end()) {
+                rank.rank = place->second.rank;
+                rank.worldSize = place->second.worldSize;
+                rank.rankEvidence = "place in NCCL's largest communicator";
+                recording.worldSize = std::max(recording.worldSize, rank.worldSize);
+            }
+            const std::set<std::string> named = m_nccl.communicatorsOf(process, kProcessOfThread);
+            for (RecordedGroup& group : recording.groups)
+                if (named.contains(group.name))
+                    group.toldBy.push_back(rank.rank);
+        }
+        for (RecordedGroup& group : recording.groups)
+            std::sort(group.toldBy.begin(), group.toldBy.end());
     }
 
     static constexpr int kInstructionsOfACall = 10'000;
@@ -344,7 +450,10 @@ private:
     std::map<std::string, std::set<std::string>> m_tables; ///< and columns
     std::unordered_map<std::int64_t, std::uint32_t> m_strings;
     std::set<std::int64_t> m_processes;
-    std::map<int, std::size_t> m_spansOf; ///< devices
+    NcclPayloads m_payloads;
+    NcclRanges m_nccl;
+    std::map<std::int64_t, int> m_mpiRanks; ///< by process
+    std::map<int, std::size_t> m_spansOf;   ///< devices
     CancelPoll m_poll;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -51,6 +52,8 @@ constexpr int placeInGroup(int place)
 {
     return -2 - place;
 }
+/// RecordedGroup::evidence of communicators that only NVTX ranges of NCCL in Nsight's files tell of.
+inline constexpr std::string_view kNcclRanges = "NCCL's ranges";
 /// "[0, 1, …]" or "0,1": the ranks in it, ascending; empty where the list is cut ("...") or holds anything else.
 std::vector<int> ranksOfText(const std::string& text);
 

@@ -42,7 +42,8 @@ Exchange exchangeFromName(std::string_view name)
     if (has("reduce"))
         return Exchange::reduce;
     // What names say that call it by its purpose: Rankscope's own, DeepEP's kernels.
-    if ((has("moe") || has("deepep")) && (has("dispatch") || has("combine")))
+    const bool isOfExperts = has("moe") || has("deepep") || has("intranode") || has("internode") || has("hybridep");
+    if ((isOfExperts && (has("dispatch") || has("combine") || has("cachednotify"))) || has("epdispatch") || has("epcombine"))
         return Exchange::allToAll;
     if (has("attnring") || has("ringattn") || has("ringshift"))
         return Exchange::sendReceive;

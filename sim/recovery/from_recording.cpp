@@ -255,7 +255,8 @@ void RankReader::readSpans()
 }
 
 /// A step is what the device did of what its host asked for meanwhile. Recorders draw that as the mark's twin on the device, some
-/// around the last kernels alone (ROCm's leaves out what an operator in the mark launched).
+/// around the last kernels alone (ROCm's leaves out what an operator in the mark launched), others not at all: then the host's
+/// mark is the step where the device keeps up with it, and says little where the host runs ahead.
 void RankReader::readSteps()
 {
     struct Asked {
@@ -265,7 +266,8 @@ void RankReader::readSteps()
     const auto hasTwin = [](const RecordedStep& step) {
         return step.deviceStartNs >= 0 && step.deviceEndNs > step.deviceStartNs;
     };
-    if (std::any_of(m_rank.steps.begin(), m_rank.steps.end(), hasTwin)) {
+    const bool anyTwin = std::any_of(m_rank.steps.begin(), m_rank.steps.end(), hasTwin);
+    if (!m_rank.steps.empty()) {
         const RecordedSpans& spans = m_rank.spans;
         for (const RecordedLink& link : m_rank.links)
             if (link.kind == RecordedLink::Kind::launch && isDeviceWork(spans.kind[link.to]))
@@ -273,21 +275,32 @@ void RankReader::readSteps()
         std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.atNs < b.atNs; });
     }
     const auto isBefore = [](const Asked& of, std::int64_t ns) { return of.atNs < ns; };
+    const auto doneOf = [&](const RecordedStep& step) {
+        std::pair<std::int64_t, std::int64_t> done{INT64_MAX, INT64_MIN};
+        for (auto at = std::lower_bound(asked.begin(), asked.end(), step.startNs, isBefore);
+             at != asked.end() && at->atNs < step.endNs; ++at) {
+            done.first = std::min(done.first, at->startNs);
+            done.second = std::max(done.second, at->endNs);
+        }
+        return done;
+    };
+    const bool isHostAhead = !anyTwin && std::any_of(m_rank.steps.begin(), m_rank.steps.end(), [&](const RecordedStep& step) {
+        constexpr std::int64_t kPart = 50; // 2 % of the step
+        return doneOf(step).second - (step.endNs - step.startNs) / kPart > step.endNs;
+    });
     for (const RecordedStep& step : m_rank.steps) {
         StepMark mark{.number = step.number, .startNs = step.startNs, .endNs = step.endNs};
         if (hasTwin(step)) {
             mark.startNs = step.deviceStartNs;
             mark.endNs = step.deviceEndNs;
-            std::int64_t first = INT64_MAX, last = INT64_MIN;
-            for (auto at = std::lower_bound(asked.begin(), asked.end(), step.startNs, isBefore);
-                 at != asked.end() && at->atNs < step.endNs; ++at) {
-                first = std::min(first, at->startNs);
-                last = std::max(last, at->endNs);
-            }
+            const auto [first, last] = doneOf(step);
             if (first <= last && (last - first) / 2 > mark.endNs - mark.startNs) {
                 mark.startNs = std::min(mark.startNs, first);
                 mark.endNs = std::max(mark.endNs, last);
             }
+        } else if (const auto [first, last] = doneOf(step); isHostAhead && first < last) {
+            mark.startNs = first;
+            mark.endNs = last;
         }
         m_result.steps.push_back(mark);
     }

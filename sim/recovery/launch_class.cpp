@@ -16,14 +16,38 @@ bool isOptimizer(const std::string& name)
 }
 
 /// Kernels that reach into the memory of other ranks' devices: sums of vLLM, SGLang and AITER (cross_device_…), of PyTorch's
-/// symmetric memory (multimem_…, one_shot_…), of TensorRT-LLM, and what DeepEP sends to experts.
+/// symmetric memory (multimem_…, one_shot_…), of TensorRT-LLM, and what is sent to experts by DeepEP (in whatever namespace it
+/// was built: DeepSeek's own traces say dpsk::ep), which also waits for all in notify_…, by MoRI and by TensorRT-LLM.
 bool exchangesWithPeers(const std::string& name)
 {
-    constexpr auto kWords = std::to_array<std::string_view>(
-        {"cross_device_reduce", "cross_device_store", "multimem_all_", "multimem_one_shot", "one_shot_all_reduce",
-         "two_shot_all_reduce", "oneShotAllReduce", "twoShotAllReduce", "allreduce_fusion_kernel", "allreduce_prototype",
-         "deep_ep::intranode::dispatch", "deep_ep::intranode::combine", "deep_ep::internode::dispatch",
-         "deep_ep::internode::combine", "deep_ep::internode_ll::dispatch", "deep_ep::internode_ll::combine", "nvshmem"});
+    constexpr auto kWords = std::to_array<std::string_view>({"cross_device_reduce",
+                                                             "cross_device_store",
+                                                             "multimem_all_",
+                                                             "multimem_one_shot",
+                                                             "one_shot_all_reduce",
+                                                             "two_shot_all_reduce",
+                                                             "oneShotAllReduce",
+                                                             "twoShotAllReduce",
+                                                             "allreduce_fusion_kernel",
+                                                             "allreduce_prototype",
+                                                             "intranode::dispatch",
+                                                             "intranode::combine",
+                                                             "intranode::notify_dispatch",
+                                                             "intranode::cached_notify",
+                                                             "internode::dispatch",
+                                                             "internode::combine",
+                                                             "internode::notify_dispatch",
+                                                             "internode::cached_notify",
+                                                             "internode_ll::dispatch",
+                                                             "internode_ll::combine",
+                                                             "hybrid_ep::dispatch",
+                                                             "hybrid_ep::combine",
+                                                             "EpDispatchIntra",
+                                                             "EpDispatchInter",
+                                                             "EpCombineIntra",
+                                                             "EpCombineInter",
+                                                             "moeAllToAllKernel",
+                                                             "nvshmem"});
     return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 

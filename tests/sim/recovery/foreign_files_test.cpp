@@ -125,6 +125,51 @@ TEST(ForeignFiles, AStepIsWhatTheDeviceDidOfWhatWasAskedWithinItsMark)
     EXPECT_EQ(sim::answersOf(run).times.ranks.at(0).computingNs, 920'000);
 }
 
+TEST(ForeignFiles, AStepIsAsLongAsTheDeviceTakesWhereTheHostRunsAhead)
+{
+    // No twin on the device, and a host that has asked for all three before the first is done.
+    const auto run = [](std::int64_t hostTakes) {
+        Written file(R"("distributedInfo":{"rank":0,"world_size":1},)");
+        for (int step = 0; step < 3; ++step) {
+            const std::int64_t host = 1000 + step * hostTakes, device = std::max<std::int64_t>(2000 + step * 1000, host + 60);
+            file.span("user_annotation", "ProfilerStep#" + std::to_string(step), 100, host, hostTakes - 10);
+            file.kernel("fwd", host + 20, device, 400).kernel("bwd", host + 30, device + 400, 500);
+        }
+        return sim::recover(file.read()).steps.steps;
+    };
+    const auto ahead = run(100), together = run(1000);
+    ASSERT_EQ(ahead.size(), 3U);
+    EXPECT_EQ(ahead[1].startNs, 3'000'000);
+    EXPECT_EQ(ahead[1].endNs, 3'900'000);
+    const auto slow = run(5000); // the device waits for the host: its own mark is the step
+    ASSERT_EQ(slow.size(), 3U);
+    EXPECT_EQ(slow[1].endNs - slow[1].startNs, 4'990'000);
+}
+
+TEST(ForeignFiles, KernelsOfDeepEpAreCommunicationInAnyNamespace)
+{
+    // Names of DeepSeek's published training trace (deepseek-ai/profile-data, train.json).
+    Written file(R"("distributedInfo":{"rank":0,"world_size":64},)");
+    file.span("user_annotation", "ProfilerStep#1", 100, 1000, 1000).kernel("gemm", 1000, 1000, 300);
+    std::int64_t at = 1300;
+    for (const char* name :
+         {"void dpsk::ep::internode::combine<false, 8, __nv_bfloat16, 8, 2, 16, 24>(int4*)",
+          "void dpsk::ep::internode::cached_notify<false>(int)", "void dpsk::ep::internode::dispatch<false, 8, true, 8>(int4*)",
+          "void dpsk::ep::internode::notify_dispatch<false, 8>(int const*)", "void deep_ep::intranode::dispatch<8>(int4*)",
+          "void deep_ep::internode_ll::combine<true>(void*)"}) {
+        file.kernel(name, at - 200, at, 100);
+        at += 100;
+    }
+    file.kernel("void dpsk::ep::cuda::get_dispatch_layout<256, 32, 8>(long const*)", 1800, at, 50);
+    const sim::Recovered run = sim::recover(file.read());
+    ASSERT_EQ(run.evidence.ranks.at(0).comms.size(), 6U);
+    for (const sim::CommSpan& span : run.evidence.ranks[0].comms)
+        EXPECT_EQ(span.exchange, sim::Exchange::allToAll);
+    const sim::RankTime time = sim::answersOf(run).times.ranks.at(0);
+    EXPECT_EQ(time.computingNs, 350'000);
+    EXPECT_EQ(time.exposedCommNs, 600'000);
+}
+
 TEST(ForeignFiles, KernelsThatReachIntoOtherGpusAreCommunication)
 {
     const sim::Recording recording =

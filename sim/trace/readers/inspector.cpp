@@ -131,8 +131,13 @@ private:
         };
         const double lasted = real(transfer, start + "_exec_time_us", -1);
         const json* times = part(transfer, "event_trace_ts");
-        const double began = times == nullptr ? -1 : real(*times, start + "_start_ts", -1);
-        const double ended = times == nullptr ? -1 : real(*times, start + "_stop_ts", -1);
+        auto [began, ended] = times == nullptr ? std::pair(-1.0, -1.0) : kernelTimes(*times);
+        if (began >= 0 && ended >= began && lasted >= 0) {
+            began = std::max(0.0, ended - lasted); // ends are what all members have in common
+        } else if (began < 0 && times != nullptr) {
+            began = real(*times, start + "_start_ts", -1);
+            ended = real(*times, start + "_stop_ts", -1);
+        }
         const double dumped = real(m_metadata, "dump_timestamp_us", -1);
         const double length = lasted >= 0 ? lasted : ended >= began && began >= 0 ? ended - began : -1;
         const double at = began >= 0 ? began : dumped - std::max(length, 0.0);
@@ -153,6 +158,25 @@ private:
         m_builder.addCollective(collective, 0);
     }
 
+    /// When the first channel's kernel began and the last's ended, -1 where that is not said. The collective's own times are
+    /// those of its being enqueued.
+    static std::pair<double, double> kernelTimes(const json& times)
+    {
+        std::pair<double, double> of{-1, -1};
+        const auto channels = times.find("kernel_events");
+        if (channels == times.end() || !channels->is_array())
+            return of;
+        for (const json& channel : *channels) {
+            const double start = channel.is_object() ? real(channel, "kernel_start_ts", 0) : 0;
+            const double stop = channel.is_object() ? real(channel, "kernel_stop_ts", 0) : 0;
+            if (start <= 0 || stop < start)
+                continue;
+            of.first = of.first < 0 ? start : std::min(of.first, start);
+            of.second = std::max(of.second, stop);
+        }
+        return of;
+    }
+
     static std::string wordOf(const json& object, const char* key, const std::string& otherwise)
     {
         const auto found = object.find(key);
@@ -167,6 +191,13 @@ private:
         collective.sequence = whole(transfer, start + "_sn", -1);
         collective.isPointToPoint = isPointToPoint;
         collective.group = groupOfHeader();
+        // NCCL counts what one member gives, or gets, where others give or get as much each.
+        const std::string kind = collectiveOfKernelName(name);
+        const int members =
+            collective.group < 0 ? 0 : m_builder.recording.groups[static_cast<std::size_t>(collective.group)].size;
+        if ((kind == "allgather" || kind == "reduce_scatter" || kind == "all_to_all") && members > 0 && collective.bytes > 0 &&
+            collective.bytes < INT64_MAX / members)
+            collective.bytes *= members;
         return collective;
     }
 

@@ -205,6 +205,30 @@ TEST(NcclInspector, LinesTakeTheirHeaderFromThemselvesOrTheLineBefore)
     }
 }
 
+TEST(NcclInspector, KernelsSayWhenAndBytesAreThoseOfAllMembers)
+{
+    // As with NCCL_INSPECTOR_DUMP_VERBOSE: the collective's own times are those of its being enqueued.
+    const auto line = [](const char* collective, int number) {
+        return R"({"header":{"id":"0x7f8","rank":0,"n_ranks":4,"nnodes":1},"metadata":{"inspector_output_format_version":"v4.2",)"
+               R"("dump_timestamp_us":1748030377748202,"hostname":"a","pid":1},"coll_perf":{"coll":")" +
+               std::string(collective) + R"(","coll_sn":)" + std::to_string(number) +
+               R"(,"coll_msg_size_bytes":1024,"coll_exec_time_us":40,"coll_timing_source":"kernel_gpu","event_trace_ts":)"
+               R"({"coll_start_ts":1748030377700000,"coll_stop_ts":1748030377700010,"kernel_events":[)"
+               R"({"channel_id":0,"kernel_start_ts":1748030377700100,"kernel_stop_ts":1748030377700150},)"
+               R"({"channel_id":1,"kernel_start_ts":1748030377700090,"kernel_stop_ts":1748030377700145}]}}})"
+               "\n";
+    };
+    const std::string lines = line("AllGather", 1) + line("AllReduce", 2) + line("ReduceScatter", 3);
+    const Recording recording = sim::readRecording(lines.data(), lines.size(), "a-pid1.log");
+    const auto& collectives = recording.ranks.at(0).collectives;
+    ASSERT_EQ(collectives.size(), 3U);
+    for (const sim::RecordedCollective& collective : collectives) {
+        EXPECT_EQ(collective.durationNs, 40'000);
+        EXPECT_EQ(collective.startNs + collective.durationNs, 1748030377700150000);
+        EXPECT_EQ(collective.bytes, recording.names[collective.name] == "allreduce" ? 1024 : 4096);
+    }
+}
+
 class NsightFile {
 public:
     explicit NsightFile(const char* statements)

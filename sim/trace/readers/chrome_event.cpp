@@ -2,6 +2,7 @@
 
 #include "sim/index.h"
 #include "sim/trace/readers/operator_shape.h"
+#include "sim/trace/readers/xla_rows.h"
 
 #include <algorithm>
 #include <charconv>
@@ -325,6 +326,10 @@ ChromeEvents::Row& ChromeEvents::rowOf(const ChromeEvent& event)
 
 const char* ChromeEvents::take(const ChromeEvent& event)
 {
+    if (event.ph.empty() && event.name.empty() && event.pid.empty() && event.ts.empty() && event.args.empty()) {
+        m_builder.skip("empty event", "a list of XLA's profiler ends with one");
+        return nullptr;
+    }
     if (event.ph.size() != 3 || event.ph.front() != '"')
         return event.ph.empty() ? "it has no \"ph\"" : "its \"ph\" is no letter";
     const char phase = event.ph[1];
@@ -469,6 +474,11 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
         if (kind == RecordedKind::cpuOp)
             m_builder.setKind(span, RecordedKind::annotation);
     }
+    if (event.cat.empty() && event.args.find("\"step_num\"") != std::string_view::npos) // StepTraceAnnotation of JAX
+        forEachMember(event.args, [&](std::string_view key, std::string_view value) {
+            if (const auto number = key == "step_num" ? wholeNumber(inside(value)) : std::nullopt; number && *number >= 0)
+                m_builder.addStep(*number, span, false);
+        });
     if (category == Category::own && m_builder.processName(pid).starts_with("rank "))
         takeOwn(event, span, track);
     if (kind == RecordedKind::cpuOp && isShapedOperator(text))
@@ -680,6 +690,7 @@ void ChromeEvents::finish()
 {
     if (!m_anyCollective)
         m_hostCalls.settle(m_builder);
+    settleXlaRows(m_builder);
     std::size_t open = 0;
     const std::int64_t lastNs = m_builder.lastNs();
     for (const auto& [key, row] : m_rows)

@@ -28,6 +28,8 @@ public:
     /// The row of a process and thread (or stream), as the file names them.
     std::uint32_t track(std::string_view process, std::string_view thread);
     RecordedTrack& at(std::uint32_t track) { return m_tracks[track]; }
+    std::size_t trackCount() const { return m_tracks.size(); }
+    std::uint32_t trackOf(std::uint32_t span) const { return m_trackOf[span]; }
     void nameProcess(std::string_view process, std::string_view name) { m_processNames[std::string(process)] = name; }
     void labelProcess(std::string_view process, std::string_view label) { m_processLabels[std::string(process)] = label; }
     /// Each process of the file is a worker of its own, of unknown rank where its name says none.

@@ -8,6 +8,7 @@
 #include "sim/trace/readers/named_groups.h"
 #include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
+#include "sim/trace/readers/xla_rows.h"
 
 #include <nlohmann/json.hpp>
 
@@ -317,6 +318,8 @@ private:
                     throw Error(m_file.path + ": none of its " + std::to_string(skip.count) +
                                 (skip.count == 1 ? " event" : " events") + " can be read; " + skip.why);
         Recording recording = m_builder.finish(m_baseNs);
+        if (m_events.isOfXlaDevices())
+            shareXlaSteps(recording);
         m_job.settle(recording);
         joinNamedGroups(recording);
         return recording;

@@ -690,7 +690,7 @@ void ChromeEvents::finish()
 {
     if (!m_anyCollective)
         m_hostCalls.settle(m_builder);
-    settleXlaRows(m_builder);
+    m_isOfXlaDevices = settleXlaRows(m_builder);
     std::size_t open = 0;
     const std::int64_t lastNs = m_builder.lastNs();
     for (const auto& [key, row] : m_rows)

@@ -33,6 +33,7 @@ public:
     void finish();
     int device() const; ///< on which most kernels ran; -1: none
     bool isOwn() const { return m_isOwn; }
+    bool isOfXlaDevices() const { return m_isOfXlaDevices; }                    ///< from finish() on
     bool looksLikeEpoch() const { return m_firstNs > 100'000'000'000'000'000; } ///< later than 1973
     int slices() const { return m_slices; }
 
@@ -94,6 +95,7 @@ private:
     int m_slices = 1;
     std::vector<std::pair<std::uint32_t, std::int32_t>> m_sliceOf; ///< span, slice
     bool m_isOwn = false;
+    bool m_isOfXlaDevices = false;
     HostCalls m_hostCalls;
     bool m_anyCollective = false; ///< of those that their events tell of
 };

@@ -55,7 +55,7 @@ std::string collectiveOfOperator(std::string name)
 
 } // namespace
 
-void settleXlaRows(RecordingBuilder& builder)
+bool settleXlaRows(RecordingBuilder& builder)
 {
     std::vector<XlaRow> rows(builder.trackCount(), XlaRow::none);
     std::vector<std::string> devices; // processes, in their order
@@ -72,7 +72,7 @@ void settleXlaRows(RecordingBuilder& builder)
             devices.push_back(row.process);
     }
     if (devices.empty())
-        return;
+        return false;
     for (std::uint32_t span = 0; span < builder.spanCount(); ++span) {
         const XlaRow row = rows[builder.trackOf(span)];
         const std::string& name = builder.recording.names[builder.nameOf(span)];
@@ -104,12 +104,22 @@ void settleXlaRows(RecordingBuilder& builder)
     }
     if (devices.size() == 1) {
         builder.about.device = *deviceOf(builder.processName(devices.front()));
-        return;
+        return false;
     }
     for (std::uint32_t track = 0; track < rows.size(); ++track)
         if (rows[track] == XlaRow::none)
             builder.at(track).process = devices.front();
     builder.splitByProcess();
+    return true;
+}
+
+void shareXlaSteps(Recording& recording)
+{
+    const auto said = std::find_if(recording.ranks.begin(), recording.ranks.end(),
+                                   [](const RankRecording& rank) { return !rank.steps.empty(); });
+    for (RankRecording& rank : recording.ranks)
+        if (said != recording.ranks.end() && rank.steps.empty())
+            rank.steps = said->steps;
 }
 
 } // namespace sim

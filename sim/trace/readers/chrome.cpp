@@ -219,10 +219,14 @@ private:
         if (result == Scan::bad)
             return resume(m_window.at, false);
         m_window.at = at;
-        if (const char* why = m_events.take(event))
+        const std::string_view written(first, static_cast<std::size_t>(at - first));
+        const bool isEmpty = event.ph.empty() && written.find_first_not_of("{} \t\r\n") == std::string_view::npos;
+        if (const char* why = isEmpty ? nullptr : m_events.take(event))
             damaged(why, first);
         else
             ++m_builder.file().events;
+        if (isEmpty)
+            m_builder.skip("empty event", "a list of XLA's profiler ends with one");
         return true;
     }
 

@@ -326,10 +326,6 @@ ChromeEvents::Row& ChromeEvents::rowOf(const ChromeEvent& event)
 
 const char* ChromeEvents::take(const ChromeEvent& event)
 {
-    if (event.ph.empty() && event.name.empty() && event.pid.empty() && event.ts.empty() && event.args.empty()) {
-        m_builder.skip("empty event", "a list of XLA's profiler ends with one");
-        return nullptr;
-    }
     if (event.ph.size() != 3 || event.ph.front() != '"')
         return event.ph.empty() ? "it has no \"ph\"" : "its \"ph\" is no letter";
     const char phase = event.ph[1];

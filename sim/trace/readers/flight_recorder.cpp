@@ -139,7 +139,9 @@ std::int64_t lastCompleted(const json& document, const json& entry)
 
 Recording recordingOf(const json& document, const ReadingFile& file, std::uint64_t bytes)
 {
-    const json* entries = memberOf(document, "entries");
+    // PyTorch 2.2 dumped the list alone.
+    const bool isList = document.is_array() && !document.empty() && memberOf(document.front(), "profiling_name") != nullptr;
+    const json* entries = isList ? &document : memberOf(document, "entries");
     if (entries == nullptr || !entries->is_array())
         throw Error(file.path + ": is no flight recorder's dump: it has no list \"entries\"");
     RecordingBuilder builder;
@@ -217,6 +219,8 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
         const json* isP2p = memberOf(entry, "is_p2p");
         collective.isPointToPoint = isP2p != nullptr && isP2p->is_boolean() ? isP2p->get<bool>() : isPointToPointName(name);
         collective.sequence = numberOf(entry, collective.isPointToPoint ? "p2p_seq_id" : "collective_seq_id", -1);
+        if (collective.sequence < 0) // one number for both, before 2.4
+            collective.sequence = numberOf(entry, "seq_id", -1);
         const std::int64_t created = std::clamp<std::int64_t>(numberOf(entry, "time_created_ns", 0), 0, kMostTraceNs);
         const std::int64_t started = std::clamp<std::int64_t>(numberOf(entry, "time_discovered_started_ns", 0), 0, kMostTraceNs);
         const std::int64_t completed = std::clamp<std::int64_t>(

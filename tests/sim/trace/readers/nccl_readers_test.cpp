@@ -88,6 +88,32 @@ TEST(FlightRecorder, WhatIsRetiredIsOverThoughNobodyTimedIt)
         EXPECT_TRUE(group.ranks.empty()) << group.name;
 }
 
+TEST(FlightRecorder, OfThePastIsAListWithOneNumber)
+{
+    // A pickle of protocol 2 as PyTorch 2.2 wrote it: [{'seq_id': 3, 'profiling_name': 'nccl:all_reduce', 'time_created_ns': …}].
+    std::string dump("\x80\x02]}(", 5);
+    const auto key = [&dump](const std::string& text) {
+        dump += std::string("X") + static_cast<char>(text.size()) + std::string(3, 0) + text;
+    };
+    key("seq_id");
+    dump += std::string("K\x03", 2);
+    key("profiling_name");
+    key("nccl:all_reduce");
+    key("time_created_ns");
+    dump += std::string("\x8a\x08\x00\x00\x5a\x98\xd2\x9d\x97\x17", 10);
+    key("state");
+    key("completed");
+    dump += "ua.";
+    const Recording recording = sim::readRecording(dump.data(), dump.size(), "nccl_trace_rank_1");
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    EXPECT_EQ(rank.rank, 1);
+    ASSERT_EQ(rank.collectives.size(), 1U);
+    EXPECT_EQ(rank.collectives[0].sequence, 3);
+    EXPECT_EQ(recording.names[rank.collectives[0].name], "all_reduce");
+    const std::string other("\x80\x02]K\x01\x61.");
+    EXPECT_THAT(refusal(other), HasSubstr("entries"));
+}
+
 TEST(FlightRecorder, FindsMembersOfItsGroupsInAnotherFileOfTheRank)
 {
     const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "flight-and-kineto";

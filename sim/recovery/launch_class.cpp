@@ -51,6 +51,19 @@ bool exchangesWithPeers(const std::string& name)
     return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
+/// Of a mark that ends with its pass in brackets.
+OpClass passOfMark(std::string_view name)
+{
+    constexpr auto kPasses = std::to_array<std::pair<std::string_view, OpClass>>({{"(F)", OpClass::forward},
+                                                                                  {"(B)", OpClass::backward},
+                                                                                  {"(I)", OpClass::backwardInput},
+                                                                                  {"(W)", OpClass::backwardWeight}});
+    for (const auto& [ending, pass] : kPasses)
+        if (name.size() > ending.size() && name.ends_with(ending))
+            return pass;
+    return OpClass::other;
+}
+
 /// Spans of time, one in another or one after another.
 class Intervals {
 public:
@@ -86,6 +99,7 @@ LaunchNames::LaunchNames(const Recording& recording)
         isOptimizer.push_back(sim::isOptimizer(recording.names[name]));
         isWait.push_back(recording.names[name].starts_with("wait"));
         isExchange.push_back(exchangesWithPeers(recording.names[name]));
+        markOf.push_back(passOfMark(recording.names[name]));
     }
 }
 
@@ -103,7 +117,8 @@ ClassOfStart::ClassOfStart(const Recording& recording, const RankRecording& rank
     // Nodes of the graph run on the engine's own threads, and some on the one that called it.
     Intervals optimizers;
     std::vector<Intervals> backwards(rank.tracks.size());
-    bool anyBackward = false;
+    std::vector<std::vector<std::uint32_t>> marks(rank.tracks.size()); // spans, by start
+    bool anyBackward = false, anyMark = false;
     for (std::size_t t = 0; t < rank.tracks.size(); ++t)
         for (std::uint32_t i = rank.tracks[t].first; !rank.tracks[t].isDevice && i < rank.tracks[t].last; ++i) {
             if (names.isAutograd[spans.name[i]]) {
@@ -112,11 +127,25 @@ ClassOfStart::ClassOfStart(const Recording& recording, const RankRecording& rank
             }
             if (names.isOptimizer[spans.name[i]])
                 optimizers.add(spans.startNs[i], spans.endNs(i));
+            if (names.markOf[spans.name[i]] != OpClass::other && spans.kind[i] == RecordedKind::annotation) {
+                marks[t].push_back(i);
+                anyMark = true;
+            }
         }
+    const auto markAt = [&](std::size_t track, std::int64_t ns) { // the innermost
+        constexpr int kMostNested = 16;
+        const std::vector<std::uint32_t>& of = marks[track];
+        auto after = std::upper_bound(of.begin(), of.end(), ns,
+                                      [&spans](std::int64_t at, std::uint32_t mark) { return at < spans.startNs[mark]; });
+        for (int i = 0; i < kMostNested && after != of.begin(); ++i)
+            if (--after; spans.endNs(*after) > ns)
+                return names.markOf[spans.name[*after]];
+        return OpClass::other;
+    };
     optimizers.sort();
     for (Intervals& thread : backwards)
         thread.sort();
-    if (!anyBackward && optimizers.isEmpty())
+    if (!anyBackward && !anyMark && optimizers.isEmpty())
         return;
     for (const RecordedLink& link : rank.links) {
         if (link.kind != RecordedLink::Kind::launch)
@@ -125,7 +154,9 @@ ClassOfStart::ClassOfStart(const Recording& recording, const RankRecording& rank
                                             [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
         const auto track = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, after - rank.tracks.begin() - 1));
         const std::int64_t at = spans.startNs[link.from];
-        m_classes.emplace_back(spans.startNs[link.to], optimizers.hold(at)         ? OpClass::optimizer
+        const OpClass marked = markAt(track, at);
+        m_classes.emplace_back(spans.startNs[link.to], marked != OpClass::other    ? marked
+                                                       : optimizers.hold(at)       ? OpClass::optimizer
                                                        : backwards[track].hold(at) ? OpClass::backward
                                                        : anyBackward               ? OpClass::forward
                                                                                    : OpClass::other);

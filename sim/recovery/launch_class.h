@@ -15,6 +15,7 @@ namespace sim {
 struct LaunchNames {
     explicit LaunchNames(const Recording&);
     std::vector<bool> isAutograd, isOptimizer, isWait, isExchange; ///< [name]
+    std::vector<OpClass> markOf; ///< [name]: of marks that say their pass, "attn(F)", "mlp(W)" as DeepSeek's; else `other`
 };
 
 /// What the device's spans of a rank are for, by when they begin, out of who launched them or what Rankscope's own files say.

@@ -1,5 +1,6 @@
 // What other people's recorders write otherwise than a job of NCCL under CUDA: files that number nobody, marks of steps that
 // cover a part of them, exchanges that are no kernel of NCCL's, hosts without devices.
+#include "sim/recovery/launch_class.h"
 #include "sim/recovery/rank_numbers.h"
 #include "sim/recovery/recover.h"
 #include "sim/recovery/run_answers.h"
@@ -144,6 +145,26 @@ TEST(ForeignFiles, AStepIsAsLongAsTheDeviceTakesWhereTheHostRunsAhead)
     const auto slow = run(5000); // the device waits for the host: its own mark is the step
     ASSERT_EQ(slow.size(), 3U);
     EXPECT_EQ(slow[1].endNs - slow[1].startNs, 4'990'000);
+}
+
+TEST(ForeignFiles, MarksThatNameTheirPassTellWhatTheirKernelsAreFor)
+{
+    // As in DeepSeek's published training trace: no autograd, "attn(F)", "mlp(B)", "mlp(W)".
+    const sim::Recording recording = Written(R"("distributedInfo":{"rank":0,"world_size":1},)")
+                                         .span("user_annotation", "ProfilerStep#1", 100, 1000, 900)
+                                         .span("user_annotation", "mlp(F)", 100, 1000, 100)
+                                         .span("user_annotation", "attn(B)", 100, 1100, 100)
+                                         .span("user_annotation", "attn(W)", 100, 1200, 50)
+                                         .kernel("gemm_a", 1010, 2000, 10)
+                                         .kernel("gemm_b", 1110, 2010, 10)
+                                         .kernel("gemm_c", 1210, 2020, 10)
+                                         .kernel("gemm_d", 1300, 2030, 10)
+                                         .read();
+    const sim::ClassOfStart classes(recording, recording.ranks.at(0), sim::LaunchNames(recording));
+    EXPECT_EQ(classes.of(2'000'000), sim::OpClass::forward);
+    EXPECT_EQ(classes.of(2'010'000), sim::OpClass::backward);
+    EXPECT_EQ(classes.of(2'020'000), sim::OpClass::backwardWeight);
+    EXPECT_EQ(classes.of(2'030'000), sim::OpClass::other);
 }
 
 TEST(ForeignFiles, KernelsOfDeepEpAreCommunicationInAnyNamespace)

@@ -280,10 +280,10 @@ TEST(PlanCommand, AnswersAsTheManualHasIt)
         return std::string(text.data());
     };
     const auto isTold = [&](const std::string& text) { EXPECT_THAT(manual, HasSubstr(text)); };
-    const json inTime = runJson("plan " + gallery("05-") + " --days 20 --set training.tokens=1e11 --gpus 256 --json");
+    const json inTime = runJson("plan " + gallery("05-") + " --days 21 --set training.tokens=1e11 --gpus 256 --json");
     EXPECT_EQ(inTime.at("gpus"), 24);
-    isTold("24 do it in 19.9, with pp 3, dp 8 in " + twoDigits(inTime.at("best").at(0).at("step_time_s")) + " a step");
-    EXPECT_NEAR(inTime.at("deadline").at("run_days").get<double>(), 19.9, 0.05);
+    isTold("24 do it in 20.1, with pp 3, dp 8 in " + twoDigits(inTime.at("best").at(0).at("step_time_s")) + " a step");
+    EXPECT_NEAR(inTime.at("deadline").at("run_days").get<double>(), 20.1, 0.05);
     EXPECT_NEAR(inTime.at("deadline").at("tried").at(7).at("least_days").get<double>(), 26.5, 0.05);
 
     const json free =
@@ -319,10 +319,12 @@ TEST(PlanCommand, SaysWhichLayoutLosesLeastWhereNotAllGoesAsPlanned)
     EXPECT_EQ(robust["cases"][0]["name"], "as given");
     for (const json& layout : robust["layouts"])
         EXPECT_EQ(layout["step_time_s"].size(), robust["cases"].size());
-    EXPECT_THAT(robust["text"].get<std::string>(), testing::StartsWith("Loses least: pp 2, dp 8, at most 0.4 % behind the best"));
+    EXPECT_THAT(robust["text"].get<std::string>(),
+                testing::StartsWith("The first loses least: at most 0.9 % behind the best of these"));
     const Outcome printed = run(command);
     EXPECT_THAT(printed.out, HasSubstr("one GPU's transfers take twice as long"));
-    EXPECT_THAT(printed.out, HasSubstr("the first is at most 1.4 % behind the best of these (one GPU's transfers take twice"));
+    EXPECT_THAT(printed.out,
+                HasSubstr("The first loses least: at most 0.9 % behind the best of these (one GPU's transfers take twice"));
     EXPECT_EQ(run(command + " --objective headroom").code, 2);
     EXPECT_EQ(run(command + " --sizes 8,16").code, 2);
 }
@@ -332,10 +334,10 @@ TEST(PlanCommand, DealsLayersByWhatStagesCost)
     const std::string command =
         "plan " + gallery("45-") + " --fix layout.tp=4 --fix layout.pp=8 --fix schedule.kind=interleaved-1f1b";
     const json even = runJson(command + " --json")["best"][0];
-    EXPECT_NEAR(even["step_time_s"], 11.04, 0.005);
+    EXPECT_NEAR(even["step_time_s"], 11.14, 0.005);
     const std::string freed = command + " --free schedule.layers_per_stage";
     const json best = runJson(freed + " --json")["best"][0];
-    EXPECT_NEAR(best["step_time_s"], 10.52, 0.005);
+    EXPECT_NEAR(best["step_time_s"], 10.63, 0.005);
     const json layers = best["settings"]["/schedule/layers_per_stage"];
     EXPECT_EQ(layers.back(), 0);
     EXPECT_THAT(run(freed + " --top 1").out, HasSubstr("Layers of each stage of 1: " + layers.dump()));

@@ -217,7 +217,7 @@ double CostModel::castSeconds(const OpShape& shape) const
 /// forward; in small heads exponentials cost as much as products (Shah et al. 2024, FlashAttention-3, section 3). A block of the
 /// GPU works on 128 queries of a head, and of a causal sequence the last block has the work of two: few heads, as of tensor
 /// parallelism, leave multiprocessors idle at its end. The numbers are those of FlashAttention-2 and cuDNN on Hopper
-/// (tools/measure/torch_kernels.py), 78 shapes within 7 % in the root mean square.
+/// (tools/measure/torch_kernels.py), 100 rows within 7 % in the root mean square.
 double CostModel::attentionSeconds(const OpShape& shape) const
 {
     const Efficiency& efficiency = m_cluster.efficiency;

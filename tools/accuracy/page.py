@@ -271,7 +271,7 @@ def page(answer):
         "",
         "## Attention",
         "",
-        "What attention takes was measured on one H200 (`tools/measure/torch_kernels.py`): 78 rows of FlashAttention-2 and cuDNN, in "
+        "What attention takes was measured on one H200 (`tools/measure/torch_kernels.py`): 100 rows of FlashAttention-2 and cuDNN, in "
         "`tests/data/measured/h200_kernels.json`, forward and backward. One rate for each direction and one length at which half of it is "
         "reached were off by 32 % (root mean square), and up to three times too fast for few heads, as tensor parallelism leaves them; with "
         "the blocks' last wave and a length for each direction it is 7 %. GPUs other than Hopper's have the form and the ratio from there, "

@@ -255,52 +255,53 @@ void RankReader::readSpans()
 }
 
 /// A step is what the device did of what its host asked for meanwhile. Recorders draw that as the mark's twin on the device, some
-/// around the last kernels alone (ROCm's leaves out what an operator in the mark launched), others not at all: then the host's
-/// mark is the step where the device keeps up with it, and says little where the host runs ahead.
+/// around the last kernels alone (ROCm's leaves out what an operator in the mark launched), others not at all: then a step ends
+/// where the host's mark does, or later, when the device has done all that was asked until then; and the next begins there.
 void RankReader::readSteps()
 {
     struct Asked {
         std::int64_t atNs = 0, startNs = 0, endNs = 0;
+        std::int64_t allDoneNs = 0; ///< end of this and of all that was asked before
     };
     std::vector<Asked> asked;
     const auto hasTwin = [](const RecordedStep& step) {
         return step.deviceStartNs >= 0 && step.deviceEndNs > step.deviceStartNs;
     };
-    const bool anyTwin = std::any_of(m_rank.steps.begin(), m_rank.steps.end(), hasTwin);
     if (!m_rank.steps.empty()) {
         const RecordedSpans& spans = m_rank.spans;
         for (const RecordedLink& link : m_rank.links)
             if (link.kind == RecordedLink::Kind::launch && isDeviceWork(spans.kind[link.to]))
                 asked.push_back({spans.startNs[link.from], spans.startNs[link.to], spans.endNs(link.to)});
         std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.atNs < b.atNs; });
+        std::int64_t allDoneNs = INT64_MIN;
+        for (Asked& of : asked)
+            of.allDoneNs = allDoneNs = std::max(allDoneNs, of.endNs);
     }
     const auto isBefore = [](const Asked& of, std::int64_t ns) { return of.atNs < ns; };
-    const auto doneOf = [&](const RecordedStep& step) {
-        std::pair<std::int64_t, std::int64_t> done{INT64_MAX, INT64_MIN};
-        for (auto at = std::lower_bound(asked.begin(), asked.end(), step.startNs, isBefore);
-             at != asked.end() && at->atNs < step.endNs; ++at) {
-            done.first = std::min(done.first, at->startNs);
-            done.second = std::max(done.second, at->endNs);
-        }
-        return done;
+    /// The instant, or when the device has done what was asked before it.
+    const auto doneBy = [&](std::int64_t ns) {
+        const auto after = std::lower_bound(asked.begin(), asked.end(), ns, isBefore);
+        return after == asked.begin() ? ns : std::max(ns, std::prev(after)->allDoneNs);
     };
-    const bool isHostAhead = !anyTwin && std::any_of(m_rank.steps.begin(), m_rank.steps.end(), [&](const RecordedStep& step) {
-        constexpr std::int64_t kPart = 50; // 2 % of the step
-        return doneOf(step).second - (step.endNs - step.startNs) / kPart > step.endNs;
-    });
+    const bool anyTwin = std::any_of(m_rank.steps.begin(), m_rank.steps.end(), hasTwin);
     for (const RecordedStep& step : m_rank.steps) {
         StepMark mark{.number = step.number, .startNs = step.startNs, .endNs = step.endNs};
         if (hasTwin(step)) {
             mark.startNs = step.deviceStartNs;
             mark.endNs = step.deviceEndNs;
-            const auto [first, last] = doneOf(step);
+            std::int64_t first = INT64_MAX, last = INT64_MIN;
+            for (auto at = std::lower_bound(asked.begin(), asked.end(), step.startNs, isBefore);
+                 at != asked.end() && at->atNs < step.endNs; ++at) {
+                first = std::min(first, at->startNs);
+                last = std::max(last, at->endNs);
+            }
             if (first <= last && (last - first) / 2 > mark.endNs - mark.startNs) {
                 mark.startNs = std::min(mark.startNs, first);
                 mark.endNs = std::max(mark.endNs, last);
             }
-        } else if (const auto [first, last] = doneOf(step); isHostAhead && first < last) {
-            mark.startNs = first;
-            mark.endNs = last;
+        } else if (!anyTwin) {
+            mark.startNs = doneBy(step.startNs);
+            mark.endNs = doneBy(step.endNs);
         }
         m_result.steps.push_back(mark);
     }

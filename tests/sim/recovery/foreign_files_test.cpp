@@ -138,9 +138,9 @@ TEST(ForeignFiles, AStepIsAsLongAsTheDeviceTakesWhereTheHostRunsAhead)
         }
         return sim::recover(file.read()).steps.steps;
     };
-    const auto ahead = run(100), together = run(1000);
+    const auto ahead = run(100);
     ASSERT_EQ(ahead.size(), 3U);
-    EXPECT_EQ(ahead[1].startNs, 3'000'000);
+    EXPECT_EQ(ahead[1].startNs, 2'900'000); // what was asked before it is done
     EXPECT_EQ(ahead[1].endNs, 3'900'000);
     const auto slow = run(5000); // the device waits for the host: its own mark is the step
     ASSERT_EQ(slow.size(), 3U);

@@ -294,6 +294,7 @@ void LivePanel::show(const LiveUpdate& update)
             setClock(LiveClock::wall);
             m_grid.setHint(tr("This job told no scenario: rankscope-live collect FILE lays its ranks out, and predicts them.")
                                .toStdString());
+            m_gridCanvas->requestFrame();
         }
     }
     if (update.prediction) {

@@ -1,5 +1,7 @@
 #include "app/views/common/labels.h"
 
+#include "app/views/common/wrapped_lines.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -215,8 +217,12 @@ void drawEmpty(Canvas& canvas, const Theme& theme, std::string_view title, std::
     const float middle = std::floor((area.top + area.bottom) / 2);
     textInside(canvas, {area.left + 8, middle - height - 2, area.right - 8, middle - 2}, title, theme.text, FontFace::bold,
                Align::center);
-    textInside(canvas, {area.left + 8, middle + 2, area.right - 8, middle + height + 2}, hint, theme.mutedText, FontFace::body,
-               Align::center);
+    float top = middle + 2;
+    for (const std::string& line : wrappedLines(canvas, hint, area.width() - 16, FontFace::body)) {
+        textInside(canvas, {area.left + 8, top, area.right - 8, top + height}, line, theme.mutedText, FontFace::body,
+                   Align::center);
+        top += height;
+    }
 }
 
 } // namespace app

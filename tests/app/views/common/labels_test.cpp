@@ -1,5 +1,8 @@
 #include "app/views/common/labels.h"
 
+#include "app/canvas/recorder_canvas.h"
+#include "app/views/common/theme.h"
+
 #include <gtest/gtest.h>
 
 namespace app {
@@ -15,6 +18,19 @@ TEST(Labels, OfADifferenceAddUpWithTheTwoNumbersBesideIt)
     EXPECT_EQ(sizeThatAddsUp("412 ms", "1.20 s", "788 ms"), "788 ms") << "not in one unit";
     EXPECT_EQ(sizeThatAddsUp("412 ms", "412 ms", "12.0 µs"), "12.0 µs") << "too small to be seen";
     EXPECT_EQ(sizeThatAddsUp("–", "412 ms", "412 ms"), "412 ms");
+}
+
+TEST(Labels, OfAPictureWithoutAnythingSayWhyInAsManyLinesAsThatTakes)
+{
+    const std::string why = "This job told no scenario: rankscope-live collect FILE lays its ranks out, and predicts them.";
+    for (const float width : {1000.0F, 490.0F, 240.0F}) {
+        RecorderCanvas canvas({0, 0, width, 170});
+        drawEmpty(canvas, lightTheme(), "No ranks yet", why);
+        std::string said;
+        for (const std::string& line : canvas.texts())
+            said += (said.empty() ? "" : " ") + line;
+        EXPECT_EQ(said, "No ranks yet " + why) << width;
+    }
 }
 
 TEST(Labels, NumbersAreSeparatedAndShort)

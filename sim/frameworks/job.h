@@ -37,7 +37,11 @@ void settleWorld(Job&);
 /// The three batch numbers from those that are given. `isMultiple`: the framework wants whole micro-batches.
 void settleBatch(Job&);
 /// The model by a name as people write it: catalogue id, Hugging Face id, flavour ("llama3", "70B"); empty if none is meant.
-std::string modelByName(const Catalogue&, std::string_view name);
+/// `whole`: the name is no more than that.
+enum class WholeName : bool { no, yes };
+std::string modelByName(const Catalogue&, std::string_view name, WholeName whole = WholeName::no);
+/// The catalogue's entries whose names begin most like it: "a, b, c".
+std::string modelsNear(const Catalogue&, const std::string& name);
 /// A catalogue entry with these numbers, as far as they are given; empty if there is none.
 std::string modelByNumbers(const Catalogue&, const Json& numbers);
 /// Names the model in the job; asks for it, with a guess in its place, where the name is not of the catalogue.
@@ -67,6 +71,7 @@ void readTorchtitan(Job&);
 void readNanotron(Job&);
 void readAccelerate(Job&);
 void readAxolotl(Job&);
+void readLlamaFactory(Job&);
 void readHuggingFace(Job&);
 void readPicotron(Job&);
 void readMaxText(Job&);

@@ -24,6 +24,7 @@ constexpr std::array kKinds = {
     FrameworkKind{"nanotron-yaml", "nanotron YAML", "huggingface/nanotron 2411b02", ".yaml"},
     FrameworkKind{"accelerate-yaml", "Accelerate YAML", "huggingface/accelerate 16cb6eb", ".yaml"},
     FrameworkKind{"axolotl-yaml", "axolotl YAML", "axolotl-ai-cloud/axolotl 067b021", ".yaml", false},
+    FrameworkKind{"llamafactory-yaml", "LLaMA-Factory YAML", "hiyouga/LLaMA-Factory ff6d4d1 (2026)", ".yaml", false},
     FrameworkKind{"huggingface", "Hugging Face config.json", "huggingface/transformers 008e574", ".json"},
     FrameworkKind{"picotron-json", "picotron JSON", "huggingface/picotron 59714b1", ".json"},
     FrameworkKind{"maxtext", "MaxText YAML", "AI-Hypercomputer/maxtext e591f30", ".yml"},
@@ -140,6 +141,9 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "nanotron-yaml";
     if (hasKey(text, "distributed_type") || hasKey(text, "parallelism_config"))
         return "accelerate-yaml";
+    if (hasKey(text, "model_name_or_path") &&
+        (hasKey(text, "finetuning_type") || hasKey(text, "cutoff_len") || hasKey(text, "stage")))
+        return "llamafactory-yaml";
     if (hasKey(text, "base_model"))
         return "axolotl-yaml";
     if (hasKey(text, "language_model") || hasKey(text, "model_parallel"))
@@ -212,7 +216,7 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
 using Dialect = void (*)(Job&);
 Dialect dialectOf(const std::string& kind)
 {
-    static constexpr std::array<std::pair<std::string_view, Dialect>, 13> kDialects = {
+    static constexpr std::array<std::pair<std::string_view, Dialect>, 14> kDialects = {
         {{"megatron-args", readMegatron},
          {"megatron-yaml", readMegatronYaml},
          {"nemo-yaml", readNemo},
@@ -223,6 +227,7 @@ Dialect dialectOf(const std::string& kind)
          {"nanotron-yaml", readNanotron},
          {"accelerate-yaml", readAccelerate},
          {"axolotl-yaml", readAxolotl},
+         {"llamafactory-yaml", readLlamaFactory},
          {"huggingface", readHuggingFace},
          {"picotron-json", readPicotron},
          {"maxtext", readMaxText}}};
@@ -248,6 +253,12 @@ void checkKind(const std::string& kind)
     for (const FrameworkKind& one : frameworkKinds())
         ids.emplace_back(one.id);
     throw Error(quotedText(kind) + " is no kind of settings" + nearestWords(kind, ids) + "; there are " + idsOfKinds());
+}
+
+/// Kinds that name a DeepSpeed file.
+bool startsDeepSpeed(std::string_view kind)
+{
+    return kind == "axolotl-yaml" || kind == "llamafactory-yaml";
 }
 
 /// The model is taken from a file beside: settings that say another value are contradicted by it.
@@ -307,6 +318,10 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
             lead = i;
             break;
         }
+    if (options.kind.empty() && parts[lead].kind == "accelerate-yaml") // it may launch what another one says
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            if (parts[i].kind == "llamafactory-yaml")
+                lead = i;
     std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
     if (kind.empty())
         throw Error(parts[lead].name + ": is none of the kinds of settings known here (" + idsOfKinds() +
@@ -324,9 +339,19 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         if (i == lead)
             continue;
         const Part& part = parts[i];
-        if (part.kind == "deepspeed-json" && kind == "megatron-deepspeed") {
+        if (part.kind == "deepspeed-json" && (kind == "megatron-deepspeed" || startsDeepSpeed(kind))) {
             for (Setting& setting : readJson(part.name, part.text).settings) {
+                if (setting.value == Json("auto") && startsDeepSpeed(kind)) {
+                    others.push_back({setting.spelled, "auto", setting.line, Became::harmless, "",
+                                      "is filled in as " + parts[lead].name + " has it", part.name});
+                    continue;
+                }
                 setting.name = "ds_config." + setting.name;
+                sheet.settings.push_back(std::move(setting));
+            }
+        } else if (part.kind == "accelerate-yaml" && kind == "llamafactory-yaml") { // that it is launched with
+            for (Setting& setting : readYaml(part.name, part.text).settings) {
+                setting.name = "accelerate." + setting.name;
                 sheet.settings.push_back(std::move(setting));
             }
         } else if (part.kind == "huggingface") {

@@ -185,6 +185,8 @@ std::string optimizerWord(std::string_view given)
 
 namespace {
 
+constexpr std::array<std::string_view, 4> kOtherInputs = {"vl", "vision", "omni", "audio"};
+
 /// Letters and digits, small; versions and endings of Llama's and others' names made one.
 std::string plainModelName(std::string_view given)
 {
@@ -206,6 +208,23 @@ std::string plainModelName(std::string_view given)
     return name;
 }
 
+/// Whether another model's name goes on behind the part that is one of the catalogue's: "DeepSeek-V3.2", "Qwen3-8B-VL"; not
+/// behind "-Instruct" or a date. `rest`: letters and digits behind it.
+bool namesAnother(std::string_view given, std::size_t rest)
+{
+    std::size_t at = given.size();
+    for (; at > 0 && rest > 0; --at)
+        rest -= isLetter(given[at - 1]) || isDigit(given[at - 1]) ? 1 : 0;
+    const std::string_view tail = given.substr(at);
+    std::string small;
+    for (const char c : tail)
+        small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool isVersion = !tail.empty() && at > 0 && isDigit(tail.front()) &&
+                           (isDigit(given[at - 1]) || (given[at - 1] == '.' && at > 1 && isDigit(given[at - 2])));
+    return isVersion || std::any_of(std::begin(kOtherInputs), std::end(kOtherInputs),
+                                    [&](std::string_view word) { return small.find(word) != std::string::npos; });
+}
+
 int numberIn(const Json& object, std::string_view key)
 {
     return memberOr<int>(object, key, 0);
@@ -213,7 +232,7 @@ int numberIn(const Json& object, std::string_view key)
 
 } // namespace
 
-std::string modelByName(const Catalogue& catalogue, std::string_view name)
+std::string modelByName(const Catalogue& catalogue, std::string_view name, WholeName whole)
 {
     const std::string plain = plainModelName(name);
     std::string best;
@@ -227,7 +246,8 @@ std::string modelByName(const Catalogue& catalogue, std::string_view name)
         }
         if (plain == id)
             return entry.id;
-        if (id.size() > length && id.size() >= 6 && plain.find(id) != std::string::npos) {
+        if (whole == WholeName::no && id.size() > length && id.size() >= 6 && plain.find(id) != std::string::npos &&
+            !namesAnother(name, plain.size() - plain.find(id) - id.size())) {
             best = entry.id;
             length = id.size();
         }
@@ -297,8 +317,6 @@ std::string guessedModel(const Job& job, int hiddenSize)
     return hiddenSize > 0 ? nearestModel(job.catalogue, hiddenSize) : std::string("llama3-8b");
 }
 
-namespace {
-
 std::string modelsNear(const Catalogue& catalogue, const std::string& name)
 {
     // Those that share the most letters at the beginning.
@@ -315,6 +333,8 @@ std::string modelsNear(const Catalogue& catalogue, const std::string& name)
         text += (i > 0 ? ", " : "") + found[i].second;
     return text;
 }
+
+namespace {
 
 constexpr int kUsualGpusPerNode = 8;
 

@@ -232,6 +232,12 @@ void Reading::byDefault(std::string_view name, const Json& value, std::string_vi
     m_more.push_back({m_spelling(name), shownValue(value), 0, Became::byDefault, std::string(pointer), std::move(text)});
 }
 
+bool Reading::takeDefaults(std::string_view pointer)
+{
+    return std::erase_if(m_more, [&](const Note& note) { return note.became == Became::byDefault && note.pointer == pointer; }) >
+           0;
+}
+
 int Reading::integerOr(std::string_view name, std::string_view pointer, int fallback)
 {
     if (const std::optional<int> value = integer(name, pointer))

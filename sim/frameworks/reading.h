@@ -60,6 +60,8 @@ public:
     /// A note beside those of the settings themselves: a second thing to say of one, or of what follows from several.
     void addNote(std::string_view name, Became, std::string text, std::string_view pointer = {});
     void byDefault(std::string_view name, const Json& value, std::string_view pointer, std::string text = {});
+    /// Takes back what was told of a default of a key, if anything was: it is somebody else's.
+    bool takeDefaults(std::string_view pointer);
     /// Takes what nobody has asked for: harmless ones by name, and those that a scenario cannot say.
     void harmless(std::span<const std::string_view> patterns);
     void notRepresentable(std::span<const Alias> namesAndWhy);

@@ -1,78 +1,12 @@
 // Accelerate's YAML (huggingface/accelerate at 16cb6eb) and axolotl's (axolotl-ai-cloud/axolotl at 067b021): FSDP and
 // ParallelismConfig.
-#include "sim/frameworks/job.h"
+#include "sim/frameworks/dialects/deepspeed.h"
+#include "sim/frameworks/dialects/fsdp.h"
 
 #include <algorithm>
 #include <array>
 
 namespace sim::frameworks {
-namespace {
-
-std::string smallWord(std::string word)
-{
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return word;
-}
-
-struct FsdpFacts {
-    int stage = 0;
-    bool isHybrid = false; ///< groups of one node
-    bool keepsParameters = false;
-};
-
-/// Version 1: fsdp_sharding_strategy as a word or a number; version 2: whether parameters are dropped after the forward pass.
-FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
-{
-    FsdpFacts facts{.stage = 3};
-    std::string strategy;
-    for (const std::string& name : {prefix + "fsdp_sharding_strategy", prefix + "sharding_strategy"})
-        if (const auto word = reading.word(name, "/layout/zero_stage"))
-            strategy = *word;
-    for (const std::string& name : {prefix + "fsdp_reshard_after_forward", prefix + "reshard_after_forward"})
-        if (const auto value = reading.word(name, "/layout/zero_stage"))
-            strategy = strategy.empty() || smallWord(*value) == "true" || smallWord(*value) == "false" ? *value : strategy;
-    strategy = smallWord(strategy);
-    if (strategy == "shard_grad_op" || strategy == "2" || strategy == "false")
-        facts.stage = 2;
-    else if (strategy == "no_shard" || strategy == "3")
-        facts.stage = 0;
-    else if (strategy == "hybrid_shard" || strategy == "4")
-        facts.isHybrid = true;
-    else if (strategy == "hybrid_shard_zero2" || strategy == "5") {
-        facts.stage = 2;
-        facts.isHybrid = true;
-    } else if (strategy.empty()) {
-        reading.byDefault(prefix + "fsdp_sharding_strategy", "FULL_SHARD", "/layout/zero_stage");
-    }
-    return facts;
-}
-
-void putOverlapOfFsdp(Job& job, bool isSharded)
-{
-    job.put("/training/overlap/grad_reduce", true);
-    job.put("/training/overlap/param_gather", isSharded);
-    job.put("/training/overlap/tp_comm", false);
-    job.reading.byDefault("FSDP prefetch", true, "/training/overlap/grad_reduce",
-                          "gradients are reduced beside the backward pass");
-}
-
-void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, int replicate)
-{
-    job.layout["zero_stage"] = facts.stage;
-    if (facts.stage == 0)
-        return;
-    const int all = job.dp * job.cp;
-    if (shard && replicate > 1 && 1LL * *shard * job.cp < all && all % (*shard * job.cp) == 0)
-        job.layout["dp_shard"] = *shard * job.cp;
-    else if (facts.isHybrid) {
-        const int perNode = std::max(1, job.gpusPerNode.value_or(8) / std::max(1, job.tp));
-        if (perNode < all && all % perNode == 0)
-            job.layout["dp_shard"] = perNode;
-    }
-}
-
-} // namespace
-
 void readAccelerate(Job& job)
 {
     Reading& reading = job.reading;
@@ -212,14 +146,9 @@ void readAxolotl(Job& job)
     if (reading.hasPrefix("fsdp_config.") || reading.hasPrefix("fsdp") || shard)
         facts = readFsdp(reading, "fsdp_config.");
     else if (const auto file = reading.word("deepspeed", "/layout/zero_stage")) {
-        const std::size_t at = file->find("zero");
-        facts.stage = at != std::string::npos && at + 4 < file->size() && (*file)[at + 4] >= '0' && (*file)[at + 4] <= '3'
-                          ? (*file)[at + 4] - '0'
-                          : 0;
+        facts.stage = stageOfDeepSpeedFile(job, "deepspeed", *file);
         if (file->find("cpuoffload_all") != std::string::npos)
             job.training["offload"]["optimizer"] = 1;
-        reading.say("deepspeed", Became::unknown, "the stage is read from the file's name; give the file too",
-                    "/layout/zero_stage");
     }
     putShardGroup(job, facts, shard, replicate);
     if (const auto length = reading.integer("sequence_len", "/training/sequence_length"))
@@ -264,18 +193,15 @@ void readAxolotl(Job& job)
             job.training["lora"] = {{"rank", *rank}};
         Json targets = Json::array();
         if (const auto given = reading.any("lora_target_modules", "/training/lora/targets"))
-            for (const std::string& target : wordsOfList(*given))
-                if (std::find_if(targets.begin(), targets.end(), [&](const Json& one) { return one == Json(target); }) ==
-                        targets.end() &&
-                    (target == "q_proj" || target == "k_proj" || target == "v_proj" || target == "o_proj" ||
-                     target == "gate_proj" || target == "up_proj" || target == "down_proj"))
-                    targets.push_back(target);
+            targets = loraTargets(*given);
         if (!targets.empty() && job.training.contains("lora"))
             job.training["lora"]["targets"] = targets;
         if (adapter == "qlora")
             reading.say("adapter", Became::notRepresentable, "weights in 4 bits have no key: imported as LoRA");
     }
     putOverlapOfFsdp(job, facts.stage == 3);
+    if (reading.hasPrefix("ds_config."))
+        harmlessOfDeepSpeed(reading);
     static constexpr std::array kAxolotlNot = {
         Alias{"fsdp_config.offload_params", "parameters on the host have no key"},
         Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},

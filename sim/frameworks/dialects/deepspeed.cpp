@@ -1,6 +1,8 @@
 // DeepSpeed's JSON (deepspeedai/DeepSpeed at edaa722), alone and beside the arguments of Megatron-DeepSpeed (at 4efb479).
+#include "sim/frameworks/dialects/deepspeed.h"
 #include "sim/frameworks/dialects/megatron_layers.h"
 #include "sim/frameworks/job.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -21,13 +23,6 @@ constexpr std::array kDeepSpeedNotRepresentable = {
     Alias{"*expert_parallel.*", "see layout.ep"},
 };
 
-/// What the JSON says, below `prefix`. Stage, overlap, precision, batch.
-struct DeepSpeedFacts {
-    int stage = 0;
-    std::optional<bool> overlap{};
-    std::string precision{};
-};
-
 /// A stage of ZeRO; others than 0 to 3 are told.
 int zeroStage(Reading& reading, const std::string& name, int given)
 {
@@ -38,6 +33,8 @@ int zeroStage(Reading& reading, const std::string& name, int given)
                     "/layout/zero_stage");
     return nearest;
 }
+
+} // namespace
 
 DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
 {
@@ -58,7 +55,6 @@ DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
     return facts;
 }
 
-/// Optimizer states that lie on the host.
 void readOffload(Job& job, const std::string& prefix)
 {
     Reading& reading = job.reading;
@@ -116,7 +112,29 @@ void harmlessOfDeepSpeed(Reading& reading)
                                                       "*torch_autocast*"});
 }
 
-} // namespace
+int stageOfDeepSpeedFile(Job& job, std::string_view setting, const std::string& file)
+{
+    Reading& reading = job.reading;
+    if (reading.hasPrefix("ds_config.")) {
+        readOffload(job, "ds_config.");
+        reading.say(setting, Became::used, "the file is given, too", "/layout/zero_stage");
+        return readDeepSpeedJson(job, "ds_config.").stage;
+    }
+    int stage = -1;
+    for (const std::string_view word : {"zero", "ds_z", "stage", "_z"}) // zero3.json, zero_2, ds_z3_config.json
+        for (std::size_t at = file.find(word); stage < 0 && at != std::string::npos; at = file.find(word, at + 1)) {
+            const std::size_t digit = file.find_first_not_of("_-", at + word.size());
+            if (digit != std::string::npos && file[digit] >= '0' && file[digit] <= '3')
+                stage = file[digit] - '0';
+        }
+    if (stage < 0) {
+        job.ask("/layout/zero_stage", "the stage of ZeRO is in " + shownText(file, 80) + ", which is not given: 0 is assumed");
+        reading.say(setting, Became::unknown, "its stage is in that file; give it too", "/layout/zero_stage");
+        return 0;
+    }
+    reading.say(setting, Became::unknown, "the stage is read from the file's name; give the file too", "/layout/zero_stage");
+    return stage;
+}
 
 void readDeepSpeed(Job& job)
 {

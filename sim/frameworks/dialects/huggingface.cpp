@@ -173,6 +173,35 @@ static void readHuggingFaceLayerTypes(Job& job, const std::string& type)
     }
 }
 
+/// T5's and BART's own names, as the others have them.
+constexpr std::array kEncoderNames = {Alias{"d_ff", "intermediate_size"},
+                                      Alias{"num_heads", "num_attention_heads"},
+                                      Alias{"d_kv", "head_dim"},
+                                      Alias{"encoder_layers", "num_layers"},
+                                      Alias{"decoder_layers", "num_decoder_layers"},
+                                      Alias{"encoder_attention_heads", "num_attention_heads"},
+                                      Alias{"encoder_ffn_dim", "intermediate_size"},
+                                      Alias{"feed_forward_proj", "hidden_act"},
+                                      Alias{"dense_act_fn", "hidden_activation"}};
+
+/// Layers of an encoder and of a decoder as those of one: there is no key for two.
+static void joinEncoder(Job& job, bool isT5)
+{
+    Reading& reading = job.reading;
+    const int encoder = memberOr<int>(job.model, "num_hidden_layers", 0);
+    const std::optional<int> decoder = reading.size("num_decoder_layers", "/model/num_hidden_layers");
+    if (encoder < 1 || encoder > (1 << 20))
+        return;
+    if (!decoder && isT5)
+        reading.byDefault("num_decoder_layers", encoder, "/model/num_hidden_layers", "is not given: as many as the encoder's");
+    const int sum = encoder + std::min(decoder.value_or(encoder), 1 << 20);
+    job.model["num_hidden_layers"] = sum;
+    reading.say("model_type", Became::notRepresentable,
+                "an encoder beside the decoder has no key: a stand-in is imported, their " + std::to_string(sum) +
+                    " layers as those of one decoder, without attention between the two",
+                "/model");
+}
+
 /// The whole of a config.json whose names have no prefix.
 static void readHuggingFaceConfig(Job& job)
 {
@@ -192,16 +221,26 @@ static void readHuggingFaceConfig(Job& job)
     }
     const std::string type = reading.word("model_type", "/model").value_or("");
     reading.apply(kFamilyNames);
+    const bool isT5 = isFamily(type, {"t5", "mt5", "umt5", "longt5"});
+    const bool isBart = isFamily(type, {"bart", "mbart", "pegasus", "marian", "blenderbot"});
+    if (isT5 || isBart)
+        reading.apply(kEncoderNames);
     if (isFamily(type, {"llama4_text", "llama4"})) // the width of an expert, and beside it that of dense layers
         reading.apply(
             std::array{Alias{"intermediate_size", "moe_intermediate_size"}, Alias{"intermediate_size_mlp", "intermediate_size"}});
     readHuggingFaceModel(job, "");
+    if (isT5 || isBart)
+        joinEncoder(job, isT5);
+    else if (reading.hasPrefix("vision_config") || reading.hasPrefix("audio_config"))
+        reading.say(reading.has("outer.model_type") ? "outer.model_type" : "model_type", Became::notRepresentable,
+                    "a stand-in is imported, the text part alone: encoders of images and sounds take no time and memory in it",
+                    "/model");
     if (const auto ratio = reading.real("expansion_ratio", "/model/intermediate_size"); // MPT
         ratio && *ratio > 0 && *ratio < 100 && job.model.contains("hidden_size") && !job.model.contains("intermediate_size"))
         job.model["intermediate_size"] = std::max(1, static_cast<int>(*ratio * memberOr<int>(job.model, "hidden_size", 1)));
     const bool isBert = isFamily(type, {"bert", "roberta", "xlm-roberta", "electra", "deberta"});
-    const bool isGpt2 =
-        isBert || isFamily(type, {"gpt2", "gpt_bigcode", "gptj", "gpt_neox", "gpt_neo", "opt", "bloom", "mpt", "falcon"});
+    const bool isGpt2 = isBert || isBart ||
+                        isFamily(type, {"gpt2", "gpt_bigcode", "gptj", "gpt_neox", "gpt_neo", "opt", "bloom", "mpt", "falcon"});
     if (isGpt2 && !job.model.contains("intermediate_size") && job.model.contains("hidden_size")) {
         job.model["intermediate_size"] = 4 * std::min(memberOr<int>(job.model, "hidden_size", 1), 1 << 26);
         reading.byDefault("n_inner", job.model["intermediate_size"], "/model/intermediate_size", "is not given: 4 x n_embd");
@@ -215,7 +254,7 @@ static void readHuggingFaceConfig(Job& job)
         reading.byDefault("num_key_value_heads", job.model["num_attention_heads"], "/model/num_key_value_heads");
     }
     if (!job.model.contains("tie_word_embeddings")) {
-        const bool tied = (isGpt2 && !isFamily(type, {"gpt_neox", "gptj"})) ||
+        const bool tied = isT5 || (isGpt2 && !isFamily(type, {"gpt_neox", "gptj"})) ||
                           isFamily(type, {"gemma", "gemma2", "gemma3", "gemma3_text", "cohere", "cohere2"});
         job.model["tie_word_embeddings"] = tied;
         reading.byDefault("tie_word_embeddings", tied, "/model/tie_word_embeddings",
@@ -234,11 +273,13 @@ static void readHuggingFaceConfig(Job& job)
             isActGiven = true;
         }
     if (!isActGiven) {
-        act = isGpt2 || type.starts_with("gemma") ? "gelu" : "silu";
+        act = isGpt2 || isT5 || type.starts_with("gemma") ? "gelu" : "silu";
         reading.byDefault("hidden_act", act, "/model/hidden_act");
     }
     job.model["hidden_act"] = act;
     job.model["gated_mlp"] = !isGpt2 && act != "relu2" && type != "starcoder2" && type != "phi";
+    if (const auto gated = reading.flag("is_gated_act", "/model/gated_mlp"))
+        job.model["gated_mlp"] = *gated;
     const bool isLayerNorm = isGpt2 || reading.has("layer_norm_epsilon") || reading.has("layer_norm_eps") ||
                              isFamily(type, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
     job.model["normalization"] = isLayerNorm ? "layernorm" : "rmsnorm";
@@ -246,9 +287,9 @@ static void readHuggingFaceConfig(Job& job)
         if (const auto epsilon = reading.real(name, isLayerNorm ? "/model/layer_norm_epsilon" : "/model/rms_norm_eps");
             epsilon && *epsilon > 0 && *epsilon < 1)
             job.model[isLayerNorm ? "layer_norm_epsilon" : "rms_norm_eps"] = number(*epsilon);
-    job.model["position_embedding"] = isBert || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neo", "opt"}) ? "learned"
-                                      : isFamily(type, {"bloom", "mpt"})                                  ? "none"
-                                                                                                          : "rope";
+    job.model["position_embedding"] = isBert || isBart || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neo", "opt"}) ? "learned"
+                                      : isT5 || isFamily(type, {"bloom", "mpt"})                                    ? "none"
+                                                                                                                    : "rope";
     if (const auto theta = reading.real("rope_theta", "/model/rope_theta"); theta && *theta > 1)
         job.model["rope_theta"] = number(*theta);
     if (reading.hasPrefix("rope_scaling.")) {
@@ -264,7 +305,8 @@ static void readHuggingFaceConfig(Job& job)
         if (isFamily(kind, {"linear", "llama3", "yarn"}) && scaling.contains("factor"))
             job.model["rope_scaling"] = scaling;
     }
-    bool bias = isBert || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neox", "gpt_neo", "opt", "bloom", "starcoder2", "phi"});
+    bool bias =
+        isBert || isBart || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neox", "gpt_neo", "opt", "bloom", "starcoder2", "phi"});
     for (const char* name : {"mlp_bias", "use_bias", "bias"})
         bias = reading.flag(name, "/model/bias").value_or(bias);
     const bool attentionBias = reading.flag("attention_bias", "/model/qkv_bias").value_or(isFamily(type, {"qwen2", "qwen2_moe"}));
@@ -296,7 +338,8 @@ static void readHuggingFaceConfig(Job& job)
         further && *further > 0)
         job.model["num_nextn_predict_layers"] = *further;
     readHuggingFaceExperts(job, type);
-    reading.word("torch_dtype", "/training/precision");
+    for (const char* name : {"dtype", "torch_dtype"})
+        reading.word(name, "/training/precision");
     static constexpr std::array<std::string_view, 34> kModelHarmless = {"architectures*",
                                                                         "_name_or_path",
                                                                         "*_token_id",
@@ -332,9 +375,9 @@ static void readHuggingFaceConfig(Job& job)
                                                                         "pad_token*",
                                                                         "use_sliding_window"};
     static constexpr std::array kModelNot = {
-        Alias{"vision_config*", "encoders have no key"},
-        Alias{"audio_config*", "encoders have no key"},
-        Alias{"mm_tokens_per_image", "encoders have no key"},
+        Alias{"vision_config*", "an encoder beside the text model has no key"},
+        Alias{"audio_config*", "an encoder beside the text model has no key"},
+        Alias{"mm_tokens_per_image", "an encoder beside the text model has no key"},
         Alias{"partial_rotary_factor", "heads that are turned in part have no key"},
         Alias{"rotary_dim", "heads that are turned in part have no key"},
         Alias{"use_parallel_residual", "attention and MLP side by side have no key"},
@@ -396,8 +439,10 @@ static void readHuggingFaceConfig(Job& job)
 void readHuggingFace(Job& job)
 {
     Reading& reading = job.reading;
-    const std::optional<std::string> dtype =
-        reading.peek("torch_dtype") != nullptr ? std::optional(shownValue(*reading.peek("torch_dtype"))) : std::nullopt;
+    std::optional<std::string> dtype;
+    for (const char* name : {"dtype", "torch_dtype"}) // newer, older
+        if (const Json* const given = reading.peek(name); given != nullptr && !dtype)
+            dtype = shownValue(*given);
     readHuggingFaceConfig(job);
     settleWorld(job);
     if (const int most = memberOr<int>(job.model, "max_position_embeddings", 0); most > 0) {

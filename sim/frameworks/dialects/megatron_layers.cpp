@@ -1,5 +1,6 @@
 #include "sim/frameworks/dialects/megatron_layers.h"
 
+#include "sim/frameworks/read/cursor.h"
 #include "sim/text/characters.h"
 #include "sim/text/quoted.h"
 
@@ -121,35 +122,22 @@ namespace {
 /// Python's lists of 0 and 1: [..], + and *, parentheses.
 class PatternReader {
 public:
-    explicit PatternReader(const std::string& text) : m_text(text) {}
+    explicit PatternReader(const std::string& text) : m_cursor(text) {}
 
     std::optional<std::vector<int>> whole()
     {
         std::optional<std::vector<int>> out = sum(0);
-        blanks();
-        return m_at == m_text.size() ? out : std::nullopt;
+        m_cursor.blanks();
+        return m_cursor.atEnd() ? out : std::nullopt;
     }
 
 private:
     using List = std::optional<std::vector<int>>;
 
-    void blanks()
-    {
-        while (m_at < m_text.size() && m_text[m_at] == ' ')
-            ++m_at;
-    }
-    bool take(char c)
-    {
-        blanks();
-        if (m_at >= m_text.size() || m_text[m_at] != c)
-            return false;
-        ++m_at;
-        return true;
-    }
     List sum(int level)
     {
         List out = product(level);
-        while (out && take('+')) {
+        while (out && m_cursor.take('+')) {
             const List more = product(level);
             if (!more || out->size() + more->size() > kMostLayers)
                 return std::nullopt;
@@ -161,12 +149,12 @@ private:
     {
         long long times = 1;
         if (const std::optional<long long> before = number()) { // 3*[0]
-            if (!take('*'))
+            if (!m_cursor.take('*'))
                 return std::nullopt;
             times = *before;
         }
         List out = list(level);
-        while (out && take('*')) {
+        while (out && m_cursor.take('*')) {
             const std::optional<long long> factor = number();
             if (!factor)
                 return std::nullopt;
@@ -184,34 +172,35 @@ private:
     }
     List list(int level)
     {
-        if (level < 16 && take('(')) {
+        if (level < 16 && m_cursor.take('(')) {
             List inner = sum(level + 1);
-            return take(')') ? inner : std::nullopt;
+            return m_cursor.take(')') ? inner : std::nullopt;
         }
-        if (!take('['))
+        if (!m_cursor.take('['))
             return std::nullopt;
         std::vector<int> out;
-        for (; m_at < m_text.size() && m_text[m_at] != ']'; ++m_at) {
-            if (m_text[m_at] == '0' || m_text[m_at] == '1')
-                out.push_back(m_text[m_at] - '0');
-            else if (m_text[m_at] != ',' && m_text[m_at] != ' ')
+        while (!m_cursor.atEnd() && m_cursor.peek() != ']') {
+            const char c = m_cursor.next();
+            if (c == '0' || c == '1')
+                out.push_back(c - '0');
+            else if (c != ',' && c != ' ')
                 return std::nullopt;
         }
-        return take(']') ? List(std::move(out)) : std::nullopt;
+        return m_cursor.take(']') ? List(std::move(out)) : std::nullopt;
     }
     std::optional<long long> number()
     {
-        blanks();
+        m_cursor.blanks();
         long long value = 0;
-        const std::size_t start = m_at;
-        while (m_at < m_text.size() && isDigit(m_text[m_at]) && value <= static_cast<long long>(kMostLayers))
-            value = value * 10 + (m_text[m_at++] - '0');
-        return m_at == start ? std::nullopt : std::optional(value);
+        if (!isDigit(m_cursor.peek()))
+            return std::nullopt;
+        while (isDigit(m_cursor.peek()) && value <= static_cast<long long>(kMostLayers))
+            value = value * 10 + (m_cursor.next() - '0');
+        return value;
     }
 
     static constexpr std::size_t kMostLayers = 100000;
-    const std::string& m_text;
-    std::size_t m_at = 0;
+    TextCursor m_cursor;
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 // NeMo 1's YAML (NVIDIA/NeMo-Framework-Launcher at 26e42fa), Megatron's own --yaml-cfg (megatron/training/yaml_arguments.py) and
 // Megatron-Bridge's recipes (NVIDIA-NeMo/Megatron-Bridge at 067f987): other names for Megatron Core's settings.
+#include "sim/frameworks/dialects/recipe_model.h"
 #include "sim/frameworks/job.h"
 #include "sim/text/characters.h"
 
@@ -77,6 +78,14 @@ constexpr std::array kBridgeAliases = {
     Alias{"optimizer.optimizer_offload_fraction", "optimizer_offload_fraction"},
     Alias{"trainer.num_nodes", "@nodes"},
     Alias{"trainer.devices", "@gpus_per_node"},
+    Alias{"trainer.num_gpus_per_node", "@gpus_per_node"},
+    Alias{"trainer.tensor_parallelism", "tensor_model_parallel_size"}, // of NeMo 2's functions that make a trainer
+    Alias{"trainer.pipeline_parallelism", "pipeline_model_parallel_size"},
+    Alias{"trainer.virtual_pipeline_parallelism", "virtual_pipeline_model_parallel_size"},
+    Alias{"trainer.context_parallelism", "context_parallel_size"},
+    Alias{"trainer.expert_parallelism", "expert_model_parallel_size"},
+    Alias{"trainer.sequence_parallelism", "sequence_parallel"},
+    Alias{"trainer.precision", "@precision"},
     Alias{"fp8", "fp8_format"},
 };
 
@@ -194,6 +203,8 @@ void readBridge(Job& job)
     Reading& reading = job.reading;
     // "cfg.model.x", "recipe.model.config.x": what is in front of the first block is the recipe's variable.
     reading.rename([](const std::string& name) {
+        if (name.ends_with(".@class"))
+            return std::string("@class");
         std::string out = name;
         for (const std::string_view block : kBlocksOfConfigs)
             if (const std::size_t at = out.find("." + std::string(block)); at != std::string::npos) {
@@ -208,8 +219,10 @@ void readBridge(Job& job)
         };
         for (const auto& [own, block] :
              {Renamed{"model.config.", "model."}, Renamed{"trainer.strategy.", "model."}, Renamed{"model_cfg.", "model."},
-              Renamed{"opt_cfg.", "optimizer."}, Renamed{"opt_config.", "optimizer."}, Renamed{"scheduler_cfg.", "scheduler."},
-              Renamed{"peft_cfg.", "peft."}, Renamed{"precision_config.", "mixed_precision."}})
+              Renamed{"strategy.", "model."}, Renamed{"conf.", "model."}, Renamed{"provider.", "model."},
+              Renamed{"model_provider.", "model."}, Renamed{"opt_cfg.", "optimizer."}, Renamed{"opt_config.", "optimizer."},
+              Renamed{"scheduler_cfg.", "scheduler."}, Renamed{"peft_cfg.", "peft."},
+              Renamed{"precision_config.", "mixed_precision."}})
             if (out.starts_with(own))
                 out = std::string(block) + out.substr(own.size());
         return out;
@@ -225,50 +238,8 @@ void readBridge(Job& job)
         for (const std::string& text : list)
             if (words.size() < 200)
                 words.push_back(text.substr(0, 300));
-    const bool hasSizes = reading.peek("hidden_size") != nullptr && reading.peek("num_layers") != nullptr;
-    if (const auto id = reading.word("hf_model_id", "/model/base"); id && !hasSizes)
-        putModelByName(job, "hf_model_id", *id);
+    const RecipeModel recipe = putRecipeModel(job, words);
     std::smatch match;
-    static const std::regex kSize("([a-z][a-z0-9.]*(?:[_-][a-z0-9.]+){0,3}?[_-]?[0-9]+(?:x[0-9]+)?b(?:[_-]a[0-9]+b)?)");
-    static const std::regex kRecipe("([a-z][a-z0-9_.]{1,60}?)_(?:pretrain|sft|peft|finetune)");
-    if (!hasSizes) {
-        for (const std::string& text : words) // deepseek_v3_pretrain_1024gpu_h100_bf16_config
-            if (!job.model.contains("base") && std::regex_search(text, match, kRecipe))
-                if (const std::string id = modelByName(job.catalogue, match[1].str()); !id.empty()) {
-                    job.model["base"] = id;
-                    reading.addNote(match[1].str(), Became::used, "a recipe's name: the catalogue's " + id, "/model/base");
-                }
-        for (const std::string& text : words)
-            for (std::sregex_iterator at(text.begin(), text.end(), kSize), end; at != end && !job.model.contains("base"); ++at)
-                if (const std::string id = modelByName(job.catalogue, (*at)[1].str()); !id.empty()) {
-                    job.model["base"] = id;
-                    reading.addNote((*at)[1].str(), Became::used, "a recipe's name: the catalogue's " + id, "/model/base");
-                }
-        if (job.model.contains("base"))
-            reading.addNote("base recipe", Became::unknown,
-                            "sizes that a base recipe sets are not in this file: the catalogue's stand for them");
-    }
-    if (!hasSizes && !job.model.contains("base")) {
-        // Buffers of tensor-parallel overlap are named after the hidden size.
-        const std::string buffers =
-            reading.peek("tp_comm_overlap_cfg") != nullptr ? shownValue(*reading.peek("tp_comm_overlap_cfg")).substr(0, 300) : "";
-        static const std::regex kHidden("_h([0-9]{3,6})_");
-        if (const Json* const ep = reading.peek("expert_model_parallel_size"))
-            job.layout["ep"] = std::clamp(valueAs<int>(*ep).value_or(1), 1, 1 << 12);
-        std::string guess = guessedModel(job, 0);
-        if (std::regex_search(buffers, match, kHidden)) {
-            const int pp = reading.peek("pipeline_model_parallel_size") != nullptr
-                               ? valueAs<int>(*reading.peek("pipeline_model_parallel_size")).value_or(1)
-                               : 1;
-            for (const char* id : {"llama3-8b", "llama3-70b", "llama3-405b", "mixtral-8x7b", "mixtral-8x22b", "gpt3-175b"})
-                if (const Json* const model = job.catalogue.modelJson(id);
-                    model != nullptr && memberOr<int>(*model, "hidden_size", 0) == std::stoi(match[1].str()) && pp > 0)
-                    guess = id;
-        }
-        job.model["base"] = guess;
-        job.ask("/model", "the model is a base recipe's and not in this file: " + guess +
-                              " stands in its place; say it with --set model.base=…");
-    }
     static const std::regex kGpus("([0-9]{1,6})[ _x-]*gpus?", std::regex::icase);
     for (const std::string& text : words)
         if (!job.askedGpus && !job.gpus && std::regex_search(text, match, kGpus) && std::stoi(match[1].str()) > 0) {
@@ -290,11 +261,12 @@ void readBridge(Job& job)
         reading.addNote("tp_comm_overlap_cfg", Became::notRepresentable,
                         "buffers of an overlap that is not switched on in this file");
     MegatronRules rules{.groupsNeedFlag = false, .alwaysShardsOptimizer = true, .modelIsNamed = true, .precision = "bf16"};
-    if (!hasSizes && reading.peek("expert_tensor_parallel_size") == nullptr && expertsNeedWholeOnes(job)) {
+    if (!recipe.hasSizes && reading.peek("expert_tensor_parallel_size") == nullptr && expertsNeedWholeOnes(job)) {
         rules.expertTensor = 1;
         job.ask("/layout/etp", "experts cut over tensor-parallel ranks would not fit the GPUs: a base recipe's 1 is assumed");
     }
     readMegatronArguments(job, rules);
+    takeClassDefaults(job, recipe);
     if (const auto scheme = reading.word("peft", "/training/lora"); scheme == "lora" || reading.hasPrefix("peft.")) {
         const std::optional<int> rank = reading.integer("peft.dim", "/training/lora/rank");
         if (!rank)

@@ -337,7 +337,7 @@ void readTorchtitan(Job& job)
         Alias{"training.enable_cpu_offload", "see training.offload.optimizer"},
         Alias{"parallelism.enable_compiled_autograd", "has no key"},
         Alias{"activation_checkpoint.per_op_sac*", "lists of operators have no key"},
-        Alias{"encoder.*", "encoders have no key"},
+        Alias{"encoder.*", "an encoder beside the text model has no key: a stand-in without it is imported"},
         Alias{"training.img_size", "images have no key"},
         Alias{"data.max_*", "images have no key"}};
     reading.notRepresentable(kTitanNot);

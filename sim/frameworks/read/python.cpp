@@ -13,6 +13,8 @@ namespace {
 /// Reads what is data in Python: `a.b.c = literal`, and `a.b = Name(x=literal, …)`. Anything else is passed over. Of several
 /// functions the first public one counts, with those of the file that it calls.
 class PythonReader {
+    static constexpr int kMostCalls = 1000; ///< that are followed
+
 public:
     PythonReader(std::string file, const std::string& text) : m_file(std::move(file)), m_text(text) { findFunctions(); }
 
@@ -41,7 +43,7 @@ public:
 private:
     struct Function {
         std::string name;
-        std::size_t start = 0, end = 0;
+        std::size_t start = 0, end = 0, open = 0; ///< the bracket of its parameters
         int line = 1, endLine = 1;
         int calls = 0;
     };
@@ -68,7 +70,7 @@ private:
             }
             if (m_text.compare(at, 4, "def ") == 0 && m_functions.size() < 1000) {
                 const std::size_t open = std::min(m_text.find('(', at), end);
-                m_functions.push_back({m_text.substr(at + 4, open - at - 4), at, m_text.size(), line});
+                m_functions.push_back({m_text.substr(at + 4, open - at - 4), at, m_text.size(), open, line});
                 isInside = true;
             }
             at = end + 1;
@@ -77,34 +79,128 @@ private:
         if (isInside)
             m_functions.back().endLine = line;
     }
+    /// NeMo 2 has the model and the trainer in functions of their own before it.
     Function* recipe()
     {
+        for (Function& one : m_functions)
+            if (one.name == "pretrain_recipe" || one.name == "finetune_recipe")
+                return &one;
         for (Function& one : m_functions)
             if (!one.name.starts_with('_'))
                 return &one;
         return m_functions.empty() ? nullptr : &m_functions.front();
     }
-    void call(Function& function, int depth)
+    using Constants = std::map<std::string, Json>; ///< null: not known
+    /// With what it is given by name; other parameters have the values that stand with them.
+    void call(Function& function, int depth, const Constants& given = {})
     {
-        if (depth > 4)
+        if (depth > 4 || ++m_calls > kMostCalls)
             return;
+        const Constants outside = m_constants;
         const auto place = std::pair(m_at, m_line);
         const int outer = std::exchange(m_depth, depth);
         ++function.calls;
         m_at = function.start;
         m_line = function.line;
+        parameters(function);
+        for (const auto& [name, value] : given) {
+            if (value.is_null())
+                m_constants.erase(name);
+            else
+                m_constants[name] = value;
+        }
         lines(function.end);
+        m_constants = outside;
         std::tie(m_at, m_line) = place;
         m_depth = outer;
     }
+    /// Of a function of this file, with the arguments that begin here.
     bool callOf(const std::string& name)
     {
         for (Function& one : m_functions)
             if (one.name == name && m_depth < 4) {
-                call(one, m_depth + 1);
+                call(one, m_depth + 1, keywords());
                 return true;
             }
         return false;
+    }
+    /// "(a, name: type = literal, …)": the literals are constants.
+    void parameters(const Function& function)
+    {
+        const std::size_t open = function.open;
+        if (open >= function.end || m_text[open] != '(')
+            return;
+        m_sheet.comments.push_back(m_text.substr(m_at, std::min<std::size_t>(open - m_at, 200)));
+        while (m_at <= open)
+            take();
+        while (m_at < function.end) {
+            skipBlanks(true);
+            if (has(')'))
+                break;
+            const int line = m_line;
+            const std::string name = dottedName();
+            for (int nested = 0; m_at < function.end && (nested > 0 || !(has('=') || has(',') || has(')')));) {
+                const char c = take();
+                nested += c == '[' || c == '(' ? 1 : c == ']' || c == ')' ? -1 : 0;
+            }
+            if (has('=')) {
+                take();
+                skipBlanks(true);
+                if (const std::optional<Json> value = literal(0); value && !name.empty()) {
+                    m_constants[name] = *value;
+                    m_sheet.settings.push_back({"@env." + name, *value, line, name, m_file});
+                }
+            }
+            skipArgument();
+            if (has(','))
+                take();
+        }
+        skipRestOfLine();
+    }
+    /// Up to what ends an argument.
+    void skipArgument()
+    {
+        int open = 0;
+        while (m_at < m_text.size() && (open > 0 || (m_text[m_at] != ',' && m_text[m_at] != ')'))) {
+            const char c = take();
+            open += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+        }
+    }
+    /// Of a call whose bracket is here: what it says by name. Ends behind it.
+    Constants keywords()
+    {
+        Constants given;
+        if (!has('('))
+            return given;
+        take();
+        while (m_at < m_text.size() && !has(')')) {
+            skipBlanks(true);
+            const std::string name = dottedName();
+            skipBlanks();
+            if (!name.empty() && has('=') && m_text.compare(m_at, 2, "==") != 0) {
+                take();
+                skipBlanks(true);
+                const std::size_t before = m_at;
+                const int line = m_line;
+                std::optional<Json> value = literal(0);
+                if (!value) {
+                    m_at = before;
+                    m_line = line;
+                    const auto constant = m_constants.find(dottedName());
+                    if (constant != m_constants.end())
+                        value = constant->second;
+                }
+                skipBlanks(true);
+                given[name] = value && (has(',') || has(')')) ? *value : Json(nullptr);
+            }
+            skipArgument();
+            if (has(','))
+                take();
+            skipBlanks(true);
+        }
+        if (has(')'))
+            take();
+        return given;
     }
     /// A program's later assignment takes the place of an earlier one.
     void tellReplaced()
@@ -188,6 +284,16 @@ private:
         if (name == "def" || name == "return" || name == "class") {
             const std::size_t end = std::min(m_text.find('\n', start), m_text.size());
             m_sheet.comments.push_back(m_text.substr(start, std::min<std::size_t>(end - start, 200)));
+            while (name == "return" && m_at < end) { // return run.Config(LlamaModel, config=run.Config(Llama3Config8B))
+                if (const std::string word = dottedName(); !word.empty())
+                    addModelClass("return", word, line);
+                else
+                    take();
+            }
+            return;
+        }
+        if (name == "if" && isSwitchedOff()) {
+            skipBlock(start);
             return;
         }
         skipBlanks();
@@ -212,6 +318,36 @@ private:
         if (has('='))
             return;
         assigned(name, line, 0);
+    }
+    /// "NAME:" of a constant that is false here, or "not NAME:" of one that is true.
+    bool isSwitchedOff()
+    {
+        skipBlanks();
+        std::string name = dottedName();
+        const bool isTurned = name == "not";
+        if (isTurned) {
+            skipBlanks();
+            name = dottedName();
+        }
+        const auto constant = m_constants.find(name);
+        return has(':') && constant != m_constants.end() && constant->second == Json(isTurned);
+    }
+    /// The lines that are indented more than the one that `start` stands on.
+    void skipBlock(std::size_t start)
+    {
+        const std::size_t newline = start == 0 ? std::string::npos : m_text.rfind('\n', start - 1);
+        const std::size_t indent = start - (newline == std::string::npos ? 0 : newline + 1);
+        skipRestOfLine();
+        const auto isInside = [&] {
+            const std::size_t first = m_text.find_first_not_of(" \t", m_at);
+            return first != std::string::npos && (m_text[first] == '\n' || first - m_at > indent);
+        };
+        while (m_at < m_text.size() && isInside())
+            skipRestOfLine();
+        if (m_at > 0 && m_at < m_text.size()) { // lines() takes the rest of a line: leave it the end of this one
+            --m_at;
+            --m_line;
+        }
     }
     /// The first text among the arguments that begin here, on this line.
     std::optional<Json> firstText()
@@ -296,7 +432,7 @@ private:
                 add(name + ".hf_model_id", *id, line);
             return;
         }
-        if (level == 0 && has('(') && name.find('.') == std::string::npos && callOf(callee)) // cfg = another_recipe()
+        if (has('(') && (level > 0 || name.find('.') == std::string::npos) && callOf(callee)) // cfg = another_recipe()
             return;
         if (callee.empty() || !has('(')) {
             const std::size_t end = std::min(m_text.find_first_of(level > 0 ? ",)\n" : "\n", before), m_text.size());
@@ -307,6 +443,7 @@ private:
             return;
         }
         m_sheet.comments.push_back(callee);
+        addModelClass(name, callee, line);
         const std::size_t settingsBefore = m_sheet.settings.size();
         take();
         if (level > 8)
@@ -339,12 +476,9 @@ private:
             if (!argument.empty() && has('=')) {
                 take();
                 assigned(name + "." + argument, argumentLine, level + 1);
-            } else { // by position: no name to know it by
-                int open = 0;
-                while (m_at < m_text.size() && (open > 0 || (m_text[m_at] != ',' && m_text[m_at] != ')'))) {
-                    const char c = take();
-                    open += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-                }
+            } else { // by position: no name to know it by, but for a class, as run.Config(Llama3Config8B) has it
+                addModelClass(name, argument, argumentLine);
+                skipArgument();
             }
             skipBlanks(true);
             if (has(','))
@@ -352,6 +486,22 @@ private:
             else if (!has(')'))
                 return;
         }
+    }
+
+    /// A class whose objects are models, with sizes of its own: "Llama31ModelProvider70B", "llm.Llama31Config70B".
+    void addModelClass(const std::string& name, const std::string& callee, int line)
+    {
+        const std::string word = callee.substr(callee.rfind('.') + 1);
+        const auto has = [&word](std::string_view part) { return word.find(part) != std::string::npos; };
+        const std::size_t config = word.find("Config");
+        const bool isSized = config != std::string::npos && config > 0 && // Llama3Config8B, DeepSeekV3Config
+                             ((config + 6 < word.size() && isDigit(word[config + 6])) ||
+                              (config + 6 == word.size() && isDigit(word[config - 1]) && !word.starts_with("FP")));
+        const bool provides = has("Provider") && !has("Data") && !has("Energon") && !has("Optimizer");
+        if (word.empty() || word.front() < 'A' || word.front() > 'Z' || !(isSized || provides))
+            return;
+        if (m_sheet.settings.size() < kMostSettings)
+            m_sheet.settings.push_back({name + ".@class", Json(word), line, name, m_file});
     }
 
     std::optional<Json> literal(int level)
@@ -443,7 +593,7 @@ private:
     std::string m_file;
     std::vector<Function> m_functions;
     std::map<std::string, Json> m_constants; ///< names without a dot
-    int m_depth = 0;
+    int m_depth = 0, m_calls = 0;
     const std::string& m_text;
     std::size_t m_at = 0;
     int m_line = 1;

@@ -1,5 +1,6 @@
 #include "sim/frameworks/read/shell_values.h"
 
+#include "sim/frameworks/read/cursor.h"
 #include "sim/text/characters.h"
 
 #include <charconv>
@@ -37,31 +38,18 @@ class Arithmetic {
 public:
     /// `left`: factors that may still be looked at, of all that belongs to one expression.
     Arithmetic(std::string_view text, const ShellVariables& variables, int depth, int& left)
-        : m_text(text), m_variables(variables), m_depth(depth), m_left(left)
+        : m_cursor(text), m_variables(variables), m_depth(depth), m_left(left)
     {
     }
 
     std::optional<long long> value()
     {
         const std::optional<long long> result = sum(0);
-        blanks();
-        return m_at == m_text.size() ? result : std::nullopt;
+        m_cursor.blanks();
+        return m_cursor.atEnd() ? result : std::nullopt;
     }
 
 private:
-    void blanks()
-    {
-        while (m_at < m_text.size() && (m_text[m_at] == ' ' || m_text[m_at] == '\n' || m_text[m_at] == '\t'))
-            ++m_at;
-    }
-    bool take(char c)
-    {
-        blanks();
-        if (m_at >= m_text.size() || m_text[m_at] != c)
-            return false;
-        ++m_at;
-        return true;
-    }
     static std::optional<long long> checked(std::optional<long long> value)
     {
         return value && *value <= kMostNumber && *value >= -kMostNumber ? value : std::nullopt;
@@ -70,8 +58,8 @@ private:
     {
         std::optional<long long> left = product(level);
         while (left) {
-            const bool isPlus = take('+');
-            if (!isPlus && !take('-'))
+            const bool isPlus = m_cursor.take('+');
+            if (!isPlus && !m_cursor.take('-'))
                 return left;
             const std::optional<long long> right = product(level);
             left = right ? checked(*left + (isPlus ? *right : -*right)) : std::nullopt;
@@ -82,11 +70,11 @@ private:
     {
         std::optional<long long> left = factor(level);
         while (left) {
-            blanks();
-            const char op = m_at < m_text.size() ? m_text[m_at] : ' ';
+            m_cursor.blanks();
+            const char op = m_cursor.peek();
             if (op != '*' && op != '/' && op != '%')
                 return left;
-            ++m_at;
+            m_cursor.next();
             const std::optional<long long> right = factor(level);
             if (!right || (op != '*' && *right == 0))
                 return std::nullopt;
@@ -101,21 +89,21 @@ private:
     {
         if (level > 32 || --m_left < 0)
             return std::nullopt;
-        if (take('(')) {
+        if (m_cursor.take('(')) {
             const std::optional<long long> inner = sum(level + 1);
-            return take(')') ? inner : std::nullopt;
+            return m_cursor.take(')') ? inner : std::nullopt;
         }
-        if (take('-')) {
+        if (m_cursor.take('-')) {
             const std::optional<long long> inner = factor(level + 1);
             return inner ? std::optional(-*inner) : std::nullopt;
         }
-        blanks();
-        take('$');
-        const bool isBraced = take('{');
+        m_cursor.blanks();
+        m_cursor.take('$');
+        const bool isBraced = m_cursor.take('{');
         std::string word;
-        while (m_at < m_text.size() && (startsName(m_text[m_at]) || isDigit(m_text[m_at])))
-            word += m_text[m_at++];
-        if (isBraced && !take('}'))
+        while (startsName(m_cursor.peek()) || isDigit(m_cursor.peek()))
+            word += m_cursor.next();
+        if (isBraced && !m_cursor.take('}'))
             return std::nullopt;
         if (word.empty())
             return std::nullopt;
@@ -128,11 +116,10 @@ private:
         return value.size() > kLongestExpression ? std::nullopt : Arithmetic(value, m_variables, m_depth + 1, m_left).value();
     }
 
-    std::string_view m_text;
+    TextCursor m_cursor;
     const ShellVariables& m_variables;
     int m_depth;
     int& m_left;
-    std::size_t m_at = 0;
 };
 
 } // namespace

@@ -75,6 +75,26 @@ TEST(HuggingFaceImport, FamiliesHaveNamesOfTheirOwn)
               4);
 }
 
+TEST(HuggingFaceImport, AnEncoderBesideTheDecoderIsSaidToBeAStandIn)
+{
+    const auto t5 = importedText(config("t5", "\"d_model\": 1024, \"d_ff\": 2816, \"d_kv\": 64, \"num_layers\": 24, "
+                                              "\"num_decoder_layers\": 24, \"num_heads\": 16, \"vocab_size\": 32128, "
+                                              "\"is_gated_act\": true, \"dense_act_fn\": \"gelu_new\""));
+    EXPECT_EQ(t5.at("/model/num_hidden_layers"), 48);
+    EXPECT_EQ(t5.at("/model/num_attention_heads"), 16);
+    EXPECT_EQ(t5.at("/model/intermediate_size"), 2816);
+    EXPECT_EQ(t5.at("/model/gated_mlp"), true);
+    EXPECT_EQ(t5.at("/model/hidden_act"), "gelu");
+    EXPECT_EQ(t5.became("model_type"), "not_representable");
+    EXPECT_THAT(t5.textOn("model_type"), testing::HasSubstr("stand-in"));
+    EXPECT_EQ(t5.count(Became::unknown), 4) << "GPUs, micro-batch, sequence, cluster: all of the model is read";
+    const auto bart = importedText(config("bart", "\"d_model\": 1024, \"encoder_layers\": 12, \"decoder_layers\": 12, "
+                                                  "\"encoder_attention_heads\": 16, \"encoder_ffn_dim\": 4096, "
+                                                  "\"vocab_size\": 50265, \"max_position_embeddings\": 1024"));
+    EXPECT_EQ(bart.at("/model/num_hidden_layers"), 24);
+    EXPECT_EQ(bart.became("model_type"), "not_representable");
+}
+
 TEST(HuggingFaceImport, AModelBesideAnEncoderIsItsTextPart)
 {
     const auto out =
@@ -84,6 +104,8 @@ TEST(HuggingFaceImport, AModelBesideAnEncoderIsItsTextPart)
                      "\"num_local_experts\": 16, \"num_experts_per_tok\": 1, \"attention_chunk_size\": 8192}, "
                      "\"vision_config\": {\"hidden_size\": 1408}}");
     EXPECT_EQ(out.at("/model/hidden_size"), 5120);
+    EXPECT_EQ(out.became("model_type"), "not_representable");
+    EXPECT_THAT(out.textOn("model_type"), testing::HasSubstr("stand-in"));
     EXPECT_EQ(out.at("/model/intermediate_size"), 16384);
     EXPECT_EQ(out.at("/model/moe_intermediate_size"), 8192);
     EXPECT_EQ(out.at("/model/num_shared_experts"), 1);

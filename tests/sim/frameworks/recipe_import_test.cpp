@@ -110,6 +110,96 @@ TEST(RecipeImport, ExpertsThatFitOnlyUncutAreNotCut)
     EXPECT_EQ(recipe("8192").at("/layout/etp"), 8);
 }
 
+TEST(RecipeImport, AClassNamesTheCataloguesModel)
+{
+    const auto modelOf = [](const std::string& made) {
+        return sim::Json::parse(importedText("def pretrain():\n    cfg = _pretrain_common()\n    cfg.model = " + made +
+                                                 "\n    cfg.train.global_batch_size = 128\n",
+                                             8)
+                                    .imported.scenario)["model"]["base"];
+    };
+    EXPECT_EQ(modelOf("Llama31ModelProvider405B()"), "llama3-405b");
+    EXPECT_EQ(modelOf("Llama32ModelProvider1B(seq_length=8192)"), "llama3.2-1b");
+    EXPECT_EQ(modelOf("Qwen3MoEModelProvider235B_A22B(\n        seq_length=4096,\n    )"), "qwen3-235b-a22b");
+    EXPECT_EQ(modelOf("Qwen3ModelProvider600M()"), "qwen3-0.6b");
+    EXPECT_EQ(modelOf("DeepSeekV3ModelProvider()"), "deepseek-v3");
+    EXPECT_EQ(modelOf("run.Config(llm.MixtralConfig8x7B)"), "mixtral-8x7b");
+    EXPECT_EQ(modelOf("run.Config(GPTConfig175B)"), "gpt3-175b");
+    EXPECT_EQ(modelOf("llm.Llama4Experts16Config()"), "llama4-scout");
+}
+
+TEST(RecipeImport, AClassThatTheCatalogueDoesNotHaveIsAskedFor)
+{
+    const auto next = importedText("def pretrain():\n    cfg = _pretrain_common()\n"
+                                   "    cfg.model = Qwen3NextModelProvider80B_A3B(tensor_model_parallel_size=2)\n"
+                                   "    cfg.train.global_batch_size = 128\n",
+                                   8);
+    EXPECT_THAT(next.imported.unknown, testing::Contains("/model"));
+    EXPECT_EQ(next.became("cfg.model"), "unknown");
+    EXPECT_THAT(next.textOn("cfg.model"), HasSubstr("nearest: qwen3"));
+    EXPECT_EQ(next.at("/layout/tp"), 2);
+    // With sizes, too: what the class sets besides is not Megatron's default of 2019.
+    const auto gemma = importedText(
+        "def pretrain():\n    cfg.model = Gemma3ModelProvider(num_layers=26, hidden_size=1152,\n"
+        "        num_attention_heads=4, ffn_hidden_size=6912, vocab_size=262_144)\n"
+        "    cfg.train.global_batch_size = 512\n    cfg.train.micro_batch_size = 1\n    cfg.model.seq_length = 8192\n",
+        8);
+    EXPECT_THAT(gemma.imported.unknown, testing::Contains("/model"));
+    EXPECT_EQ(gemma.at("/model/num_hidden_layers"), 26);
+    EXPECT_EQ(gemma.at("/model/normalization"), "rmsnorm");
+    EXPECT_EQ(gemma.at("/model/position_embedding"), "rope");
+    // Megatron's own class has Megatron's defaults.
+    const auto gpt = importedText("def pretrain():\n    cfg.model = GPTModelProvider(num_layers=12, hidden_size=768,\n"
+                                  "        num_attention_heads=12, vocab_size=50257)\n    cfg.train.global_batch_size = 64\n"
+                                  "    cfg.model.seq_length = 1024\n",
+                                  8);
+    EXPECT_EQ(gpt.at("/model/normalization"), "layernorm");
+    EXPECT_THAT(gpt.imported.unknown, testing::Not(testing::Contains("/model")));
+}
+
+TEST(RecipeImport, OfAnotherVersionOrOtherInputsNoneIsTaken)
+{
+    const auto unknownOf = [](const std::string& id) {
+        return importedText("def pretrain():\n    cfg.model = AutoBridge.from_hf_pretrained(\"" + id +
+                                "\").to_megatron_provider()\n    cfg.train.global_batch_size = 128\n",
+                            8)
+            .imported.unknown;
+    };
+    EXPECT_THAT(unknownOf("deepseek-ai/DeepSeek-V3.2-Exp"), testing::Contains("/model"));
+    EXPECT_THAT(unknownOf("moonshotai/Kimi-K2.5"), testing::Contains("/model"));
+    for (const char* same : {"deepseek-ai/DeepSeek-V3-0324", "moonshotai/Kimi-K2-Instruct-0905",
+                             "meta-llama/Llama-3.1-8B-Instruct", "mistralai/Mixtral-8x7B-v0.1"})
+        EXPECT_THAT(unknownOf(same), testing::Not(testing::Contains("/model"))) << same;
+}
+
+TEST(RecipeImport, NemosFunctionsAreCalledWithWhatTheyAreGiven)
+{
+    const auto out = importedText(
+        "def model():\n    conf = run.Config(Llama31Config70B)\n    return run.Config(LlamaModel, config=conf)\n\n"
+        "def trainer(\n    tensor_parallelism: int = 4,\n    pipeline_parallelism: int = 4,\n"
+        "    context_parallelism: Optional[int] = 2,\n    num_nodes: int = 4,\n    num_gpus_per_node: int = 8,\n"
+        ") -> run.Config[nl.Trainer]:\n    strategy = run.Config(\n        nl.MegatronStrategy,\n"
+        "        tensor_model_parallel_size=tensor_parallelism,\n        pipeline_model_parallel_size=pipeline_parallelism,\n"
+        "        context_parallel_size=context_parallelism,\n    )\n    trainer = run.Config(nl.Trainer, "
+        "devices=num_gpus_per_node, num_nodes=num_nodes, strategy=strategy)\n    return trainer\n\n"
+        "def pretrain_recipe(num_nodes: int = 8, performance_mode: bool = False):\n    recipe = run.Partial(\n        fn,\n"
+        "        model=model(),\n        trainer=trainer(num_nodes=num_nodes, pipeline_parallelism=2),\n"
+        "        data=run.Config(MockDataModule, seq_length=8192, global_batch_size=512, micro_batch_size=1),\n    )\n"
+        "    if performance_mode:\n        recipe.trainer.strategy.tensor_model_parallel_size = 8\n    return recipe\n");
+    EXPECT_EQ(out.imported.kind, "bridge-python");
+    EXPECT_EQ(sim::Json::parse(out.imported.scenario)["model"]["base"], "llama3-70b");
+    EXPECT_EQ(out.at("/layout/tp"), 4) << "performance_mode is off";
+    EXPECT_EQ(out.at("/layout/pp"), 2) << "as the call says";
+    EXPECT_EQ(out.at("/layout/cp"), 2) << "as the function has it";
+    EXPECT_EQ(out.at("/layout/dp"), 4) << "8 nodes of 8";
+    EXPECT_EQ(out.at("/training/global_batch_size"), 512);
+    const auto elsewhere = importedText("def pretrain_recipe(tensor_parallelism: int = 4):\n    recipe = run.Partial(\n"
+                                        "        fn, trainer=qwen3_trainer(tensor_parallelism=tensor_parallelism, "
+                                        "num_nodes=2, num_gpus_per_node=8))\n    recipe.model.config.seq_length = 4096\n");
+    EXPECT_EQ(elsewhere.at("/layout/tp"), 4);
+    EXPECT_EQ(elsewhere.at("/layout/dp"), 4);
+}
+
 TEST(RecipeImport, ClustersThatAreGuessedHaveThePrecision)
 {
     const auto out =

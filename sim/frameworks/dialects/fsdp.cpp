@@ -1,0 +1,75 @@
+#include "sim/frameworks/dialects/fsdp.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sim::frameworks {
+std::string smallWord(std::string word)
+{
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return word;
+}
+
+FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
+{
+    FsdpFacts facts{.stage = 3};
+    std::string strategy;
+    for (const std::string& name : {prefix + "fsdp_sharding_strategy", prefix + "sharding_strategy"})
+        if (const auto word = reading.word(name, "/layout/zero_stage"))
+            strategy = *word;
+    for (const std::string& name : {prefix + "fsdp_reshard_after_forward", prefix + "reshard_after_forward"})
+        if (const auto value = reading.word(name, "/layout/zero_stage"))
+            strategy = strategy.empty() || smallWord(*value) == "true" || smallWord(*value) == "false" ? *value : strategy;
+    strategy = smallWord(strategy);
+    if (strategy == "shard_grad_op" || strategy == "2" || strategy == "false")
+        facts.stage = 2;
+    else if (strategy == "no_shard" || strategy == "3")
+        facts.stage = 0;
+    else if (strategy == "hybrid_shard" || strategy == "4")
+        facts.isHybrid = true;
+    else if (strategy == "hybrid_shard_zero2" || strategy == "5") {
+        facts.stage = 2;
+        facts.isHybrid = true;
+    } else if (strategy.empty()) {
+        reading.byDefault(prefix + "fsdp_sharding_strategy", "FULL_SHARD", "/layout/zero_stage");
+    }
+    return facts;
+}
+
+void putOverlapOfFsdp(Job& job, bool isSharded)
+{
+    job.put("/training/overlap/grad_reduce", true);
+    job.put("/training/overlap/param_gather", isSharded);
+    job.put("/training/overlap/tp_comm", false);
+    job.reading.byDefault("FSDP prefetch", true, "/training/overlap/grad_reduce",
+                          "gradients are reduced beside the backward pass");
+}
+
+void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, int replicate)
+{
+    job.layout["zero_stage"] = facts.stage;
+    if (facts.stage == 0)
+        return;
+    const int all = job.dp * job.cp;
+    if (shard && replicate > 1 && 1LL * *shard * job.cp < all && all % (*shard * job.cp) == 0)
+        job.layout["dp_shard"] = *shard * job.cp;
+    else if (facts.isHybrid) {
+        const int perNode = std::max(1, job.gpusPerNode.value_or(8) / std::max(1, job.tp));
+        if (perNode < all && all % perNode == 0)
+            job.layout["dp_shard"] = perNode;
+    }
+}
+
+Json loraTargets(const Json& given)
+{
+    static constexpr std::array<std::string_view, 7> kTargets = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                                                 "gate_proj", "up_proj", "down_proj"};
+    Json targets = Json::array();
+    for (const std::string& target : wordsOfList(given))
+        if (std::find(kTargets.begin(), kTargets.end(), target) != kTargets.end() &&
+            std::find(targets.begin(), targets.end(), Json(target)) == targets.end())
+            targets.push_back(target);
+    return targets;
+}
+
+} // namespace sim::frameworks

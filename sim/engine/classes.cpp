@@ -122,7 +122,7 @@ public:
         const auto world = asIndex(mesh.worldSize());
         m_pp.resize(world);
         for (std::size_t rank = 0; rank < world; ++rank)
-            m_pp[rank] = mesh.coordinates(static_cast<int>(rank)).pp;
+            m_pp[rank] = mesh.indexInGroup(ProcessGroup::pp, static_cast<int>(rank));
         for (std::size_t i = 0; i < kRoles.size(); ++i) {
             checkCancelled();
             if (communicatorSize(kRoles[i], scenario) > 1)
@@ -196,13 +196,16 @@ void Partition::colourByGeometry()
     if (m_pipelines.groupOf.empty())
         return;
     Interner<std::vector<int>> intern;
-    std::vector<int> tiersOf;
+    std::vector<int> tiersOf, tiers, rankAt(asIndex(m_scenario.layout.pp)); // [pipeline rank]
     for (int pipeline = 0; pipeline < m_pipelines.count(); ++pipeline) {
         m_poll(2 * m_edges.size() + 1);
-        const int anyMember = m_pipelines.members[asIndex(m_pipelines.first[asIndex(pipeline)])];
-        std::vector<int> tiers;
+        for (int i = m_pipelines.first[asIndex(pipeline)]; i < m_pipelines.first[asIndex(pipeline) + 1]; ++i) {
+            const int rank = m_pipelines.members[asIndex(i)];
+            rankAt[asIndex(m_pp[asIndex(rank)])] = rank;
+        }
+        tiers.clear();
         for (const auto& [a, b] : m_edges)
-            tiers.push_back(m_placement.tierBetween(peer(anyMember, a), peer(anyMember, b)));
+            tiers.push_back(m_placement.tierBetween(rankAt[asIndex(a)], rankAt[asIndex(b)]));
         tiersOf.push_back(intern(tiers));
     }
     for (std::size_t rank = 0; rank < value.size(); ++rank)
@@ -239,9 +242,10 @@ void Partition::refine()
                 mix.clear();
                 for (int i = role.groups.first[asIndex(group)]; i < role.groups.first[asIndex(group) + 1]; ++i)
                     mix.push_back(m_colours[asIndex(role.groups.members[asIndex(i)])]);
-                std::sort(mix.begin(), mix.end());
-                if (mix.front() == mix.back())
+                if (std::all_of(mix.begin(), mix.end(), [&](int colour) { return colour == mix.front(); }))
                     mix.resize(1); // all alike; groups of a role have one size
+                else
+                    std::sort(mix.begin(), mix.end());
                 mixOf[asIndex(group)] = intern(mix);
             }
             for (std::size_t rank = 0; rank < value.size(); ++rank)

@@ -553,7 +553,7 @@ double Floors::updateNs(const Choice& choice, const Scenario& scenario, const Sh
                         ParameterElements elements) const
 {
     const ParameterElements trained = elements.trained();
-    const ShardFloors::UpdateKey key{trained.dense, trained.routed, scenario.modelCopies()};
+    const ShardFloors::UpdateKey key{trained.dense, trained.routed, m_space.familyOf(choice).modelCopies};
     {
         const std::lock_guard guard(m_lock);
         if (const auto found = shards.updates.find(key); found != shards.updates.end())

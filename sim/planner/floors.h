@@ -105,7 +105,7 @@ struct ShapeFloor {
 };
 
 /// Whether passes that run as one block have something that each hides of the other.
-bool overlapsBlocks(const Scenario&);
+bool overlapsBlocks(const Scenario&, const ScheduleFamily&);
 
 /// Thread-safe; what it remembers does not change what it says.
 class Floors {

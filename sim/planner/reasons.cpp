@@ -64,6 +64,20 @@ const char* planReasonName(PlanReason reason)
     return kNames[asIndex(reason)];
 }
 
+namespace {
+
+/// As the reader has it: stages that nobody dealt layers to are dealt them evenly.
+class DealtEvenly : public Provenance {
+public:
+    explicit DealtEvenly(bool dealsEvenly) : m_dealsEvenly(dealsEvenly) {}
+    bool isGiven(std::string_view key) const override { return !m_dealsEvenly || key != "/schedule/layers_per_stage"; }
+
+private:
+    bool m_dealsEvenly;
+};
+
+} // namespace
+
 std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
 {
     const std::vector<int> microBatches = space.microBatches(grid);
@@ -88,7 +102,7 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
         Scenario scenario = space.scenarioOf(choice);
         for (const int batch : batches) {
             scenario.training.globalBatchSize = batch;
-            const std::vector<Reason> reasons = judge(scenario);
+            const std::vector<Reason> reasons = judge(scenario, DealtEvenly(space.dealsEvenly()));
             const auto reason = std::find_if(reasons.begin(), reasons.end(), [](const Reason& each) { return !each.isWarning; });
             if (reason == reasons.end())
                 continue;

@@ -100,7 +100,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                 Choice node = choice;
                 node.batch = batches.front();
                 node.kind = 0;
-                node.chunks = scheduleFamily(m_space.kinds.front()).chunks.least;
+                node.chunks = m_space.familyOf(0).chunks.least;
                 node.zeroStage = 0;
                 node.dpShard = node.grid.dp * node.grid.cp;
                 m_space.applyTo(scratch, node);

@@ -37,19 +37,16 @@ struct PipelineOf {
     /// Input and weight gradients apart may end on a weight's.
     bool splits = false;
 
-    static PipelineOf of(const Scenario& scenario)
+    static PipelineOf of(const Scenario& scenario, const ScheduleFamily& family)
     {
-        const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
         const std::string_view kind = family.kind;
         return {.ranks = scenario.layout.pp,
                 .isV = kind == "zb-v" || kind == "v-half" || kind == "v-min" || kind == "dualpipe-v",
-                .blocks = overlapsBlocks(scenario),
+                .blocks = overlapsBlocks(scenario, family),
                 .splits = family.modelCopies > 1 || kind == "dualpipe-v" || scenario.training.overlap.epComm ||
                           kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched};
     }
-    int rankOf(int stage) const { return rankOf(stage, stage % ranks); }
-    /// `remainder`: of the stage by the ranks. Dividing takes longer than all else that is done with a stage.
-    int rankOf(int stage, int remainder) const { return isV && stage >= ranks ? 2 * ranks - 1 - stage : remainder; }
+    int rankOf(int stage) const { return isV && stage >= ranks ? 2 * ranks - 1 - stage : stage % ranks; }
 };
 
 /// Whether a stage is made of the same layers as the one before it, and neither has an end of the model.
@@ -84,7 +81,7 @@ struct PartOfShape {
 
 std::shared_ptr<const PassOrder> Floors::orderOf(const Choice& choice, const Scenario& scenario) const
 {
-    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
+    const ScheduleFamily& family = m_space.familyOf(choice);
     if (family.plansByCost || family.isSearched || family.isWrittenOut || family.cutsSequences())
         return nullptr;
     const std::array<int, 5> key{choice.kind, choice.grid.pp, choice.chunks, scenario.microbatches(),
@@ -109,16 +106,15 @@ std::shared_ptr<const PassOrder> Floors::orderOf(const Choice& choice, const Sce
     return m_orders.try_emplace(key, std::move(made)).first->second;
 }
 
-bool overlapsBlocks(const Scenario& scenario)
+bool overlapsBlocks(const Scenario& scenario, const ScheduleFamily& family)
 {
-    const bool hasBlocks =
-        scenario.modelCopies() > 1 || scenario.schedule.kind == "dualpipe-v" || scenario.training.overlap.epComm;
+    const bool hasBlocks = family.modelCopies > 1 || family.kind == "dualpipe-v" || scenario.training.overlap.epComm;
     return hasBlocks && scenario.model.numExperts > 0;
 }
 
 ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const PartFloors& parts, const PassOrder* order) const
 {
-    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
+    const ScheduleFamily& family = m_space.familyOf(choice);
     const Overlap& overlap = scenario.training.overlap;
     const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0}, scenario)->sendTier)];
     const int ranks = choice.grid.pp, copies = family.modelCopies;
@@ -126,7 +122,7 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
     const int stages = ranks * choice.chunks / copies;
     const std::string_view kind = family.kind;
     ShapeFloor shape;
-    const PipelineOf pipeline = PipelineOf::of(scenario);
+    const PipelineOf pipeline = PipelineOf::of(scenario, m_space.familyOf(choice));
     const bool blocks = shape.isBlocks = pipeline.blocks, splits = shape.isSplit = pipeline.splits;
     const auto rankOf = [&](int s) { return pipeline.rankOf(s); };
     const bool usesTwice = shape.usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
@@ -299,8 +295,8 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
 
 double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, const PartFloors& parts) const
 {
-    const int ranks = choice.grid.pp, copies = scenario.modelCopies(), stages = ranks * choice.chunks / copies;
-    const PipelineOf pipeline = PipelineOf::of(scenario);
+    const int ranks = choice.grid.pp, copies = m_space.familyOf(choice).modelCopies, stages = ranks * choice.chunks / copies;
+    const PipelineOf pipeline = PipelineOf::of(scenario, m_space.familyOf(choice));
     const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0}, scenario)->sendTier)];
     const double m = scenario.microbatches() / static_cast<double>(copies);
     struct Times {
@@ -348,18 +344,29 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
             add(parts.head, 1);
         return times;
     };
-    int layer = 0;
-    LikeBefore likeBefore(stages);
-    for (int s = 0, remainder = 0; s < stages; ++s, remainder = remainder + 1 < ranks ? remainder + 1 : 0) {
-        const int count = scenario.schedule.layersPerStage[asIndex(s)];
-        const Times times = all[asIndex(s)] =
-            likeBefore(s, kindOfStage(layer, count), count) ? all[asIndex(s - 1)] : timesOf(s, layer, count);
+    const std::vector<int>& counts = scenario.schedule.layersPerStage;
+    const bool isOneKind = m_kinds.size() == 1;
+    for (int s = 0, layer = 0; s < stages;) { // most stages are like the one before
+        const int count = counts[asIndex(s)], kind = kindOfStage(layer, count);
+        const Times times = all[asIndex(s)] = timesOf(s, layer, count);
         layer += count;
-        chain += pipeline.blocks || pipeline.splits ? 0 : times.forward;
-        work[asIndex(pipeline.rankOf(s, remainder))] += m * (times.forward + times.backward);
-        if (copies > 1 && stages - 1 - s < ranks)
-            work[asIndex(stages - 1 - s)] += m * (times.forward + times.backward);
+        const bool repeats = s > 0 && kind >= 0;
+        for (++s; repeats && s < stages - 1 && counts[asIndex(s)] == count && (isOneKind || kindOfStage(layer, count) == kind);
+             ++s) {
+            all[asIndex(s)] = times;
+            layer += count;
+        }
     }
+    if (!pipeline.blocks && !pipeline.splits)
+        for (const Times& of : all)
+            chain += of.forward;
+    for (int s = 0; s < stages;) // each chunk of all ranks
+        for (int rank = 0; rank < ranks && s < stages; ++rank, ++s) {
+            const Times& of = all[asIndex(s)];
+            work[asIndex(pipeline.isV && s >= ranks ? 2 * ranks - 1 - s : rank)] += m * (of.forward + of.backward);
+            if (copies > 1 && stages - 1 - s < ranks)
+                work[asIndex(stages - 1 - s)] += m * (of.forward + of.backward);
+        }
     const bool oneWay = !pipeline.blocks && copies == 1;
     double least = chain, before = 0, after = 0;
     for (int rank = 0; rank < ranks; ++rank) {
@@ -376,9 +383,9 @@ std::vector<std::vector<int>> Floors::unevenOf(const Choice& choice, const Scena
                                                std::span<const std::pair<int, int>> shardings, double capacityBytes) const
 {
     const int ranks = choice.grid.pp;
-    if (ranks == 1 || scenario.modelCopies() > 1)
+    if (ranks == 1 || m_space.familyOf(choice).modelCopies > 1)
         return {};
-    const PipelineOf pipeline = PipelineOf::of(scenario);
+    const PipelineOf pipeline = PipelineOf::of(scenario, m_space.familyOf(choice));
     const bool runsAgain = choice.recompute == Recompute::full;
     const auto partOf = [&](const PassFloors& time, const PassFloors& memory) {
         return DealtPipeline::Part{.ns = time.forward +
@@ -437,7 +444,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
     const Overlap& overlap = scenario.training.overlap;
     const bool everyUse = layout.zeroStage >= 3 && layout.reshardAfterForward;
     const bool everyStep = !everyUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
-    const double m = scenario.microbatches() / static_cast<double>(scheduleFamily(scenario.schedule.kind).modelCopies);
+    const double m = scenario.microbatches() / static_cast<double>(m_space.familyOf(choice).modelCopies);
     const double reductions = !overlap.gradReduce ? 0 : reducesEveryMicrobatch(scenario) ? m : 1;
     // Prefetched or not, the weight gradient's pass gathers nothing; a frozen embedding's is not gathered for its backward pass.
     const double gathers = everyUse ? m : everyStep ? 1 : 0;

@@ -278,6 +278,8 @@ void PlanSpace::readHeld()
             throw Error("an order that is written out (schedule.kind " + kind + ") belongs to one layout; free schedule.kind");
         kinds.push_back(kind);
     }
+    for (const std::string& of : kinds)
+        m_families.push_back(&scheduleFamily(of));
     if (const auto layers = m_document.get("schedule.layers_per_stage")) {
         m_layersGiven = true;
         int number = -1;
@@ -330,7 +332,7 @@ std::vector<AlikeOrders> PlanSpace::ordersOf(const PlanGrid& grid) const
         return {{}};
     Choice choice;
     choice.grid = grid;
-    choice.chunks = scheduleFamily(kinds.front()).chunks.least;
+    choice.chunks = familyOf(0).chunks.least;
     const Scenario scenario = scenarioOf(choice);
     // Where ranks have faults of their own it counts which they are.
     return alikeOrders(scenario, orders, m_document.get("perturbations").has_value());
@@ -410,7 +412,7 @@ int PlanSpace::chunksThatHaveLayers(const PlanGrid& grid, const ScheduleFamily& 
 
 std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
 {
-    const ScheduleFamily& family = scheduleFamily(kinds[asIndex(kind)]);
+    const ScheduleFamily& family = familyOf(kind);
     if (!free.chunks)
         return {held.chunks > 0 ? held.chunks : family.chunks.least};
     if (grid.pp == 1 && free.kind && family.kind != "1f1b")
@@ -448,7 +450,7 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
     if (!m_reshardGiven)
         layout.reshardAfterForward = grid.pp == 1;
     scenario.schedule.kind = kinds[asIndex(choice.kind)];
-    const ScheduleFamily& family = scheduleFamily(scenario.schedule.kind);
+    const ScheduleFamily& family = familyOf(choice);
     scenario.schedule.virtualStages = choice.chunks;
     scenario.schedule.microbatchGroup = m_group > 0 ? m_group : grid.pp;
     scenario.schedule.sequenceSlices = m_slices > 0 ? m_slices : family.usualSlices;
@@ -496,7 +498,7 @@ const std::vector<LegalPipeline>& PlanSpace::legalPipelines(const Choice& choice
     of.zeroStage = zeroStages(choice.grid).front();
     of.dpShard = shards(choice.grid, of.zeroStage).front();
     of.kind = of.deal = 0;
-    of.chunks = scheduleFamily(kinds.front()).chunks.least;
+    of.chunks = familyOf(0).chunks.least;
     of.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
     applyTo(scratch, of);
     // Where one cuts sequences, there is no other: what that asks of the rest of the job is asked of all.
@@ -512,6 +514,9 @@ const std::vector<LegalPipeline>& PlanSpace::legalPipelines(const Choice& choice
     for (of.kind = 0; of.kind < static_cast<int>(kinds.size()); ++of.kind)
         for (const int chunks : chunkCounts(choice.grid, of.kind)) {
             of.chunks = chunks;
+            // Stages without a layer beside the outer two have to be written, and are not where layers are dealt evenly.
+            if (dealsEvenly() && stagesOf(of) - 2 > base.model.numHiddenLayers)
+                continue;
             applyTo(scratch, of);
             if (isLegalWithEachBatch(scratch, hasLegalPipeline))
                 legal.push_back({.kind = of.kind, .chunks = chunks, .layersOfChunk = layersOfChunk(of)});
@@ -554,7 +559,7 @@ void PlanSpace::rememberDeals(const Choice& choice, std::vector<std::vector<int>
 
 int PlanSpace::stagesOf(const Choice& choice) const
 {
-    return std::max(1, choice.grid.pp * choice.chunks / scheduleFamily(kinds[asIndex(choice.kind)]).modelCopies);
+    return std::max(1, choice.grid.pp * choice.chunks / familyOf(choice).modelCopies);
 }
 
 const std::vector<int>& PlanSpace::layersOfStages(const Choice& choice) const

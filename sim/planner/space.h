@@ -60,6 +60,8 @@ public:
     Choice held;                   ///< values of what is not free
     std::vector<RankOrder> orders; ///< the job's own first
     std::vector<std::string> kinds;
+    const ScheduleFamily& familyOf(const Choice& choice) const { return familyOf(choice.kind); }
+    const ScheduleFamily& familyOf(int kind) const { return *m_families[asIndex(kind)]; }
     std::string selectiveJson;            ///< what recompute says where it is selective
     std::vector<int> givenLayersPerStage; ///< where there are as many stages; else, or where it is empty, balanced
 
@@ -72,7 +74,7 @@ public:
     std::vector<int> batches(const PlanGrid&, int microBatch) const;
     /// Whether more than the largest is searched. Not of kinds whose order is planned by what passes cost: nothing but laying one
     /// out says what it holds, and so many cannot be.
-    bool hasSmallerBatches(int kind) const { return !scheduleFamily(kinds[asIndex(kind)]).plansByCost; }
+    bool hasSmallerBatches(int kind) const { return !familyOf(kind).plansByCost; }
     /// What the job's global batch takes for what the choice's takes, at the same pace: 1 where that is the job's.
     double paceOf(const Choice& choice) const
     {
@@ -105,6 +107,8 @@ public:
     void hideTransfers(Scenario&) const;
     /// Of the fullest chunk.
     int layersOfChunk(const Choice&) const;
+    /// Nobody says how many layers each stage has.
+    bool dealsEvenly() const { return !m_layersGiven && !free.layersPerStage; }
     /// Keys that are free; `all`: those that are not, too, but hold a place of the job.
     std::vector<PlanSetting> settingsOf(const Choice&) const;
     std::map<std::string, std::string> heldFixed() const;
@@ -131,7 +135,8 @@ private:
     mutable std::map<int, std::vector<int>> m_balanced;  ///< [stages]
     using PipelineKey = std::tuple<int, int, Recompute>; ///< ranks, micro-batches
     mutable std::map<PipelineKey, std::vector<LegalPipeline>> m_pipelines;
-    int m_nodes = 0; ///< that the cluster is told to have; 0: nothing is said
+    std::vector<const ScheduleFamily*> m_families; ///< [kind]: finding one by its name takes as long as a floor
+    int m_nodes = 0;                               ///< that the cluster is told to have; 0: nothing is said
 };
 
 /// Throws Error, with those there are, if there is none of that name.

@@ -118,12 +118,12 @@ std::vector<PipelineRanks> pipelinesOf(const Scenario& scenario, const Mesh& mes
     const int lanes = perNode % layout.tp == 0 || layout.placement != PlacementRule::packed ? 1 : layout.tp;
     for (int replica = 0; replica < replicas; ++replica)
         for (int t = 0; t < lanes && pipelines.size() < kMostPipelines; ++t) {
+            const auto rankAt = [&](int p) { return mesh.rank(t, replica % layout.cp, replica / layout.cp, p); };
+            if (!seen.insert({layout.placement == PlacementRule::packed ? (rankAt(0) - t) % perNode : 0, t}).second)
+                continue;
             PipelineRanks of;
             for (int p = 0; p < layout.pp; ++p)
-                of.ranks.push_back(mesh.rank(t, replica % layout.cp, replica / layout.cp, p));
-            const int first = of.ranks.front() - t;
-            if (!seen.insert({layout.placement == PlacementRule::packed ? first % perNode : 0, t}).second)
-                continue;
+                of.ranks.push_back(rankAt(p));
             for (int p = 0; p < layout.pp; ++p) {
                 const int rank = of.ranks[asIndex(p)];
                 of.tiers.push_back(placement.tierBetween(rank, of.ranks[asIndex((p + 1) % layout.pp)]));

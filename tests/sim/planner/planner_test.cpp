@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <string>
@@ -247,6 +248,36 @@ TEST(Planner, GoesOnUntilASmallJobIsProved)
     document.set("perturbations", R"([{"kind": "slow_gpu", "rank": 1, "factor": 2}])");
     document.set("training.offload", R"({"activation_layers": 1})");
     EXPECT_TRUE(plan({.document = document}, test::catalogue()).proved);
+}
+
+TEST(Planner, CountsNoLayoutThatTheReaderRefuses)
+{
+    PlanRequest request = tinyJob({{"schedule.kind", "gpipe"}, {"training.recompute", "none"}, {"layout.zero_stage", "0"}});
+    request.gpus = 8;
+    request.fixed.emplace_back("layout.pp", "8"); // 4 layers for the six between the outer two
+    const PlanAnswer none = plan(request, test::catalogue());
+    EXPECT_EQ(none.covered, 0);
+    ASSERT_EQ(none.rejected.size(), 1U);
+    EXPECT_EQ(none.rejected.front().reason, PlanReason::rule);
+    EXPECT_THAT(none.rejected.front().text, testing::HasSubstr("cannot fill pp 8"));
+    request.fixed.back().second = "4";
+    std::int64_t legal = 0;
+    for (const auto& [tp, cp, dp] : {std::array{2, 1, 1}, std::array{1, 2, 1}, std::array{1, 1, 2}})
+        for (const int microBatch : {1, 2, 4, 8})
+            for (const bool sequenceParallel : {false, true}) {
+                if (sequenceParallel && tp == 1)
+                    continue; // says nothing
+                ScenarioDocument document = request.document;
+                for (const auto& [pointer, value] : request.fixed)
+                    document.set(pointer, value);
+                document.set("layout.tp", std::to_string(tp));
+                document.set("layout.cp", std::to_string(cp));
+                document.set("layout.dp", std::to_string(dp));
+                document.set("training.micro_batch_size", std::to_string(microBatch));
+                document.set("layout.sequence_parallel", sequenceParallel ? "true" : "false");
+                legal += document.resolve(test::catalogue()).scenario ? 1 : 0;
+            }
+    EXPECT_EQ(plan(request, test::catalogue()).covered, legal);
 }
 
 TEST(Planner, CallsNoLayoutATieWhereMemoryCounts)

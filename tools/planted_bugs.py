@@ -90,7 +90,7 @@ BUGS = [
     ("the host's optimizer waits for all gradients", "sim/program/offload.cpp", "constexpr std::int64_t kPieces = 8;",
      "constexpr std::int64_t kPieces = 1;"),
     ("copies to the host ignore the link's efficiency", "sim/cost/kernels.cpp", "hostBandwidthGBs * efficiency.hostLink", "hostBandwidthGBs"),
-    ("the last blocks of attention cost nothing", "sim/cost/kernels.cpp", "kTail * kQueriesOfTwoBlocks", "0 * kQueriesOfTwoBlocks"),
+    ("the last blocks of attention cost nothing", "sim/cost/kernels.cpp", "kTail * kQueriesOfBlock", "0 * kQueriesOfBlock"),
     ("short sequences cost attention backward what they cost forward", "sim/cost/kernels.cpp", "(isForward ? 1 : kBackwardHalfLength)", "1"),
     ("attention runs backward only twice", "sim/model/operator_builder.cpp", "op.backwardFlopsFactor = 2.5;", "op.backwardFlopsFactor = 2;"),
     ("reduction in the network is ignored", "sim/cost/collectives.cpp", "(inNetwork ? once : 2 * once)", "(2 * once)"),

@@ -31,6 +31,7 @@ public:
         : m_memory(device), m_pool(pool), m_communicator(factory(pool)), m_queue(device.makeQueue()),
           m_type(device.info().activation)
     {
+        m_memory.beforeGivingBack([this] { m_queue->flush(); });
     }
 
     /// `curve`: as in a profile. `bytes`: of the whole tensor, or what a member sends.

@@ -28,6 +28,7 @@ public:
         : m_device(device), m_budgetNs(static_cast<std::int64_t>(secondsPerPoint * 1e9)), m_memory(device),
           m_queue(device.makeQueue()), m_onCpu(device.info().kind == "cpu"), m_deviates(deviates())
     {
+        m_memory.beforeGivingBack([this] { m_queue->flush(); });
     }
 
     void linear(std::int64_t m, std::int64_t n, std::int64_t k);

@@ -25,12 +25,13 @@ struct GroupGeometry {
 /// its share of the node's network cards, and of what joins the network's domains.
 enum class Port : std::uint8_t { inner, node, network, spine };
 inline constexpr std::size_t kPortCount = 4;
+/// The one that crossing a tier takes; over the spine one goes through the network card, too.
+Port portOf(const Cluster&, int tier);
+
 /// Keys that a query sees at which attention's backward pass reaches half of its rate, where forward needs one.
 inline constexpr double kBackwardHalfLength = 2.2;
 /// The same of both passes together: the backward pass has 2.5 times the work.
 inline constexpr double kMeanHalfLength = (1 + 2.5 * kBackwardHalfLength) / 3.5;
-/// The one that crossing a tier takes; over the spine one goes through the network card, too.
-Port portOf(const Cluster&, int tier);
 
 /// [Port]: the share of its rate that a transfer takes while it has the port to itself, in 1/kWholePort.
 using PortUse = std::array<std::uint32_t, kPortCount>;
@@ -95,6 +96,7 @@ private:
     double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision
     double m_wideFlopsPerSecond = 0; ///< what does not run in 8 or 4 bits runs in 16
     bool m_casts = false;            ///< operands are made narrower before products
+    bool m_isCausal = true;
     int m_elementBytes = 2, m_gradientBytes = 4;
     double m_operandBytes = 2; ///< of products in the precision itself
 };

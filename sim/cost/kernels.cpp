@@ -96,6 +96,7 @@ CostModel::CostModel(const Scenario& scenario)
     m_stack = scenario.training.stack;
     m_hiddenSize = scenario.model.hiddenSize;
     m_attention = scenario.training.attention;
+    m_isCausal = scenario.training.causal;
     m_gradientBytes = scenario.training.gradientBytes;
     m_copiesOfToken = copiesOfToken(scenario);
     m_ranksOfHost = std::clamp(scenario.layout.worldSize(), 1, std::max(1, m_cluster.gpusPerNode));
@@ -216,8 +217,9 @@ double CostModel::castSeconds(const OpShape& shape) const
 /// Rates of a kernel for long sequences and heads of 128. Short sequences do not fill its loop, in the backward pass less than
 /// forward; in small heads exponentials cost as much as products (Shah et al. 2024, FlashAttention-3, section 3). A block of the
 /// GPU works on 128 queries of a head, and of a causal sequence the last block has the work of two: few heads, as of tensor
-/// parallelism, leave multiprocessors idle at its end. The numbers are those of FlashAttention-2 and cuDNN on Hopper
-/// (tools/measure/torch_kernels.py), 100 rows within 7 % in the root mean square.
+/// parallelism, leave multiprocessors idle at its end. The numbers are those of FlashAttention-2 and cuDNN for whole causal
+/// sequences on Hopper (tools/measure/torch_kernels.py), 100 rows within 7 % in the root mean square. Not measured: windows,
+/// other masks and slices, whose blocks have the work that their keys say, and parts of a ring, which count as causal sequences.
 double CostModel::attentionSeconds(const OpShape& shape) const
 {
     const Efficiency& efficiency = m_cluster.efficiency;
@@ -226,15 +228,18 @@ double CostModel::attentionSeconds(const OpShape& shape) const
     double reached = isForward ? efficiency.attentionForward : efficiency.attentionBackward;
     if (const double own = isForward ? rate.forward : rate.backward; own > 0)
         reached = own;
-    const double seen = 0.5 * static_cast<double>(shape.n), queries = static_cast<double>(shape.m) * static_cast<double>(shape.batch);
+    const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n);
+    const double seen = 0.5 * n, queries = m * static_cast<double>(shape.batch);
     constexpr double kHalfHead = 48, kFullHead = 128;
     const auto head = static_cast<double>(shape.k);
     if (head > 0)
         reached *= std::min(1.0, head / (head + kHalfHead) * (kFullHead + kHalfHead) / kFullHead);
     if (seen > 0 && queries > 0) {
-        constexpr double kTail = 0.67, kQueriesOfTwoBlocks = 256;
+        constexpr double kTail = 0.67, kQueriesOfBlock = 128;
         const double half = efficiency.attentionHalfLength * (isForward ? 1 : kBackwardHalfLength);
-        reached /= 1 + half / seen + kTail * kQueriesOfTwoBlocks * m_cluster.gpu.multiprocessors / queries;
+        // Of a slice of a causal sequence the last query sees m / 2 keys more than the mean, n / 2.
+        const double lastOverMean = m_isCausal && m <= n ? 1 + m / n : 1;
+        reached /= 1 + half / seen + kTail * kQueriesOfBlock * lastOverMean * m_cluster.gpu.multiprocessors / queries;
     }
     return shape.flops / (flopsPerSecond(shape) * reached);
 }

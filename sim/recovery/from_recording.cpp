@@ -302,6 +302,8 @@ void RankReader::readSteps()
         } else if (!anyTwin) {
             mark.startNs = doneBy(step.startNs);
             mark.endNs = doneBy(step.endNs);
+            if (mark.startNs >= mark.endNs) // nothing was asked for, and the device is behind: no time is its own
+                continue;
         }
         m_result.steps.push_back(mark);
     }

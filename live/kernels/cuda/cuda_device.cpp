@@ -3,26 +3,16 @@
 #include "live/kernels/cuda/cuda_queue.h"
 #include "live/kernels/cuda/gpu_device.h"
 #include "live/kernels/cuda/profiler.h"
+#include "live/kernels/cuda/settings.h"
 #include "sim/error.h"
-
-#include <cstdlib>
-#include <string_view>
 
 namespace live::cuda {
 namespace {
 
-/// Timing the candidates makes products faster and runs unequal in the last bits, so it is asked for.
-bool wantsTuning()
-{
-    const char* const value = std::getenv("RANKSCOPE_CUDA_TUNE"); // NOLINT(concurrency-mt-unsafe): nobody writes it
-    return value && std::string_view(value) != "0";
-}
-
 /// 32 rows are faster by a sixth with heads of 64 and a sixteenth with heads of 128 on an H100; other GPUs have not been asked.
 AttentionTiles tilesFor(const GpuProperties& gpu)
 {
-    const char* const value = std::getenv("RANKSCOPE_CUDA_ATTENTION_ROWS"); // NOLINT(concurrency-mt-unsafe): nobody writes it
-    const AttentionTiles wanted = value && std::string_view(value) == "16" ? AttentionTiles::rows16 : AttentionTiles::rows32;
+    const AttentionTiles wanted = said("RANKSCOPE_CUDA_ATTENTION_ROWS") == "16" ? AttentionTiles::rows16 : AttentionTiles::rows32;
     return tilesThatFit(wanted, gpu.sharedBytesOfBlock);
 }
 

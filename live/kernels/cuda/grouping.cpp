@@ -1,21 +1,17 @@
 #include "live/kernels/cuda/grouping.h"
 
+#include "live/kernels/cuda/settings.h"
+
 #include <bit>
-#include <cstdlib>
 #include <string_view>
 
 namespace live::cuda {
 
 Grouping groupingWanted()
 {
-    const auto said = [](const char* name) {
-        const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): nobody writes it
-        return std::string_view(value ? value : "");
-    };
     if (const std::string_view grouped = said("RANKSCOPE_CUDA_GROUPED"); !grouped.empty())
         return grouped == "0" ? Grouping::never : Grouping::whereItCan;
-    const std::string_view tune = said("RANKSCOPE_CUDA_TUNE");
-    return tune.empty() || tune == "0" ? Grouping::byShape : Grouping::byTime;
+    return wantsTuning() ? Grouping::byTime : Grouping::byShape;
 }
 
 // A product by itself takes at least what its launch does, some 7 us on an H100; in one launch parts share it, but the kernel is

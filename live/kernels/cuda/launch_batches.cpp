@@ -1,6 +1,7 @@
 #include "live/kernels/cuda/launch_batches.h"
 
 #include "live/kernels/cuda/mark_log.h"
+#include "live/kernels/cuda/settings.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -21,21 +22,15 @@ constexpr std::size_t kMostPlaces = 256;
 /// A single launch costs no more than a graph of one.
 constexpr std::size_t kFewest = 2;
 
-std::string_view said(const char* name)
-{
-    const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): nobody writes it
-    return value ? value : "";
-}
-
 } // namespace
 
 BatchRule batchesWanted()
 {
-    const std::string_view graphs = said("RANKSCOPE_CUDA_GRAPHS"), report = said("RANKSCOPE_CUDA_GRAPHS_REPORT");
+    const std::string_view graphs = said("RANKSCOPE_CUDA_GRAPHS");
     BatchRule rule{.use = graphs.empty()  ? BatchRule::Use::byTime
                           : graphs == "0" ? BatchRule::Use::never
                                           : BatchRule::Use::always,
-                   .reports = !report.empty() && report != "0"};
+                   .reports = isOn("RANKSCOPE_CUDA_GRAPHS_REPORT")};
     if (const long launches = std::strtol(graphs.data(), nullptr, 10); launches > 1)
         rule.launches = static_cast<std::size_t>(launches);
     return rule;

@@ -63,7 +63,6 @@ public:
     void stepDone(std::chrono::steady_clock::time_point now);
     /// Whether this step's launches are put together.
     bool isUsed() const { return m_isUsed; }
-    const LaunchCounts& counts() const { return m_counts; }
 
 private:
     /// The i-th batch of a step.

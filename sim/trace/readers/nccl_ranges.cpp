@@ -84,11 +84,10 @@ std::optional<NcclPayload> NcclPayloads::read(const unsigned char* bytes, std::s
             continue;
         const std::uint64_t number = numberAt(bytes + kHeader + entry.offset, entry.size);
         const auto small = number < static_cast<std::uint64_t>(kMostRanksOfAJob) ? static_cast<int>(number) : -1;
-        constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
         if (entry.name == "NCCL communicator ID")
             payload.communicator = number;
         else if (entry.name == "Message size [bytes]")
-            payload.bytes = number <= kMostBytes ? static_cast<std::int64_t>(number) : -1;
+            payload.bytes = number <= static_cast<std::uint64_t>(kMostMessageBytes) ? static_cast<std::int64_t>(number) : -1;
         else if (entry.name == "Peer rank")
             payload.peer = small;
         else if (entry.name == "No. of ranks")

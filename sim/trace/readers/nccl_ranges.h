@@ -19,6 +19,9 @@ namespace sim {
 
 class RecordingBuilder;
 
+/// A file that tells of longer messages is damaged.
+inline constexpr std::int64_t kMostMessageBytes = std::int64_t{1} << 50;
+
 /// One range's payload. -1, communicator 0: not said.
 struct NcclPayload {
     std::uint64_t communicator = 0;

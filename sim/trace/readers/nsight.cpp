@@ -263,7 +263,7 @@ private:
         if (!has(table, "schemaId") || !has(table, "idx") || !has(table, "type") || !has(table, "name"))
             return;
         const Statement rows = prepare("SELECT " + orZero(table, "domainId") + ", schemaId, type, name, " +
-                                       orZero(table, "offset") + " FROM " + table + " ORDER BY 1, 2, idx");
+                                       (has(table, "offset") ? "offset" : "-1") + " FROM " + table + " ORDER BY 1, 2, idx");
         while (step(rows))
             m_payloads.addEntry(number(rows, 0), number(rows, 1), number(rows, 2), text(rows, 3),
                                 sqlite3_column_type(rows.get(), 4) == SQLITE_NULL ? -1 : number(rows, 4));
@@ -336,7 +336,7 @@ private:
             const std::string said = callOfMpi(m_builder.recording.names[name]);
             call.name = m_builder.recording.names.add(said);
             call.isPointToPoint = isPointToPointName(said);
-            if (const std::int64_t bytes = std::max(number(rows, 4), number(rows, 5)); bytes > 0 && bytes < kMostTraceNs)
+            if (const std::int64_t bytes = std::max(number(rows, 4), number(rows, 5)); bytes > 0 && bytes <= kMostMessageBytes)
                 call.bytes = bytes;
             m_builder.addCollective(call, 0);
         }

@@ -53,6 +53,13 @@ std::string collectiveOfOperator(std::string name)
     return isOne ? collectiveOfKernelName(name) : std::string();
 }
 
+/// "all-reduce-start.7", whose "all-reduce-done.7" follows.
+bool isAsked(std::string_view name)
+{
+    const std::string_view operation = name.substr(0, name.find('.'));
+    return operation.ends_with("-start") || operation.ends_with("_start");
+}
+
 } // namespace
 
 bool settleXlaRows(RecordingBuilder& builder)
@@ -94,7 +101,8 @@ bool settleXlaRows(RecordingBuilder& builder)
                               : name.starts_with("Memcpy") || name.starts_with("copy") ? RecordedKind::memcpy
                               : name.starts_with("Memset")                             ? RecordedKind::memset
                                                                                        : RecordedKind::kernel);
-        if (!isCommunication)
+        // An asynchronous one is told twice: where it is asked for, and where its result is waited for.
+        if (!isCommunication || isAsked(name))
             continue;
         RecordedCollective of;
         of.span = span;

@@ -73,6 +73,14 @@ TEST_F(AttentionCosts, AreHigherWhereFewHeadsLeaveMultiprocessorsIdle)
         few.batch = heads;
         EXPECT_NEAR(reached(few), 0.8 / (1 + 0.67 * 256 * processors / (8192.0 * static_cast<double>(heads))), 1e-3) << heads;
     }
+    const auto tail = [&](double lastOverMean) { return 0.8 / (1 + 0.67 * 128 * lastOverMean * processors / (8192.0 * 2)); };
+    few.n = 3 * 8192; // the second of several slices: queries see 1 to 2 times 8,192 keys
+    EXPECT_NEAR(reached(few), tail(4.0 / 3), 1e-3);
+    few.n = 2 * 1024; // a window
+    EXPECT_NEAR(reached(few), tail(1), 1e-3);
+    scenario.training.causal = false;
+    few.n = 2 * 8192;
+    EXPECT_NEAR(reached(few), tail(1), 1e-3);
     scenario.cluster.gpu.multiprocessors = 0; // a processor whose parts nobody counts
     EXPECT_NEAR(reached(few), 0.8, 1e-4);
 }

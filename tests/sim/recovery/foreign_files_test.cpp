@@ -147,6 +147,22 @@ TEST(ForeignFiles, AStepIsAsLongAsTheDeviceTakesWhereTheHostRunsAhead)
     EXPECT_EQ(slow[1].endNs - slow[1].startNs, 4'990'000);
 }
 
+TEST(ForeignFiles, AMarkWithinWhichNothingWasAskedForIsNoStepOfADeviceThatIsBehind)
+{
+    Written file(R"("distributedInfo":{"rank":0,"world_size":1},)");
+    for (int step = 0; step < 3; ++step) {
+        const std::int64_t host = 1000 + step * 100;
+        file.span("user_annotation", "ProfilerStep#" + std::to_string(step), 100, host, 90);
+        if (step != 1)
+            file.kernel("all", host + 20, 2000 + step * 1000, 900);
+    }
+    const auto steps = sim::recover(file.read()).steps.steps;
+    ASSERT_EQ(steps.size(), 2U);
+    EXPECT_EQ(steps[0].number, 0);
+    EXPECT_EQ(steps[1].number, 2);
+    EXPECT_EQ(steps[1].endNs - steps[1].startNs, 2'000'000) << "from the end of what was asked before";
+}
+
 TEST(ForeignFiles, MarksThatNameTheirPassTellWhatTheirKernelsAreFor)
 {
     // As in DeepSeek's published training trace: no autograd, "attn(F)", "mlp(B)", "mlp(W)".

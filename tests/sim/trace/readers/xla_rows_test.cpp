@@ -93,6 +93,19 @@ TEST(XlaRows, OfATpuItsOperatorsAreWhatRan)
     EXPECT_TRUE(rank.collectives[1].isPointToPoint);
 }
 
+TEST(XlaRows, WhatIsAskedForAndThenWaitedForIsOneCollective)
+{
+    XlaTrace trace;
+    trace.row(3, "/device:TPU:0", 3, "XLA Ops");
+    trace.span(3, 3, "all-reduce-start.7", 1000, 10).span(3, 3, "fusion.1", 1010, 300).span(3, 3, "all-reduce-done.7", 1310, 90);
+    const Recording recording = trace.read();
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    EXPECT_EQ(sim::kernelCount(rank), 3U);
+    EXPECT_EQ(sim::communicationCount(rank), 2U) << "both take time on the device";
+    ASSERT_EQ(rank.collectives.size(), 1U);
+    EXPECT_EQ(recording.names[rank.collectives[0].name], "allreduce");
+}
+
 TEST(XlaRows, OfOtherProcessesStayWhatTheyWere)
 {
     XlaTrace trace;

@@ -14,7 +14,6 @@ std::string smallWord(std::string);
 struct FsdpFacts {
     int stage = 0;
     bool isHybrid = false; ///< groups of one node
-    bool keepsParameters = false;
 };
 /// Version 1: fsdp_sharding_strategy as a word or a number; version 2: whether parameters are dropped after the forward pass.
 FsdpFacts readFsdp(Reading&, const std::string& prefix);

@@ -19,10 +19,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <string>
-#include <utility>
 #include <ctime>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace app {
 namespace {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <ctime>
@@ -492,9 +493,14 @@ TEST(Desk, AViewWithThousandsOfMarksIsNotCarriedThroughEveryTry)
         marks += std::string(i == 0 ? "" : ",") + "{\"begin_ns\":" + std::to_string(i) + ",\"label\":\"m\"}";
     sim::ScenarioDocument marked = document(kTiny);
     marked.set("/view", "{\"marks\":[" + marks + "]}");
-    (void)settle(document(kTiny));
     constexpr double kParsing = 4; // the document itself is read and resolved a few times
-    EXPECT_LT(settle(marked), kParsing * settle(document(kTiny)));
+    double with = 0, without = 0;
+    for (int i = 0; i < 3; ++i) { // what others do to the caches only adds to it
+        const double first = settle(document(kTiny)), second = settle(marked);
+        without = i == 0 ? first : std::min(without, first);
+        with = i == 0 ? second : std::min(with, second);
+    }
+    EXPECT_LT(with, kParsing * without);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "sim/trace/readers/chrome_event.h"
 
 #include "sim/index.h"
+#include "sim/trace/readers/chrome_members.h"
 #include "sim/trace/readers/operator_shape.h"
 #include "sim/trace/readers/xla_rows.h"
 
@@ -14,49 +15,12 @@ namespace {
 
 constexpr std::int64_t kLongestNs = 1'000'000'000'000'000'000; ///< of one span: 31 years
 
-std::string_view inside(std::string_view written)
-{
-    return written.size() >= 2 && written.front() == '"' ? written.substr(1, written.size() - 2) : written;
-}
-
 std::string lowered(std::string text)
 {
     for (char& c : text)
         if (c >= 'A' && c <= 'Z')
             c = static_cast<char>(c - 'A' + 'a');
     return text;
-}
-
-/// Goes over the members of an object. `visit(key, value)`: key without quotes. Stops where it is no JSON.
-template <typename Visit>
-void forEachMember(std::string_view object, Visit visit)
-{
-    const char* at = object.data();
-    const char* const end = at + object.size();
-    if (object.empty() || *at != '{')
-        return;
-    ++at;
-    for (;;) {
-        skipSpace(at, end);
-        if (at < end && *at == ',') {
-            ++at;
-            continue;
-        }
-        if (at >= end || *at != '"')
-            return;
-        ++at;
-        std::string_view key, value;
-        if (scanString(at, end, key) != Scan::done)
-            return;
-        skipSpace(at, end);
-        if (at >= end || *at != ':')
-            return;
-        ++at;
-        skipSpace(at, end);
-        if (scanValue(at, end, value) != Scan::done)
-            return;
-        visit(key, value);
-    }
 }
 
 std::optional<OpClass> ownClass(std::string_view name)
@@ -67,81 +31,7 @@ std::optional<OpClass> ownClass(std::string_view name)
     return std::nullopt;
 }
 
-/// A number that an int holds, or `otherwise`.
-int smallNumber(std::string_view written, int otherwise)
-{
-    const auto number = wholeNumber(written);
-    return number && *number >= 0 && *number <= std::numeric_limits<int>::max() ? static_cast<int>(*number) : otherwise;
-}
-
-/// `text` is as long as the word: compared without a call.
-template <std::size_t kSize>
-bool is(std::string_view text, const char (&word)[kSize])
-{
-    return std::memcmp(text.data(), word, kSize - 1) == 0;
-}
-
-/// By length first: hardly a comparison is left, of millions of events.
-std::string_view* memberOf(ChromeEvent& event, std::string_view key)
-{
-    switch (key.size()) {
-    case 2:
-        return is(key, "ph") ? &event.ph : is(key, "ts") ? &event.ts : is(key, "id") ? &event.id : nullptr;
-    case 3:
-        return is(key, "pid")   ? &event.pid
-               : is(key, "tid") ? &event.tid
-               : is(key, "dur") ? &event.dur
-               : is(key, "cat") ? &event.cat
-                                : nullptr;
-    case 4:
-        return is(key, "name") ? &event.name : is(key, "args") ? &event.args : nullptr;
-    default:
-        return nullptr;
-    }
-}
-
 } // namespace
-
-Scan scanEvent(const char*& at, const char* end, ChromeEvent& event, Quotes quotes)
-{
-    const char* place = at + 1;
-    for (;;) {
-        skipSpace(place, end);
-        if (place >= end)
-            return Scan::more;
-        if (*place == '}') {
-            at = place + 1;
-            return Scan::done;
-        }
-        if (*place == ',') {
-            ++place;
-            continue;
-        }
-        if (*place != '"')
-            return Scan::bad;
-        ++place;
-        std::string_view key, value;
-        if (const Scan result = scanString(place, end, key, quotes); result != Scan::done)
-            return result;
-        skipSpace(place, end);
-        if (place >= end)
-            return Scan::more;
-        if (*place != ':')
-            return Scan::bad;
-        ++place;
-        skipSpace(place, end);
-        if (const Scan result = scanValue(place, end, value, quotes); result != Scan::done)
-            return result;
-        const char* after = place;
-        skipSpace(after, end);
-        if (after >= end)
-            return Scan::more;
-        if (*after != ',' && *after != '}')
-            return Scan::bad;
-        if (std::string_view* const member = memberOf(event, key))
-            *member = value;
-    }
-}
 
 /// Those arguments that readers use, as written.
 struct ChromeEvents::Arguments {

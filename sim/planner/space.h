@@ -50,6 +50,9 @@ struct LegalPipeline {
     int layersOfChunk = 0; ///< of the fullest
 };
 
+/// Largest micro-batch, and most chunks a rank, that are searched.
+inline constexpr int kMostMicroBatch = 64, kMostChunks = 64;
+
 class PlanSpace {
 public:
     PlanSpace(const PlanRequest&, const Catalogue&);

@@ -1,0 +1,153 @@
+// What each dimension of a plan may be.
+#include "sim/planner/space.h"
+
+#include "sim/legal/legal.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+std::vector<int> divisorsOf(int number)
+{
+    std::vector<int> low, high;
+    for (int i = 1; i <= number / i; ++i)
+        if (number % i == 0) {
+            low.push_back(i);
+            if (i != number / i)
+                high.push_back(number / i);
+        }
+    low.insert(low.end(), high.rbegin(), high.rend());
+    return low;
+}
+
+} // namespace
+
+std::vector<PlanGrid> PlanSpace::grids() const
+{
+    const Model& model = base.model;
+    const bool moe = model.numExperts > 0;
+    std::vector<PlanGrid> all;
+    const auto takes = [](bool isFree, int value, int wanted) { return isFree || value == wanted; };
+    for (const int tp : divisorsOf(gpus))
+        for (const int cp : divisorsOf(gpus / tp))
+            for (const int pp : divisorsOf(gpus / tp / cp)) {
+                const int dp = gpus / tp / cp / pp;
+                if (!takes(free.tp, tp, held.grid.tp) || !takes(free.cp, cp, held.grid.cp) || !takes(free.pp, pp, held.grid.pp) ||
+                    !takes(free.dp, dp, held.grid.dp))
+                    continue;
+                if (!moe) {
+                    all.push_back({.tp = tp, .cp = cp, .pp = pp, .dp = dp, .ep = 1, .etp = tp});
+                    continue;
+                }
+                for (const int ep : divisorsOf(gpus / pp)) {
+                    if (model.numExperts % ep != 0 || !takes(free.ep, ep, held.grid.ep))
+                        continue;
+                    for (const int etp : divisorsOf(gpus / pp / ep))
+                        if (takes(free.etp, etp, m_etpGiven ? held.grid.etp : tp))
+                            all.push_back({.tp = tp, .cp = cp, .pp = pp, .dp = dp, .ep = ep, .etp = etp});
+                }
+            }
+    return all;
+}
+
+std::vector<AlikeOrders> PlanSpace::ordersOf(const PlanGrid& grid) const
+{
+    if (orders.size() == 1)
+        return {{}};
+    Choice choice;
+    choice.grid = grid;
+    choice.chunks = familyOf(0).chunks.least;
+    const Scenario scenario = scenarioOf(choice);
+    // Where ranks have faults of their own it counts which they are.
+    return alikeOrders(scenario, orders, m_document.get("perturbations").has_value());
+}
+
+std::vector<int> PlanSpace::microBatches(const PlanGrid& grid) const
+{
+    std::vector<int> sizes;
+    if (!free.microBatch) {
+        sizes.push_back(held.microBatch);
+        return sizes;
+    }
+    int batch = base.training.globalBatchSize;
+    if (free.batch) {
+        sizes.resize(asIndex(std::min(kMostMicroBatch, batch / grid.dp)));
+        std::iota(sizes.begin(), sizes.end(), 1);
+        return sizes;
+    }
+    for (const int before : m_request.rampBatches)
+        batch = std::gcd(batch, before);
+    if (batch % grid.dp != 0)
+        return sizes;
+    sizes = divisorsOf(batch / grid.dp);
+    std::erase_if(sizes, [](int size) { return size > kMostMicroBatch; });
+    return sizes;
+}
+
+std::vector<int> PlanSpace::batches(const PlanGrid& grid, int microBatch) const
+{
+    if (!free.batch)
+        return {0};
+    std::vector<int> all;
+    const std::int64_t each = std::int64_t{microBatch} * grid.dp;
+    for (std::int64_t count = base.training.globalBatchSize / each; count > 0; --count)
+        all.push_back(static_cast<int>(count * each));
+    return all;
+}
+
+std::vector<int> PlanSpace::zeroStages(const PlanGrid& grid) const
+{
+    if (!free.zeroStage)
+        return {held.zeroStage};
+    const bool hasReplicas = grid.dp * grid.cp > 1 || gpus / (grid.pp * grid.ep * grid.etp) > 1;
+    return hasReplicas ? std::vector<int>{0, 1, 2, 3} : std::vector<int>{0};
+}
+
+std::vector<int> PlanSpace::shards(const PlanGrid& grid, int zeroStage) const
+{
+    const int ranks = grid.dp * grid.cp;
+    if (!free.dpShard && m_shardGiven)
+        return {held.dpShard};
+    if (zeroStage == 0 || ranks == 1 || !free.dpShard)
+        return {ranks};
+    std::vector<int> sizes = divisorsOf(ranks);
+    sizes.erase(sizes.begin()); // shards of one are whole
+    return sizes;
+}
+
+std::vector<bool> PlanSpace::sequenceParallels(const PlanGrid& grid) const
+{
+    if (!free.sequenceParallel)
+        return {held.sequenceParallel};
+    return grid.tp > 1 ? std::vector<bool>{false, true} : std::vector<bool>{false};
+}
+
+std::vector<Recompute> PlanSpace::recomputes() const
+{
+    if (!free.recompute)
+        return {held.recompute};
+    return {Recompute::none, Recompute::selective, Recompute::full};
+}
+
+int PlanSpace::chunksThatHaveLayers(const PlanGrid& grid, const ScheduleFamily& family) const
+{
+    return std::max(1, (base.model.numHiddenLayers + 1) / grid.pp * family.modelCopies + 1);
+}
+
+std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
+{
+    const ScheduleFamily& family = familyOf(kind);
+    if (!free.chunks)
+        return {held.chunks > 0 ? held.chunks : family.chunks.least};
+    if (grid.pp == 1 && free.kind && family.kind != "1f1b")
+        return {}; // one rank has one order worth having
+    std::vector<int> counts;
+    const int most = std::min(family.chunks.most > 0 ? family.chunks.most : kMostChunks, chunksThatHaveLayers(grid, family));
+    for (int chunks = family.chunks.least; chunks <= most; ++chunks)
+        if (!m_layersFixed || givenLayersPerStage.size() == asIndex(grid.pp * chunks / family.modelCopies))
+            counts.push_back(chunks);
+    return counts;
+}
+
+} // namespace sim

@@ -104,6 +104,7 @@ std::int64_t writtenRanks(const ScenarioDocument& document)
 std::vector<std::string_view> plannedKeys()
 {
     std::vector<std::string_view> keys;
+    keys.reserve(std::size(kFreeKeys));
     for (const FreeKeyFacts& key : kFreeKeys)
         keys.push_back(key.pointer);
     return keys;
@@ -473,7 +474,7 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
         choice.recompute == Recompute::none ? "\"none\""
         : choice.recompute == Recompute::selective
             ? selectiveJson
-            : "{\"kind\":\"full\",\"layers\":" + std::to_string(choice.recomputeLayers) + "}");
+            : R"({"kind":"full","layers":)" + std::to_string(choice.recomputeLayers) + "}");
     if ((m_layersGiven && !m_layersFixed) || choice.deal > 0) {
         std::string list;
         for (const int layers : layersOfStages(choice))

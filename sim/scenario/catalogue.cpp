@@ -4,6 +4,7 @@
 #include "sim/scenario/catalogue_entry.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/json_text.h"
+#include "sim/scenario/profile_file.h"
 #include "sim/scenario/schema.h"
 #include "sim/scenario/unforeseen.h"
 #include "sim/text/quoted.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <tuple>
 
 namespace sim {
@@ -170,6 +172,11 @@ struct Catalogue::Data {
     Schema schema;
     Shelf models, gpus, clusters, stacks;
     std::vector<Residuals> residuals; ///< the closer ones first
+    struct LastProfile {
+        std::mutex lock;
+        std::shared_ptr<const ProfileFile> file;
+    };
+    std::unique_ptr<LastProfile> lastProfile = std::make_unique<LastProfile>();
 };
 
 Catalogue Catalogue::load(const fs::path& assets)
@@ -269,6 +276,23 @@ fs::path Catalogue::scenarios() const
 const Schema& Catalogue::schema() const
 {
     return m_data->schema;
+}
+
+std::shared_ptr<const ProfileFile> Catalogue::profile(std::string text, const std::string& name) const
+{
+    Data::LastProfile& last = *m_data->lastProfile;
+    {
+        const std::lock_guard guard(last.lock);
+        if (last.file && last.file->name == name && last.file->text == text)
+            return last.file;
+    }
+    const auto read =
+        std::make_shared<ProfileFile>(ProfileFile{.text = std::move(text), .name = name, .json = {}, .problems = {}});
+    read->json = parseStrict(read->text, shownPlace(name));
+    read->problems = schema().check(read->json, name, "efficiency", "/cluster/efficiency");
+    const std::lock_guard guard(last.lock);
+    last.file = read;
+    return read;
 }
 
 } // namespace sim

@@ -14,6 +14,7 @@
 namespace sim {
 
 class Schema;
+struct ProfileFile;
 
 class Catalogue {
 public:
@@ -46,6 +47,11 @@ public:
     std::filesystem::path scenarios() const;
     /// assets/scenario.schema.json.
     const Schema& schema() const;
+
+    /// A hardware profile beside a scenario, as its text says. The last one is kept: each edit that is tried and each setting of
+    /// a slider resolves the scenario again, thousands of times with one text, whose parsing took most of that time.
+    /// Throws Error where the text is no JSON; what the schema finds wrong is in the result.
+    std::shared_ptr<const ProfileFile> profile(std::string text, const std::string& name) const;
 
 private:
     struct Data;

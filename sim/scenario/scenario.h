@@ -224,7 +224,7 @@ struct Efficiency {
     double attentionBackward = 0.50; ///< fused attention, backward, likewise
     /// The same of single kernels, by AttentionKernel; 0 where the two above hold.
     std::array<AttentionRate, kAttentionKernelCount> attention{};
-    double attentionHalfLength = 256; ///< keys that a query sees at which attention reaches half of that
+    double attentionHalfLength = 139; ///< keys that a query sees at which attention reaches half of that
     double memory = 0.80;             ///< fraction of memory bandwidth that element-wise kernels reach
     /// Further factor on the GEMMs of all of a rank's experts, whose tiles fill waves together. 1: SimuMax's 120 measured shapes
     /// on B200 and A100, experts of 128 to 9,832 tokens, take what the formula for one product says, within 13 and 4 % (mean).

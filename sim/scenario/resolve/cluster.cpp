@@ -1,4 +1,5 @@
 #include "sim/scenario/hardware_profile.h"
+#include "sim/scenario/profile_file.h"
 #include "sim/scenario/resolve/resolver.h"
 #include "sim/scenario/schema.h"
 
@@ -6,31 +7,6 @@
 #include <limits>
 
 namespace sim {
-namespace {
-
-struct ReadProfile {
-    std::string text, name;
-    const Schema* schema = nullptr;
-    Json json;
-    std::vector<Problem> problems;
-};
-
-/// A profile as its text says. Each edit that is tried and each setting of a slider resolves the scenario again, thousands of
-/// times with one text, whose parsing took most of that time: a thread keeps the last one.
-const ReadProfile& readProfile(std::string text, const std::string& name, const std::string& at, const Schema& schema)
-{
-    thread_local ReadProfile last;
-    if (last.schema == &schema && last.name == name && last.text == text)
-        return last;
-    ReadProfile read{.text = std::move(text), .name = name, .schema = &schema, .json = {}, .problems = {}};
-    read.json = parseStrict(read.text, shownPlace(name));
-    read.problems = schema.check(read.json, name, "efficiency", at);
-    last = std::move(read);
-    return last;
-}
-
-} // namespace
-
 void Resolver::readGpu(const Block& cluster, Efficiency& efficiency)
 {
     // An object without a base changes the GPU of the cluster's entry.
@@ -127,10 +103,10 @@ void Resolver::readNamedEfficiency(const std::string& name, Efficiency& efficien
     }
     try {
         constexpr std::size_t kMostBytes = 1U << 20U;
-        const ReadProfile& profile = readProfile(readBeside(name, kMostBytes), name, at, m_catalogue.schema());
-        if (profile.problems.empty())
-            readEfficiency(block(at, profile.json, nullptr, {}), name, efficiency);
-        for (const Problem& problem : profile.problems)
+        const auto profile = m_catalogue.profile(readBeside(name, kMostBytes), name);
+        if (profile->problems.empty())
+            readEfficiency(block(at, profile->json, nullptr, {}), name, efficiency);
+        for (const Problem& problem : profile->problems)
             report(problem.pointer, "in " + shownPlace(name) + ": " + problem.message);
     } catch (const Error& error) {
         report(at, quotedText(name) + " is no GPU of the catalogue" + nearestWords(name, idsOf(m_catalogue.gpus())) +

@@ -60,6 +60,7 @@ STACKS = [
     (r"NeMo|Megatron-Core|mcore|Megatron", "megatron-te-2024"),
     (r"MaxText|PaxML|JAX", "xla"),
     (r"[Tt]orch[Tt]itan eager", "pytorch-eager"),
+    (r"[Tt]orch[Tt]itan.*(2025|2026)", "pytorch-compiled-2025"),
     (r"[Tt]orch[Tt]itan|torch\.compile|compile", "pytorch-compiled"),
     (r"llm-foundry|Composer", "composer-2023"),
     (r"InternEvo", "internevo"),

@@ -90,6 +90,19 @@ void readTitanModel(Job& job)
                     "flavor " + *flavour + " of " + *name + " is not in the catalogue (--set model.base=…)", "/model/base");
 }
 
+/// `[training] compile` compiles layers, the [compile] table (June 2025) the loss too, unless its components leave it out.
+const char* stackOf(Reading& reading)
+{
+    constexpr const char* kPointer = "/training/stack";
+    if (reading.hasPrefix("training.compile"))
+        return reading.flagOr("training.compile", kPointer, false) ? "pytorch-compiled" : "pytorch-eager";
+    const bool compiles = reading.flagOr("compile.enable", kPointer, false);
+    const std::vector<std::string> parts =
+        wordsOfList(reading.any("compile.components", kPointer).value_or(Json{"model", "loss"}));
+    const auto has = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
+    return !compiles || !has("model") ? "pytorch-eager" : has("loss") ? "pytorch-compiled-2025" : "pytorch-compiled";
+}
+
 } // namespace
 
 void readTorchtitan(Job& job)
@@ -290,8 +303,7 @@ void readTorchtitan(Job& job)
     else
         job.training["gradient_dtype"] = "fp32";
 
-    const char* const compile = reading.hasPrefix("training.compile") ? "training.compile" : "compile.enable";
-    job.training["stack"] = reading.flagOr(compile, "/training/stack", false) ? "pytorch-compiled" : "pytorch-eager";
+    job.training["stack"] = stackOf(reading);
 
     std::string mode = reading.wordOr("activation_checkpoint.mode", "/training/recompute", "selective");
     std::transform(mode.begin(), mode.end(), mode.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

@@ -105,7 +105,8 @@ std::string writeTorchtitan(const Scenario& s)
     if (t.recompute == Recompute::selective)
         text += "selective_ac_option = \"op\"\n";
     if (t.stack.id.starts_with("pytorch-compiled"))
-        text += "\n[compile]\nenable = true\n";
+        text += std::string("\n[compile]\nenable = true\ncomponents = [\"model\"") +
+                (t.stack.id == "pytorch-compiled" ? "" : ", \"loss\"") + "]\n";
     if (t.optimizer == Optimizer::sgd)
         text += "\n[optimizer]\nname = \"SGD\"\n";
     return text;

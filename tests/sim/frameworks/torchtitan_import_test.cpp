@@ -46,4 +46,17 @@ TEST(TorchtitanImport, AModelOfHuggingFaceIsNamedInATableOfItsOwn)
     EXPECT_EQ(out.at("/model/num_hidden_layers"), 36);
 }
 
+TEST(TorchtitanImport, TheLossIsCompiledWhereItsTableSaysSo)
+{
+    const std::string head = model("llama3", "8B");
+    const auto stack = [&](const std::string& tail) { return importedText(head + tail, 8).at("/training/stack/id"); };
+    EXPECT_EQ(stack("compile = true\n"), "pytorch-compiled") << "before the table, layers alone were";
+    EXPECT_EQ(stack("[compile]\nenable = true\n"), "pytorch-compiled-2025");
+    EXPECT_EQ(stack("[compile]\nenable = true\ncomponents = [\"model\"]\n"), "pytorch-compiled");
+    EXPECT_EQ(stack("[compile]\nenable = true\ncomponents = [\"loss\"]\n"), "pytorch-eager");
+    EXPECT_EQ(stack("[compile]\nenable = false\n"), "pytorch-eager");
+    EXPECT_EQ(importedText(head + "[compile]\nenable = true\ncomponents = [\"model\"]\n", 8).became("compile.components"),
+              "used");
+}
+
 } // namespace

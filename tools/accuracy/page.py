@@ -269,15 +269,15 @@ def page(answer):
         "with the whole table in sight. Nor do the two lines of the A100 that leave out a source tell much: the two stacks differ in how fast "
         "products are, which no row of the other source determines, so that it stays where the fit began.",
         "",
-        "## Attention",
+        "## Single kernels and collectives",
         "",
-        "What attention takes was measured on one H200 (`tools/measure/torch_kernels.py`): 100 rows of FlashAttention-2 and cuDNN, in "
-        "`tests/data/measured/h200_kernels.json`, forward and backward. One rate for each direction and one length at which half of it is "
-        "reached were off by 32 % (root mean square), and up to three times too fast for few heads, as tensor parallelism leaves them; with "
-        "the blocks' last wave and a length for each direction it is 7 %. GPUs other than Hopper's have the form and the ratio from there, "
-        "unmeasured. Published steps are as well predicted as before: some sources better, some worse (Hagemann's and "
-        "LLM Foundry's by 0.3 and 0.4 points). Fitting the H100's other constants anew moved all but its memory's rate (0.678 to 0.722) "
-        "by less than 2 %, and was left out.",
+        "- Attention: 100 rows of FlashAttention-2 and cuDNN, forward and backward, on one H200 (`tools/measure/torch_kernels.py`, "
+        "`tests/data/measured/h200_kernels.json`): 7 % off (root mean square; `test_sim_cost --gtest_filter='MeasuredKernels.*'`). GPUs other "
+        "than Hopper's have the form and the ratio of backward to forward from there, unmeasured.",
+        "- NCCL's all-reduces of 1 MiB to 1 GiB on 2 to 8 A100s of a node (140 rows of vTrain's table, nothing fitted to them): 13 % off, most "
+        "too long, by rates that whole training steps gave (`test_sim_cost --gtest_filter='MeasuredCollectives.*'`).",
+        "- The same on V100s of a DGX-1, whose cube mesh joins neighbours by one or two of a GPU's six links: all eight GPUs 20 % off, but groups "
+        "of two 76 % and of four 28 % too fast, since a tier has one bandwidth. DGX-2 and later have switches.",
         "",
         "## What it does not know",
         "",

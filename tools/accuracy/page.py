@@ -160,8 +160,10 @@ def one_node(of):
     return [f"- vTrain's sweeps over layouts of one node, {of['gpus']} A100 ({of['groups']} of at least {of['fewest']} layouts, {of['rows']} "
             f"rows; `./dev validate --json`, `one_node`): {order(of['engine'])}. With one factor for each of their {of['kinds']} kinds of layer "
             f"(hidden size, tensor parallelism, micro-batch), fitted to these very rows: {order(of['with_factors'])}. So the order is lost "
-            f"in the times of layers ({kind(of['shortest'])}, {kind(of['longest'])}), which jump between neighbours, and not in how a "
-            "step is put together from them."]
+            f"in the times of layers ({kind(of['shortest'])}, {kind(of['longest'])}), and not in how a step is put together from them. "
+            f"These times are the host's: with twice the tokens a layer took less in {of['doublings']['fallen']} of "
+            f"{of['doublings']['pairs']} cases, up to {number(of['doublings']['most_percent'], 0)} % less. A model for which more tokens never "
+            f"take less, fitted to these rows as well as can be: {order(of['never_falling'])}."]
 
 
 def off(of):

@@ -250,12 +250,43 @@ def kind_of_layer(row):
     return row["model"]["hidden"], row["par"]["tp"], row["batch"]["mbs"]
 
 
+def layer_seconds(rows):
+    """{kind: seconds that one more layer adds to a micro-batch}, of measured steps without pipelines that differ in layers alone."""
+    alike = defaultdict(dict)
+    for row in rows:
+        if row["par"]["pp"] == 1:
+            micro = row["batch"]["microbatches"]
+            alike[(kind_of_layer(row), row["hw"]["gpus"], micro)][row["model"]["layers"]] = published.step_seconds(row)
+    slopes = defaultdict(list)
+    for (kind, _, micro), steps in alike.items():
+        few, many = min(steps), max(steps)
+        if few < many:
+            slopes[kind].append((steps[many] - steps[few]) / (many - few) / micro)
+    return {kind: mean(of) for kind, of in slopes.items()}
+
+
+def never_falling(values):
+    """The nearest ones that never fall (least squares, pool adjacent violators)."""
+    pools = []
+    for value in values:
+        pools.append([value, 1])
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            value, count = pools.pop()
+            before, many = pools[-1]
+            pools[-1] = [(before * many + value * count) / (many + count), many + count]
+    return [value for value, count in pools for _ in range(count)]
+
+
 def one_node(rows):
     """vTrain's sweeps over layouts of one node: how well their order is told, and how well with one factor a kind of layer that is
-    fitted to these very rows. The second says what of the first is wrong in how a step is put together from its layers."""
+    fitted to these very rows. The second says what of the first is wrong in how a step is put together from its layers. A third
+    says how well any model can tell it for which more tokens never take less time: the factors where measured times of layers
+    are made never to fall with the micro-batch."""
     gpus, fewest = 8, 9
-    groups, errors = defaultdict(list), defaultdict(list)
+    groups, errors, of_source = defaultdict(list), defaultdict(list), []
     for row, error in time_errors(rows):
+        if published.source(row) == "vtrain single node":
+            of_source.append(row)
         if published.source(row) == "vtrain single node" and row["hw"]["gpus"] == gpus:
             groups[sweep_key(row)].append(row)
             errors[kind_of_layer(row)].append(math.log1p(error))
@@ -263,6 +294,16 @@ def one_node(rows):
     if not groups:
         return None
     factors = {kind: math.exp(mean(logs)) for kind, logs in errors.items()}
+
+    layers, fallen, pairs, monotone = layer_seconds(of_source), [], 0, dict(factors)
+    for hidden, tp in sorted({kind[:2] for kind in layers}):
+        kinds = sorted(kind for kind in layers if kind[:2] == (hidden, tp))
+        times = [layers[kind] for kind in kinds]
+        pairs += len(times) - 1
+        fallen += [1 - after / before for before, after in zip(times, times[1:]) if after < before]
+        for kind, time, kept in zip(kinds, times, never_falling([math.log(time) for time in times])):
+            if kind in factors:
+                monotone[kind] = factors[kind] * time / math.exp(kept)
 
     def order(factor_of):
         correlations, regrets = [], []
@@ -278,7 +319,9 @@ def one_node(rows):
     return {"gpus": gpus, "groups": len(groups), "rows": sum(map(len, groups)), "fewest": fewest, "kinds": len(factors),
             "shortest": {"kind": kinds[0][0], "percent": 100 * (kinds[0][1] - 1)},
             "longest": {"kind": kinds[-1][0], "percent": 100 * (kinds[-1][1] - 1)},
-            "engine": order(lambda row: 1), "with_factors": order(lambda row: factors[kind_of_layer(row)])}
+            "doublings": {"pairs": pairs, "fallen": len(fallen), "most_percent": 100 * max(fallen, default=0)},
+            "engine": order(lambda row: 1), "with_factors": order(lambda row: factors[kind_of_layer(row)]),
+            "never_falling": order(lambda row: monotone[kind_of_layer(row)])}
 
 
 def corners(rows):

@@ -303,6 +303,8 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/narrow_saved", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_after_reduction", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/reruns_unread", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/keeps_unread", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/sharded_loss_saved", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/selective", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/sends_shards", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/reduces_whole", "the chooser of software sets it"},

@@ -24,10 +24,27 @@ bool isUnreadAgain(std::string_view name)
     return std::find(kUnread.begin(), kUnread.end(), name) != kUnread.end();
 }
 
+/// Of a layer's tensors, in their order: whose product is not on the list.
+std::vector<bool> secondProducts(const std::vector<Tensor>& tensors)
+{
+    std::vector<bool> second;
+    int products = 0;
+    for (const Tensor& tensor : tensors) {
+        // A prediction module's projection is kept, and its head lies outside of what is checkpointed.
+        const bool isProduct =
+            tensor.isMultiplied() && !tensor.isRouted() && tensor.role != TensorRole::head && tensor.usedBy != "mtp.projection";
+        const bool isRouter = tensor.usedBy == "moe.router";
+        products += isProduct && !isRouter ? 1 : 0;
+        second.push_back(isProduct && (isRouter || products % 2 == 0));
+    }
+    return second;
+}
+
 class Policy {
 public:
     Policy(const Sharding& sharding, const std::vector<Tensor>& tensors, std::int64_t activationBytes)
-        : m_sharding(sharding), m_tensors(tensors), m_again(productsRunAgain(tensors)), m_activationBytes(activationBytes)
+        : m_sharding(sharding), m_tensors(tensors), m_second(secondProducts(tensors)), m_again(productsRunAgain(tensors)),
+          m_activationBytes(activationBytes)
     {
     }
 
@@ -52,6 +69,7 @@ public:
             Operator& op = operators[i];
             op.rerunShare = isUnreadAgain(op.name) ? 0 : shareOf(op);
             op.rerunBytes = bytesOf(op, list.inputBytes);
+            op.unreadBytes = m_sharding.keepsUnread ? unreadBytesOf(op) : 0;
         }
         for (std::size_t i = 0; i < operators.size(); ++i)
             if (operators[i].kind == OperatorKind::enterTensorParallel && !isReadAgain(operators, i))
@@ -76,6 +94,22 @@ private:
     {
         return std::any_of(m_tensors.begin(), m_tensors.end(),
                            [usedBy](const Tensor& tensor) { return tensor.usedBy == usedBy; });
+    }
+
+    /// Of a dense MLP's last product, where it is on the list.
+    std::int64_t unreadBytesOf(const Operator& op) const
+    {
+        if ((op.name != "mlp.down" && op.name != "shared.down") || !isKept(op.name))
+            return 0;
+        return checkedMultiply(checkedMultiply(op.m, op.n), m_sharding.bytesPerElement);
+    }
+
+    bool isKept(std::string_view usedBy) const
+    {
+        for (std::size_t i = 0; i < m_tensors.size(); ++i)
+            if (m_tensors[i].usedBy == usedBy && m_tensors[i].isMultiplied())
+                return !m_second[i];
+        return false;
     }
 
     double shareOf(const Operator& op) const
@@ -152,6 +186,7 @@ private:
 
     const Sharding& m_sharding;
     const std::vector<Tensor>& m_tensors;
+    const std::vector<bool> m_second; ///< every second product, which is not on the list
     const std::vector<bool> m_again;
     const std::int64_t m_activationBytes;
 };
@@ -160,16 +195,9 @@ private:
 
 std::vector<bool> productsRunAgain(const std::vector<Tensor>& tensors)
 {
-    std::vector<bool> again;
-    int products = 0;
-    for (const Tensor& tensor : tensors) {
-        // A prediction module's projection is kept, and its head lies outside of what is checkpointed.
-        const bool isProduct =
-            tensor.isMultiplied() && !tensor.isRouted() && tensor.role != TensorRole::head && tensor.usedBy != "mtp.projection";
-        const bool isRouter = tensor.usedBy == "moe.router";
-        products += isProduct && !isRouter ? 1 : 0;
-        again.push_back(isProduct && (isRouter || products % 2 == 0) && !isUnreadAgain(tensor.usedBy));
-    }
+    std::vector<bool> again = secondProducts(tensors);
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        again[i] = again[i] && !isUnreadAgain(tensors[i].usedBy);
     return again;
 }
 

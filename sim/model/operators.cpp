@@ -86,12 +86,15 @@ Sharding Sharding::of(const Scenario& scenario)
                       .plainTensorParallel = training.stack.plainTensorParallel,
                       .gathersLogits = training.stack.gathersLogits,
                       .fusesExperts = training.stack.fusesExperts,
+                      .keepsUnread = training.stack.keepsUnread,
                       .bytesPerElement = elementBytes(training.precision),
                       .moe = training.moe};
     if (training.stack.narrowSaved && isNarrow(training.precision))
         sharding.keptNarrower = narrowingOf(training.precision);
     for (std::size_t part = 0; part < sharding.saved.size(); ++part)
         sharding.saved[part] = training.stack.parts[part].saved;
+    if (layout.tp > 1 && training.stack.shardedLossSaved > 0)
+        sharding.saved[asIndex(StackPart::loss)] = training.stack.shardedLossSaved;
     return sharding;
 }
 

@@ -93,6 +93,7 @@ struct Operator {
     /// RecomputeModule::operators: of its work the share that runs again, and of what it keeps what is made again.
     double rerunShare = 0;
     std::int64_t rerunBytes = 0;
+    std::int64_t unreadBytes = 0; ///< likewise: results that are kept though no backward pass reads them (Stack::keepsUnread)
     /// Scores, softmax and weighted values, and what brings their keys.
     bool isAttentionCore() const { return modules.has(RecomputeModule::coreAttention); }
 };
@@ -122,6 +123,7 @@ struct Sharding {
     bool repeatsKeys = false; ///< Stack::repeatsKeys, and so on
     bool plainTensorParallel = false, gathersLogits = false;
     bool fusesExperts = false; ///< Stack::fusesExperts
+    bool keepsUnread = false;  ///< Stack::keepsUnread
     int bytesPerElement = 2;
     int keptNarrower = 1; ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
     MoeSettings moe;

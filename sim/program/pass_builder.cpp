@@ -168,7 +168,8 @@ void PassBuilder::send(PassFlags flags, Stream stream)
 
 std::int64_t PassBuilder::keptBytes(const Operator& op) const
 {
-    return Checked(op.savedBytes) + op.savedInputBytes + moduleInputBytes(op);
+    return Checked(op.savedBytes) + op.savedInputBytes + moduleInputBytes(op) +
+           (m_scenario.training.recomputes(RecomputeModule::operators) ? op.unreadBytes : 0);
 }
 
 /// Sequence parallelism gathers in 8 bits: at an enterTensorParallel the operand of the product that follows, at a

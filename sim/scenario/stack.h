@@ -66,6 +66,9 @@ struct Stack {
     double gradientBytes = 4;       ///< moved a gradient that a rank holds: zeroing, scaling
     double weightGradientBytes = 0; ///< held for a moment for each weight whose gradient is computed, before it is added up
     double stepMs = 0;              ///< host work that every step waits for
+    /// What the loss keeps where ranks have parts of the vocabulary, as its Fusion::saved; 0: that. Of torch's loss_parallel,
+    /// four tensors in single precision meet in the backward pass (torch/distributed/tensor/parallel/loss.py).
+    double shardedLossSaved = 0;
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
     /// 8 and 4 bits: products keep inputs and gradients as they read them, not as the precision of activations has them.
     bool narrowSaved = false;
@@ -85,6 +88,9 @@ struct Stack {
     /// Recomputation runs a dense MLP's last product too, whose result no backward pass reads (it went into a sum, and the next
     /// layer keeps its own input). A compiler drops it as dead code.
     bool rerunsUnread = true;
+    /// Recomputation by operators keeps all results on its list, also the dense MLP's that no backward pass reads
+    /// (torch.utils.checkpoint, create_selective_checkpoint_contexts). A compiler drops it.
+    bool keepsUnread = false;
     RecomputeModules selective = {RecomputeModule::coreAttention}; ///< what selective recomputation runs again, unless said
     /// ZeRO 1: gradients are all-reduced, and what a rank has updated it broadcasts by itself: whole tensors, so that of more
     /// ranks than tensors some have none (InternEvo, hybrid_zero_optim.py, _reduce_grads_by_rank and broadcast_params).

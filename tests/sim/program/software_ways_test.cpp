@@ -122,6 +122,54 @@ TEST(SoftwareWays, EachRankTakesTheLossOfAllLogitsWhereTheyAreGathered)
     EXPECT_EQ(test::countOf(gathered, "head.output"), scenario.microbatches()) << "its gradient is cut without a word";
 }
 
+TEST(SoftwareWays, ALossOfPartsOfTheVocabularyMayKeepMore)
+{
+    for (const auto& [tp, saved] : {std::pair{1, 3}, {4, 4}}) {
+        Scenario scenario = test::smallScenario(tp);
+        const auto loss = [&] {
+            return operatorOf(operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::head), "loss");
+        };
+        const std::int64_t fused = loss().savedBytes;
+        scenario.training.stack.parts[static_cast<std::size_t>(StackPart::loss)].saved = 3;
+        EXPECT_EQ(loss().savedBytes, 3 * fused);
+        scenario.training.stack.shardedLossSaved = 4;
+        EXPECT_EQ(loss().savedBytes, saved * fused) << "tp " << tp;
+    }
+}
+
+TEST(SoftwareWays, RecomputationByOperatorsMayKeepWhatNobodyReads)
+{
+    // Of query, key, value, output, gate, up and down each second runs again: the seventh is on the list of what is kept. With
+    // one matrix to go up it is the sixth, and is not.
+    const auto freedMinusAllocated = [](const Op& op, const OpShape&) {
+        return static_cast<double>(op.freeBytes) - static_cast<double>(op.allocBytes);
+    };
+    const auto keptMore = [&](bool gated, int tp) {
+        Scenario scenario = test::smallScenario(tp);
+        scenario.model.gatedMlp = gated;
+        scenario.layout.sequenceParallel = tp > 1;
+        scenario.training.recompute = Recompute::selective;
+        scenario.training.recomputeModules = {RecomputeModule::operators};
+        const auto kept = [&] {
+            const Program program = test::programOf(scenario);
+            std::int64_t bytes = 0;
+            for (const Op& op : program.passes[program.ranks[0].steps.front().pass].ops)
+                bytes += op.allocBytes - op.freeBytes;
+            return bytes;
+        };
+        const std::int64_t before = kept();
+        scenario.training.stack.keepsUnread = true;
+        const std::int64_t more = kept() - before;
+        EXPECT_EQ(test::sumOf(test::programOf(scenario), "", freedMinusAllocated), 0) << "what is kept is freed";
+        const auto tensor =
+            std::int64_t{scenario.training.sequenceLength} * scenario.training.microBatchSize * scenario.model.hiddenSize * 2;
+        return static_cast<double>(more) / static_cast<double>(tensor * scenario.model.numHiddenLayers);
+    };
+    EXPECT_DOUBLE_EQ(keptMore(true, 1), 1);
+    EXPECT_DOUBLE_EQ(keptMore(false, 1), 0);
+    EXPECT_DOUBLE_EQ(keptMore(true, 4), 1) << "a sum of which others have parts is as large";
+}
+
 TEST(SoftwareWays, GradientsMayTravelWholeAndWide)
 {
     Scenario scenario = test::smallScenario(1, 1, 4);

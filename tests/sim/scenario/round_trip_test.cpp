@@ -117,6 +117,8 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.padsVocabulary = false;
     scenario.training.stack.softmaxMultiple = 4;
     scenario.training.stack.rerunsUnread = false;
+    scenario.training.stack.keepsUnread = true;
+    scenario.training.stack.shardedLossSaved = 4;
     scenario.training.stack.blocksLaunches = scenario.training.stack.reducesWhole = scenario.training.stack.reducesWide =
         scenario.training.stack.plainTensorParallel = scenario.training.stack.gathersLogits = true;
     scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =

@@ -145,9 +145,10 @@ void Rules::scheduleKeys()
 {
     if (m_family->kind == "interleaved-1f1b" && m_scenario.layout.pp == 2 && !m_scenario.training.overlap.p2p &&
         sound({"/training/overlap"}))
-        warning("/schedule/kind", [] {
-            return std::string("Megatron Core interleaves on more than 2 pipeline ranks only where p2p is not overlapped");
-        });
+        warning("/schedule/kind",
+                [] { return std::string("Megatron Core interleaves on 2 pipeline ranks only where p2p is overlapped"); });
+    if (m_scenario.training.overlap.epComm && m_scenario.model.numExperts == 0 && sound({"/training/overlap", "/model"}))
+        warning("/training/overlap/ep_comm", [] { return std::string("has no effect: the model has no experts"); });
     struct KeyOf {
         const char* key;
         bool isWritten;
@@ -156,7 +157,8 @@ void Rules::scheduleKeys()
     for (const auto& [key, isWritten, isUsed] :
          {KeyOf{"/schedule/sequence_slices", isWritten("/schedule/sequence_slices"),
                 [](const ScheduleFamily& of) { return of.cutsSequences(); }},
-          {"/training/overlap/ep_comm", m_scenario.training.overlap.epComm && sound({"/training/overlap"}),
+          {"/training/overlap/ep_comm",
+           m_scenario.training.overlap.epComm && m_scenario.model.numExperts > 0 && sound({"/training/overlap", "/model"}),
            [](const ScheduleFamily& of) { return of.overlapsExperts; }},
           {"/schedule/memory_cap_gib", isWritten("/schedule/memory_cap_gib"),
            [](const ScheduleFamily& of) { return of.isSearched; }},

@@ -13,15 +13,20 @@ PipelineNumbers pipelineNumbers(const Scenario& scenario)
             .microbatches = training.globalBatchSize / (std::int64_t{training.microBatchSize} * scenario.layout.dp)};
 }
 
-ScheduleRequest scheduleRequest(const Scenario& scenario)
+bool overlapsExpertComm(const Scenario& scenario)
 {
     const ScheduleFamily* const family = findScheduleFamily(scenario.schedule.kind);
+    return scenario.training.overlap.epComm && scenario.model.numExperts > 0 && family != nullptr && family->overlapsExperts;
+}
+
+ScheduleRequest scheduleRequest(const Scenario& scenario)
+{
     return {.kind = scenario.schedule.kind,
             .ranks = scenario.layout.pp,
             .virtualStages = scenario.schedule.virtualStages,
             .microbatches = scenario.microbatches(),
             .microbatchGroup = scenario.schedule.microbatchGroup,
-            .overlapExpertComm = scenario.training.overlap.epComm && family != nullptr && family->overlapsExperts,
+            .overlapExpertComm = overlapsExpertComm(scenario),
             .slices = scenario.schedule.sequenceSlices,
             .customActions = scenario.schedule.actions};
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 
 namespace sim::cli {
 namespace {
@@ -108,11 +109,25 @@ Table forPrograms(const OpTable& table)
     return out;
 }
 
+/// What there is to ask for where nothing was found.
+void tellNothing(const OpsArguments& arguments, const Trace& trace)
+{
+    std::set<std::string> classes;
+    for (const SpanKind& kind : trace.kinds)
+        classes.insert(opClassName(kind.opClass));
+    std::string listed;
+    for (const std::string& name : classes)
+        listed += (listed.empty() ? "" : ", ") + name;
+    std::cerr << "--where " << quotedText(arguments.where) << " fits no op; of the classes here there are " << listed << "\n";
+}
+
 void runOps(const OpsArguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated();
     const Trace trace = simulation->trace(arguments.passes ? TraceDetail::actions : TraceDetail::kernels);
     const OpTable table = tableOf(*simulation, trace, arguments);
+    if (table.all.count == 0 && !arguments.where.empty())
+        tellNothing(arguments, trace);
     if (arguments.json) {
         std::cout << answerOf(table).dump() << "\n";
     } else if (arguments.csv) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -143,6 +144,22 @@ std::string whatThereIs(const std::string& asked)
     return text;
 }
 
+/// Whether words alone are an expression all the same: "comm", "not comm", "comm and not comm".
+bool isOfTruths(std::string_view text)
+{
+    std::istringstream words{std::string(text)};
+    bool isNamed = false;
+    for (std::string word; words >> word;) {
+        const KnownName* const name = findName(word);
+        if (name == nullptr && word != "and" && word != "or" && word != "not")
+            return false;
+        if (name != nullptr && name->shown.name != std::string_view("comm"))
+            return false;
+        isNamed = isNamed || name != nullptr;
+    }
+    return isNamed;
+}
+
 /// Asks once a kind.
 OpFilter oncePerKind(const Trace& trace, std::function<bool(const Track&, std::size_t)> holds)
 {
@@ -190,7 +207,7 @@ std::span<const OpQueryName> opQueryNames()
 OpQuery OpQuery::parse(std::string_view text)
 {
     OpQuery query;
-    if (text.find_first_of("<>=!()\"'") == std::string_view::npos) {
+    if (text.find_first_of("<>=!()\"'") == std::string_view::npos && !isOfTruths(text)) {
         const std::size_t begin = text.find_first_not_of(" \t\n");
         if (begin != std::string_view::npos)
             query.m_part = lowered(text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1));

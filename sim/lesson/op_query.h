@@ -20,7 +20,8 @@ std::span<const OpQueryName> opQueryNames();
 
 class OpQuery {
 public:
-    /// Without < > = ! ( ) and quotes it is a part of a name, whatever its case; nothing but blanks asks for all. Throws
+    /// Without < > = ! ( ) and quotes it is a part of a name, whatever its case, but for "comm" and "not comm", which are true or
+    /// false by themselves; nothing but blanks asks for all. Throws
     /// ExpressionError, also for names that no op has.
     static OpQuery parse(std::string_view text);
 

@@ -66,6 +66,15 @@ TEST(OpsCommand, PrintsATableAndCsv)
         EXPECT_THAT(people.out, HasSubstr(group.at("name").get<std::string>()));
 }
 
+TEST(OpsCommand, SaysWhatThereIsWhereNothingFits)
+{
+    const std::string ops = "ops " + test::gallery("05-");
+    const Outcome nothing = run(ops + " --where \"class == 'gemm'\"");
+    EXPECT_EQ(nothing.code, 0);
+    EXPECT_THAT(nothing.err, HasSubstr("fits no op; of the classes here there are backward, "));
+    EXPECT_EQ(run(ops + " --where comm").err, "");
+}
+
 TEST(OpsCommand, SaysWhatCannotBeAsked)
 {
     const std::string ops = "ops " + test::gallery("05-");

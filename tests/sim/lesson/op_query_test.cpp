@@ -58,6 +58,9 @@ TEST(OpQuery, WordsAloneAreLookedForInNames)
     EXPECT_EQ(found(""), (Spans{0, 1, 2, 3}));
     EXPECT_EQ(found("  "), (Spans{0, 1, 2, 3}));
     EXPECT_EQ(found("QKV"), (Spans{0, 2}));
+    EXPECT_EQ(found("comm"), (Spans{1, 3})) << "what is true or false by itself is no part of a name";
+    EXPECT_EQ(found(" not comm "), (Spans{0, 2}));
+    EXPECT_EQ(found("not qkv"), (Spans{}));
     EXPECT_EQ(found(" all-red "), (Spans{1, 3}));
     EXPECT_EQ(found("norm"), Spans{});
 }

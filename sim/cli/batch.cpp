@@ -7,8 +7,13 @@
 
 #include <iostream>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <sstream>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace sim::cli {
 namespace {
@@ -38,6 +43,28 @@ std::string answerOf(const std::string& line, const std::string& place)
     return answer.dump();
 }
 
+/// Prints answers in the order of the lines, each as soon as those before it are there: whoever reads them may stop, and what was
+/// worked out is not lost where a later line ends the program.
+class InOrder {
+public:
+    explicit InOrder(std::size_t count) : m_answers(count) {}
+    void add(std::size_t place, std::string answer)
+    {
+        const std::lock_guard guard(m_lock);
+        m_answers[place] = std::move(answer);
+        for (; m_next < m_answers.size() && m_answers[m_next]; ++m_next) {
+            std::cout << *m_answers[m_next] << "\n";
+            m_answers[m_next] = std::string(); // of many lines no answer stays
+        }
+        std::cout.flush();
+    }
+
+private:
+    std::mutex m_lock;
+    std::vector<std::optional<std::string>> m_answers;
+    std::size_t m_next = 0;
+};
+
 void run(const BatchArguments& arguments)
 {
     constexpr std::size_t kMostBytes = 256UL << 20U;
@@ -53,14 +80,12 @@ void run(const BatchArguments& arguments)
         numbers.push_back(number);
     }
     catalogue(); // read once, before the threads
-    std::vector<std::string> answers(lines.size());
+    InOrder answers(lines.size());
     forEachInParallel(lines.size(), arguments.jobs, [&](std::size_t i) {
         const std::string line = "line " + std::to_string(numbers[i]);
-        answers[i] = answerOf(lines[i], arguments.beside.empty() ? arguments.file + ", " + line
-                                                                 : (std::filesystem::path(arguments.beside) / line).string());
+        answers.add(i, answerOf(lines[i], arguments.beside.empty() ? arguments.file + ", " + line
+                                                                   : (std::filesystem::path(arguments.beside) / line).string()));
     });
-    for (const std::string& answer : answers)
-        std::cout << answer << "\n";
 }
 
 } // namespace

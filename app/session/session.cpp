@@ -173,7 +173,7 @@ Session::FileRead Session::read(const QString& path, const QStringList& override
         out.resolved = document.resolve(catalogue);
         Problems problems = problemsOf({}, [&]() -> Problems {
             for (const QString& assignment : overrides)
-                changed.applyOverride(assignment.toStdString());
+                changed.applyOverride(assignment.toStdString(), catalogue);
             auto resolved = overrides.isEmpty() ? out.resolved : changed.resolve(catalogue);
             return resolved.scenario ? Problems() : std::move(resolved.problems);
         });

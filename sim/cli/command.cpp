@@ -37,7 +37,7 @@ CLI::Option* addBeside(CLI::App& command, std::string& folder)
 
 ScenarioDocument documentBeside(const std::string& beside, const std::string& file, const std::vector<std::string>& overrides)
 {
-    ScenarioDocument document = readDocument(file, overrides);
+    ScenarioDocument document = readDocument(file, catalogue(), overrides);
     if (!beside.empty())
         document.setFileName((std::filesystem::path(beside) / "scenario.json").string());
     return document;

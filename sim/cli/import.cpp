@@ -80,7 +80,7 @@ void runImport(const ImportArguments& arguments)
     Imported imported = importSettings(files, options, catalogue());
     ScenarioDocument document = ScenarioDocument::parse(imported.scenario);
     for (const std::string& assignment : arguments.overrides) {
-        document.applyOverride(assignment);
+        document.applyOverride(assignment, catalogue());
         const std::string pointer = slashed(assignment.substr(0, assignment.find('=')));
         std::erase_if(imported.unknown, [&](const std::string& one) { return one == pointer || pointer.starts_with(one + "/"); });
     }

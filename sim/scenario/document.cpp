@@ -228,6 +228,30 @@ void ScenarioDocument::set(std::string_view pointer, std::string_view value)
     m_data->root = std::move(root);
 }
 
+/// An entry of a list that the file leaves to a base: all of the base's come into the file, so that the others stay.
+void ScenarioDocument::takeListOfBase(std::string_view pointer, const Catalogue& catalogue)
+{
+    const auto segments = splitPointer(pointer);
+    std::size_t index = 0;
+    const auto entry = std::find_if(segments.begin(), segments.end(), [&](const std::string& s) { return isIndex(s, index); });
+    const std::vector<std::string> list(segments.begin(), entry);
+    if (entry == segments.end() || findAt(m_data->root, list) != nullptr)
+        return;
+    const Resolved resolved = resolve(catalogue);
+    if (!resolved.scenario)
+        return;
+    const Json whole = parseStrict(resolvedText(*resolved.scenario), {});
+    if (const Json* based = findAt(whole, list); based != nullptr && based->is_array())
+        set(pointerOf(list), based->dump());
+}
+
+void ScenarioDocument::applyOverride(std::string_view assignment, const Catalogue& catalogue)
+{
+    if (const std::size_t equals = assignment.find('='); equals != std::string_view::npos)
+        takeListOfBase(assignment.substr(0, equals), catalogue);
+    applyOverride(assignment);
+}
+
 void ScenarioDocument::applyOverride(std::string_view assignment)
 {
     const std::size_t equals = assignment.find('=');
@@ -335,12 +359,13 @@ void ScenarioDocument::setFileName(std::string name)
     m_data->fileName = std::move(name);
 }
 
-ScenarioDocument readDocument(const std::filesystem::path& file, const std::vector<std::string>& overrides)
+ScenarioDocument readDocument(const std::filesystem::path& file, const Catalogue& catalogue,
+                              const std::vector<std::string>& overrides)
 {
     ScenarioDocument document = ScenarioDocument::readFile(file, Pipes::read);
     for (const std::string& assignment : overrides)
         try {
-            document.applyOverride(assignment);
+            document.applyOverride(assignment, catalogue);
         } catch (const Error& error) {
             throw ScenarioError({{file.string(), "", "--set " + shownText(assignment) + ": " + error.what()}});
         }
@@ -360,7 +385,7 @@ Scenario resolvedScenario(const ScenarioDocument& document, const Catalogue& cat
 Scenario readScenario(const std::filesystem::path& file, const Catalogue& catalogue, const std::vector<std::string>& overrides,
                       std::vector<Problem>* warnings)
 {
-    return resolvedScenario(readDocument(file, overrides), catalogue, warnings);
+    return resolvedScenario(readDocument(file, catalogue, overrides), catalogue, warnings);
 }
 
 } // namespace sim

@@ -58,6 +58,9 @@ public:
     void set(std::string_view pointer, std::string_view value);
     /// `POINTER=VALUE`, as --set takes it; without a VALUE the key is erased.
     void applyOverride(std::string_view assignment);
+    /// The same; an entry of a list that the file leaves to its base brings the base's list with it
+    /// (cluster.tiers.0.latency_us=5).
+    void applyOverride(std::string_view assignment, const Catalogue&);
     /// The value at a pointer as JSON text; nothing if absent.
     std::optional<std::string> get(std::string_view pointer) const;
     void erase(std::string_view pointer);
@@ -79,13 +82,14 @@ public:
 
 private:
     struct Data;
+    void takeListOfBase(std::string_view pointer, const Catalogue&);
     void resolveInto(Resolved&, const Catalogue&) const;
     explicit ScenarioDocument(std::unique_ptr<Data>);
     std::unique_ptr<Data> m_data;
 };
 
 /// Reads a file, which may be a pipe, and sets `overrides` as of --set. Throws ScenarioError.
-ScenarioDocument readDocument(const std::filesystem::path& file, const std::vector<std::string>& overrides);
+ScenarioDocument readDocument(const std::filesystem::path& file, const Catalogue&, const std::vector<std::string>& overrides);
 /// Throws ScenarioError with all problems; warnings go to `warnings` if given.
 Scenario resolvedScenario(const ScenarioDocument&, const Catalogue&, std::vector<Problem>* warnings = nullptr);
 

@@ -245,7 +245,7 @@ StartScenario scenarioOf(const sim::Catalogue& catalogue, const StartOptions& op
     sim::ScenarioDocument document = file;
     for (const QString& assignment : options.overrides)
         try {
-            document.applyOverride(assignment.toStdString());
+            document.applyOverride(assignment.toStdString(), catalogue);
         } catch (const sim::Error& error) {
             throw sim::ScenarioError({{file.fileName(),
                                        {},

@@ -57,7 +57,7 @@ void MainWindow::importSettings(SettingsImport settings, const QStringList& over
     connect(dialog, &SettingsImportDialog::chosen, this, [this, overrides](sim::ScenarioDocument document) {
         const Problems problems = problemsOf(Session::overridesText(overrides), [&]() -> Problems {
             for (const QString& assignment : overrides)
-                document.applyOverride(assignment.toStdString());
+                document.applyOverride(assignment.toStdString(), m_session.catalogue());
             return {};
         });
         m_banner->dismiss();

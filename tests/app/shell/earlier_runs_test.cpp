@@ -9,7 +9,7 @@ namespace {
 
 std::string resolvedText(const std::string& file, const std::vector<std::string>& overrides = {})
 {
-    const auto document = sim::readDocument(test::catalogue().scenarios() / file, overrides);
+    const auto document = sim::readDocument(test::catalogue().scenarios() / file, test::catalogue(), overrides);
     return sim::resolvedText(*document.resolve(test::catalogue()).scenario);
 }
 

@@ -20,7 +20,7 @@ ScenarioDocument galleryDocument(const std::string& start)
 {
     for (const std::filesystem::path& file : test::galleryFiles())
         if (file.filename().string().starts_with(start))
-            return readDocument(file, {});
+            return readDocument(file, test::catalogue(), {});
     throw Error("no file of scenarios/ starts with " + start);
 }
 

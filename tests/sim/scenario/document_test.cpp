@@ -78,6 +78,20 @@ TEST(ScenarioDocument, SetsByDotsAndByJsonPointer)
     EXPECT_EQ(document.get("layout"), R"({"pp":2})");
 }
 
+TEST(ScenarioDocument, AnEntryOfTheBasesListLeavesItsOthers)
+{
+    auto document = ScenarioDocument::parse(
+        R"({"format":"rankscope-scenario","version":1,"name":"n","model":"llama3-8b","cluster":{"base":"dgx-a100","nodes":2},)"
+        R"("layout":{"tp":8},"training":{"global_batch_size":2}})");
+    const Scenario before = resolvedScenario(document, test::catalogue());
+    document.applyOverride("cluster.tiers.1.latency_us=7.5", test::catalogue());
+    const Scenario after = resolvedScenario(document, test::catalogue());
+    ASSERT_EQ(after.cluster.tiers.size(), before.cluster.tiers.size());
+    EXPECT_EQ(after.cluster.tiers[0], before.cluster.tiers[0]);
+    EXPECT_EQ(after.cluster.tiers[1].latencyUs, 7.5);
+    EXPECT_EQ(after.cluster.tiers[1].bandwidthGBs, before.cluster.tiers[1].bandwidthGBs);
+}
+
 TEST(ScenarioDocument, RefusesToSetBelowANumber)
 {
     auto document = ScenarioDocument::parse(R"({"name":"n","layout":{"tp":2},"list":[1]})");
@@ -85,6 +99,7 @@ TEST(ScenarioDocument, RefusesToSetBelowANumber)
     EXPECT_THROW(document.set("layout.tp.x", "1"), Error);
     EXPECT_THROW(document.set("list.5", "1"), Error);
     EXPECT_THROW(document.applyOverride("layout.tp"), Error);
+    EXPECT_THROW(document.applyOverride("layout.tp", test::catalogue()), Error);
     EXPECT_THROW(document.applyOverride("=3"), Error);
     EXPECT_THROW(document.set("", "3"), Error);
     EXPECT_THROW(document.set("name.x", "1"), Error) << "only model, cluster and GPU have a base";

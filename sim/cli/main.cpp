@@ -4,11 +4,13 @@
 #include "sim/cli/options.h"
 #include "sim/cli/unknown_command.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <string_view>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace {
@@ -28,6 +30,15 @@ constexpr std::string_view kOutOfMemory = "There is not enough memory for this\n
     } catch (...) { // a mistake of this program: to be looked at where it is
     }
     std::abort();
+}
+
+/// What the program may take, where somebody has limited it.
+void tellLimit()
+{
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        std::cerr << "It may take " << limit.rlim_cur / (std::uint64_t{1} << 20U)
+                  << " MiB (ulimit -v); raise that, or ask for less\n";
 }
 
 } // namespace
@@ -77,6 +88,7 @@ int main(int argc, char** argv)
         return ExitCode::kCalledWrongly;
     } catch (const std::bad_alloc&) {
         std::cerr << kOutOfMemory;
+        tellLimit();
         return ExitCode::kBadInput;
     } catch (const std::exception& error) {
         std::cerr << sim::cli::linesForAPerson(error.what());

@@ -300,6 +300,8 @@ Json parseStrict(std::string_view text, const std::string& file)
             {{file, "",
               countedText(static_cast<std::int64_t>(text.size()), "byte") + " are more than a scenario may have (" +
                   numberText(static_cast<double>(kMaxFileBytes), Unit::count) + ")"}});
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) // as PowerShell's > writes it
+        throw ScenarioError({{file, "", placeOf(text, 1) + ": this is UTF-16; save it as UTF-8"}});
     if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) // ends the text for the parser
         throw ScenarioError({{file, "", placeOf(text, nul + 1) + ": JSON has no NUL byte"}});
     TreeBuilder builder(text);

@@ -56,7 +56,7 @@ std::size_t distanceOf(std::string_view word, std::string_view candidate)
 
 std::string nearestWords(std::string_view word, const std::vector<std::string>& words)
 {
-    constexpr std::size_t kLongestWord = 80, kMost = 3, kFew = 6;
+    constexpr std::size_t kLongestWord = 80, kMost = 3, kFew = 16;
     std::vector<std::pair<std::size_t, std::string_view>> close;
     if (word.size() <= kLongestWord)
         for (const std::string& candidate : words) {

@@ -2,6 +2,7 @@
 #include "sim/scenario/document.h"
 #include "tests/support/catalogue.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -90,6 +91,16 @@ TEST(ScenarioDocument, AnEntryOfTheBasesListLeavesItsOthers)
     EXPECT_EQ(after.cluster.tiers[0], before.cluster.tiers[0]);
     EXPECT_EQ(after.cluster.tiers[1].latencyUs, 7.5);
     EXPECT_EQ(after.cluster.tiers[1].bandwidthGBs, before.cluster.tiers[1].bandwidthGBs);
+}
+
+TEST(ScenarioDocument, TellsTextOfAnotherEncoding)
+{
+    try {
+        ScenarioDocument::parse(std::string_view("\xff\xfe{\0}\0", 6), "of-powershell.json");
+        FAIL();
+    } catch (const ScenarioError& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("this is UTF-16; save it as UTF-8"));
+    }
 }
 
 TEST(ScenarioDocument, RefusesToSetBelowANumber)

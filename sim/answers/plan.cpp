@@ -340,6 +340,20 @@ Answer whyAnswer(const PlanWhy& why)
             {"sure", why.sure}};
 }
 
+std::string partDigest(const Answer& part)
+{
+    Answer said = part;
+    said.erase("digest");
+    std::uint64_t hash = 14695981039346656037U;                    // FNV-1a, of 64 bits
+    for (const char c : nlohmann::json::parse(said.dump()).dump()) // keys in their order: programs write them in any
+        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string text(16, '0');
+    for (std::size_t i = text.size(); i-- > 0; hash >>= 4U)
+        text[i] = kDigits[hash & 15U];
+    return text;
+}
+
 Answer mergedPlans(const std::vector<Answer>& parts, int top)
 {
     if (parts.empty())
@@ -349,7 +363,7 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top)
     std::vector<bool> seen(parts.size(), false);
     Answer merged = parts.front();
     for (const char* key :
-         {"part", "job", "order", "open", "evaluated", "tightened", "simulated", "pareto", "too_large_text", "why"})
+         {"part", "job", "order", "open", "evaluated", "tightened", "simulated", "pareto", "too_large_text", "why", "digest"})
         merged.erase(key);
     std::vector<Answer> rules;
     const Answer* first = nullptr;

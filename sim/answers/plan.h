@@ -32,6 +32,9 @@ Answer leastChangeAnswer(const LeastChange&);
 Answer planSensitivityAnswer(const std::vector<PlanSensitivity>&);
 Answer robustAnswer(const RobustChoice&);
 
+/// What a part says, as one word that its answer ends with (`digest`): a file that was damaged or edited is no proof.
+std::string partDigest(const Answer&);
+
 /// The answers of all parts of one search as one: throws Error where they are not parts of the same.
 ///
 /// What it says is what the search in one piece says, bit for bit, where each was proved: `gpus`, `objective`, `held_fixed`,

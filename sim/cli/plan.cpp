@@ -89,16 +89,37 @@ PlanRequest requestOf(const PlanArguments& arguments)
     return request;
 }
 
+/// A part of a search, as its file has it, and which it is.
+std::pair<Answer, std::int64_t> partIn(const std::string& file, std::size_t files)
+{
+    constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+    Answer part = Answer::parse(readFile(file, kMostBytes, Pipes::read), nullptr, false);
+    if (part.is_discarded())
+        throw Error(file + ": is not JSON");
+    if (!part.is_object() || !part.contains("part"))
+        throw Error(file + ": is no answer of plan --part I/N --json: it does not say which part it is");
+    const Answer* const digest = part.contains("digest") ? &part.at("digest") : nullptr;
+    if (digest == nullptr || *digest != partDigest(part))
+        throw Error(file +
+                    ": was damaged or edited after plan --part I/N --json wrote it: its digest is not that of what it says");
+    const auto index = part.at("part").at(0).get<std::int64_t>(), of = part.at("part").at(1).get<std::int64_t>();
+    if (of != static_cast<std::int64_t>(files))
+        throw Error(file + ": is part " + std::to_string(index) + " of " + std::to_string(of) + ", among " +
+                    counted(files, "file") + ": each of the " + std::to_string(of) + " parts is wanted once");
+    return {std::move(part), index};
+}
+
 Answer mergedOf(const PlanArguments& arguments)
 {
     std::vector<Answer> parts;
+    std::map<std::int64_t, std::string> files;
     for (const std::string& file : arguments.merge) {
-        constexpr std::size_t kMostBytes = std::size_t{256} << 20;
-        Answer part = Answer::parse(readFile(file, kMostBytes, Pipes::read), nullptr, false);
-        if (part.is_discarded())
-            throw Error(file + ": is not JSON");
-        if (!part.is_object() || !part.contains("part"))
-            throw Error(file + ": is no answer of plan --part I/N --json: it does not say which part it is");
+        auto [part, index] = partIn(file, arguments.merge.size());
+        if (const auto [other, isNew] = files.emplace(index, file); !isNew)
+            throw Error(file + ": is part " + std::to_string(index) + ", as " + other->second + " is: each is wanted once");
+        if (!parts.empty() && part.at("job") != parts.front().at("job"))
+            throw Error(file + ": is of another search than " + arguments.merge.front() +
+                        ": its scenario, GPUs, objective, price, margin, framework or what is held differ");
         parts.push_back(std::move(part));
     }
     return mergedPlans(parts, arguments.top);
@@ -109,7 +130,7 @@ std::string overridesOf(const std::vector<Change>& changes)
 {
     std::string words;
     for (const Change& change : changes) {
-        const std::string assignment = dotted(change.pointer) + (change.json ? "=" + *change.json : std::string());
+        const std::string assignment = dotted(change.pointer) + "=" + change.json.value_or(""); // nothing: the key goes
         words += (words.empty() ? "" : " ") + std::string("--set ") +
                  (assignment.find_first_of("{\"[ ") == std::string::npos ? assignment : "'" + assignment + "'");
     }
@@ -324,14 +345,10 @@ void runPlan(const PlanArguments& arguments)
             throw UsageError("--merge puts answers together and reads no scenario: leave out " +
                              shownText(arguments.scenario.file));
         const Answer merged = mergedOf(arguments);
-        std::ostringstream text;
-        try {
-            if (!arguments.json)
-                printPlan(merged, text);
-        } catch (const Answer::exception&) {
-            throw Error("What is merged are answers of plan --part I/N --json; one of them lacks something");
-        }
-        std::cout << (arguments.json ? merged.dump() + "\n" : text.str());
+        if (arguments.json)
+            std::cout << merged.dump() << "\n";
+        else
+            printPlan(merged, std::cout);
         if (merged.at("best").empty())
             throw Error("Of all parts: " + nothingFits(merged));
         return;
@@ -421,6 +438,8 @@ void runPlan(const PlanArguments& arguments)
         json["sensitivity"] = planSensitivityAnswer(turns);
     if (arguments.robust)
         json["robust"] = robustAnswer(robust);
+    if (request.isPart)
+        json["digest"] = partDigest(json);
     if (arguments.json) {
         std::cout << json.dump() << "\n";
     } else {

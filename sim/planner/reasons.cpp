@@ -66,14 +66,14 @@ const char* planReasonName(PlanReason reason)
 
 namespace {
 
-/// As the reader has it: stages that nobody dealt layers to are dealt them evenly.
-class DealtEvenly : public Provenance {
+/// As the reader has it: where all stages are filled, nobody has said what each has.
+class FilledStages : public Provenance {
 public:
-    explicit DealtEvenly(bool dealsEvenly) : m_dealsEvenly(dealsEvenly) {}
-    bool isGiven(std::string_view key) const override { return !m_dealsEvenly || key != "/schedule/layers_per_stage"; }
+    explicit FilledStages(bool fillsAll) : m_fillsAll(fillsAll) {}
+    bool isGiven(std::string_view key) const override { return !m_fillsAll || key != "/schedule/layers_per_stage"; }
 
 private:
-    bool m_dealsEvenly;
+    bool m_fillsAll;
 };
 
 } // namespace
@@ -102,7 +102,7 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
         Scenario scenario = space.scenarioOf(choice);
         for (const int batch : batches) {
             scenario.training.globalBatchSize = batch;
-            const std::vector<Reason> reasons = judge(scenario, DealtEvenly(space.dealsEvenly()));
+            const std::vector<Reason> reasons = judge(scenario, FilledStages(space.fillsAllStages(choice)));
             const auto reason = std::find_if(reasons.begin(), reasons.end(), [](const Reason& each) { return !each.isWarning; });
             if (reason == reasons.end())
                 continue;

@@ -2,7 +2,6 @@
 #include "sim/planner/floors.h"
 
 #include "sim/index.h"
-#include "sim/legal/schedule_request.h"
 #include "sim/planner/uneven_stages.h"
 #include "sim/simulate/plan_schedule.h"
 
@@ -44,7 +43,7 @@ struct PipelineOf {
         return {.ranks = scenario.layout.pp,
                 .isV = kind == "zb-v" || kind == "v-half" || kind == "v-min" || kind == "dualpipe-v",
                 .blocks = overlapsBlocks(scenario, family),
-                .splits = family.modelCopies > 1 || kind == "dualpipe-v" || overlapsExpertComm(scenario) ||
+                .splits = family.modelCopies > 1 || kind == "dualpipe-v" || scenario.training.overlap.epComm ||
                           kind.starts_with("zb") || kind.starts_with("v-") || kind == "interleaved-zb" || family.isSearched};
     }
     int rankOf(int stage) const { return isV && stage >= ranks ? 2 * ranks - 1 - stage : stage % ranks; }
@@ -109,13 +108,14 @@ std::shared_ptr<const PassOrder> Floors::orderOf(const Choice& choice, const Sce
 
 bool overlapsBlocks(const Scenario& scenario, const ScheduleFamily& family)
 {
-    const bool hasBlocks = family.modelCopies > 1 || family.kind == "dualpipe-v" || overlapsExpertComm(scenario);
+    const bool hasBlocks = family.modelCopies > 1 || family.kind == "dualpipe-v" || scenario.training.overlap.epComm;
     return hasBlocks && scenario.model.numExperts > 0;
 }
 
 ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const PartFloors& parts, const PassOrder* order) const
 {
     const ScheduleFamily& family = m_space.familyOf(choice);
+    const Overlap& overlap = scenario.training.overlap;
     const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0}, scenario)->sendTier)];
     const int ranks = choice.grid.pp, copies = family.modelCopies;
     const int microbatches = scenario.microbatches();
@@ -251,7 +251,7 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
             inFlight = microbatches;
         else if (kind == "looped-bfs")
             inFlight = static_cast<double>(microbatches) * choice.chunks;
-        else if (kind == "interleaved-1f1b" && scenario.schedule.microbatchGroup == ranks && !overlapsExpertComm(scenario))
+        else if (kind == "interleaved-1f1b" && scenario.schedule.microbatchGroup == ranks && !overlap.epComm)
             inFlight = std::min(microbatches * choice.chunks, 2 * (ranks - rank - 1) + (choice.chunks - 1) * ranks + 1);
         here.activations[0] = inFlight * kept;
         for (std::size_t moment = 0; order != nullptr && moment < here.activations.size(); ++moment) {

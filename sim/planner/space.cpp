@@ -373,8 +373,7 @@ const std::vector<LegalPipeline>& PlanSpace::legalPipelines(const Choice& choice
     for (of.kind = 0; of.kind < static_cast<int>(kinds.size()); ++of.kind)
         for (const int chunks : chunkCounts(choice.grid, of.kind)) {
             of.chunks = chunks;
-            // Stages without a layer beside the outer two have to be written, and are not where layers are dealt evenly.
-            if (dealsEvenly() && stagesOf(of) - 2 > base.model.numHiddenLayers)
+            if (fillsAllStages(of) && stagesOf(of) - 2 > base.model.numHiddenLayers)
                 continue;
             applyTo(scratch, of);
             if (isLegalWithEachBatch(scratch, hasLegalPipeline))
@@ -382,6 +381,13 @@ const std::vector<LegalPipeline>& PlanSpace::legalPipelines(const Choice& choice
         }
     const std::lock_guard guard(m_lock);
     return m_pipelines.try_emplace(key, std::move(legal)).first->second;
+}
+
+bool PlanSpace::fillsAllStages(const Choice& choice) const
+{
+    const bool isSaid = m_layersGiven || free.layersPerStage;
+    const bool isWritten = givenLayersPerStage.size() == asIndex(stagesOf(choice));
+    return !isSaid || (!isWritten && choice.grid.pp - 2 > base.model.numHiddenLayers);
 }
 
 bool PlanSpace::isOfFramework(const Scenario& scenario) const

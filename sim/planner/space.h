@@ -110,8 +110,9 @@ public:
     void hideTransfers(Scenario&) const;
     /// Of the fullest chunk.
     int layersOfChunk(const Choice&) const;
-    /// Nobody says how many layers each stage has.
-    bool dealsEvenly() const { return !m_layersGiven && !free.layersPerStage; }
+    /// Whether stages without a layer beside the outer two are left out: where nobody says how many layers each stage has, and
+    /// where whole ranks would have none, unless the file's list is of as many stages.
+    bool fillsAllStages(const Choice&) const;
     /// Keys that are free; `all`: those that are not, too, but hold a place of the job.
     std::vector<PlanSetting> settingsOf(const Choice&) const;
     std::map<std::string, std::string> heldFixed() const;

@@ -343,6 +343,13 @@ TEST(PlanCommand, DealsLayersByWhatStagesCost)
     EXPECT_THAT(run(freed + " --top 1").out, HasSubstr("Layers of each stage of 1: " + layers.dump()));
 }
 
+TEST(PlanCommand, DealsNoStagesWithoutLayersWhereTheFilesListIsOfAnotherNumber)
+{
+    const Outcome prime = run("plan " + gallery("60-") + " --gpus 307"); // the file has a list, of two stages
+    EXPECT_EQ(prime.code, 1);
+    EXPECT_THAT(prime.err, HasSubstr("num_hidden_layers 4 cannot fill pp 307 x virtual_stages 1 = 307 stages"));
+}
+
 TEST(PlanCommand, MergesNothingThatIsNoAnswer)
 {
     std::string files;

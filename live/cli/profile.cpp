@@ -1,4 +1,5 @@
 #include "live/cli/command.h"
+#include "live/cli/writable.h"
 #include "live/kernels/modules.h"
 #include "live/profile/measure.h"
 #include "sim/cli/options.h"
@@ -21,6 +22,7 @@ struct ProfileArguments {
 
 void profile(const ProfileArguments& arguments)
 {
+    checkWritable(arguments.out, "--out");
     // Ranks share the cores, so the profile is of one core: kernels spread over no workers.
     WorkerPool pool(1);
     const DeviceChoice choice = chooseDevice(arguments.device, arguments.dtype == "bf16" ? DType::bf16 : DType::f32, nullptr);

@@ -506,6 +506,7 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--workers", "99999999999999999999"}, 2, "from 1 to 4096; the nearest is 4096"},
         {{"run", file, "--deadline", "nan"}, 2, "\"nan\" is not a number from 0.05 to 1e+06\n"},
         {{"run", file, "--deadline", "0"}, 2, "\"0\" is not a number from 0.05 to 1e+06; the nearest is 0.05"},
+        {{"profile", "--out", "/no/such/folder/x.json"}, 1, "--out: there is no folder /no/such/folder"},
         {{"profile", "--seconds", "inf"}, 2, "\"inf\" is not a number from 1 to 3600; the nearest is 3600"},
         {{"validate", file, "--device", "cuda", "--set", "training.precision=bf16"},
          1,

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0, kSecondsPerNs = 1e-9;
 
-QString partName(sim::StepPart part, const std::string& dataTransfers)
+QString rowName(sim::StepPart part, const std::string& dataTransfers)
 {
     if (const auto dimension = sim::dimensionOfPart(part)) {
         const std::string name = *dimension == sim::Dimension::dp ? dataTransfers : sim::dimensionName(*dimension);
@@ -114,7 +114,7 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
     sureBy(c.likely);
     of(sim::MetricId::stepTime);
     for (const sim::StepPart part : sim::kStepParts) {
-        add(partName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[part]), seconds(c.use.b[part]), true);
+        add(rowName(part, dataTransfers), RowUnit::seconds, seconds(c.use.a[part]), seconds(c.use.b[part]), true);
         of(part);
     }
     add(QObject::tr("Tokens a second"), RowUnit::perSecond, c.tokensPerSecond.a, c.tokensPerSecond.b, false, true);

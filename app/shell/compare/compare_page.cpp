@@ -396,18 +396,13 @@ std::vector<ComparisonRow> ComparePage::rows() const
 std::vector<ComparisonRow> ComparePage::rowsOf(const sim::Comparison& of, const sim::Simulation& a,
                                                const sim::Simulation& b) const
 {
-    std::string called = purposeName(a, sim::Dimension::dp);
-    const auto callAsAll = [&called](const sim::Simulation& other) { // a part of A has one name, whatever it is compared with
-        if (purposeName(other, sim::Dimension::dp) != called)
-            called = sim::dimensionName(sim::Dimension::dp);
-    };
-    callAsAll(b);
+    std::vector<const sim::Simulation*> all{&a, &b}; // a part of A has one name, whatever it is compared with
     if (m_view.showsSeveral())
         for (const CompareView::Further& further : m_view.further())
-            callAsAll(*further.side.simulation);
+            all.push_back(further.side.simulation.get());
     if (const ComparedSteps two = steps(); m_view.showsSeveral() && two.b)
-        callAsAll(*two.b);
-    return comparisonRows(of, called, m_gpuHourPrice);
+        all.push_back(two.b.get());
+    return comparisonRows(of, dataTransfersOf(all), m_gpuHourPrice);
 }
 
 /// A column each: numbers beside each other, and the keys that any of them has otherwise than A.

@@ -11,4 +11,38 @@ std::string purposeName(const sim::Simulation& simulation, sim::Dimension purpos
     return simulation.schedule().chains > 1 ? "copies" : "embedding";
 }
 
+std::string dataTransfersOf(std::span<const sim::Simulation* const> of)
+{
+    std::string called;
+    for (const sim::Simulation* simulation : of) {
+        const std::string name = purposeName(*simulation, sim::Dimension::dp);
+        if (!called.empty() && name != called)
+            return sim::dimensionName(sim::Dimension::dp);
+        called = name;
+    }
+    return called;
+}
+
+namespace {
+
+std::string inPlaceOfDp(std::string name, sim::StepPart part, const std::string& dataTransfers)
+{
+    const std::string usual = sim::dimensionName(sim::Dimension::dp);
+    if (part == sim::StepPart::dp)
+        name.replace(name.find(usual), usual.size(), dataTransfers);
+    return name;
+}
+
+} // namespace
+
+std::string partName(sim::StepPart part, const std::string& dataTransfers)
+{
+    return inPlaceOfDp(sim::factsOf(part).name, part, dataTransfers);
+}
+
+std::string partTitle(sim::StepPart part, const std::string& dataTransfers)
+{
+    return inPlaceOfDp(sim::factsOf(part).title, part, dataTransfers);
+}
+
 } // namespace app

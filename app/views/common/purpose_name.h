@@ -2,7 +2,9 @@
 #pragma once
 
 #include "sim/simulate/simulation.h"
+#include "sim/simulate/step_part.h"
 
+#include <span>
 #include <string>
 
 namespace app {
@@ -10,5 +12,11 @@ namespace app {
 /// "tp"; instead of "dp" what goes that way in a job without data parallelism: the gradients of a shared embedding, or of a
 /// second copy of the model.
 std::string purposeName(const sim::Simulation&, sim::Dimension);
+/// What goes the way of dp in each of them; "dp" where they do not call it alike.
+std::string dataTransfersOf(std::span<const sim::Simulation* const>);
+/// "exposed tp"; what goes the way of dp as it is called: "exposed embedding".
+std::string partName(sim::StepPart, const std::string& dataTransfers);
+/// The same in a sentence: "exposed embedding communication".
+std::string partTitle(sim::StepPart, const std::string& dataTransfers);
 
 } // namespace app

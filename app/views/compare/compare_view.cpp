@@ -2,6 +2,7 @@
 
 #include "app/canvas/area_canvas.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/purpose_name.h"
 #include "app/views/compare/blended_trace.h"
 #include "app/views/compare/compare_controls.h"
 #include "app/views/compare/compare_geometry.h"
@@ -12,6 +13,7 @@
 #include "app/views/compare/waterfall.h"
 
 #include <algorithm>
+#include <array>
 
 namespace app {
 namespace {
@@ -98,7 +100,8 @@ struct CompareView::Data {
         waterfall.reset();
         blendedTrace.reset();
         if (comparison)
-            waterfall.emplace(*comparison);
+            waterfall.emplace(*comparison,
+                              dataTransfersOf(std::array<const sim::Simulation*, 2>{a.simulation.get(), b.simulation.get()}));
         controls.setPipelines(a.simulation ? a.simulation->scenario().layout.pp : 0,
                               b.simulation ? b.simulation->scenario().layout.pp : 0);
         makeRibbons();
@@ -135,6 +138,7 @@ struct CompareView::Data {
         }
         std::vector<sim::Comparison> comparisons{*comparison};
         std::vector<std::string> names{a.name, b.name};
+        std::vector<const sim::Simulation*> simulations{a.simulation.get(), b.simulation.get()};
         std::vector<StackedTimelinesView::Step> steps;
         const auto add = [&](const Side& side, const PictureModelPtr& model) {
             steps.push_back({.step = {side.simulation, side.actions},
@@ -147,9 +151,10 @@ struct CompareView::Data {
         for (const Further& one : further) {
             comparisons.push_back(one.toA);
             names.push_back(one.side.name);
+            simulations.push_back(one.side.simulation.get());
             add(one.side, one.timeline);
         }
-        bars = StepBars(comparisons, names);
+        bars = StepBars(comparisons, names, dataTransfersOf(simulations));
         several.setSteps(std::move(steps));
     }
     struct SeveralFrame {

@@ -22,7 +22,9 @@ public:
     };
     StepBars() = default;
     /// Each of the first with another; `names` has the first and then theirs.
-    StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names);
+    /// `dataTransfers`: what goes the way of dp in all of them (purpose_name.h).
+    StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names,
+             std::string dataTransfers = "dp");
 
     const std::vector<Step>& steps() const { return m_steps; }
     float suitableHeight(float available = 1000) const; ///< lower where timelines need the room, too
@@ -34,6 +36,7 @@ private:
     Frame frame(Rect area) const;
 
     std::vector<Step> m_steps;
+    std::string m_dataTransfers;
     std::int64_t m_longestNs = 1;
 };
 

@@ -2,6 +2,7 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/purpose_name.h"
 #include "app/views/common/step_part_color.h"
 
 #include <algorithm>
@@ -19,9 +20,9 @@ constexpr float kColumnForUnits = 54, kLineHeight = 13; ///< "+88.8 ms" in one l
 constexpr float kBreakGap = 7;                          ///< from where the axis would begin
 constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 58);
 
-std::vector<std::string> labelsOf(sim::StepPart part)
+std::vector<std::string> labelsOf(sim::StepPart part, const std::string& dataTransfers)
 {
-    const std::string name = sim::factsOf(part).name;
+    const std::string name = partName(part, dataTransfers);
     switch (part) {
     case sim::StepPart::computing:
         return {name, "comp."};
@@ -70,7 +71,7 @@ std::string ratioText(double before, double after)
     return (change > 0 ? "+" : "−") + percentText(std::abs(change));
 }
 
-Waterfall::Waterfall(const sim::Comparison& c)
+Waterfall::Waterfall(const sim::Comparison& c, const std::string& dataTransfers)
 {
     const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
     const std::string both = durationText(a) + " → " + durationText(b);
@@ -94,17 +95,22 @@ Waterfall::Waterfall(const sim::Comparison& c)
         const std::int64_t change = c.deltaNs(part);
         if (change == 0)
             continue;
-        const std::string text = std::string(sim::factsOf(part).name) + " " + signedDurationText(static_cast<double>(change)) +
-                                 ": " + durationText(static_cast<double>(c.use.a[part])) + " in A, " +
-                                 durationText(static_cast<double>(c.use.b[part])) + " in B";
+        const auto inA = static_cast<double>(c.use.a[part]), inB = static_cast<double>(c.use.b[part]);
+        const std::string difference = durationChangeText(inA, inB);
+        const std::string text =
+            partName(part, dataTransfers) + " " + difference + ": " + durationText(inA) + " in A, " + durationText(inB) + " in B";
         if (isSmall(part) && smallOnes > 1) {
             rest += change;
             restText += "\n" + text;
             restParts.push_back(part);
             continue;
         }
-        m_bars.push_back(
-            {.labels = labelsOf(part), .parts = {part}, .fromNs = running, .toNs = running + change, .description = text});
+        m_bars.push_back({.labels = labelsOf(part, dataTransfers),
+                          .parts = {part},
+                          .fromNs = running,
+                          .toNs = running + change,
+                          .description = text,
+                          .change = difference});
         running += change;
     }
     if (!restText.empty())
@@ -112,7 +118,8 @@ Waterfall::Waterfall(const sim::Comparison& c)
                           .parts = std::move(restParts),
                           .fromNs = running,
                           .toNs = running + rest,
-                          .description = "the rest " + signedDurationText(static_cast<double>(rest)) + restText});
+                          .description = "the rest " + signedDurationText(static_cast<double>(rest)) + restText,
+                          .change = signedDurationText(static_cast<double>(rest))});
     m_bars.push_back(
         {.labels = {"B"}, .fromNs = 0, .toNs = c.stepNs.b, .isTotal = true, .description = "B: step " + durationText(b)});
 }
@@ -175,7 +182,7 @@ std::string Waterfall::numberOf(const Bar& bar) const
     double largest = 0;
     for (const Bar& each : m_bars)
         largest = std::max(largest, each.isTotal ? 0.0 : std::abs(static_cast<double>(each.deltaNs())));
-    return std::abs(ns) < kLostInThreeDigits * largest ? "≈0" : signedDurationText(ns);
+    return std::abs(ns) < kLostInThreeDigits * largest ? "≈0" : bar.change;
 }
 
 Becauses Waterfall::becauseOf(const Bar& bar, const ComparedSteps& steps)

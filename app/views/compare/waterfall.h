@@ -14,7 +14,8 @@ namespace app {
 
 class Waterfall {
 public:
-    explicit Waterfall(const sim::Comparison&);
+    /// `dataTransfers`: what goes the way of dp in both (purpose_name.h).
+    explicit Waterfall(const sim::Comparison&, const std::string& dataTransfers = "dp");
 
     struct Bar {
         std::vector<std::string> labels;       ///< longest first: "exposed tp", "tp"
@@ -22,6 +23,7 @@ public:
         std::int64_t fromNs = 0, toNs = 0;     ///< running total before and after; A and B begin at 0
         bool isTotal = false;                  ///< A or B
         std::string description;               ///< "exposed tp +12.3 ms: 40.0 ms in A, 52.3 ms in B"
+        std::string change = {};               ///< "+12.3 ms", between those two as they are told; none: of A or B
         std::int64_t deltaNs() const { return toNs - fromNs; }
     };
     const std::vector<Bar>& bars() const { return m_bars; }

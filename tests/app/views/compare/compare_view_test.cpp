@@ -1,5 +1,6 @@
 // Two scenarios laid on each other: the way from A's time to B's, ribbons, blend, memory, and what pointer and keys do.
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/purpose_name.h"
 #include "app/views/common/step_part_color.h"
 #include "app/views/compare/blended_trace.h"
 #include "app/views/compare/caption_text.h"
@@ -11,10 +12,12 @@
 #include "app/views/compare/waterfall.h"
 #include "tests/support/scenarios.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 namespace app {
 namespace {
@@ -113,6 +116,45 @@ TEST(Waterfall, BarsHaveTheColoursOfTheirSwatches)
             ++coloured;
         }
     EXPECT_GT(coloured, 0);
+}
+
+/// What stands beside two numbers is their difference as they are told, above the bar as in its words.
+TEST(Waterfall, DifferencesAreThoseOfTheNumbersBesideThem)
+{
+    constexpr std::int64_t kMs = 1'000'000;
+    sim::Comparison c;
+    c.use.a[sim::StepPart::tp] = 1'234 * kMs; // "1.23 s"
+    c.use.b[sim::StepPart::tp] = 2'236 * kMs; // "2.24 s": 1.01 s more as they are told, 1.00 s more by themselves
+    c.use.a[sim::StepPart::computing] = c.use.b[sim::StepPart::computing] = 5'000 * kMs;
+    c.stepNs = {6'234 * kMs, 7'236 * kMs};
+    const Waterfall waterfall(c);
+    ASSERT_EQ(waterfall.bars().size(), 3U);
+    EXPECT_EQ(waterfall.bars()[1].description, "exposed tp +1.01 s: 1.23 s in A, 2.24 s in B");
+    RecorderCanvas canvas({0, 0, 900, 300});
+    waterfall.paint(canvas, lightTheme(), canvas.area());
+    EXPECT_THAT(canvas.texts(), testing::Contains("+1.01 s"));
+}
+
+/// One name for one thing: what goes the way of dp without data parallelism is the gradient of a shared embedding.
+TEST(Waterfall, CallsTheTransfersOfASharedEmbeddingThat)
+{
+    sim::Scenario tied = test::smallScenario(1, 4, 1, 8);
+    tied.model.tieWordEmbeddings = true;
+    sim::Scenario larger = tied;
+    larger.model.vocabSize *= 2;
+    Compare compare(tied, larger);
+    const SimulationPtr first = compare.a.simulation, second = compare.b.simulation;
+    ASSERT_NE(sim::compare(*first, *second).deltaNs(sim::StepPart::dp), 0);
+    std::string all;
+    for (const Node& node : compare.draw().nodesOf("bar"))
+        all += node.name + "\n";
+    EXPECT_THAT(all, testing::HasSubstr("exposed embedding"));
+    EXPECT_THAT(all, testing::Not(testing::HasSubstr("exposed dp")));
+    const std::vector<const sim::Simulation*> both{first.get(), second.get()};
+    EXPECT_EQ(partTitle(sim::StepPart::dp, dataTransfersOf(both)), "exposed embedding communication");
+    const auto data = sim::simulate(test::smallScenario(1, 2, 2, 8));
+    const std::vector<const sim::Simulation*> unlike{first.get(), data.get()};
+    EXPECT_EQ(partName(sim::StepPart::dp, dataTransfersOf(unlike)), "exposed dp");
 }
 
 /// Two steps of seconds that differ in four parts, one of them by no more than the others' rounding.

@@ -28,6 +28,7 @@ constexpr std::array kMeanings{LabelMeaning{"regather", CollectiveContent::input
                                LabelMeaning{"mlp.up.lora_gather", CollectiveContent::latents},
                                LabelMeaning{"mlp.down.lora_reduce", CollectiveContent::latents},
                                LabelMeaning{"loss.sync", CollectiveContent::lossSums},
+                               LabelMeaning{"head.output", CollectiveContent::logits},
                                LabelMeaning{"attn.ring", CollectiveContent::keysAndValues},
                                LabelMeaning{"attn.keys", CollectiveContent::keysAndValues},
                                LabelMeaning{"moe.dispatch", CollectiveContent::tokens},

@@ -21,6 +21,7 @@ enum class CollectiveContent : std::uint8_t {
     predictionInputsAgain, ///< the same for its weight gradients
     latents,               ///< what an adapter's A makes, between it and B, or their gradients
     lossSums,              ///< of the cross-entropy over a vocabulary in slices
+    logits,                ///< of all slices of the vocabulary, for a loss that each rank takes whole
     keysAndValues,         ///< one block of a ring, with their gradients on the way back; or all blocks, or all gradients
     tokens,                ///< routed to experts, and back
     gradients,

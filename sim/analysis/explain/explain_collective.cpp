@@ -25,12 +25,13 @@ std::string kindNames(const std::set<CollectiveKind>& kinds)
 
 std::string contentName(CollectiveContent content)
 {
-    constexpr std::array<const char*, 13> kNames{"activations",
+    constexpr std::array<const char*, 14> kNames{"activations",
                                                  "inputs, again for weight gradients",
                                                  "embeddings and hidden states to predict further tokens from",
                                                  "embeddings and hidden states, again for weight gradients",
                                                  "latent vectors of adapters",
                                                  "sums of the loss",
+                                                 "logits",
                                                  "keys and values",
                                                  "routed tokens",
                                                  "gradients",
@@ -150,6 +151,14 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         *form *= account.term("e", 12, Unit::bytes, "three fp32 numbers a token: maximum, sum, target");
         value = 12.0 * static_cast<double>(m_sharding.tokens());
         break;
+    case CollectiveContent::logits: {
+        const int columns = (model.vocabSize + m_sharding.tp - 1) / m_sharding.tp * m_sharding.tp;
+        form = tokens(account, false);
+        *form *= account.term("v", columns, Unit::count, "logits of a token: one for each word of the vocabulary");
+        *form *= elementSize(account);
+        value *= columns;
+        break;
+    }
     case CollectiveContent::keysAndValues: {
         const auto ofRank = [&](int heads) { return std::max(1, (heads + m_sharding.tp - 1) / m_sharding.tp); };
         Formula block = isRing ? tokens(account, false) : sequences(account);

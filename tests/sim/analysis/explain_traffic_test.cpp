@@ -153,6 +153,16 @@ TEST(ExplainTraffic, AndOfAdapters)
     }
 }
 
+TEST(ExplainTraffic, LogitsThatAreGatheredAreNoActivations)
+{
+    Scenario scenario = test::smallScenario(4, 1, 1);
+    scenario.training.stack.gathersLogits = true;
+    const auto simulation = simulate(scenario);
+    expectBecauseOfAll(*simulation, 1e-7);
+    const std::string sent = collectivesText(*simulation, Dimension::tp);
+    EXPECT_NE(sent.find("all-gathers of logits"), std::string::npos) << sent;
+}
+
 TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
 {
     const auto step = [](int tp, int pp, int dp) { return simulate(test::smallScenario(tp, pp, dp)); };

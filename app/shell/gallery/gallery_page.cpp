@@ -23,6 +23,7 @@ constexpr int kRightOfCards = 12; ///< that the cards leave at their right
 constexpr int kSideWidth = 248;
 constexpr int kNarrowSideWidth = 190; ///< where text is twice as large on a small screen
 constexpr int kNarrowPage = 640, kLowPage = 400;
+constexpr int kSpace = 16; ///< between its parts
 const QString kDemoName = QStringLiteral("64-tiny-4d-sixteen-ranks");
 
 } // namespace
@@ -35,8 +36,8 @@ GalleryPage::GalleryPage(QWidget* parent)
     setRole(this, "page");
     auto* title = new QLabel(QStringLiteral("Rankscope"));
     setRole(title, "title");
-    auto* subtitle = new QLabel(tr("See, ask and run\nhybrid-parallel training."));
-    setRole(subtitle, "muted");
+    m_subtitle = new QLabel(tr("See, ask and run\nhybrid-parallel training."));
+    setRole(m_subtitle, "muted");
     auto* open = new QPushButton(tr("Open file…"));
     setRole(open, "primary");
     for (QLabel* of : {m_contentsTitle, m_recentTitle}) {
@@ -58,15 +59,14 @@ GalleryPage::GalleryPage(QWidget* parent)
     setRole(m_side, "side");
     m_side->setFixedWidth(kSideWidth);
     auto* sideColumn = new QVBoxLayout(m_side);
-    sideColumn->setContentsMargins(24, 24, 16, 16);
     sideColumn->setSpacing(8);
     sideColumn->addWidget(title);
-    sideColumn->addWidget(subtitle);
-    sideColumn->addSpacing(16);
+    sideColumn->addWidget(m_subtitle);
+    sideColumn->addSpacing(kSpace);
     sideColumn->addWidget(open);
     sideColumn->addWidget(m_drop);
     sideColumn->addLayout(m_recoveries);
-    sideColumn->addSpacing(16);
+    sideColumn->addSpacing(kSpace);
     sideColumn->addWidget(m_contentsTitle);
     sideColumn->addWidget(m_contents, 100); // as high as it is, where there is room
     sideColumn->addSpacing(8);
@@ -89,21 +89,20 @@ GalleryPage::GalleryPage(QWidget* parent)
     head->addStretch(1);
     head->addWidget(m_search, 2);
     head->addSpacing(kRightOfCards + 12);
-    auto* main = new QVBoxLayout;
-    main->setContentsMargins(24, 24, 8, 0);
-    main->setSpacing(16);
-    main->addLayout(head);
-    main->addWidget(m_nothing);
-    main->addWidget(m_cards, 1);
+    m_main = new QVBoxLayout;
+    m_main->addLayout(head);
+    m_main->addWidget(m_nothing);
+    m_main->addWidget(m_cards, 1);
     auto* demoRow = new QHBoxLayout; // as wide as the cards, which come first: they begin with the lessons
     demoRow->setContentsMargins(0, 0, kRightOfCards + 12, 16);
     demoRow->addWidget(m_demo);
-    main->addLayout(demoRow);
+    m_main->addLayout(demoRow);
     auto* page = new QHBoxLayout(this);
     page->setContentsMargins(0, 0, 0, 0);
     page->setSpacing(0);
     page->addWidget(m_side);
-    page->addLayout(main, 1);
+    page->addLayout(m_main, 1);
+    arrange();
 
     connect(m_cards, &CardList::chosen, this, [this](std::size_t entry) { Q_EMIT openRequested(m_entries[entry].path); });
     connect(m_search, &QLineEdit::textChanged, this, &GalleryPage::filter);
@@ -158,7 +157,14 @@ void GalleryPage::setRecentFiles(const QStringList& files)
         item->setData(Qt::UserRole, path);
         item->setToolTip(path);
     }
-    m_recentTitle->setVisible(!files.isEmpty());
+    showRecent();
+}
+
+/// In a low page their place is the contents'; the File menu has them, too.
+void GalleryPage::showRecent()
+{
+    m_recentTitle->setVisible(m_recent->count() > 0 && !isLow());
+    m_recent->setVisible(!isLow());
 }
 
 void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
@@ -211,12 +217,26 @@ void GalleryPage::showDemo()
     m_demo->setVisible(!m_demoPath.isEmpty() && m_search->text().isEmpty() && !isLow());
 }
 
-/// In a narrow page the cards have what the side can spare; without this it would scroll to the right.
 void GalleryPage::resizeEvent(QResizeEvent* event)
 {
     QFrame::resizeEvent(event);
-    m_drop->setVisible(!isLow());
+    arrange();
+}
+
+/// In a narrow page the cards have what the side can spare, in a low one what surrounds them: without this it would scroll to
+/// the right and down, with lists in it that scroll by themselves.
+void GalleryPage::arrange()
+{
+    const bool low = isLow();
+    for (QLabel* words : {m_drop, m_subtitle})
+        words->setVisible(!low);
+    showRecent();
     showDemo();
+    constexpr int kAround = 24, kLittleAround = 10, kRight = 8;
+    const int around = low ? kLittleAround : kAround;
+    m_side->layout()->setContentsMargins(kAround, around, kSpace, around - kRight);
+    m_main->setContentsMargins(kAround, around, kRight, 0);
+    m_main->setSpacing(low ? kRight : kSpace);
     const bool isNarrow = width() < kNarrowPage;
     m_side->setFixedWidth(isNarrow ? kNarrowSideWidth : kSideWidth);
     m_demoRow->setDirection(isNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);

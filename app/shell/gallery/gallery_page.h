@@ -50,6 +50,8 @@ private:
     void filter();
     bool isLow() const;
     void showDemo();
+    void showRecent();
+    void arrange();
     void listContents();
 
     std::vector<GalleryEntry> m_entries;
@@ -57,10 +59,10 @@ private:
     QLineEdit* m_search;
     CardList* m_cards;
     QListWidget *m_contents, *m_recent; ///< m_contents: the headings, since a screen shows only the first
-    QLabel *m_contentsTitle, *m_recentTitle, *m_nothing, *m_drop = nullptr;
+    QLabel *m_contentsTitle, *m_recentTitle, *m_nothing, *m_drop = nullptr, *m_subtitle = nullptr;
     QVBoxLayout* m_recoveries;
     QFrame* m_side = nullptr;
-    QBoxLayout* m_demoRow = nullptr;
+    QBoxLayout *m_demoRow = nullptr, *m_main = nullptr;
     QFrame* m_demo;     ///< of a live training
     QString m_demoPath; ///< empty: the gallery has none
 };

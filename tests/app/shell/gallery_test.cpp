@@ -69,6 +69,34 @@ TEST_F(GalleryTest, FoldsInANarrowWindowAndIsNotScrolledSideways)
     EXPECT_GE(search->mapTo(&page, QPoint(search->width(), 0)).x(), 900) << "as before";
 }
 
+/// The same, within menus and bars: nothing but the cards and the contents scroll, and both can be seen.
+TEST_F(GalleryTest, ALowWindowShowsCardsAndContentsWithoutScrollingThePage)
+{
+    constexpr QSize kLow(502, 226);
+    page.setRecentFiles({QStringLiteral("/a.json")});
+    for (int round = 0; round < 5; ++round) {
+        page.resize(kLow);
+        QCoreApplication::processEvents();
+    }
+    EXPECT_LE(page.minimumSizeHint().height(), kLow.height());
+    EXPECT_EQ(page.height(), kLow.height());
+    const QListWidget* contents = nullptr;
+    for (const QListWidget* list : page.findChildren<QListWidget*>())
+        if (list->accessibleName() == QLatin1String("Contents of the gallery"))
+            contents = list;
+    ASSERT_NE(contents, nullptr);
+    EXPECT_GE(contents->visibleRegion().boundingRect().height(), 2 * contents->sizeHintForRow(0));
+    constexpr int kACard = 116;
+    EXPECT_GE(cards->viewport()->height(), kACard);
+    page.resize(1280, 720);
+    for (int round = 0; round < 5; ++round)
+        QCoreApplication::processEvents();
+    bool hasRecent = false;
+    for (const QListWidget* list : page.findChildren<QListWidget*>())
+        hasRecent = hasRecent || (list != contents && list->isVisible());
+    EXPECT_TRUE(hasRecent) << "as before";
+}
+
 TEST_F(GalleryTest, HeadingsAreWideAndCannotBeChosen)
 {
     const QModelIndex heading = cards->model()->index(0, 0);

@@ -1,5 +1,8 @@
 #include "app/shell/dialogs/export_dialog.h"
 
+#include "app/canvas/qt/fonts.h"
+#include "app/canvas/svg_canvas.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
@@ -19,9 +22,11 @@
 #include <QPainter>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace app {
@@ -99,9 +104,7 @@ auto ExportDialog::withFigure(Draw draw) const
     const Theme& theme = themeFor(static_cast<ThemeChoice>(m_theme->currentData().toInt()));
     source().view->setTheme(theme);
     const Themed untilDrawn{*source().view, m_screenTheme};
-    CaptionedView figure(*source().view, theme,
-                         {m_hasTitle->isChecked() ? m_title->text().simplified().toStdString() : std::string(),
-                          m_hasCaption->isChecked() ? m_caption->toPlainText().simplified().toStdString() : std::string()});
+    CaptionedView figure(*source().view, theme, words());
     return draw(static_cast<View&>(figure));
 }
 
@@ -137,10 +140,10 @@ ExportDialog::ExportDialog(std::vector<Source> sources, Picture first, Words wor
 
 QWidget* ExportDialog::makeControls(const Words& words)
 {
-    m_picture = new QComboBox;
-    m_size = new QComboBox;
-    m_theme = new QComboBox;
-    m_format = new QComboBox;
+    m_picture = new ChoiceBox;
+    m_size = new ChoiceBox;
+    m_theme = new ChoiceBox;
+    m_format = new ChoiceBox;
     m_width = new QDoubleSpinBox;
     m_height = new QDoubleSpinBox;
     m_hasTitle = new QCheckBox(tr("Title"));
@@ -156,7 +159,7 @@ QWidget* ExportDialog::makeControls(const Words& words)
     m_theme->addItem(tr("Light"), static_cast<int>(ThemeChoice::light));
     m_theme->addItem(tr("Dark"), static_cast<int>(ThemeChoice::dark));
     m_theme->addItem(tr("High contrast"), static_cast<int>(ThemeChoice::highContrast));
-    m_format->addItem(tr("SVG, for the web and for editing"), static_cast<int>(FigureFormat::svg));
+    m_format->addItem(tr("SVG, for web and editing"), static_cast<int>(FigureFormat::svg));
     m_format->addItem(tr("PDF, for papers"), static_cast<int>(FigureFormat::pdf));
     m_format->addItem(tr("PNG, pixels"), static_cast<int>(FigureFormat::png));
     for (QDoubleSpinBox* box : {m_width, m_height})
@@ -233,6 +236,21 @@ const ExportDialog::Source& ExportDialog::source() const
     return m_sources[static_cast<std::size_t>(m_picture->currentIndex())];
 }
 
+CaptionedView::Words ExportDialog::words() const
+{
+    return {m_hasTitle->isChecked() ? m_title->text().simplified().toStdString() : std::string(),
+            m_hasCaption->isChecked() ? m_caption->toPlainText().simplified().toStdString() : std::string()};
+}
+
+QSize ExportDialog::onScreen() const
+{
+    const QSize picture = source().onScreen;
+    const auto width = static_cast<float>(picture.width());
+    SvgCanvas measures({0, 0, width, width}, printedType());
+    const float around = CaptionedView(*source().view, m_screenTheme, words()).heightOfWords(measures, width);
+    return picture + QSize(0, static_cast<int>(std::ceil(around)));
+}
+
 FigureSize ExportDialog::size() const
 {
     return static_cast<FigureSize>(m_size->currentData().toInt());
@@ -245,7 +263,7 @@ FigureFormat ExportDialog::format() const
 
 FigureShape ExportDialog::shape() const
 {
-    return shapeOf(size(), source().onScreen, {m_width->value(), m_height->value()});
+    return shapeOf(size(), onScreen(), {m_width->value(), m_height->value()});
 }
 
 /// Another size, or another picture of the same: its own lengths, in its own unit.
@@ -255,7 +273,7 @@ void ExportDialog::sizeChanged()
         return;
     m_isFilling = true;
     const FigureSizeRule& rule = ruleOf(size());
-    const QSizeF usual = usualSize(size(), source().onScreen);
+    const QSizeF usual = usualSize(size(), onScreen());
     const bool inches = rule.unit == LengthUnit::inches;
     for (QDoubleSpinBox* box : {m_width, m_height}) {
         box->setDecimals(inches ? 2 : 0);
@@ -278,6 +296,10 @@ void ExportDialog::refresh()
     m_title->setEnabled(m_hasTitle->isChecked());
     m_caption->setEnabled(m_hasCaption->isChecked());
     const FigureShape figure = shape();
+    if (size() == FigureSize::screen) { // with another title it is another height
+        const QSignalBlocker quiet(m_height);
+        m_height->setValue(figure.logical.height());
+    }
     const QSize pixels = pngPixelsOf(figure);
     const QSizeF inches = inchesOf(figure);
     const auto length = [](double value) { return QString::number(value, 'f', 2); };

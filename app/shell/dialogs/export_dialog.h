@@ -56,6 +56,8 @@ private:
     void refresh();
     void chooseFile();
     const Source& source() const;
+    CaptionedView::Words words() const;
+    QSize onScreen() const; ///< the picture as large as there, its words around it
     FigureSize size() const;
     /// Calls with the figure's view, which has the theme of the figure meanwhile.
     template <typename Draw>

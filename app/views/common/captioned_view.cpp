@@ -36,6 +36,15 @@ std::string CaptionedView::title() const
     return m_words.title.empty() ? m_picture.title() : m_words.title;
 }
 
+float CaptionedView::heightOfWords(Canvas& canvas, float width) const
+{
+    float height = 0;
+    for (const auto& [text, face] : {std::pair{&m_words.title, FontFace::bold}, {&m_words.caption, FontFace::small}})
+        if (const auto lines = wrappedLines(canvas, *text, width - 2 * kMargin, face); !lines.empty())
+            height += kMargin + static_cast<float>(lines.size()) * canvas.textHeight(face) + kCaptionGap;
+    return height;
+}
+
 void CaptionedView::draw(Canvas& canvas)
 {
     const Rect area = canvas.area();

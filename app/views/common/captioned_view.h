@@ -18,6 +18,8 @@ public:
 
     std::string title() const override;
     void draw(Canvas&) override;
+    /// What title and caption take of a figure's height.
+    float heightOfWords(Canvas&, float width) const;
 
 private:
     View& m_picture;

@@ -14,9 +14,11 @@
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QDir>
+#include <QDoubleSpinBox>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -118,6 +120,30 @@ TEST_F(TakeAwayTest, EveryPictureInEverySizeAndThemeCanBeHad)
     dialog->reject();
     const QColor corner = window.workspace().canvas(Picture::grid).grab().toImage().pixelColor(2, 2);
     EXPECT_GT(corner.lightness(), 200) << "on screen the theme is as it was";
+}
+
+TEST_F(TakeAwayTest, TitleAndCaptionLeaveAPictureAsLargeAsOnScreen)
+{
+    open(galleryFile(kTiny));
+    const QSize onScreen = window.workspace().canvas(window.workspace().lastUsedPicture()).size();
+    auto* dialog = openedBy<ExportDialog>(CommandId::exportFigure);
+    ASSERT_TRUE(dialog);
+    auto* size = dialog->findChildren<QComboBox*>()[1];
+    size->setCurrentIndex(size->findData(static_cast<int>(FigureSize::screen)));
+    const auto words = dialog->findChildren<QCheckBox*>();
+    ASSERT_EQ(words.size(), 2);
+    for (QCheckBox* of : words)
+        of->setChecked(true);
+    constexpr int kTwoLinesAtLeast = 40;
+    EXPECT_GE(dialog->shape().logical.height(), onScreen.height() + kTwoLinesAtLeast);
+    EXPECT_EQ(dialog->shape().logical.width(), onScreen.width());
+    const auto* height = dialog->findChildren<QDoubleSpinBox*>()[1];
+    EXPECT_EQ(height->value(), dialog->shape().logical.height());
+    for (QCheckBox* of : words)
+        of->setChecked(false);
+    EXPECT_EQ(dialog->shape().logical, onScreen);
+    EXPECT_EQ(height->value(), onScreen.height());
+    dialog->reject();
 }
 
 TEST_F(TakeAwayTest, CopiedFiguresArePixelsAndSvg)

@@ -63,6 +63,12 @@ TEST(Help, TermsAreFoundByWhatPeopleCallThem)
     EXPECT_EQ(firstOf(QStringLiteral("memory")), QStringLiteral("Peak memory"));
     EXPECT_EQ(firstOf(QStringLiteral("gradient checkpointing")), QStringLiteral("Recompute"));
     EXPECT_EQ(firstOf(QStringLiteral("infiniband")), QStringLiteral("Network"));
+    EXPECT_EQ(firstOf(QStringLiteral("CUDA graphs")), QStringLiteral("Launch"));
+    EXPECT_EQ(firstOf(QStringLiteral("launch-bound")), QStringLiteral("Launch"));
+    EXPECT_EQ(firstOf(QStringLiteral("wave of blocks")), QStringLiteral("Kernels below peak"));
+    EXPECT_EQ(firstOf(QStringLiteral("half length")), QStringLiteral("Half length"));
+    EXPECT_EQ(firstOf(QStringLiteral("memory margin")), QStringLiteral("Memory left free"));
+    EXPECT_EQ(firstOf(QStringLiteral("gathered logits")), QStringLiteral("Logits"));
     EXPECT_EQ(firstOf(QStringLiteral("why it waits")), QStringLiteral("1. Look")) << "a paragraph of the manual";
     EXPECT_EQ(firstOf(QStringLiteral("qwertz")), QString());
 }

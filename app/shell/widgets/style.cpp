@@ -327,13 +327,14 @@ void applyStyle(const Theme& theme, const QString& assets)
         return; // every widget would be styled again, for nothing
     // Remembered: an application's style sheet hides the name of the style below it.
     static bool isFusion = false;
-    if (!std::exchange(isFusion, true))
+    if (!std::exchange(isFusion, true)) {
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+        QApplication::setFont(uiFont()); // once: it goes to every widget
+    }
     // A sheet in place of another makes Qt style each widget once more for each that it lies in; where there is none between
     // them, once as the one goes and once as the other comes.
     qApp->setStyleSheet({});
     QApplication::setPalette(palette(theme));
-    QApplication::setFont(uiFont());
     qApp->setStyleSheet(sheet);
 }
 

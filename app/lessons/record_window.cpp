@@ -1,6 +1,7 @@
 #include "app/lessons/record_window.h"
 
 #include "app/canvas/qt/save_whole.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
 #include "sim/lesson/check.h"
@@ -26,7 +27,7 @@ namespace app {
 RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::optional<Now>()> now, QWidget* parent)
     : QDialog(parent), m_catalogue(catalogue), m_now(std::move(now)), m_title(new QLineEdit), m_breaks(new QLineEdit),
       m_ask(new QLineEdit), m_steps(new QListWidget), m_say(new QPlainTextEdit), m_notes(new QPlainTextEdit),
-      m_metric(new QComboBox), m_kind(new QComboBox), m_add(new QPushButton(tr("Add Step"))), m_edit(new QPushButton(tr("Edit"))),
+      m_metric(new ChoiceBox), m_kind(new ChoiceBox), m_add(new QPushButton(tr("Add Step"))), m_edit(new QPushButton(tr("Edit"))),
       m_remove(new QPushButton(tr("Remove"))), m_up(new QPushButton(tr("Up"))), m_down(new QPushButton(tr("Down"))),
       m_save(new QPushButton(tr("Save Lesson…"))), m_anew(new QCheckBox(tr("With what the window shows now"))), m_told(new QLabel)
 {

@@ -4,6 +4,7 @@
 #include "app/session/plain_words.h"
 #include "app/session/scenario_keys.h"
 #include "app/session/scenario_state.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -40,7 +41,7 @@ QListWidget* list(const QString& name)
 
 NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     : QDialog(parent), m_catalogue(catalogue), m_models(list(tr("Model"))), m_gpus(list(tr("GPUs"))), m_goals(list(tr("Goal"))),
-      m_clusters(new QComboBox), m_status(new QLabel)
+      m_clusters(new ChoiceBox), m_status(new QLabel)
 {
     setWindowTitle(tr("New Scenario"));
     setAttribute(Qt::WA_DeleteOnClose);
@@ -88,9 +89,10 @@ NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     grid->addWidget(m_goals, 1, 2, 2, 1);
     grid->setRowStretch(2, 1);
     auto* foot = new QHBoxLayout;
+    foot->setSpacing(8);
     foot->addWidget(m_status, 1);
-    foot->addWidget(create);
     foot->addWidget(cancel);
+    foot->addWidget(create);
     grid->addLayout(foot, 3, 0, 1, 3);
     fillGpus();
     constexpr QSize kSize{760, 420};

@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/schedule_chooser.h"
 
 #include "app/session/schedule_candidates.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/thumbnail.h"
@@ -236,7 +237,7 @@ QString spoken(const ScheduleCandidate& candidate)
 } // namespace
 
 ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
-    : QDialog(parent), m_theme(theme), m_candidates(std::make_unique<ScheduleCandidates>()), m_order(new QComboBox),
+    : QDialog(parent), m_theme(theme), m_candidates(std::make_unique<ScheduleCandidates>()), m_order(new ChoiceBox),
       m_list(new QListWidget), m_source(new QLabel), m_note(new QLabel), m_use(new QPushButton(tr("Use This Schedule"))),
       m_compare(new QPushButton(tr("Add to Comparison")))
 {

@@ -1,5 +1,6 @@
 #include "app/shell/dialogs/settings_dialog.h"
 
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/style.h"
 
 #include <QCheckBox>
@@ -136,7 +137,7 @@ SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& lang
 QComboBox* SettingsDialog::addChoice(QFormLayout& form, const QString& title, const QString& note)
 {
     constexpr int kWidth = 280;
-    auto* box = new QComboBox;
+    auto* box = new ChoiceBox;
     box->setMinimumWidth(kWidth);
     box->setAccessibleName(title);
     auto* label = new QLabel(title);

@@ -4,6 +4,7 @@
 #include "app/session/plain_words.h"
 #include "app/session/scenario_name.h"
 #include "app/session/scenario_state.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -31,7 +32,7 @@ constexpr std::array kFates{sim::Became::used,          sim::Became::byDefault,
                             sim::Became::contradictory, sim::Became::unknown};
 constexpr int kNeedsALook = -1, kEach = -2; ///< of the filter, beside the fates
 constexpr int kMargin = 24, kSpacing = 10;
-constexpr qsizetype kLongestChoice = 48; ///< characters: names of models and clusters are shown whole
+constexpr int kShortestChoice = 16; ///< characters, on small screens; elsewhere names of models and clusters are shown whole
 
 /// "tensor-parallel.sh:12"; "line 12" where there is one file; empty for what stands in none.
 QString placeOf(const sim::Note& note)
@@ -49,7 +50,7 @@ QString meaningOf(const sim::Note& note)
     QString key;
     if (!note.pointer.empty()) {
         const ScenarioKey* known = findScenarioKey(note.pointer);
-        key = known ? QObject::tr(known->label) : QString::fromStdString(note.pointer);
+        key = known ? QObject::tr(known->label) : asSentence(plainWords(QString::fromStdString(note.pointer)));
     }
     const QString text = beginningOf(note.text);
     return key.isEmpty() ? text : text.isEmpty() ? key : QStringLiteral("%1: %2").arg(key, text);
@@ -106,7 +107,7 @@ private:
 };
 
 SettingsImportDialog::SettingsImportDialog(SettingsImport import, QWidget* parent)
-    : QDialog(parent), m_import(std::move(import)), m_result(new QLabel), m_problems(new QLabel), m_filter(new QComboBox),
+    : QDialog(parent), m_import(std::move(import)), m_result(new QLabel), m_problems(new QLabel), m_filter(new ChoiceBox),
       m_notes(new SettingsNotes(this))
 {
     setWindowTitle(tr("Import Settings"));
@@ -157,6 +158,7 @@ SettingsImportDialog::SettingsImportDialog(SettingsImport import, QWidget* paren
     tableHead->addStretch(1);
     tableHead->addWidget(m_filter);
     auto* foot = new QHBoxLayout;
+    foot->setSpacing(kSpacing);
     foot->addWidget(m_result, 1);
     foot->addWidget(cancel);
     foot->addWidget(open);
@@ -185,7 +187,7 @@ QWidget* SettingsImportDialog::questions()
     grid->setHorizontalSpacing(kSpacing);
     auto* title = new QLabel(tr("WHAT THE FILES DO NOT SAY"));
     setRole(title, "section");
-    grid->addWidget(title, 0, 0, 1, 3);
+    grid->addWidget(title, 0, 0, 1, 2);
     for (const SettingsQuestion& question : m_import.questions()) {
         auto* label = new QLabel(question.label);
         auto* why = new QLabel(question.why);
@@ -198,11 +200,9 @@ QWidget* SettingsImportDialog::questions()
         const int row = grid->rowCount();
         grid->addWidget(label, row, 0);
         grid->addWidget(input, row, 1);
-        grid->addWidget(why, row, 2);
+        grid->addWidget(why, row + 1, 1); // beside the other it would cut it on small screens
     }
-    grid->setColumnStretch(2, 1);
-    constexpr int kInputWidth = 240;
-    grid->setColumnMinimumWidth(1, kInputWidth);
+    grid->setColumnStretch(1, 1);
     return box;
 }
 
@@ -221,16 +221,15 @@ QWidget* SettingsImportDialog::inputOf(const SettingsQuestion& question)
                 [this, pointer = question.pointer](int value) { answer(pointer, std::to_string(value)); });
         return number;
     }
-    auto* choice = new QComboBox;
+    auto* choice = new ChoiceBox;
     choice->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    qsizetype longest = 0;
     for (const KeyOption& option : question.options) {
         choice->addItem(QString::fromStdString(option.text), QString::fromStdString(option.json));
-        longest = std::max(longest, choice->itemText(choice->count() - 1).size());
         if (option.json == question.value)
             choice->setCurrentIndex(choice->count() - 1);
     }
-    choice->setMinimumContentsLength(static_cast<int>(std::min(kLongestChoice, longest)));
+    choice->setMinimumContentsLength(kShortestChoice);
+    choice->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     connect(choice, &QComboBox::currentIndexChanged, this,
             [this, choice, pointer = question.pointer] { answer(pointer, choice->currentData().toString().toStdString()); });
     return choice;

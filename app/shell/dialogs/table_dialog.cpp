@@ -1,5 +1,6 @@
 #include "app/shell/dialogs/table_dialog.h"
 
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
@@ -78,7 +79,7 @@ private:
 TableDialog::TableDialog(SimulationPtr simulation, TracePtr trace, const Selection& selection, const QString& fileName,
                          QWidget* parent)
     : QDialog(parent), m_simulation(std::move(simulation)), m_trace(std::move(trace)), m_selection(selection),
-      m_fileName(fileName), m_tables(new QComboBox), m_view(new QTableView), m_model(new TableModel(this)), m_what(new QLabel),
+      m_fileName(fileName), m_tables(new ChoiceBox), m_view(new QTableView), m_model(new TableModel(this)), m_what(new QLabel),
       m_failure(new QLabel), m_copy(new QPushButton(tr("Copy"))), m_save(new QPushButton(tr("Save CSV…")))
 {
     setWindowTitle(tr("Export table"));

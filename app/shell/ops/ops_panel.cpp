@@ -1,6 +1,7 @@
 #include "app/shell/ops/ops_panel.h"
 
 #include "app/shell/ops/duration_column.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -72,7 +73,7 @@ QString summaryText(const sim::OpTable& table, bool isRange)
 } // namespace
 
 OpsPanel::OpsPanel(QWidget* parent)
-    : QWidget(parent), m_grouping(new QComboBox), m_query(new QLineEdit), m_kernels(button(tr("Show kernels"), {})),
+    : QWidget(parent), m_grouping(new ChoiceBox), m_query(new QLineEdit), m_kernels(button(tr("Show kernels"), {})),
       m_copy(button(tr("Copy"), tr("The selected rows, else all, as spreadsheets take them"))),
       m_save(button(tr("Save CSV…"), tr("The selected rows, else all, with exact numbers"))),
       m_summary(new ElidedLabel("muted12")), m_failure(new QLabel), m_view(new QTableView), m_model(new OpTableModel(this)),

@@ -4,6 +4,7 @@
 #include "app/session/plain_words.h"
 #include "app/session/scenario_keys.h"
 #include "app/session/scenario_state.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/style.h"
 #include "sim/recovery/to_scenario.h"
 #include "sim/scenario/document.h"
@@ -24,7 +25,7 @@ namespace app {
 
 PredictDialog::PredictDialog(const sim::Catalogue& catalogue, int worldSize, const QString& openName, const std::string& openText,
                              QWidget* parent)
-    : QDialog(parent), m_catalogue(catalogue), m_world(std::max(1, worldSize)), m_model(new QComboBox), m_cluster(new QComboBox),
+    : QDialog(parent), m_catalogue(catalogue), m_world(std::max(1, worldSize)), m_model(new ChoiceBox), m_cluster(new ChoiceBox),
       m_sequence(new QSpinBox), m_microbatch(new QSpinBox)
 {
     setWindowTitle(tr("Predict This Run"));

@@ -1,6 +1,7 @@
 #include "app/shell/recorded/recorded_facts.h"
 
 #include "app/shell/recorded/recorded_words.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -50,7 +51,7 @@ QStringList orderOf(const sim::RecoveredAxes& axes)
 } // namespace
 
 RecordedFacts::RecordedFacts(QWidget* parent)
-    : QScrollArea(parent), m_order(new QComboBox), m_product(wordsLabel("muted12")), m_apply(new QPushButton(tr("Apply"))),
+    : QScrollArea(parent), m_order(new ChoiceBox), m_product(wordsLabel("muted12")), m_apply(new QPushButton(tr("Apply"))),
       m_asRecovered(new QPushButton(tr("As Recovered"))), m_facts(new QVBoxLayout), m_unknown(wordsLabel("muted12"))
 {
     setWidgetResizable(true);

@@ -2,6 +2,7 @@
 
 #include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/because_popup.h"
+#include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/views/memory/memory_view.h"
@@ -18,7 +19,7 @@
 namespace app {
 
 RecordedSimulated::RecordedSimulated(Selection& selection, Renderer renderer, QWidget* parent)
-    : QWidget(parent), m_which(new QComboBox), m_words(wordsLabel("muted12")), m_top(new QBoxLayout(QBoxLayout::LeftToRight)),
+    : QWidget(parent), m_which(new ChoiceBox), m_words(wordsLabel("muted12")), m_top(new QBoxLayout(QBoxLayout::LeftToRight)),
       m_pages(new QStackedWidget)
 {
     m_views[0] = std::make_unique<MemoryView>(selection, lightTheme());

@@ -11,8 +11,11 @@ namespace app {
 
 bool ChoiceBox::event(QEvent* event)
 {
-    if (event->type() == QEvent::ToolTip)
-        setToolTip(QStringLiteral("<p><b>%1</b></p><p>%2</p>").arg(currentText().toHtmlEscaped(), m_what.toHtmlEscaped()));
+    const bool tellsItself = !m_what.isEmpty() || toolTip().isEmpty() || toolTip() == m_told;
+    if (event->type() == QEvent::ToolTip && tellsItself) {
+        m_told = QStringLiteral("<p><b>%1</b></p><p>%2</p>").arg(currentText().toHtmlEscaped(), m_what.toHtmlEscaped());
+        setToolTip(m_told);
+    }
     return QComboBox::event(event);
 }
 

@@ -17,7 +17,7 @@ protected:
     void paintEvent(QPaintEvent*) override;
 
 private:
-    QString m_what;
+    QString m_what, m_told; ///< m_told: the tooltip, where it is its own
 };
 
 } // namespace app

@@ -79,13 +79,26 @@ std::optional<ToldNumber> toldNumber(std::string_view text)
 std::string sizeThatAddsUp(const std::string& a, const std::string& b, const std::string& size)
 {
     const auto from = toldNumber(a), to = toldNumber(b), told = toldNumber(size);
-    if (!from || !to || !told || from->unit != to->unit || from->unit != told->unit || from->decimals != to->decimals ||
-        from->decimals != told->decimals || from->digits == to->digits)
+    if (!from || !to || !told || from->unit != to->unit || from->unit != told->unit)
         return size;
-    const std::int64_t between = std::abs(to->digits - from->digits);
-    std::int64_t ones = 1;
-    for (std::size_t i = 0; i < told->decimals; ++i)
+    const auto scaled = [](const ToldNumber& number, std::size_t decimals) {
+        std::int64_t digits = number.digits;
+        for (std::size_t i = number.decimals; i < decimals; ++i)
+            digits *= 10;
+        return digits;
+    };
+    const std::size_t decimals = std::max(from->decimals, to->decimals), finest = std::max(decimals, told->decimals);
+    const std::int64_t between = std::abs(scaled(*to, decimals) - scaled(*from, decimals));
+    if (between == 0)
+        return size;
+    std::int64_t ones = 1, unit = 1; // unit: of the last of the digits that both have, in the finest
+    for (std::size_t i = 0; i < decimals; ++i)
         ones *= 10;
+    for (std::size_t i = decimals; i < finest; ++i)
+        unit *= 10;
+    const bool toldFiner = told->decimals != from->decimals || told->decimals != to->decimals;
+    if (toldFiner && 2 * std::abs(scaled(*told, finest) - between * unit) <= unit)
+        return size; // it rounds to what the two differ by, and says more
     const std::string behind = std::to_string(ones + between % ones).substr(1);
     return countText(between / ones) + (behind.empty() ? "" : "." + behind) + std::string(told->unit);
 }

@@ -17,8 +17,8 @@ std::string threeDigits(double);               ///< 3.21, 32.1, 321
 /// Of the largest number, written so: what is smaller beside it is lost in its rounding.
 inline constexpr double kLostInThreeDigits = 0.0005;
 std::string durationText(double nanoseconds); ///< 812 ns, 3.21 µs, 412 ms, 1.20 s
-/// The size of a difference as it is told beside the two numbers it is of: where all three are in one unit and to one place
-/// behind the point, what is told adds up, as in "25.4 ms", "44.4 ms", "19.0 ms" of 19.06; else `size` as it is.
+/// The size of a difference as it is told beside the two numbers it is of: where all three are in one unit, what is told adds up,
+/// as in "25.4 ms", "44.4 ms", "19.0 ms" of 19.06; else, and where it rounds to that and says more, `size` as it is.
 std::string sizeThatAddsUp(const std::string& a, const std::string& b, const std::string& size);
 std::string bytesText(double bytes);      ///< 71.2 GiB
 std::string wholeBytesText(double bytes); ///< 71 GiB: where there is little room

@@ -38,7 +38,8 @@ ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
 {
     build();
     connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
-    connect(&m_session, &Session::opened, m_search, &QLineEdit::clear); // what was looked for was a setting of another
+    // What was looked for was a setting of another; set, not cleared, so that undoing does not bring it back.
+    connect(&m_session, &Session::opened, m_search, [this] { m_search->setText({}); });
     connect(&m_session, &Session::fileChanged, this, &ScenarioForm::takeFile);
     connect(&m_session, &Session::changed, this, &ScenarioForm::refresh);
 }
@@ -254,7 +255,7 @@ void ScenarioForm::scrollToAllowed()
 
 void ScenarioForm::lead(std::string_view pointer)
 {
-    m_search->clear();
+    m_search->setText({}); // undoing does not bring it back
     const auto found = std::ranges::find_if(m_order, [&](const FormRow* row) {
         const std::string_view at = row->pointer();
         return !row->isHidden() && at.starts_with(pointer) && (at.size() == pointer.size() || at[pointer.size()] == '/');

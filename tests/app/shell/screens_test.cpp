@@ -595,6 +595,7 @@ TEST_F(ScreensTest, WhatIsSearchedForGoesWithItsScenario)
     EXPECT_TRUE(window.workspace().timeline().findNext());
     open(kTiny);
     EXPECT_TRUE(search->text().isEmpty());
+    EXPECT_FALSE(search->isUndoAvailable()) << "Ctrl+Z is of the scenario's changes again";
     EXPECT_FALSE(window.workspace().timeline().findNext()) << "nothing is lit any more";
 }
 

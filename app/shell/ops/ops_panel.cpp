@@ -124,6 +124,9 @@ OpsPanel::OpsPanel(QWidget* parent)
     header.setMinimumSectionSize(56);
     m_view->verticalHeader()->setDefaultSectionSize(m_view->fontMetrics().height() + 8);
 
+    constexpr int kLowestTable = 56; // its heading in two lines and the beginning of a row: lower windows have no more
+    m_view->setMinimumHeight(kLowestTable);
+
     auto* asked = new QHBoxLayout;
     asked->setSpacing(8);
     asked->addWidget(m_query, 1);

@@ -6,7 +6,9 @@
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/transport_bar.h"
 #include "tests/app/session/session_fixtures.h"
+#include "tests/app/shell/cut_labels.h"
 
+#include <QAbstractScrollArea>
 #include <QApplication>
 #include <QDialog>
 #include <QDockWidget>
@@ -14,7 +16,10 @@
 #include <QMainWindow>
 #include <QPushButton>
 #include <QScreen>
+#include <QScrollBar>
+#include <QStatusBar>
 #include <QTabBar>
+#include <QTableView>
 #include <QTest>
 #include <QToolBar>
 #include <QToolButton>
@@ -36,6 +41,15 @@ protected:
         if (QGuiApplication::platformName() != QLatin1String("xcb"))
             GTEST_SKIP() << "wants a display with a window manager: the packages xvfb and openbox, and CMake run anew";
         userSettings().clear();
+    }
+    /// Text and theme as the test's run chooses them.
+    static void chooseTextAndTheme()
+    {
+        Settings settings = readSettings();
+        settings.sizePercent = std::max(kSmallestSizePercent, qEnvironmentVariableIntValue("RANKSCOPE_TEST_TEXT_PERCENT"));
+        if (const auto theme = themeNamed(qEnvironmentVariable("RANKSCOPE_TEST_THEME")))
+            settings.theme = *theme;
+        writeSettings(settings);
     }
     static void rest()
     {
@@ -167,9 +181,7 @@ TEST_F(RealWindow, HasItsDocksAgainAfterEveryTextAndSize)
 /// Whatever the screen and the text: nothing of a dialog lies beyond the screen, least of all what ends it.
 TEST_F(RealWindow, EveryDialogFitsThisScreen)
 {
-    Settings settings = readSettings();
-    settings.sizePercent = std::max(kSmallestSizePercent, qEnvironmentVariableIntValue("RANKSCOPE_TEST_TEXT_PERCENT"));
-    writeSettings(settings);
+    chooseTextAndTheme();
     MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
     window.show();
     ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
@@ -220,9 +232,7 @@ TEST_F(RealWindow, EveryDialogFitsThisScreen)
 /// On the screen and with the text that the test's run chooses, what is shown is shown whole.
 TEST_F(RealWindow, ShowsAllOfItselfOnThisScreen)
 {
-    Settings settings = readSettings();
-    settings.sizePercent = std::max(kSmallestSizePercent, qEnvironmentVariableIntValue("RANKSCOPE_TEST_TEXT_PERCENT"));
-    writeSettings(settings);
+    chooseTextAndTheme();
     MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
     window.show();
     ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
@@ -246,6 +256,70 @@ TEST_F(RealWindow, ShowsAllOfItselfOnThisScreen)
     EXPECT_GT(pictures, 0);
     const auto isSeen = [](const QWidget& part) { return !part.visibleRegion().isEmpty(); };
     EXPECT_TRUE(isSeen(window.form()) || isSeen(window.details()));
+}
+
+/// Through every page and picture, on the screen, with the text and in the theme that the test's run chooses: no label is cut,
+/// nothing but a table is scrolled sideways, and all is in the theme's colours.
+TEST_F(RealWindow, NoPageIsCutOrScrolledSidewaysOnThisScreen)
+{
+    chooseTextAndTheme();
+    MainWindow window(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    window.show();
+    rest();
+    const QSize screen = window.screen()->availableGeometry().size();
+    const bool isDark = readSettings().theme == ThemeChoice::dark;
+    const auto look = [&](const std::string& page) {
+        ASSERT_TRUE(waitFor([&] { return window.isSettled(); })) << page;
+        rest();
+        EXPECT_EQ(cutLabels(window).join(QStringLiteral("; ")).toStdString(), "") << page;
+        for (const QAbstractScrollArea* area : window.findChildren<QAbstractScrollArea*>()) {
+            const QScrollBar* bar = area->horizontalScrollBar();
+            EXPECT_TRUE(!area->isVisible() || !bar->isVisible() || bar->maximum() == 0 || qobject_cast<const QTableView*>(area))
+                << page << ": " << area->metaObject()->className() << " " << area->accessibleName().toStdString()
+                << " is scrolled sideways by " << bar->maximum();
+        }
+        const int status = window.statusBar()->y();
+        for (const QDockWidget* dock : window.findChildren<QDockWidget*>())
+            EXPECT_TRUE(dock->visibleRegion().isEmpty() || dock->isFloating() ||
+                        dock->mapTo(&window, QPoint(0, dock->height())).y() <= status)
+                << page << ": " << dock->windowTitle().toStdString() << " covers the status line";
+        EXPECT_LE(window.width(), screen.width()) << page;
+        EXPECT_LE(window.height(), screen.height()) << page;
+        const QImage whole = window.grab().toImage();
+        if (const QString folder = qEnvironmentVariable("RANKSCOPE_TEST_PICTURES"); !folder.isEmpty())
+            whole.save(QStringLiteral("%1/%2.png").arg(folder, QString::fromStdString(page)));
+        const int lightness = whole.scaled(1, 1, Qt::IgnoreAspectRatio, Qt::SmoothTransformation).pixelColor(0, 0).lightness();
+        if (isDark)
+            EXPECT_LT(lightness, 100) << page;
+        else
+            EXPECT_GT(lightness, 150) << page;
+    };
+    window.showGallery();
+    look("gallery");
+    ASSERT_TRUE(window.openFile(galleryFile(kSixteen)).empty());
+    look("scenario");
+    for (const PictureInfo& info : app::pictures()) {
+        window.workspace().setPictureVisible(info.picture, true);
+        look(info.name);
+    }
+    for (const auto& [name, id] : {std::pair{"details", CommandId::showDetails},
+                                   {"findings", CommandId::showFindings},
+                                   {"ops", CommandId::showOps},
+                                   {"plan", CommandId::showPlan}}) {
+        window.run(id);
+        look(name);
+    }
+    window.run(CommandId::stepThrough);
+    look("step-through");
+    window.run(CommandId::stepThrough);
+    window.run(CommandId::pinBaseline);
+    window.form().rowAt(Control::tp)->chosen(QStringLiteral("4"), 0);
+    look("changed");
+    window.run(CommandId::showCompare);
+    look("compare");
+    window.run(CommandId::closeCompare);
+    window.run(CommandId::gallery);
+    look("gallery-again");
 }
 
 } // namespace

@@ -188,10 +188,10 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     placeSlider();
-    fold();
-    refreshSizes();
     m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
     m_sideButtons->button(2)->setText(width() >= kRoomForWords ? tr("Days and cost") : tr("Cost"));
+    fold();
+    refreshSizes();
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
@@ -223,7 +223,8 @@ void PlanPanel::fold()
     m_objective->setMinimumWidth(width() < kRoomForSizes ? kNarrowestObjective : m_objective->sizeHint().width());
     m_copy->setText(width() < kRoomBeside ? tr("Copy") : tr("Copy Table"));
     m_copy->setAccessibleName(tr("Copy Table"));
-    m_segments->setDirection(width() < kRoomForSizes ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    const bool segmentsFit = width() >= kRoomBeside || needs(*m_segments) <= room;
+    m_segments->setDirection(segmentsFit ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
     m_head->setDirection(needs(*m_head) > room ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 

@@ -564,7 +564,8 @@ TEST_F(PlanWindow, ASmallPanelFoldsAndScrollsAndCutsNothing)
     auto* const area = small.findChild<QScrollArea*>();
     ASSERT_TRUE(area);
     small.setVisible(true);
-    for (const QSize size : {QSize(1000, 500), QSize(420, 500), QSize(300, 420), QSize(260, 180), QSize(200, 140)}) {
+    for (const QSize size : {QSize(1000, 500), QSize(420, 500), QSize(380, 500), QSize(360, 500), QSize(345, 500),
+                             QSize(300, 420), QSize(260, 180), QSize(200, 140)}) {
         small.resize(size);
         for (int round = 0; round < 5; ++round)
             QCoreApplication::processEvents();

@@ -2,10 +2,11 @@
 
 #include "app/session/plain_words.h"
 #include "app/shell/live/difference_table.h"
-#include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
+#include "app/shell/widgets/card_row.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/run_header.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
 
@@ -25,6 +26,9 @@ namespace app {
 namespace {
 
 constexpr double kSecondsPerNs = 1e-9;
+constexpr int kNarrowestLivePicture = 240, kNarrowestDifferences = 360; ///< of a table: its numbers and the words before them
+constexpr int kNarrowestPanel = 484;                         ///< 1024 × 640 at text of 200 %, but for the bar that scrolls
+constexpr int kLowestPanel = 420, kNarrowPanelsHeight = 960; ///< in lower windows the page scrolls
 
 QString durationOf(std::int64_t ns)
 {
@@ -90,7 +94,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_grid(m_selection, lightTheme()), m_curves(lightTheme()), m_timelines(m_selection, lightTheme()),
       m_dot(new QLabel), m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_detail(new QLabel),
       m_detailFrame(new QFrame), m_parting(new QLabel), m_partingFrame(new QFrame), m_calibrate(new QToolButton),
-      m_buttons(new QHBoxLayout), m_clocks(new QButtonGroup(this)), m_loss(new MetricCard(tr("Loss"), Better::lower)),
+      m_clocks(new QButtonGroup(this)), m_loss(new MetricCard(tr("Loss"), Better::lower)),
       m_step(new MetricCard(tr("Step, wall clock"), Better::lower)),
       m_parallel(new MetricCard(tr("Step, as if parallel"), Better::lower)),
       m_tokens(new MetricCard(tr("Tokens a second"), Better::higher)),
@@ -100,17 +104,19 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
       m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)), m_lastUsed(m_timelinesCanvas),
       m_differences(new DifferenceTable), m_theme(&lightTheme())
 {
-    auto* header = new QFrame;
-    setRole(header, "header");
     constexpr int kDot = 10;
     m_dot->setFixedSize(kDot, kDot);
     m_dot->setAccessibleName(tr("State of the run"));
-    auto* words = new QVBoxLayout;
-    words->setSpacing(2);
-    words->addWidget(m_name);
-    words->addWidget(m_headline);
+    auto* name = new QWidget;
+    auto* nameRow = new QHBoxLayout(name);
+    nameRow->setContentsMargins(0, 0, 0, 0);
+    nameRow->setSpacing(12);
+    nameRow->addWidget(m_dot, 0, Qt::AlignVCenter);
+    nameRow->addWidget(m_name, 1);
     m_clocks->setExclusive(true);
-    auto* clocks = new QHBoxLayout;
+    auto* bothClocks = new QWidget;
+    auto* clocks = new QHBoxLayout(bothClocks);
+    clocks->setContentsMargins(0, 0, 0, 0);
     clocks->setSpacing(0);
     const auto clock = [&](const QString& text, const QString& what, LiveClock id, const char* role) {
         auto* button = new QToolButton;
@@ -127,15 +133,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
           tr("The measured work replayed with a device for every rank: what to compare with the prediction"), LiveClock::parallel,
           "segmentRight");
     connect(m_clocks, &QButtonGroup::idClicked, this, [this](int id) { setClock(static_cast<LiveClock>(id)); });
-    m_buttons->setSpacing(4);
-    auto* top = new QHBoxLayout(header);
-    top->setContentsMargins(16, 8, 12, 8);
-    top->setSpacing(12);
-    top->addWidget(m_dot, 0, Qt::AlignVCenter);
-    top->addLayout(words, 1);
-    top->addLayout(clocks);
-    top->addSpacing(4);
-    top->addLayout(m_buttons);
+    m_header = new RunHeader(name, m_headline, {bothClocks});
 
     setRole(m_detailFrame, "notice");
     m_detail->setWordWrap(true);
@@ -156,14 +154,6 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     parting->addWidget(m_calibrate);
     m_partingFrame->hide();
 
-    auto* cardRow = new QFrame;
-    setRole(cardRow, "header");
-    auto* cards = new QHBoxLayout(cardRow);
-    cards->setContentsMargins(12, 6, 12, 6);
-    cards->setSpacing(8);
-    for (MetricCard* card : {m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans})
-        cards->addWidget(card, 1);
-
     constexpr int kLowest = 140;
     for (CanvasWidget* canvas : {m_gridCanvas, m_curvesCanvas, m_timelinesCanvas}) {
         canvas->setMinimumHeight(kLowest);
@@ -177,9 +167,8 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     m_grid.setHint(tr("They appear once the run has told what it is.").toStdString());
     m_curves.setChosen([this](int step) { Q_EMIT stepChosen(step); });
 
-    constexpr int kNarrowest = 240;
     for (QWidget* part : std::initializer_list<QWidget*>{m_gridCanvas, m_curvesCanvas, m_differences}) {
-        part->setMinimumWidth(kNarrowest);
+        part->setMinimumWidth(part == m_differences ? kNarrowestDifferences : kNarrowestLivePicture);
         m_upper->addWidget(part);
     }
     m_rows->addWidget(m_upper);
@@ -199,13 +188,26 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
-    column->addWidget(header);
+    column->addWidget(m_header);
     column->addWidget(m_detailFrame);
     column->addWidget(m_partingFrame);
-    column->addWidget(cardRow);
+    column->addWidget(new CardRow({m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans}));
     column->addWidget(m_rows, 1);
+    setMinimumSize(kNarrowestPanel, kLowestPanel);
     setClock(LiveClock::parallel);
     startAnew({});
+}
+
+/// Where they have no room beside each other, grid, curves and table stand below each other, and the page scrolls.
+void LivePanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    const bool narrow = width() < 2 * kNarrowestLivePicture + kNarrowestDifferences + 2 * m_upper->handleWidth();
+    const Qt::Orientation wanted = narrow ? Qt::Vertical : Qt::Horizontal;
+    if (wanted == m_upper->orientation())
+        return;
+    m_upper->setOrientation(wanted);
+    setMinimumHeight(narrow ? kNarrowPanelsHeight : kLowestPanel);
 }
 
 LivePanel::~LivePanel()
@@ -215,7 +217,7 @@ LivePanel::~LivePanel()
 
 void LivePanel::setActions(const QList<QAction*>& actions)
 {
-    addActionButtons(*m_buttons, actions);
+    m_header->setActions(actions);
 }
 
 void LivePanel::setCalibrate(QAction& action)

@@ -14,7 +14,6 @@
 
 class QAction;
 class QButtonGroup;
-class QHBoxLayout;
 class QFrame;
 class QLabel;
 class QSplitter;
@@ -25,6 +24,7 @@ namespace app {
 class DifferenceTable;
 class ElidedLabel;
 class MetricCard;
+class RunHeader;
 
 enum class LivePicture { grid, curves, timelines };
 
@@ -69,6 +69,9 @@ public:
 Q_SIGNALS:
     void stepChosen(int step);
 
+protected:
+    void resizeEvent(QResizeEvent*) override;
+
 private:
     void showStatus(const LiveUpdate&);
     void showNumbers(const LiveUpdate&);
@@ -106,7 +109,7 @@ private:
     QLabel* m_parting;
     QFrame* m_partingFrame;
     QToolButton* m_calibrate;
-    QHBoxLayout* m_buttons;
+    RunHeader* m_header = nullptr;
     QButtonGroup* m_clocks;
     MetricCard *m_loss, *m_step, *m_parallel, *m_tokens, *m_memory, *m_spans;
     QSplitter *m_rows, *m_upper;

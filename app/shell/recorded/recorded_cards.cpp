@@ -3,56 +3,23 @@
 #include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/metric_card.h"
-#include "app/shell/widgets/style.h"
-
-#include <QGridLayout>
 
 #include <algorithm>
 
 namespace app {
-namespace {
-
-constexpr int kAllCards = 6;
-
-} // namespace
 
 RecordedCards::RecordedCards(QWidget* parent)
-    : QFrame(parent), m_step(new MetricCard(tr("Step, median"), Better::lower)),
-      m_computing(new MetricCard(tr("Computing"), Better::higher)),
-      m_exposed(new MetricCard(tr("Exposed communication"), Better::lower)), m_idle(new MetricCard(tr("Idle"), Better::lower)),
-      m_late(new MetricCard(tr("Comes late"), Better::neither)), m_predicted(new MetricCard(tr("Predicted"), Better::neither)),
-      m_cards(new QGridLayout)
+    : RecordedCards({new MetricCard(tr("Step, median"), Better::lower), new MetricCard(tr("Computing"), Better::higher),
+                     new MetricCard(tr("Exposed communication"), Better::lower), new MetricCard(tr("Idle"), Better::lower),
+                     new MetricCard(tr("Comes late"), Better::neither), new MetricCard(tr("Predicted"), Better::neither)},
+                    parent)
 {
-    setRole(this, "header");
-    m_cards->setContentsMargins(12, 6, 12, 6);
-    m_cards->setSpacing(8);
-    setLayout(m_cards);
-    arrange(kAllCards);
 }
 
-void RecordedCards::resizeEvent(QResizeEvent* event)
+RecordedCards::RecordedCards(const QList<MetricCard*>& all, QWidget* parent)
+    : CardRow(all, parent), m_step(all[0]), m_computing(all[1]), m_exposed(all[2]), m_idle(all[3]), m_late(all[4]),
+      m_predicted(all[5])
 {
-    QFrame::resizeEvent(event);
-    int widest = 0;
-    for (const MetricCard* card : {m_step, m_computing, m_exposed, m_idle, m_late, m_predicted})
-        widest = std::max(widest, card->minimumSizeHint().width());
-    const auto fits = [&](int columns) { return columns * (widest + m_cards->spacing()) + 16 <= width(); };
-    constexpr int kEnoughForAll = 660;
-    const int columns = width() >= kEnoughForAll ? kAllCards : fits(kAllCards / 2) ? kAllCards / 2 : kAllCards / 3;
-    if (columns != m_columns)
-        arrange(columns);
-}
-
-void RecordedCards::arrange(int columns)
-{
-    m_columns = columns;
-    int place = 0;
-    for (MetricCard* card : {m_step, m_computing, m_exposed, m_idle, m_late, m_predicted}) {
-        m_cards->addWidget(card, place / columns, place % columns);
-        ++place;
-    }
-    for (int column = 0; column < kAllCards; ++column)
-        m_cards->setColumnStretch(column, column < columns ? 1 : 0);
 }
 
 void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& prediction)

@@ -2,30 +2,22 @@
 #pragma once
 
 #include "app/session/recorded_run.h"
-
-#include <QFrame>
-
-class QGridLayout;
+#include "app/shell/widgets/card_row.h"
 
 namespace app {
 
 class MetricCard;
 
-class RecordedCards : public QFrame {
+class RecordedCards : public CardRow {
     Q_OBJECT
 public:
     explicit RecordedCards(QWidget* parent = nullptr);
     /// prediction: null where there is none.
     void show(const RecoveredRun&, const RecordedPredictionPtr& prediction);
 
-protected:
-    void resizeEvent(QResizeEvent*) override; ///< in narrow windows two rows
-
 private:
-    void arrange(int columns);
-    int m_columns = 0;
+    RecordedCards(const QList<MetricCard*>&, QWidget* parent);
     MetricCard *m_step, *m_computing, *m_exposed, *m_idle, *m_late, *m_predicted;
-    QGridLayout* m_cards;
 };
 
 } // namespace app

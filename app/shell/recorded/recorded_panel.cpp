@@ -4,7 +4,6 @@
 #include "app/shell/recorded/recorded_cards.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_findings.h"
-#include "app/shell/recorded/recorded_header.h"
 #include "app/shell/recorded/recorded_simulated.h"
 #include "app/shell/recorded/recorded_tables.h"
 #include "app/shell/recorded/recorded_tabs.h"
@@ -12,6 +11,7 @@
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/run_header.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/transport_bar.h"
@@ -36,7 +36,7 @@ namespace app {
 RecordedPanel::RecordedPanel(Renderer renderer, QWidget* parent)
     : QWidget(parent), m_grid(m_selection, lightTheme()), m_timelines(m_selection, lightTheme()),
       m_name(new ElidedLabel("heading")), m_headline(new ElidedLabel("muted")), m_steps(new ChoiceBox), m_rowsBox(new ChoiceBox),
-      m_header(new RecordedHeader(m_name, m_headline, {m_steps, m_rowsBox})), m_pages(new QStackedWidget), m_notice(new QFrame),
+      m_header(new RunHeader(m_name, m_headline, {m_steps, m_rowsBox})), m_pages(new QStackedWidget), m_notice(new QFrame),
       m_noticeText(wordsLabel("error")), m_cacheQuestion(new CacheQuestion), m_readingText(wordsLabel("muted")),
       m_readingProblem(wordsLabel("error")), m_progress(new QProgressBar), m_cancel(new QPushButton(tr("Cancel"))),
       m_openOther(new QPushButton(tr("Open Another…"))), m_cards(new RecordedCards), m_splitRows(new QSplitter(Qt::Vertical)),

@@ -34,7 +34,7 @@ class ElidedLabel;
 class RecordedCards;
 class RecordedFacts;
 class RecordedFindings;
-class RecordedHeader;
+class RunHeader;
 class RecordedSimulated;
 class RecordedTable;
 class RecordedTabs;
@@ -74,7 +74,7 @@ public:
     ComparedTimelinesView& timelines() { return m_timelines; }
     RecordedFacts& facts() const { return *m_facts; }
     RecordedTable& table(RecordedTab) const; ///< of those that are tables
-    const RecordedHeader& header() const { return *m_header; }
+    const RunHeader& header() const { return *m_header; }
     CacheQuestion& cacheQuestion() const { return *m_cacheQuestion; } ///< considered by the window, which knows the settings
     RecordedTable& shapes() const { return *m_shapes; }
     RecordedSimulated& simulated() const { return *m_simulated; }
@@ -135,7 +135,7 @@ private:
 
     ElidedLabel *m_name, *m_headline;
     QComboBox *m_steps, *m_rowsBox;
-    RecordedHeader* m_header;
+    RunHeader* m_header;
     QStackedWidget* m_pages;
     QFrame* m_notice;
     QLabel* m_noticeText;

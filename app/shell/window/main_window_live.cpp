@@ -31,8 +31,6 @@ namespace app {
 LivePanel* MainWindow::buildLive(QWidget* parent)
 {
     auto* out = new LivePanel(m_options.renderer, parent);
-    constexpr QSize kLeast{640, 420}; // it has the width of the docks too
-    out->setMinimumSize(kLeast);
     out->setTheme(themeFor(m_settings.theme));
     out->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun),
                      action(CommandId::trainAgain)});

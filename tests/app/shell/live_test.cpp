@@ -8,8 +8,10 @@
 #include "app/shell/live/live_panel.h"
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
+#include "tests/app/shell/cut_labels.h"
 #include "tests/support/patience.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QCheckBox>
 #include <QClipboard>
@@ -26,6 +28,7 @@
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QToolButton>
 
 #include <gtest/gtest.h>
 
@@ -78,6 +81,38 @@ protected:
     MainWindow window;
 };
 
+/// 1024 × 640 at text of 200 %, but for the bar that scrolls; and at text of 100 %.
+TEST_F(LiveTest, ANarrowPageFoldsAndIsNotScrolledSideways)
+{
+    LivePanel panel(Renderer::software);
+    QAction calibrate(QStringLiteral("Calibrate")), pause(QStringLiteral("Pause")), freeze(QStringLiteral("Freeze Picture")),
+        stop(QStringLiteral("Stop")), again(QStringLiteral("Train Again"));
+    panel.setActions({&pause, &freeze, &stop, &again});
+    panel.setCalibrate(calibrate);
+    panel.startAnew(QStringLiteral("Tiny: four dimensions, sixteen ranks, double precision"));
+    panel.setVisible(true);
+    const auto settleAt = [&](QSize size) {
+        panel.resize(size);
+        for (int round = 0; round < 5; ++round)
+            QCoreApplication::processEvents();
+    };
+    settleAt({502, 960});
+    EXPECT_EQ(panel.width(), 502);
+    EXPECT_EQ(cutLabels(panel).join(QStringLiteral("; ")).toStdString(), "");
+    for (const QToolButton* button : panel.findChildren<QToolButton*>())
+        if (button->isVisible()) {
+            EXPECT_TRUE(panel.rect().contains(QRect(button->mapTo(&panel, QPoint(0, 0)), button->size())))
+                << button->text().toStdString();
+            EXPECT_GE(button->width(), button->minimumSizeHint().width()) << button->text().toStdString();
+        }
+    for (int round = 0; round < 2; ++round) // by itself it is a window, which is as high as it was before it unfolds
+        settleAt({1024, 600});
+    EXPECT_EQ(panel.width(), 1024);
+    EXPECT_EQ(panel.height(), 600);
+    EXPECT_GE(panel.differences().width(), 360) << "its first column can be read";
+    EXPECT_EQ(cutLabels(panel).join(QStringLiteral("; ")).toStdString(), "");
+}
+
 TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
 {
     startTraining(100'000);
@@ -88,6 +123,7 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
     EXPECT_TRUE(isAlive(worker));
     EXPECT_FALSE(window.isEnabled(CommandId::calibrate)) << "it would measure a machine that trains";
     EXPECT_TRUE(whyNot(command(CommandId::calibrate), window).contains(QStringLiteral("once this training is over")));
+    EXPECT_TRUE(whyNot(command(CommandId::textSmaller), window).contains(QStringLiteral("usual size"))) << "of no scenario";
     // Through the tree that a screen reader has: the ranks, and both timelines' rows.
     const auto& cells = live.canvas(LivePicture::grid).nodes();
     EXPECT_EQ(std::count_if(cells.begin(), cells.end(), [](const Node& node) { return node.role == "cell"; }), 8);

@@ -1,5 +1,5 @@
-// The head of a recorded run's page: what it is, what is chosen of it, and what can be done with it; in two lines, with a menu
-// for buttons, where the window is narrow.
+// The head of a run's page, recorded or live: what it is, what is chosen of it, and what can be done with it; in two lines, with
+// a menu for buttons, where the window is narrow.
 #pragma once
 
 #include <QFrame>
@@ -12,10 +12,10 @@ class QToolButton;
 
 namespace app {
 
-class RecordedHeader : public QFrame {
+class RunHeader : public QFrame {
 public:
     /// `choices` stand beside each other.
-    RecordedHeader(QWidget* name, QWidget* headline, const QList<QWidget*>& choices, QWidget* parent = nullptr);
+    RunHeader(QWidget* name, QWidget* headline, const QList<QWidget*>& choices, QWidget* parent = nullptr);
     void setActions(const QList<QAction*>&);
     bool isNarrow() const { return m_isNarrow; }
 

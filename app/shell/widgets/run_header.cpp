@@ -1,4 +1,4 @@
-#include "app/shell/recorded/recorded_header.h"
+#include "app/shell/widgets/run_header.h"
 
 #include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/style.h"
@@ -13,7 +13,7 @@
 
 namespace app {
 
-RecordedHeader::RecordedHeader(QWidget* name, QWidget* headline, const QList<QWidget*>& choices, QWidget* parent)
+RunHeader::RunHeader(QWidget* name, QWidget* headline, const QList<QWidget*>& choices, QWidget* parent)
     : QFrame(parent), m_words(new QWidget), m_choices(new QWidget), m_buttons(new QWidget),
       m_buttonRow(new QHBoxLayout(m_buttons)), m_more(new QToolButton), m_grid(new QGridLayout(this))
 {
@@ -40,14 +40,14 @@ RecordedHeader::RecordedHeader(QWidget* name, QWidget* headline, const QList<QWi
     arrange(false);
 }
 
-void RecordedHeader::setActions(const QList<QAction*>& actions)
+void RunHeader::setActions(const QList<QAction*>& actions)
 {
     addActionButtons(*m_buttonRow, actions);
     m_more->menu()->addActions(actions);
     fit();
 }
 
-void RecordedHeader::arrange(bool narrow)
+void RunHeader::arrange(bool narrow)
 {
     m_isNarrow = narrow;
     for (QWidget* part : {m_words, m_choices, m_buttons, static_cast<QWidget*>(m_more)})
@@ -60,14 +60,14 @@ void RecordedHeader::arrange(bool narrow)
     m_more->setVisible(narrow);
 }
 
-void RecordedHeader::resizeEvent(QResizeEvent* event)
+void RunHeader::resizeEvent(QResizeEvent* event)
 {
     QFrame::resizeEvent(event);
     fit();
 }
 
 /// What is to be chosen comes and goes, and text grows.
-bool RecordedHeader::event(QEvent* event)
+bool RunHeader::event(QEvent* event)
 {
     const bool taken = QFrame::event(event);
     if (event->type() == QEvent::LayoutRequest || event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange)
@@ -76,7 +76,7 @@ bool RecordedHeader::event(QEvent* event)
 }
 
 /// In one line where the words have room for a name and some of the headline beside the rest.
-void RecordedHeader::fit()
+void RunHeader::fit()
 {
     constexpr int kRoomForWords = 200, kMargins = 44;
     const int rest = m_choices->sizeHint().width() + m_buttons->sizeHint().width();

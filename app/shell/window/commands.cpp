@@ -117,6 +117,7 @@ struct CommandTable {
 
     static QString whyNot(const Command&, const W&);
     static QString ofRecorded(const W& w, const char* text) { return w.isRecordedShown() ? W::tr(text) : QString(); }
+    static QString textIsUsual(const W&) { return W::tr("the text is of its usual size, 100 %"); }
     static std::span<const Command> rows();
 };
 
@@ -445,15 +446,16 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             textLarger, view, "Larger Text", "Ctrl++ Ctrl+=", "Text, controls and pictures larger, up to twice as large",
             [](const W& w) { return w.m_settings.sizePercent < kLargestSizePercent; },
-            [](W& w) { w.chooseTextSize(nextTextSize(w.m_settings.sizePercent, +1)); }, {.startsGroup = true}),
+            [](W& w) { w.chooseTextSize(nextTextSize(w.m_settings.sizePercent, +1)); },
+            {.startsGroup = true, .whyNot = [](const W&) { return W::tr("the text is as large as it can be, 200 %"); }}),
         inWindow(
             textSmaller, view, "Smaller Text", "Ctrl+-", "Text, controls and pictures smaller",
             [](const W& w) { return w.m_settings.sizePercent > kSmallestSizePercent; },
-            [](W& w) { w.chooseTextSize(nextTextSize(w.m_settings.sizePercent, -1)); }),
+            [](W& w) { w.chooseTextSize(nextTextSize(w.m_settings.sizePercent, -1)); }, {.whyNot = textIsUsual}),
         inWindow(
             textUsual, view, "Usual Text Size", "Ctrl+0", "Text, controls and pictures at 100 %",
             [](const W& w) { return w.m_settings.sizePercent != kSmallestSizePercent; },
-            [](W& w) { w.chooseTextSize(kSmallestSizePercent); }),
+            [](W& w) { w.chooseTextSize(kSmallestSizePercent); }, {.whyNot = textIsUsual}),
         inWindow(themeSystem, view, "Theme: S&ystem", "", "Light or dark as the desktop is", always,
                  [](W& w) { w.setThemeChoice(ThemeChoice::system); },
                  {.checked = hasTheme<ThemeChoice::system>, .excludesOthers = true}),

@@ -24,6 +24,8 @@
 #include "live/comm/cuda/local_gpu_communicator.h"
 #include "live/comm/cuda/sends_under_way.h"
 #include "live/comm/last_resort.h"
+#include "live/comm/nccl/abort_watch.h"
+#include "live/comm/nccl/group_calls.h"
 #include "live/comm/nccl/nccl_calls.h"
 #include "live/comm/nccl/shared_gpu.h"
 #include "live/kernels/cuda/gpu_queue.h"
@@ -31,9 +33,7 @@
 #include "sim/error.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -81,8 +81,9 @@ using Arrivals = std::vector<Arrival>; ///< of the group's members of this proce
 class NcclCommunicator final : public Communicator {
 public:
     NcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf, std::chrono::milliseconds setUpWithin)
-        : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu), m_processOf(std::move(processOf)), m_setUpWithin(setUpWithin),
-          m_inside(makeLocalGpuCommunicator(pool))
+        : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu), m_processOf(std::move(processOf)),
+          m_inside(makeLocalGpuCommunicator(pool)),
+          m_watch(setUpWithin, {[this](const std::string& why) { abortAll(why); }, [this] { lookForErrors(); }})
     {
         requireVersion("NCCL", nccl::version(), nccl::builtVersion());
         m_name = "NCCL " + versionText(nccl::version());
@@ -90,22 +91,16 @@ public:
         setenv("NCCL_RUNTIME_CONNECT", "0", 0); // NOLINT(concurrency-mt-unsafe): before any thread of NCCL's
         // Sums made in the switches are in another order again, and nobody has measured them here: run --nvls asks for them.
         setenv("NCCL_NVLS_ENABLE", "0", 0); // NOLINT(concurrency-mt-unsafe)
-        m_onAbort = store.onAbort([this](const std::string& why) { requestAbort(why); });
-        m_watchdog = std::thread([this] { watch(); });
+        m_onAbort = store.onAbort([this](const std::string& why) { m_watch.request(why); });
     }
     ~NcclCommunicator() override
     {
         m_onAbort.reset();
-        {
-            const std::lock_guard lock(m_wakeMutex);
-            m_ending = true;
-        }
-        m_wake.notify_all();
-        m_watchdog.join();
+        m_watch.end();
         const std::lock_guard lock(m_mutex);
         // Destroying waits for the other members, which may have failed.
-        const bool hasFailed = m_aborting || !allFinalized();
-        const LastResort ends = endsInTime(reason(), hasFailed ? kAbortedWithin : StoreOptions{}.waitTimeout);
+        const bool hasFailed = m_watch.isRequested() || !allFinalized();
+        const LastResort ends = endsInTime(m_watch.reason(), hasFailed ? kAbortedWithin : StoreOptions{}.waitTimeout);
         if (hasFailed)
             abortGroups();
         for (auto& [id, group] : m_groups)
@@ -147,16 +142,17 @@ public:
         for (const auto& [id, use] : outside) {
             const std::lock_guard lock(m_mutex);
             const GroupPlaces places = placesOf(*use.group, m_processOf, m_store.process());
-            setsUp("group " + use.group->name + " of processes " + listOf(places.processes));
+            m_watch.setsUp("group " + use.group->name + " of processes " + listOf(places.processes));
             make(use, places);
-            open(use);
-            streams.push_back(m_groups.at(id).stream);
+            const Group& group = m_groups.at(id);
+            callsOf(group).open(use.kinds);
+            streams.push_back(group.stream);
         }
         // Without the lock: where a peer has died since its calls were taken, the watchdog ends the kernels that wait for it.
-        setsUp("the first exchange of " + std::to_string(streams.size()) + " groups");
+        m_watch.setsUp("the first exchange of " + std::to_string(streams.size()) + " groups");
         for (const Stream stream : streams)
             synchronizeStream(stream);
-        setsUp("");
+        m_watch.setsUp("");
         throwIfAborted();
     }
 
@@ -169,17 +165,17 @@ public:
             auto* const queue = dynamic_cast<GpuQueue*>(request.queue);
             if (!queue)
                 throw sim::Error("Communication on GPUs needs the request's queue: " + request.what);
-            std::unique_lock lock(m_mutex);
             throwIfAborted();
             Group* const group = groupOf(request);
-            if (!group) {
-                lock.unlock();
+            if (!group)
                 return m_inside->issue(request, completion);
-            }
             makeCurrent(m_gpu);
+            // Not under the lock: what the queue has put aside is started here, which may take as long as a batch of launches.
             completion.issuedNs = queue->mark();
             Arrival arrival{&request, &completion, queue, m_events.take(m_gpu)};
             recordEvent(arrival.reached.get(), queue->stream());
+            const std::lock_guard lock(m_mutex);
+            throwIfAborted();
             complete = meet(*group, std::move(arrival));
             if (!complete.empty())
                 execute(*group, complete);
@@ -211,32 +207,32 @@ public:
 
     bool poll() override
     {
-        if (!m_aborting) {
+        if (!m_watch.isRequested()) {
             const bool isSent = m_sends.finishPassed();
             return m_inside->poll() || isSent;
         }
-        failAll(reason());
+        failAll(m_watch.reason());
         return false;
     }
 
     void abort(const std::string& why) override
     {
-        m_store.abort(why); // calls requestAbort() here and on all other processes
+        m_store.abort(why); // the watch is requested to here and on all other processes
         failAll(why);
     }
 
     /// NCCL's kernels end with whatever was there when they are aborted, and what waits for them goes on.
     void throwIfAborted() override
     {
-        if (m_aborting)
-            throw sim::Error(reason());
+        if (m_watch.isRequested())
+            throw sim::Error(m_watch.reason());
     }
 
 private:
     struct Group {
         Comm communicator = nullptr;
         Stream stream = nullptr;
-        void* nothing = nullptr; ///< a float for each member and one more: what barriers and first exchanges carry
+        void* nothing = nullptr; ///< GroupCalls::nothing
         std::string name;
         GroupPlaces places;
         CommGroup processes;           ///< NCCL's members
@@ -245,7 +241,7 @@ private:
         std::size_t scratchBytes = 0;
     };
 
-    /// Null: all its members are in this process.
+    /// Null: all its members are in this process. Without the lock: which groups there are has not changed since prepare().
     Group* groupOf(const CommRequest& request)
     {
         const auto place = m_groups.find(request.group->id);
@@ -288,7 +284,7 @@ private:
         for (const Arrival& arrival : arrivals) // waiting for the others is inside NCCL's kernel
             arrival.completion->readyNs = arrival.queue->markOn(group.stream);
         if (arrivals.size() == 1 && group.places.isOneEach())
-            put(*arrivals[0].request, group);
+            callsOf(group).put(*arrivals[0].request);
         else
             putShared(arrivals, group);
         const SharedEvent done = m_events.take(m_gpu);
@@ -313,8 +309,9 @@ private:
             requests.push_back(arrival.request);
         SharedOperation operation(group.places, requests, group.communicator, group.stream);
         operation.nothing = group.nothing;
+        const GroupCalls ofGroup = callsOf(group);
         operation.check = [&](Result result) { check(result, group.communicator, group); };
-        operation.together = [&](const auto& calls) { together(group, calls); };
+        operation.together = [&](const auto& calls) { ofGroup.together(calls); };
         operation.scratch = [&](std::size_t bytes) { return scratchOf(group, bytes); };
         operation.run();
     }
@@ -360,14 +357,6 @@ private:
         return list;
     }
 
-    /// "": it is done. Until then the watchdog ends what takes too long.
-    void setsUp(const std::string& what)
-    {
-        const std::lock_guard lock(m_wakeMutex);
-        m_setsUp = what;
-        m_setUpSince = std::chrono::steady_clock::now();
-    }
-
     void make(const GroupUse& use, const GroupPlaces& places)
     {
         Group& group = m_groups[use.group->id];
@@ -395,94 +384,14 @@ private:
         check(result, group.communicator, group);
     }
 
-    /// NCCL connects two members when one first sends to the other, which waits for the other to receive.
-    void open(const GroupUse& use)
+    GroupCalls callsOf(const Group& group)
     {
-        Group& group = m_groups.at(use.group->id);
-        float* const nothing = static_cast<float*>(group.nothing);
-        const auto run = [&](Result result) { check(result, group.communicator, group); };
-        const bool hasCollectives = std::any_of(use.kinds.begin(), use.kinds.end(),
-                                                [](CommKind kind) { return !isTransfer(kind) && kind != CommKind::allToAll; });
-        const int processes = group.processes.size();
-        clear(group.stream, nothing, static_cast<std::size_t>(processes + 1) * sizeof(float));
-        if (hasCollectives)
-            run(nccl::allReduce(nothing, nothing, 1, DType::f32, ReduceOp::max, group.communicator, group.stream));
-        if (use.kinds.contains(CommKind::send))
-            run(nccl::send(nothing, 1, DType::f32, 1 - group.places.self, group.communicator, group.stream));
-        if (use.kinds.contains(CommKind::receive))
-            run(nccl::receive(nothing, 1, DType::f32, 1 - group.places.self, group.communicator, group.stream));
-        if (use.kinds.contains(CommKind::allToAll))
-            together(group, [&](const auto& keep) {
-                for (int member = 0; member < processes; ++member) {
-                    keep(nccl::send(nothing, 1, DType::f32, member, group.communicator, group.stream));
-                    keep(nccl::receive(nothing + 1 + member, 1, DType::f32, member, group.communicator, group.stream));
-                }
-            });
-    }
-
-    void put(const CommRequest& request, Group& group)
-    {
-        const Comm communicator = group.communicator;
-        const Tensor &input = request.input, &output = request.output;
-        const auto count = [](const Tensor& tensor) { return static_cast<std::size_t>(tensor.elements()); };
-        const auto run = [&](Result result) { check(result, communicator, group); };
-        switch (request.kind) {
-        case CommKind::allReduce:
-            return run(
-                nccl::allReduce(input.data, output.data, count(input), input.type, request.reduce, communicator, group.stream));
-        case CommKind::reduceScatter:
-            return run(nccl::reduceScatter(input.data, output.data, count(output), input.type, request.reduce, communicator,
-                                           group.stream));
-        case CommKind::allGather:
-            if (output.elements() != input.elements() * request.group->size())
-                throw sim::Error("NCCL gathers equal parts only: " + request.what + " gives " + std::to_string(input.rows) +
-                                 " rows of " + std::to_string(output.rows) + " to " + std::to_string(request.group->size()) +
-                                 " members.");
-            return run(nccl::allGather(input.data, output.data, count(input), input.type, communicator, group.stream));
-        case CommKind::broadcast:
-            return run(nccl::broadcast(input.data, output.data, count(output), output.type, 0, communicator, group.stream));
-        case CommKind::send:
-            return run(nccl::send(input.data, count(input), input.type, request.peer, communicator, group.stream));
-        case CommKind::receive:
-            return run(nccl::receive(output.data, count(output), output.type, request.peer, communicator, group.stream));
-        case CommKind::allToAll:
-            return allToAll(request, group);
-        case CommKind::barrier:
-            return run(nccl::allReduce(group.nothing, group.nothing, 1, DType::f32, ReduceOp::max, communicator, group.stream));
-        }
-    }
-
-    void allToAll(const CommRequest& request, Group& group)
-    {
-        together(group, [&](const auto& keep) {
-            std::int64_t sent = 0, received = 0;
-            for (int member = 0; member < request.group->size(); ++member) {
-                const auto place = static_cast<std::size_t>(member);
-                if (const std::int64_t rows = request.sendRows[place]; rows > 0) {
-                    const Tensor part = request.input.rowRange(sent, rows);
-                    keep(nccl::send(part.data, static_cast<std::size_t>(part.elements()), part.type, member, group.communicator,
-                                    group.stream));
-                    sent += rows;
-                }
-                if (const std::int64_t rows = request.receiveRows[place]; rows > 0) {
-                    const Tensor part = request.output.rowRange(received, rows);
-                    keep(nccl::receive(part.data, static_cast<std::size_t>(part.elements()), part.type, member,
-                                       group.communicator, group.stream));
-                    received += rows;
-                }
-            }
-        });
-    }
-
-    /// calls(keep): several calls of NCCL as one operation; keep(result) of each.
-    template <class Calls>
-    void together(const Group& group, const Calls& calls)
-    {
-        check(nccl::groupStart(), nullptr, group);
-        Result result = Result::success;
-        calls([&](Result next) { result = accepted(result) ? next : result; });
-        const Result end = nccl::groupEnd(); // always, or the next call joins this group
-        check(accepted(result) ? end : result, group.communicator, group);
+        return {.communicator = group.communicator,
+                .stream = group.stream,
+                .members = group.processes.size(),
+                .self = group.places.self,
+                .nothing = static_cast<float*>(group.nothing),
+                .check = [this, &group](Result result, Comm communicator) { check(result, communicator, group); }};
     }
 
     /// Until the call has been taken (its kernel is on the stream), or the run ends.
@@ -498,18 +407,16 @@ private:
             return;
         const std::string why =
             "NCCL failed in group " + group.name + ": " + nccl::errorText(result) + " (" + nccl::lastError(communicator) + ").";
-        requestAbort(why);
+        m_watch.request(why);
         throw sim::Error(why);
     }
-
-    static bool accepted(Result result) { return result == Result::success || result == Result::inProgress; }
 
     /// Whether a communicator comes to rest in time.
     bool settled(Comm communicator, std::chrono::steady_clock::time_point deadline) const
     {
         Result state = Result::inProgress;
         while (nccl::asyncError(communicator, state) == Result::success && state == Result::inProgress) {
-            if (m_aborting || std::chrono::steady_clock::now() > deadline)
+            if (m_watch.isRequested() || std::chrono::steady_clock::now() > deadline)
                 return false;
             std::this_thread::yield();
         }
@@ -519,7 +426,7 @@ private:
     bool allFinalized()
     {
         for (const auto& [id, group] : m_groups)
-            if (!group.communicator || !accepted(nccl::finalize(group.communicator)))
+            if (!group.communicator || !isAccepted(nccl::finalize(group.communicator)))
                 return false;
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
         return std::all_of(m_groups.begin(), m_groups.end(),
@@ -542,55 +449,13 @@ private:
         nccl::groupEnd();
     }
 
-    std::string reason()
+    /// For the watch.
+    void abortAll(const std::string& why)
     {
-        const std::lock_guard lock(m_wakeMutex);
-        return m_why;
-    }
-
-    /// Any thread; does not block. The watchdog does the rest.
-    void requestAbort(const std::string& why)
-    {
-        {
-            const std::lock_guard lock(m_wakeMutex);
-            if (m_why.empty())
-                m_why = why;
-            m_aborting = true;
-        }
-        m_wake.notify_all();
-    }
-
-    void watch()
-    {
-        constexpr std::chrono::milliseconds kPeriod{50};
-        bool aborted = false;
-        for (;;) {
-            std::string why, late;
-            {
-                std::unique_lock lock(m_wakeMutex);
-                m_wake.wait_for(lock, kPeriod, [&] { return m_ending || (m_aborting && !aborted); });
-                if (m_ending)
-                    return;
-                why = m_why;
-                if (!m_setsUp.empty() && std::chrono::steady_clock::now() - m_setUpSince > m_setUpWithin)
-                    late = std::exchange(m_setsUp, "");
-            }
-            if (!late.empty()) {
-                requestAbort("NCCL has not set up " + late + " within " + std::to_string(m_setUpWithin.count()) +
-                             " ms: one of them has not come to it, or cannot be reached. NCCL_DEBUG=INFO tells more, and "
-                             "NCCL_SOCKET_IFNAME chooses the network.");
-                continue;
-            }
-            if (m_aborting && !aborted) {
-                aborted = true;
-                m_store.abort(why);
-                const LastResort ends = endsInTime(why, kAbortedWithin);
-                const std::lock_guard lock(m_mutex);
-                abortGroups();
-            } else if (!aborted) {
-                lookForErrors();
-            }
-        }
+        m_store.abort(why);
+        const LastResort ends = endsInTime(why, kAbortedWithin);
+        const std::lock_guard lock(m_mutex);
+        abortGroups();
     }
 
     void lookForErrors()
@@ -600,9 +465,9 @@ private:
             return;
         for (const auto& [id, group] : m_groups) {
             Result state = Result::success;
-            if (group.communicator && nccl::asyncError(group.communicator, state) == Result::success && !accepted(state)) {
-                requestAbort("NCCL failed in group " + group.name + ": " + nccl::errorText(state) + " (" +
-                             nccl::lastError(group.communicator) + ").");
+            if (group.communicator && nccl::asyncError(group.communicator, state) == Result::success && !isAccepted(state)) {
+                m_watch.request("NCCL failed in group " + group.name + ": " + nccl::errorText(state) + " (" +
+                                nccl::lastError(group.communicator) + ").");
                 return;
             }
         }
@@ -614,25 +479,17 @@ private:
     SendsUnderWay m_sends;
     Store& m_store;
     const int m_gpu;
-    const std::vector<int> m_processOf; ///< [rank]
-    const std::chrono::milliseconds m_setUpWithin;
+    const std::vector<int> m_processOf;           ///< [rank]
     const std::unique_ptr<Communicator> m_inside; ///< between ranks of this process
     std::size_t m_ranks = 1;                      ///< of this process
     std::string m_name;
     EventPool m_events;
     std::shared_ptr<void> m_onAbort;
 
-    std::mutex m_mutex; ///< NCCL and m_groups
+    std::mutex m_mutex; ///< NCCL, and what is in m_groups
     std::map<int, Group> m_groups;
 
-    std::mutex m_wakeMutex; ///< m_why, m_setsUp, m_setUpSince, m_ending
-    std::condition_variable m_wake;
-    std::string m_why;    ///< of an abort; "" while there is none
-    std::string m_setsUp; ///< what is being set up; "": nothing
-    std::chrono::steady_clock::time_point m_setUpSince;
-    std::atomic<bool> m_aborting{false};
-    bool m_ending = false;
-    std::thread m_watchdog;
+    AbortWatch m_watch; ///< the last member: its thread uses the others
 };
 
 } // namespace

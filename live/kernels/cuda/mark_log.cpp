@@ -3,6 +3,7 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <limits>
 
@@ -51,7 +52,7 @@ std::int64_t MarkLog::put(Stream stream)
     }
     if (m_puts % kHarvestEvery == 0)
         harvest(kFewMisses);
-    const std::int64_t mark = next();
+    const std::int64_t mark = next(kAhead);
     putEvent(mark, stream);
     return mark;
 }
@@ -59,7 +60,7 @@ std::int64_t MarkLog::put(Stream stream)
 std::int64_t MarkLog::promise()
 {
     const std::lock_guard lock(m_mutex);
-    return m_keeps ? next() : 0;
+    return m_keeps ? next(kPromised) : 0;
 }
 
 void MarkLog::putPromised(std::int64_t mark, Stream stream)
@@ -79,8 +80,10 @@ std::uint64_t MarkLog::graphStarted(std::span<const std::int64_t> marks, std::sp
     const Event gate = take();
     recordEvent(gate, stream);
     m_gates.push_back({++m_run, gate});
-    for (std::size_t i = 0; i < marks.size(); ++i)
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        m_times[placeOf(marks[i])] = kAhead;
         m_ahead.push_back({placeOf(marks[i]), events[i], m_run});
+    }
     return m_run;
 }
 
@@ -111,9 +114,9 @@ Event MarkLog::take()
     return event;
 }
 
-std::int64_t MarkLog::next()
+std::int64_t MarkLog::next(std::int64_t state)
 {
-    m_times.push_back(0);
+    m_times.push_back(state);
     return -static_cast<std::int64_t>(m_times.size());
 }
 
@@ -121,6 +124,7 @@ void MarkLog::putEvent(std::int64_t mark, Stream stream)
 {
     const Event event = take();
     recordEvent(event, stream);
+    m_times[placeOf(mark)] = kAhead;
     m_ahead.push_back({placeOf(mark), event, 0});
 }
 
@@ -147,10 +151,12 @@ bool MarkLog::hasCome(std::int64_t mark)
     const std::lock_guard lock(m_mutex);
     if (isKnown(mark))
         return true;
+    if (timeOf(mark) == kPromised)
+        return false;
+    // From the end: who asks, asks after one of the last that were put.
     const auto ahead = std::find_if(m_ahead.rbegin(), m_ahead.rend(),
                                     [number = placeOf(mark)](const Ahead& each) { return each.mark == number; });
-    if (ahead == m_ahead.rend()) // promised
-        return false;
+    assert(ahead != m_ahead.rend());
     passGates();
     return !isOld(*ahead) && hasPassed(ahead->event);
 }
@@ -186,7 +192,7 @@ void MarkLog::harvest(std::size_t misses)
 
 bool MarkLog::isKnown(std::int64_t mark) const
 {
-    return mark >= 0 || timeOf(mark) != 0;
+    return mark >= 0 || timeOf(mark) > 0;
 }
 
 bool MarkLog::read(std::span<std::int64_t> marks)

@@ -58,8 +58,9 @@ private:
         std::uint64_t run;
         Event event;
     };
+    static constexpr std::int64_t kAhead = 0, kPromised = -1;
     Event take();
-    std::int64_t next();
+    std::int64_t next(std::int64_t state);
     void putEvent(std::int64_t mark, Stream);
     void beat(Stream);
     /// Whether its event says something old.
@@ -78,7 +79,7 @@ private:
     const Stream m_stream;
     std::mutex m_mutex;
     bool m_keeps = false;
-    std::vector<std::int64_t> m_times; ///< by mark, -1 - i; 0: not passed yet
+    std::vector<std::int64_t> m_times; ///< by mark, -1 - i; kAhead: not passed yet, kPromised: not put yet
     std::vector<Ahead> m_ahead;
     std::vector<Event> m_free;
     std::deque<Gate> m_gates;

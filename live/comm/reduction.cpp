@@ -13,36 +13,53 @@ namespace {
 constexpr std::int64_t kPieceBytes = 64 << 10;
 constexpr std::int64_t kCopyPieceBytes = 256 << 10;
 
-template <class T>
-T combine(ReduceOp op, T a, T b)
-{
-    return op == ReduceOp::sum ? static_cast<T>(a + b) : std::max(a, b);
-}
+template <class T, std::size_t Bytes>
+struct Register {
+    typedef T Type __attribute__((vector_size(Bytes))); // NOLINT(modernize-use-using): the attribute
+};
 
 /// Elements first…last. The sums of a block stay in registers while the members are gone through, so each input is read once and
-/// each output is written once.
-template <class T, ReduceOp op>
+/// each output is written once. As vectors, not as an array of elements: that one GCC 12 keeps in memory, and waits at each turn
+/// for what it has just stored there.
+template <class T, ReduceOp op, std::size_t Bytes, std::size_t Registers>
 [[gnu::always_inline]] inline void reduceRange(std::int64_t first, std::int64_t last, std::span<const void* const> inputs,
                                                std::span<void* const> outputs)
 {
-    constexpr std::int64_t kBlock = 256 / static_cast<std::int64_t>(sizeof(T)); // 4 AVX-512, 8 AVX registers
-    const auto input = [&](std::size_t member) { return static_cast<const T*>(inputs[member]); };
+    using Vector = typename Register<T, Bytes>::Type;
+    constexpr std::size_t kLanes = Bytes / sizeof(T);
+    constexpr auto kBlock = static_cast<std::int64_t>(kLanes * Registers);
     std::int64_t i = first;
     for (; i + kBlock <= last; i += kBlock) {
-        T sum[kBlock]; // NOLINT(modernize-avoid-c-arrays): registers
-        std::memcpy(sum, input(0) + i, sizeof sum);
-        for (std::size_t member = 1; member < inputs.size(); ++member) {
-            const T* const values = input(member) + i;
-            for (std::int64_t k = 0; k < kBlock; ++k)
-                sum[k] = combine(op, sum[k], values[k]);
+        Vector sums[Registers]; // NOLINT(modernize-avoid-c-arrays): registers
+        const T* const firstValues = static_cast<const T*>(inputs[0]) + i;
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < Registers; ++k)
+            std::memcpy(&sums[k], firstValues + k * kLanes, Bytes);
+        for (const void* const other : inputs.subspan(1)) {
+            const T* const values = static_cast<const T*>(other) + i;
+#pragma GCC unroll 8
+            for (std::size_t k = 0; k < Registers; ++k) {
+                Vector value;
+                std::memcpy(&value, values + k * kLanes, Bytes);
+                if constexpr (op == ReduceOp::sum)
+                    sums[k] += value;
+                else
+                    sums[k] = sums[k] < value ? value : sums[k];
+            }
         }
-        for (void* const output : outputs)
-            std::memcpy(static_cast<T*>(output) + i, sum, sizeof sum);
+        for (void* const output : outputs) {
+            T* const to = static_cast<T*>(output) + i;
+#pragma GCC unroll 8
+            for (std::size_t k = 0; k < Registers; ++k)
+                std::memcpy(to + k * kLanes, &sums[k], Bytes);
+        }
     }
     for (; i < last; ++i) {
-        T sum = input(0)[i];
-        for (std::size_t member = 1; member < inputs.size(); ++member)
-            sum = combine(op, sum, input(member)[i]);
+        T sum = static_cast<const T*>(inputs[0])[i];
+        for (const void* const other : inputs.subspan(1)) {
+            const T value = static_cast<const T*>(other)[i];
+            sum = op == ReduceOp::sum ? static_cast<T>(sum + value) : std::max(sum, value);
+        }
         for (void* const output : outputs)
             static_cast<T*>(output)[i] = sum;
     }
@@ -51,7 +68,7 @@ template <class T, ReduceOp op>
 template <class T, ReduceOp op>
 void reduceAnywhere(std::int64_t first, std::int64_t last, std::span<const void* const> inputs, std::span<void* const> outputs)
 {
-    reduceRange<T, op>(first, last, inputs, outputs);
+    reduceRange<T, op, 16, 8>(first, last, inputs, outputs);
 }
 
 // Elementwise sums have the same bits in registers of any width.
@@ -60,13 +77,13 @@ template <class T, ReduceOp op>
 [[gnu::target("avx2")]] void reduceAvx2(std::int64_t first, std::int64_t last, std::span<const void* const> inputs,
                                         std::span<void* const> outputs)
 {
-    reduceRange<T, op>(first, last, inputs, outputs);
+    reduceRange<T, op, 32, 8>(first, last, inputs, outputs);
 }
 template <class T, ReduceOp op>
 [[gnu::target("avx512f")]] void reduceAvx512(std::int64_t first, std::int64_t last, std::span<const void* const> inputs,
                                              std::span<void* const> outputs)
 {
-    reduceRange<T, op>(first, last, inputs, outputs);
+    reduceRange<T, op, 64, 8>(first, last, inputs, outputs);
 }
 #endif
 

@@ -33,16 +33,15 @@ public:
     void add(const Tensor& x, const Tensor& y) override { cpu::add(m_parallel, x, y); }
     void fromHost(const void* host, const Tensor& to) override
     {
-        const auto bytes = static_cast<std::size_t>(to.columns * bytesOf(to.type));
-        for (std::int64_t row = 0; bytes > 0 && row < to.rows; ++row)
-            std::memcpy(to.rowRange(row, 1).data, static_cast<const std::byte*>(host) + static_cast<std::size_t>(row) * bytes,
-                        bytes);
+        eachRun(to, [host](std::byte* ours, std::int64_t offset, std::int64_t bytes) {
+            std::memcpy(ours, static_cast<const std::byte*>(host) + offset, static_cast<std::size_t>(bytes));
+        });
     }
     void toHost(const Tensor& from, void* host) override
     {
-        const auto bytes = static_cast<std::size_t>(from.columns * bytesOf(from.type));
-        for (std::int64_t row = 0; bytes > 0 && row < from.rows; ++row)
-            std::memcpy(static_cast<std::byte*>(host) + static_cast<std::size_t>(row) * bytes, from.rowRange(row, 1).data, bytes);
+        eachRun(from, [host](const std::byte* ours, std::int64_t offset, std::int64_t bytes) {
+            std::memcpy(static_cast<std::byte*>(host) + offset, ours, static_cast<std::size_t>(bytes));
+        });
     }
     void synchronize() override {}
 
@@ -256,6 +255,21 @@ private:
     using M = Matrix<const T>;
     using W = Matrix<T>;
 
+    /// visit(address, bytes from the start of the whole, bytes) of pieces whose bytes lie side by side, spread over workers: what
+    /// a host gives is long when weights are made or read.
+    template <class Visit>
+    void eachRun(const Tensor& tensor, const Visit& visit)
+    {
+        constexpr std::int64_t kPiece = 256 << 10;
+        const bool whole = tensor.contiguous();
+        const std::int64_t row = tensor.columns * bytesOf(tensor.type), run = whole ? tensor.rows * row : row;
+        for (std::int64_t index = 0; run > 0 && index < (whole ? 1 : tensor.rows); ++index) {
+            std::byte* const ours = tensor.rowRange(index, 1).template as<std::byte>();
+            m_parallel.over(run, kPiece, [&](std::int64_t first, std::int64_t last) {
+                visit(ours + first, index * row + first, last - first);
+            });
+        }
+    }
     void publish(const Tensor& master, const Tensor& parameter)
     {
         if (parameter.data != master.data)

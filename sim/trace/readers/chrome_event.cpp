@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <limits>
 
 namespace sim {
 namespace {
@@ -23,168 +21,16 @@ std::string lowered(std::string text)
     return text;
 }
 
-std::optional<OpClass> ownClass(std::string_view name)
-{
-    for (int c = 0; c < kOpClassCount; ++c)
-        if (name == opClassName(static_cast<OpClass>(c)))
-            return static_cast<OpClass>(c);
-    return std::nullopt;
-}
-
 } // namespace
 
-/// Those arguments that readers use, as written.
-struct ChromeEvents::Arguments {
-    explicit Arguments(std::string_view written)
-    {
-        forEachMember(written, [&](std::string_view key, std::string_view value) {
-            switch (key.size()) {
-            case 3:
-                if (is(key, "Seq"))
-                    sequence = value;
-                break;
-            case 5:
-                if (is(key, "dtype"))
-                    dtype = value;
-                else if (is(key, "bytes"))
-                    bytes = value;
-                break;
-            case 6:
-                if (is(key, "device"))
-                    device = value;
-                break;
-            case 8:
-                if (is(key, "Src Rank"))
-                    source = value;
-                else if (is(key, "Dst Rank"))
-                    destination = value;
-                break;
-            case 10:
-                if (is(key, "Group size"))
-                    size = value;
-                break;
-            case 11:
-                if (is(key, "correlation"))
-                    correlation = value;
-                else if (is(key, "External id") || is(key, "external id"))
-                    externalId = value;
-                break;
-            case 13:
-                if (is(key, "In msg nelems"))
-                    inElements = value;
-                break;
-            case 14:
-                if (is(key, "Out msg nelems"))
-                    outElements = value;
-                break;
-            case 15:
-                if (is(key, "Collective name"))
-                    collective = value;
-                break;
-            case 17:
-                if (is(key, "Global rank start"))
-                    start = value;
-                break;
-            case 18:
-                if (is(key, "Process Group Name"))
-                    group = value;
-                else if (is(key, "Global rank stride"))
-                    stride = value;
-                break;
-            case 19:
-                if (is(key, "Process Group Ranks"))
-                    ranks = value;
-                break;
-            case 25:
-                if (is(key, "Process Group Description"))
-                    description = value;
-                break;
-            default:
-                break;
-            }
-        });
-    }
-    std::string_view sequence, dtype, device, source, destination, size, correlation, externalId, inElements, outElements,
-        collective, start, stride, group, ranks, description, bytes;
-};
-
-/// The tensors that an operator was given, as written; nothing of long lists.
-struct ChromeEvents::Inputs {
-    explicit Inputs(std::string_view args)
-    {
-        forEachMember(args, [this](std::string_view key, std::string_view value) {
-            if (key == "Input Dims")
-                dims = value;
-            else if (key == "Input type")
-                types = value;
-            else if (key == "Collective name")
-                saysCollective = true;
-        });
-        constexpr std::size_t kLongest = 4096; // of a list of tensors nothing is told
-        if (dims.size() + types.size() > kLongest)
-            dims = types = {};
-    }
-    std::string_view dims, types;
-    bool saysCollective = false;
-};
-
 ChromeEvents::ChromeEvents(RecordingBuilder& builder, const ReadingFile& file) : m_builder(builder), m_file(file) {}
-
-/// MTIA's rows hold all that its command processors were asked for: programs, transfers of memory, events.
-RecordedKind ChromeEvents::kindOfRequest(std::string_view name)
-{
-    if (name == "dma_request")
-        return RecordedKind::memcpy;
-    if (name == "event_wait" || name == "event_record")
-        return RecordedKind::synchronization;
-    return isCommunicationKernel(name) ? RecordedKind::communication : RecordedKind::kernel;
-}
 
 ChromeEvents::Category ChromeEvents::categoryOf(std::string_view written)
 {
     for (const auto& [name, category] : m_categories)
         if (name == written)
             return category;
-    struct Known {
-        std::string_view name;
-        Category category;
-    };
-    constexpr auto kKnown = std::to_array<Known>({{"kernel", Category::kernel},
-                                                  {"gpu_memcpy", Category::memcpy},
-                                                  {"memcpy", Category::memcpy},
-                                                  {"gpu_memset", Category::memset},
-                                                  {"memset", Category::memset},
-                                                  {"gpu_user_annotation", Category::gpuAnnotation},
-                                                  {"cpu_op", Category::cpuOp},
-                                                  {"operator", Category::cpuOp},
-                                                  {"cuda_runtime", Category::runtime},
-                                                  {"cuda_driver", Category::runtime},
-                                                  {"hip_runtime", Category::runtime},
-                                                  {"xpu_runtime", Category::runtime},
-                                                  {"xpu_driver", Category::runtime},
-                                                  {"hpu_op", Category::runtime},
-                                                  {"mtia_ccp_events", Category::request},
-                                                  {"mtia_runtime", Category::runtime},
-                                                  {"glow_runtime", Category::runtime},
-                                                  {"privateuse1_runtime", Category::runtime},
-                                                  {"privateuse1_driver", Category::runtime},
-                                                  {"runtime", Category::runtime},
-                                                  {"user_annotation", Category::annotation},
-                                                  {"python_function", Category::pythonFunction},
-                                                  {"cuda_sync", Category::synchronization},
-                                                  {"overhead", Category::overhead},
-                                                  {"ac2g", Category::launchFlow},
-                                                  {"async_cpu_to_gpu", Category::launchFlow},
-                                                  {"async_gpu", Category::launchFlow},
-                                                  {"async", Category::launchFlow},
-                                                  {"fwdbwd", Category::passFlow},
-                                                  {"forward_backward", Category::passFlow},
-                                                  {"communication", Category::communication},
-                                                  {"host communication", Category::hostCommunication},
-                                                  {"cpu_instant_event", Category::memory}});
-    const std::string name = lowered(std::string(inside(written)));
-    const auto* const found = std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& known) { return known.name == name; });
-    const Category category = found != kKnown.end() ? found->category : ownClass(name) ? Category::own : Category::other;
+    const Category category = categoryOfWord(lowered(std::string(inside(written))));
     constexpr std::size_t kMostRemembered = 64;
     if (m_categories.size() < kMostRemembered)
         m_categories.emplace_back(written, category);
@@ -370,14 +216,14 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
     if (kind == RecordedKind::cpuOp && isShapedOperator(text))
         takeShape(event.args, span, text);
     if (kind == RecordedKind::hostCommunication && !wantsArguments) {
-        const Inputs inputs(event.args);
+        const ChromeInputs inputs(event.args);
         wantsArguments = inputs.saysCollective; // of a trace that was written again
         if (!wantsArguments)
             m_hostCalls.note(m_builder, span, text, inputs.dims, inputs.types);
     }
     if (!wantsArguments)
         return nullptr;
-    const Arguments arguments(event.args);
+    const ChromeArguments arguments(event.args);
     if (isDeviceWork(kind)) {
         if (const int device = smallNumber(arguments.device, -1); device >= 0) {
             m_builder.at(track).device = device;
@@ -397,14 +243,14 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
 
 void ChromeEvents::takeShape(std::string_view args, std::uint32_t span, const std::string& op)
 {
-    const Inputs inputs(args);
+    const ChromeInputs inputs(args);
     if (inputs.dims.empty())
         return;
     m_builder.addShape(span, op + '\x1f' + std::string(inputs.types) + '\x1f' + std::string(inputs.dims),
                        {.op = op, .dtype = firstTensorType(inputs.types), .dims = inputDims(inputs.dims)});
 }
 
-void ChromeEvents::takeCollective(const Arguments& arguments, std::uint32_t span, bool isKernel, std::uint32_t name)
+void ChromeEvents::takeCollective(const ChromeArguments& arguments, std::uint32_t span, bool isKernel, std::uint32_t name)
 {
     RecordedCollective collective;
     (isKernel ? collective.span : collective.hostSpan) = span;
@@ -433,7 +279,7 @@ void ChromeEvents::takeCollective(const Arguments& arguments, std::uint32_t span
 }
 
 /// Arguments cut lists of over thirty ranks: start, stride and size tell them again.
-std::int32_t ChromeEvents::groupOf(const Arguments& arguments)
+std::int32_t ChromeEvents::groupOf(const ChromeArguments& arguments)
 {
     std::string key;
     for (const std::string_view part :

@@ -1,6 +1,8 @@
 // One event of a Chrome trace: its members as written, and what they become.
 #pragma once
 
+#include "sim/trace/readers/chrome_arguments.h"
+#include "sim/trace/readers/chrome_category.h"
 #include "sim/trace/readers/host_calls.h"
 #include "sim/trace/readers/json_scan.h"
 #include "sim/trace/readers/reading.h"
@@ -38,34 +40,12 @@ public:
     int slices() const { return m_slices; }
 
 private:
-    struct Arguments;
-    struct Inputs;
-    enum class Category : std::uint8_t {
-        kernel,
-        request,
-        memcpy,
-        memset,
-        gpuAnnotation,
-        cpuOp,
-        runtime,
-        annotation,
-        pythonFunction,
-        synchronization,
-        overhead,
-        launchFlow,
-        passFlow,
-        memory,
-        own,
-        communication,
-        hostCommunication,
-        other
-    };
+    using Category = ChromeCategory;
     struct Row {
         std::uint32_t track = 0;
         std::vector<std::uint32_t> open; ///< spans of B without their E
     };
     Category categoryOf(std::string_view written);
-    static RecordedKind kindOfRequest(std::string_view name);
     std::uint32_t nameOf(std::string_view written);
     Row& rowOf(const ChromeEvent&);
     const char* takeSpan(const ChromeEvent&, std::int64_t startNs, std::int64_t durationNs);
@@ -73,10 +53,10 @@ private:
     const char* takeCounter(const ChromeEvent&, std::int64_t ns);
     void takeInstant(const ChromeEvent&, std::int64_t ns);
     const char* takeFlow(const ChromeEvent&, std::int64_t ns);
-    void takeCollective(const Arguments&, std::uint32_t span, bool isKernel, std::uint32_t name);
+    void takeCollective(const ChromeArguments&, std::uint32_t span, bool isKernel, std::uint32_t name);
     void takeShape(std::string_view args, std::uint32_t span, const std::string& op);
     void takeOwn(const ChromeEvent&, std::uint32_t span, std::uint32_t track);
-    std::int32_t groupOf(const Arguments&);
+    std::int32_t groupOf(const ChromeArguments&);
 
     RecordingBuilder& m_builder;
     const ReadingFile& m_file;

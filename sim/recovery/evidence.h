@@ -103,6 +103,8 @@ struct RankEvidence {
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
     std::vector<StepMark> steps; ///< by number
+    /// First and last of several recordings that were made one after another; empty where it is one.
+    std::vector<std::pair<std::int64_t, std::int64_t>> windows;
 };
 
 struct GroupEvidence {

@@ -36,6 +36,7 @@ public:
     RankEvidence read()
     {
         m_result.host = m_rank.host;
+        m_result.windows = m_rank.windows;
         m_result.multiplicity = m_rank.multiplicity;
         m_result.coordinates = coordinatesOfName(m_rank.name);
         findWaits();
@@ -386,17 +387,25 @@ RunEvidence evidenceOf(const Recording& recording)
         messageOf[ends.toRank].try_emplace(ends.toSpan, MessageOfSpan{number, numbers.ofRank[ends.fromRank]});
     }
     const LaunchNames launchNames(recording);
+    std::size_t unknown = 0;
     std::vector<std::size_t> taken; // ranks of the recording
     for (std::size_t r = 0; r < recording.ranks.size(); ++r) {
         const int rank = numbers.ofRank[r];
         if (rank < 0)
-            evidence.problems.push_back(
-                "a file does not say which rank it is of, nor does its name: it is left out until somebody says");
+            ++unknown;
         else if (!taken.empty() && numbers.ofRank[taken.back()] == rank)
             evidence.problems.push_back("rank " + std::to_string(rank) + " is recorded twice; the second is left out");
         else
             taken.push_back(r);
     }
+    if (unknown == 1)
+        evidence.problems.emplace_back(
+            "a file does not say which rank it is of, nor does its name: it is left out until somebody says");
+    else if (unknown > 1)
+        evidence.problems.push_back(
+            std::to_string(unknown) +
+            " files do not say which ranks they are of, nor do their names: they are left out until somebody "
+            "says");
     if (!numbers.assumed.empty())
         std::sort(taken.begin(), taken.end(),
                   [&](std::size_t a, std::size_t b) { return numbers.ofRank[a] < numbers.ofRank[b]; });

@@ -34,8 +34,13 @@ RankNumbers numbersOf(const Recording& recording)
         !ranks.empty() && std::all_of(ranks.begin(), ranks.end(), [](const RankRecording& rank) { return rank.rank < 0; });
     if (isFree && ranks.size() == 1 && recording.worldSize <= 1) {
         numbers.ofRank.front() = 0;
-        numbers.assumed = "the file does not say which rank it is of, nor does its name: as there is no other it is looked at as "
-                          "rank 0";
+        numbers.assumed =
+            ranks.front().windows.empty()
+                ? "the file does not say which rank it is of, nor does its name: as there is no other it is looked at "
+                  "as rank 0"
+                : "no file says which rank it is of: all " + std::to_string(ranks.front().windows.size()) +
+                      " are of one process, recorded one after another, and as there is no other it is looked at as "
+                      "rank 0";
     } else if (isFree && ranks.size() > 1 && recording.worldSize == 0 && haveGpusOfTheirOwn(ranks)) {
         std::vector<std::size_t> order(ranks.size());
         std::iota(order.begin(), order.end(), std::size_t{0});

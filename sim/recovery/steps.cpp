@@ -43,11 +43,13 @@ struct Extent {
     std::int64_t first = INT64_MAX, last = INT64_MIN;
 };
 
-Extent extentOf(const RankEvidence& rank)
+Extent extentOf(const RankEvidence& rank, std::pair<std::int64_t, std::int64_t> within = {INT64_MIN, INT64_MAX})
 {
     Extent extent;
-    const auto take = [&extent](const auto& spans) {
+    const auto take = [&](const auto& spans) {
         for (const auto& span : spans) {
+            if (span.startNs < within.first || span.startNs > within.second)
+                continue;
             extent.first = std::min(extent.first, span.startNs);
             extent.last = std::max(extent.last, span.endNs);
         }
@@ -302,6 +304,22 @@ std::vector<std::int64_t> startsByOptimizer(const RankEvidence& rank, const Kern
     return starts;
 }
 
+/// Between two recordings nothing is known: a step ends with the one that it began in.
+void endWithWindows(RecoveredSteps& result, const RunEvidence& evidence)
+{
+    if (std::all_of(evidence.ranks.begin(), evidence.ranks.end(), [](const RankEvidence& rank) { return rank.windows.empty(); }))
+        return;
+    for (RecoveredStep& step : result.steps) {
+        step.endNs = INT64_MIN;
+        for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
+            for (const auto& [first, last] : evidence.ranks[r].windows)
+                if (step.rankStartNs[r] >= first && step.rankStartNs[r] <= last)
+                    step.rankEndNs[r] = std::min(step.rankEndNs[r], last);
+            step.endNs = std::max(step.endNs, step.rankEndNs[r]);
+        }
+    }
+}
+
 RecoveredSteps stepsOf(const RunEvidence& evidence)
 {
     RecoveredSteps result;
@@ -415,7 +433,24 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
         result.sure = endWithOptimizer ? 0.8 : 0.5;
     } else {
         if (std::any_of(whole.begin(), whole.end(), [](const Extent& e) { return e.first > e.last; })) {
-            result.problems.emplace_back("a rank has no spans: no steps were recovered");
+            result.problems.emplace_back("no kernel, collective or annotation of a rank was recorded: no steps were recovered");
+            return result;
+        }
+        const std::size_t windows = evidence.ranks.front().windows.size();
+        const bool areAsMany = std::all_of(evidence.ranks.begin(), evidence.ranks.end(),
+                                           [windows](const RankEvidence& rank) { return rank.windows.size() == windows; });
+        if (windows >= 2 && areAsMany) {
+            for (std::size_t k = 0; k < windows; ++k) {
+                std::vector<Extent> extents;
+                for (const RankEvidence& rank : evidence.ranks)
+                    extents.push_back(extentOf(rank, rank.windows[k]));
+                if (std::none_of(extents.begin(), extents.end(), [](const Extent& e) { return e.first > e.last; }))
+                    addStep(result, evidence, static_cast<std::int64_t>(k), extents);
+            }
+            result.areGuessed = true;
+            result.evidence =
+                "no marks: each of " + std::to_string(windows) + " recordings, made one after another, is taken for one step";
+            result.sure = 0.3;
             return result;
         }
         addStep(result, evidence, 0, whole);
@@ -441,6 +476,7 @@ std::vector<std::size_t> RecoveredSteps::usual() const
 RecoveredSteps recoverSteps(const RunEvidence& evidence, bool isOneClock)
 {
     RecoveredSteps result = stepsOf(evidence);
+    endWithWindows(result, evidence);
     for (RecoveredStep& step : result.steps) {
         step.isOneClock = isOneClock;
         for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)

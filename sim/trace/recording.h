@@ -179,7 +179,7 @@ struct RecordedSpans {
 /// One rank's (or, where `rank` is -1, one unknown worker's) part of a recording.
 struct RankRecording {
     int rank = -1;            ///< of the world; -1: the file does not say, somebody has to
-    std::string rankEvidence; ///< "distributedInfo", "file name", "flight recorder", "process name"; "" where unknown
+    std::string rankEvidence; ///< "distributedInfo", "file name", "flight recorder", "process name", …; "" where unknown
     std::string name;         ///< of its process, where a file holds several: "rank 5 (dp0 pp1 cp0 tp1)"
     int multiplicity = 1;     ///< ranks that this one stands for (folded simulations)
     int worldSize = 0;        ///< as this file says; 0: it does not
@@ -198,6 +198,8 @@ struct RankRecording {
     std::vector<RecordedCounter> counters;
     std::int64_t firstNs = 0, lastNs = 0; ///< start of the first and end of the last complete event, also of
                                           ///< those left out; 0, 0 if there is none
+    /// First and last of each of several recordings that it was put together from, one after another; empty where it is one.
+    std::vector<std::pair<std::int64_t, std::int64_t>> windows;
 };
 
 /// From a span of one rank to one of another (or the same): a send and its receive.

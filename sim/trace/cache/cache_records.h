@@ -142,6 +142,10 @@ void cacheRank(Archive& archive, Of& rank)
     archive(rank.events);
     archive(rank.firstNs);
     archive(rank.lastNs);
+    archive.list(rank.windows, [&](auto& window) {
+        archive(window.first);
+        archive(window.second);
+    });
 }
 
 /// What of a rank is neither a column nor said by cacheRank().

@@ -116,6 +116,10 @@ void checkRank(const RankRecording& rank, const Recording& shared)
     must(rank.multiplicity >= 1 && rank.multiplicity <= kMostRanksOfAJob, "it stands for no number of ranks");
     must(rank.device >= -1 && isPlace(rank.file, shared.files.size()), "it is of no file");
     must(isTime(rank.firstNs) && isTime(rank.lastNs) && rank.firstNs <= rank.lastNs, "it ends before it begins");
+    must(std::all_of(
+             rank.windows.begin(), rank.windows.end(),
+             [](const auto& window) { return isTime(window.first) && isTime(window.second) && window.first <= window.second; }),
+         "a part of it ends before it begins");
     must(rank.spans.size() < kNoSpan, "it has more spans than can be counted");
     checkColumns(rank.spans, shared);
     checkTracks(rank);

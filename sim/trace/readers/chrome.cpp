@@ -306,10 +306,8 @@ private:
     {
         RankRecording& about = m_builder.about;
         takeDistributedInfo();
-        if (about.rank < 0) {
-            about.rank = rankOfFileName(m_file.path);
-            about.rankEvidence = about.rank >= 0 ? "file name" : "";
-        }
+        if (about.rank < 0)
+            nameRankByFile(about, m_file.path);
         about.device = m_events.device();
         about.deviceName = deviceName(about.device);
         m_builder.file().format = m_events.isOwn() ? "Rankscope" : m_hasSchema || !m_distributed.is_null() ? "Kineto" : "Chrome";

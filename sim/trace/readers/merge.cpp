@@ -2,9 +2,11 @@
 
 #include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
+#include "sim/trace/readers/windows.h"
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace sim {
@@ -84,9 +86,37 @@ void scaleToGroup(const Recording& recording, RecordedCollective& collective)
         (collective.inElements < 0 ? collective.inElements : collective.outElements) = each * group.size;
 }
 
-bool overlap(const RankRecording& a, const RankRecording& b)
+bool overlap(const RankRecording& known, const RankRecording& rank)
 {
-    return a.spans.size() > 0 && b.spans.size() > 0 && a.firstNs < b.lastNs && b.firstNs < a.lastNs;
+    if (known.spans.size() == 0 || rank.spans.size() == 0)
+        return false;
+    const auto isWithin = [&rank](const std::pair<std::int64_t, std::int64_t>& window) {
+        return window.first < rank.lastNs && rank.firstNs < window.second;
+    };
+    return known.windows.empty() ? isWithin({known.firstNs, known.lastNs})
+                                 : std::any_of(known.windows.begin(), known.windows.end(), isWithin);
+}
+
+/// A number at the end of a name may count steps, or sizes of a batch: where no file says a world that has such a rank, those of
+/// a job are told apart by counting from 0 on, with few that are missing.
+void doubtNumberedFiles(Recording& recording)
+{
+    std::set<int> numbers;
+    std::size_t numbered = 0;
+    for (const RankRecording& rank : recording.ranks) {
+        if (rank.rank >= 0)
+            numbers.insert(rank.rank);
+        numbered += rank.rankEvidence == kNumberOfFile ? 1 : 0;
+    }
+    if (numbered == 0)
+        return;
+    const bool areCounted =
+        numbers.size() >= 2 && *numbers.begin() == 0 && static_cast<std::size_t>(*numbers.rbegin()) < 2 * numbers.size();
+    for (RankRecording& rank : recording.ranks)
+        if (rank.rankEvidence == kNumberOfFile && !areCounted && rank.rank >= rank.worldSize) {
+            rank.rank = -1;
+            rank.rankEvidence.clear();
+        }
 }
 
 } // namespace
@@ -180,6 +210,7 @@ Recording RecordingMerger::finish()
 
 void arrangeRanks(Recording& recording)
 {
+    doubtNumberedFiles(recording);
     std::vector<std::uint32_t> order(recording.ranks.size());
     std::iota(order.begin(), order.end(), 0U);
     const auto key = [&](std::uint32_t rank) { return static_cast<unsigned>(recording.ranks[rank].rank); }; // -1 comes last
@@ -190,6 +221,19 @@ void arrangeRanks(Recording& recording)
         std::uint32_t rank = 0, shift = 0;
     };
     std::vector<Place> placeOf(order.size());
+    std::map<std::string, std::size_t> workers; // among the unknown, by workerKey()
+    const auto areWindows = [&](const RankRecording& known, const RankRecording& rank) {
+        // Recorders of NCCL go on from one file to the next: between these nothing is missing.
+        const std::string& format = recording.files[static_cast<std::size_t>(rank.file)].format;
+        return format == recording.files[static_cast<std::size_t>(known.file)].format &&
+               (format == "Kineto" || format == "Chrome") && known.spans.size() > 0 && rank.spans.size() > 0 &&
+               !overlap(known, rank);
+    };
+    const auto join = [&](RankRecording& known, RankRecording& rank) {
+        if (areWindows(known, rank))
+            noteWindows(known, rank);
+        return joinRank(known, std::move(rank));
+    };
     for (const std::uint32_t from : order) {
         RankRecording& rank = recording.ranks[from];
         if (rank.rank >= 0 && !arranged.empty() && arranged.back().rank == rank.rank) {
@@ -198,7 +242,7 @@ void arrangeRanks(Recording& recording)
             const RecordedFile& before = recording.files[static_cast<std::size_t>(known.file)];
             const bool isOtherWorld = rank.worldSize > 0 && known.worldSize > 0 && rank.worldSize != known.worldSize;
             if (!isOtherWorld && (file.format != before.format || !overlap(known, rank))) {
-                placeOf[from] = {false, static_cast<std::uint32_t>(arranged.size() - 1), joinRank(known, std::move(rank))};
+                placeOf[from] = {false, static_cast<std::uint32_t>(arranged.size() - 1), join(known, rank)};
                 continue;
             }
             recording.problems.push_back(
@@ -210,22 +254,35 @@ void arrangeRanks(Recording& recording)
             rank.rank = -1;
             rank.rankEvidence.clear();
         }
+        if (const std::string process = rank.rank < 0 && rank.worldSize <= 1 ? workerKey(rank) : std::string();
+            !process.empty()) {
+            const auto [worker, isNew] = workers.try_emplace(process, unknown.size());
+            if (!isNew && areWindows(unknown[worker->second], rank)) {
+                placeOf[from] = {true, static_cast<std::uint32_t>(worker->second), join(unknown[worker->second], rank)};
+                continue;
+            }
+        }
         std::vector<RankRecording>& to = rank.rank >= 0 ? arranged : unknown;
         placeOf[from] = {rank.rank < 0, static_cast<std::uint32_t>(to.size()), 0};
         to.push_back(std::move(rank));
     }
     const auto known = static_cast<std::uint32_t>(arranged.size());
+    std::move(unknown.begin(), unknown.end(), std::back_inserter(arranged));
+    recording.ranks = std::move(arranged);
+    std::vector<std::vector<std::uint32_t>> movedTo; // [rank], of those whose rows were joined
+    for (RankRecording& rank : recording.ranks)
+        movedTo.push_back(rank.windows.empty() ? std::vector<std::uint32_t>() : joinRows(rank));
     const auto placed = [&](std::uint32_t& rank, std::uint32_t& span) {
         const Place& place = placeOf[rank];
         rank = place.rank + (place.isUnknown ? known : 0);
         span += place.shift;
+        if (!movedTo[rank].empty())
+            span = movedTo[rank][span];
     };
     for (RecordedFlow& flow : recording.flows) {
         placed(flow.fromRank, flow.fromSpan);
         placed(flow.toRank, flow.toSpan);
     }
-    std::move(unknown.begin(), unknown.end(), std::back_inserter(arranged));
-    recording.ranks = std::move(arranged);
 }
 
 void nameMembers(Recording& recording)

@@ -401,8 +401,7 @@ private:
         if (isSplit) {
             m_builder.splitByProcess();
         } else {
-            about.rank = rankOfFileName(m_file.path);
-            about.rankEvidence = about.rank >= 0 ? "file name" : "";
+            nameRankByFile(about, m_file.path);
             const auto most = std::max_element(m_spansOf.begin(), m_spansOf.end(),
                                                [](const auto& a, const auto& b) { return a.second < b.second; });
             about.device = most == m_spansOf.end() ? -1 : most->first;

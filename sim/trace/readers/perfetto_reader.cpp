@@ -390,8 +390,7 @@ private:
             m_builder.recording.problems.push_back(m_file.path + ": " + std::to_string(open) +
                                                    " spans begin and never end: they are kept up to the end of the recording");
         RankRecording& about = m_builder.about;
-        about.rank = rankOfFileName(m_file.path);
-        about.rankEvidence = about.rank >= 0 ? "file name" : "";
+        nameRankByFile(about, m_file.path);
         if (m_isOwn)
             m_builder.file().format = "Rankscope";
         m_builder.setSlices(m_slices, m_sliceOf);

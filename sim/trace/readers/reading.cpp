@@ -47,9 +47,11 @@ std::string readAll(ByteSource& source, const ReadingFile& file, std::size_t mos
     }
 }
 
-int rankOfFileName(const std::string& path)
+namespace {
+
+/// Behind a word that says so; -1: no such word.
+int rankByWord(const std::string& name)
 {
-    const std::string name = inLowerCase(std::filesystem::path(path).filename().string());
     for (const std::string_view word : {"rank", "worker"})
         for (std::size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
             std::size_t digit = at + word.size();
@@ -60,6 +62,12 @@ int rankOfFileName(const std::string& path)
             if (digit < name.size() && isDigit(name[digit]) && error == std::errc() && rank < kMostRanksOfAJob)
                 return rank;
         }
+    return -1;
+}
+
+/// At the end of a name, by itself; -1: none.
+int numberAtEnd(std::string_view name)
+{
     constexpr auto kEndings = std::to_array<std::string_view>({".gz", ".zst", ".json", ".trace", ".pt", ".pickle", ".pkl"});
     std::string_view stem = name;
     for (bool again = true; again;) {
@@ -73,12 +81,37 @@ int rankOfFileName(const std::string& path)
     std::size_t first = stem.size();
     while (first > 0 && isDigit(stem[first - 1]))
         --first;
-    int rank = -1;
+    int number = -1;
     const bool isAlone = first == 0 || stem[first - 1] == '_' || stem[first - 1] == '-';
     constexpr std::size_t kMostDigits = 5; // more are a time or a process
     if (first < stem.size() && isAlone && stem.size() - first <= kMostDigits)
-        std::from_chars(stem.data() + first, stem.data() + stem.size(), rank);
-    return rank;
+        std::from_chars(stem.data() + first, stem.data() + stem.size(), number);
+    return number;
+}
+
+std::string nameOfFile(const std::string& path)
+{
+    return inLowerCase(std::filesystem::path(path).filename().string());
+}
+
+} // namespace
+
+int rankOfFileName(const std::string& path)
+{
+    const std::string name = nameOfFile(path);
+    const int rank = rankByWord(name);
+    return rank >= 0 ? rank : numberAtEnd(name);
+}
+
+void nameRankByFile(RankRecording& of, const std::string& path)
+{
+    const std::string name = nameOfFile(path);
+    of.rank = rankByWord(name);
+    of.rankEvidence = of.rank >= 0 ? "file name" : "";
+    if (of.rank >= 0)
+        return;
+    of.rank = numberAtEnd(name);
+    of.rankEvidence = of.rank >= 0 ? kNumberOfFile : "";
 }
 
 std::string collectiveOfKernelName(const std::string& name)

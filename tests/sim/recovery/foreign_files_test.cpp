@@ -10,6 +10,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
 namespace {
 
 using testing::HasSubstr;
@@ -17,13 +25,13 @@ using testing::HasSubstr;
 /// One file of Kineto's.
 class Written {
 public:
-    explicit Written(std::string head = {}) : m_head(std::move(head)) {}
+    explicit Written(std::string head = {}, int process = 0) : m_head(std::move(head)), m_process(process) {}
     Written& span(const std::string& category, const std::string& name, int thread, std::int64_t startUs, std::int64_t lastsUs,
                   const std::string& args = {})
     {
         m_events += std::string(m_events.empty() ? "" : ",") + R"({"ph":"X","cat":")" + category + R"(","name":")" + name +
-                    R"(","pid":0,"tid":)" + std::to_string(thread) + R"(,"ts":)" + std::to_string(startUs) + R"(,"dur":)" +
-                    std::to_string(lastsUs) + R"(,"args":{)" + args + "}}";
+                    R"(","pid":)" + std::to_string(category == "kernel" ? 0 : m_process) + R"(,"tid":)" + std::to_string(thread) +
+                    R"(,"ts":)" + std::to_string(startUs) + R"(,"dur":)" + std::to_string(lastsUs) + R"(,"args":{)" + args + "}}";
         return *this;
     }
     /// A launch on the host, and what it launched on device `device`.
@@ -33,14 +41,16 @@ public:
         span("cuda_runtime", "cudaLaunchKernel", 100, askedUs, 1, correlation);
         return span("kernel", name, 7, startUs, lastsUs, correlation + R"(,"stream":7,"device":)" + std::to_string(device));
     }
+    std::string text() const { return R"({"schemaVersion":1,)" + m_head + R"("traceEvents":[)" + m_events + "]}"; }
     sim::Recording read(const std::string& path = "trace.json") const
     {
-        const std::string text = R"({"schemaVersion":1,)" + m_head + R"("traceEvents":[)" + m_events + "]}";
+        const std::string text = this->text();
         return sim::readRecording(text.data(), text.size(), path);
     }
 
 private:
     std::string m_head, m_events;
+    int m_process = 0;
     int m_correlation = 0;
 };
 
@@ -68,6 +78,119 @@ TEST(ForeignFiles, OfAWorkerThatNobodyNumbersAreLookedAtWhereItIsTheOnlyOne)
     EXPECT_EQ(answers.times.ranks[0].computingNs, 300'000);
     ASSERT_EQ(answers.times.kernels.size(), 1U);
     EXPECT_EQ(answers.times.kernels[0].name, "gemm");
+}
+
+/// A folder with these files in it, gone with the test.
+class Folder {
+public:
+    explicit Folder(const std::string& name)
+        : m_path(std::filesystem::temp_directory_path() / (name + "." + std::to_string(::getpid())))
+    {
+        std::filesystem::create_directories(m_path);
+    }
+    ~Folder() { std::filesystem::remove_all(m_path); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    void write(const std::string& file, const Written& written) const { std::ofstream(m_path / file) << written.text(); }
+    sim::Recording read() const { return sim::readRecording({m_path}); }
+
+private:
+    std::filesystem::path m_path;
+};
+
+/// What a call of torch.profiler in a process records: a forward pass of 300 us of kernels that begins at `us`.
+Written recordedAt(std::int64_t us, int process = 4711)
+{
+    return Written({}, process)
+        .span("cpu_op", "aten::mm", 100, us, 50)
+        .kernel("gemm", us + 10, us + 100, 300)
+        .kernel("gemm", us + 20, us + 450, 200);
+}
+
+TEST(ForeignFiles, OfOneProcessOneAfterAnotherAreOneWorkerAndAStepEach)
+{
+    const Folder folder("windows_of_a_worker");
+    folder.write("host_4711.1700000000000000001.pt.trace.json", recordedAt(1'700'000'000'000'000));
+    folder.write("host_4711.1700000000000000002.pt.trace.json", recordedAt(1'700'000'003'000'000));
+    folder.write("host_4711.1700000000000000003.pt.trace.json", recordedAt(1'700'000'007'000'000));
+    const sim::Recording recording = folder.read();
+    ASSERT_EQ(recording.ranks.size(), 1U);
+    const sim::RankRecording& worker = recording.ranks[0];
+    EXPECT_EQ(worker.windows.size(), 3U);
+    EXPECT_EQ(sim::kernelCount(worker), 6U);
+    // A row is one, of all three; what belongs together does still.
+    ASSERT_EQ(worker.tracks.size(), 2U);
+    EXPECT_FALSE(worker.tracks[0].isDevice);
+    EXPECT_TRUE(std::is_sorted(worker.spans.startNs.begin() + worker.tracks[1].first, worker.spans.startNs.end()));
+    ASSERT_EQ(worker.links.size(), 6U);
+    for (const sim::RecordedLink& link : worker.links) {
+        EXPECT_EQ(worker.spans.kind[link.from], sim::RecordedKind::runtime);
+        EXPECT_EQ(worker.spans.kind[link.to], sim::RecordedKind::kernel);
+        EXPECT_LT(worker.spans.startNs[link.to] - worker.spans.startNs[link.from], 1'000'000);
+    }
+    const sim::Recovered run = sim::recover(recording);
+    EXPECT_THAT(allOf(run.problems), HasSubstr("all 3 are of one process, recorded one after another"));
+    ASSERT_EQ(run.steps.steps.size(), 3U);
+    for (const sim::RecoveredStep& step : run.steps.steps)
+        EXPECT_EQ(step.endNs - step.startNs, 550'000) << "of its device, and nothing of what lies between two";
+    EXPECT_THAT(run.steps.evidence, HasSubstr("each of 3 recordings"));
+}
+
+TEST(ForeignFiles, OfTwoProcessesOrOfOneTimeStayTwoWorkers)
+{
+    const Folder folder("two_workers");
+    folder.write("a.json", recordedAt(1'700'000'000'000'000, 4711));
+    folder.write("b.json", recordedAt(1'700'000'003'000'000, 4712));
+    folder.write("c.json", recordedAt(1'700'000'000'000'100, 4711)); // another host's, of the same number
+    const sim::Recording recording = folder.read();
+    ASSERT_EQ(recording.ranks.size(), 3U);
+    for (const sim::RankRecording& worker : recording.ranks)
+        EXPECT_TRUE(worker.windows.empty());
+    EXPECT_THAT(sim::recover(recording).problems, testing::Contains(HasSubstr("3 files do not say which ranks they are of")));
+}
+
+TEST(ForeignFiles, MarkedStepsOfAWorkersWindowsKeepTheirNumbers)
+{
+    const Folder folder("marked_windows");
+    for (const int k : {0, 1})
+        folder.write("rank0." + std::to_string(k) + ".json",
+                     recordedAt(1'700'000'000'000'000 + k * 5'000'000)
+                         .span("user_annotation", "ProfilerStep#" + std::to_string(7 + 10 * k), 100,
+                               1'700'000'000'000'000 + k * 5'000'000, 900));
+    const sim::Recovered run = sim::recover(folder.read());
+    ASSERT_EQ(run.steps.steps.size(), 2U);
+    EXPECT_EQ(run.steps.steps[0].number, 7);
+    EXPECT_EQ(run.steps.steps[1].number, 17);
+    EXPECT_LT(run.steps.steps[0].endNs - run.steps.steps[0].startNs, 1'000'000);
+}
+
+TEST(ForeignFiles, ANumberAtTheEndOfANameIsARankOnlyWhereFilesAreCountedOrAWorldHasIt)
+{
+    const auto ranksOf = [](const std::vector<std::pair<std::string, Written>>& files) {
+        const Folder folder("numbered_files");
+        for (const auto& [name, written] : files)
+            folder.write(name, written);
+        std::vector<int> ranks;
+        for (const sim::RankRecording& rank : folder.read().ranks)
+            ranks.push_back(rank.rank);
+        return ranks;
+    };
+    const auto of = [](int process) { return recordedAt(1'700'000'000'000'000, process); };
+    using Ranks = std::vector<int>;
+    EXPECT_EQ(ranksOf({{"batch_size_16.json", of(1)}, {"batch_size_32.json", of(2)}, {"batch_size_64.json", of(3)}}),
+              (Ranks{-1, -1, -1}));
+    EXPECT_EQ(ranksOf({{"trace_5.json", of(1)}}), Ranks{-1});
+    EXPECT_EQ(ranksOf({{"trace_0.json", of(1)}, {"trace_1.json", of(2)}, {"trace_3.json", of(3)}}), (Ranks{0, 1, 3}))
+        << "one is missing";
+    EXPECT_EQ(ranksOf({{"rank5.json", of(1)}}), Ranks{5}) << "a word says what it is";
+    Written inAWorld(R"("distributedInfo":{"backend":"nccl","world_size":8},)");
+    EXPECT_EQ(ranksOf({{"trace_5.json", inAWorld.kernel("gemm", 1100, 1200, 300)}}), Ranks{5});
+}
+
+TEST(ForeignFiles, OfAHostWithoutMarksSayWhatIsMissingForSteps)
+{
+    const sim::Recovered run = sim::recover(Written().span("cpu_op", "aten::mm", 100, 1000, 300).read());
+    EXPECT_THAT(allOf(run.problems), HasSubstr("no kernel, collective or annotation of a rank was recorded"));
 }
 
 TEST(ForeignFiles, OfAWorkerOfALargerWorldAreLeftToBeNumbered)

@@ -23,7 +23,7 @@ const Meeting* found(const std::unordered_map<std::uint64_t, const Meeting*>& ma
 
 std::string_view pathPartText(PathPart part)
 {
-    constexpr std::array<std::string_view, 4> kTexts{"computing", "communicating", "waiting for the host", "idle"};
+    constexpr std::array<std::string_view, 5> kTexts{"computing", "copying", "communicating", "waiting for the host", "idle"};
     return kTexts[static_cast<std::size_t>(part)];
 }
 
@@ -170,7 +170,10 @@ void CauseWalk::back(End at, std::int64_t launchNs, std::int64_t beginNs, const 
             add(from, {.part = PathPart::communicating, .name = of.comms[span->place].name, .group = of.comms[span->place].group},
                 span);
         else
-            add(from, {.part = PathPart::computing, .name = of.work[span->place].name}, span);
+            add(from,
+                {.part = of.work[span->place].work == DeviceWork::copy ? PathPart::copying : PathPart::computing,
+                 .name = of.work[span->place].name},
+                span);
         launchNs = cause == rank && !span->isComm ? of.work[span->place].launchNs : INT64_MIN;
         rank = cause;
     }

@@ -16,7 +16,8 @@
 namespace sim {
 
 enum class PathPart : std::uint8_t {
-    computing,     ///< a kernel or copy
+    computing,     ///< a kernel
+    copying,       ///< a copy, or memory that is set
     communicating, ///< a collective after its last member came; a transfer after its send began
     launching,     ///< the device idles until the host asks
     idling         ///< nothing that was recorded explains the gap

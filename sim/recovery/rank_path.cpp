@@ -11,7 +11,8 @@ std::vector<PathStretch> stretchesOf(const RankPath& path)
     std::vector<PathStretch> stretches;
     std::map<std::uint32_t, std::int64_t> nsOfName; // of the last
     for (const PathSegment& segment : path.segments) {
-        const bool isSpan = segment.part == PathPart::computing || segment.part == PathPart::communicating;
+        const bool isSpan =
+            segment.part == PathPart::computing || segment.part == PathPart::copying || segment.part == PathPart::communicating;
         if (stretches.empty() || stretches.back().rank != segment.rank) {
             const bool isJump = !stretches.empty() && segment.part == PathPart::communicating;
             stretches.push_back({.rank = segment.rank,

@@ -103,7 +103,7 @@ public:
             m_isOpen = false;
             if (one.segment.part == PathPart::idling) {
                 m_out.unexplainedNs += took;
-            } else if (one.segment.part == PathPart::computing) {
+            } else if (one.segment.part == PathPart::computing || one.segment.part == PathPart::copying) {
                 open(one.segment, {.pass = {}, .isCopy = true, .rank = one.segment.rank});
             } else if (one.segment.part == PathPart::communicating) {
                 m_out.links.push_back(linkOf(one.segment, RecordedWaitLink::Kind::communicating));

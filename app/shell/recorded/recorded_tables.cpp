@@ -266,14 +266,14 @@ void showPath(RecordedTable& table, const RecoveredRun& run, const sim::RankPath
             {.cells = {QObject::tr("rank %1").arg(run.recovered.evidence.ranks[of.rank].rank),
                        recordedNs(of.startNs - stretches.front().startNs), recordedNs(of.endNs - of.startNs),
                        percentQuantity(static_cast<double>(of.endNs - of.startNs) / whole).text(), part(sim::PathPart::computing),
-                       part(sim::PathPart::communicating), part(sim::PathPart::launching), part(sim::PathPart::idling),
-                       reached.isEmpty() ? QStringLiteral("–") : reached,
+                       part(sim::PathPart::copying), part(sim::PathPart::communicating), part(sim::PathPart::launching),
+                       part(sim::PathPart::idling), reached.isEmpty() ? QStringLiteral("–") : reached,
                        of.spans > 0 ? beginningOf(run.recovered.evidence.names[of.longest]) : QString()},
              .key = static_cast<int>(i)});
     }
     table.show({QObject::tr("On"), QObject::tr("From"), QObject::tr("For"), QObject::tr("Of the step"), QObject::tr("Computing"),
-                QObject::tr("Communicating"), QObject::tr("Host late"), QObject::tr("Idle"), QObject::tr("Reached by"),
-                QObject::tr("Most of it")},
+                QObject::tr("Copies"), QObject::tr("Communicating"), QObject::tr("Host late"), QObject::tr("Idle"),
+                QObject::tr("Reached by"), QObject::tr("Most of it")},
                lines);
 }
 

@@ -2,6 +2,7 @@
 // cover a part of them, exchanges that are no kernel of NCCL's, hosts without devices.
 #include "sim/recovery/launch_class.h"
 #include "sim/recovery/rank_numbers.h"
+#include "sim/recovery/rank_path.h"
 #include "sim/recovery/recover.h"
 #include "sim/recovery/run_answers.h"
 #include "sim/trace/readers/read_recording.h"
@@ -185,6 +186,18 @@ TEST(ForeignFiles, ANumberAtTheEndOfANameIsARankOnlyWhereFilesAreCountedOrAWorld
     EXPECT_EQ(ranksOf({{"rank5.json", of(1)}}), Ranks{5}) << "a word says what it is";
     Written inAWorld(R"("distributedInfo":{"backend":"nccl","world_size":8},)");
     EXPECT_EQ(ranksOf({{"trace_5.json", inAWorld.kernel("gemm", 1100, 1200, 300)}}), Ranks{5});
+}
+
+TEST(ForeignFiles, CopiesOnTheCriticalPathAreNoComputing)
+{
+    const sim::Recording recording = Written()
+                                         .span("user_annotation", "ProfilerStep#0", 100, 1000, 900)
+                                         .kernel("gemm", 1000, 1000, 100)
+                                         .span("gpu_memcpy", "Memcpy HtoD", 7, 1100, 800, R"("stream":7,"device":0)")
+                                         .read();
+    const sim::RankPath path = sim::criticalPathOver(sim::recover(recording));
+    EXPECT_EQ(path.ns.at(sim::PathPart::computing), 100'000);
+    EXPECT_EQ(path.ns.at(sim::PathPart::copying), 800'000);
 }
 
 TEST(ForeignFiles, OfAHostWithoutMarksSayWhatIsMissingForSteps)

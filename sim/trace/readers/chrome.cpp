@@ -3,6 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/index.h"
+#include "sim/trace/readers/ascend_rows.h"
 #include "sim/trace/readers/chrome_event.h"
 #include "sim/trace/readers/json_scan.h"
 #include "sim/trace/readers/named_groups.h"
@@ -314,6 +315,10 @@ private:
         m_builder.recording.isEpoch = m_baseNs != 0 || m_events.looksLikeEpoch();
         m_builder.recording.slices = m_events.slices();
         m_events.finish();
+        if (about.rank < 0 && m_events.isOfAscend()) {
+            about.rank = rankOfProfilerInfo(m_file.path);
+            about.rankEvidence = about.rank >= 0 ? "profiler_info beside it" : "";
+        }
         if (m_builder.file().events == 0)
             for (const RecordedSkip& skip : m_builder.recording.skipped)
                 if (skip.what == "damaged event")

@@ -206,6 +206,8 @@ const char* ChromeEvents::takeSpan(const ChromeEvent& event, std::int64_t startN
         if (kind == RecordedKind::cpuOp)
             m_builder.setKind(span, RecordedKind::annotation);
     }
+    if (event.cat.empty())
+        m_ascend.note(span, event.args);
     if (event.cat.empty() && event.args.find("\"step_num\"") != std::string_view::npos) // StepTraceAnnotation of JAX
         forEachMember(event.args, [&](std::string_view key, std::string_view value) {
             if (const auto number = key == "step_num" ? wholeNumber(inside(value)) : std::nullopt; number && *number >= 0)
@@ -423,6 +425,7 @@ void ChromeEvents::finish()
     if (!m_anyCollective)
         m_hostCalls.settle(m_builder);
     m_isOfXlaDevices = settleXlaRows(m_builder);
+    m_isOfAscend = m_ascend.settle(m_builder);
     std::size_t open = 0;
     const std::int64_t lastNs = m_builder.lastNs();
     for (const auto& [key, row] : m_rows)

@@ -1,6 +1,7 @@
 // One event of a Chrome trace: its members as written, and what they become.
 #pragma once
 
+#include "sim/trace/readers/ascend_rows.h"
 #include "sim/trace/readers/chrome_arguments.h"
 #include "sim/trace/readers/chrome_category.h"
 #include "sim/trace/readers/host_calls.h"
@@ -36,6 +37,7 @@ public:
     int device() const; ///< on which most kernels ran; -1: none
     bool isOwn() const { return m_isOwn; }
     bool isOfXlaDevices() const { return m_isOfXlaDevices; }                    ///< from finish() on
+    bool isOfAscend() const { return m_isOfAscend; }                            ///< likewise
     bool looksLikeEpoch() const { return m_firstNs > 100'000'000'000'000'000; } ///< later than 1973
     int slices() const { return m_slices; }
 
@@ -77,6 +79,8 @@ private:
     bool m_isOwn = false;
     bool m_isOfXlaDevices = false;
     HostCalls m_hostCalls;
+    AscendRows m_ascend;
+    bool m_isOfAscend = false;
     bool m_anyCollective = false; ///< of those that their events tell of
 };
 

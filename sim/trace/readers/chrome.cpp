@@ -48,7 +48,10 @@ public:
             throw Error(m_file.path + ": is no trace: JSON begins with { or [");
         }
         if (!m_hasEvents)
-            throw Error(m_file.path + ": is no trace: it has no \"traceEvents\"");
+            throw Error(m_file.path + (m_saysSchema && m_hasNodes
+                                           ? ": is an execution trace (Chakra): it says what depends on what, and not "
+                                             "when; open what the profiler recorded of the same run"
+                                           : ": is no trace: it has no \"traceEvents\""));
         if (!m_source.damage().empty())
             endEarly(m_source.damage());
         m_builder.file().textBytes = static_cast<std::uint64_t>(m_window.bytesRead());
@@ -165,6 +168,10 @@ private:
             m_builder.about.host = meantText(value.size() >= 2 ? value.substr(1, value.size() - 2) : value);
         } else if (name == "schemaVersion") {
             m_hasSchema = true;
+        } else if (name == "schema") {
+            m_saysSchema = true;
+        } else if (name == "nodes") {
+            m_hasNodes = true;
         }
     }
 
@@ -423,6 +430,7 @@ private:
     std::int64_t m_baseNs = 0;
     std::size_t m_overlong = 0;
     bool m_hasEvents = false, m_hasSchema = false;
+    bool m_saysSchema = false, m_hasNodes = false; ///< keys of execution traces
 };
 
 } // namespace

@@ -57,12 +57,16 @@ public:
     Recording read()
     {
         readTables();
+        const bool isExported = m_tables.contains("StringIds") && m_tables.contains("META_DATA_EXPORT");
         if (!m_tables.contains("StringIds") ||
             (!m_tables.contains("CUPTI_ACTIVITY_KIND_KERNEL") && !m_tables.contains("NVTX_EVENTS") &&
              !m_tables.contains("CUPTI_ACTIVITY_KIND_RUNTIME") && !m_tables.contains("MPI_RANKS")))
-            throw Error(
-                m_file.path +
-                ": is a database, but none that Nsight Systems exported: it has no table of strings, kernels, NVTX or MPI");
+            throw Error(m_file.path +
+                        (isExported
+                             ? ": Nsight Systems exported it, but neither kernels, calls of CUDA, NVTX nor MPI were recorded: "
+                               "record with `nsys profile -t cuda,nvtx`"
+                             : ": is a database, but none that Nsight Systems exported: it has no table of strings, kernels, "
+                               "NVTX or MPI"));
         readStrings();
         readKernels();
         readCopies("CUPTI_ACTIVITY_KIND_MEMCPY", RecordedKind::memcpy, "copy");

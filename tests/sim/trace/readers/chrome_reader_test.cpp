@@ -368,6 +368,17 @@ TEST(ChromeReader, OneDamagedEventCostsOneEvent)
     }
 }
 
+TEST(ChromeReader, SaysOfAnExecutionTraceThatItHoldsNoTimes)
+{
+    try {
+        readText(
+            R"({"schema":"1.1.1-chakra.0.0.4","pid":9,"time":"2026-11-28","start_ts":4,"nodes":[{"id":2,"name":"aten::mm"}]})");
+        ADD_FAILURE() << "was read";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("is an execution trace (Chakra)"));
+    }
+}
+
 TEST(ChromeReader, ATextThatEndsAnywhereKeepsWhatWasBefore)
 {
     const std::string whole = document(kernel("a", "1", "1") + "," + kernel("b", "2", "1") + "," + kernel("c", "3", "1"),

@@ -327,6 +327,21 @@ INSERT INTO NVTX_EVENTS VALUES(160, 170, 59, 'PP:0F3, op_id = 993', NULL, 167772
     EXPECT_EQ(kinds["PP:0F3"], Kinds{sim::RecordedKind::annotation});
 }
 
+TEST(Nsight, ExportedWithoutWhatIsReadIsTold)
+{
+    const NsightFile idle(R"(
+CREATE TABLE StringIds(id INTEGER, value TEXT);
+CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);
+CREATE TABLE OSRT_API(start INTEGER, end INTEGER, globalTid INTEGER);)");
+    try {
+        sim::readRecording({idle.path()});
+        ADD_FAILURE() << "was read";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("Nsight Systems exported it, but neither kernels"));
+        EXPECT_THAT(error.what(), HasSubstr("-t cuda,nvtx"));
+    }
+}
+
 TEST(Nsight, RunsNoViewOfAStranger)
 {
     const NsightFile endless(R"(

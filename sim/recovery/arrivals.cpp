@@ -2,6 +2,7 @@
 
 #include "sim/parallel.h"
 #include "sim/recovery/busy_time.h"
+#include "sim/recovery/late_roots.h"
 #include "sim/recovery/rank_time.h"
 #include "sim/text/number_text.h"
 
@@ -54,11 +55,13 @@ private:
     void explain();
     void sumByAxis();
     double computesLonger(std::size_t rank) const;
+    std::string doneMeanwhile(std::size_t rank) const;
     std::string seenByNetworks() const;
 
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
     std::vector<BusyTime> m_work, m_comms;
+    std::vector<std::uint32_t> m_roots; ///< of the list
     Arrivals m_result;
 };
 
@@ -98,12 +101,14 @@ void ArrivalFinder::measure()
             ++m_result.ranks[part.rank].meetings;
         }
         m_result.ranks[arrival.last].last += arrival.waited() > 0 ? 1 : 0; // of members that come at one moment none is last
-        m_result.ranks[arrival.last].causedNs += arrival.waited();
         m_result.causedNs += arrival.waited();
         m_result.list.push_back(std::move(arrival));
     }
     std::sort(m_result.list.begin(), m_result.list.end(),
               [](const Arrival& a, const Arrival& b) { return a.lastStartNs < b.lastStartNs; });
+    m_roots = lateRoots(m_recovered, m_result.list);
+    for (std::size_t i = 0; i < m_roots.size(); ++i)
+        m_result.ranks[m_roots[i]].causedNs += m_result.list[i].waited();
 }
 
 Approach ArrivalFinder::approachOf(std::uint32_t rank, std::int64_t from, std::int64_t to) const
@@ -131,6 +136,49 @@ double ArrivalFinder::computesLonger(std::size_t rank) const
     return *middle > 0 ? computed(rank) / *middle - 1 : 0;
 }
 
+/// What the host of a late rank was in while its device idled before the others came: the innermost of what covers most of it.
+/// "" where no annotation does.
+std::string ArrivalFinder::doneMeanwhile(std::size_t rank) const
+{
+    std::vector<BusyTime::Span> late; // since its fellows came
+    for (std::size_t i = 0; i < m_result.list.size(); ++i) {
+        const Arrival& arrival = m_result.list[i];
+        if (arrival.last == rank && m_roots[i] == rank && arrival.waited() > 0)
+            late.emplace_back(arrival.lastStartNs - *std::max_element(arrival.waitNs.begin(), arrival.waitNs.end()),
+                              arrival.lastStartNs);
+    }
+    // A delay shows at the first collective behind it: of the step, or of what came before.
+    for (BusyTime::Span& span : late)
+        span.first -= span.second - span.first;
+    const BusyTime when(std::move(late));
+    const auto idleWithin = [&](std::int64_t from, std::int64_t to) {
+        std::int64_t idle = 0;
+        for (const auto& [first, last] : when.spans()) {
+            const std::int64_t start = std::max(from, first), end = std::min(to, last);
+            if (end > start)
+                idle += std::max<std::int64_t>(0, end - start - m_work[rank].within(start, end) -
+                                                      m_comms[rank].beyond(m_work[rank], start, end));
+        }
+        return idle;
+    };
+    std::int64_t all = idleWithin(INT64_MIN / 2, INT64_MAX / 2);
+    struct Doing {
+        std::int64_t idleNs = 0, longNs = 0;
+    };
+    std::map<std::uint32_t, Doing> byName;
+    for (const MarkSpan& mark : m_evidence.ranks[rank].marks)
+        if (!mark.onDevice && !m_evidence.names[mark.name].starts_with("ProfilerStep#")) {
+            Doing& doing = byName[mark.name];
+            doing.idleNs += idleWithin(mark.startNs, mark.endNs);
+            doing.longNs += mark.endNs - mark.startNs;
+        }
+    std::uint32_t found = 0;
+    for (const auto& [name, doing] : byName)
+        if (2 * doing.idleNs > all && (found == 0 || doing.longNs < byName.at(found).longNs))
+            found = name;
+    return all > 0 && found != 0 ? m_evidence.names[found] : std::string();
+}
+
 /// What single ranks say of their own waiting.
 std::string ArrivalFinder::seenByNetworks() const
 {
@@ -148,17 +196,19 @@ std::string ArrivalFinder::seenByNetworks() const
            numberText(static_cast<double>(waited) * 1e-9, Unit::seconds) + " of all ranks'";
 }
 
-/// Beside the fellows of each meeting where it came last: what it did longer since all had ended their last one.
+/// Beside the fellows of each meeting where it came last, and nobody had kept it: what it did longer since all had ended their
+/// last one.
 void ArrivalFinder::explain()
 {
     const std::size_t ranks = m_evidence.ranks.size();
     std::vector<std::array<double, 3>> excess(ranks);
     std::map<std::int32_t, std::int64_t> lastEnd; // of a group's meetings
-    for (const Arrival& arrival : m_result.list) {
+    for (std::size_t i = 0; i < m_result.list.size(); ++i) {
+        const Arrival& arrival = m_result.list[i];
         const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
         const auto [before, isFirst] = lastEnd.try_emplace(meeting.group, INT64_MIN);
         const std::int64_t from = before->second;
-        if (from != INT64_MIN && from < arrival.lastStartNs && arrival.waited() > 0) {
+        if (from != INT64_MIN && from < arrival.lastStartNs && arrival.waited() > 0 && m_roots[i] == arrival.last) {
             std::array<std::vector<double>, 3> fellows;
             std::array<double, 3> own{};
             for (const Part& part : meeting.parts) {
@@ -182,12 +232,21 @@ void ArrivalFinder::explain()
             before->second = std::max(before->second, spanOf(part).endNs);
     }
     for (std::size_t r = 0; r < ranks; ++r) {
+        // Where it comes last by chance alone, its kernels took longer each time, and no longer over all of them.
+        constexpr double kNoLonger = 0.01;
+        const double longerBy = excess[r][0] > 0 ? computesLonger(r) : 0;
+        if (longerBy < kNoLonger) {
+            const double byChance = excess[r][0] / 2;
+            for (double& of : excess[r])
+                of = of >= byChance ? of : 0;
+            excess[r][0] = 0;
+        }
         const auto most = static_cast<std::size_t>(std::max_element(excess[r].begin(), excess[r].end()) - excess[r].begin());
         if (excess[r][most] <= 0)
             continue;
         m_result.ranks[r].why = static_cast<Lateness>(most + 1);
         if (m_result.ranks[r].why == Lateness::computes)
-            m_result.ranks[r].longerBy = computesLonger(r);
+            m_result.ranks[r].longerBy = longerBy;
     }
     const auto worst = std::max_element(m_result.ranks.begin(), m_result.ranks.end(),
                                         [](const RankArrivals& a, const RankArrivals& b) { return a.causedNs < b.causedNs; });
@@ -216,6 +275,8 @@ void ArrivalFinder::explain()
         m_result.text += ": " + std::string(latenessText(worst->why));
         if (worst->longerBy > 0.01 && worst->longerBy < 100)
             m_result.text += ", by " + percentText(worst->longerBy);
+        if (const std::string doing = worst->why == Lateness::idles ? doneMeanwhile(index) : std::string(); !doing.empty())
+            m_result.text += ", which meanwhile was in " + doing;
     }
 }
 

@@ -26,7 +26,7 @@ std::string_view latenessText(Lateness); ///< "its kernels take longer"
 struct RankArrivals {
     std::size_t meetings = 0, last = 0; ///< that it took part in; where it came last
     std::int64_t waitedNs = 0;          ///< for others
-    std::int64_t causedNs = 0;          ///< of others' waiting, where it came last
+    std::int64_t causedNs = 0;          ///< of others' waiting that begins with it, where it came last or kept who did
     Lateness why = Lateness::none;      ///< of most of it
     double longerBy = 0; ///< of late kernels: how much longer it computes than the median of its stage, 0.3 is 30 %
 };

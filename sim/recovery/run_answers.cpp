@@ -1,215 +1,17 @@
 #include "sim/recovery/run_answers.h"
 
 #include "sim/cancel.h"
+#include "sim/recovery/run_findings.h"
 #include "sim/text/number_text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 namespace sim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double secondsOf(double ns)
-{
-    return ns * 1e-9;
-}
-std::string timeText(double seconds)
-{
-    return numberText(seconds, Unit::seconds);
-}
-std::string axisText(const std::string& axis)
-{
-    return axis.empty() ? "groups of unknown use" : axis;
-}
-
-class Findings {
-public:
-    Findings(const Recovered& recovered, const RunAnswers& answers) : m_recovered(recovered), m_answers(answers) {}
-
-    std::vector<RunFinding> find()
-    {
-        lateRank();
-        exposed();
-        unevenStages();
-        hostBound();
-        outliers();
-        slowGroups();
-        std::stable_sort(m_found.begin(), m_found.end(),
-                         [](const RunFinding& a, const RunFinding& b) { return a.seconds > b.seconds; });
-        return std::move(m_found);
-    }
-
-private:
-    void lateRank();
-    void exposed();
-    void unevenStages();
-    void hostBound();
-    void outliers();
-    void slowGroups();
-
-    const Recovered& m_recovered;
-    const RunAnswers& m_answers;
-    std::vector<RunFinding> m_found;
-};
-
-void Findings::lateRank()
-{
-    const Arrivals& arrivals = m_answers.arrivals;
-    if (arrivals.straggler < 0)
-        return;
-    const auto index = static_cast<std::size_t>(arrivals.straggler);
-    const RankEvidence& rank = m_recovered.evidence.ranks[index];
-    RunFinding finding{
-        .kind = "late-rank", .title = "Rank " + std::to_string(rank.rank) + " keeps the others waiting", .detail = arrivals.text};
-    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.steps.size()));
-    finding.seconds = secondsOf(static_cast<double>(arrivals.ranks[index].causedNs)) /
-                      std::max<double>(1, static_cast<double>(m_recovered.evidence.ranks.size()) - 1) / steps;
-    finding.ranks = {rank.rank};
-    std::int64_t longest = -1;
-    for (const Arrival& arrival : arrivals.list)
-        if (arrival.last == index && arrival.waited() > longest) {
-            longest = arrival.waited();
-            finding.endNs = arrival.lastStartNs + arrival.transferNs;
-            finding.startNs = arrival.lastStartNs - *std::max_element(arrival.waitNs.begin(), arrival.waitNs.end());
-        }
-    m_found.push_back(std::move(finding));
-}
-
-void Findings::exposed()
-{
-    std::map<std::string, double> byAxis;
-    double window = 0;
-    for (const RankTime& rank : m_answers.times.ranks) {
-        window += static_cast<double>(rank.windowNs);
-        for (const auto& [axis, ns] : rank.exposedByAxis)
-            byAxis[axis] += static_cast<double>(ns);
-    }
-    const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
-    if (!anyRan(m_answers.times.ranks)) // what they compute meanwhile was not recorded
-        return;
-    for (const auto& [axis, ns] : byAxis)
-        if (window > 0 && ns > 0.1 * window)
-            m_found.push_back({.kind = "exposed-communication",
-                               .title = percentText(ns / window) + " of the step waits for " +
-                                        (axis.empty() ? "communication in " + axisText(axis) : axis + " communication"),
-                               .detail = "A rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
-                                         timeText(secondsOf(window / ranks)) +
-                                         " of a step in it while it computes nothing, in the mean of ranks and steps; waiting "
-                                         "for late ranks is in it.",
-                               .seconds = secondsOf(ns / ranks)});
-}
-
-void Findings::unevenStages()
-{
-    const RunTimes& times = m_answers.times;
-    if (times.stages.size() < 2 || times.imbalance < 1.05)
-        return;
-    const auto slowest = std::max_element(times.stages.begin(), times.stages.end(),
-                                          [](const StageTime& a, const StageTime& b) { return a.computingNs < b.computingNs; });
-    const double mean = slowest->computingNs / times.imbalance;
-    RunFinding finding{.kind = "uneven-stages",
-                       .title = "Pipeline rank " + std::to_string(slowest->pipelineRank) + " computes " +
-                                percentText(times.imbalance - 1) + " longer than the mean",
-                       .detail = timeText(secondsOf(slowest->computingNs)) + " against " + timeText(secondsOf(mean)) +
-                                 "; fewer layers there would let the others wait less.",
-                       .seconds = secondsOf(slowest->computingNs - mean)};
-    for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
-        if (m_recovered.passes.pipelineRank[r] == slowest->pipelineRank)
-            finding.ranks.push_back(m_recovered.evidence.ranks[r].rank);
-    m_found.push_back(std::move(finding));
-}
-
-void Findings::hostBound()
-{
-    double idle = 0, host = 0, window = 0;
-    for (const RankTime& rank : m_answers.times.ranks) {
-        idle += static_cast<double>(rank.idleNs);
-        host += static_cast<double>(rank.hostBoundNs);
-        window += static_cast<double>(rank.windowNs);
-    }
-    const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
-    if (window > 0 && host > 0.1 * window)
-        m_found.push_back(
-            {.kind = "host-bound",
-             .title = percentText(host / window) + " of the step the device waits for its host",
-             .detail = timeText(secondsOf(host / ranks)) + " of " + timeText(secondsOf(idle / ranks)) +
-                       " idle a rank ends with a kernel that was asked for only after the device had run dry; fewer and larger "
-                       "kernels, or CUDA graphs, would fill it.",
-             .seconds = secondsOf(host / ranks)});
-}
-
-void Findings::outliers()
-{
-    for (const RecoveredStep& step : m_recovered.steps.steps)
-        if (step.isOutlier && step.seconds() > m_recovered.steps.medianSeconds)
-            m_found.push_back({.kind = "outlier-step",
-                               .title = "Step " + std::to_string(step.number) + " takes " + timeText(step.seconds()) +
-                                        ", the others " + timeText(m_recovered.steps.medianSeconds),
-                               .detail = "It alone is " + timeText(step.seconds() - m_recovered.steps.medianSeconds) +
-                                         " longer than the median.",
-                               .seconds = step.seconds() - m_recovered.steps.medianSeconds,
-                               .ranks = {},
-                               .startNs = step.startNs,
-                               .endNs = step.endNs});
-}
-
-/// Of collectives that are alike but for their group: the group whose transfers take clearly longer than those of its siblings.
-void Findings::slowGroups()
-{
-    const AxesOfGroups axes(m_recovered);
-    std::map<std::tuple<std::string, Exchange, std::int64_t>, std::map<std::int32_t, std::vector<double>>> alike;
-    for (const Arrival& arrival : m_answers.arrivals.list) {
-        const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
-        const Part& first = meeting.parts.front();
-        const CommSpan& span = m_recovered.evidence.ranks[first.rank].comms[first.span];
-        const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(meeting.group)].ranks;
-        if (meeting.parts.size() == members.size() && span.bytes > 0 && meeting.exchange != Exchange::allToAll)
-            alike[{axes.of(meeting.group, meeting.exchange), meeting.exchange, span.bytes}][meeting.group].push_back(
-                static_cast<double>(arrival.transferNs));
-    }
-    const auto median = [](std::vector<double> values) {
-        std::sort(values.begin(), values.end());
-        return values[values.size() / 2];
-    };
-    std::map<std::int32_t, std::pair<double, double>> slowest; // group -> ratio, ns
-    for (const auto& [what, groups] : alike) {
-        if (groups.size() < 2)
-            continue;
-        std::vector<double> medians;
-        for (const auto& [group, times] : groups)
-            medians.push_back(median(times));
-        const double usual = median(medians);
-        for (const auto& [group, times] : groups) {
-            const double own = median(times);
-            if (usual > 0 && own > 1.3 * usual) {
-                auto& [ratio, ns] = slowest[group];
-                ratio = std::max(ratio, own / usual);
-                ns += (own - usual) * static_cast<double>(times.size());
-            }
-        }
-    }
-    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.steps.size()));
-    for (const auto& [group, slow] : slowest) {
-        const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(group)].ranks;
-        std::string names;
-        for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), 8); ++i)
-            names += (i > 0 ? ", " : "") + std::to_string(members[i]);
-        names += members.size() > 8 ? ", …" : "";
-        m_found.push_back(
-            {.kind = "slow-group",
-             .title = "The " + axisText(axes.of(group, Exchange::unknown)) + " group of ranks " + names + " is " +
-                      numberText(slow.first, Unit::number) + " times slower than its siblings",
-             .detail = "The same collectives of the same size take longer there once all are present: a link between these ranks "
-                       "is slow, not their computing.",
-             .seconds = secondsOf(slow.second) / steps,
-             .ranks = members});
-    }
-}
 
 } // namespace
 
@@ -221,7 +23,7 @@ RunAnswers answersOf(const Recovered& recovered, std::optional<std::size_t> path
     answers.times = timesOf(recovered);
     checkCancelled();
     answers.path = criticalPathOver(recovered, pathStep.value_or(recovered.steps.middle()));
-    answers.findings = Findings(recovered, answers).find();
+    answers.findings = findingsOf(recovered, answers);
     return answers;
 }
 

@@ -1,0 +1,132 @@
+#include "sim/recovery/late_roots.h"
+
+#include "sim/cancel.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace sim {
+namespace {
+
+/// What keeps some until the last has come: a collective, or a receive until its send.
+struct Event {
+    std::int64_t atNs = 0; ///< when the last came
+    std::size_t arrival = 0;
+    const Meeting* transfer = nullptr; ///< of a receive; else it is the arrival
+};
+
+class RootFinder {
+public:
+    RootFinder(const Recovered& recovered, const std::vector<Arrival>& arrivals)
+        : m_evidence(recovered.evidence), m_meetings(recovered.meetings), m_arrivals(arrivals), m_waits(m_evidence.ranks.size())
+    {
+        for (std::size_t i = 0; i < arrivals.size(); ++i)
+            m_events.push_back({arrivals[i].lastStartNs, i, nullptr});
+        for (const Meeting& transfer : m_meetings.transfers)
+            if (startOf(transfer.parts[0]) > startOf(transfer.parts[1]))
+                m_events.push_back({startOf(transfer.parts[0]), 0, &transfer});
+        std::stable_sort(m_events.begin(), m_events.end(), [](const Event& a, const Event& b) { return a.atNs < b.atNs; });
+    }
+
+    std::vector<std::uint32_t> find()
+    {
+        std::vector<std::uint32_t> roots(m_arrivals.size());
+        for (const Event& event : m_events) {
+            checkCancelled();
+            if (event.transfer != nullptr) {
+                const Part &send = event.transfer->parts[0], &receive = event.transfer->parts[1];
+                const std::int64_t waited = event.atNs - startOf(receive);
+                const auto [before, isFirst] = m_lastSent.try_emplace({send.rank, receive.rank}, INT64_MIN);
+                const std::uint32_t root = rootOf(send.rank, before->second, event.atNs, waited, 0);
+                before->second = event.atNs;
+                note(receive.rank, event.atNs, waited, root);
+                continue;
+            }
+            const Arrival& arrival = m_arrivals[event.arrival];
+            const Meeting& meeting = m_meetings.meetings[arrival.meeting];
+            const auto [ended, isFirst] = m_lastMet.try_emplace(meeting.group, INT64_MIN);
+            const std::int64_t from = ended->second;
+            std::vector<std::int64_t> starts, waits; // of the fellows
+            for (const Part& part : meeting.parts)
+                if (part.rank != arrival.last) {
+                    starts.push_back(startOf(part));
+                    waits.push_back(waitedWithin(part.rank, from, startOf(part)));
+                }
+            const std::int64_t late = arrival.lastStartNs - medianOf(starts);
+            const std::uint32_t root = rootOf(arrival.last, from, arrival.lastStartNs, late, medianOf(waits));
+            roots[event.arrival] = root;
+            for (std::size_t i = 0; i < meeting.parts.size(); ++i)
+                note(meeting.parts[i].rank, event.atNs, arrival.waitNs[i], root);
+            ended->second = std::max(ended->second, arrival.lastStartNs + arrival.transferNs);
+        }
+        return roots;
+    }
+
+private:
+    /// In the order of time; `before`: of all earlier ones.
+    struct Wait {
+        std::int64_t atNs = 0, before = 0, ns = 0;
+        std::uint32_t root = 0;
+    };
+
+    std::int64_t startOf(const Part& part) const { return m_evidence.ranks[part.rank].comms[part.span].startNs; }
+    static std::int64_t medianOf(std::vector<std::int64_t>& values)
+    {
+        if (values.empty())
+            return 0;
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        return *middle;
+    }
+    void note(std::uint32_t rank, std::int64_t atNs, std::int64_t ns, std::uint32_t root)
+    {
+        if (ns <= 0)
+            return;
+        std::vector<Wait>& waits = m_waits[rank];
+        const std::int64_t before = waits.empty() ? 0 : waits.back().before + waits.back().ns;
+        waits.push_back({atNs, before, ns, root});
+    }
+    static std::vector<Wait>::const_iterator after(const std::vector<Wait>& waits, std::int64_t ns)
+    {
+        return std::upper_bound(waits.begin(), waits.end(), ns, [](std::int64_t at, const Wait& wait) { return at < wait.atNs; });
+    }
+    std::int64_t waitedWithin(std::uint32_t rank, std::int64_t from, std::int64_t to) const
+    {
+        const std::vector<Wait>& waits = m_waits[rank];
+        const auto first = after(waits, from), last = after(waits, to);
+        return first == last ? 0 : std::prev(last)->before + std::prev(last)->ns - first->before;
+    }
+    /// Of a rank that came `late` at `to`: itself, unless waiting since `from`, beyond what its fellows waited, makes most of it.
+    std::uint32_t rootOf(std::uint32_t rank, std::int64_t from, std::int64_t to, std::int64_t late, std::int64_t fellows) const
+    {
+        const std::int64_t own = waitedWithin(rank, from, to);
+        if (own <= fellows || 2 * (own - fellows) < late)
+            return rank;
+        std::map<std::uint32_t, std::int64_t> byRoot;
+        const std::vector<Wait>& waits = m_waits[rank];
+        for (auto wait = after(waits, from); wait != waits.end() && wait->atNs <= to; ++wait)
+            byRoot[wait->root] += wait->ns;
+        const auto most =
+            std::max_element(byRoot.begin(), byRoot.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        return most == byRoot.end() ? rank : most->first;
+    }
+
+    const RunEvidence& m_evidence;
+    const Meetings& m_meetings;
+    const std::vector<Arrival>& m_arrivals;
+    std::vector<std::vector<Wait>> m_waits; ///< [rank]
+    std::vector<Event> m_events;
+    std::map<std::int32_t, std::int64_t> m_lastMet;                             ///< of a group
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> m_lastSent; ///< of sender and receiver
+};
+
+} // namespace
+
+std::vector<std::uint32_t> lateRoots(const Recovered& recovered, const std::vector<Arrival>& arrivals)
+{
+    return RootFinder(recovered, arrivals).find();
+}
+
+} // namespace sim

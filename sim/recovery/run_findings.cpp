@@ -1,0 +1,290 @@
+#include "sim/recovery/run_findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace sim {
+namespace {
+
+std::string axisText(const std::string& axis)
+{
+    return axis.empty() ? "groups of unknown use" : axis;
+}
+
+class Findings {
+public:
+    Findings(const Recovered& recovered, const RunAnswers& answers) : m_recovered(recovered), m_answers(answers) {}
+
+    std::vector<RunFinding> find()
+    {
+        lateRank();
+        exposed();
+        unevenStages();
+        slowHosts();
+        hostBound();
+        outliers();
+        slowGroups();
+        std::stable_sort(m_found.begin(), m_found.end(),
+                         [](const RunFinding& a, const RunFinding& b) { return a.seconds > b.seconds; });
+        return std::move(m_found);
+    }
+
+private:
+    void lateRank();
+    void exposed();
+    void unevenStages();
+    void slowHosts();
+    void hostBound();
+    void outliers();
+    void slowGroups();
+
+    const Recovered& m_recovered;
+    const RunAnswers& m_answers;
+    std::vector<RunFinding> m_found;
+};
+
+void Findings::lateRank()
+{
+    const Arrivals& arrivals = m_answers.arrivals;
+    if (arrivals.straggler < 0)
+        return;
+    const auto index = static_cast<std::size_t>(arrivals.straggler);
+    const RankEvidence& rank = m_recovered.evidence.ranks[index];
+    RunFinding finding{
+        .kind = "late-rank", .title = "Rank " + std::to_string(rank.rank) + " keeps the others waiting", .detail = arrivals.text};
+    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.steps.size()));
+    finding.seconds = secondsOf(static_cast<double>(arrivals.ranks[index].causedNs)) /
+                      std::max<double>(1, static_cast<double>(m_recovered.evidence.ranks.size()) - 1) / steps;
+    finding.ranks = {rank.rank};
+    std::int64_t longest = -1;
+    for (const Arrival& arrival : arrivals.list)
+        if (arrival.last == index && arrival.waited() > longest) {
+            longest = arrival.waited();
+            finding.endNs = arrival.lastStartNs + arrival.transferNs;
+            finding.startNs = arrival.lastStartNs - *std::max_element(arrival.waitNs.begin(), arrival.waitNs.end());
+        }
+    m_found.push_back(std::move(finding));
+}
+
+void Findings::exposed()
+{
+    std::map<std::string, double> byAxis;
+    double window = 0;
+    for (const RankTime& rank : m_answers.times.ranks) {
+        window += static_cast<double>(rank.windowNs);
+        for (const auto& [axis, ns] : rank.exposedByAxis)
+            byAxis[axis] += static_cast<double>(ns);
+    }
+    const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
+    if (!anyRan(m_answers.times.ranks)) // what they compute meanwhile was not recorded
+        return;
+    for (const auto& [axis, ns] : byAxis)
+        if (window > 0 && ns > 0.1 * window)
+            m_found.push_back({.kind = "exposed-communication",
+                               .title = percentText(ns / window) + " of the step waits for " +
+                                        (axis.empty() ? "communication in " + axisText(axis) : axis + " communication"),
+                               .detail = "A rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
+                                         timeText(secondsOf(window / ranks)) +
+                                         " of a step in it while it computes nothing, in the mean of ranks and steps; waiting "
+                                         "for late ranks is in it.",
+                               .seconds = secondsOf(ns / ranks)});
+}
+
+void Findings::unevenStages()
+{
+    const RunTimes& times = m_answers.times;
+    if (times.stages.size() < 2 || times.imbalance < 1.05)
+        return;
+    const auto slowest = std::max_element(times.stages.begin(), times.stages.end(),
+                                          [](const StageTime& a, const StageTime& b) { return a.computingNs < b.computingNs; });
+    const double mean = slowest->computingNs / times.imbalance;
+    RunFinding finding{.kind = "uneven-stages",
+                       .title = "Pipeline rank " + std::to_string(slowest->pipelineRank) + " computes " +
+                                percentText(times.imbalance - 1) + " longer than the mean",
+                       .detail = timeText(secondsOf(slowest->computingNs)) + " against " + timeText(secondsOf(mean)) +
+                                 "; fewer layers there would let the others wait less.",
+                       .seconds = secondsOf(slowest->computingNs - mean)};
+    for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
+        if (m_recovered.passes.pipelineRank[r] == slowest->pipelineRank)
+            finding.ranks.push_back(m_recovered.evidence.ranks[r].rank);
+    // Where a stage and its hosts are the same ranks, the recording cannot tell which of them is slow.
+    std::map<std::string, bool> isOfStage; // host -> it has ranks of no other
+    for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r) {
+        const bool isSlow = m_recovered.passes.pipelineRank[r] == slowest->pipelineRank;
+        const auto [host, isNew] = isOfStage.try_emplace(m_recovered.evidence.ranks[r].host, isSlow);
+        host->second = host->second && isSlow;
+    }
+    std::set<std::string> hosts;
+    bool haveHosts = !isOfStage.contains("") && times.stages.size() <= isOfStage.size();
+    for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
+        if (m_recovered.passes.pipelineRank[r] == slowest->pipelineRank) {
+            hosts.insert(m_recovered.evidence.ranks[r].host);
+            haveHosts = haveHosts && isOfStage.at(m_recovered.evidence.ranks[r].host);
+        }
+    if (haveHosts)
+        finding.detail += " Its ranks have " + (hosts.size() == 1 ? *hosts.begin() : std::to_string(hosts.size()) + " hosts") +
+                          " to themselves: that their GPUs are slow would look the same.";
+    m_found.push_back(std::move(finding));
+}
+
+/// Ranks of one host beside those of the same stage on others: a host that is slow in all of its ranks keeps no single one late.
+void Findings::slowHosts()
+{
+    const std::vector<RankEvidence>& ranks = m_recovered.evidence.ranks;
+    std::map<std::pair<int, std::string>, std::vector<double>> computing; // of a stage on a host
+    for (std::size_t r = 0; r < m_answers.times.ranks.size(); ++r)
+        computing[{m_recovered.passes.pipelineRank[r], ranks[r].host}].push_back(
+            static_cast<double>(m_answers.times.ranks[r].computingNs));
+    const auto median = [](std::vector<double> values) {
+        std::sort(values.begin(), values.end());
+        return values.size() % 2 == 1 ? values[values.size() / 2]
+                                      : (values[values.size() / 2 - 1] + values[values.size() / 2]) / 2;
+    };
+    std::map<std::string, std::vector<std::pair<double, double>>> slower; // host -> of each stage: how many times, by how much
+    for (const auto& [place, own] : computing) {
+        std::vector<double> others;
+        for (const auto& [beside, times] : computing)
+            if (beside.first == place.first && beside.second != place.second)
+                others.push_back(median(times));
+        if (place.second.empty() || others.empty() || median(others) <= 0)
+            continue;
+        constexpr double kClearly = 1.05;
+        const double usual = median(others);
+        // One slow rank of it is not its host's doing.
+        const bool areAll = std::all_of(own.begin(), own.end(), [&](double time) { return time > kClearly * usual; });
+        slower[place.second].emplace_back(areAll && own.size() > 1 ? median(own) / usual : 1, median(own) - usual);
+    }
+    for (const auto& [host, stages] : slower) {
+        const auto least = std::min_element(stages.begin(), stages.end());
+        if (least->first <= 1)
+            continue;
+        RunFinding finding{.kind = "slow-host",
+                           .title = "All ranks on " + host + " compute " + percentText(least->first - 1) +
+                                    " longer than their peers on other hosts",
+                           .detail =
+                               "Not one of them is late beside the others there: what they share is slow, such as power, cooling "
+                               "or clocks of that host.",
+                           .seconds = secondsOf(least->second)};
+        for (const RankEvidence& rank : ranks)
+            if (rank.host == host)
+                finding.ranks.push_back(rank.rank);
+        m_found.push_back(std::move(finding));
+    }
+}
+
+void Findings::hostBound()
+{
+    double idle = 0, host = 0, window = 0;
+    for (const RankTime& rank : m_answers.times.ranks) {
+        idle += static_cast<double>(rank.idleNs);
+        host += static_cast<double>(rank.hostBoundNs);
+        window += static_cast<double>(rank.windowNs);
+    }
+    const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
+    if (window > 0 && host > 0.1 * window)
+        m_found.push_back(
+            {.kind = "host-bound",
+             .title = percentText(host / window) + " of the step the device waits for its host",
+             .detail = timeText(secondsOf(host / ranks)) + " of " + timeText(secondsOf(idle / ranks)) +
+                       " idle a rank ends with a kernel that was asked for only after the device had run dry; fewer and larger "
+                       "kernels, or CUDA graphs, would fill it.",
+             .seconds = secondsOf(host / ranks)});
+}
+
+void Findings::outliers()
+{
+    for (const RecoveredStep& step : m_recovered.steps.steps)
+        if (step.isOutlier && step.seconds() > m_recovered.steps.medianSeconds)
+            m_found.push_back({.kind = "outlier-step",
+                               .title = "Step " + std::to_string(step.number) + " takes " + timeText(step.seconds()) +
+                                        ", the others " + timeText(m_recovered.steps.medianSeconds),
+                               .detail = "It alone is " + timeText(step.seconds() - m_recovered.steps.medianSeconds) +
+                                         " longer than the median.",
+                               .seconds = step.seconds() - m_recovered.steps.medianSeconds,
+                               .ranks = {},
+                               .startNs = step.startNs,
+                               .endNs = step.endNs});
+}
+
+/// Of collectives that are alike but for their group: the group whose transfers take clearly longer than those of its siblings.
+void Findings::slowGroups()
+{
+    const AxesOfGroups axes(m_recovered);
+    std::map<std::tuple<std::string, Exchange, std::int64_t>, std::map<std::int32_t, std::vector<double>>> alike;
+    for (const Arrival& arrival : m_answers.arrivals.list) {
+        const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
+        const Part& first = meeting.parts.front();
+        const CommSpan& span = m_recovered.evidence.ranks[first.rank].comms[first.span];
+        const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(meeting.group)].ranks;
+        if (meeting.parts.size() == members.size() && span.bytes > 0 && meeting.exchange != Exchange::allToAll)
+            alike[{axes.of(meeting.group, meeting.exchange), meeting.exchange, span.bytes}][meeting.group].push_back(
+                static_cast<double>(arrival.transferNs));
+    }
+    const auto median = [](std::vector<double> values) {
+        std::sort(values.begin(), values.end());
+        return values[values.size() / 2];
+    };
+    std::map<std::int32_t, std::pair<double, double>> slowest; // group -> ratio, ns
+    for (const auto& [what, groups] : alike) {
+        if (groups.size() < 2)
+            continue;
+        std::vector<double> medians;
+        for (const auto& [group, times] : groups)
+            medians.push_back(median(times));
+        const double usual = median(medians);
+        for (const auto& [group, times] : groups) {
+            const double own = median(times);
+            if (usual > 0 && own > 1.3 * usual) {
+                auto& [ratio, ns] = slowest[group];
+                ratio = std::max(ratio, own / usual);
+                ns += (own - usual) * static_cast<double>(times.size());
+            }
+        }
+    }
+    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.steps.size()));
+    // Of several groups with one rank in common it is that rank's link.
+    std::vector<int> common;
+    for (const auto& [group, slow] : slowest) {
+        const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(group)].ranks;
+        std::vector<int> both;
+        std::set_intersection(common.begin(), common.end(), members.begin(), members.end(), std::back_inserter(both));
+        common = group == slowest.begin()->first ? members : both;
+    }
+    const bool isOfOneRank = slowest.size() >= 2 && common.size() == 1;
+    for (const auto& [group, slow] : slowest) {
+        const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(group)].ranks;
+        std::string names;
+        for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), 8); ++i)
+            names += (i > 0 ? ", " : "") + std::to_string(members[i]);
+        names += members.size() > 8 ? ", …" : "";
+        m_found.push_back(
+            {.kind = "slow-group",
+             .title = "The " + axisText(axes.of(group, Exchange::unknown)) + " group of ranks " + names + " is " +
+                      numberText(slow.first, Unit::number) + " times slower than its siblings",
+             .detail =
+                 std::string(
+                     "The same collectives of the same size take longer there once all are present: a link between these ranks "
+                     "is slow, not their computing.") +
+                 (isOfOneRank ? " Rank " + std::to_string(common.front()) + " is in all " + std::to_string(slowest.size()) +
+                                    " slow groups, and no other rank is."
+                              : std::string()),
+             .seconds = secondsOf(slow.second) / steps,
+             .ranks = members});
+    }
+}
+
+} // namespace
+
+std::vector<RunFinding> findingsOf(const Recovered& recovered, const RunAnswers& answers)
+{
+    return Findings(recovered, answers).find();
+}
+
+} // namespace sim

@@ -200,7 +200,7 @@ Rates recoverRandom(bool annotations, int jobs, unsigned seed)
 
 TEST(RecoveredJobs, HaveTheGridAndTheScheduleThatTheyWereMadeWith)
 {
-    const Rates rates = recoverRandom(true, test::tries(200), 20240817);
+    const Rates rates = recoverRandom(true, test::tries(200), test::seed(20240817));
     RecordProperty("grids", rates.grids);
     RecordProperty("kinds", rates.kinds);
     std::printf("[ rates    ] %d jobs: grid exact %d; %d pipelines: same order %d, kind right %d, among those said %d, by its "
@@ -215,7 +215,7 @@ TEST(RecoveredJobs, HaveTheGridAndTheScheduleThatTheyWereMadeWith)
 
 TEST(RecoveredJobs, AreFoundWithoutAnnotationsToo)
 {
-    const Rates rates = recoverRandom(false, test::tries(200), 7);
+    const Rates rates = recoverRandom(false, test::tries(200), test::seed(7));
     std::printf(
         "[ rates    ] without annotations %d jobs: grid exact %d; %d pipelines: kind right %d, among those said %d, by its own "
         "name %d\n",

@@ -55,7 +55,7 @@ TEST_P(WrittenLayouts, ComeBackFromEitherFormat)
     const std::filesystem::path folder =
         std::filesystem::path(testing::TempDir()) / (full ? "written_layouts_full" : "written_layouts_folded");
     std::filesystem::create_directories(folder);
-    std::mt19937 random(31);
+    std::mt19937 random(test::seed(31));
     int jobs = 0, grids = 0, pipelines = 0, kinds = 0, orders = 0;
     while (jobs < 60) {
         const sim::Scenario scenario = test::randomScenario(random, full ? 16 : 64);
@@ -108,7 +108,7 @@ int gridsWithoutInfo(bool names, int jobs, std::string& wrong)
 {
     const std::filesystem::path path =
         std::filesystem::path(testing::TempDir()) / (names ? "without_info_named.json" : "without_info.json");
-    std::mt19937 random(names ? 5 : 6);
+    std::mt19937 random(test::seed(names ? 5 : 6));
     int right = 0;
     for (int done = 0; done < jobs;) {
         const sim::Scenario scenario = test::randomScenario(random, 16);

@@ -1,3 +1,5 @@
+// A reader of what is data in Python: assignments, arguments by name, functions of the file that a recipe calls. It runs nothing.
+#include "sim/frameworks/read/python_words.h"
 #include "sim/frameworks/read/setting.h"
 #include "sim/text/characters.h"
 
@@ -12,11 +14,11 @@ namespace {
 
 /// Reads what is data in Python: `a.b.c = literal`, and `a.b = Name(x=literal, …)`. Anything else is passed over. Of several
 /// functions the first public one counts, with those of the file that it calls.
-class PythonReader {
+class PythonReader final : PythonWords {
     static constexpr int kMostCalls = 1000; ///< that are followed
 
 public:
-    PythonReader(std::string file, const std::string& text) : m_file(std::move(file)), m_text(text) { findFunctions(); }
+    PythonReader(std::string file, const std::string& text) : PythonWords(std::move(file), text) { findFunctions(); }
 
     Sheet read()
     {
@@ -157,15 +159,6 @@ private:
         }
         skipRestOfLine();
     }
-    /// Up to what ends an argument.
-    void skipArgument()
-    {
-        int open = 0;
-        while (m_at < m_text.size() && (open > 0 || (m_text[m_at] != ',' && m_text[m_at] != ')'))) {
-            const char c = take();
-            open += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-        }
-    }
     /// Of a call whose bracket is here: what it says by name. Ends behind it.
     Constants keywords()
     {
@@ -212,53 +205,6 @@ private:
             if (!isLast)
                 setting.replacedBy = at->second;
         }
-    }
-
-    bool has(char c) const { return m_at < m_text.size() && m_text[m_at] == c; }
-    char take()
-    {
-        const char c = m_text[m_at++];
-        if (c == '\n')
-            ++m_line;
-        return c;
-    }
-    void skipBlanks(bool alsoLines = false)
-    {
-        while (m_at < m_text.size()) {
-            const char c = m_text[m_at];
-            if (c == ' ' || c == '\t' || (alsoLines && c == '\n'))
-                take();
-            else if (c == '#' && alsoLines)
-                comment();
-            else
-                return;
-        }
-    }
-    void comment()
-    {
-        const std::size_t end = std::min(m_text.find('\n', m_at), m_text.size());
-        if (m_sheet.comments.size() < 1000)
-            m_sheet.comments.push_back(m_text.substr(m_at + 1, std::min<std::size_t>(end - m_at - 1, 200)));
-        m_at = end;
-    }
-    void skipRestOfLine()
-    {
-        while (m_at < m_text.size() && m_text[m_at] != '\n') {
-            if (m_text[m_at] == '#')
-                comment();
-            else
-                take();
-        }
-        if (m_at < m_text.size())
-            take();
-    }
-    std::string dottedName()
-    {
-        std::string name;
-        while (m_at < m_text.size() &&
-               (startsName(m_text[m_at]) || isDigit(m_text[m_at]) || (m_text[m_at] == '.' && !name.empty())))
-            name += take();
-        return name;
     }
 
     void statement()
@@ -348,16 +294,6 @@ private:
             --m_at;
             --m_line;
         }
-    }
-    /// The first text among the arguments that begin here, on this line.
-    std::optional<Json> firstText()
-    {
-        while (m_at < m_text.size() && m_text[m_at] != '\n') {
-            if (has('"') || has('\''))
-                return literal(0);
-            take();
-        }
-        return std::nullopt;
     }
     /// {"key": literal, **other, …} as settings below `name`.
     void dictionary(const std::string& name)
@@ -504,83 +440,6 @@ private:
             m_sheet.settings.push_back({name + ".@class", Json(word), line, name, m_file});
     }
 
-    std::optional<Json> literal(int level)
-    {
-        if (m_at >= m_text.size() || level > 16)
-            return std::nullopt;
-        const char c = m_text[m_at];
-        if (c == '"' || c == '\'')
-            return text(c);
-        if (c == '[' || c == '(') {
-            const char end = c == '[' ? ']' : ')';
-            take();
-            Json list = Json::array();
-            while (true) {
-                skipBlanks(true);
-                if (has(end)) {
-                    take();
-                    return list;
-                }
-                const std::optional<Json> item = literal(level + 1);
-                if (!item || list.size() > kMostSettings)
-                    return std::nullopt;
-                list.push_back(*item);
-                skipBlanks(true);
-                if (has(','))
-                    take();
-                else if (!has(end))
-                    return std::nullopt;
-            }
-        }
-        std::string word;
-        while (m_at < m_text.size() && (startsName(m_text[m_at]) || isDigit(m_text[m_at]) || m_text[m_at] == '.' ||
-                                        m_text[m_at] == '-' || m_text[m_at] == '+'))
-            word += take();
-        if (word.empty())
-            return std::nullopt;
-        Json value = valueOf(word);
-        const bool isName =
-            word.starts_with("torch.") || word.starts_with("F.") || word == "squared_relu" || word == "quick_gelu";
-        if (value.is_string() && !isName)
-            return std::nullopt;
-        if (!value.is_number())
-            return value;
-        while (true) { // 4 * 1024
-            skipBlanks();
-            if (!has('*') || (m_at + 1 < m_text.size() && m_text[m_at + 1] == '*'))
-                return value;
-            take();
-            skipBlanks();
-            std::string factor;
-            while (m_at < m_text.size() && (isDigit(m_text[m_at]) || m_text[m_at] == '_' || m_text[m_at] == '.'))
-                factor += take();
-            const Json other = factor.empty() ? Json(nullptr) : valueOf(factor);
-            if (!other.is_number())
-                return std::nullopt;
-            value = sim::number(value.get<double>() * other.get<double>());
-        }
-    }
-
-    std::optional<Json> text(char quote)
-    {
-        const bool isTriple = m_text.compare(m_at, 3, std::string(3, quote)) == 0;
-        const std::string end(isTriple ? 3 : 1, quote);
-        m_at += end.size();
-        std::string out;
-        while (m_at < m_text.size()) {
-            if (m_text.compare(m_at, end.size(), end) == 0) {
-                m_at += end.size();
-                return Json(out);
-            }
-            if (m_text[m_at] == '\n' && !isTriple)
-                return std::nullopt;
-            if (m_text[m_at] == '\\' && m_at + 1 < m_text.size())
-                take();
-            out += take();
-        }
-        return std::nullopt;
-    }
-
     void add(const std::string& name, const Json& value, int line)
     {
         if (m_sheet.settings.size() > kMostSettings)
@@ -590,14 +449,9 @@ private:
         m_sheet.settings.push_back({name, value, line, name, m_file});
     }
 
-    std::string m_file;
     std::vector<Function> m_functions;
     std::map<std::string, Json> m_constants; ///< names without a dot
     int m_depth = 0, m_calls = 0;
-    const std::string& m_text;
-    std::size_t m_at = 0;
-    int m_line = 1;
-    Sheet m_sheet;
 };
 
 } // namespace

@@ -470,6 +470,11 @@ Imported scenarioOf(Job&& job, std::string_view kind)
         job.schedule["kind"] = "1f1b";
     const Json cluster = clusterOf(job);
 
+    // What the files leave to somebody else is asked for, too, where it is a key.
+    for (const std::string& pointer : job.reading.outside())
+        if (!pointer.starts_with("/cluster") && std::find(job.unknown.begin(), job.unknown.end(), pointer) == job.unknown.end())
+            job.unknown.push_back(pointer);
+
     std::string name = job.fileNames.empty() ? "Imported" : job.fileNames.front();
     name = name.substr(name.find_last_of('/') + 1);
     std::string description = "Imported from settings of the kind " + std::string(kind) + ".";

@@ -41,12 +41,21 @@ void Reading::apply(std::span<const Alias> aliases)
         if (found == aliases.end())
             continue;
         setting.name = found->canonical;
-        if (found->change != nullptr)
+        if (found->change != nullptr) {
+            if (setting.shown.empty())
+                setting.shown = shownValue(setting.value);
             setting.value = found->change(setting.value);
+        }
     }
 }
 
 namespace {
+
+/// As the file spells it.
+std::string shownIn(const Setting& setting)
+{
+    return setting.shown.empty() ? shownValue(setting.value) : setting.shown;
+}
 
 /// Left to the environment or to the output of a command: "${NNODES}".
 bool isDecidedOutside(const Json& value)
@@ -115,10 +124,9 @@ const Json* Reading::take(std::string_view name, std::string_view pointer)
                          std::to_string(chosen.line) + " counts";
         } else if (i != static_cast<std::size_t>(last) && !m_settings[i].value.is_null() && m_settings[i].value != chosen.value) {
             state.became = Became::contradictory;
-            state.text = shownText(m_settings[i].spelled) + " is " + quotedText(shownValue(m_settings[i].value)) + " on line " +
+            state.text = shownText(m_settings[i].spelled) + " is " + quotedText(shownIn(m_settings[i])) + " on line " +
                          std::to_string(m_settings[i].line) + " and " + shownText(chosen.spelled) + " is " +
-                         quotedText(shownValue(chosen.value)) + " on line " + std::to_string(chosen.line) +
-                         ": the later one counts";
+                         quotedText(shownIn(chosen)) + " on line " + std::to_string(chosen.line) + ": the later one counts";
         }
     }
     State& state = m_states[static_cast<std::size_t>(last)];
@@ -141,6 +149,9 @@ void Reading::refuse(std::string_view name, const char* what)
                  : value == "auto"                    ? "\"auto\" is filled in by who starts it" + instead
                                                       : quotedText(value) + " is not " + what;
     std::replace(state.text.begin(), state.text.end(), '\n', ' ');
+    const bool isAsked = !instead.empty() && (value.find('$') != std::string::npos || value == "auto");
+    if (isAsked && std::find(m_outside.begin(), m_outside.end(), state.pointer) == m_outside.end())
+        m_outside.push_back(state.pointer);
 }
 
 void Reading::tellRest(std::string_view name, const Json& words, std::size_t used)
@@ -227,8 +238,12 @@ std::optional<std::string> Reading::word(std::string_view name, std::string_view
 
 void Reading::byDefault(std::string_view name, const Json& value, std::string_view pointer, std::string text)
 {
-    if (text.empty())
-        text = "is not given: the framework's default";
+    if (text.empty()) {
+        const int index = indexOf(name);
+        const bool isOutside = index >= 0 && isDecidedOutside(m_settings[static_cast<std::size_t>(index)].value);
+        text = isOutside ? "is decided outside of the file: the framework's default in its place"
+                         : "is not given: the framework's default";
+    }
     m_more.push_back({m_spelling(name), shownValue(value), 0, Became::byDefault, std::string(pointer), std::move(text)});
 }
 
@@ -297,7 +312,7 @@ void Reading::addNote(std::string_view name, Became became, std::string text, st
     const int index = indexOf(name);
     Note note{spelled(name), "", lineOf(name), became, std::string(pointer), std::move(text)};
     if (index >= 0) {
-        note.value = shownText(shownValue(m_settings[static_cast<std::size_t>(index)].value), 200);
+        note.value = shownText(shownIn(m_settings[static_cast<std::size_t>(index)]), 200);
         note.file = m_settings[static_cast<std::size_t>(index)].file;
     }
     m_more.push_back(std::move(note));
@@ -372,13 +387,18 @@ std::vector<Note> Reading::takeNotes()
                      .text = "is assigned again on line " + std::to_string(setting.replacedBy) + ", which counts"};
         } else if (!state.isTaken && setting.name.starts_with("@env.")) {
             state = {.isTaken = true, .became = Became::harmless, .text = "a variable of the script"};
+        } else if (!state.isTaken && setting.name.starts_with("@launcher.")) {
+            state = {.isTaken = true, .became = Became::harmless, .text = "an option of what starts the program"};
         } else if (!state.isTaken) {
             state.became = Became::unknown;
             state.text = "is not known here" +
                          (++unknown <= 50 && setting.spelled.size() < 80 ? nearestWords(setting.spelled, asked) : std::string());
         }
-        notes.push_back({setting.spelled, shownText(shownValue(setting.value), 200), setting.line, state.became, state.pointer,
-                         state.text, setting.file});
+        if (setting.condition > 0 && state.became != Became::harmless)
+            state.text += (state.text.empty() ? "" : "; ") + ("stands in a branch of line " + std::to_string(setting.condition)) +
+                          ", which the script alone does not decide";
+        notes.push_back({setting.spelled, shownText(shownIn(setting), 200), setting.line, state.became, state.pointer, state.text,
+                         setting.file});
     }
     std::move(m_more.begin(), m_more.end(), std::back_inserter(notes));
     m_more.clear();

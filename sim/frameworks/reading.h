@@ -68,6 +68,9 @@ public:
     /// Takes what nobody has asked for and has no dot: a program's variables.
     void harmlessVariables();
 
+    /// Pointers of what was asked for and is decided outside of the files.
+    const std::vector<std::string>& outside() const { return m_outside; }
+
     int lineOf(std::string_view name) const;
     std::string spelled(std::string_view name) const;
     /// "line 12" or "line 12 of x.sh".
@@ -93,6 +96,7 @@ private:
     std::vector<Note> m_more;
     std::vector<std::string> m_comments;
     std::vector<std::string> m_asked;
+    std::vector<std::string> m_outside;
     std::function<std::string(std::string_view)> m_spelling;
 };
 

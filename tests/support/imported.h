@@ -36,6 +36,14 @@ struct ImportedText {
                 return note.text;
         return "no note";
     }
+    /// As a note shows it.
+    std::string valueOf(const std::string& setting) const
+    {
+        for (const sim::Note& note : imported.notes)
+            if (note.setting == setting)
+                return note.value;
+        return "no note";
+    }
     int count(sim::Became became) const
     {
         int found = 0;

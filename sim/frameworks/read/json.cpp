@@ -1,5 +1,6 @@
 #include "sim/error.h"
 #include "sim/frameworks/read/setting.h"
+#include "sim/text/characters.h"
 #include "sim/text/quoted.h"
 
 #include <iterator>
@@ -67,7 +68,11 @@ public:
         const std::size_t at = syntax != std::string_view::npos    ? syntax
                                : bracket == std::string_view::npos ? bracket
                                                                    : bracket + 2;
-        failAt(m_file, m_line, "is no JSON: " + shownText(at == std::string_view::npos ? what : what.substr(at), 200));
+        const std::size_t column = what.find(", column ");
+        const std::size_t colon = column == std::string_view::npos ? column : what.find(':', column);
+        failAt(m_file, m_line,
+               "is no JSON: " + shownText(at == std::string_view::npos ? what : what.substr(at), 200) +
+                   (colon == std::string_view::npos ? "" : ", at" + std::string(what.substr(column + 1, colon - column - 1))));
     }
 
 private:
@@ -115,14 +120,87 @@ private:
 
 } // namespace
 
-Sheet readJson(const std::string& file, const std::string& text, int firstLine)
+std::string withQuotedVariables(const std::string& json)
+{
+    std::string out;
+    bool isString = false;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (c == '"' && (i == 0 || json[i - 1] != '\\'))
+            isString = !isString;
+        if (isString || c != '$') {
+            out += c;
+            continue;
+        }
+        out += '"';
+        int open = 0;
+        for (; i < json.size() && json[i] != '"' && json[i] != '\n' && json[i] != '\\'; ++i) {
+            const char at = json[i];
+            if (open == 0 && (at == ',' || at == ']' || at == '}' || at == ' '))
+                break;
+            open += at == '{' || at == '(' ? 1 : at == '}' || at == ')' ? -1 : 0;
+            out += at;
+        }
+        out += '"';
+        --i;
+    }
+    return out;
+}
+
+namespace {
+
+/// JSON with bare words where values stand, as templates have them, as what is decided outside: {"train_batch_size": CONFIG_GBS}.
+/// Empty where there are none.
+std::string withQuotedWords(const std::string& json)
+{
+    std::string out;
+    bool isString = false, hasWords = false;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (c == '"' && (i == 0 || json[i - 1] != '\\'))
+            isString = !isString;
+        if (isString || !startsName(c)) {
+            out += c;
+            continue;
+        }
+        const std::size_t start = i;
+        while (i < json.size() && (startsName(json[i]) || isDigit(json[i])))
+            ++i;
+        const std::string word = json.substr(start, i-- - start);
+        const bool isValue = word == "true" || word == "false" || word == "null" || (start > 0 && isDigit(json[start - 1]));
+        hasWords = hasWords || !isValue;
+        out += isValue ? word : "\"${" + word + "}\"";
+    }
+    return hasWords ? out : std::string();
+}
+
+Tree treeOfJson(const std::string& file, const std::string& text, int firstLine)
 {
     int line = firstLine;
     JsonTree events(file, line);
     Json::sax_parse(CountingIterator(text.data(), &line), CountingIterator(text.data() + text.size(), nullptr), &events,
                     nlohmann::detail::input_format_t::json, true, true);
+    return std::move(events.root);
+}
+
+} // namespace
+
+Sheet readJson(const std::string& file, const std::string& text, int firstLine)
+{
     Sheet sheet;
-    flatten(events.root, file, sheet.settings);
+    try {
+        flatten(treeOfJson(file, text, firstLine), file, sheet.settings);
+    } catch (const Error&) {
+        const std::string words = withQuotedWords(text);
+        Tree tree;
+        try {
+            tree = words.empty() ? Tree{} : treeOfJson(file, words, firstLine);
+        } catch (const Error&) { // it is the text as it is that has to be mended
+        }
+        if (tree.kind != Tree::Kind::map)
+            throw;
+        flatten(tree, file, sheet.settings);
+    }
     return sheet;
 }
 

@@ -16,8 +16,10 @@ struct Setting {
     int line = 0;        ///< from 1
     std::string spelled; ///< as the file spells it: "--num-layers"
     std::string file{};
-    std::string text{}; ///< of what is undecided: why; empty: it is code
-    int replacedBy = 0; ///< line of a later assignment of a program, which counts; 0: this one does
+    std::string text{};  ///< of what is undecided: why; empty: it is code
+    int replacedBy = 0;  ///< line of a later assignment of a program, which counts; 0: this one does
+    int condition = 0;   ///< line of a condition that a script does not decide, in a branch of which it stands; 0: none
+    std::string shown{}; ///< the value as the file spells it, where an alias has changed it; empty: as it is
 };
 using Settings = std::vector<Setting>;
 
@@ -51,7 +53,10 @@ bool matchesPattern(std::string_view text, std::string_view pattern);
 
 Sheet readYaml(const std::string& file, const std::string& text);
 Sheet readToml(const std::string& file, const std::string& text);
+/// A template's bare words stand for what is decided outside: "${CONFIG_BATCH_SIZE}".
 Sheet readJson(const std::string& file, const std::string& text, int firstLine = 1);
+/// JSON with what a script does not decide as a string: {"stage": ${2}}.
+std::string withQuotedVariables(const std::string& json);
 /// Dotted assignments, and keyword arguments of calls that they assign.
 Sheet readPython(const std::string& file, const std::string& text);
 /// A command line or a script: flags with their dashes off and "-" as "_"; "@nodes", "@gpus_per_node" of launchers and batch

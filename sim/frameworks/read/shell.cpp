@@ -1,6 +1,8 @@
 // A small strict reader of shell: assignments, arrays, expansions, conditions that follow from the script, here-documents. It
 // runs nothing: output of commands and variables of the environment stay as they are written, and are asked for.
+#include "sim/error.h"
 #include "sim/frameworks/read/setting.h"
+#include "sim/frameworks/read/shell_batch.h"
 #include "sim/frameworks/read/shell_flags.h"
 #include "sim/frameworks/read/shell_words.h"
 #include "sim/text/characters.h"
@@ -12,33 +14,9 @@
 namespace sim::frameworks {
 namespace {
 
-/// JSON with what the script does not decide as a string: {"stage": ${2}}.
-std::string withQuotedVariables(const std::string& json)
-{
-    std::string out;
-    bool isString = false;
-    for (std::size_t i = 0; i < json.size(); ++i) {
-        const char c = json[i];
-        if (c == '"' && (i == 0 || json[i - 1] != '\\'))
-            isString = !isString;
-        if (isString || c != '$') {
-            out += c;
-            continue;
-        }
-        out += '"';
-        int open = 0;
-        for (; i < json.size() && json[i] != '"' && json[i] != '\n' && json[i] != '\\'; ++i) {
-            const char at = json[i];
-            if (open == 0 && (at == ',' || at == ']' || at == '}' || at == ' '))
-                break;
-            open += at == '{' || at == '(' ? 1 : at == '}' || at == ')' ? -1 : 0;
-            out += at;
-        }
-        out += '"';
-        --i;
-    }
-    return out;
-}
+constexpr const char* kAllBranches =
+    "the script alone does not tell: all branches are read, and where several give a value the last "
+    "one counts";
 
 class ShellReader final : ShellWords {
 public:
@@ -62,8 +40,11 @@ public:
     Sheet take()
     {
         addFlagsOf({m_commands, m_variables, m_order}, m_file, m_sheet);
-        for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "N_GPUS", "NUM_GPUS", "NNODES", "NUM_NODES", "NODES",
-                                 "N_NODES", "WORLD_SIZE"})
+        if (m_unclosed > 0)
+            m_sheet.undecided.push_back({"\"", std::string(), m_unclosed, "\"", m_file,
+                                         "a quote that begins here is not closed: all behind it is read as its text"});
+        for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "NUM_GPUS_PER_NODE", "N_GPUS", "NUM_GPUS", "NNODES",
+                                 "NUM_NODES", "NODES", "N_NODES", "WORLD_SIZE"})
             if (const auto found = m_variables.find(name); found != m_variables.end())
                 m_sheet.settings.push_back(
                     {std::string("@env.") + name, valueOf(joined(found->second)), lineOf(found->second), name, m_file});
@@ -105,43 +86,14 @@ private:
     {
         const std::size_t end = std::min(m_text->find('\n', m_at), m_text->size());
         const std::string text = m_text->substr(m_at, std::min<std::size_t>(end - m_at, 400));
-        if (text.starts_with("#SBATCH"))
-            batchLine(text.substr(7));
+        BatchLine batch = batchLineOf(text, m_line, m_file);
+        std::move(batch.settings.begin(), batch.settings.end(), std::back_inserter(m_sheet.settings));
+        for (const auto& one : batch.variables)
+            m_variables[one.first] = {.pieces = {{one.second, m_line}}};
         if (m_sheet.comments.size() < 1000)
             m_sheet.comments.push_back(text.substr(1));
         m_at = end;
     }
-    /// "#SBATCH --nodes=24", "-N 24", "--gres=gpu:a100:8".
-    void batchLine(const std::string& text)
-    {
-        std::string name, value;
-        const std::size_t start = text.find_first_not_of(" \t");
-        if (start == std::string::npos)
-            return;
-        const std::size_t end = text.find_first_of("= \t", start);
-        name = text.substr(start, end == std::string::npos ? end : end - start);
-        if (end != std::string::npos) {
-            const std::size_t from = text.find_first_not_of("= \t", end);
-            value = from == std::string::npos ? "" : text.substr(from, text.find_first_of(" \t#", from) - from);
-        }
-        const auto count = [&value] { return valueOf(value.substr(value.rfind(':') + 1)); };
-        const auto batchSystemSays = [&](std::initializer_list<const char*> variables, const Json& number) {
-            for (const char* variable : variables)
-                m_variables[variable] = {.pieces = {{shownValue(number), m_line}}};
-        };
-        if (name == "--nodes" || name == "-N") {
-            m_sheet.settings.push_back({"@nodes", valueOf(value), m_line, "#SBATCH " + name, m_file});
-            batchSystemSays({"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}, valueOf(value));
-        } else if ((name == "--gres" && value.starts_with("gpu")) || name == "--gpus-per-node") {
-            m_sheet.settings.push_back({"@gpus_per_node", count(), m_line, "#SBATCH " + name, m_file});
-            batchSystemSays({"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}, count());
-        } else if (name == "--ntasks-per-node") {
-            batchSystemSays({"SLURM_NTASKS_PER_NODE"}, valueOf(value));
-        }
-        if (name == "--gpus" || name == "-G")
-            m_sheet.settings.push_back({"@gpus", count(), m_line, "#SBATCH " + name, m_file});
-    }
-
     struct Branch {
         bool isOn = true;      ///< statements of this branch count
         bool wasTaken = false; ///< so no later branch is
@@ -149,7 +101,16 @@ private:
         bool isCase = false;   ///< of a "case": a pattern stands in front of each of its branches
         bool isAtPattern = false;
         std::string subject{};
+        int line = 0;
     };
+    /// Line of the innermost condition that cannot be told; 0: all that is read here is run.
+    int openCondition() const
+    {
+        for (std::size_t i = m_branches.size(); i-- > 0;)
+            if (!m_branches[i].isKnown)
+                return m_branches[i].line;
+        return 0;
+    }
 
     /// One command, with assignments in front of it, to the end of its line or to an operator.
     void statement()
@@ -290,15 +251,20 @@ private:
             Branch& branch = m_branches.back();
             branch.isOn = branch.isKnown ? !branch.wasTaken && told != Told::no : true;
         } else if (m_branches.size() < 256) {
-            m_branches.push_back({.isOn = told != Told::no, .wasTaken = false, .isKnown = isKnown});
+            m_branches.push_back({.isOn = told != Told::no, .wasTaken = false, .isKnown = isKnown, .line = line});
         }
         if (!m_branches.empty()) {
             Branch& branch = m_branches.back();
+            branch.line = isKnown ? branch.line : line;
             branch.isKnown = branch.isKnown && isKnown;
             branch.wasTaken = branch.wasTaken || (isKnown && branch.isOn);
         }
-        if (!isKnown && !skipping() && m_sheet.undecided.size() < 200)
-            m_sheet.undecided.push_back({"if", "its branches are all read", line, "if", m_file});
+        if (!isKnown && !skipping() && m_sheet.undecided.size() < 200) {
+            std::string written;
+            for (const std::string& one : inner)
+                written += (written.empty() ? "" : " ") + one;
+            m_sheet.undecided.push_back({"if", written, line, keyword, m_file, kAllBranches});
+        }
         // What stands between joined conditions is no command of ours.
         while (!atEnd() && (peek() == '&' || peek() == '|')) {
             while (!atEnd() && peek() != ';' && peek() != '\n')
@@ -340,7 +306,7 @@ private:
         }
         if (keyword == "for" && words.size() >= 3 && startsName(words[0].text.empty() ? ' ' : words[0].text[0]) && !skipping())
             m_variables[words[0].text] = {.pieces = {words[2]}};
-        Branch branch;
+        Branch branch{.line = line};
         if (keyword == "case") {
             branch.isCase = branch.isAtPattern = true;
             branch.subject = words.empty() ? "" : words.front().text;
@@ -356,9 +322,8 @@ private:
             m_branches.push_back(std::move(branch));
         if (isDecided || skipping())
             return;
-        m_sheet.undecided.push_back({keyword,
-                                     keyword == "for" ? "is read once, with its first value" : "its branches are all read", line,
-                                     keyword, m_file});
+        m_sheet.undecided.push_back({keyword, words.empty() ? std::string() : words.front().text, line, keyword, m_file,
+                                     keyword == "for" ? "is read once, with its first value" : kAllBranches});
     }
 
     bool redirection()
@@ -405,12 +370,23 @@ private:
             }
             if (!isQuoted)
                 body = expandedText(body, line);
+            if (const std::string name = std::exchange(m_readInto, {}); !name.empty() && !skipping()) {
+                for (std::size_t at = body.find("\\\n"); at != std::string::npos; at = body.find("\\\n", at))
+                    body.replace(at, 2, 1, kContinuation);
+                m_variables[name] = {.pieces = {{body, line}}};
+                continue;
+            }
             if (body.find_first_not_of(" \t\n") == std::string::npos || body[body.find_first_not_of(" \t\n")] != '{' ||
                 skipping())
                 continue;
-            for (Setting& setting : readJson(m_file, withQuotedVariables(body), line).settings) {
-                setting.name = "ds_config." + setting.name;
-                m_sheet.settings.push_back(std::move(setting));
+            try {
+                for (Setting& setting : readJson(m_file, withQuotedVariables(body), line).settings) {
+                    setting.name = "ds_config." + setting.name;
+                    m_sheet.settings.push_back(std::move(setting));
+                }
+            } catch (const Error& error) { // the rest of the script says what it says
+                m_sheet.undecided.push_back({"<<" + delimiter, std::string(), line, "<<" + delimiter, m_file,
+                                             std::string("its text is not read: ") + error.what()});
             }
         }
     }
@@ -455,6 +431,10 @@ private:
         }
         if (skipping())
             return true;
+        if (const int condition = openCondition(); condition > 0)
+            for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
+                for (ShellText& one : *texts)
+                    one.condition = condition;
         ShellVariable& target = m_variables[name];
         if (!isMore) {
             target = std::move(value);
@@ -479,6 +459,8 @@ private:
                 inner.pop_back();
             return shellTest(inner);
         }
+        if (first == "read" && !m_waiting.empty()) // read -r -d '' NAME <<EOF
+            m_readInto = words.back().text;
         if (first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "source" || first == "." ||
             first == "set" || first == "module" || first == "rm" || first == "cat")
             return std::nullopt;
@@ -513,6 +495,7 @@ private:
     bool m_skipsNext = false;
     std::vector<Branch> m_branches;
     std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
+    std::string m_readInto;                              ///< variable that takes the text of the one that begins next
     std::vector<std::string> m_order;
     std::set<std::string> m_ordered; ///< those in m_order
     std::vector<ShellCommand> m_commands;

@@ -21,8 +21,10 @@ void splitInto(const ShellText& piece, std::vector<ShellText>& out)
                 out.push_back(std::exchange(current, {}));
             continue;
         }
-        if (current.text.empty())
+        if (current.text.empty()) {
             current.line = line;
+            current.condition = piece.condition;
+        }
         current.text += c;
     }
 }
@@ -48,10 +50,35 @@ std::string flagWithLongDash(const std::string& text)
     return isLong && at < text.size() && isLetter(text[at]) ? "--" + text.substr(at) : std::string();
 }
 
+constexpr std::array kLaunchers = {"nodes",           "nnodes",   "nproc_per_node", "gpus_per_node", "num_nodes",
+                                   "ntasks_per_node", "num_gpus", "gres",           "npernode"};
+
+bool isOfLauncher(const Setting& setting)
+{
+    return setting.name.starts_with('@') || std::find(kLaunchers.begin(), kLaunchers.end(), setting.name) != kLaunchers.end();
+}
+
+/// "python3", "/usr/bin/python": what stands in front of it starts it, and is no setting of the program.
+bool isInterpreter(const std::string& text)
+{
+    const std::string name = text.substr(text.rfind('/') + 1);
+    return name == "python" || (name.starts_with("python3") && name.find_first_not_of("0123456789.", 6) == std::string::npos);
+}
+
+/// What mpirun's short options count: "-np 64", "-ppn 8"; empty of others.
+std::string countOfMpi(const std::vector<ShellText>& words, std::size_t at)
+{
+    const std::string& first = words.front().text;
+    const std::string program = first.substr(first.rfind('/') + 1), &option = words[at].text;
+    if ((program != "mpirun" && program != "mpiexec") || at + 1 >= words.size())
+        return "";
+    if (option == "-np" || option == "-n")
+        return "@gpus";
+    return option == "-ppn" || option == "-npernode" || option == "-N" ? "@gpus_per_node" : "";
+}
+
 void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText>& words, bool onlyLaunchers = false)
 {
-    static constexpr std::array kLaunchers = {"nodes",     "nnodes",          "nproc_per_node", "gpus_per_node",
-                                              "num_nodes", "ntasks_per_node", "num_gpus",       "gres"};
     const std::size_t before = sheet.settings.size();
     Setting* current = nullptr;
     bool hasValue = false, isProgram = false; // behind the script that is started, where every word is its own
@@ -59,8 +86,22 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
         if (!onlyLaunchers && sheet.undecided.size() < kMostSettings)
             sheet.undecided.push_back({one.text, std::string(), one.line, one.text, file, why});
     };
-    for (const ShellText& one : words) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const ShellText& one = words[at];
         const std::string& text = one.text;
+        if (!isProgram && isInterpreter(text)) {
+            for (std::size_t i = before; i < sheet.settings.size(); ++i)
+                if (!isOfLauncher(sheet.settings[i]))
+                    sheet.settings[i].name = "@launcher." + sheet.settings[i].name;
+            current = nullptr;
+            continue;
+        }
+        if (const std::string counted = isProgram ? "" : countOfMpi(words, at); !counted.empty()) {
+            sheet.settings.push_back({counted, valueOf(words[at + 1].text), one.line, text, file});
+            current = nullptr;
+            ++at;
+            continue;
+        }
         if (const std::string meant = flagWithLongDash(text); !meant.empty()) {
             tell(one, "begins with a long dash, which is no flag's: " + meant + " is meant; not read");
             current = nullptr;
@@ -75,6 +116,7 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
             std::replace(name.begin(), name.end(), '-', '_');
             sheet.settings.push_back({name, true, one.line, text.substr(0, equals), file});
             current = &sheet.settings.back();
+            current->condition = one.condition;
             if (equals != std::string::npos)
                 current->value = valueOf(text.substr(equals + 1));
             hasValue = equals != std::string::npos;
@@ -94,6 +136,7 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
             continue;
         }
         Json value = valueOf(text);
+        current->condition = std::max(current->condition, one.condition);
         if (!hasValue)
             current->value = std::move(value);
         else if (current->value.is_array())
@@ -104,10 +147,7 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
     }
     if (onlyLaunchers)
         sheet.settings.erase(std::remove_if(sheet.settings.begin() + static_cast<std::ptrdiff_t>(before), sheet.settings.end(),
-                                            [](const Setting& setting) {
-                                                return std::find(kLaunchers.begin(), kLaunchers.end(), setting.name) ==
-                                                       kLaunchers.end();
-                                            }),
+                                            [](const Setting& setting) { return !isOfLauncher(setting); }),
                              sheet.settings.end());
 }
 
@@ -131,22 +171,19 @@ void addFlagsOf(const ShellScript& script, const std::string& file, Sheet& sheet
             chosen = made;
     ShellCommand stored;
     if (chosen->flags < 2) { // nothing is started here: the variables hold the flags
-        std::vector<std::string> seen;
         for (const std::string& name : script.order) {
             const ShellVariable& value = script.variables.at(name);
-            if (value.isArray) {
-                stored.words.insert(stored.words.end(), value.elements.begin(), value.elements.end());
-            } else {
-                for (const ShellText& piece : value.pieces)
-                    splitInto(piece, stored.words);
-            }
+            std::vector<ShellText> words;
+            for (const ShellText& piece : value.isArray ? value.elements : value.pieces)
+                if (!value.isArray || (piece.text.starts_with("--") && piece.text.find('=') == std::string::npos))
+                    splitInto(piece, words); // "--hidden-size 2048" in quotes, which is split where it is used
+                else
+                    words.push_back(piece);
+            // A variable without flags belongs to no flag of another one.
+            const auto first =
+                std::find_if(words.begin(), words.end(), [](const ShellText& one) { return one.text.starts_with("--"); });
+            stored.words.insert(stored.words.end(), first, words.end());
         }
-        stored.words.erase(std::remove_if(stored.words.begin(), stored.words.end(),
-                                          [&, isFirst = true](const ShellText& one) mutable {
-                                              isFirst = isFirst && !one.text.starts_with("--");
-                                              return isFirst;
-                                          }),
-                           stored.words.end());
         for (const ShellText& one : stored.words)
             stored.flags += one.text.starts_with("--") ? 1 : 0;
         if (stored.flags > chosen->flags)

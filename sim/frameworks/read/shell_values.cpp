@@ -143,6 +143,8 @@ std::optional<bool> shellTest(const std::vector<std::string>& given)
         const bool isEmpty = words.size() == 1 || words[1].empty() || isUnsetText(words[1]);
         return say(words[0] == "-z" ? isEmpty : !isEmpty);
     }
+    if (words.size() == 1 && !isUnsetText(words[0])) // [[ text ]]
+        return say(!words[0].empty());
     if (words.size() != 3 || isUnsetText(words[0]) || isUnsetText(words[2]))
         return std::nullopt;
     if (words[1] == "=" || words[1] == "==")

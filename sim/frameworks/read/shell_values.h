@@ -13,6 +13,7 @@ namespace sim::frameworks {
 struct ShellText {
     std::string text;
     int line = 0;
+    int condition = 0; ///< line of a condition that the script does not decide, in a branch of which it is assigned; 0: none
 };
 /// A backslash at the end of a line inside quotes: blank, but no end of a command.
 inline constexpr char kContinuation = '\x1f';

@@ -58,6 +58,7 @@ std::vector<ShellText> ShellWords::word()
             if (part.areWords && i > 0)
                 close();
             int line = text.line;
+            current.condition = text.condition > 0 ? text.condition : current.condition;
             if (!part.isSplit) {
                 if (!isOpen || current.text.empty()) // quotes of an array open before its first word, which stands elsewhere
                     current.line = line;
@@ -72,8 +73,10 @@ std::vector<ShellText> ShellWords::word()
                     close();
                     continue;
                 }
-                if (!isOpen)
+                if (!isOpen) {
                     current.line = line;
+                    current.condition = text.condition;
+                }
                 isOpen = true;
                 current.text += c;
             }
@@ -110,11 +113,14 @@ std::vector<ShellWords::Part> ShellWords::parts()
             if (!atEnd())
                 literal(next(), m_line);
         } else if (c == '\'') {
+            const int opened = m_line;
             next();
             Part part{.texts = {{"", m_line}}};
             while (!atEnd() && peek() != '\'')
                 part.texts.back().text += next();
-            if (!atEnd())
+            if (atEnd())
+                m_unclosed = opened;
+            else
                 next();
             out.push_back(std::move(part));
         } else if (c == '"') {
@@ -132,8 +138,21 @@ std::vector<ShellWords::Part> ShellWords::parts()
     return out;
 }
 
+namespace {
+
+/// "$@" or "${NAME[@]}": in quotes as many words as there are elements, and none where there are none.
+bool isWholeList(std::string_view inside)
+{
+    return inside == "$@" || (inside.starts_with("${@") && inside.ends_with('}')) ||
+           (inside.starts_with("${") && inside.ends_with("[@]}") && inside.find('$', 1) == std::string_view::npos);
+}
+
+} // namespace
+
 void ShellWords::quoted(std::vector<Part>& out)
 {
+    const std::size_t before = out.size(), start = m_at;
+    const int opened = m_line;
     out.push_back({.texts = {{"", m_line}}});
     while (!atEnd() && peek() != '"') {
         const char c = peek();
@@ -152,7 +171,14 @@ void ShellWords::quoted(std::vector<Part>& out)
             out.back().texts.back().text += next();
         }
     }
-    if (!atEnd())
+    const bool isNothing = std::all_of(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(), [](const Part& part) {
+        return std::all_of(part.texts.begin(), part.texts.end(), [](const ShellText& one) { return one.text.empty(); });
+    });
+    if (isNothing && isWholeList(std::string_view(*m_text).substr(start, m_at - start)))
+        out.resize(before);
+    if (atEnd())
+        m_unclosed = opened;
+    else
         next();
 }
 

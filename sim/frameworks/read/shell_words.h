@@ -53,6 +53,7 @@ protected:
     std::size_t m_at = 0;
     int m_line = 1;
     ShellVariables m_variables;
+    int m_unclosed = 0; ///< line of a quote that the script does not close; 0: all are
 
 private:
     /// A part of a word; what is not quoted is split at blanks when it comes from a variable.

@@ -64,7 +64,9 @@ Sheet readToml(const std::string& file, const std::string& text)
         const toml::table table = toml::parse(std::string_view(text), std::string_view(file));
         flatten(treeOfToml(table, file, 0), file, sheet.settings);
     } catch (const toml::parse_error& error) {
-        failAt(file, static_cast<int>(error.source().begin.line), "is no TOML: " + shownText(error.description(), 200));
+        failAt(file, static_cast<int>(error.source().begin.line),
+               "is no TOML: " + shownText(error.description(), 200) + ", at column " +
+                   std::to_string(error.source().begin.column));
     }
     std::stable_sort(sheet.settings.begin(), sheet.settings.end(),
                      [](const Setting& a, const Setting& b) { return a.line < b.line; });

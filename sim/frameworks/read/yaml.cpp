@@ -5,6 +5,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -68,7 +69,17 @@ private:
         bool hasKey = false;
         std::string key{};
         int keyLine = 0;
+        std::vector<Tree> merged{}; ///< maps, or a list of them, that "<<" names
     };
+    /// What is merged into a map counts where neither the map nor one merged before says it.
+    static void merge(Tree& map, Tree& merged)
+    {
+        for (Tree& item : merged.items)
+            merge(map, item);
+        for (auto& member : merged.members)
+            if (std::none_of(map.members.begin(), map.members.end(), [&](const auto& own) { return own.first == member.first; }))
+                map.members.push_back(std::move(member));
+    }
 
     static Json plain(const std::string& text)
     {
@@ -107,9 +118,9 @@ private:
             level.hasKey = false;
             if (tree.kind == Tree::Kind::scalar)
                 tree.line = level.keyLine;
-            if (level.key == "<<" && tree.kind == Tree::Kind::map) { // merged: what the map says itself goes first
-                for (auto& member : tree.members)
-                    parent.members.insert(parent.members.begin(), std::move(member));
+            if (level.key == "<<" &&
+                tree.kind != Tree::Kind::scalar) { // merged below, where all that the map says itself is known
+                level.merged.push_back(std::move(tree));
                 return;
             }
             parent.members.emplace_back(level.key, std::move(tree));
@@ -128,6 +139,8 @@ private:
     {
         Level level = std::move(m_open.back());
         m_open.pop_back();
+        for (Tree& merged : level.merged)
+            merge(level.made, merged);
         put(std::move(level.made), level.anchor, true);
     }
 
@@ -162,7 +175,9 @@ Sheet readYaml(const std::string& file, const std::string& text)
         if (parser.HandleNextDocument(more))
             sheet.unread = "the documents after the first are not read";
     } catch (const YAML::Exception& error) {
-        failAt(file, error.mark.is_null() ? 0 : error.mark.line + 1, "is no YAML: " + shownText(error.msg, 200));
+        failAt(file, error.mark.is_null() ? 0 : error.mark.line + 1,
+               "is no YAML: " + shownText(error.msg, 200) +
+                   (error.mark.is_null() ? "" : ", at column " + std::to_string(error.mark.column + 1)));
     }
     addComments(text, sheet);
     resolveInterpolations(sheet.settings);

@@ -93,11 +93,15 @@ struct MegatronRules {
     std::string precision = "fp32";     ///< unless given
 };
 void readMegatronArguments(Job&, const MegatronRules&);
+/// Rules of a job whose model is named beside the settings (`model`), as launchers around Megatron have it; else as given.
+MegatronRules rulesOfNamedModel(Job&, MegatronRules);
 /// Notes on those that become no key: unsayable here, or without effect on the step.
 void noteUnreadMegatronArguments(Reading&);
 /// Names with dashes, "MODEL_ARGS.--x" and "args.--x" as "x"; old spellings as new ones.
 void useMegatronNames(Reading&);
 /// The model block of a config.json, below a prefix ("model.model_config.").
 void readHuggingFaceModel(Job&, const std::string& prefix);
+/// model.rope_scaling of settings below a prefix ("rope_scaling.").
+void readRopeScaling(Job&, const std::string& prefix);
 
 } // namespace sim::frameworks

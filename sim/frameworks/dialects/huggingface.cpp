@@ -17,7 +17,7 @@ void readHuggingFaceModel(Job& job, const std::string& prefix)
     static constexpr std::array kKeys = {
         ModelKey{"num_hidden_layers", {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}},
         ModelKey{"hidden_size", {"hidden_size", "n_embd", "d_model", ""}},
-        ModelKey{"num_attention_heads", {"num_attention_heads", "n_head", "n_heads", ""}},
+        ModelKey{"num_attention_heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"}},
         ModelKey{"num_key_value_heads",
                  {"num_key_value_heads", "num_kv_heads", "multi_query_group_num", "attn_config.kv_n_heads"}},
         ModelKey{"head_dim", {"head_dim", "", "", ""}},
@@ -36,7 +36,40 @@ void readHuggingFaceModel(Job& job, const std::string& prefix)
         job.model["tie_word_embeddings"] = *tied;
 }
 
+void readRopeScaling(Job& job, const std::string& prefix)
+{
+    Reading& reading = job.reading;
+    if (!reading.hasPrefix(prefix))
+        return;
+    Json scaling = Json::object();
+    for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings", "beta_fast",
+                            "beta_slow", "attention_factor", "mscale", "mscale_all_dim"})
+        if (const auto value = reading.real(prefix + key, std::string("/model/rope_scaling/") + key))
+            scaling[key] = number(*value);
+    for (const char* name : {"rope_type", "type"})
+        if (const auto kind = reading.word(prefix + name, "/model/rope_scaling/rope_type"))
+            scaling["rope_type"] = *kind;
+    const std::string kind = memberOr<std::string>(scaling, "rope_type", "");
+    const bool isKnown = kind == "linear" || kind == "llama3" || kind == "yarn";
+    if (isKnown && scaling.contains("factor"))
+        job.model["rope_scaling"] = scaling;
+    else if (!kind.empty() && kind != "default" && !isKnown)
+        for (const char* name : {"rope_type", "type"})
+            reading.say(prefix + name, Became::notRepresentable, "the scenario scales by linear, llama3 or yarn");
+}
+
 namespace {
+
+/// Since transformers 5 rope_theta and what was rope_scaling are one table, rope_parameters; with tables in it where layers
+/// differ.
+std::string withoutRopeParameters(const std::string& name)
+{
+    constexpr std::string_view kTable = "rope_parameters.";
+    if (!name.starts_with(kTable) || name.find('.', kTable.size()) != std::string::npos)
+        return name;
+    const std::string key = name.substr(kTable.size());
+    return key == "rope_theta" || key == "partial_rotary_factor" ? key : "rope_scaling." + key;
+}
 
 /// Names of one family each, as the others have them.
 constexpr std::array kFamilyNames = {
@@ -219,6 +252,7 @@ static void readHuggingFaceConfig(Job& job)
         if (reading.peek("model_type") == nullptr)
             reading.apply(std::array{Alias{"outer.model_type", "model_type"}});
     }
+    reading.rename(withoutRopeParameters);
     const std::string type = reading.word("model_type", "/model").value_or("");
     reading.apply(kFamilyNames);
     const bool isT5 = isFamily(type, {"t5", "mt5", "umt5", "longt5"});
@@ -280,8 +314,10 @@ static void readHuggingFaceConfig(Job& job)
     job.model["gated_mlp"] = !isGpt2 && act != "relu2" && type != "starcoder2" && type != "phi";
     if (const auto gated = reading.flag("is_gated_act", "/model/gated_mlp"))
         job.model["gated_mlp"] = *gated;
-    const bool isLayerNorm = isGpt2 || reading.has("layer_norm_epsilon") || reading.has("layer_norm_eps") ||
-                             isFamily(type, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
+    // norm_eps is any normalisation's.
+    const bool isLayerNorm = isGpt2 ||
+                             (reading.has("layer_norm_epsilon") && reading.spelled("layer_norm_epsilon") != "norm_eps") ||
+                             reading.has("layer_norm_eps") || isFamily(type, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
     job.model["normalization"] = isLayerNorm ? "layernorm" : "rmsnorm";
     for (const char* name : {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"})
         if (const auto epsilon = reading.real(name, isLayerNorm ? "/model/layer_norm_epsilon" : "/model/rms_norm_eps");
@@ -292,19 +328,7 @@ static void readHuggingFaceConfig(Job& job)
                                                                                                                     : "rope";
     if (const auto theta = reading.real("rope_theta", "/model/rope_theta"); theta && *theta > 1)
         job.model["rope_theta"] = number(*theta);
-    if (reading.hasPrefix("rope_scaling.")) {
-        Json scaling = Json::object();
-        for (const char* key : {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings", "beta_fast",
-                                "beta_slow", "attention_factor", "mscale", "mscale_all_dim"})
-            if (const auto value = reading.real(std::string("rope_scaling.") + key, std::string("/model/rope_scaling/") + key))
-                scaling[key] = number(*value);
-        for (const char* name : {"rope_scaling.rope_type", "rope_scaling.type"})
-            if (const auto kind = reading.word(name, "/model/rope_scaling/rope_type"))
-                scaling["rope_type"] = *kind;
-        const std::string kind = memberOr<std::string>(scaling, "rope_type", "");
-        if (isFamily(kind, {"linear", "llama3", "yarn"}) && scaling.contains("factor"))
-            job.model["rope_scaling"] = scaling;
-    }
+    readRopeScaling(job, "rope_scaling.");
     bool bias =
         isBert || isBart || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neox", "gpt_neo", "opt", "bloom", "starcoder2", "phi"});
     for (const char* name : {"mlp_bias", "use_bias", "bias"})

@@ -37,7 +37,7 @@ void readMegatronWorld(Job& job)
     for (const char* name : {"@env.NNODES", "@env.NUM_NODES", "@env.NODES", "@env.N_NODES"})
         if (!job.nodes && reading.has(name))
             job.nodes = positive(reading.integer(name, "/cluster/nodes"));
-    for (const char* name : {"@env.GPUS_PER_NODE", "@env.NPROC_PER_NODE", "@env.GPN"})
+    for (const char* name : {"@env.GPUS_PER_NODE", "@env.NPROC_PER_NODE", "@env.NUM_GPUS_PER_NODE", "@env.GPN"})
         if (!job.gpusPerNode && reading.has(name))
             job.gpusPerNode = positive(reading.integer(name, "/cluster/gpus_per_node"));
     for (const char* name : {"@env.N_GPUS", "@env.NUM_GPUS"}) // of a node where nodes are counted too, else of all of them
@@ -48,7 +48,8 @@ void readMegatronWorld(Job& job)
     if (!job.gpus && !(job.nodes && job.gpusPerNode) && reading.has("@env.WORLD_SIZE"))
         job.gpus = positive(reading.integer("@env.WORLD_SIZE", "/cluster"));
     job.gpusFrom = reading.has("@gpus_per_node") ? "@gpus_per_node" : reading.has("@nodes") ? "@nodes" : "";
-    if (job.gpusPerNode && !job.nodes && !job.gpus && !job.askedGpus) {
+    const bool isToldOutside = reading.has("@nodes"); // by a variable of the environment
+    if (job.gpusPerNode && !job.nodes && !job.gpus && !job.askedGpus && !isToldOutside) {
         job.nodes = 1;
         reading.byDefault("@nodes", 1, "/cluster/nodes", "the launcher starts one node unless told");
     }
@@ -212,6 +213,36 @@ void readMegatronPipeline(Job& job, const MegatronRules& rules)
         job.schedule["microbatch_group"] = *group;
 }
 
+/// Formats of what the optimizer keeps, which count beside --use-precision-aware-optimizer alone.
+void readMomentFormats(Job& job)
+{
+    Reading& reading = job.reading;
+    const bool isAware = reading.flag("use_precision_aware_optimizer", "/training/moment_dtype").value_or(false);
+    static constexpr std::array kFormats = {"exp_avg_dtype", "exp_avg_sq_dtype", "main_grads_dtype", "main_params_dtype"};
+    std::string moment;
+    for (const std::string_view name : kFormats) {
+        const std::optional<std::string> given = reading.word(name, "/training/moment_dtype");
+        const std::string format = given ? precisionWord(*given) : "fp32";
+        if (!isAware || format == "fp32") {
+            if (given)
+                reading.say(name, Became::harmless,
+                            isAware ? "is the default" : "counts only beside a precision-aware optimizer");
+            continue;
+        }
+        if (name.starts_with("exp_avg") && format == "bf16") {
+            moment += "b";
+            continue;
+        }
+        reading.say(name, Became::notRepresentable, quotedText(*given) + ": moments are fp32 or bf16 here, all else fp32");
+    }
+    if (moment == "bb")
+        job.training["moment_dtype"] = "bf16";
+    else if (moment == "b")
+        for (const std::string_view name : {"exp_avg_dtype", "exp_avg_sq_dtype"})
+            if (const Json* const given = reading.peek(name); given != nullptr && precisionWord(shownValue(*given)) == "bf16")
+                reading.say(name, Became::notRepresentable, "both moments have one format here: fp32 is imported");
+}
+
 void readMegatronTraining(Job& job, const MegatronRules& rules)
 {
     Reading& reading = job.reading;
@@ -320,11 +351,24 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     overlap["ep_comm"] = reading.flagOr("overlap_moe_expert_parallel_comm", "/training/overlap/ep_comm", false);
     job.training["overlap"] = overlap;
 
+    // Flags of Megatron's own attention, before there were backends of Transformer Engine's.
+    bool isFlash = false;
+    for (const char* name :
+         {"use_flash_attn", "use_flash_attn_v1", "use_flash_attn_v2", "use_flash_attn_triton", "use_flash_attn_builder"})
+        isFlash = reading.flag(name, "/training/flash_attention").value_or(false) || isFlash;
     if (const std::optional<std::string> backend = reading.word("attention_backend", "/training/flash_attention")) {
+        if (isFlash && reading.has("use_flash_attn"))
+            reading.say("use_flash_attn", Became::harmless,
+                        "counts in Megatron's own layers only: " + reading.spelled("attention_backend") + " of " +
+                            reading.placeOf("attention_backend") + " says it");
         if (*backend == "unfused" || *backend == "local" || *backend == "AttnBackend.unfused")
             job.training["flash_attention"] = false;
         else if (*backend != "auto")
             job.training["flash_attention"] = true;
+        if (backend->ends_with("fused") && !backend->ends_with("unfused"))
+            job.training["attention"] = "cudnn"; // Transformer Engine's name for cuDNN's
+    } else if (isFlash) {
+        job.training["flash_attention"] = true;
     } else if (const Json* const own = reading.peek("transformer_impl");
                !rules.attentionIsFused || (own != nullptr && *own == Json("local"))) {
         job.training["flash_attention"] = false;
@@ -343,6 +387,17 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
             number(std::clamp(reading.real("optimizer_offload_fraction", "/training/offload/optimizer").value_or(1.0), 0.0, 1.0));
     else
         reading.say("optimizer_offload_fraction", Became::harmless, "counts only beside --optimizer-cpu-offload");
+    if (reading.flag("cpu_offloading", "/training/offload/activation_layers").value_or(false)) {
+        const int layers = reading.integer("cpu_offloading_num_layers", "/training/offload/activation_layers").value_or(0);
+        job.training["offload"]["activation_layers"] = std::clamp(layers, 0, 100000);
+        for (const char* name : {"cpu_offloading_weights", "cpu_offloading_activations"})
+            if (const std::optional<bool> isOn = reading.flag(name, ""))
+                reading.say(name,
+                            *isOn == (name == std::string_view("cpu_offloading_activations")) ? Became::harmless
+                                                                                              : Became::notRepresentable,
+                            "activations alone are on the host in the scenario");
+    }
+    readMomentFormats(job);
 }
 
 } // namespace
@@ -357,10 +412,27 @@ void readMegatronArguments(Job& job, const MegatronRules& rules)
     noteUnreadMegatronArguments(job.reading);
 }
 
+MegatronRules rulesOfNamedModel(Job& job, MegatronRules rules)
+{
+    Reading& reading = job.reading;
+    if (reading.peek("num_layers") != nullptr || reading.peek("hidden_size") != nullptr)
+        return rules;
+    for (const char* name : {"model", "hf_model_path"})
+        if (const std::optional<std::string> model = reading.word(name, "/model/base"); model && !model->empty()) {
+            putModelByName(job, name, model->substr(0, model->rfind(".yaml")));
+            rules.modelIsNamed = true;
+            rules.precision = "bf16";
+            return rules;
+        }
+    return rules;
+}
+
 void readMegatron(Job& job)
 {
     useMegatronNames(job.reading);
-    readMegatronArguments(job, {});
+    readMegatronArguments(job, rulesOfNamedModel(job, {}));
+    if (const std::optional<std::string> type = job.reading.word("tuner_type", "/training/lora"); type && *type == "lora")
+        job.training["lora"] = {{"rank", job.reading.sizeOr("lora_rank", "/training/lora/rank", 8)}};
     job.reading.harmless(std::array<std::string_view, 10>{"ENV_VARS.*", "TEST_TYPE", "METRICS*", "*_VARS*", "ds_config.*",
                                                           "LAUNCHER", "MODE", "*_SCRIPT", "TEST_EVALUATION", "*_TEST_PARAMS.*"});
 }

@@ -24,7 +24,7 @@ void putMegatronActivation(Job& job)
               : word->find("squared") != std::string::npos                 ? "relu2"
                                                                            : "gelu";
         if (*word != "gelu" && *word != "openai-gelu" && *word != "fast-swiglu" && *word != "swiglu" && *word != "squared-relu" &&
-            *word != "geglu" && *word != "fast-geglu" && *word != "approx-gelu" && *word != "silu")
+            *word != "squaredrelu" && *word != "geglu" && *word != "fast-geglu" && *word != "approx-gelu" && *word != "silu")
             reading.say("activation", Became::notRepresentable, quotedText(*word) + ": the scenario has gelu, silu and relu2");
     } else if (reading.flag("swiglu", "/model/hidden_act").value_or(false)) {
         act = "silu";
@@ -141,6 +141,8 @@ void readMegatronAttention(Job& job, const MegatronRules& rules)
         if (const std::optional<int> channels = reading.integer("kv_channels", "/model/head_dim"))
             job.model["head_dim"] = *channels;
     }
+    if (const auto type = reading.word("attention_head_type", "/model/num_key_value_heads"); type == "multiquery")
+        job.model["num_key_value_heads"] = 1;
     if (reading.flag("qk_layernorm", "/model/qk_norm").value_or(false) && !latent)
         job.model["qk_norm"] = true;
     readMegatronWindow(reading, job.model);
@@ -255,6 +257,24 @@ void readMegatronLayerCount(Job& job)
                     "/model/num_hidden_layers");
 }
 
+/// Positions of latent attention. Defaults are MLATransformerConfig's.
+void readYarn(Job& job)
+{
+    Reading& reading = job.reading;
+    Json scaling{{"rope_type", "yarn"}};
+    struct Factor {
+        const char *flag, *key;
+        double fallback, least;
+    };
+    for (const Factor& one : {Factor{"rotary_scaling_factor", "factor", 40, 1},
+                              Factor{"original_max_position_embeddings", "", 4096, 1}, Factor{"beta_fast", "", 32, 0},
+                              Factor{"beta_slow", "", 1, 0}, Factor{"mscale", "", 1, 0}, Factor{"mscale_all_dim", "", 0, 0}}) {
+        const std::string key = *one.key == '\0' ? one.flag : one.key;
+        scaling[key] = number(std::max(one.least, reading.real(one.flag, "/model/rope_scaling/" + key).value_or(one.fallback)));
+    }
+    job.model["rope_scaling"] = scaling;
+}
+
 /// Sizes and kinds of layers; the model a base recipe names keeps its own.
 void readModel(Job& job, const MegatronRules& rules)
 {
@@ -313,9 +333,13 @@ void readModel(Job& job, const MegatronRules& rules)
                     "alibi: it has no parameters, and its bias inside of attention is not counted; imported as none");
     else if (!isRotated && !position.starts_with("learned") && position != "none")
         reading.say("position_embedding_type", Became::notRepresentable, quotedText(position) + ": imported as none");
+    const bool isLatent = job.model.contains("kv_lora_rank"); // which has a kind of its own
+    if (const std::optional<std::string> type = reading.word("rope_type", "/model/rope_scaling/rope_type");
+        isLatent && type == "yarn" && isRotated)
+        readYarn(job);
     if (const std::optional<double> base = reading.real("rotary_base", "/model/rope_theta"); base && *base > 1 && isRotated)
         job.model["rope_theta"] = number(*base);
-    if (reading.flag("use_rope_scaling", "/model/rope_scaling").value_or(false) && isRotated) // of Llama 3.1, with its lengths
+    if (reading.flag("use_rope_scaling", "/model/rope_scaling").value_or(false) && isRotated && !isLatent) // of Llama 3.1
         job.model["rope_scaling"] = {
             {"rope_type", "llama3"},
             {"factor", number(std::max(1.0, reading.real("rope_scaling_factor", "/model/rope_scaling/factor").value_or(8)))},

@@ -16,13 +16,13 @@ Json selectiveIfTrue(const Json& value)
 {
     return value == Json(true) ? Json("selective") : Json(nullptr);
 }
-Json flashIfTrue(const Json& value)
-{
-    return value == Json(true) ? Json("flash") : Json(nullptr);
-}
 Json ropeIfTrue(const Json& value)
 {
     return value == Json(true) ? Json("rope") : Json(nullptr);
+}
+Json multiqueryIfTrue(const Json& value)
+{
+    return value == Json(true) ? Json("multiquery") : Json(nullptr);
 }
 Json e4m3IfTrue(const Json& value)
 {
@@ -49,11 +49,6 @@ constexpr std::array kMegatronAliases = {
     Alias{"checkpoint_num_layers", "recompute_num_layers"},
     Alias{"distribute_checkpointed_activations", "distribute_saved_activations"},
     Alias{"use_rotary_position_embeddings", "position_embedding_type", ropeIfTrue},
-    Alias{"use_flash_attn", "attention_backend", flashIfTrue},
-    Alias{"use_flash_attn_v1", "attention_backend", flashIfTrue},
-    Alias{"use_flash_attn_v2", "attention_backend", flashIfTrue},
-    Alias{"use_flash_attn_triton", "attention_backend", flashIfTrue},
-    Alias{"use_flash_attn_builder", "attention_backend", flashIfTrue},
     Alias{"pipe_parallel_size", "pipeline_model_parallel_size"},
     Alias{"glu_activation", "activation"},
     Alias{"fp8_e4m3", "fp8_format", e4m3IfTrue},
@@ -71,6 +66,10 @@ constexpr std::array kMegatronAliases = {
     Alias{"hybrid_override_pattern", "hybrid_layer_pattern"},
     Alias{"padded_vocab_size", "pad_vocab_size_to"},
     Alias{"qkv_bias", "add_qkv_bias"},
+    Alias{"qk_nope_head_dim", "qk_head_dim"}, // Pai-Megatron-Patch, as config.json has them
+    Alias{"qk_rope_head_dim", "qk_pos_emb_head_dim"},
+    Alias{"use_multiquery_attention", "attention_head_type", multiqueryIfTrue}, // BigCode's fork, 2023
+    Alias{"max_length", "seq_length"},                                          // ms-swift
     Alias{"rotary_percentage", "rotary_percent"},
     Alias{"rope_theta", "rotary_base"},
     Alias{"rotary_position_embeddings_theta", "rotary_base"},
@@ -90,6 +89,7 @@ constexpr std::array kMegatronAliases = {
     Alias{"nproc_per_node", "@gpus_per_node"},
     Alias{"gpus_per_node", "@gpus_per_node"},
     Alias{"num_gpus", "@gpus_per_node"},
+    Alias{"npernode", "@gpus_per_node"},
     Alias{"nnodes", "@nodes"},
     Alias{"num_nodes", "@nodes"},
     Alias{"nodes", "@nodes"},

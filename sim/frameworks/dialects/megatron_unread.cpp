@@ -16,6 +16,7 @@ constexpr std::array kUnsayable = {
     Alias{"tp_comm_overlap_cfg", "buffers of tensor-parallel overlap have no key"},
     Alias{"tp_comm_overlap_*", "kinds of tensor-parallel overlap have no key"},
     Alias{"tp_comm_split_*", "kinds of tensor-parallel overlap have no key"},
+    Alias{"tp_comm_atomic_*", "kinds of tensor-parallel overlap have no key"},
     Alias{"tp_comm_bulk_*", "kinds of tensor-parallel overlap have no key"},
     Alias{"delay_wgrad_compute", "delayed weight gradients are a schedule here (zb-h1 and the like)"},
     Alias{"outer_dp_sharding_strategy", "sharding between replicas has no key"},
@@ -143,14 +144,13 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
      "no_masked_softmax_fusion", "no_bias_*_fusion", "bias_*_fusion", "no_rope_fusion", "apply_rope_fusion",
      "no_persist_layer_norm", "rotary_interleaved", "qk_clip*", "megatron_fsdp_*", "init_model_with_meta_device", "fsdp_*",
      "ddp_*", "no_check_for_nan*", "check_for_nan*", "enable_one_logger", "position_*", "accumulate_allreduce_grads_in_fp32",
-     "main_*_dtype", "exp_avg*_dtype", "params_dtype", "use_precision_aware_optimizer", "inference*", "flash_decode", "reset_*",
-     "eod_*", "create_attention_mask*", "no_create_attention*", "dataloader_type", "finetune", "skip_*", "deepspeed",
-     "deepspeed_config", "deepspeed_mpi", "zero_*", "partition_activations", "contiguous_checkpointing", "synchronize_each_layer",
-     "profile_backward", "hostfile", "include", "exclude", "launcher", "force_multi", "no_python", "module", "kill_switch_path",
-     "codecarbon_dir", "sync_tp_duplicated_parameters", "abort_on_*", "partition", "time", "job_name", "output", "error",
-     "exclusive", "account", "mem", "cpus_per_task", "container*", "export", "mpi", "kill_on_bad_exit", "wait", "jobid", "ntasks",
-     "gres", "qos", "constraint", "cpu_bind", "label", "unbuffered", "ntasks_per_node", "tee", "redirects", "max_restarts",
-     "monitor_interval", "standalone", "exp_name", "name", "use_te*",
+     "params_dtype", "inference*", "flash_decode", "reset_*", "eod_*", "create_attention_mask*", "no_create_attention*",
+     "dataloader_type", "finetune", "skip_*", "deepspeed", "deepspeed_config", "deepspeed_mpi", "zero_*", "partition_activations",
+     "contiguous_checkpointing", "synchronize_each_layer", "profile_backward", "hostfile", "include", "exclude", "launcher",
+     "force_multi", "no_python", "module", "kill_switch_path", "codecarbon_dir", "sync_tp_duplicated_parameters", "abort_on_*",
+     "partition", "time", "job_name", "output", "error", "exclusive", "account", "mem", "cpus_per_task", "container*", "export",
+     "mpi", "kill_on_bad_exit", "wait", "jobid", "ntasks", "gres", "qos", "constraint", "cpu_bind", "label", "unbuffered",
+     "ntasks_per_node", "tee", "redirects", "max_restarts", "monitor_interval", "standalone", "exp_name", "name", "use_te*",
      // logs, checkpoints, restarts, profilers
      "use_persistent_ckpt_worker", "no_ckpt_*", "async_*", "verify_integrity", "rerun_mode", "error_injection_*",
      "check_weight_hash*", "check_for_*", "straggler_*", "*straggler*", "inprocess_*", "non_persistent_*", "persistent_save_*",
@@ -195,7 +195,8 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
      "disable_parameter_transpose_cache", "activation_func_fp8_input_store", "use_mamba_mem_eff_path", "mtp_detach_heads",
      "bias_dropout_add_fusion", "fake_process_group", "gc_interval", "use_same_sampling_seed*", "gas", "mlp_type", "epochs",
      "disable_moe_token_dropping", "num_partitions", "partition_id", "num_frames", "incoming_requests_*",
-     "num_tokens_to_generate", "termination_id", "modelopt_*"});
+     "num_tokens_to_generate", "termination_id", "modelopt_*", "_cpu_offloading_context", "scatter_gather_tensors_in_pipeline",
+     "retriever_*", "mask_prob", "short_seq_prob", "add_position_embedding"});
 // clang-format on
 
 } // namespace

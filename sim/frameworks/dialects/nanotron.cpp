@@ -114,6 +114,9 @@ void readNanotron(Job& job)
     if (const auto epsilon = reading.real(config + "rms_norm_eps", "/model/rms_norm_eps");
         epsilon && *epsilon > 0 && *epsilon < 1)
         job.model["rms_norm_eps"] = number(*epsilon);
+    readRopeScaling(job, config + "rope_scaling.");
+    if (const auto every = reading.integer(config + "no_rope_layer", "/model/no_rope_layer_interval"); every && *every > 0)
+        job.model["no_rope_layer_interval"] = *every; // of SmolLM3: each n-th layer has no positions
     if (reading.flag(config + "is_starcoder2_config", "/model").value_or(false)) {
         job.model["hidden_act"] = "gelu";
         job.model["gated_mlp"] = false;
@@ -131,7 +134,6 @@ void readNanotron(Job& job)
         Alias{"model.model_config.moe_capacity_factor", "tokens that are dropped have no key"},
         Alias{"model.model_config.rope_scaling*", "see model.rope_scaling"},
         Alias{"model.model_config.rope_seq_len_interpolation_factor", "see model.rope_scaling"},
-        Alias{"model.model_config.no_rope_layer", "see model.no_rope_layer_interval"},
         Alias{"model.model_config._use_doc_masking", "packed documents: see training.documents"},
         Alias{"doremi.*", "a reference model beside the model has no key"}};
     reading.notRepresentable(kNotSaid);

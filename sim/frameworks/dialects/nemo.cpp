@@ -63,6 +63,7 @@ constexpr std::array kBridgeAliases = {
     Alias{"mixed_precision.fp8_param", "fp8_param_gather"},
     Alias{"mixed_precision.fp4_param_gather", "fp4_param_gather"},
     Alias{"mixed_precision.fp8_dot_product_attention", "fp8_dot_product_attention"},
+    Alias{"model.rope_scaling", "use_rope_scaling"},
     Alias{"model.tensor_parallel_size", "tensor_model_parallel_size"},
     Alias{"model.pipeline_parallel_size", "pipeline_model_parallel_size"},
     Alias{"model.expert_parallel_size", "expert_model_parallel_size"},
@@ -74,6 +75,11 @@ constexpr std::array kBridgeAliases = {
     Alias{"dataset.sequence_length", "seq_length"},
     Alias{"optimizer.use_distributed_optimizer", "use_distributed_optimizer"},
     Alias{"optimizer.optimizer", "optimizer"},
+    Alias{"optimizer.use_precision_aware_optimizer", "use_precision_aware_optimizer"},
+    Alias{"optimizer.main_params_dtype", "main_params_dtype"},
+    Alias{"optimizer.main_grads_dtype", "main_grads_dtype"},
+    Alias{"optimizer.exp_avg_sq_dtype", "exp_avg_sq_dtype"},
+    Alias{"optimizer.exp_avg_dtype", "exp_avg_dtype"},
     Alias{"optimizer.optimizer_cpu_offload", "optimizer_cpu_offload"},
     Alias{"optimizer.optimizer_offload_fraction", "optimizer_offload_fraction"},
     Alias{"trainer.num_nodes", "@nodes"},
@@ -192,10 +198,18 @@ void readNemo(Job& job)
 
 void readMegatronYaml(Job& job)
 {
-    dropBlocks(job.reading);
-    useMegatronNames(job.reading);
-    job.reading.setSpelling([](std::string_view name) { return std::string(name); });
-    readMegatronArguments(job, {.groupsNeedFlag = false});
+    Reading& reading = job.reading;
+    // Sections are for the reader's eye: "system.precision.bf16" of FlagScale and Primus' "overrides.bf16" are Megatron's bf16.
+    reading.rename([](const std::string& name) { return name.substr(name.rfind('.') + 1); });
+    useMegatronNames(reading);
+    reading.setSpelling([](std::string_view name) { return std::string(name); });
+    const bool isConfig = reading.has("activation_func"); // --yaml-cfg, where it alone says what the MLP does
+    if (isConfig) {
+        reading.apply(std::array{Alias{"activation_func", "activation"}, Alias{"gated_linear_unit", "@gated"}});
+        if (reading.has("@gated"))
+            reading.say("@gated", Became::harmless, "activation_func says it");
+    }
+    readMegatronArguments(job, isConfig ? MegatronRules{.groupsNeedFlag = false} : rulesOfNamedModel(job, {}));
 }
 
 void readBridge(Job& job)

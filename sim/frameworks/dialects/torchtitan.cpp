@@ -30,6 +30,8 @@ constexpr std::array kTitanAliases = {
     Alias{"parallelism.num_pp_microbatches", "parallelism.pipeline_parallel_microbatches"},
     Alias{"training.batch_size", "training.local_batch_size"},
     Alias{"training.max_context_length", "training.seq_len"},
+    Alias{"training.disable_loss_parallel", "parallelism.disable_loss_parallel"},
+    Alias{"experimental.disable_loss_parallel", "parallelism.disable_loss_parallel"},
     Alias{"training.fsdp_reshard_after_forward", "parallelism.fsdp_reshard_after_forward"},
 };
 
@@ -270,6 +272,13 @@ void readTorchtitan(Job& job)
     else
         reading.byDefault("training.global_batch_size", -1, "/training/global_batch_size",
                           "is not given: local batch x dp, no accumulation");
+    // flame, which is torchtitan for other models, counts them
+    if (const auto parts = reading.size("training.gradient_accumulation_steps", "/training/global_batch_size");
+        parts && *parts > 1) {
+        const std::int64_t all = std::min<std::int64_t>(step * *parts, 1 << 30);
+        if (!reading.has("training.global_batch_size"))
+            global = static_cast<int>(all);
+    }
     job.globalBatch = global;
     settleBatch(job);
 
@@ -348,12 +357,13 @@ void readTorchtitan(Job& job)
         Alias{"parallelism.module_fqns_per_model_part*", "names of modules: see schedule.layers_per_stage"},
         Alias{"training.enable_cpu_offload", "see training.offload.optimizer"},
         Alias{"parallelism.enable_compiled_autograd", "has no key"},
+        Alias{"parallelism.disable_loss_parallel", "each rank takes the whole loss: see training.stack.gathers_logits"},
         Alias{"activation_checkpoint.per_op_sac*", "lists of operators have no key"},
         Alias{"encoder.*", "an encoder beside the text model has no key: a stand-in without it is imported"},
         Alias{"training.img_size", "images have no key"},
         Alias{"data.max_*", "images have no key"}};
     reading.notRepresentable(kTitanNot);
-    static constexpr std::array<std::string_view, 34> kTitanHarmless = {"job.*",
+    static constexpr std::array<std::string_view, 33> kTitanHarmless = {"job.*",
                                                                         "profiling.*",
                                                                         "metrics.*",
                                                                         "optimizer.*",
@@ -383,7 +393,6 @@ void readTorchtitan(Job& job)
                                                                         "model.hf_assets_path",
                                                                         "debug.*",
                                                                         "activation_checkpoint.*",
-                                                                        "parallelism.disable_loss_parallel",
                                                                         "model.tokenizer*",
                                                                         "parallelism.context_parallel_load_balancer",
                                                                         "training.*_folder"};

@@ -193,4 +193,54 @@ TEST(NemoImport, ReadsWhatItCallsBySpellingsOfItsOwn)
     EXPECT_THAT(out.textOn("model.position_embedding_type"), HasSubstr("alibi"));
 }
 
+TEST(MegatronImport, MomentsHaveTheirFormatBesideAPrecisionAwareOptimizerAlone)
+{
+    const std::string moments = "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16 ";
+    EXPECT_EQ(importedText(kJob + "--use-precision-aware-optimizer " + moments, 8).at("/training/moment_dtype"), "bf16");
+    EXPECT_EQ(importedText(kJob + moments, 8).at("/training/moment_dtype"), "fp32");
+    const auto one = importedText(kJob + "--use-precision-aware-optimizer --exp-avg-dtype bf16", 8);
+    EXPECT_EQ(one.at("/training/moment_dtype"), "fp32");
+    EXPECT_EQ(one.became("--exp-avg-dtype"), "not_representable");
+    const auto eight = importedText(kJob + "--use-precision-aware-optimizer --exp-avg-dtype fp8 --main-params-dtype fp16", 8);
+    EXPECT_EQ(eight.became("--exp-avg-dtype"), "not_representable");
+    EXPECT_EQ(eight.became("--main-params-dtype"), "not_representable");
+    EXPECT_EQ(importedText(kJob + "--main-grads-dtype fp32", 8).became("--main-grads-dtype"), "harmless");
+}
+
+TEST(MegatronImport, LayersWhoseActivationsAreOnTheHostAreAKey)
+{
+    const auto out = importedText(kJob + "--cpu-offloading --cpu-offloading-num-layers 6", 8);
+    EXPECT_EQ(out.at("/training/offload/activation_layers"), 6);
+    EXPECT_EQ(importedText(kJob + "--cpu-offloading-num-layers 6", 8).at("/training/offload/activation_layers"), 0);
+}
+
+TEST(MegatronImport, ItsOwnFlashAttentionAndABackendDoNotContradict)
+{
+    const auto out = importedText(kJob + "--use-flash-attn --transformer-impl transformer_engine --attention-backend fused", 8);
+    EXPECT_EQ(out.count(Became::contradictory), 0);
+    EXPECT_EQ(out.at("/training/flash_attention"), true);
+    EXPECT_EQ(out.became("--use-flash-attn"), "harmless");
+    EXPECT_EQ(importedText(kJob + "--use-flash-attn --transformer-impl local", 8).at("/training/flash_attention"), true);
+    EXPECT_EQ(importedText(kJob + "--transformer-impl local", 8).at("/training/flash_attention"), false);
+}
+
+TEST(MegatronImport, LatentAttentionScalesPositionsByItsOwnRule)
+{
+    const std::string latent =
+        "--multi-latent-attention --kv-lora-rank 512 --qk-nope-head-dim 128 --qk-rope-head-dim 64 --v-head-dim 128 "
+        "--position-embedding-type rope --use-rope-scaling ";
+    const auto out = importedText(kJob + latent + "--rope-type yarn --rotary-scaling-factor 20 --mscale 1.0", 8);
+    EXPECT_EQ(out.at("/model/rope_scaling/rope_type"), "yarn");
+    EXPECT_EQ(out.at("/model/rope_scaling/factor"), 20);
+    EXPECT_EQ(out.at("/model/qk_rope_head_dim"), 64);
+    EXPECT_EQ(out.became("--qk-nope-head-dim"), "used");
+    EXPECT_TRUE(importedText(kJob + latent, 8).at("/model/rope_scaling").is_null()) << "Llama 3's rule is not latent attention's";
+}
+
+TEST(MegatronImport, AForksMultiqueryIsOneGroup)
+{
+    EXPECT_EQ(importedText(kJob + "--attention-head-type multiquery", 8).at("/model/num_key_value_heads"), 1);
+    EXPECT_EQ(importedText(kJob + "--attention-head-type multihead", 8).at("/model/num_key_value_heads"), 16);
+}
+
 } // namespace

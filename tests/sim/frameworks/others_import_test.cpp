@@ -194,4 +194,40 @@ TEST(AxolotlImport, TheCataloguesModelsForTestsAreNobodyElses)
     EXPECT_EQ(out.became("base_model"), "unknown");
 }
 
+TEST(NanotronImport, PositionsAreScaledAndLeftOutAsTheModelSays)
+{
+    const auto out =
+        importedText("parallelism: {dp: 2, pp: 1, tp: 2, pp_engine: 1f1b, tp_mode: REDUCE_SCATTER}\n"
+                     "tokens: {sequence_length: 4096, micro_batch_size: 1}\nmodel:\n  dtype: bfloat16\n  model_config:\n"
+                     "    hidden_size: 2048\n    num_hidden_layers: 8\n    num_attention_heads: 16\n    intermediate_size: 8192\n"
+                     "    vocab_size: 32000\n    max_position_embeddings: 4096\n    no_rope_layer: 4\n    rope_scaling:\n"
+                     "      rope_type: llama3\n      factor: 32.0\n      low_freq_factor: 1.0\n      high_freq_factor: 4.0\n"
+                     "      original_max_position_embeddings: 8192\n");
+    EXPECT_EQ(out.at("/model/rope_scaling/factor"), 32);
+    EXPECT_EQ(out.at("/model/no_rope_layer_interval"), 4);
+    EXPECT_EQ(out.count(sim::Became::notRepresentable), 0);
+}
+
+TEST(HuggingFaceImport, RotationIsOneTableSinceTransformersFive)
+{
+    const auto out = importedText(
+        "{\"model_type\": \"llama\", \"hidden_size\": 2048, \"num_hidden_layers\": 8, \"num_attention_heads\": 16,\n"
+        "\"intermediate_size\": 8192, \"vocab_size\": 32000, \"max_position_embeddings\": 8192, \"rope_parameters\": {\n"
+        "\"rope_theta\": 500000.0, \"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": 1.0,\n"
+        "\"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 8192}}",
+        8, "config.json");
+    EXPECT_EQ(out.at("/model/rope_theta"), 500000);
+    EXPECT_EQ(out.at("/model/rope_scaling/factor"), 8);
+}
+
+TEST(HuggingFaceImport, AnEpsilonOfNormalisationSaysNothingOfItsKind)
+{
+    const auto out =
+        importedText("{\"model_type\": \"transformer\", \"hidden_size\": 2048, \"num_hidden_layers\": 8, \"num_heads\": 16,\n"
+                     "\"intermediate_size\": 8192, \"vocab_size\": 32000, \"norm_eps\": 1e-6, \"hidden_act\": \"swish\"}",
+                     8, "config.json");
+    EXPECT_EQ(out.at("/model/normalization"), "rmsnorm");
+    EXPECT_EQ(out.at("/model/num_attention_heads"), 16);
+}
+
 } // namespace

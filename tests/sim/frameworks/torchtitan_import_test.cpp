@@ -59,4 +59,10 @@ TEST(TorchtitanImport, TheLossIsCompiledWhereItsTableSaysSo)
               "used");
 }
 
+TEST(TorchtitanImport, AWholeLossOnEachRankIsNotSilent)
+{
+    const auto out = importedText(model("llama3", "8B") + "disable_loss_parallel = true\n", 8);
+    EXPECT_EQ(out.became("training.disable_loss_parallel"), "not_representable");
+}
+
 } // namespace

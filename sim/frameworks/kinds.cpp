@@ -18,9 +18,9 @@ constexpr std::array kKinds = {
     FrameworkKind{"nemo-yaml", "NeMo 1 YAML", "NeMo-Framework-Launcher 26e42fa (NeMo 1.x)", ".yaml"},
     FrameworkKind{"bridge-python", "Megatron-Bridge recipe", "NVIDIA-NeMo/Megatron-Bridge 067f987", ".py"},
     FrameworkKind{"torchtitan-toml", "torchtitan TOML", "early 2024 to v0.2.0 (29624e3), overrides of b5bcd76 (2026)", ".toml"},
-    FrameworkKind{"deepspeed-json", "DeepSpeed JSON", "deepspeedai/DeepSpeed edaa722", ".json"},
+    FrameworkKind{"deepspeed-json", "DeepSpeed JSON", "deepspeedai/DeepSpeed edaa722, transformers 008e574", ".json"},
     FrameworkKind{"megatron-deepspeed", "Megatron-DeepSpeed arguments",
-                  "deepspeedai/Megatron-DeepSpeed 4efb479, bigscience 9e64ede", ".sh", false},
+                  "deepspeedai/Megatron-DeepSpeed 4efb479, bigscience 9e64ede, gpt-neox ea7aefd8", ".sh", false},
     FrameworkKind{"nanotron-yaml", "nanotron YAML", "huggingface/nanotron 2411b02", ".yaml"},
     FrameworkKind{"accelerate-yaml", "Accelerate YAML", "huggingface/accelerate 16cb6eb", ".yaml"},
     FrameworkKind{"axolotl-yaml", "axolotl YAML", "axolotl-ai-cloud/axolotl 067b021", ".yaml", false},
@@ -59,9 +59,14 @@ std::string_view wordOf(Became became)
 namespace frameworks {
 namespace {
 
+/// Behind blanks and comments as JSON's have them.
 char firstCharacter(const std::string& text)
 {
-    const std::size_t at = text.find_first_not_of(" \t\n");
+    std::size_t at = text.find_first_not_of(" \t\n");
+    while (at != std::string::npos && (text.compare(at, 2, "//") == 0 || text.compare(at, 2, "/*") == 0)) {
+        const std::size_t end = text[at + 1] == '/' ? text.find('\n', at) : text.find("*/", at + 2);
+        at = end == std::string::npos ? end : text.find_first_not_of(" \t\n", text[end] == '*' ? end + 2 : end);
+    }
     return at == std::string::npos ? ' ' : text[at];
 }
 
@@ -109,7 +114,23 @@ bool isMegatronText(const std::string& text)
 {
     return contains(text, {"tensor-model-parallel-size", "pipeline-model-parallel-size", "--num-layers", "--hidden-size",
                            "--micro-batch-size", "--global-batch-size", "tensor_model_parallel_size ..", "--model-parallel-size",
-                           "--seq-length", "--expert-model-parallel-size"});
+                           "--seq-length", "--expert-model-parallel-size"}) ||
+           // with other dashes: epfLLM's Megatron, ms-swift's "megatron sft"
+           contains(text, {"--tensor_model_parallel_size", "--pipeline_model_parallel_size", "--expert_model_parallel_size",
+                           "--hidden_size", "megatron sft ", "megatron pt ", "megatron rlhf "});
+}
+
+/// GPT-NeoX's table, in braces or not.
+bool isNeoxText(const std::string& text)
+{
+    return hasKey(text, "pipe_parallel_size") || hasKey(text, "pipe-parallel-size");
+}
+
+/// Megatron's arguments in sections of somebody's own: FlagScale's system and model, Primus' overrides.
+bool isMegatronInSections(const std::string& text)
+{
+    return (hasKey(text, "system") || hasKey(text, "overrides")) &&
+           (hasKey(text, "tensor_model_parallel_size") || (hasKey(text, "num_layers") && hasKey(text, "hidden_size")));
 }
 
 std::string kindOfText(const std::string& name, const std::string& text)
@@ -120,10 +141,16 @@ std::string kindOfText(const std::string& name, const std::string& text)
     };
     if (name.ends_with(".py") && isRecipe()) // whose words say how to start it, too
         return "bridge-python";
+    if (isNeoxText(text))
+        return "megatron-deepspeed";
     if (isMegatronText(text) || looksLikeArgumentDump(text))
         return contains(text, {"--deepspeed", "--zero-stage", "ds_config"}) ? "megatron-deepspeed" : "megatron-args";
     if (contains(text, {"--parallelism.", "--training.local_batch_size", "--training.seq_len"}))
         return "torchtitan-toml";
+    if (!isJson && contains(text, {"deepspeed "}) &&
+        contains(text,
+                 {"--per_device_train_batch_size", "--micro_train_batch_size", "--train_batch_size", "--train.micro_batch_size"}))
+        return "deepspeed-json"; // what its launcher starts
     if (contains(text, {"ici_fsdp_parallelism", "ici_tensor_parallelism", "ici_data_parallelism", "dcn_data_parallelism",
                         "dcn_fsdp_parallelism", "base_emb_dim", "max_target_length", "per_device_batch_size"}))
         return "maxtext";
@@ -146,10 +173,10 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "llamafactory-yaml";
     if (hasKey(text, "base_model"))
         return "axolotl-yaml";
-    if (hasKey(text, "language_model") || hasKey(text, "model_parallel"))
+    if (hasKey(text, "language_model") || hasKey(text, "model_parallel") || isMegatronInSections(text))
         return "megatron-yaml";
-    if (isRecipe() ||
-        contains(text, {"_target_:", "trainer.strategy.", "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
+    if (isRecipe() || (contains(text, {"_target_:"}) && !contains(text, {"nemo_automodel", "verl."})) ||
+        contains(text, {"trainer.strategy.", "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
                         "model.tensor_model_parallel_size=", "model.pipeline_model_parallel_size ="}))
         return "bridge-python";
     if (hasKey(text, "trainer") && hasKey(text, "model"))
@@ -188,6 +215,8 @@ Sheet readAssignedWords(const std::string& file, const std::string& text)
 
 Sheet sheetOf(const std::string& kind, const std::string& file, const std::string& text)
 {
+    if (isNeoxText(text))
+        return readYaml(file, text); // with comments and commas that JSON does not have
     if (firstCharacter(text) == '{')
         return readJson(file, text);
     if (kind == "megatron-args" || kind == "megatron-deepspeed") {
@@ -196,6 +225,8 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
         return looksLikeArgumentDump(text) && !contains(text, {"--num-layers", "--hidden-size"}) ? readArgumentDump(file, text)
                                                                                                  : readShell(file, text);
     }
+    if (kind == "deepspeed-json" && contains(text, {"--"}))
+        return readShell(file, text);
     if (kind == "torchtitan-toml") {
         if (!contains(text, {"--parallelism.", "--training.", "--model."}))
             return readToml(file, text);
@@ -259,6 +290,18 @@ void checkKind(const std::string& kind)
 bool startsDeepSpeed(std::string_view kind)
 {
     return kind == "axolotl-yaml" || kind == "llamafactory-yaml";
+}
+
+/// "auto" of DeepSpeed's file beside the script that fills it in.
+void tellFilledIn(Sheet& sheet, const std::string& script, std::vector<Note>& others)
+{
+    std::erase_if(sheet.settings, [&](const Setting& setting) {
+        const bool isOpen = setting.value == Json("auto");
+        if (isOpen)
+            others.push_back({setting.spelled, "auto", setting.line, Became::harmless, "",
+                              "is filled in as " + script + " has it", setting.file});
+        return isOpen;
+    });
 }
 
 /// The model is taken from a file beside: settings that say another value are contradicted by it.
@@ -383,6 +426,10 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
                               part.name});
         }
     }
+    if (kind == "deepspeed-json")
+        for (const Part& part : parts)
+            if (part.kind == kind && firstCharacter(part.text) != '{') // a script: it fills in what is left open
+                tellFilledIn(sheet, part.name, others);
     if (sheet.settings.empty())
         throw Error(parts[lead].name + ": has no settings of the kind " + kind + "; say which kind it is with --from (" +
                     idsOfKinds() + ")");
@@ -407,10 +454,17 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         tellReplaced(out.notes, said, Json{{"model", model}}, modelFrom);
     for (Note& note : others)
         out.notes.push_back(std::move(note));
-    if (std::none_of(out.notes.begin(), out.notes.end(), [](const Note& note) { return note.became == Became::used; }))
+    if (std::none_of(out.notes.begin(), out.notes.end(), [](const Note& note) { return note.became == Became::used; })) {
+        const auto wrong = std::find_if(out.notes.begin(), out.notes.end(), [](const Note& note) {
+            return note.became == Became::unknown && note.line > 0 && !note.pointer.empty();
+        });
         throw Error(parts[lead].name + ": nothing in it is a setting of the kind " + kind + " that says something about a job; " +
                     std::to_string(out.notes.size()) + " lines were looked at" +
+                    (wrong != out.notes.end()
+                         ? "; line " + std::to_string(wrong->line) + ": " + wrong->setting + ": " + wrong->text
+                         : std::string()) +
                     (options.kind.empty() ? "; say which kind it is with --from" : ""));
+    }
     return out;
 }
 

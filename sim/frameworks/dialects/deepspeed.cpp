@@ -139,7 +139,14 @@ int stageOfDeepSpeedFile(Job& job, std::string_view setting, const std::string& 
 void readDeepSpeed(Job& job)
 {
     Reading& reading = job.reading;
-    const DeepSpeedFacts facts = readDeepSpeedJson(job, "");
+    useTrainerNames(reading);
+    DeepSpeedFacts facts = readDeepSpeedJson(job, "");
+    for (const char* name : {"deepspeed", "deepspeed_config"}) // a file that is not given
+        if (const Json* const file = reading.peek(name);
+            file != nullptr && file->is_string() && reading.peek("zero_optimization.stage") == nullptr) {
+            reading.takeDefaults("/layout/zero_stage");
+            facts.stage = stageOfDeepSpeedFile(job, name, file->get<std::string>());
+        }
     readOffload(job, "");
     const std::optional<int> tp = reading.integer("tensor_parallel.autotp_size", "/layout/tp");
     job.tp = std::max(1, tp.value_or(1));
@@ -161,6 +168,7 @@ void readDeepSpeed(Job& job)
         reading.addNote("train_batch_size", Became::used,
                         "over micro-batch and accumulation it leaves dp " + std::to_string(all / each), "/layout/dp");
     }
+    readTrainerWorld(job);
     settleWorld(job);
     job.layout["zero_stage"] = facts.stage;
     if (const std::optional<int> experts = reading.integer("expert_parallel.autoep_size", "/layout/ep"); experts && *experts > 0)
@@ -188,6 +196,7 @@ void readDeepSpeed(Job& job)
         job.training["optimizer"] = optimizerWord(*type);
     if (reading.flag("tensor_parallel.tp_overlap_comm", "/training/overlap/tp_comm").value_or(false))
         job.put("/training/overlap/tp_comm", true);
+    readTrainer(job);
     harmlessOfDeepSpeed(reading);
 }
 
@@ -221,7 +230,12 @@ void readExpertsOfDeepSpeed(Job& job, MegatronRules& rules)
 void readMegatronDeepSpeed(Job& job)
 {
     Reading& reading = job.reading;
+    const bool ofNeox = isNeox(reading);
+    if (ofNeox)
+        useNeoxNames(reading);
     useMegatronNames(reading);
+    if (ofNeox)
+        reading.setSpelling([](std::string_view name) { return std::string(name); });
     reading.apply(std::array{Alias{"activation_checkpointing", "recompute_granularity"}, Alias{"topk", "moe_router_topk"},
                              Alias{"moe_train_capacity_factor", "moe_expert_capacity_factor"}});
     DeepSpeedFacts facts = readDeepSpeedJson(job, "ds_config.");
@@ -261,6 +275,8 @@ void readMegatronDeepSpeed(Job& job)
                         .attentionIsFused = false};
     readExpertsOfDeepSpeed(job, rules);
     readMegatronArguments(job, rules);
+    if (ofNeox)
+        putNeoxDefaults(job);
     if (const int ep = memberOr<int>(job.layout, "ep", 1), experts = rules.experts.value_or(1); ep > experts) {
         job.layout["ep"] = experts;
         reading.say("expert_model_parallel_size", Became::notRepresentable,

@@ -23,4 +23,15 @@ void readOffload(Job&, const std::string& prefix);
 int stageOfDeepSpeedFile(Job&, std::string_view setting, const std::string& file);
 void harmlessOfDeepSpeed(Reading&);
 
+/// Flags of trainers that DeepSpeed's launcher starts, under the names of DeepSpeed's JSON; then what they say of GPUs, before
+/// the world is settled; then all else of them.
+void useTrainerNames(Reading&);
+void readTrainerWorld(Job&);
+void readTrainer(Job&);
+
+/// GPT-NeoX's table: under the names of Megatron-DeepSpeed, and what it means where it says nothing.
+bool isNeox(const Reading&);
+void useNeoxNames(Reading&);
+void putNeoxDefaults(Job&);
+
 } // namespace sim::frameworks

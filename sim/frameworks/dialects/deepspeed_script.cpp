@@ -1,0 +1,167 @@
+// Scripts that DeepSpeed's launcher starts a trainer with: Hugging Face's Trainer (transformers 008e574), DeepSpeed-Chat
+// (deepspeedai/DeepSpeedExamples), OpenRLHF (3c3be623). Their flags fill in what DeepSpeed's JSON leaves "auto", or stand in its
+// place.
+#include "sim/frameworks/dialects/deepspeed.h"
+
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+
+namespace sim::frameworks {
+namespace {
+
+Json cpuIfTrue(const Json& value)
+{
+    return value == Json(true) ? Json("cpu") : Json(nullptr);
+}
+
+constexpr std::array kTrainerNames = {
+    Alias{"per_device_train_batch_size", "train_micro_batch_size_per_gpu"},
+    Alias{"micro_train_batch_size", "train_micro_batch_size_per_gpu"},
+    Alias{"zero_stage", "zero_optimization.stage"},
+    Alias{"overlap_comm", "zero_optimization.overlap_comm"},
+    Alias{"offload", "zero_optimization.offload_optimizer.device", cpuIfTrue},
+    Alias{"adam_offload", "zero_optimization.offload_optimizer.device", cpuIfTrue},
+    Alias{"bf16", "bf16.enabled"},
+    Alias{"fp16", "fp16.enabled"},
+    Alias{"ds_tensor_parallel_size", "tensor_parallel.autotp_size"},
+    Alias{"max_seq_len", "@length"},
+    Alias{"max_seq_length", "@length"},
+    Alias{"max_len", "@length"},
+    Alias{"max_length", "@length"},
+    Alias{"model_max_length", "@length"},
+    Alias{"cutoff_len", "@length"},
+    Alias{"block_size", "@length"},
+    Alias{"model_name_or_path", "@model"},
+    Alias{"pretrain", "@model"},
+    Alias{"train.batch_size", "train_batch_size"}, // OpenRLHF since its names have blocks
+    Alias{"train.micro_batch_size", "train_micro_batch_size_per_gpu"},
+    Alias{"data.max_len", "@length"},
+    Alias{"model.model_name_or_path", "@model"},
+    Alias{"model.gradient_checkpointing_enable", "gradient_checkpointing"},
+    Alias{"ds.zero_stage", "zero_optimization.stage"},
+    Alias{"ds.param_dtype", "dtype"},
+    Alias{"ds.attn_implementation", "attn_implementation"},
+    Alias{"ds.packing_samples", "packing_samples"},
+    Alias{"ds.ring_attn_size", "ring_attn_size"},
+    Alias{"ds.adam_offload", "zero_optimization.offload_optimizer.device", cpuIfTrue},
+    Alias{"ds.overlap_comm", "zero_optimization.overlap_comm"},
+    Alias{"ds.lora.rank", "lora_rank"},
+    Alias{"ds.tensor_parallel_size", "tensor_parallel.autotp_size"},
+    Alias{"actor_model_name_or_path", "@model"},
+    Alias{"nproc_per_node", "@gpus_per_node"},
+    Alias{"num_gpus", "@gpus_per_node"},
+    Alias{"nnodes", "@nodes"},
+    Alias{"num_nodes", "@nodes"},
+};
+
+} // namespace
+
+void useTrainerNames(Reading& reading)
+{
+    reading.apply(kTrainerNames);
+}
+
+void readTrainerWorld(Job& job)
+{
+    Reading& reading = job.reading;
+    const auto count = [&reading](const char* name, const char* pointer) {
+        const std::optional<int> value = reading.integer(name, pointer);
+        return value && *value > 0 ? value : std::nullopt;
+    };
+    job.nodes = count("@nodes", "/cluster/nodes");
+    job.gpusPerNode = count("@gpus_per_node", "/cluster/gpus_per_node");
+    if (!job.gpus)
+        job.gpus = count("@gpus", "/cluster");
+    if (job.gpusPerNode && !job.nodes && !job.gpus && !job.askedGpus && !reading.has("@nodes")) {
+        job.nodes = 1;
+        reading.byDefault("num_nodes", 1, "/cluster/nodes", "the launcher starts one node unless told");
+    }
+    if (const std::optional<int> ring = reading.size("ring_attn_size", "/layout/cp"))
+        job.cp = *ring;
+}
+
+void readTrainer(Job& job)
+{
+    Reading& reading = job.reading;
+    if (const std::optional<std::string> name = reading.word("@model", "/model/base"))
+        putModelByName(job, "@model", *name);
+    if (const std::optional<int> length = reading.size("@length", "/training/sequence_length"))
+        job.training["sequence_length"] = *length;
+    if (const std::optional<std::string> dtype = reading.word("dtype", "/training/precision");
+        dtype && !precisionWord(*dtype).empty())
+        job.training["precision"] = precisionWord(*dtype);
+    else if (reading.spelled("@length") == "--max_seq_len" && job.training["precision"] == "fp32") { // DeepSpeed-Chat's
+        job.training["precision"] = "fp16";
+        reading.takeDefaults("/training/precision");
+        reading.byDefault("dtype", "fp16", "/training/precision");
+    }
+    if (reading.flag("gradient_checkpointing", "/training/recompute").value_or(false))
+        job.put("/training/recompute", "full");
+    if (reading.flag("flash_attn", "/training/flash_attention").value_or(false))
+        job.training["flash_attention"] = true;
+    if (const auto kernel = reading.word("attn_implementation", "/training/flash_attention"))
+        job.training["flash_attention"] = *kernel != "eager";
+    for (const char* name : {"lora_dim", "lora_rank", "lora_r"})
+        if (const std::optional<int> rank = reading.integer(name, "/training/lora/rank"); rank && *rank > 0)
+            job.training["lora"] = {{"rank", *rank}};
+    static constexpr std::array kNot = {Alias{"packing_samples", "packed documents: see training.documents"},
+                                        Alias{"packing", "packed documents: see training.documents"},
+                                        Alias{"only_optimize_lora", "all but the adapters is frozen: see training.lora"},
+                                        Alias{"load_in_4bit", "weights in 4 bits have no key"},
+                                        Alias{"enable_hybrid_engine", "generation in between has no key"},
+                                        Alias{"actor_*", "the step of one model is imported"},
+                                        Alias{"critic_*", "the step of one model is imported"},
+                                        Alias{"reward_*", "the step of one model is imported"},
+                                        Alias{"vllm_*", "generation in between has no key"},
+                                        Alias{"include", "which GPUs of which hosts: say how many with --gpus"},
+                                        Alias{"hostfile", "which hosts: say how many GPUs they have with --gpus"}};
+    reading.notRepresentable(kNot);
+    reading.harmless(std::array<std::string_view, 44>{"data_path",
+                                                      "data_name",
+                                                      "data_split",
+                                                      "data_output*",
+                                                      "dataset*",
+                                                      "data_dir",
+                                                      "data_mix*",
+                                                      "train_files",
+                                                      "validation_*",
+                                                      "output_*",
+                                                      "learning_rate",
+                                                      "lr_*",
+                                                      "weight_decay",
+                                                      "num_train_*",
+                                                      "max_epochs",
+                                                      "max_steps",
+                                                      "num_warmup_*",
+                                                      "warmup_*",
+                                                      "seed",
+                                                      "deepspeed",
+                                                      "logging_*",
+                                                      "save_*",
+                                                      "eval_*",
+                                                      "report_to",
+                                                      "wandb_*",
+                                                      "tensorboard_*",
+                                                      "enable_tensorboard",
+                                                      "master_*",
+                                                      "module",
+                                                      "print_loss",
+                                                      "per_device_e*",
+                                                      "do_*",
+                                                      "tf32",
+                                                      "adam_*",
+                                                      "use_wandb",
+                                                      "input_*",
+                                                      "apply_chat_*",
+                                                      "max_samples",
+                                                      "ckpt_path",
+                                                      "load_checkpoint",
+                                                      "overwrite_*",
+                                                      "prompt_*",
+                                                      "tokenizer_*",
+                                                      "deepspeed_config"});
+}
+
+} // namespace sim::frameworks

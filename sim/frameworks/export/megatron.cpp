@@ -2,6 +2,8 @@
 #include "sim/frameworks/export/writers.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace sim::frameworks {
 
@@ -11,8 +13,13 @@ std::string writeMegatron(const Scenario& s)
     if (s.layout.tp > 1 || s.layout.cp > 1)
         text += "export CUDA_DEVICE_MAX_CONNECTIONS=1 # GPUs before Blackwell\n";
     const int perNode = std::min(s.cluster.gpusPerNode, s.layout.worldSize());
-    text += "DISTRIBUTED_ARGS=(\n    --nproc_per_node " + std::to_string(perNode) + "\n    --nnodes " +
-            std::to_string(std::max(1, s.layout.worldSize() / std::max(1, perNode))) + "\n)\nMODEL_ARGS=(\n";
+    const int nodes = std::max(1, s.layout.worldSize() / std::max(1, perNode));
+    text +=
+        "DISTRIBUTED_ARGS=(\n    --nproc_per_node " + std::to_string(perNode) + "\n    --nnodes " + std::to_string(nodes) + "\n";
+    if (nodes > 1) // each node starts the script; Slurm numbers them
+        text += "    --node_rank \"${NODE_RANK:-${SLURM_NODEID:?of this node, from 0}}\"\n"
+                "    --master_addr \"${MASTER_ADDR:?the first node}\"\n    --master_port \"${MASTER_PORT:-29500}\"\n";
+    text += ")\n# Data, tokenizer, learning rate and --train-iters follow as arguments of this script.\nMODEL_ARGS=(\n";
     for (const auto& [name, value] : megatronFlags(s)) {
         std::string flag = name;
         std::replace(flag.begin(), flag.end(), '_', '-');
@@ -35,6 +42,30 @@ const Json* flagOf(const MegatronFlags& flags, std::string_view name)
 {
     const auto found = std::find_if(flags.begin(), flags.end(), [name](const auto& flag) { return flag.first == name; });
     return found == flags.end() ? nullptr : &found->second;
+}
+
+} // namespace
+
+namespace {
+
+/// Megatron Core's settings that NeMo 1's files do not have.
+bool isYoungerThanNemo(std::string_view name)
+{
+    static constexpr std::array<std::string_view, 14> kNames = {"use_rope_scaling",
+                                                                "rope_scaling_factor",
+                                                                "rope_type",
+                                                                "rotary_scaling_factor",
+                                                                "original_max_position_embeddings",
+                                                                "beta_fast",
+                                                                "beta_slow",
+                                                                "mscale",
+                                                                "mscale_all_dim",
+                                                                "no_rope_freq",
+                                                                "softmax_type",
+                                                                "exp_avg_dtype",
+                                                                "exp_avg_sq_dtype",
+                                                                "use_precision_aware_optimizer"};
+    return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 } // namespace
@@ -78,7 +109,7 @@ std::string writeNemo(const Scenario& s)
             model["fsdp"] = true;
         else if (name != "bf16" && name != "fp16" && name != "group_query_attention" && name != "use_distributed_optimizer" &&
                  name != "data_parallel_sharding_strategy" && name != "no_overlap_p2p_communication" &&
-                 name != "attention_backend") {
+                 name != "attention_backend" && !isYoungerThanNemo(name)) {
             std::string own = name;
             for (const auto& [megatron, nemo] : kNames)
                 if (megatron == name)
@@ -102,8 +133,10 @@ std::string writeNemo(const Scenario& s)
 std::string writeBridge(const Scenario& s)
 {
     const MegatronFlags flags = megatronFlags(s);
-    std::string text =
-        "# Settings on top of any pre-training recipe of Megatron-Bridge; " + std::to_string(s.layout.worldSize()) + " GPUs.\n";
+    std::string text = "# Settings on top of any pre-training recipe of Megatron-Bridge; " +
+                       std::to_string(s.layout.worldSize()) +
+                       " GPUs.\n"
+                       "# import torch, torch.nn.functional as F; from megatron.core.transformer.enums import AttnBackend\n";
     const auto line = [&](const std::string& name, const Json& value) {
         text += "cfg." + name + " = " + pythonLiteral(value) + "\n";
     };
@@ -154,7 +187,13 @@ std::string writeBridge(const Scenario& s)
         else if (name.starts_with("overlap_") || name == "use_megatron_fsdp" || name == "data_parallel_sharding_strategy" ||
                  name == "use_distributed_optimizer" || name == "num_distributed_optimizer_instances")
             line("ddp." + name, value);
-        else if (name == "optimizer" || name.starts_with("optimizer_"))
+        else if (name == "use_rope_scaling")
+            line("model.rope_scaling", true);
+        else if (name == "attention_backend")
+            raw("model.attention_backend", value == Json("flash") ? "AttnBackend.flash" : "AttnBackend.unfused");
+        else if (name.starts_with("exp_avg"))
+            raw("optimizer." + name, "torch.bfloat16");
+        else if (name == "optimizer" || name.starts_with("optimizer_") || name == "use_precision_aware_optimizer")
             line("optimizer." + name, value);
         else if (name == "recompute_modules") {
             Json list = Json::array();

@@ -62,6 +62,27 @@ void addPipelineFlags(const Scenario& s, MegatronFlags& flags)
         add("no_overlap_p2p_communication", true);
 }
 
+/// Llama 3.1's way of turning slower, whose lengths Megatron knows itself, and yarn for latent attention.
+template <typename Add>
+void addRopeScaling(const Model& m, const Add& add)
+{
+    const RopeScaling& scaling = m.ropeScaling;
+    if (scaling.kind == RopeScalingKind::llama3 && !m.isLatentAttention()) {
+        add("use_rope_scaling", true);
+        add("rope_scaling_factor", number(scaling.factor));
+    } else if (scaling.kind == RopeScalingKind::yarn && m.isLatentAttention()) {
+        add("rope_type", "yarn");
+        add("rotary_scaling_factor", number(scaling.factor));
+        add("original_max_position_embeddings", scaling.originalLength);
+        add("beta_fast", number(scaling.betaFast));
+        add("beta_slow", number(scaling.betaSlow));
+        add("mscale", number(scaling.mscale));
+        add("mscale_all_dim", number(scaling.mscaleAllDim));
+    }
+    if (m.noRopeLayerInterval > 0)
+        add("no_rope_freq", m.noRopeLayerInterval);
+}
+
 void addModelFlags(const Model& m, MegatronFlags& flags)
 {
     const auto add = [&](const char* name, Json value) { flags.emplace_back(name, std::move(value)); };
@@ -97,6 +118,7 @@ void addModelFlags(const Model& m, MegatronFlags& flags)
                                                                                        : "none");
     if (m.positionEmbedding == PositionEmbedding::rope && m.ropeTheta != 10000)
         add("rotary_base", number(m.ropeTheta));
+    addRopeScaling(m, add);
     if (m.hiddenAct == HiddenActivation::silu && m.gatedMlp)
         add("swiglu", true);
     else if (m.hiddenAct == HiddenActivation::relu2)
@@ -117,6 +139,10 @@ void addModelFlags(const Model& m, MegatronFlags& flags)
         add("attention_dropout", number(m.attentionDropout));
     if (m.slidingWindow > 0)
         add("window_size", std::to_string(m.slidingWindow - 1) + ",0");
+    if (m.slidingWindow > 0 && m.slidingWindowPattern > 0)
+        add("window_attn_skip_freq", m.slidingWindowPattern);
+    if (m.attentionSinks)
+        add("softmax_type", "learnable");
     if (m.numNextnPredictLayers > 0)
         add("mtp_num_layers", m.numNextnPredictLayers);
     if (m.numExperts == 0)
@@ -164,8 +190,10 @@ MegatronFlags megatronFlags(const Scenario& s)
     add("pipeline_model_parallel_size", l.pp);
     if (l.cp > 1)
         add("context_parallel_size", l.cp);
-    if (l.ep > 1)
+    if (l.ep > 1) {
         add("expert_model_parallel_size", l.ep);
+        add("moe_token_dispatcher_type", "alltoall"); // unless told it gathers all tokens on all ranks
+    }
     // Where pp is not last, the experts' grid must have it at the same stride, in dense models too.
     const bool isDpLast = l.order == "tp-cp-ep-pp-dp" || l.order == "tp-cp-pp-dp";
     const bool needsExpertRanks = isDpLast && l.pp > 1 && l.etp * l.ep != l.tp * l.cp;
@@ -232,6 +260,15 @@ MegatronFlags megatronFlags(const Scenario& s)
     if (t.offload.optimizer > 0) {
         add("optimizer_cpu_offload", true);
         add("optimizer_offload_fraction", number(t.offload.optimizer));
+    }
+    if (t.offload.activationLayers > 0) {
+        add("cpu_offloading", true);
+        add("cpu_offloading_num_layers", t.offload.activationLayers);
+    }
+    if (t.momentBytes == 2 && t.optimizer == Optimizer::adamw) {
+        add("use_precision_aware_optimizer", true);
+        add("exp_avg_dtype", "bf16");
+        add("exp_avg_sq_dtype", "bf16");
     }
     return flags;
 }

@@ -96,4 +96,34 @@ TEST(Export, RefusesWhatTheFrameworkWould)
     EXPECT_THAT(refusal("no-such"), HasSubstr("there are"));
 }
 
+TEST(Export, WhatMegatronHasAFlagForIsNotCalledInexpressible)
+{
+    sim::Scenario oss = galleryScenario(RANKSCOPE_SOURCE_DIR "/scenarios/53-gpt-oss-120b-ep8.json");
+    oss.training.momentBytes = 2;
+    const sim::Exported out = sim::exportSettings(oss, "megatron-args", test::catalogue());
+    for (const char* flag : {"--softmax-type learnable", "--window-size '127,0'", "--window-attn-skip-freq 2",
+                             "--moe-token-dispatcher-type alltoall", "--exp-avg-dtype bf16", "--use-precision-aware-optimizer"})
+        EXPECT_THAT(out.text, HasSubstr(flag));
+    for (const sim::Note& note : out.notes)
+        for (const char* pointer : {"/model/attention_sinks", "/model/sliding_window_pattern", "/training/moment_dtype"})
+            EXPECT_NE(note.pointer, pointer) << note.text;
+}
+
+TEST(Export, AttentionThatIsNotFusedComesBack)
+{
+    const sim::Scenario old = galleryScenario(RANKSCOPE_SOURCE_DIR "/scenarios/38-gpt3-175b-1024-gpus.json");
+    const sim::Exported out = sim::exportSettings(old, "megatron-args", test::catalogue());
+    EXPECT_THAT(out.text, HasSubstr("--attention-backend unfused"));
+    for (const sim::Note& note : out.notes)
+        EXPECT_FALSE(note.pointer.starts_with("/training/flash_attention") || note.pointer == "/training/attention") << note.text;
+}
+
+TEST(Export, AScriptForSeveralNodesSaysWhereTheyMeet)
+{
+    const sim::Scenario many = galleryScenario(RANKSCOPE_SOURCE_DIR "/scenarios/45-llama3-70b-64-gpus.json");
+    EXPECT_THAT(sim::exportSettings(many, "megatron-args", test::catalogue()).text, HasSubstr("--master_addr"));
+    const sim::Scenario one = galleryScenario(RANKSCOPE_SOURCE_DIR "/scenarios/06-tp4-pp2-one-node.json");
+    EXPECT_THAT(sim::exportSettings(one, "megatron-args", test::catalogue()).text, testing::Not(HasSubstr("--master_addr")));
+}
+
 } // namespace

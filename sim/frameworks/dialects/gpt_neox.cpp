@@ -89,16 +89,35 @@ void putNeoxDefaults(Job& job)
                                         Alias{"rwkv_*", "layers without attention have no key"},
                                         Alias{"mamba_*", "state-space layers have no key"},
                                         Alias{"output_layer_parallelism", "an output layer cut over its inputs has no key"},
+                                        Alias{"te_fp8_format", "precision layer by layer has no key"},
                                         Alias{"sparsity_config*", "attention that is sparse has no key"},
                                         Alias{"moe_*", "how tokens reach their experts: see training.moe"}};
     if (const auto cut = reading.word("output_layer_parallelism", ""); cut == "column")
         reading.say("output_layer_parallelism", Became::harmless, "as it is here");
     reading.notRepresentable(kNot);
-    reading.harmless(std::array<std::string_view, 22>{
-        "include",      "extra_save_iters", "checkpoint_*",      "steps_per_print", "wall_clock_*",    "gradient_clipping",
-        "no_ssh_check", "launcher",         "user_script",       "tokenizer_*",     "*_fusion",        "lr_*",
-        "keep_last_*",  "label_*",          "use_bias_in_norms", "rms_norm_*",      "mlp_multiple_of", "make_vocab_*",
-        "weight_*",     "text_gen_*",       "sample_*",          "use_wandb"});
+    reading.harmless(std::array<std::string_view, 23>{"te_*",
+                                                      "include",
+                                                      "extra_save_iters",
+                                                      "checkpoint_*",
+                                                      "steps_per_print",
+                                                      "wall_clock_*",
+                                                      "gradient_clipping",
+                                                      "no_ssh_check",
+                                                      "launcher",
+                                                      "user_script",
+                                                      "tokenizer_*",
+                                                      "*_fusion",
+                                                      "lr_*",
+                                                      "keep_last_*",
+                                                      "label_*",
+                                                      "use_bias_in_norms",
+                                                      "rms_norm_*",
+                                                      "mlp_multiple_of",
+                                                      "make_vocab_*",
+                                                      "weight_*",
+                                                      "text_gen_*",
+                                                      "sample_*",
+                                                      "use_wandb"});
 }
 
 } // namespace sim::frameworks

@@ -9,24 +9,36 @@
 namespace sim::frameworks {
 namespace {
 
-void splitInto(const ShellText& piece, std::vector<ShellText>& out)
+/// At blanks; what stands in several pieces without one is one word.
+std::vector<ShellText> wordsOf(const std::vector<ShellText>& pieces)
 {
-    int line = piece.line;
+    std::vector<ShellText> out;
     ShellText current;
-    for (const char c : piece.text + " ") {
-        if (c == '\n' || c == kContinuation)
-            ++line;
-        if (c == '\n' || isShellBlank(c)) {
-            if (!current.text.empty())
-                out.push_back(std::exchange(current, {}));
-            continue;
+    for (const ShellText& piece : pieces) {
+        int line = piece.line;
+        for (const char c : piece.text) {
+            if (c == '\n' || c == kContinuation)
+                ++line;
+            if (c == '\n' || isShellBlank(c)) {
+                if (!current.text.empty())
+                    out.push_back(std::exchange(current, {}));
+                continue;
+            }
+            if (current.text.empty()) {
+                current.line = line;
+                current.condition = piece.condition;
+            }
+            current.text += c;
         }
-        if (current.text.empty()) {
-            current.line = line;
-            current.condition = piece.condition;
-        }
-        current.text += c;
     }
+    if (!current.text.empty())
+        out.push_back(std::move(current));
+    return out;
+}
+
+bool isFlagWord(const std::string& text)
+{
+    return text.size() > 2 && text.starts_with("--") && (isLetter(text[2]) || text[2] == '_');
 }
 
 /// "--tensor-model-parallel-size" of what begins with a dash that a word processor made of "--"; else empty.
@@ -107,7 +119,7 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
             current = nullptr;
             continue;
         }
-        const bool isFlag = text.size() > 2 && text.starts_with("--") && (isLetter(text[2]) || text[2] == '_');
+        const bool isFlag = isFlagWord(text);
         if (isFlag) {
             if (sheet.settings.size() > kMostSettings)
                 failAt(file, one.line, "has more than " + std::to_string(kMostSettings) + " settings");
@@ -174,14 +186,19 @@ void addFlagsOf(const ShellScript& script, const std::string& file, Sheet& sheet
         for (const std::string& name : script.order) {
             const ShellVariable& value = script.variables.at(name);
             std::vector<ShellText> words;
-            for (const ShellText& piece : value.isArray ? value.elements : value.pieces)
-                if (!value.isArray || (piece.text.starts_with("--") && piece.text.find('=') == std::string::npos))
-                    splitInto(piece, words); // "--hidden-size 2048" in quotes, which is split where it is used
+            if (!value.isArray)
+                words = wordsOf(value.pieces);
+            for (const ShellText& one : value.elements) {
+                if (isFlagWord(one.text) &&
+                    one.text.find('=') == std::string::npos) // "--hidden-size 2048", split where it is used
+                    for (ShellText& part : wordsOf({one}))
+                        words.push_back(std::move(part));
                 else
-                    words.push_back(piece);
+                    words.push_back(one);
+            }
             // A variable without flags belongs to no flag of another one.
             const auto first =
-                std::find_if(words.begin(), words.end(), [](const ShellText& one) { return one.text.starts_with("--"); });
+                std::find_if(words.begin(), words.end(), [](const ShellText& one) { return isFlagWord(one.text); });
             stored.words.insert(stored.words.end(), first, words.end());
         }
         for (const ShellText& one : stored.words)

@@ -14,15 +14,15 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kModel = "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
-                           "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 ";
+const std::string kSizesOfJob = "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+                                "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 ";
 
 TEST(LaunchedImport, EachBatchSystemSaysHowManyNodesThereAre)
 {
     for (const char* head : {"#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n", "#PBS -l select=4:ncpus=8:mpiprocs=8:ngpus=8\n",
                              "#PBS -l nodes=4:ppn=8:gpus=8\n", "#PJM -L \"rscgrp=large,node=4\"\nNUM_GPUS_PER_NODE=8\n",
                              "#BSUB -nnodes 4\nGPUS_PER_NODE=8\n", "#COBALT -n 4\nGPUS_PER_NODE=8\n"}) {
-        const auto out = importedText(std::string("#!/bin/bash\n") + head + "python pretrain_gpt.py " + kModel);
+        const auto out = importedText(std::string("#!/bin/bash\n") + head + "python pretrain_gpt.py " + kSizesOfJob);
         EXPECT_EQ(out.at("/layout/dp"), 32) << head;
         EXPECT_EQ(out.at("/cluster/nodes"), 4) << head;
     }
@@ -30,32 +30,33 @@ TEST(LaunchedImport, EachBatchSystemSaysHowManyNodesThereAre)
 
 TEST(LaunchedImport, MpirunCountsItsRanks)
 {
-    const auto out =
-        importedText("mpirun -np 64 --npernode 4 --map-by slot --bind-to none -x PATH -x A=$B python pretrain_gpt.py " + kModel);
+    const auto out = importedText(
+        "mpirun -np 64 --npernode 4 --map-by slot --bind-to none -x PATH -x A=$B python pretrain_gpt.py " + kSizesOfJob);
     EXPECT_EQ(out.at("/layout/dp"), 64);
     EXPECT_EQ(out.at("/cluster/gpus_per_node"), 4);
     EXPECT_EQ(out.became("--map-by"), "harmless");
-    EXPECT_EQ(importedText("mpiexec -n 16 -ppn 8 python pretrain_gpt.py " + kModel).at("/cluster/nodes"), 2);
+    EXPECT_EQ(importedText("mpiexec -n 16 -ppn 8 python pretrain_gpt.py " + kSizesOfJob).at("/cluster/nodes"), 2);
 }
 
 TEST(LaunchedImport, WhatStandsBeforeTheInterpreterIsTheLaunchers)
 {
-    const auto out = importedText("srun --nodes 2 --cpus-per-task 8 numactl --membind=0-3 python3 pretrain_gpt.py " + kModel, 16);
+    const auto out =
+        importedText("srun --nodes 2 --cpus-per-task 8 numactl --membind=0-3 python3 pretrain_gpt.py " + kSizesOfJob, 16);
     EXPECT_EQ(out.became("--membind"), "harmless");
-    EXPECT_EQ(out.count(Became::unknown), importedText("python3 pretrain_gpt.py " + kModel, 16).count(Became::unknown));
+    EXPECT_EQ(out.count(Became::unknown), importedText("python3 pretrain_gpt.py " + kSizesOfJob, 16).count(Became::unknown));
 }
 
 TEST(LaunchedImport, NodesThatTheEnvironmentCountsAreAskedFor)
 {
-    const auto out = importedText("torchrun --nproc_per_node 8 --nnodes $HOW_MANY pretrain_gpt.py " + kModel);
+    const auto out = importedText("torchrun --nproc_per_node 8 --nnodes $HOW_MANY pretrain_gpt.py " + kSizesOfJob);
     EXPECT_THAT(out.imported.unknown, Contains("/layout/dp"));
-    const auto one = importedText("torchrun --nproc_per_node 8 pretrain_gpt.py " + kModel);
+    const auto one = importedText("torchrun --nproc_per_node 8 pretrain_gpt.py " + kSizesOfJob);
     EXPECT_THAT(one.imported.unknown, Not(Contains("/layout/dp"))) << "a launcher that is not told starts one node";
 }
 
 TEST(LaunchedImport, WhatAnArgumentOfTheScriptDecidesIsAskedFor)
 {
-    const auto out = importedText("TP=$1\npython pretrain_gpt.py --tensor-model-parallel-size $TP " + kModel, 8);
+    const auto out = importedText("TP=$1\npython pretrain_gpt.py --tensor-model-parallel-size $TP " + kSizesOfJob, 8);
     EXPECT_THAT(out.imported.unknown, Contains("/layout/tp"));
     for (const sim::Note& note : out.imported.notes)
         if (note.became == Became::byDefault && note.pointer == "/layout/tp") {
@@ -68,7 +69,7 @@ TEST(LaunchedImport, SettingsOfABranchThatNobodyCanTellSayWhichOne)
     const auto out = importedText(
         "if [ $PR = bf16 ]; then\n  pr=\" --bf16\"\nelif [ $PR = fp8 ]; then\n  pr=\" --bf16 \\\n --fp8-format hybrid\"\n"
         "fi\npython pretrain_gpt.py $pr " +
-            kModel,
+            kSizesOfJob,
         8);
     EXPECT_EQ(out.at("/training/precision"), "fp8");
     EXPECT_THAT(out.textOn("--fp8-format"), HasSubstr("stands in a branch of line 3"));
@@ -86,9 +87,18 @@ TEST(LaunchedImport, VariablesWithoutFlagsBelongToNoFlagOfTheOneBefore)
     EXPECT_EQ(out.valueOf("--attention-backend"), "fused");
 }
 
+TEST(LaunchedImport, AVariableOfSeveralPartsIsOneWord)
+{
+    const auto out = importedText(
+        "NAME=run--${X}--$(date)\nARGS=(" + kSizesOfJob + ")\nARGS+=(--save ${NAME} --attention-backend flash)\n", 8);
+    for (const sim::Note& note : out.imported.notes)
+        EXPECT_FALSE(note.setting == "--" || note.setting == "---") << note.text;
+    EXPECT_EQ(out.valueOf("--attention-backend"), "flash");
+}
+
 TEST(LaunchedImport, AListWithoutElementsIsNoWord)
 {
-    const auto out = importedText("MORE=()\nARGS=(--attention-backend unfused)\ntorchrun pretrain_gpt.py " + kModel +
+    const auto out = importedText("MORE=()\nARGS=(--attention-backend unfused)\ntorchrun pretrain_gpt.py " + kSizesOfJob +
                                       "--attention-dropout 0.1 \"${MORE[@]}\" \"${ARGS[@]}\" \"$@\"\n",
                                   8);
     EXPECT_EQ(out.valueOf("--attention-backend"), "unfused");
@@ -109,14 +119,15 @@ TEST(LaunchedImport, AFlagAndItsValueInOneQuoteAreTwoWords)
 TEST(LaunchedImport, AQuoteThatIsNotClosedIsTold)
 {
     const auto out =
-        importedText("python pretrain_gpt.py " + kModel + "\\\n --save \"checkpoints\n --tensor-model-parallel-size 2\n", 8);
+        importedText("python pretrain_gpt.py " + kSizesOfJob + "\\\n --save \"checkpoints\n --tensor-model-parallel-size 2\n", 8);
     EXPECT_THAT(out.textOn("\""), HasSubstr("is not closed"));
-    EXPECT_EQ(importedText("python pretrain_gpt.py " + kModel + "--save \"a b\" 'c d'\n", 8).became("\""), "no note");
+    EXPECT_EQ(importedText("python pretrain_gpt.py " + kSizesOfJob + "--save \"a b\" 'c d'\n", 8).became("\""), "no note");
 }
 
 TEST(LaunchedImport, AHereDocumentThatIsNoJsonIsToldAndTheRestRead)
 {
-    const auto out = importedText("cat <<EOT > ds.json\n{ \"train_batch_size\" 64 }\nEOT\npython pretrain_gpt.py " + kModel, 8);
+    const auto out =
+        importedText("cat <<EOT > ds.json\n{ \"train_batch_size\" 64 }\nEOT\npython pretrain_gpt.py " + kSizesOfJob, 8);
     EXPECT_EQ(out.at("/model/num_hidden_layers"), 24);
     EXPECT_THAT(out.textOn("<<EOT"), HasSubstr("is no JSON"));
 }
@@ -276,7 +287,7 @@ TEST(GptNeoxImport, OneTableHasMegatronsAndDeepSpeedsSettings)
 TEST(GptNeoxImport, AFlagOfItsNameIsNotItsTable)
 {
     const auto out =
-        importedText("deepspeed pretrain_gpt2.py --deepspeed --pipe-parallel-size 2 --model-parallel-size 2 " + kModel, 8);
+        importedText("deepspeed pretrain_gpt2.py --deepspeed --pipe-parallel-size 2 --model-parallel-size 2 " + kSizesOfJob, 8);
     EXPECT_EQ(out.at("/layout/pp"), 2);
     EXPECT_EQ(out.at("/model/hidden_dropout"), 0.1) << "Megatron's";
 }

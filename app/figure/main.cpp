@@ -87,7 +87,7 @@ Arguments argumentsOf(const std::vector<std::string>& given)
 std::string drawn(const Arguments& arguments)
 {
     const sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
-    sim::ScenarioDocument document = sim::readDocument(arguments.file, {});
+    sim::ScenarioDocument document = sim::readDocument(arguments.file, catalogue, {});
     if (!arguments.beside.empty())
         document.setFileName((std::filesystem::path(arguments.beside) / "scenario.json").string());
     const app::SimulationPtr simulation = sim::simulate(sim::resolvedScenario(document, catalogue));

@@ -224,7 +224,7 @@ sim::ScenarioDocument fileOf(const sim::Catalogue& catalogue, const StartOptions
         return readDocument(options.file);
     const std::string path = options.file.toStdString();
     if (!MainWindow::isLessonFile(options.file))
-        return sim::readDocument(path, {}); // perhaps a pipe
+        return sim::readDocument(path, catalogue, {}); // perhaps a pipe
     const sim::LessonPlay play(sim::readLesson(path, catalogue), options.seed, catalogue);
     for (std::size_t step = 0; step < play.steps(); ++step)
         if (const sim::ScenarioDocument* shown = play.shown(step))

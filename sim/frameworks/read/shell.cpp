@@ -328,8 +328,13 @@ private:
 
     bool redirection()
     {
-        if (peek() != '<' && peek() != '>')
+        std::size_t digits = 0; // of what is redirected: 2>&1
+        while (isDigit(peek(digits)))
+            ++digits;
+        if (peek(digits) != '<' && peek(digits) != '>')
             return false;
+        for (; digits > 0; --digits)
+            next();
         const char first = next();
         if (first == '<' && peek() == '<' && peek(1) != '<') {
             next();

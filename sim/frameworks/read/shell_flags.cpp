@@ -147,6 +147,10 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
                 tell(one, "belongs to no flag: not read");
             continue;
         }
+        if (hasValue && text.starts_with("$")) { // $EXTRA_ARGS at the end of a line is no second value of what stands before it
+            tell(one, "is decided outside of the file: not read");
+            continue;
+        }
         Json value = valueOf(text);
         current->condition = std::max(current->condition, one.condition);
         if (!hasValue)

@@ -106,6 +106,20 @@ TEST(LaunchedImport, AListWithoutElementsIsNoWord)
     EXPECT_EQ(out.at("/model/attention_dropout"), 0.1);
 }
 
+TEST(LaunchedImport, WhatFollowsTheLastFlagIsNoValueOfIt)
+{
+    for (const char* tail :
+         {"2>&1 | tee log.txt", "2> errors.txt", "> log.txt 2>&1", "$EXTRA_ARGS", "${EXTRA_ARGS}", "\"$@\"", ""}) {
+        const auto out =
+            importedText("python pretrain_gpt.py " + kSizesOfJob + "--position-embedding-type rope " + tail + "\n", 8);
+        EXPECT_EQ(out.at("/model/position_embedding"), "rope") << tail;
+        const auto flag = importedText("python pretrain_gpt.py " + kSizesOfJob + "--swiglu " + tail + "\n", 8);
+        EXPECT_EQ(flag.at("/model/hidden_act"), "silu") << tail;
+    }
+    EXPECT_THAT(importedText("python pretrain_gpt.py " + kSizesOfJob + "--position-embedding-type rope $EXTRA_ARGS\n", 8).textOn("${EXTRA_ARGS}"),
+                HasSubstr("decided outside"));
+}
+
 TEST(LaunchedImport, AFlagAndItsValueInOneQuoteAreTwoWords)
 {
     const auto out = importedText(

@@ -264,7 +264,7 @@ private:
         const bool whole = tensor.contiguous();
         const std::int64_t row = tensor.columns * bytesOf(tensor.type), run = whole ? tensor.rows * row : row;
         for (std::int64_t index = 0; run > 0 && index < (whole ? 1 : tensor.rows); ++index) {
-            std::byte* const ours = tensor.rowRange(index, 1).template as<std::byte>();
+            auto* const ours = tensor.rowRange(index, 1).template as<std::byte>();
             m_parallel.over(run, kPiece, [&](std::int64_t first, std::int64_t last) {
                 visit(ours + first, index * row + first, last - first);
             });

@@ -3,6 +3,8 @@
 
 #include "live/kernels/philox.h"
 
+#include <numeric>
+
 namespace live {
 namespace {
 
@@ -233,6 +235,24 @@ TEST(Philox, GivesTheKnownAnswers)
               (std::vector<std::uint32_t>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
     EXPECT_EQ(draw({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}}),
               (std::vector<std::uint32_t>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Copy, OfManyBytesOfTheHostIsCutUpAndComesBackAsItWas)
+{
+    WorkerPool pool(1); // cuts as any number of workers does
+    Workbench<double> bench(&pool);
+    constexpr std::int64_t kLong = (256 << 10) / 8; // a piece
+    struct Block {
+        std::int64_t rows, columns, gap;
+    };
+    for (const Block& block : {Block{1, 2 * kLong + 3, 0}, Block{3, kLong - 1, 0}, Block{3, kLong + 1, 5}, Block{2, 7, 1}}) {
+        std::vector<double> host(static_cast<std::size_t>(block.rows * block.columns));
+        std::iota(host.begin(), host.end(), 1.0);
+        const Tensor tensor = bench.make(block.rows, block.columns, DType::f64, block.gap);
+        bench.queue().fromHost(host.data(), tensor);
+        EXPECT_EQ(bench.at(tensor, block.rows - 1, 0), host[static_cast<std::size_t>((block.rows - 1) * block.columns)]);
+        EXPECT_EQ(bench.values(tensor), host);
+    }
 }
 
 } // namespace
